@@ -42,6 +42,7 @@ extensions = [
     "estimator_map",
     "theorems",
     "mathml",
+    "notebooks",
     "page_checks",
     "page_sources",
     "write_pages",

@@ -1,11 +1,14 @@
 """The extensions of the documentation site, in docs/_ext, as far as they need no Sphinx."""
 
+import ast
 import importlib
 import inspect
+import json
 import re
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
+from zipfile import ZipFile
 
 import pytest
 
@@ -17,6 +20,7 @@ from .test_docs import PUBLIC
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+SCRIPTS = sorted([*DOCS.glob("examples/*/plot_*.py"), *DOCS.glob("lectures/plot_*.py")])
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -29,6 +33,14 @@ def extensions():
 
 def extension(name):
     return importlib.import_module(name)
+
+
+def texts_of(script):
+    """The docstring of a script of the gallery, and its blocks of comments, without their signs."""
+    source = script.read_text(encoding="utf-8")
+    yield ast.get_docstring(ast.parse(source))
+    for block in re.findall(r"^# %%\n((?:#.*\n)+)", source, re.MULTILINE):
+        yield re.sub(r"^# ?", "", block, flags=re.MULTILINE)
 
 
 # The theorems
@@ -142,6 +154,56 @@ def test_pages_link_to_the_gallery_and_have_their_search_words():
     index["indexentries"]["gam"] = [[0, "", True]]
     assert len(list(sources.misled(index, sources.WORDS))) == 1
     assert list(sources.misled(index, {"getting_started"})) == []
+
+
+# The notebooks of the gallery
+
+
+def test_roles_are_links_in_notebooks(tmp_path):
+    notebooks = extension("notebooks")
+    before = (
+        ":class:`~sklearn_ensemble_theory.BaggingClassifier` and :func:`~a.bounds.gauge`, the "
+        ":doc:`errata </errata>`, `the\nchapter <sphx_glr_auto_lectures_plot_bach.py>`, "
+        '`sphx_glr_auto_examples_boosting_plot_steps.py`, `step="joint"`, $x_1$'
+    )
+    site = notebooks.DOCUMENTATION
+    after = (
+        "[`BaggingClassifier`]"
+        f"({site}/generated/sklearn_ensemble_theory.BaggingClassifier.html) and "
+        f"[`gauge`]({site}/generated/a.bounds.gauge.html), the [errata]({site}/errata.html), "
+        f"[the\nchapter]({site}/auto_lectures/plot_bach.html), "
+        f'[plot_steps]({site}/auto_examples/boosting/plot_steps.html), `step="joint"`, $x_1$'
+    )
+    code = {"cell_type": "code", "source": ["x = ':func:`~a.b`'"]}
+    path = tmp_path / "plot_x.ipynb"
+    text = {"cell_type": "markdown", "source": [before[:9], before[9:]]}
+    path.write_text(json.dumps({"cells": [text, code], "nbformat": 4}), encoding="utf-8")
+    path.with_suffix(".py").write_text("x = 1\n", encoding="utf-8")
+    for _ in range(2):
+        notebooks.rewrite(path)
+        found = json.loads(path.read_text(encoding="utf-8"))
+        assert found["nbformat"] == 4
+        assert "".join(found["cells"][0]["source"]) == after
+        assert found["cells"][1] == code
+        with ZipFile(tmp_path / "plot_x.zip") as archive:
+            assert archive.namelist() == ["plot_x.py", "plot_x.ipynb"]
+            assert json.loads(archive.read("plot_x.ipynb")) == found
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_scripts_have_only_markup_that_notebooks_show(script):
+    """What Sphinx-Gallery converts, and the roles that become links, to pages that exist."""
+    notebooks = extension("notebooks")
+    names = {path.stem for path in SCRIPTS}
+    pages = {path.relative_to(DOCS).with_suffix("").as_posix() for path in DOCS.rglob("*.md")}
+    addresses = {address for address, _ in PUBLIC}
+    text = "\n".join(texts_of(script))
+    text = re.sub(r":math:`[^`]+`|^\.\. math::", "", text, flags=re.MULTILINE)
+    text = text.replace(":ref:`", "`")  # Sphinx-Gallery does that
+    assert set(notebooks.OBJECT.findall(text)) <= addresses
+    assert {page for _, page in notebooks.PAGE.findall(text)} <= pages
+    assert {name for *_, name in notebooks.SCRIPT.findall(text)} <= names
+    assert re.findall(r":[\w:]+:`|^\.\. |`_|sphx_glr", notebooks.markdown(text), re.MULTILINE) == []
 
 
 # Links to the source and to other projects

@@ -1,6 +1,7 @@
 """The figures of the gallery, on its pages and on those of the guide.
 
-Every axis has a label, and thumbnails show one panel in large print. The directive `gallery-figure`
+Every axis has a label, and thumbnails show one panel in large print. On narrow screens a figure of
+several panels keeps the size of its letters, and scrolls. The directive `gallery-figure`
 shows the first figure of an example on another page, with the caption below it; where the gallery
 was not run, the caption alone.
 
@@ -10,6 +11,7 @@ read, so the first panel of a script's first figure is drawn again in a small fo
 
 import tempfile
 from pathlib import Path
+from textwrap import indent
 
 import matplotlib.pyplot as plt
 from docutils import nodes
@@ -21,6 +23,7 @@ from sphinx_gallery.utils import scale_image
 
 logger = logging.getLogger(__name__)
 PANEL_WIDTH = 3.3  # inches: 10 points are 8 pixels of 200
+WIDE = 7.5  # inches: more than one panel beside another
 MARGIN = 0.06
 drawn = {}  # the script -> the picture of its first panel
 folder = tempfile.TemporaryDirectory()
@@ -84,15 +87,17 @@ def box_of(figure, panel):
 
 def scrape(block, block_vars, gallery_conf):
     """Sphinx-Gallery's scraper, after a look at the figures."""
-    script = block_vars["src_file"]
+    script, is_wide = block_vars["src_file"], False
     for number in plt.get_fignums():
         figure = plt.figure(number)
+        is_wide = is_wide or figure.get_figwidth() > WIDE
         for axis in unlabelled(figure):
             logger.warning("%s: a figure without a label at the %s", script, axis)
         if script not in drawn:
             drawn[script] = Path(folder.name, f"{len(drawn)}.png")
             draw_first_panel(figure, drawn[script])
-    return matplotlib_scraper(block, block_vars, gallery_conf)
+    text = matplotlib_scraper(block, block_vars, gallery_conf)
+    return f".. container:: wide-figure\n\n{indent(text, '    ')}\n" if is_wide else text
 
 
 def images_of(group):

@@ -97,14 +97,16 @@ right.legend(fontsize=9)
 plt.show()
 for m in (1, 10, 50):
     k = bounds.independent_neighbors_optimal_n_neighbors(10**6 // m, 2, m)
-    print(f"a million rows in {m} blocks: the bound is least at k = {k}")
+    print(f"a million rows, m = {m:2}: the bound is least at k = {k}")
 
 # %%
 # 10.1.2 Bagging
 # --------------
-# If every replication takes s of the n rows, the nearest neighbour in it is the
-# i-th nearest row with a probability :math:`V_i` that does not depend on x. So
-# infinitely many replications are one weighted mean:
+# A replication is a fit with random weights of the rows; their law is
+# `bootstrap` of :class:`~sklearn_ensemble_theory.BaggingRegressor`. If it takes
+# s of the n rows, the nearest neighbour in it is the i-th nearest row with a
+# probability :math:`V_i` that does not depend on x. So infinitely many
+# replications are one weighted mean:
 # :class:`~sklearn_ensemble_theory.BaggedNearestNeighborsRegressor` computes it.
 # The panels are figure 10.1, m = 20 subsamples for six ratios n/s, with the
 # limit beside them. The plain nearest neighbour (n/s = 1) has the noise of one
@@ -150,10 +152,10 @@ figure.legend(
 plt.show()
 
 # %%
-# The variance is :math:`\sigma^2 \sum_i V_i^2`, and its bound twice that for
-# small s. The risk adds at most :math:`4 B^2 \operatorname{diam}^2 s^{-2/d}`.
-# Simulated at the centre of a square, for 400 rows and the distance from the
-# centre as the mean, which is 0 there:
+# The variance is :math:`\sigma^2 \sum_i V_i^2`, and its bound at most about
+# twice that while s is small beside n. The risk adds at most :math:`4 B^2
+# \operatorname{diam}^2 s^{-2/d}`. Simulated at the centre of a square, for 400
+# rows and the distance from the centre as the mean, which is 0 there:
 sizes = np.array([2, 4, 8, 16, 32, 64, 128, 256, 400])
 distance = np.sort(
     np.linalg.norm(rng.random((300, 400, 2)) - 0.5, axis=2), axis=1
@@ -188,9 +190,9 @@ right.set(
     xlabel="s",
     ylabel="squared error",
     title="variance and risk",
-    ylim=(5e-4, 50),
+    ylim=(5e-4, 500),
 )
-right.legend(fontsize=9, loc="upper left")
+right.legend(fontsize=9, loc="upper center")
 plt.show()
 best = bounds.bagged_neighbors_optimal_max_samples(400, 2, **constants)
 print(f"the bound is least at s = {best}")
@@ -202,8 +204,10 @@ print(f"the simulated risk at s = {sizes[np.argmin(risk)]}")
 # Least squares on S X and S y, with a Gaussian matrix S of s rows, is unbiased
 # for least squares on all rows. What it adds to the variance is divided by the
 # number m of sketches. The risk
-# :func:`~sklearn_ensemble_theory.bounds.gaussian_sketch_risk` is exact, and the
-# fits of :class:`~sklearn_ensemble_theory.SketchedLinearRegression` have it.
+# :func:`~sklearn_ensemble_theory.bounds.gaussian_sketch_risk` is exact; the
+# dots are means over six fits of
+# :class:`~sklearn_ensemble_theory.SketchedLinearRegression`, which has five
+# other laws of S: with many zeros, of signs, or drawing rows.
 from sklearn_ensemble_theory import SketchedLinearRegression
 
 n, d = 200, 5
@@ -473,7 +477,7 @@ found = bounds.gauge(atoms, u)
 hull = np.hstack([atoms, -atoms]).T
 corners = hull[ConvexHull(hull).vertices]
 corners = np.vstack([corners, corners[:1]])
-figure, axis = plt.subplots(figsize=(8, 4.3), layout="constrained")
+figure, axis = plt.subplots(figsize=(7.4, 4.2), layout="constrained")
 axis.plot(*corners.T, color="C0", label=r"$\gamma = 1$")
 axis.plot(
     *(found.value * corners).T,
@@ -603,7 +607,7 @@ plt.show()
 # With the exponential loss and votes ±1 the best step is
 # :math:`\frac12\log\frac{1+e}{1-e}` for the edge :math:`e = \sum_i y_i
 # \psi(w)_i \pi_i`, and the round multiplies the risk by :math:`\sqrt{1-e^2}`.
-# The chapter prints :math:`1 - e^2`: the dotted line, below every run.
+# The chapter prints :math:`1 - e^2`: the dotted line, far below the risk.
 from sklearn_ensemble_theory import AdaBoostClassifier
 
 model = AdaBoostClassifier(n_estimators=60).fit(X, labels)
@@ -732,6 +736,8 @@ right.set(
     ylabel="gauge of the scores",
     title="size of the combination",
 )
+right.set_yticks([2, 5, 10, 20, 50], [2, 5, 10, 20, 50])
+right.minorticks_off()
 right.legend(fontsize=9)
 plt.show()
 
@@ -743,8 +749,8 @@ plt.show()
 # :math:`\gamma_1(f) = 2.5`, ρ is simulated, and the mean of 30 runs is shown.
 # The bound is least after
 # :func:`~sklearn_ensemble_theory.bounds.greedy_boosting_best_n_rounds` rounds,
-# and there decreases as :math:`n^{-1/7}`. The excess of the runs is far below,
-# and falls faster.
+# and there decreases as :math:`n^{-1/7}` for large n. The excess of the runs is
+# far below, and falls faster.
 theta = np.array([1.0, -1.0, 0.5, 0.0, 0.0, 0.0])
 
 

@@ -209,7 +209,7 @@ for shape, color in [("uniform", "tab:red"), ("gaussian", "tab:blue")]:
     axes[1].semilogy(
         times, np.linalg.norm(path, axis=0), color=color, label=label
     )
-    print(f"{label}: smallest real part {model.eigenvalues_.real.min():.2g}")
+    print(f"{label}: smallest real part {model.eigenvalues_.real.min():z.3f}")
 axes[0].axhline(0, color="0.7", lw=0.8)
 axes[0].set(xlabel="index", ylabel="real part of the eigenvalue")
 axes[1].set(xlabel="t", ylabel="norm of the fitted values")
@@ -278,9 +278,10 @@ print(
 
 # %%
 # Remark 2.14 is about a start from zero. It is worse for the tents, whose mean
-# is about 1/2, and better by about :math:`\sigma^2/n` where the mean of f is 0:
-# the paper states otherwise, see the :doc:`errata </errata>`. Proposition 2.15
-# has the error at new points, which for this spline is nearly the same.
+# is about 1/2, and better, early on by about :math:`\sigma^2/n`, where the mean
+# of f is 0: the paper states otherwise, see the :doc:`errata </errata>`.
+# Proposition 2.15 has the error at new points, which for this spline is nearly
+# the same.
 zero = LinearL2BoostingRegressor(
     spline, learning_rate=0, time=3, init="zero"
 ).fit(X, y)
@@ -591,7 +592,7 @@ for vectors, name in [(display.first, "First"), (display.last, "Last")]:
     for axis, (i, vector) in zip(axes.flat, vectors.items()):
         axis.plot(display.x, vector, linewidth=0.9)
         axis.set(
-            title=f"u_{i}, eigenvalue {mu[i - 1]:.1e}",
+            title=f"$u_{{{i}}}$, eigenvalue {mu[i - 1]:.2g}",
             ylim=(-1, 1) if i > 6 else (-0.3, 0.3),
         )
     for axis in axes[1]:

@@ -94,7 +94,8 @@ plt.show()
 # With fixed functions, as the powers of x above, the coefficients are a linear
 # regression. If the functions are learned too, from a class H, the minimum over
 # all T of them at once is a hard problem. For a network of T hidden units
-# gradients lead to a solution; adding the units one by one, as boosting does,
+# gradients lead to a local minimum, which may be worse with more units (2 and 3
+# below); adding the units one by one, as boosting does,
 # needs only regression with one unit, for which
 # :class:`~sklearn_ensemble_theory.ReLUUnitRegressor` is the exact minimiser.
 # The latter also works for trees, which have no gradient.
@@ -499,7 +500,7 @@ from sklearn_ensemble_theory import HistogramClassifier
 squares = np.random.default_rng(0).uniform(-1, 1, (50, 60, 2))
 xor = squares[:, :, 0] * squares[:, :, 1] > 0
 for model in [
-    DecisionTreeClassifier(max_depth=2),
+    DecisionTreeClassifier(max_depth=2, random_state=0),
     HistogramClassifier(2, box=[-1, 1]),
 ]:
     wrong = [
@@ -512,7 +513,8 @@ for model in [
 # Bias and variance
 # -----------------
 # Bias is close to approximation error, variance to estimation error. Both for
-# trees of growing depth:
+# trees of growing depth (a tree of depth 1 has a larger variance than one of
+# depth 2, as its threshold jumps between distant places):
 BiasVarianceDisplay.from_parameter(
     DecisionTreeRegressor(),
     make_sine,
@@ -527,7 +529,7 @@ plt.show()
 # %%
 # Sources of bias are linear models of nonlinear means, few features, strong
 # penalties and shallow trees; sources of variance are their opposites. In
-# numbers, for the same sine:
+# numbers, for the same sine and 60 rows:
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
@@ -545,15 +547,18 @@ for name, model in {
     "polynomial of degree 4": polynomial(4),
     "polynomial of degree 12": polynomial(12),
     "degree 12, strong penalty": polynomial(12, 100.0),
-    "degree 12, weak penalty": polynomial(12, 1e-3),
-    "tree of depth 1": DecisionTreeRegressor(max_depth=1),
+    "tree of depth 2": DecisionTreeRegressor(max_depth=2),
     "tree of depth 10": DecisionTreeRegressor(max_depth=10),
 }.items():
     parts = bias_variance_decomposition(
-        model, make_sine, noise=0.09, n_repetitions=40, random_state=0
+        model,
+        partial(make_sine_regression, 60, return_mean=True),
+        noise=0.09,
+        n_repetitions=40,
+        random_state=0,
     )
     print(
-        f"{name:26} bias² {np.mean(parts.bias):.3f}  "
+        f"{name:26} bias² {np.mean(parts.bias):z.3f}  "
         f"variance {np.mean(parts.variance):.3f}"
     )
 
@@ -630,9 +635,10 @@ plt.show()
 # digits, with K = 10 classes and the squared loss. They have (d + 1) H + (H +
 # 1) K parameters and n K numbers to fit. The pictures here are those of
 # scikit-learn, with d = 64, of which n = 100 are for training. The networks are
-# trained without a penalty, from three random starts each. The error at new
-# pictures is largest shortly after the threshold, and least for the largest
-# networks, which fit their pictures exactly.
+# trained without a penalty, from three random starts each. At new pictures the
+# squared loss is largest, and the share of errors has a second peak, shortly
+# after the threshold. Both are least for the largest networks, which fit their
+# pictures exactly.
 from sklearn.datasets import load_digits
 
 digits, digit = load_digits(return_X_y=True)

@@ -213,7 +213,8 @@ before = (
 step.partial_fit(X[7:8], y[7:8])
 expected = gradients(*before, X[7], y[7], "logistic", "logistic")
 moved = [(old - new) / 0.1 for old, new in zip(before[0], step.coefs_)]
-print("difference:", max(abs(a - b).max() for a, b in zip(moved, expected[0])))
+difference = max(abs(a - b).max() for a, b in zip(moved, expected[0]))
+print(f"largest difference of a step: {difference:.0e}")
 
 figure, axis = plt.subplots(figsize=(6.5, 4), layout="constrained")
 for seed in range(6):

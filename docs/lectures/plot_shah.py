@@ -439,7 +439,8 @@ for d, color in ((2, "C1"), (3, "C2")):
 left.set(
     xlabel="points n", ylabel="behaviours", title="definition 5 and lemma 13"
 )
-left.legend(fontsize=8, ncols=2)
+left.set_ylim(0.2, 8000)  # room for the legend
+left.legend(fontsize=8, ncols=2, loc="lower right")
 
 sizes, found = np.array([10, 30, 100, 300]), []
 for size in sizes.tolist():
@@ -459,6 +460,8 @@ for values, style, label in zip(
 right.set(
     xlabel="points n", ylabel="complexity", title="stumps of five features"
 )
+right.set_yticks([0.2, 0.5, 1.0], ["0.2", "0.5", "1"])
+right.tick_params(axis="y", which="minor", labelleft=False)
 right.legend(fontsize=9)
 plt.show()
 
@@ -682,6 +685,8 @@ centre.set(
     ylabel="bound",
     title="hinge loss, a million rows",
 )
+centre.set_yticks([0.02, 0.05, 0.1, 0.2], ["0.02", "0.05", "0.1", "0.2"])
+centre.tick_params(axis="y", which="minor", labelleft=False)
 centre.legend(fontsize=9)
 
 counts = [1, 5, 20, 50]
@@ -756,7 +761,7 @@ for axis, values, title in zip(
         u,
         v,
         values.reshape(u.shape),
-        levels=[-9, 0, 9],
+        levels=[-99, 0, 99],
         cmap="coolwarm",
         alpha=0.3,
     )
@@ -770,7 +775,7 @@ plt.show()
 difference = explicit.decision_function(
     features(plane)
 ) - machine.decision_function(plane)
-print("largest difference of the scores:", abs(difference).max())
+print(f"largest difference of the scores: {abs(difference).max():.0e}")
 
 # %%
 # 3.7 Projections on to convex sets
@@ -935,6 +940,7 @@ left.set(
     xlabel="row",
     ylabel="fit",
     title="5 folds: held-out rows are blue",
+    xticks=range(0, 20, 5),
     yticks=range(5),
 )
 
@@ -993,7 +999,7 @@ y = np.where(
     X[:, 0] + np.sin(3 * X[:, 1]) + 0.7 * rng.standard_normal(1300) > 0, 1, -1
 )
 members = [("logistic", LogisticRegression()), ("bayes", GaussianNB())]
-members += [(f"{k} neighbours", KNeighborsClassifier(k)) for k in (1, 10)]
+members += [(f"{k} nearest", KNeighborsClassifier(k)) for k in (1, 10)]
 for name, member in members:
     right = member.fit(X[:300], y[:300]).score(X[300:], y[300:])
     print(f"{name:14} error {1 - right:.3f}")
@@ -1052,9 +1058,8 @@ left.set(
     title="all stumps of a round",
 )
 left.legend()
-print(
-    "difference of β:", abs(coefficients - model.estimator_weights_ / 2).max()
-)
+difference = abs(coefficients - model.estimator_weights_ / 2).max()
+print(f"largest difference of a coefficient: {difference:.0e}")
 rounds = np.arange(1, 31)
 product = bounds.adaboost_exponential_risk(model.edges_)
 right.semilogy(rounds, product, label="exponential risk")
@@ -1094,7 +1099,8 @@ f = np.full(
 for _ in range(30):
     W = -y / (1 + np.exp(y * f))
     f -= 0.5 * tree.fit(x, W).predict(x)
-print("difference of the scores:", abs(f - model.decision_function(x)).max())
+difference = abs(f - model.decision_function(x)).max()
+print(f"largest difference of a score: {difference:.0e}")
 figure, axis = plt.subplots(figsize=(6.5, 4), layout="constrained")
 eta = eta_of(grid)
 axis.plot(
@@ -1228,6 +1234,7 @@ left.set(
     title="mean of B trees: formula and data",
 )
 left.set_xticks(B, B)
+left.set_yticks([2, 5, 10, 20], [2, 5, 10, 20])
 left.minorticks_off()
 left.legend(fontsize=9)
 parts.append(

@@ -377,14 +377,16 @@ def test_draws_of_no_rows_against_simulation(empty, k):
 
 def test_the_three_predictions_of_no_rows():
     """They are of 12 rows, 5 of them of class 1, drawn with probability .15."""
-    y = np.array([1, 1, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0])
+    y = np.array([1, 1, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0])
     X = np.arange(12.0)[:, None]
     base = 0.15 * 0.85 ** np.arange(12) @ y
     none = 0.85**12
     expected = {"mean": base + none * 5 / 12, "zero": base, "redraw": base / (1 - none)}
+    assert [round(value, 3) for value in expected.values()] == [0.520, 0.461, 0.537]
     for empty, value in expected.items():
         model = Classifier(max_samples=0.15, bootstrap="bernoulli", empty=empty).fit(X, y)
         assert model.predict_proba([[-1.0]])[0, 1] == pytest.approx(value, rel=1e-9)
+        assert model.predict([[-1.0]])[0] == int(value > 0.5)  # the convention decides
     assert Classifier().empty == "mean"
 
 

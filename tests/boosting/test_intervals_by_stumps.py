@@ -5,7 +5,12 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory import AdaBoostClassifier, DecisionStumpClassifier, bounds
+from sklearn_ensemble_theory import (
+    AdaBoostClassifier,
+    DecisionStumpClassifier,
+    VotingClassifier,
+    bounds,
+)
 from sklearn_ensemble_theory.erm import stump_dictionary
 
 
@@ -67,3 +72,20 @@ def test_adaboost_on_intervals():
     three = AdaBoostClassifier(n_estimators=3).fit(x, y)
     assert three.score(x, y) == 1
     np.testing.assert_allclose(three.edges_, [1 / 6, 1 / 4, 1 / 3])
+
+
+def test_a_vote_of_minimisers_is_no_minimiser_over_votes():
+    """[Ghoshdastidar] asks for a bound by the best of all votes, here without an error.
+
+    Three best stumps are one stump, and err on a third. A minimiser over the votes does not.
+    """
+    x, y = interval(9, 3, 5)
+    members = [(name, DecisionStumpClassifier()) for name in "abc"]
+    vote = VotingClassifier(members).fit(x, y)
+    assert vote.score(x, y) == pytest.approx(2 / 3)
+    outputs = stump_dictionary(x).outputs
+    signed = np.hstack([outputs, -outputs])
+    votes = (np.sign(sum(three)) for three in combinations_with_replacement(signed.T, 3))
+    assert min(np.mean(labels != y) for labels in votes) == 0
+    d = bounds.voting_vc_dimension_bound([2, 2, 2])
+    assert bounds.vc_excess_risk_bound(10**5, d) < 1 / 3

@@ -188,8 +188,27 @@ def test_kappa_of_directions_in_the_plane(m):
     found = bounds.matching_pursuit_kappa_bracket(np.cos(angles[:, None] - angles))
     assert found.is_exact
     assert found.lower == found.upper == pytest.approx(np.cos(np.pi / (2 * m)), rel=1e-13)
+    if m == 64:
+        assert round(found.lower, 4) == 0.9997
     # Loose by much for 64 of them: what equal weights of the columns prove.
     assert np.sqrt(np.linalg.eigvalsh(np.cos(angles[:, None] - angles))[-2] / m) < 0.70711
+
+
+def test_kappa_of_40_signs_in_8_rows():
+    """By facets; a bound by equal weights and a search for directions left .209 to .394 open."""
+    psi = np.random.default_rng(0).choice([-1.0, 1.0], (8, 40))
+    gram = psi.T @ psi / 8
+    assert np.sqrt(np.linalg.eigvalsh(gram)[-8] / 40) == pytest.approx(0.209, abs=5e-4)
+    found = bounds.matching_pursuit_kappa_bracket(gram)
+    assert found.is_exact
+    assert 0.209 < found.lower == found.upper < 0.394
+    # The direction of its coefficients attains it, and none of many others is below.
+    v = psi @ found.coefficients
+    at = np.abs(psi.T @ v / 8).max() / np.sqrt(np.mean(v**2))
+    assert at == pytest.approx(found.lower, rel=1e-9)
+    v = np.random.default_rng(1).standard_normal((8, 50_000))
+    others = np.abs(psi.T @ v / 8).max(axis=0) / np.sqrt(np.mean(v**2, axis=0))
+    assert found.lower < others.min() < 1.25 * found.lower
 
 
 def by_all_vertices(psi):
