@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array
 
 from sklearn_ensemble_theory._scaling import power_of_two
@@ -104,6 +105,14 @@ def checked_integers(
     if not np.all(numbers == np.floor(numbers)):
         raise ValueError(f"{name} must be an integer or an array of integers, got {value!r}.")
     return numbers
+
+
+def checked_generator(random_state: Any, name: str = "random_state") -> np.random.RandomState:
+    """The generator of an argument; a ValueError that names it."""
+    try:
+        return check_random_state(random_state)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}: {error}") from None
 
 
 def checked_rows(name: str, rows: Any, *, sparse: bool = False) -> Any:
