@@ -390,7 +390,8 @@ def probabilities_of(member: Any, X: Any) -> np.ndarray:
 def checked_outputs(found: Any, member: Any, X: Any) -> np.ndarray:
     """Outputs of a learner as an array; a ValueError unless they are one for each row of X."""
     values = np.asarray(found)
-    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    rows = X if hasattr(X, "shape") or hasattr(X, "__len__") else np.asarray(X)
+    n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
     if values.shape[:1] != (n,) or values.dtype.kind == "c":
         kind = "complex numbers" if values.dtype.kind == "c" else f"shape {values.shape}"
         raise ValueError(
