@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -361,6 +361,13 @@ def predict_codes(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:
     if not (classes.take(codes) == labels).all():
         raise ValueError(f"estimator: {type(member).__name__} predicts labels that are no classes.")
     return codes
+
+
+def fitted_clone(learner: Any, X: Any, y: Any, **fit_params: Any) -> Any:
+    """A clone fitted to the rows, also where its `fit` returns nothing."""
+    member = clone(learner)
+    member.fit(X, y, **fit_params)
+    return member
 
 
 def predictions_of(member: Any, X: Any, **options: Any) -> np.ndarray:

@@ -28,7 +28,11 @@ from sklearn_ensemble_theory._running import threads_for
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
 from sklearn_ensemble_theory.averaging._members import MAX_SEED
 from sklearn_ensemble_theory.bounds import gaussian_sketch_risk
-from sklearn_ensemble_theory.bounds._arguments import check_integer, check_number, checked_generator
+from sklearn_ensemble_theory.bounds._arguments import (
+    check_integer,
+    check_number,
+    checked_generator,
+)
 
 from ._sketched_least_squares import (
     CentredRows,
@@ -503,7 +507,7 @@ class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if self.alpha > 0:
             raise ValueError("excess_risk is that of least squares: it requires alpha=0.")
         if X is not None:
-            check_integer("n_draws", n_draws, 1)
+            check_integer("n_draws", n_draws, 1, LARGEST_COUNT)
             return float(sigma) ** 2 * self._simulated_risk(X, n_draws, random_state)
         if self.n_refinements:
             raise ValueError("excess_risk with n_refinements above 0 requires X.")

@@ -54,7 +54,8 @@ def check_number(
     integral: bool = False,
 ) -> None:
     """Raise a ValueError unless the value is a finite number (an integer) from low to high."""
-    number: Any = value if isinstance(value, Integral if integral else Real) else math.nan
+    is_one = isinstance(value, Integral if integral else Real)
+    number: Any = value if is_one and not (integral and isinstance(value, bool)) else math.nan
     try:
         finite = math.isfinite(number)
     except OverflowError:  # an integer that is larger than any float

@@ -22,8 +22,10 @@ from sklearn_ensemble_theory._rows import (
     checked_weights,
     kept_rows,
     normalised_weights,
+    one_column,
     validate_data,
 )
+from sklearn_ensemble_theory._scaling import range_exponent
 from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.trees._sklearn_trees import single_precision_if_finite
 
@@ -417,9 +419,11 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
         score : float
             R² after the round.
         """
-        y = checked_target(y, is_real=True)
+        y = one_column(checked_target(y, is_real=True)).astype(np.float64, copy=False)
+        exponent = range_exponent(y)
+        y = np.ldexp(y, -exponent)
         weight = sample_weight
         if weight is not None:
             weight = normalised_weights(checked_weights(weight, X), 0)
         for prediction in self.staged_predict(X):
-            yield r2_score(y, prediction, sample_weight=weight)
+            yield r2_score(y, np.ldexp(prediction, -exponent), sample_weight=weight)
