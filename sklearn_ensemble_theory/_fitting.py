@@ -275,7 +275,7 @@ def check_parameters(estimator: Any) -> None:
     Raises
     ------
     TypeError
-        If an estimator is given as a class.
+        If an estimator is given as a class, or has no parameters to be cloned by.
     ValueError
         If a count is above 2^31 - 1 or another integer above 2^63 - 1 in absolute value, or `cv`
         is no splitter and has no pairs of rows.
@@ -320,6 +320,11 @@ def _check_object(estimator: Any, name: str, value: Any) -> None:
             raise TypeError(
                 f"{name} must have an estimator, not a class: got {item.__name__} instead of "
                 f"{item.__name__}()."
+            )
+        if "estimator" in name and hasattr(item, "fit") and not hasattr(item, "get_params"):
+            raise TypeError(
+                f"{name}: {type(item).__name__} has no get_params; learners inherit from "
+                "sklearn.base.BaseEstimator."
             )
         if isinstance(item, int) and abs(item) > LARGEST_INTEGER:
             raise ValueError(

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -347,14 +347,65 @@ def has_fast_path(estimator: Any) -> bool:
 
 def predict_validated(member: Any, X: Any) -> np.ndarray:
     """The predictions for an X that the ensemble has validated, without a second check."""
-    predict = _own_method(member, "_predict_validated") or member.predict
-    return predict(X)
+    predict = _own_method(member, "_predict_validated")
+    return predictions_of(member, X) if predict is None else predict(X)
 
 
 def predict_codes(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:
     """The predicted classes as positions in `classes`, for an X that the ensemble has validated."""
     predict = _own_method(member, "_predict_codes")
-    return np.searchsorted(classes, member.predict(X)) if predict is None else predict(X)
+    if predict is not None:
+        return predict(X)
+    labels = predictions_of(member, X)
+    codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    if not (classes.take(codes) == labels).all():
+        raise ValueError(f"estimator: {type(member).__name__} predicts labels that are no classes.")
+    return codes
+
+
+def fitted_clone(learner: Any, X: Any, y: Any, **fit_params: Any) -> Any:
+    """A clone fitted to the rows, also where its `fit` returns nothing."""
+    member = clone(learner)
+    member.fit(X, y, **fit_params)
+    return member
+
+
+def predictions_of(member: Any, X: Any, **options: Any) -> np.ndarray:
+    """What a learner of one output predicts: (n,); see `checked_outputs`."""
+    values = checked_outputs(member.predict(X, **options), member, X)
+    if values.size != len(values):
+        raise ValueError(
+            f"estimator: {type(member).__name__} must predict one value for each row, got shape "
+            f"{values.shape}."
+        )
+    return values.reshape(len(values))
+
+
+def checked_codes(labels: np.ndarray, member: Any, n_classes: int) -> np.ndarray:
+    """Labels as positions among the classes; a ValueError where there is no such class."""
+    codes = np.asarray(labels, dtype=np.intp)
+    if not ((codes == labels) & (codes >= 0) & (codes < n_classes)).all():
+        raise ValueError(f"estimator: {type(member).__name__} predicts labels that are no classes.")
+    return codes
+
+
+def probabilities_of(member: Any, X: Any) -> np.ndarray:
+    """The probabilities by a classifier: (n, n_classes); see `checked_outputs`."""
+    return checked_outputs(member.predict_proba(X), member, X)
+
+
+def checked_outputs(found: Any, member: Any, X: Any) -> np.ndarray:
+    """Outputs of a learner as an array; a ValueError unless they are one for each row of X."""
+    values = np.asarray(found)
+    rows = X if hasattr(X, "shape") or hasattr(X, "__len__") else np.asarray(X)
+    n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
+    if values.shape[:1] != (n,) or values.dtype.kind == "c":
+        kind = "complex numbers" if values.dtype.kind == "c" else f"shape {values.shape}"
+        raise ValueError(
+            f"estimator: {type(member).__name__} must predict a label or a real number for each "
+            f"row; got {kind} for {n} rows."
+        )
+    return values
 
 
 def outputs_have_scale(estimator: Any) -> bool:
@@ -457,6 +508,11 @@ def aligned_columns(
     fill : float, default=0.0
         The value for the other classes.
     """
+    if values.ndim != 2 or values.shape[1] != len(places):
+        raise ValueError(
+            f"estimator: probabilities must have a column for each of {len(places)} classes, got "
+            f"shape {values.shape}."
+        )
     if len(places) == n_classes:  # both are sorted
         return values
     aligned = np.full((len(values), n_classes), fill, dtype=values.dtype)

@@ -10,7 +10,8 @@ from scipy.integrate import quad
 from scipy.special import log_ndtr
 from scipy.stats import ncx2, norm
 from sklearn.preprocessing import PolynomialFeatures
-from sklearn.utils import check_random_state
+
+from sklearn_ensemble_theory.bounds._arguments import checked_generator
 
 from ._addresses import publish
 from ._typing import ArrayLike, RandomStateLike
@@ -139,7 +140,7 @@ def make_sine_regression(
     _check_size_and_noise(n_samples, noise)
     if not np.isfinite(periods):
         raise ValueError(f"periods must be finite, got {periods!r}.")
-    rng = check_random_state(random_state)
+    rng = checked_generator(random_state)
     x = np.sort(rng.uniform(size=n_samples))
     mean = np.sin(2 * np.pi * periods * x)
     y = mean + noise * rng.standard_normal(n_samples)
@@ -203,7 +204,7 @@ def make_tent(
     (array([0.1 , 0.43, 0.21]), array([0.2 , 0.86, 0.41]))
     """
     _check_size_and_noise(n_samples, noise)
-    rng = check_random_state(random_state)
+    rng = checked_generator(random_state)
     X = rng.uniform(-1.0, 1.0, size=(n_samples, 1))
     f = 1.0 - np.abs(2.0 * np.abs(X[:, 0]) - 1.0)
     return X, f + noise * rng.standard_normal(n_samples)
@@ -304,7 +305,7 @@ def make_polynomial(
     _check_size_and_noise(n_samples, noise)
     _check_size("n_features", n_features)
     _check_size("degree", degree)
-    rng = check_random_state(random_state)
+    rng = checked_generator(random_state)
     X = rng.uniform(-1.0, 1.0, size=(n_samples, n_features))
     monomials = PolynomialFeatures(degree, include_bias=False).fit_transform(X)
     mean = monomials @ rng.standard_normal(monomials.shape[1])
@@ -633,7 +634,7 @@ def _classes_and_noise(
 ) -> tuple[np.random.RandomState, np.ndarray, np.ndarray]:
     _check_size("n_samples", n_samples)
     _check_size("n_features", n_features)
-    rng = check_random_state(random_state)
+    rng = checked_generator(random_state)
     y = 2 * rng.randint(2, size=n_samples) - 1
     return rng, y, rng.standard_normal((n_samples, n_features))
 
@@ -711,7 +712,7 @@ def make_waveform(
     0.141
     """
     _check_size("n_samples", n_samples)
-    rng = check_random_state(random_state)
+    rng = checked_generator(random_state)
     y = rng.randint(3, size=n_samples)
     u = rng.uniform(size=(n_samples, 1))
     first, second = np.array(PAIRS).T
@@ -972,7 +973,7 @@ def add_malicious_rows(
         raise ValueError(f"fraction must be in [0, 1], got {fraction!r}.")
     if not np.isfinite(distance):
         raise ValueError(f"distance must be finite, got {distance!r}.")
-    rng = check_random_state(random_state)
+    rng = checked_generator(random_state)
     X, y = np.array(X, dtype=float), np.array(y)
     n = len(y)
     malicious = np.zeros(n, dtype=bool)
@@ -988,7 +989,7 @@ def add_malicious_rows(
 def _flipped(
     y: np.ndarray, rates: np.ndarray, random_state: RandomStateLike
 ) -> tuple[np.ndarray, np.ndarray]:
-    rng = check_random_state(random_state)
+    rng = checked_generator(random_state)
     flipped = rng.uniform(size=len(y)) < rates
     noisy = y.copy()
     noisy[flipped] = _other_classes(y, y[flipped], rng)

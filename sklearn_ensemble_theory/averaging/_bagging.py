@@ -658,8 +658,9 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         with the bootstrap and `method="auto"`. A fully grown tree does not depend on how often a
         row was drawn; with the bootstrap a part of the row's influence is therefore missed by the
         infinitesimal jackknife, which is too small, and the jackknife after bootstrap is too large.
-        [Wager, Hastie and Efron, 2014] propose their mean. With `"bayesian"` weights the standard
-        error of fully grown trees is too small.
+        [Wager, Hastie and Efron, 2014] propose their mean. Of fully grown trees of one feature,
+        which follow two or three rows, two errors cover 82 to 84 % with the bootstrap. With
+        `"bayesian"` weights the standard error of fully grown trees is too small.
 
         *Few members.* The noise of B members in the variance at a single point is as large as the
         variance unless B is about n. But the ratio of the variance to the members' own variance,

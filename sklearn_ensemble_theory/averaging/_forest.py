@@ -238,7 +238,7 @@ class BaseForest(BaseBagging):
     def _of_each_tree(self, method: str, X) -> list:
         X, checked = member_input(self.estimator_, X)
         if not checked:  # one tree's error for all, without NumPy's warning before it
-            with np.errstate(over="ignore"):
+            with np.errstate(over="ignore", invalid="ignore"):
                 self.estimators_[0].apply(X)
         return Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(getattr(tree, method))(X, check_input=not checked) for tree in self.estimators_

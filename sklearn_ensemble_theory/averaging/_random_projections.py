@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import HasMethods, Interval, StrOptions
 from sklearn_ensemble_theory._features import refuse_dates
-from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._fitting import LARGEST_COUNT, fit_context
 from sklearn_ensemble_theory._rows import (
     checked_rows,
     finite_predictions,
@@ -30,7 +30,11 @@ from sklearn_ensemble_theory._rows import (
 from sklearn_ensemble_theory._running import in_order
 from sklearn_ensemble_theory._scaling import largest_magnitude, mean_from_first, power_of_two
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
-from sklearn_ensemble_theory.bounds._arguments import check_integer
+from sklearn_ensemble_theory.bounds._arguments import (
+    check_integer,
+    check_number,
+    checked_numbers,
+)
 
 from ._linear_projections import LINEAR_PROJECTIONS, Projection, centred_rows
 from ._members import MAX_SEED
@@ -431,12 +435,11 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
         if self._bound_terms is None or self.alpha > 0:
             cause = f"alpha={self.alpha}" if self.alpha > 0 else "a transformer as projection"
             raise ValueError(f"There is no bound on the risk with {cause}.")
-        norm = np.asarray(theta, dtype=np.float64)
+        norm = checked_numbers("theta", theta)
+        check_number("sigma", sigma, 0)
         if norm.ndim and (norm.shape != (self.n_features_in_,) or self._model is not None):
             expected = "" if self._model is not None else f" or of shape ({self.n_features_in_},)"
             raise ValueError(f"theta must be a number{expected}, got shape {norm.shape}.")
-        if not (np.isfinite(norm).all() and np.isfinite(sigma) and sigma >= 0):
-            raise ValueError("theta must be finite, and sigma finite and non-negative.")
         return self._bound_terms.bound(float(np.sum(norm**2)), float(sigma) ** 2)
 
     def expected_projection(
@@ -468,7 +471,7 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
             If `n_draws` is not a positive int, or a weight is not positive.
         """
         self._validate_params()
-        check_integer("n_draws", n_draws, 1)
+        check_integer("n_draws", n_draws, 1, LARGEST_COUNT)
         refuse_dates(X)
         with np.errstate(over="ignore", invalid="ignore"):
             X = check_array(X, accept_sparse="csr", dtype=np.float64, order="C")

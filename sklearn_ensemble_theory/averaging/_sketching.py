@@ -28,7 +28,11 @@ from sklearn_ensemble_theory._running import threads_for
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
 from sklearn_ensemble_theory.averaging._members import MAX_SEED
 from sklearn_ensemble_theory.bounds import gaussian_sketch_risk
-from sklearn_ensemble_theory.bounds._arguments import check_integer
+from sklearn_ensemble_theory.bounds._arguments import (
+    check_integer,
+    check_number,
+    checked_generator,
+)
 
 from ._sketched_least_squares import (
     CentredRows,
@@ -499,12 +503,11 @@ class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Liu, 2019]; simulate for other data. With X the cost is that of n_draws / 8 fits.
         """
         check_is_fitted(self)
-        if not isinstance(sigma, Real) or not 0 <= sigma < np.inf:
-            raise ValueError(f"sigma must be a finite number of at least 0, got {sigma!r}.")
+        check_number("sigma", sigma, 0)
         if self.alpha > 0:
             raise ValueError("excess_risk is that of least squares: it requires alpha=0.")
         if X is not None:
-            check_integer("n_draws", n_draws, 1)
+            check_integer("n_draws", n_draws, 1, LARGEST_COUNT)
             return float(sigma) ** 2 * self._simulated_risk(X, n_draws, random_state)
         if self.n_refinements:
             raise ValueError("excess_risk with n_refinements above 0 requires X.")
@@ -524,7 +527,7 @@ class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _simulated_risk(self, X: MatrixLike, n_draws: int, random_state: RandomStateLike) -> float:
         """The mean square of the predictions for targets of noise with variance 1."""
-        rng = check_random_state(random_state)
+        rng = checked_generator(random_state)
         X = self._checked_X(X)
         total, left = 0.0, n_draws
         while left > 0:

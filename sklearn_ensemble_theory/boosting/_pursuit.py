@@ -22,7 +22,6 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import (
     Bunch,
-    check_array,
     check_consistent_length,
     check_random_state,
     column_or_1d,
@@ -49,7 +48,7 @@ from sklearn_ensemble_theory.bounds import (
     matching_pursuit_kappa,
     orthogonal_matching_pursuit_bound,
 )
-from sklearn_ensemble_theory.bounds._arguments import check_number
+from sklearn_ensemble_theory.bounds._arguments import check_number, checked_rows
 
 from ._column_moments import MomentDictionary, moments_of_splits
 from ._dictionary import BLOCK, ColumnDictionary, GramRows, coefficients_in_units
@@ -665,7 +664,7 @@ class MatchingPursuitRegressor(
             raise ValueError("gauge_y=None requires X and y, from which the gauge is computed.")
         dictionary, least_squares, gamma = None, 0.0, gauge_y or 0.0
         if X is not None:
-            X = check_array(X, dtype=np.float64, accept_sparse=["csc", "csr"])
+            X = checked_rows("X", X, sparse=True)
             rows = kept_rows(X, np.zeros(X.shape[0]), sample_weight)
             dictionary = ColumnDictionary(rows.X, rows.shares(), self.fit_intercept)
             if gauge_y is None:

@@ -24,7 +24,9 @@ from sklearn_ensemble_theory._learners import (
     half_log_odds,
     is_tree,
     outputs_have_scale,
+    predictions_of,
     prepare_rounds,
+    probabilities_of,
 )
 from sklearn_ensemble_theory.trees._sklearn_trees import (
     check_counts,
@@ -160,7 +162,8 @@ class Clones:
     def fitted(self, X: Any, y: np.ndarray, **options: Any) -> Any:
         """A new clone, fitted."""
         member = seeded_clone(self.estimator, self.random_state)
-        return member.fit(X, y, **options, **self.fit_params)
+        member.fit(X, y, **options, **self.fit_params)
+        return member
 
     def fitted_under(self, weight: np.ndarray, y: np.ndarray) -> Any:
         """A new clone, fitted to all rows under weights, or to rows drawn by them."""
@@ -172,7 +175,8 @@ class Clones:
         if is_classifier(self.estimator) and np.all(y == y[0]):  # few classifiers accept one class
             return DummyClassifier(strategy="most_frequent").fit(X, y)
         member = seeded_clone(self.estimator, self.random_state)
-        return member.fit(X, y, **check_method_params(self.X, self.fit_params, indices=rows))
+        member.fit(X, y, **check_method_params(self.X, self.fit_params, indices=rows))
+        return member
 
 
 class RegressorClones(Clones):
@@ -208,7 +212,8 @@ class RegressorClones(Clones):
     ) -> tuple[Any, np.ndarray]:
         """One member and its outputs on all rows; `k` is the column of several scores."""
         member = self.fitted_to(target, weight, rows)
-        return member, np.asarray(member.predict(self.X), dtype=float).reshape(self.X.shape[0])
+        psi = np.asarray(predictions_of(member, self.X), dtype=float)
+        return member, psi.reshape(self.X.shape[0])
 
     def fitted_to(
         self, target: np.ndarray, weight: np.ndarray | None, rows: np.ndarray | None, **options: Any
@@ -287,7 +292,7 @@ class SignClones(Clones):
         else:
             mass = mass[rows] / mass[rows].mean()
             member = self.fitted(self.X[rows], signs[rows], sample_weight=mass)
-        return member, member.predict(self.X).astype(float)
+        return member, predictions_of(member, self.X).astype(float)
 
 
 class ClassClones(Clones):
@@ -303,12 +308,12 @@ class ClassClones(Clones):
         task = self.task
         if task.criterion == "least_squares":  # gentle: regressors of -1 and +1
             member = self.fitted_under(weight, self.signs)
-            return member, self.signs * member.predict(self.X)
+            return member, self.signs * predictions_of(member, self.X)
         member = self.fitted_under(weight, self.y)
         if task.criterion == "log_odds":  # real: classifiers with probabilities
             return member, self.signs * probability_score(member, self.X, task.classes)
         right, wrong = task.vote_values
-        return member, np.where(member.predict(self.X) == self.y, right, wrong)
+        return member, np.where(predictions_of(member, self.X) == self.y, right, wrong)
 
 
 CLONES: dict[type, type[Clones]] = {
@@ -320,7 +325,7 @@ CLONES: dict[type, type[Clones]] = {
 
 def probability_score(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:
     """Half the log-odds that a classifier gives to the second class."""
-    proba = member.predict_proba(X)
+    proba = probabilities_of(member, X)
     known = np.flatnonzero(member.classes_ == classes[-1])
     return half_log_odds(proba[:, known[0]] if len(known) else np.zeros(len(proba)))
 

@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array
 
 from sklearn_ensemble_theory._scaling import power_of_two
@@ -53,7 +54,8 @@ def check_number(
     integral: bool = False,
 ) -> None:
     """Raise a ValueError unless the value is a finite number (an integer) from low to high."""
-    number: Any = value if isinstance(value, Integral if integral else Real) else math.nan
+    is_one = isinstance(value, Integral if integral else Real)
+    number: Any = value if is_one and not (integral and isinstance(value, bool)) else math.nan
     try:
         finite = math.isfinite(number)
     except OverflowError:  # an integer that is larger than any float
@@ -104,6 +106,14 @@ def checked_integers(
     if not np.all(numbers == np.floor(numbers)):
         raise ValueError(f"{name} must be an integer or an array of integers, got {value!r}.")
     return numbers
+
+
+def checked_generator(random_state: Any, name: str = "random_state") -> np.random.RandomState:
+    """The generator of an argument; a ValueError that names it."""
+    try:
+        return check_random_state(random_state)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}: {error}") from None
 
 
 def checked_rows(name: str, rows: Any, *, sparse: bool = False) -> Any:

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import linprog
 from scipy.spatial import ConvexHull, QhullError
-from sklearn.utils import Bunch, check_random_state
+from sklearn.utils import Bunch
 
 from sklearn_ensemble_theory._typing import ArrayLike, RandomStateLike
 
-from ._arguments import check_integer, check_number, checked_numbers, in_floats
+from ._arguments import check_integer, check_number, checked_generator, checked_numbers, in_floats
 
 # HiGHS takes costs above 1e20 as infinite; below it they lose accuracy.
 MAX_RATIO_OF_SIZES = 1e15
@@ -354,7 +354,7 @@ def matching_pursuit_kappa_bracket(
     (False, 0.149, 0.198)
     """
     check_integer("n_starts", n_starts, 1)
-    rng = check_random_state(random_state)
+    rng = checked_generator(random_state)
     columns = _whitened(gram)
     coefficients = np.zeros(np.shape(gram)[0])
     if columns is None:

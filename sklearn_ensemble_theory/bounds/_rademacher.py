@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from sklearn_ensemble_theory._typing import ArrayLike, RandomStateLike
 
@@ -17,6 +16,7 @@ from ._arguments import (
     as_result,
     check_integer,
     check_number,
+    checked_generator,
     checked_numbers,
     checked_rows,
     in_floats,
@@ -342,7 +342,7 @@ def _expected_supremum(
     `width` is the number of columns of the largest array that the function makes.
     """
     check_integer("n_draws", n_draws, 2)
-    rng = check_random_state(random_state)
+    rng = checked_generator(random_state)
     exact = n <= MOST_ENUMERATED
     n_rows = 2**n if exact else n_draws
     size = max(1, CHUNK // max(n, width))

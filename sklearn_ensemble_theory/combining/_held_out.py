@@ -12,7 +12,7 @@ from sklearn.utils import get_tags, indexable
 from sklearn.utils.parallel import Parallel, delayed
 
 from sklearn_ensemble_theory._compat import check_method_params, safe_split
-from sklearn_ensemble_theory._learners import aligned_columns
+from sklearn_ensemble_theory._learners import aligned_columns, checked_outputs
 from sklearn_ensemble_theory._rows import Rows
 
 from ._members import KnownFits, fit_named, raise_named, sharing_groups
@@ -151,6 +151,8 @@ def predicted(
     predicts labels, which become positions in `classes`.
     """
     values = getattr(member, method)(X)
+    if not isinstance(values, list):  # probabilities for each output
+        values = checked_outputs(values, member, X)
     if classes is None or not is_classifier(member):
         return values
     if method == "predict":

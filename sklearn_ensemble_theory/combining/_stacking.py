@@ -46,7 +46,7 @@ from sklearn_ensemble_theory._compat import (
 from sklearn_ensemble_theory._features import table_of
 from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._folds import splits_of_rows
-from sklearn_ensemble_theory._learners import has_input_tag, requests, with_groups
+from sklearn_ensemble_theory._learners import checked_outputs, has_input_tag, requests, with_groups
 from sklearn_ensemble_theory._margin_losses import MARGIN_FUNCTIONS
 from sklearn_ensemble_theory._rows import (
     Rows,
@@ -436,6 +436,11 @@ class BaseStacking(TransformerMixin, NamedMembers):
             for j, (member, method) in enumerate(zip(self.estimators_, self.stack_method_))
             if used is None or used[j]
         ]
+
+    def _final_predictions(self, X: MatrixLike, params: dict[str, Any]) -> Any:
+        found = self.final_estimator_.predict(self.transform(X), **params)
+        # With parameters it may return more than predictions, such as their standard deviations.
+        return found if params else checked_outputs(found, self.final_estimator_, X)
 
     def _columns(self, predictions: list[Any]) -> list[np.ndarray]:
         """The predictions of each member as columns, of two complementary ones the second."""
@@ -940,7 +945,7 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         params = self._final_params(predict_params)
         several = isinstance(self.classes_, list)
         if self.weights is None:
-            codes = self.final_estimator_.predict(self.transform(X), **params)
+            codes = self._final_predictions(X, params)
         else:
             winners = [np.argmax(scores, axis=1) for scores in self._mixed(X)]
             codes = np.column_stack(winners) if several else winners[0]
@@ -1221,6 +1226,6 @@ class StackingRegressor(RegressorMixin, BaseStacking):
         check_is_fitted(self)
         params = self._final_params(predict_params)
         if self.weights is None:
-            return self.final_estimator_.predict(self.transform(X), **params)
+            return self._final_predictions(X, params)
         mixed = self._mixed(X)
         return mixed[0] if len(mixed) == 1 else np.column_stack(mixed)

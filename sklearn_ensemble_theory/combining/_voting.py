@@ -19,7 +19,14 @@ from sklearn_ensemble_theory._compat import (
     raise_for_params,
 )
 from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
-from sklearn_ensemble_theory._learners import aligned_columns, largest_column
+from sklearn_ensemble_theory._learners import (
+    aligned_columns,
+    checked_codes,
+    checked_outputs,
+    largest_column,
+    predictions_of,
+    probabilities_of,
+)
 from sklearn_ensemble_theory._rows import (
     are_wrong,
     checked_weights,
@@ -502,9 +509,16 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
 
     def _codes(self, X: MatrixLike) -> list[np.ndarray]:
         """Return the classes that each member predicts, as positions in `classes_`."""
-        labels = [member.predict(X) for member in self.estimators_]
+        labels = [predictions_of(member, X) for member in self.estimators_]
         # Members of this fit were trained on positions, fitted ones on the labels themselves.
-        return [self.le_.transform(found) for found in labels] if self.prefit else labels
+        if self.prefit:
+            return [self.le_.transform(found) for found in labels]
+        n_classes = len(self.classes_)
+        with np.errstate(invalid="ignore"):
+            return [
+                checked_codes(own, member, n_classes)
+                for own, member in zip(labels, self.estimators_)
+            ]
 
     def _scores(self, X: MatrixLike) -> np.ndarray:
         """The mean probability of each class, or the sum of the weights of the members for it."""
@@ -515,12 +529,12 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         # One member after the other: the votes of all members at once would be K times as large.
         votes = np.zeros((len(codes[0]), len(self.classes_)))
         for code, weight in zip(codes, np.ones(len(codes)) if weights is None else weights):
-            votes[np.arange(len(votes)), np.asarray(code, dtype=np.intp)] += weight
+            votes[np.arange(len(votes)), code] += weight
         return votes
 
     def _probabilities(self, X: MatrixLike) -> list[np.ndarray]:
         """The probabilities by each member, also of classes that a fitted one has not seen."""
-        found = [member.predict_proba(X) for member in self.estimators_]
+        found = [probabilities_of(member, X) for member in self.estimators_]
         if not self.prefit:
             return found
         # A fitted member knows its own classes only: the others have probability 0.
@@ -746,7 +760,10 @@ class VotingRegressor(RegressorMixin, BaseVoting):
         Cost: a prediction of each member.
         """
         check_is_fitted(self)
-        return self._average([member.predict(X) for member in self.estimators_])
+        return self._average(self._predictions(X))
+
+    def _predictions(self, X: MatrixLike) -> list[np.ndarray]:
+        return [checked_outputs(member.predict(X), member, X) for member in self.estimators_]
 
     def transform(self, X: MatrixLike) -> np.ndarray:
         """Return the predictions of each member.
@@ -766,7 +783,7 @@ class VotingRegressor(RegressorMixin, BaseVoting):
         Cost: a prediction of each member.
         """
         check_is_fitted(self)
-        return np.column_stack([member.predict(X) for member in self.estimators_])
+        return np.column_stack(self._predictions(X))
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Names of the columns of `transform`.

@@ -1,17 +1,20 @@
 """Importances of features by the rows that the trees of an ensemble are not fitted to."""
 
-from numbers import Integral
-
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import is_classifier
-from sklearn.utils import Bunch, check_random_state
+from sklearn.utils import Bunch
 from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._fitting import LARGEST_COUNT
 from sklearn_ensemble_theory._running import in_order
 from sklearn_ensemble_theory._scaling import power_of_two
 from sklearn_ensemble_theory._typing import RandomStateLike
+from sklearn_ensemble_theory.bounds._arguments import (
+    check_integer,
+    checked_generator,
+)
 from sklearn_ensemble_theory.ensembles._members import (
     FittedEnsemble,
     columns_of_members,
@@ -95,9 +98,8 @@ def permutation_importances(
 ) -> Bunch:
     """Return the increase of the trees' loss at out-of-bag rows if a feature is permuted there."""
     check_is_fitted(ensemble)
-    if not isinstance(n_repeats, Integral) or isinstance(n_repeats, bool) or n_repeats < 1:
-        raise ValueError(f"n_repeats must be an integer of at least 1, got {n_repeats!r}.")
-    rng = check_random_state(random_state)
+    check_integer("n_repeats", n_repeats, 1, LARGEST_COUNT)
+    rng = checked_generator(random_state)
     X, y, _ = _checked_trees(ensemble, "oob_permutation_importances")
     members, scheme = ensemble.estimators_, ensemble._member_spec.scheme
     # A seed for each member: results do not depend on the number of jobs.

@@ -123,7 +123,7 @@ def conformal_rank(n: int, coverage: float) -> int:
 
     Above n where there are too few scores.
     """
-    return math.ceil((n + 1) * coverage - 1e-9)
+    return max(math.ceil((n + 1) * coverage - 1e-9), 1)
 
 
 def conformal_limit(scores: np.ndarray, coverage: float, groups: np.ndarray | None) -> float:

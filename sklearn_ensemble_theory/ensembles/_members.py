@@ -14,7 +14,12 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.parallel import Parallel, delayed
 
-from sklearn_ensemble_theory._learners import aligned_columns, reads_single_precision
+from sklearn_ensemble_theory._learners import (
+    aligned_columns,
+    checked_codes,
+    checked_outputs,
+    reads_single_precision,
+)
 from sklearn_ensemble_theory._rows import columns_of, names_checked, rows_of
 from sklearn_ensemble_theory._scaling import within_range
 from sklearn_ensemble_theory.trees._packed import (
@@ -127,7 +132,8 @@ def member_predictions(
         params["check_input"] = False
     with np.errstate(all="ignore"):
         if method == "vote":
-            chosen = np.asarray(member.predict(X, **params), dtype=np.intp)
+            labels = checked_outputs(member.predict(X, **params), member, X)
+            chosen = checked_codes(labels, member, n_classes)
             votes = np.zeros((len(chosen), n_classes))
             chosen = chosen[:, None] if chosen.ndim == 1 else chosen
             np.put_along_axis(votes, chosen, 1.0, axis=1)
@@ -143,10 +149,11 @@ def member_predictions(
             places = member.classes_
             if isinstance(predictions, list):  # several outputs, whose codes follow each other
                 predictions, places = np.hstack(predictions), np.concatenate(places)
+            predictions = checked_outputs(predictions, member, X)
             # The rows of a member may lack a class; the member gives it probability 0.
             absent = 0.0 if method == "predict_proba" else -np.inf
-            predictions = aligned_columns(predictions, places, n_classes, absent)
-    return predictions
+            return aligned_columns(predictions, places, n_classes, absent)
+    return checked_outputs(predictions, member, X)
 
 
 def columns_of_members(ensemble: FittedEnsemble) -> Sequence[np.ndarray | None]:
@@ -344,7 +351,9 @@ def tree_input(ensemble: FittedEnsemble, X):
     rows, checked = member_input(ensemble.estimator_, X)
     if not checked and hasattr(ensemble.estimators_[0], "apply"):
         features = columns_of_members(ensemble)[0]
-        with np.errstate(over="ignore"):  # the tree's error, and no warning before it
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # the tree's error, and no warning before it
             ensemble.estimators_[0].apply(X if features is None else X[:, features])
         rows = X.tocsr() if sp.issparse(X) else X
     return rows.astype(np.float32) if rows.dtype != np.float32 else rows

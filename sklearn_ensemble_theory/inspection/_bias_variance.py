@@ -5,8 +5,10 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import Bunch, check_random_state
+from sklearn.utils import Bunch
 from sklearn.utils.parallel import delayed
+
+from sklearn_ensemble_theory.bounds._arguments import checked_generator
 
 from .._running import in_order
 from .._typing import ArrayLike, RandomStateLike
@@ -407,7 +409,7 @@ def _decompositions(
 ) -> list[Bunch]:
     """Return the decompositions of several estimators, fitted to the same training sets."""
     # One seed for all: differences between estimators are then free of the draws of the data.
-    seed = int(check_random_state(random_state).randint(MAX_SEED))
+    seed = int(checked_generator(random_state).randint(MAX_SEED))
     return [
         bias_variance_decomposition(one, make_data, random_state=seed, **options)
         for one in estimators

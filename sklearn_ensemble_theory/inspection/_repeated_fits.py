@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import check_random_state
+
+from sklearn_ensemble_theory.bounds._arguments import checked_generator
 
 from .._typing import RandomStateLike
 from ..boosting._weak_learners import seeded_clone
@@ -51,7 +52,7 @@ def clone_with(estimator: BaseEstimator, name: str, value) -> Any:
 
 def seeds_of(n_repetitions: int, random_state: RandomStateLike) -> tuple[int, np.ndarray]:
     """(seed of the test set, seeds of the training sets and of the fits, of shape (R, 2))."""
-    rng = check_random_state(random_state)
+    rng = checked_generator(random_state)
     return int(rng.randint(MAX_SEED)), rng.randint(MAX_SEED, size=(n_repetitions, 2))
 
 

@@ -13,11 +13,11 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import check_array, check_random_state, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
 
+from sklearn_ensemble_theory._learners import checked_outputs, fitted_clone
 from sklearn_ensemble_theory._rows import positive_weights
 from sklearn_ensemble_theory._running import one_blas_thread, threads_for
 from sklearn_ensemble_theory._typing import ArrayLike, RandomStateLike
@@ -58,7 +58,7 @@ class FittedTargets:
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Shape (len(X), number of targets)."""
         with threads_for(len(X) ** 3):
-            return np.column_stack([np.asarray(e.predict(X)) for e in self.estimators])
+            return np.column_stack([checked_outputs(e.predict(X), e, X) for e in self.estimators])
 
 
 def _fit(
@@ -70,7 +70,7 @@ def _fit(
 ) -> Any:
     with one_blas_thread() if one_thread else threads_for(len(X) ** 3):
         # A column of Y is strided, and products round by the order in memory.
-        return clone(estimator).fit(X, np.ascontiguousarray(y), **fit_params)
+        return fitted_clone(estimator, X, np.ascontiguousarray(y), **fit_params)
 
 
 class AveragedLearner:

@@ -33,6 +33,7 @@ from sklearn_ensemble_theory._rows import (
 from sklearn_ensemble_theory._running import blas_threads_by_work, one_blas_thread, warn_user
 from sklearn_ensemble_theory._scaling import largest_magnitude
 from sklearn_ensemble_theory._typing import ArrayLike
+from sklearn_ensemble_theory.bounds._arguments import check_integer, check_number, checked_numbers
 from sklearn_ensemble_theory.bounds._spectral_filters import n_rounds
 
 from ._averaged_learners import (
@@ -891,11 +892,8 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
             splines.
         """
         check_is_fitted(self)
-        if not 0 <= j < self.n_features_in_:
-            raise ValueError(
-                f"j must be the index of one of {self.n_features_in_} features; got {j}."
-            )
-        x = np.asarray(x, dtype=np.float64).reshape(-1)
+        check_integer("j", j, 0, self.n_features_in_ - 1)
+        x = checked_numbers("x", x).reshape(-1)
         return self._predictor.component(j, x)[:, 0] * self._scale
 
     @finite_predictions
@@ -988,7 +986,8 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         """
         check_is_fitted(self)
         times, X = checked_times(times), self._path.rows().X
-        values = np.asarray(f(X) if callable(f) else f, dtype=np.float64)
+        check_number("sigma", sigma, 0)
+        values = checked_numbers("f", f(X) if callable(f) else f)
         if not callable(f):
             if values.shape != (self._n_samples,):
                 raise ValueError(

@@ -25,9 +25,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import Bunch
 
+from sklearn_ensemble_theory._learners import checked_outputs, fitted_clone
 from sklearn_ensemble_theory._rows import Rows
 from sklearn_ensemble_theory._running import threads_for
 from sklearn_ensemble_theory.bounds._spectral_filters import residual_filter, weight_filter
@@ -483,7 +483,7 @@ class InitialFit(NamedTuple):
     def residuals(self, rows: Rows) -> tuple[Any, Rows]:
         """Return a fitted clone, and the rows with its residuals as targets."""
         with threads_for(len(rows) ** 3):  # what a smoother costs at most
-            fitted = clone(self.estimator).fit(rows.X, rows.y, **self.params(rows))
+            fitted = fitted_clone(self.estimator, rows.X, rows.y, **self.params(rows))
         return fitted, replace(rows, y=rows.y - outputs_of(fitted, rows.X))
 
     def matrix(self, rows: Rows, X: np.ndarray | None = None) -> np.ndarray:
@@ -496,7 +496,7 @@ class InitialFit(NamedTuple):
 
 def outputs_of(fitted: Any, X: np.ndarray) -> np.ndarray:
     """The predictions of the initial estimator; a ValueError unless they are finite numbers."""
-    values = np.asarray(fitted.predict(X), dtype=np.float64).reshape(-1)
+    values = np.asarray(checked_outputs(fitted.predict(X), fitted, X), np.float64).reshape(-1)
     if values.shape != (len(X),) or not np.isfinite(values).all():
         raise ValueError(
             f"init={type(fitted).__name__} must predict one finite number for each row."

@@ -26,9 +26,11 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone, is_regressor
+from sklearn.base import is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
+
+from sklearn_ensemble_theory._learners import checked_outputs, fitted_clone
 
 from ._spline_basis import AdditiveDesign
 
@@ -140,7 +142,8 @@ def check_linear(estimator: Any, X: np.ndarray, fit_params: dict[str, np.ndarray
     points = points[rng.permutation(len(points))[:1000]]
 
     def L(y):
-        return np.asarray(clone(estimator).fit(X, y, **fit_params).predict(points))
+        learner = fitted_clone(estimator, X, y, **fit_params)
+        return checked_outputs(learner.predict(points), learner, points)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about targets that are not the user's

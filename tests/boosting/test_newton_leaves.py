@@ -16,10 +16,19 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
-from sklearn_ensemble_theory.boosting.losses._base import as_loss, safe_length
+from sklearn_ensemble_theory.boosting.losses._base import as_loss, longer_steps, safe_length
 
 from ..routes import native_disabled
-from .loss_cases import CASES, OF_USERS, Gamma, LogCosh, PseudoHuber, far_problem
+from .loss_cases import (
+    CASES,
+    OF_USERS,
+    Gamma,
+    LogCosh,
+    Probit,
+    PseudoHuber,
+    SoftAbsolute,
+    far_problem,
+)
 
 pytestmark = pytest.mark.routes
 
@@ -181,6 +190,46 @@ def test_the_end_is_that_of_exact_leaves(loss):
     guarded = GradientBoostingRegressor(loss=loss, **options).fit(X, y)
     fall, of_exact = (start - model.train_scores_[-1] for model in (guarded, exact))
     assert fall >= 0.99 * of_exact
+
+
+@both_routes
+@pytest.mark.parametrize("rate", [0.1, 0.3])
+@pytest.mark.parametrize("loss", [SoftAbsolute(), Probit()], ids=lambda loss: type(loss).__name__)
+def test_steps_that_are_too_short_are_replaced(loss, rate, route):
+    """The end is that of exact leaves, where these have a minimum: leaves of both classes.
+
+    With the rate 1 more and more leaves have one class, and the fall is 1 to 2 % smaller.
+    On average over samples: trees of one fit are not those of the other, from the second on.
+    """
+    kind = "sign" if isinstance(loss, Probit) else "real"
+    options = {"n_estimators": 50, "learning_rate": rate, "min_samples_leaf": 20}
+    without = SimpleNamespace(value=loss.value, gradient=loss.gradient, margin=kind == "sign")
+    falls = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((400, 4))
+        y = 30 * np.sin(2 * X[:, 0]) + 10 * X[:, 1] + rng.standard_normal(400)
+        if kind == "sign":
+            y = np.where(y + 20 * rng.standard_normal(400) > 0, 1.0, -1.0)
+        exact = model_of(without, kind, **options).fit(X, y)
+        start = loss.value(y, exact.initial_scores_).mean()
+        with route():
+            guarded = check_never_rises(model_of(loss, kind, **options), X, y)
+        falls.append([start - model.train_scores_[-1] for model in (guarded, exact)])
+    fall, of_exact = np.mean(falls, axis=0)
+    assert fall >= 0.99 * of_exact
+
+
+def test_a_short_step_ends_at_the_minimum_of_a_cubic():
+    G, H, T, s = 3.0, 2.0, -0.3, 1.5  # a Newton step, and the third derivative that it misses
+    fall = G * s - H * s**2 / 2 - T * s**3 / 6
+    assert 1.02 < fall / (G * s / 2) < 1.25
+    (x,) = longer_steps(np.array([s]), np.array([G]), np.array([fall]), 1.0)
+    assert x > s
+    assert H * x + T * x**2 / 2 == pytest.approx(G)
+    for factor, limit in ((1.01, 1.0), (1.24, 1.5), (1.3, 1.0), (0.8, 1.0)):
+        (x,) = longer_steps(np.array([s]), np.array([G]), np.array([factor * G * s / 2]), 1.0)
+        assert x == s * limit
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

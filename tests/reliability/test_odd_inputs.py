@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
 from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.utils import get_tags
@@ -101,6 +101,67 @@ def test_learners_without_weights_are_fitted_without_them_or_refused_by_name(cls
                 assert type(learner).__name__ in text
             else:
                 assert len(model.predict(X)) == len(X)
+
+
+# --- what learners predict ------------------------------------------------------------------------
+
+# What a learner returns for n rows, from what would be right.
+ODD_OUTPUTS = {
+    "for one row more": lambda right: np.append(right, right[:1]),
+    "for one row less": lambda right: right[1:],
+    "a number": lambda right: right[0],
+    "nothing": lambda right: None,
+    "a row": lambda right: right[None],
+    "complex numbers": lambda right: right + 1j,
+}
+
+
+class OddOutputs(BaseEstimator):
+    """A learner that returns something else than its predictions, and whose fit returns nothing."""
+
+    def __init__(self, kind):
+        self.kind = kind
+
+    def fit(self, X, y, sample_weight=None):
+        self.y_, self.classes_ = np.asarray(y), np.unique(y)
+
+    def predict(self, X):
+        return ODD_OUTPUTS[self.kind](np.resize(self.y_, len(X)))
+
+
+class OddRegressor(RegressorMixin, OddOutputs):
+    pass
+
+
+class OddClassifier(ClassifierMixin, OddOutputs):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("cls", "name"),
+    [
+        (c, name)
+        for c in CLASSES
+        for name in ("estimator", "estimators", "final_estimator", "init")
+        if name in c._parameter_constraints
+    ],
+)
+def test_learners_predict_one_value_for_each_row(cls, name):
+    of_classes = is_classifier(make(cls))
+    for kind in ODD_OUTPUTS:
+        learner = (OddClassifier if of_classes and name != "init" else OddRegressor)(kind)
+        if cls is package.GradientBoostingClassifier:
+            learner = OddRegressor(kind)
+        model = make(cls)
+        if name == "estimators":
+            model.set_params(estimators=[*model.estimators, ("odd", learner)])
+        else:
+            model.set_params(**{name: learner})
+        if hasattr(model, "final_estimator"):
+            model.set_params(weights=None)
+        with pytest.raises((ValueError, TypeError)) as info:
+            model.fit(X, target(model)).predict(X)
+        assert is_named(info.value, model), info.value
 
 
 # --- what fit takes, predict takes ----------------------------------------------------------------
@@ -339,13 +400,69 @@ def test_arguments_of_simulations_and_rates_are_told_by_name():
     sketched = package.SketchedLinearRegression().fit(X, Y)
     projected, pursuit = package.RandomProjectionRegressor(), package.MatchingPursuitRegressor(2)
     pursuit.fit(X, Y)
-    for n_draws in (0, 2.5, "many"):
+    for n_draws in (0, 2.5, "many", True, 2**62):
         for simulate in (sketched.excess_risk, projected.expected_projection):
             with pytest.raises(ValueError, match="n_draws must be finite, an integer"):
                 simulate(X=X, n_draws=n_draws)
+    for random_state in ("a", 1.5, -1, 2**62, [0.5]):
+        for method in (
+            partial(sketched.excess_risk, X=X),
+            make(package.RandomForestRegressor).fit(X, Y).oob_permutation_importances,
+        ):
+            with pytest.raises(ValueError, match="random_state: "):
+                method(random_state=random_state)
+    for number in (None, "a", [1.0, 2.0], pd.NA, -1, np.inf):
+        with pytest.raises(ValueError, match="sigma must be finite, a number"):
+            sketched.excess_risk(sigma=number)
+        with pytest.raises(ValueError, match="sigma must be finite, a number"):
+            projected.fit(X, Y).risk_bound(1.0, sigma=number)
+    with pytest.raises(ValueError, match="theta must be a number or an array"):
+        projected.risk_bound(pd.NA)
+    ball = make(package.BallConstrainedClassifier)
+    ball.fit(X, target(ball))
+    for name in ("feature_bound", "intercept_bound"):
+        for number in ("a", [1.0], pd.NA, -1, np.inf):
+            with pytest.raises(ValueError, match=f"{name} must be finite, a number"):
+                ball.excess_risk_bound(**{name: number})
+    boosted = make(package.LinearL2BoostingRegressor).fit(X, Y)
+    for j in ([1], "a", 3, -1, 0.5):
+        with pytest.raises(ValueError, match="j must be finite, an integer"):
+            boosted.component(j, X[:, 0])
+    with pytest.raises(ValueError, match="f must be a number or an array"):
+        boosted.bias_variance("a", 1.0, [1.0])
     for gauge_y in (-1, np.nan, "one"):
         with pytest.raises(ValueError, match="gauge_y must be finite, a number of at least 0"):
             pursuit.rate_bounds(gauge_y)
     dates = pd.DataFrame({"day": pd.date_range("2020", periods=len(X))})
     with pytest.raises(TypeError, match="'day' has dates"):
         projected.expected_projection(dates)
+
+
+def test_scores_and_intervals_at_the_ends_of_their_ranges():
+    model = make(package.AdaBoostRegressor).fit(X, Y)
+    for far in (1e200 * np.sign(Y), 1e308 * np.tanh(Y)):
+        assert np.isfinite(list(model.staged_score(X, far))).all()
+    with pytest.raises(ValueError, match="y should be a 1d array"):
+        next(model.staged_score(X, np.column_stack([Y, Y])))
+    forest = make(package.RandomForestRegressor, n_estimators=20).fit(X, Y)
+    widths = [np.ptp(forest.predict_interval(X, coverage=c), axis=1) for c in (1e-300, 0.01, 0.9)]
+    assert (widths[0] <= widths[1]).all()
+    assert (widths[1] < widths[2]).any()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        for method in (forest.apply, forest.decision_path, forest.predict_quantiles):
+            with pytest.raises(ValueError, match="too large"):
+                method(X * 1e155)
+
+
+def test_learners_without_parameters_are_named():
+    class Plain:
+        def fit(self, X, y): ...
+
+        def predict(self, X): ...
+
+    for name in ("BaggingRegressor", "DivideAndConquerClassifier", "StackingRegressor"):
+        cls = getattr(package, name)
+        given = {"estimators": [("a", Plain())]} if "Stacking" in name else {"estimator": Plain()}
+        with pytest.raises((TypeError, ValueError), match=r"estimators?\b.*Plain"):
+            make(cls, **given).fit(X, target(make(cls)))

@@ -38,6 +38,7 @@ from ..losses._base import (
     group_totals,
     is_wrong,
     leaf_falls,
+    longer_steps,
     may_rise,
     safe_length,
     share_taken,
@@ -644,10 +645,16 @@ class BlockBoosting:
 
         falls = summed(falls_of_block, steps_to_try(loss, found, rate))
         share = loss._newton_share(np.empty((0, len(steps))))  # which is a factor of `first`
-        asked &= is_wrong(loss, found, first / share, falls, True, share)
+        wrong = asked & is_wrong(loss, found, first / share, falls, True, share)
         if safe_length(loss, rate) > 0:
-            found = np.where(asked, bounded_steps(found), found)
-        elif asked.any():
+            return np.split(np.where(wrong, bounded_steps(found), found), ends)
+        longer = longer_steps(found, first / share, falls[0], share)
+        asked &= longer != found
+        if asked.any():
+            more = summed(falls_of_block, longer)
+            found = np.where(asked & (more[0] > falls[0]), longer, found)
+        asked = wrong
+        if asked.any():
             exact = root_of_increasing(lambda moves: summed(slopes_of_block, moves), len(found))
             found = np.where(asked, exact, found)
         return np.split(found, ends)

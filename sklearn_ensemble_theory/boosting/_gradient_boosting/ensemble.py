@@ -18,7 +18,7 @@ from joblib import effective_n_jobs
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..._compat import openmp_threads
-from ..._learners import is_tree, predict_validated
+from ..._learners import is_tree, predict_validated, predictions_of, probabilities_of
 from ..._rows import Rows
 from ...trees._packed import PackedCache, TreeSums, add_in_threads, packed_trees
 from .._risk import EmpiricalRisk
@@ -200,7 +200,7 @@ class AdditiveModel:
             shape = (X.shape[0],) if self.n_scores == 1 else (X.shape[0], self.n_scores)
             return np.broadcast_to(0.0 if isinstance(self.init, str) else self.init, shape).copy()
         if not self.of_classes:
-            prediction = np.ravel(self.init.predict(X))
+            prediction = predictions_of(self.init, X)
         elif not self.loss.probability:
             raise ValueError(
                 f"init: {type(self.loss).__name__} gives no probabilities, so the scores cannot "
@@ -208,7 +208,7 @@ class AdditiveModel:
                 "'zero'."
             )
         else:
-            proba = self.init.predict_proba(X)
+            proba = probabilities_of(self.init, X)
             prediction = proba[:, 1] if proba.shape[1] == 2 else proba
         return np.array(self.loss.scores_from(prediction), dtype=float, order="C")
 

@@ -437,7 +437,7 @@ class BaseGradientBoosting(
                         f"init={name}: The initial estimator {name} does not support sample "
                         "weights."
                     )
-            start = start.fit(train.X, decoded(train.y, classes), **weight)
+            start.fit(train.X, decoded(train.y, classes), **weight)
         return AdditiveModel(loss, start, loss.n_scores(n_classes), classes is not None)
 
     # --- the base learner -------------------------------------------------------------------------

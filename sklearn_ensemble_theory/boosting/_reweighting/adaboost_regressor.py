@@ -16,14 +16,16 @@ from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import Interval, StrOptions, check_method_params
 from sklearn_ensemble_theory._conversion import to_sklearn
 from sklearn_ensemble_theory._fitting import fit_context
-from sklearn_ensemble_theory._learners import is_tree, prepare_members
+from sklearn_ensemble_theory._learners import is_tree, predictions_of, prepare_members
 from sklearn_ensemble_theory._rows import (
     checked_target,
     checked_weights,
     kept_rows,
     normalised_weights,
+    one_column,
     validate_data,
 )
+from sklearn_ensemble_theory._scaling import range_exponent
 from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.trees._sklearn_trees import single_precision_if_finite
 
@@ -107,7 +109,7 @@ class DrawnLearners:
     def predict(self, member: Any) -> np.ndarray:
         """Its predictions for all rows."""
         if not self.unchecked:
-            return np.asarray(member.predict(self.X), dtype=np.float64).reshape(len(self.y))
+            return np.asarray(predictions_of(member, self.X), dtype=np.float64).reshape(len(self.y))
         predictions = np.empty(len(self.y))
         for rows in self._blocks():
             block = np.ascontiguousarray(self.X[rows], dtype=np.float32)
@@ -356,7 +358,7 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
             X, options = np.ascontiguousarray(X, dtype=np.float32), {"check_input": False}
         for member in self.estimators_:
             with np.errstate(over="ignore", invalid="ignore"):  # trees check X after a cast
-                predictions = member.predict(X, **options)
+                predictions = predictions_of(member, X, **options)
             yield np.asarray(predictions, dtype=float).reshape(X.shape[0])
 
     @by_chunks
@@ -417,9 +419,11 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
         score : float
             R² after the round.
         """
-        y = checked_target(y, is_real=True)
+        y = one_column(checked_target(y, is_real=True)).astype(np.float64, copy=False)
+        exponent = range_exponent(y)
+        y = np.ldexp(y, -exponent)
         weight = sample_weight
         if weight is not None:
             weight = normalised_weights(checked_weights(weight, X), 0)
         for prediction in self.staged_predict(X):
-            yield r2_score(y, prediction, sample_weight=weight)
+            yield r2_score(y, np.ldexp(prediction, -exponent), sample_weight=weight)

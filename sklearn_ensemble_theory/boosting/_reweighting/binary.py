@@ -43,6 +43,7 @@ from sklearn_ensemble_theory._learners import (
     has_fast_path,
     is_tree,
     predict_codes,
+    predictions_of,
     prepare_rounds,
     with_groups,
 )
@@ -91,7 +92,7 @@ class VoteClones(Clones):
         else:
             weight = weight / weight.mean()
             member = self.fitted(self.X[rows], y, sample_weight=weight)
-        return member, np.where(member.predict(self.X) == self.y, 1.0, -1.0)
+        return member, np.where(predictions_of(member, self.X) == self.y, 1.0, -1.0)
 
 
 @dataclass(frozen=True)

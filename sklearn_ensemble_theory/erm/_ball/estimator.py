@@ -29,6 +29,7 @@ from sklearn_ensemble_theory._rows import (
 from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._scaling import largest_entry, power_of_two
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike, available_if
+from sklearn_ensemble_theory.bounds._arguments import check_number
 
 from .balls import BALLS, Ball, Matrix
 from .descent import Descent
@@ -718,6 +719,9 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "dual_gap_")
         if not (isinstance(delta, Real) and 0 < delta < 1):
             raise ValueError(f"delta must be a number between 0 and 1, got {delta!r}.")
+        for name, value in (("feature_bound", feature_bound), ("intercept_bound", intercept_bound)):
+            if value is not None:
+                check_number(name, value, 0)
         C = self.feature_bound_ if feature_bound is None else float(feature_bound)
         if not self.feature_bound_ <= C:
             raise ValueError(
