@@ -48,7 +48,7 @@ for name in forests:
     spread = found.std(axis=1, ddof=1) / np.sqrt(n_sets)
     axes[0].errorbar(noises, found.mean(axis=1), spread, marker="o", capsize=3, label=name)
     axes[1].plot(noises, correlations[name], marker="o", label=name)
-axes[0].set(xscale="log", ylabel="root mean squared error of the mean of y", ylim=(0, None))
+axes[0].set(xscale="log", ylabel="error of the mean of y", ylim=(0, None))
 axes[1].set(xscale="log", ylabel="correlation of two trees", ylim=(0, None))
 for noise, forest, extra in zip(noises, *errors.values()):
     more = extra - forest
