@@ -38,7 +38,7 @@ sizes = np.unique(np.geomspace(4, 1_000, 18).astype(int).tolist() + [85, 92, 96,
 
 def error_at_new_rows(m, s, alpha, seeds):
     model = RandomProjectionRegressor(m, n_components=int(s), projection="relu", alpha=alpha)
-    fits = [model.set_params(random_state=seed).fit(X, y) for seed in range(seeds)]
+    fits = (model.set_params(random_state=seed).fit(X, y) for seed in range(seeds))
     return np.mean([np.mean((fit.predict(X_test) - mean_test) ** 2) for fit in fits])
 
 

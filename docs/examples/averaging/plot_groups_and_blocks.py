@@ -25,18 +25,17 @@ def visits(seed, n_patients=60, n_visits=5):
     return X, X[:, 0] + rng.standard_normal(n_patients)[patient], patient
 
 
-X, y, patient = visits(0)
-forests = {
-    "rows drawn": RandomForestRegressor(100, oob_score=True, random_state=0).fit(X, y),
-    "patients drawn": RandomForestRegressor(100, oob_score=True, random_state=0).fit(
-        X, y, groups=patient
-    ),
-}
-X_new, y_new, _ = visits(1, n_patients=1000)
-errors = {}
-for name, forest in forests.items():
-    out_of_bag, new = forest.oob_prediction_ - y, forest.predict(X_new) - y_new
-    errors[name] = np.mean(out_of_bag**2), np.mean(new**2)
+X_new, y_new, _ = visits(100, n_patients=1000)
+found = {"rows drawn": [], "patients drawn": []}
+for seed in range(10):
+    X, y, patient = visits(seed)
+    for name, groups in zip(found, [None, patient]):
+        forest = RandomForestRegressor(100, oob_score=True, random_state=seed)
+        forest.fit(X, y, groups=groups)
+        out_of_bag, new = forest.oob_prediction_ - y, forest.predict(X_new) - y_new
+        found[name].append([np.mean(out_of_bag**2), np.mean(new**2)])
+errors = {name: np.mean(pairs, axis=0) for name, pairs in found.items()}
+spreads = {name: np.std(pairs, axis=0, ddof=1) / 10**0.5 for name, pairs in found.items()}
 
 # %%
 # A series e_t + 0.8 e_(t-1) around a line. Least squares and its mean over bootstrap samples are
@@ -69,7 +68,8 @@ found = {
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 places = np.arange(len(errors))
 for shift, label, kind in [(-0.2, "out-of-bag error", 0), (0.2, "error for new patients", 1)]:
-    left.bar(places + shift, [e[kind] for e in errors.values()], 0.38, label=label)
+    means, bars = ([pair[kind] for pair in part.values()] for part in (errors, spreads))
+    left.bar(places + shift, means, 0.38, yerr=bars, capsize=3, label=label)
 left.set_xticks(places, list(errors))
 left.set(ylabel="mean squared error", ylim=(0, 1.8), title="Visits of patients")
 left.legend()

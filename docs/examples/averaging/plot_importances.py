@@ -27,7 +27,7 @@ forest = RandomForestRegressor(300, max_features=4, random_state=0).fit(X, y)
 # By the fitted rows, the random column is more important than the sex of a patient. In
 # `unbiased_feature_importances_` one factor of each product is computed from out-of-bag rows, and
 # the random columns are near 0, as they are where the out-of-bag values of a column are permuted.
-# The lines are standard errors over the rows.
+# The lines on the right are standard errors over the rows.
 permuted = forest.oob_permutation_importances(random_state=0)
 figure, axes = plt.subplots(1, 3, figsize=(11, 4), layout="constrained")
 for axis, importances in zip(

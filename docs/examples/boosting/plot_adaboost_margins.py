@@ -52,7 +52,7 @@ plt.show()
 # the test error. The margin, y f(x) divided by the sum of the coefficients, is in [-1, 1] and
 # measures how clear the vote is. Further rounds increase the smallest margins, those of rows near
 # the circle, and decrease the large ones.
-print(f"no training error from round {T[train == 0][0]} on")
+print(f"no training error after round {T[train > 0][-1]}")
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
 smallest = []

@@ -26,17 +26,20 @@ stumps = {
     "always -1": np.full(90, -1),
 }
 
-figure, panels = plt.subplots(4, 1, figsize=(8, 6), sharex=True, layout="constrained")
+figure, panels = plt.subplots(2, 2, figsize=(9, 5), sharex=True, sharey=True, layout="constrained")
 total = np.sum(list(stumps.values()), axis=0)
-for panel, (name, h) in zip(panels, [*stumps.items(), ("sum of the three", total)]):
+for panel, (name, h) in zip(panels.flat, [*stumps.items(), ("sum of the three", total)]):
     panel.axvspan(3, 6, color="C1", alpha=0.2, label="interval")
     panel.step(x, h, where="mid", color="C0" if name in stumps else "C3")
     wrong = h * interval < 0
     panel.plot(x[wrong], h[wrong], "kx", ms=4, label="errors" if wrong.any() else None)
     panel.axhline(0, color="0.7", lw=0.8)
-    panel.set(ylabel="output", ylim=(-1.6, 1.6), yticks=[-1, 0, 1], title=name)
-panels[0].legend(loc="upper left")
-panels[-1].set(xlabel="x")
+    panel.set(ylim=(-1.6, 1.6), yticks=[-1, 0, 1], title=name)
+panels[0, 0].legend(loc="upper left")
+for panel in panels[:, 0]:
+    panel.set_ylabel("output")
+for panel in panels[1]:
+    panel.set_xlabel("x")
 plt.show()
 
 # %%

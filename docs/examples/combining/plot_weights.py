@@ -2,7 +2,7 @@
 Constrained and free weights of candidates
 ==========================================
 
-Thirty candidates for one regression problem, nearest neighbours with different numbers of
+Sixteen candidates for one regression problem, nearest neighbours with different numbers of
 neighbours and ridge regressions with different penalties, are combined in five ways: the best one
 by cross-validation, equal weights, non-negative weights, weights on the simplex, and free weights
 by least squares on the held-out predictions. Candidates of one kind are nearly collinear. Free
@@ -18,8 +18,8 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from sklearn_ensemble_theory import StackingRegressor
 
-candidates = [(f"near{k}", KNeighborsRegressor(k)) for k in range(1, 16)]
-candidates += [(f"ridge{e}", Ridge(10 ** (e / 4))) for e in range(-5, 10)]
+candidates = [(f"near{k}", KNeighborsRegressor(k)) for k in range(1, 16, 2)]
+candidates += [(f"ridge{e}", Ridge(10 ** (e / 4))) for e in range(-6, 10, 2)]
 combinations = {
     "best": {"weights": "best"},
     "uniform": {"weights": "uniform"},
@@ -29,11 +29,12 @@ combinations = {
 }
 
 # %%
-# Each sample has its own test rows. The error of a combination is divided by that of the candidate
-# that is best on the test rows, which is not known in practice.
+# The error of a combination on 2,000 new rows is divided by that of the candidate that is best on
+# these rows, which is not known in practice. The points are means over five samples, with their
+# standard errors.
 
 X_test, y_test = make_friedman1(2_000, n_features=5, random_state=1)
-sizes, repetitions = (60, 200, 600), 4
+sizes, repetitions = (60, 200, 600), 5
 ratios = {name: np.zeros((len(sizes), repetitions)) for name in combinations}
 for i, n in enumerate(sizes):
     for repetition in range(repetitions):
@@ -48,7 +49,8 @@ for i, n in enumerate(sizes):
 
 figure, axis = plt.subplots(figsize=(7, 4), layout="constrained")
 for name, marker in zip(combinations, "osD^v"):
-    axis.plot(sizes, np.median(ratios[name], axis=1), marker=marker, label=name)
+    spread = ratios[name].std(axis=1, ddof=1) / np.sqrt(repetitions)
+    axis.errorbar(sizes, ratios[name].mean(axis=1), spread, marker=marker, label=name)
 axis.axhline(1, color="black", linewidth=0.8, linestyle=":")
 axis.set(
     xscale="log",
@@ -64,7 +66,7 @@ axis.set_yticks(ticks, ticks)
 axis.legend(title="weights")
 
 for name, ratio in ratios.items():
-    print(f"{name:8s}", *(f"{value:6.2f}" for value in np.median(ratio, axis=1)))
+    print(f"{name:8s}", *(f"{value:6.2f}" for value in ratio.mean(axis=1)))
 
 # %%
 # The risks of the candidates on the held-out rows, with their standard errors, are in `cv_risks_`.
@@ -73,9 +75,10 @@ for name, ratio in ratios.items():
 stack = StackingRegressor(candidates, cv=5, weights="simplex").fit(X, y)
 table = stack.cv_risks_
 figure, (top, bottom) = plt.subplots(2, 1, figsize=(7, 5), sharex=True, layout="constrained")
-top.errorbar(range(30), table["risk"], table["standard_error"], fmt="o", markersize=4)
+places = range(len(candidates))
+top.errorbar(places, table["risk"], table["standard_error"], fmt="o", markersize=4)
 top.set(ylabel="held-out risk")
-bottom.bar(range(30), table["weight"])
+bottom.bar(places, table["weight"])
 bottom.set(xlabel="candidate", ylabel="weight")
-bottom.set_xticks(range(30), table["name"], rotation=90)
+bottom.set_xticks(places, table["name"], rotation=90)
 plt.show()

@@ -93,7 +93,7 @@ axis.set(
 )
 axis.set_xticks(numbers, numbers)
 axis.minorticks_off()
-axis.legend()
+axis.legend(loc="upper center")
 plt.show()
 
 # %%

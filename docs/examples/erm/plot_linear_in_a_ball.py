@@ -58,8 +58,9 @@ figure, axes = plt.subplots(figsize=(8, 4.5), layout="constrained")
 radii = np.geomspace(0.2, 30, 14)
 for norm in ("l1", "l2"):
     models = [BallConstrainedClassifier(r, norm=norm).fit(X, y) for r in radii]
-    axes.semilogx(radii, [1 - model.score(X_test, y_test) for model in models], label=norm)
-    print(norm, "smallest test error", 1 - max(model.score(X_test, y_test) for model in models))
+    errors = [1 - model.score(X_test, y_test) for model in models]
+    axes.semilogx(radii, errors, label=norm)
+    print(f"{norm}: smallest test error {min(errors):.3f}")
 axes.set(xlabel="radius", ylabel="test error", title="3 of 500 features count")
 axes.legend()
 plt.show()

@@ -58,7 +58,7 @@ chosen = FrankWolfeRegressor(
 
 # %%
 # With a small ball or few units the model underfits, with a large ball or many units it overfits.
-# The smallest error of Frank-Wolfe is slightly smaller here. Cross-validation (the dotted line)
+# The smallest error of Frank-Wolfe is smaller here. Cross-validation (the dotted line)
 # selects a radius close to the best. On the right, the risk of plain Frank-Wolfe minus the smallest
 # risk in the ball is never larger than the dual gap, which is computed without knowing that
 # minimum.
@@ -77,9 +77,12 @@ best = FrankWolfeRegressor(
     units, radius=radius, n_estimators=100, fully_corrective=True, tol=1e-6
 ).fit(X, y)
 plain = FrankWolfeRegressor(units, radius=radius, n_estimators=300, tol=0).fit(X, y)
-right.loglog(np.minimum.accumulate(plain.dual_gaps_), label="smallest gap so far")
+rounds = np.arange(1, 301)
+right.loglog(rounds, np.minimum.accumulate(plain.dual_gaps_), label="smallest gap so far")
 right.loglog(
-    plain.train_scores_ - best.train_scores_[-1] + best.dual_gap_, label="risk minus minimum"
+    rounds,
+    plain.train_scores_ - best.train_scores_[-1] + best.dual_gap_,
+    label="risk minus minimum",
 )
 right.set(xlabel="rounds", ylabel="difference of risks", title="dual gap")
 right.legend()

@@ -4,7 +4,7 @@ Componentwise boosting: the best feature in each round
 
 Each round fits a smoothing spline of each feature to the residuals, and adds a small multiple of
 the one that lowers their squares most [Bühlmann and Yu 2003; Bühlmann and Hothorn 2007]. The model
-is additive, and features that do not help are not in it.
+is additive, and features that are never the best are not in it.
 """
 
 # %%

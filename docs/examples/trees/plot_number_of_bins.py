@@ -5,7 +5,7 @@ Error and time by the number of bins
 Binned trees choose their thresholds among the edges of bins of each column, 255 by default. How
 many bins are needed? For most data fewer than 255: an ensemble averages over the thresholds of many
 trees. One exception is a target that changes within a range of a column that few rows are in.
-Another are forests of full trees that draw features: by default they have 2047 bins.
+Forests have 2047 bins by default where they have more than 10,000 rows.
 """
 
 # %%
