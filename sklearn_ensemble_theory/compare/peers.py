@@ -150,14 +150,14 @@ ENTRIES = {
         params=lambda: {"n_refinements": 2}, peer=of(linear_model.LinearRegression)
     ),
     # boosting
-    "AdaBoostClassifier": Entry(peer=ADABOOST, rounds=50),
+    "AdaBoostClassifier": Entry(peer=ADABOOST, rounds=100),
     "AdaBoostRegressor": Entry(peer=of(ensemble.AdaBoostRegressor), rounds=50),
-    "AgnosticBoostClassifier": Entry(peer=ADABOOST, rounds=50),
+    "AgnosticBoostClassifier": Entry(peer=ADABOOST, rounds=100),
     "LPBoostClassifier": Entry(
-        params=lambda: {"nu": 0.1, "n_estimators": 50}, peer=ADABOOST, rounds=50
+        params=lambda: {"nu": 0.1, "n_estimators": 50}, peer=ADABOOST, rounds=100
     ),
-    "MassartBoostClassifier": Entry(peer=ADABOOST, rounds=50),
-    "SmoothBoostClassifier": Entry(peer=ADABOOST, rounds=50),
+    "MassartBoostClassifier": Entry(peer=ADABOOST, rounds=100),
+    "SmoothBoostClassifier": Entry(peer=ADABOOST, rounds=100),
     "GradientBoostingClassifier": Entry(peer=of(ensemble.GradientBoostingClassifier), rounds=50),
     "GradientBoostingRegressor": Entry(peer=of(ensemble.GradientBoostingRegressor), rounds=50),
     # Ours choose the number of rounds after every round of every fold. The peer's stumps have its
