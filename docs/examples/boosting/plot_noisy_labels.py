@@ -17,8 +17,8 @@ from sklearn.model_selection import train_test_split
 from sklearn_ensemble_theory import (
     AdaBoostClassifier,
     AgnosticBoostClassifier,
+    BinnedTreeClassifier,
     BinnedTreeRegressor,
-    DecisionStumpClassifier,
     GradientBoostingClassifier,
     MassartBoostClassifier,
     SmoothBoostClassifier,
@@ -35,10 +35,7 @@ rounds, seeds, rates = 150, 6, [0.0, 0.2, 0.4]
 models = {
     "AdaBoost": AdaBoostClassifier(n_estimators=rounds),
     "AdaBoost, real": AdaBoostClassifier(
-        # At most 300 values in a column: bins are faster, and give the same stumps.
-        DecisionStumpClassifier(max_bins=300),
-        n_estimators=rounds,
-        algorithm="real",
+        BinnedTreeClassifier(max_depth=1), n_estimators=rounds, algorithm="real"
     ),
     "logistic loss": GradientBoostingClassifier(
         BinnedTreeRegressor(max_depth=1), n_estimators=rounds

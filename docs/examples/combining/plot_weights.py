@@ -30,11 +30,11 @@ combinations = {
 
 # %%
 # The error of a combination on 2,000 new rows is divided by that of the candidate that is best on
-# these rows, which is not known in practice. The points are means over five samples, with their
+# these rows, which is not known in practice. The points are means over four samples, with their
 # standard errors.
 
 X_test, y_test = make_friedman1(2_000, n_features=5, random_state=1)
-sizes, repetitions = (60, 200, 600), 5
+sizes, repetitions = (60, 200, 600), 4
 ratios = {name: np.zeros((len(sizes), repetitions)) for name in combinations}
 for i, n in enumerate(sizes):
     for repetition in range(repetitions):

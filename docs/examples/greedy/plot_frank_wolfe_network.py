@@ -77,10 +77,8 @@ best = FrankWolfeRegressor(
     units, radius=radius, n_estimators=100, fully_corrective=True, tol=1e-6
 ).fit(X, y)
 plain = FrankWolfeRegressor(units, radius=radius, n_estimators=300, tol=0).fit(X, y)
-rounds = np.arange(1, 301)
-right.loglog(rounds, np.minimum.accumulate(plain.dual_gaps_), label="smallest gap so far")
+right.loglog(np.minimum.accumulate(plain.dual_gaps_), label="smallest gap so far")
 right.loglog(
-    rounds,
     plain.train_scores_ - best.train_scores_[-1] + best.dual_gap_,
     label="risk minus minimum",
 )
