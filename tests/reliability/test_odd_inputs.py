@@ -12,6 +12,7 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
 from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import KFold
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval
 
@@ -453,6 +454,18 @@ def test_scores_and_intervals_at_the_ends_of_their_ranges():
         for method in (forest.apply, forest.decision_path, forest.predict_quantiles):
             with pytest.raises(ValueError, match="too large"):
                 method(X * 1e155)
+
+
+def test_metrics_return_numbers_and_splitters_are_instances():
+    for value in (None, "a", [1.0, 2.0]):
+        for cls in (package.RandomForestClassifier, package.BaggingRegressor):
+            model = make(cls, oob_score=lambda y, mean, value=value: value, bootstrap=True)
+            with pytest.raises(ValueError, match="oob_score must return a number"):
+                model.fit(X, target(model))
+    for cls in CLASSES:
+        if "cv" in cls._parameter_constraints:
+            with pytest.raises((TypeError, ValueError), match="cv"):
+                make(cls, cv=KFold).fit(X, target(make(cls)))
 
 
 def test_learners_without_parameters_are_named():
