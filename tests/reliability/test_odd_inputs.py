@@ -439,6 +439,15 @@ def test_arguments_of_simulations_and_rates_are_told_by_name():
         projected.expected_projection(dates)
 
 
+@pytest.mark.parametrize("cls", [package.L2BoostingRegressor, package.LogitBoostClassifier])
+def test_flags_of_partial_fit_are_bools(cls):
+    model = make(cls)
+    given = {} if cls is package.L2BoostingRegressor else {"classes": [0, 1]}
+    for refit in (pd.NA, None, pd.Series([1.0, 2.0])):
+        with pytest.raises(TypeError, match="refit must be a bool"):
+            model.partial_fit(X, target(model), refit=refit, **given)
+
+
 def test_scores_and_intervals_at_the_ends_of_their_ranges():
     model = make(package.AdaBoostRegressor).fit(X, Y)
     for far in (1e200 * np.sign(Y), 1e308 * np.tanh(Y)):
@@ -446,6 +455,13 @@ def test_scores_and_intervals_at_the_ends_of_their_ranges():
     with pytest.raises(ValueError, match="y should be a 1d array"):
         next(model.staged_score(X, np.column_stack([Y, Y])))
     forest = make(package.RandomForestRegressor, n_estimators=20).fit(X, Y)
+    for coverage in (10**400, -(10**400), np.nan, 1.0, True, "a"):
+        with pytest.raises(ValueError, match="coverage must be"):
+            forest.predict_interval(X, coverage=coverage)
+    tree = make(package.BinnedTreeRegressor).fit(X, Y)
+    for flag in (pd.NA, pd.Series([1.0, 2.0]), "a"):
+        with pytest.raises(TypeError, match="check_input must be a bool"):
+            tree.predict(X, check_input=flag)
     widths = [np.ptp(forest.predict_interval(X, coverage=c), axis=1) for c in (1e-300, 0.01, 0.9)]
     assert (widths[0] <= widths[1]).all()
     assert (widths[1] < widths[2]).any()
