@@ -334,7 +334,7 @@ def _check_object(estimator: Any, name: str, value: Any) -> None:
     if name == "cv" and not _may_be_splits(value):
         raise ValueError(
             "cv must be an integer, a splitter or an iterable of pairs (train, test) of row "
-            f"indices; got {type(value).__name__}."
+            f"indices; got {value if isinstance(value, type) else type(value).__name__}."
         )
     if isinstance(value, (dict, set, frozenset)):
         # They have a length, which is enough for scikit-learn's "array-like".
@@ -345,6 +345,8 @@ def _check_object(estimator: Any, name: str, value: Any) -> None:
 
 def _may_be_splits(cv: Any) -> bool:
     if issparse(cv) or isinstance(cv, (dict, set, frozenset, bytes)):
+        return False
+    if isinstance(cv, type):  # a class instead of an instance
         return False
     if isinstance(cv, np.ndarray):
         return cv.ndim > 1 or cv.dtype == object

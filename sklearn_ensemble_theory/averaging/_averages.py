@@ -533,8 +533,8 @@ def out_of_bag_score(
     `classes` are the labels of the codes in y, a list of those of several outputs; None for
     regression. The metric is R² or accuracy where the user gave none.
     """
-    metric = oob_score if callable(oob_score) else r2_score if classes is None else accuracy_score
-    if metric is r2_score and classes is None:
+    given = oob_score if callable(oob_score) else r2_score if classes is None else accuracy_score
+    if given is r2_score and classes is None:
         exponent = range_exponent(y)  # squares of the targets should not overflow
 
         def r2(rows: np.ndarray, mean: np.ndarray) -> float:
@@ -545,6 +545,14 @@ def out_of_bag_score(
             return r2_score(y[rows], mean)
 
         return r2
+
+    def metric(targets: np.ndarray, predictions: np.ndarray) -> float:
+        value = given(targets, predictions)
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            raise ValueError(f"oob_score must return a number, got {value!r}.") from None
+
     if classes is None:
         return lambda rows, mean: metric(y[rows], mean)
     if not isinstance(classes, list):

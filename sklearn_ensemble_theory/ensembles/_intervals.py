@@ -109,10 +109,9 @@ def prediction_set(ensemble: FittedEnsemble, X, coverage: float) -> np.ndarray:
 
 def _checked_coverage(coverage: float) -> float:
     is_number = isinstance(coverage, Real) and not isinstance(coverage, bool)
-    number = float(coverage) if is_number else 0.0
-    if not 0 < number < 1:
+    if not (is_number and 0 < coverage < 1):
         raise ValueError(f"coverage must be a number between 0 and 1, got {coverage!r}.")
-    return number
+    return float(coverage)
 
 
 # --- of arrays ------------------------------------------------------------------------------------

@@ -213,6 +213,8 @@ class BaseBinnedTree:
             yield rows
 
     def _validate_X_predict(self, X: Any, check_input: bool) -> Any:
+        if not isinstance(check_input, (bool, int, np.bool_)):
+            raise TypeError(f"check_input must be a bool, got {type(check_input).__name__}.")
         # Of what overflows in single precision scikit-learn's next check raises an error.
         with np.errstate(over="ignore", invalid="ignore"), naming_columns(X):
             return super()._validate_X_predict(X, check_input)  # type: ignore[misc]

@@ -12,6 +12,7 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
 from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import KFold
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval
 
@@ -438,6 +439,15 @@ def test_arguments_of_simulations_and_rates_are_told_by_name():
         projected.expected_projection(dates)
 
 
+@pytest.mark.parametrize("cls", [package.L2BoostingRegressor, package.LogitBoostClassifier])
+def test_flags_of_partial_fit_are_bools(cls):
+    model = make(cls)
+    given = {} if cls is package.L2BoostingRegressor else {"classes": [0, 1]}
+    for refit in (pd.NA, None, pd.Series([1.0, 2.0])):
+        with pytest.raises(TypeError, match="refit must be a bool"):
+            model.partial_fit(X, target(model), refit=refit, **given)
+
+
 def test_scores_and_intervals_at_the_ends_of_their_ranges():
     model = make(package.AdaBoostRegressor).fit(X, Y)
     for far in (1e200 * np.sign(Y), 1e308 * np.tanh(Y)):
@@ -445,6 +455,13 @@ def test_scores_and_intervals_at_the_ends_of_their_ranges():
     with pytest.raises(ValueError, match="y should be a 1d array"):
         next(model.staged_score(X, np.column_stack([Y, Y])))
     forest = make(package.RandomForestRegressor, n_estimators=20).fit(X, Y)
+    for coverage in (10**400, -(10**400), np.nan, 1.0, True, "a"):
+        with pytest.raises(ValueError, match="coverage must be"):
+            forest.predict_interval(X, coverage=coverage)
+    tree = make(package.BinnedTreeRegressor).fit(X, Y)
+    for flag in (pd.NA, pd.Series([1.0, 2.0]), "a"):
+        with pytest.raises(TypeError, match="check_input must be a bool"):
+            tree.predict(X, check_input=flag)
     widths = [np.ptp(forest.predict_interval(X, coverage=c), axis=1) for c in (1e-300, 0.01, 0.9)]
     assert (widths[0] <= widths[1]).all()
     assert (widths[1] < widths[2]).any()
@@ -453,6 +470,18 @@ def test_scores_and_intervals_at_the_ends_of_their_ranges():
         for method in (forest.apply, forest.decision_path, forest.predict_quantiles):
             with pytest.raises(ValueError, match="too large"):
                 method(X * 1e155)
+
+
+def test_metrics_return_numbers_and_splitters_are_instances():
+    for value in (None, "a", [1.0, 2.0]):
+        for cls in (package.RandomForestClassifier, package.BaggingRegressor):
+            model = make(cls, oob_score=lambda y, mean, value=value: value, bootstrap=True)
+            with pytest.raises(ValueError, match="oob_score must return a number"):
+                model.fit(X, target(model))
+    for cls in CLASSES:
+        if "cv" in cls._parameter_constraints:
+            with pytest.raises((TypeError, ValueError), match="cv"):
+                make(cls, cv=KFold).fit(X, target(make(cls)))
 
 
 def test_learners_without_parameters_are_named():

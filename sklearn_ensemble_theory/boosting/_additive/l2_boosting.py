@@ -451,6 +451,8 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
             If called after `fit`, which does not store the sums: the model is then fitted to this
             chunk alone.
         """
+        if not isinstance(refit, (bool, np.bool_)):
+            raise TypeError(f"refit must be a bool, got {type(refit).__name__}.")
         known = getattr(self, "_chunks", None)
         if known is None and self.__sklearn_is_fitted__():
             warn_user(

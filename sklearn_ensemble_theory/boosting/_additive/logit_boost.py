@@ -441,6 +441,8 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         ValueError
             If `classes` are missing in the first call or differ later, or y has others.
         """
+        if not isinstance(refit, (bool, np.bool_)):
+            raise TypeError(f"refit must be a bool, got {type(refit).__name__}.")
         # The classes: given, those of the calls before, or those of an earlier fit.
         known = getattr(self, "_kept", None)
         if classes is not None:
