@@ -260,7 +260,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
     coordinates : {"all", "best", "random"}, default="all"
         `"random"`: the learner of each round is fitted to one feature, drawn at random [Dombry and
         Esstafa, example 3.3]. The limit boosts the average of the one-feature learners, an additive
-        model; with more than 10 features, splines with ``max_knots="auto"`` have 2,000 / n_features
+        model; with more than 7 features, splines with ``max_knots="auto"`` have 1,500 / n_features
         knots each there, and at least 50. `"best"`: each round takes the feature whose spline
         lowers the sum of squared residuals most [Bühlmann and Yu 2003; Bühlmann and Hothorn 2007],
         as R's mboost does. The learner must be a `SmoothingSplineRegressor` with a number as `df`,

@@ -70,8 +70,8 @@ class PenaltySpec:
         """The same, with the knots of features of which each has a spline of its own."""
         if self.max_knots != "auto":
             return self
-        # As for one feature. The cost is cubic in their total, which does not exceed 2,000 soon.
-        return replace(self, max_knots=min(self.knots(1), max(50, 2000 // n_features)))
+        # As for one feature. The cost is cubic in their total, which does not exceed 1,500 soon.
+        return replace(self, max_knots=min(self.knots(1), max(50, 1500 // n_features)))
 
     def knots(self, n_features: int) -> int:
         """Return the largest number of knots for a feature."""
