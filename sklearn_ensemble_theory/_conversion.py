@@ -190,7 +190,10 @@ def to_shap(self: Any) -> dict[str, Any]:
         nodes["value"] = np.ascontiguousarray(terms.outputs(t, nodes["value"]), dtype=np.float64)
         trees.append(nodes)
     if not trees:
-        raise ValueError(f"{type(self).__name__} has no trees to explain.")
+        raise ValueError(
+            f"{type(self).__name__} has no trees to explain: y has one class, or no estimator was "
+            "kept."
+        )
     # Stumps compare in double precision, trees in single.
     reads_double = all(hasattr(member, "_leaf_values") for member in terms.members)
     start = np.asarray(terms.start, dtype=np.float64)
@@ -222,8 +225,8 @@ def _nodes_of(member: Any) -> dict[str, np.ndarray]:
     tree = getattr(member, "tree_", None)
     if tree is None:
         raise ValueError(
-            f"to_shap requires members that are trees or decision stumps; {type(member).__name__} "
-            "is neither."
+            f"to_shap requires an estimator that is a tree or a decision stump; "
+            f"{type(member).__name__} is neither."
         )
     tree = tree.sklearn_tree() if hasattr(tree, "sklearn_tree") else tree  # a compact one
     if tree.n_outputs > 1 and hasattr(member, "classes_"):

@@ -109,6 +109,7 @@ def test_simulation(s, k, bootstrap):
 MILLIONS = 10**7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("s", "k"), [(10, 3), (2_000, 1), (2_000, 5)])
 def test_ten_million_rows_against_integers_without_replacement(s, k):
     w = weights(MILLIONS, s, k, False)

@@ -155,6 +155,7 @@ def test_soft_and_hard_voting(classification):
             np.testing.assert_allclose(soft.predict_log_proba(X), np.log(mean), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_majority_vote_errs_at_most_twice_as_often_as_a_member():
     """P(vote = a) <= 2 P(member = a), step 3.1 in the proof of [Ghoshdastidar, theorem En.1]."""
     rng = np.random.default_rng(0)

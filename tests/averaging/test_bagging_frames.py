@@ -37,6 +37,7 @@ def by_name(final):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Monte Carlo noise exceeds")
 @pytest.mark.parametrize(
     "library",

@@ -49,6 +49,7 @@ def test_blocks_are_of_equal_size(n, m, strata, seed):
         assert (np.diff(block) >= 0).all()
 
 
+@pytest.mark.slow
 def test_stratified_blocks_are_not_biased():
     """Every block gets the smaller ones of successive values as often as the larger ones."""
     means = [

@@ -27,6 +27,7 @@ def regressor(projection, n_components=6, n_estimators=1, **params):
     )
 
 
+@pytest.mark.slow
 def test_all_subsets_of_the_columns(design):
     """Delta and the risk for "coordinate", from all subsets of the columns."""
     Phi = design[:, :5]
@@ -44,6 +45,7 @@ def test_all_subsets_of_the_columns(design):
         assert estimate.risk(f, SIGMA, m) == pytest.approx(risk / N, rel=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("projection", "alpha"), [*((k, 0.0) for k in KINDS), ("gaussian", 0.3)])
 def test_risk_of_the_average_falls_in_m_as_the_formula_says(design, projection, alpha):
     """[Bach, §10.2.2]: fits of the estimator to new noise, with new projections."""

@@ -95,6 +95,7 @@ def irrelevant_features(rng, n=100):
     return X, X[:, 0] + 0.5 * rng.standard_normal(n)
 
 
+@pytest.mark.slow
 def test_irrelevant_features_have_importances_of_mean_zero_whatever_their_number_of_values():
     rng = np.random.default_rng(0)
     biased, unbiased, permuted, errors = [], [], [], []

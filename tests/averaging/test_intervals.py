@@ -255,6 +255,7 @@ def friedman(n, rng):
     return X, y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [friedman, heteroscedastic])
 def test_coverage_over_fresh_data_sets(data):
     rng, alpha, covered = np.random.default_rng(0), 0.2, {"jackknife+": [], "conformal": []}

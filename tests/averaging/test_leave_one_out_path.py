@@ -25,6 +25,7 @@ def refitted_error(model, X, Y, size):
     return np.mean(errors)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.parametrize("cls", [Regressor, Classifier])
 @schemes

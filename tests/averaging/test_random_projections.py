@@ -124,6 +124,7 @@ def test_laws_of_the_projections():
     assert np.var(per_row) == pytest.approx(5_000 * 0.05 * 0.95, rel=0.25)
 
 
+@pytest.mark.slow
 def test_draws_in_the_row_space_have_the_law_of_explicit_ones():
     """The mean and the variance of the coefficients along X; the orthogonal part has mean 0."""
     X, y = problem(8, 12)

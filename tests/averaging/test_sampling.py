@@ -45,6 +45,7 @@ def dense_draws(scheme, n_draws, seed=0):
     return weights
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "size"), LAWS)
 def test_mean_and_noise_of_the_weights(scheme, size):
     n = 20
@@ -58,6 +59,7 @@ def test_mean_and_noise_of_the_weights(scheme, size):
         np.testing.assert_allclose(weights.sum(axis=1), size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", [True, "bayesian", "poisson"])
 def test_a_weight_of_two_has_the_law_of_a_row_written_twice(scheme):
     """Means, variances and the chance of staying out, of the row's total weight."""
@@ -121,6 +123,7 @@ def test_the_draws_and_trees_are_those_of_scikit_learn(scheme, max_samples):
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "size"), LAWS)
 def test_jackknife_of_a_mean_is_its_textbook_standard_error(scheme, size):
     """The mean of y is linear in the weights: every scheme's scale must give sd / sqrt(n)."""

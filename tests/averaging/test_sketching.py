@@ -42,6 +42,7 @@ def matrix(kind, seed, s, n, cuts=()):
 # The sketches
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", OBLIVIOUS)
 @pytest.mark.parametrize("s", [3, 12, 70])
 def test_sketches_preserve_squared_norms_on_average(kind, s):
@@ -243,6 +244,7 @@ def spread_of(S_coefs, X):
     return np.einsum("mqd,de,mqe->m", S_coefs, X.T @ X, S_coefs) / len(X)
 
 
+@pytest.mark.slow
 def test_risk_of_gaussian_sketches_by_simulation():
     """Exactly over the noise (targets are the unit vectors), 5,000 simulated sketches."""
     n, d, s = 15, 3, 14
@@ -274,6 +276,7 @@ def test_risk_of_all_sketches_on_many_ordinary_rows(kind):
     assert simulated == pytest.approx(model.excess_risk(2.0), rel=0.12)
 
 
+@pytest.mark.slow
 def test_simulated_risk_is_right_for_least_squares():
     X = np.random.default_rng(0).standard_normal((300, 4))
     model = SketchedLinearRegression(n_refinements=12, random_state=0).fit(X, X[:, 0])

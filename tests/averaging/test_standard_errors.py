@@ -44,6 +44,7 @@ def fresh_data_sets(leaf, n_sets, n=80, n_estimators=100, seed=0, **params):
         yield bag, np.stack([tree.predict(POINTS) for tree in bag.estimators_])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Monte Carlo noise exceeds")  # at a few points, of 100 members
 @pytest.mark.parametrize(
     ("leaf", "params"),
@@ -77,6 +78,7 @@ def test_standard_error_and_decomposition_against_fresh_data(leaf, params):
     assert spread > 1.5 * jackknife
 
 
+@pytest.mark.slow
 def test_true_correlation_of_two_members():
     """rho as in [Shah, §4.5], from pairs of trees on the same data, against rho sigma² above."""
     n_sets = 100
@@ -96,6 +98,7 @@ def test_true_correlation_of_two_members():
     assert rho * sigma2 + (1 - rho) * sigma2 / B == pytest.approx(mean_variance, rel=0.05)
 
 
+@pytest.mark.slow
 def test_noise_of_few_members_is_taken_out():
     """Without the correction the estimate from 60 members would be several times too large."""
     rng = np.random.default_rng(0)
@@ -223,6 +226,7 @@ def test_noise_of_the_bootstrap_is_the_published_correction():
     assert noise == pytest.approx((np.e - 1) * 300 / 2_000, rel=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["infinitesimal", "jackknife"])
 @pytest.mark.parametrize(
     ("scheme", "size"), [(True, 40), ("poisson", 40), ("bernoulli", 0.5), ("bayesian", 40)]
@@ -247,6 +251,7 @@ def test_error_of_a_weighted_mean(method, scheme, size):
     np.testing.assert_allclose(corrected(squares, means, scale=scale), expected, rtol=tolerance)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Monte Carlo noise exceeds")
 def test_weighted_errors_against_fresh_data():
     points = np.linspace(0.1, 0.9, 15)[:, None]
@@ -268,6 +273,7 @@ def test_weighted_errors_against_fresh_data():
     assert 1 < np.sqrt(np.mean(found["jackknife"]) / true) < 1.5
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Monte Carlo noise exceeds")
 def test_errors_do_not_depend_on_the_scale_of_the_weights(regression):
     X, y = regression
@@ -282,6 +288,7 @@ def test_errors_do_not_depend_on_the_scale_of_the_weights(regression):
         np.testing.assert_allclose(errors[0], errors[1], rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_errors_with_class_weights(classification):
     X, y = classification
     forest = RandomForestClassifier(300, max_depth=3, class_weight="balanced", random_state=0)
@@ -410,6 +417,7 @@ def test_without_training_rows_errors_are_positive_too():
     assert (learner.standard_error(X) > 0).all()
 
 
+@pytest.mark.slow
 def test_two_standard_errors_cover_the_mean_over_training_sets():
     """100 trees on 150 rows: the share of points was .6 to .7 before ratios were shrunk."""
     rng, points = np.random.default_rng(0), np.random.default_rng(1).random((40, 4))
@@ -429,6 +437,7 @@ def test_two_standard_errors_cover_the_mean_over_training_sets():
         assert np.mean(np.abs(means - np.mean(means, axis=0)) <= 2 * np.array(errors)) > least
 
 
+@pytest.mark.slow
 def test_small_leaves_and_repeated_rows_warn_with_the_cure(regression):
     X, y = regression
     forest = RandomForestRegressor(300, random_state=0).fit(X, y)

@@ -14,6 +14,7 @@ def bands(monkeypatch):
     return importlib.import_module("bands")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("truth", "n_fits", "classes"),
     [("smooth", 25, False), ("jump", 20, False), ("linear", 25, False), ("smooth", 12, True)],
@@ -25,6 +26,7 @@ def test_two_standard_errors_hold_the_values_of_new_samples(bands, truth, n_fits
     assert 0.85 < ratio < 1.25
 
 
+@pytest.mark.slow
 def test_the_table(bands, capsys):
     assert bands.main(["--truths", "linear", "--sizes", "60", "--fits", "2"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 5

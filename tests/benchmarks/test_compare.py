@@ -28,6 +28,7 @@ NUMBERS = "a,b,y\n" + "".join(f"{i},{i * i % 7},{i / 3}\n" for i in range(60))
 # --- from the command line --------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_small_run(compare, tmp_path, capsys):
     one = ["--dataset", "wine", "--estimator", "BinnedTreeClassifier", "--max-rows", "60"]
     picture = tmp_path / "picture.png"
@@ -52,6 +53,7 @@ def test_a_small_run(compare, tmp_path, capsys):
     assert (tmp_path / "output" / "chart.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_a_file_of_ones_own_as_a_user_calls_it(write_csv, tmp_path):
     rng = np.random.default_rng(0)
     lines = ["width;height;kind;note"]
@@ -357,6 +359,7 @@ def test_the_slowest_peers_are_marked_and_only_our_warnings_shown(module, capsys
     assert shown.err.count("warned in 2 outer folds: UserWarning: ours of") == 2
 
 
+@pytest.mark.slow
 def test_the_program_in_a_checkout_is_that_of_the_package(module):
     script = (BENCHMARKS / "compare.py").read_text(encoding="utf-8")
     assert "from sklearn_ensemble_theory.compare.__main__ import main" in script

@@ -100,6 +100,7 @@ def test_every_kind_of_column_of_a_parquet_file(module, houses, tmp_path):
         module("compare.data").load_file(broken)
 
 
+@pytest.mark.slow
 def test_the_run_says_what_was_done(compare, module, houses, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(module("compare.__main__"), "draw_chart", lambda *arguments: None)
     path = tmp_path / "houses.csv"

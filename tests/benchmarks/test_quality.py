@@ -20,6 +20,7 @@ def quality(monkeypatch):
     return importlib.import_module("quality")
 
 
+@pytest.mark.slow
 def test_a_small_run_as_a_user_calls_it(tmp_path):
     path = tmp_path / "errors.csv"
     command = ["--method", "forest", "--data", "friedman1", "--rows", "40", "--seeds", "2"]

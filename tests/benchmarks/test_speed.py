@@ -124,6 +124,7 @@ def speed(tmp_path_factory):
     return run
 
 
+@pytest.mark.slow
 def test_a_case_with_a_peer(speed):
     done, kept = speed("slower", "--runs", "5", "--threads", "1")
     assert done.returncode == 0, done.stderr
@@ -146,6 +147,7 @@ def test_a_case_with_a_peer(speed):
     assert kept["environment"]["threads"] == 1
 
 
+@pytest.mark.slow
 def test_a_missed_limit_and_a_missing_library_are_no_failure(speed):
     done, kept = speed("too-s*", "--runs", "1")
     assert done.returncode == 0, done.stderr
@@ -154,12 +156,14 @@ def test_a_missed_limit_and_a_missing_library_are_no_failure(speed):
     assert kept["cases"][0]["rows"][0]["comparisons"][1]["ratio"] is None
 
 
+@pytest.mark.slow
 def test_quick_judges_nothing(speed):
     done, _ = speed("too-slow", "--runs", "1", "--quick")
     assert done.returncode == 0, done.stderr
     assert "MISSED" not in done.stdout
 
 
+@pytest.mark.slow
 def test_a_side_that_raises_or_dies_is_reported(speed):
     done, kept = speed("failing")
     assert done.returncode == 1
@@ -171,6 +175,7 @@ def test_a_side_that_raises_or_dies_is_reported(speed):
     assert "failing: raises failed" in done.stderr
 
 
+@pytest.mark.slow
 def test_time_as_a_function_of_a_size(speed):
     done, kept = speed("linear")
     assert done.returncode == 0, done.stderr
@@ -180,6 +185,7 @@ def test_time_as_a_function_of_a_size(speed):
     assert "required at most 1.9: met" in done.stdout
 
 
+@pytest.mark.slow
 def test_threads_of_a_case_and_a_ratio_of_qualities(speed):
     done, kept = speed("threads")
     assert done.returncode == 0, done.stderr
@@ -191,6 +197,7 @@ def test_threads_of_a_case_and_a_ratio_of_qualities(speed):
     assert {row["sides"]["peer"]["quality"] for row in kept["cases"][0]["rows"]} == {2}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems say less")
 def test_memory_of_a_run(speed):
     done, kept = speed("memory")
@@ -199,6 +206,7 @@ def test_memory_of_a_run(speed):
     assert "ours <= 32 MB: MISSED" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_side_without_a_warm_up(speed):
     done, kept = speed("first-run")
     assert done.returncode == 0, done.stderr
@@ -209,6 +217,7 @@ def test_a_side_without_a_warm_up(speed):
     assert peer["memory"] is None or peer["memory"] >= 0
 
 
+@pytest.mark.slow
 def test_some_cases_are_run_by_name(speed):
     done, kept = speed("first-r*")
     assert done.returncode == 0, done.stderr
@@ -269,6 +278,7 @@ def test_case_files_import_numpy_and_the_standard_library_alone():
             assert roots <= allowed, f"{path.name} imports {roots - allowed}"
 
 
+@pytest.mark.slow
 def test_a_real_case_runs(tmp_path):
     done = subprocess.run(
         [sys.executable, BENCHMARKS / "speed.py", "random-forest-regressor"]

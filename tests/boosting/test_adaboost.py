@@ -162,6 +162,7 @@ def test_every_stump_is_at_least_as_good_as_the_gini_stump(n):
     assert better > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["real", "gentle"])
 def test_hastie_10_2(algorithm):
     """Friedman, Hastie and Tibshirani's ten-dimensional example."""
@@ -297,6 +298,7 @@ def test_equal_features_two_rows_and_extreme_weights(algorithm, max_bins):
     assert model.predict(X).tolist() == [0] * 60
 
 
+@pytest.mark.slow
 def test_thirty_thousand_rounds_after_separation():
     x = np.arange(6.0)[:, None]
     y = np.array([0, 0, 1, 1, 0, 0])

@@ -115,6 +115,7 @@ def test_the_constant_is_kept_where_no_threshold_is_better(kind):
     assert split.gain == pytest.approx(gain_of(kind, D, Y, np.ones(7, dtype=bool)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", HAMMING_CRITERIA)
 def test_bound_of_a_bin_is_above_every_threshold_inside(kind):
     rng = np.random.default_rng(1)
@@ -347,6 +348,7 @@ def test_importances_are_those_of_the_members(algorithm):
     np.testing.assert_allclose(model.feature_importances_, expected / expected.sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_extreme_weights_and_features(algorithm):
     X, y = several(80)
@@ -365,6 +367,7 @@ def test_extreme_weights_and_features(algorithm):
 # --- accuracy ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_digits():
     X, y = load_digits(return_X_y=True)
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
@@ -375,6 +378,7 @@ def test_digits():
     assert np.mean(scores) >= 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", ["digits", "five"])
 def test_not_behind_scikit_learn(data):
     """50 rounds of the defaults, paired over the folds."""

@@ -23,6 +23,7 @@ def regression():
     return make_friedman1(150, noise=1.0, random_state=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize(
     "params",

@@ -34,6 +34,7 @@ def data():
     return X, y
 
 
+@pytest.mark.slow
 def test_rows_are_drawn_by_their_weights():
     """Over 1000 fits the counts of the rows have the means and variances of a multinomial."""
     rng = np.random.default_rng(0)

@@ -79,6 +79,7 @@ def test_missing_values_that_mean_something():
         assert share == pytest.approx(labels[rows].mean(), abs=5e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("rounds", [{"n_estimators": 200}, {"n_estimators": "cv", "cv": 3}])
 def test_monotonic_shapes(model, rounds):

@@ -59,6 +59,7 @@ def test_bins_have_an_edge_at_a_jump():
     assert len(model.bin_edges_[1]) + 1 >= 64
 
 
+@pytest.mark.slow
 def test_stages_are_near_the_exact_path():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(4000, 6))
@@ -83,6 +84,7 @@ def mixed():
     return X, y + 0.2 * rng.standard_normal(240)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 def test_formats_of_the_terms(mixed, n_classes):
     X, y = mixed

@@ -161,6 +161,7 @@ def test_pairs_with_rows_that_no_fold_holds_out():
     ]
 
 
+@pytest.mark.slow
 def test_search_over_interactions_and_rates():
     X, score, rng = interacting_data(400)
     y = score + 0.3 * rng.standard_normal(len(X))

@@ -31,6 +31,7 @@ def fit_at_rows(rounds, codes):
     return sum(t[codes[:, j]] for j, t in enumerate(tables) if t is not None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by_rows", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_all_rounds_are_those_over_the_rows(weighted, by_rows):

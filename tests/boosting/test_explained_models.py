@@ -37,6 +37,7 @@ def model(request, rows):
     return fitted(request.param, rows)
 
 
+@pytest.mark.slow
 def test_displays(model, rows):
     display = ShapeFunctionDisplay.from_estimator(model, ["age", "city", "income"], X=rows)
     display.figure_.draw_without_rendering()

@@ -207,6 +207,7 @@ def test_any_units():
 # --- the radius --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [None, DecisionStumpRegressor()], ids=str)
 def test_the_radius_with_the_least_held_out_risk(estimator):
     X, y, weight = problem()

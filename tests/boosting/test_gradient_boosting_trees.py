@@ -282,6 +282,7 @@ def test_values_beyond_single_precision_are_refused(estimator):
 # Quality and memory
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", ["friedman1", "diabetes", "breast_cancer"])
 def test_quality_is_that_of_exact_trees(data):
     ours, theirs = [], []

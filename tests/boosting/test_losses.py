@@ -90,6 +90,7 @@ def test_multinomial_constants_are_the_sampled_suprema():
     assert 0.99 * loss.smoothness < max(curvature) <= loss.smoothness + 1e-12
 
 
+@pytest.mark.slow
 @each_loss
 def test_line_search_against_a_dense_grid(loss, kind):
     rng = np.random.default_rng(2)

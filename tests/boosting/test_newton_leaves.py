@@ -192,6 +192,7 @@ def test_the_end_is_that_of_exact_leaves(loss):
     assert fall >= 0.99 * of_exact
 
 
+@pytest.mark.slow
 @both_routes
 @pytest.mark.parametrize("rate", [0.1, 0.3])
 @pytest.mark.parametrize("loss", [SoftAbsolute(), Probit()], ids=lambda loss: type(loss).__name__)

@@ -116,6 +116,7 @@ def interval_rows(rng, n, p=1, noise=0.1):
     return X, y.astype(int)
 
 
+@pytest.mark.slow
 def test_bound_of_a_stump_holds():
     """The exact error of the fitted stump, in 1,000 draws; the bound is below 1."""
     rng, n, delta = np.random.default_rng(0), 400, 0.1

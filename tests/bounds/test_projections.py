@@ -246,6 +246,7 @@ def test_bad_arguments_are_named(name, arguments, message):
         getattr(bounds, name)(*arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("eps", "delta"), [(0.45, 0.3), (0.3, 0.05)])
 def test_distortion_is_below_eps_with_the_probability_of_the_lemma(eps, delta):
     rng = np.random.default_rng(0)

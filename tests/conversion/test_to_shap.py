@@ -109,7 +109,7 @@ def test_weights_of_nodes_are_those_of_the_rows_or_unknown():
 
 
 REFUSED = [
-    ("BaggingRegressor", "real", {"estimator": LinearRegression()}, "trees or decision stumps"),
+    ("BaggingRegressor", "real", {"estimator": LinearRegression()}, "a tree or a decision stump"),
     ("GradientBoostingRegressor", "real", {"init": DecisionTreeRegressor()}, "init=Decision"),
     ("GradientBoostingRegressor", "real", {"estimator": LinearRegression()}, "LinearRegression is"),
 ]

@@ -216,6 +216,7 @@ def test_partial_fit_goes_on_from_fit():
         BallConstrainedClassifier().partial_fit  # noqa: B018
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("loss", "norm"), [("hinge", "l2"), ("logistic", "l1")])
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_excess_risk_bound_holds(loss, norm, fit_intercept):

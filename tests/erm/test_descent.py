@@ -96,6 +96,7 @@ def test_the_algorithms_line_by_line(constraint, is_stochastic):
     np.testing.assert_allclose(by_function.mean, found.mean, rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("constraint", ["l1", "l2", "simplex"])
 @pytest.mark.parametrize("k", [1, 10, 300])
 def test_theorem_26_and_the_bound_of_the_run(constraint, k):
@@ -131,6 +132,7 @@ def test_the_worst_case_of_theorem_26():
     assert np.abs(found.mean[0]) == pytest.approx(found.bound / 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("constraint", ["l1", "l2", "simplex"])
 def test_theorem_27_in_the_mean_over_samples(constraint):
     X, f, _, of_row, y = absolute_loss()

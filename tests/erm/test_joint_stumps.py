@@ -88,6 +88,7 @@ def least_risk(y, u, w, loss):
     return min(found.fun, close.fun, risk(found.x))
 
 
+@pytest.mark.slow
 @each_loss
 @pytest.mark.parametrize("seed", range(6))
 def test_joint_minimum_is_the_least_over_all_thresholds(loss, seed):
@@ -101,6 +102,7 @@ def test_joint_minimum_is_the_least_over_all_thresholds(loss, seed):
     assert reached >= best - 1e-6 * max(1, abs(best))
 
 
+@pytest.mark.slow
 @each_loss
 @pytest.mark.parametrize("max_bins", [None, 7])
 def test_joint_minimum_by_the_line_search_of_the_loss(loss, max_bins):
@@ -209,6 +211,7 @@ def test_targets_of_any_size(scale):
     assert scaled.left_value_ == pytest.approx(scale * plain.left_value_, rel=1e-6)
 
 
+@pytest.mark.slow
 @each_loss
 def test_no_threshold_exceeds_the_bound_of_its_cell(loss):
     """The inequality of the module's docstring, at every threshold and for every cell."""
@@ -277,6 +280,7 @@ def test_root_between_known_ends():
 # --- through gradient boosting -------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_joint_step_is_forward_stagewise_additive_modelling():
     """Each round of the public estimator minimises over split and values at the scores so far."""
     loss = losses.LogisticLoss()

@@ -76,6 +76,7 @@ def test_linear_smoother_in_closed_form(penalty):
     np.testing.assert_allclose(at.variance, 0.25 * np.diag(S @ S.T), rtol=0.25)
 
 
+@pytest.mark.slow
 def test_parts_are_unbiased_and_standard_errors_right_for_few_repetitions():
     """Means over 150 decompositions with R = 10; without the correction the bias would be off."""
     S, R = ridge_matrix(X_LINE, 5.0), 10
@@ -189,6 +190,7 @@ def test_zero_one_loss_against_brute_force(K, kind):
     assert found.variance_biased == pytest.approx(np.mean(biased))
 
 
+@pytest.mark.slow
 def test_standard_errors_of_the_zero_one_loss():
     """Against the spread of the parts over independent decompositions."""
     rng = np.random.default_rng(0)

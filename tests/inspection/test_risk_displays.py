@@ -210,6 +210,7 @@ def normal_targets(random_state):
     return np.zeros((20, 1)), np.random.RandomState(random_state).standard_normal(20)
 
 
+@pytest.mark.slow
 def test_variances_by_draws_in_closed_form():
     """Means of m of n rows: sigma² = 1/m, and two of them have the covariance 1/n."""
     bag = BaggingRegressor(MeanOfOne(), 10, bootstrap=False)

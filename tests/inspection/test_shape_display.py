@@ -251,6 +251,7 @@ def test_axes(model):
         draw(model, [0, 1], ax=axes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_terms", [1, 4, 10])
 def test_grid(n_terms):
     X = np.random.default_rng(0).normal(size=(50, n_terms))

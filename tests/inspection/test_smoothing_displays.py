@@ -127,6 +127,7 @@ MATRIX_LEARNERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Boosting .* is unstable:UserWarning")
 @pytest.mark.parametrize("init", ["mean", "zero"])
 @pytest.mark.parametrize("rate", [0.0, 0.5])

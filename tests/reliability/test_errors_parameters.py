@@ -158,6 +158,7 @@ def test_bernoulli_draws_of_tiny_probability_end():
     assert all(len(rows) == 1 for rows in model.estimators_samples_)
 
 
+@pytest.mark.slow
 def test_the_law_of_bernoulli_draws_without_the_empty_one():
     # Chi-squared test of the size, given that it is positive; P(> 0) is about 1 - exp(-1.2).
     n, q = 12, 0.1

@@ -75,6 +75,7 @@ def programs():
         program.end()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", IN_PROCESSES)
 def test_a_worker_is_killed_within_its_task(name, programs):
     if not programs:

@@ -86,6 +86,7 @@ def peak(call):
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("cls", estimator_classes(), ids=lambda cls: cls.__name__)
 def test_a_fit_and_a_prediction_hold_little_beside_x(cls):

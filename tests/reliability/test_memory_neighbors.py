@@ -69,6 +69,7 @@ print("alive", flush=True)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to one process")
 def test_an_interrupt_leaves_the_process_alive():
     with subprocess.Popen(

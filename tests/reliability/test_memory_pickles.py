@@ -8,6 +8,7 @@ import pytest
 from sklearn_ensemble_theory import SmoothingSplineRegressor
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "p"), [(300, 1), (100, 3), (60, 8)])
 @pytest.mark.parametrize("params", [{}, {"df": 4}, {"penalty": 1e-3}, {"penalty": 0.0}])
 def test_pickles_are_small_and_complete(n, p, params):

@@ -6,6 +6,7 @@ import pytest
 from sklearn_ensemble_theory import FrankWolfeClassifier, FrankWolfeRegressor, ReLUUnitRegressor
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("criterion", ["squared_error", "inner_product"])
 @pytest.mark.parametrize("seed", range(4))
 def test_an_oblique_unit_does_not_depend_on_order_and_origin(criterion, seed):

@@ -54,6 +54,7 @@ def _alive_after(group, seconds):
     return _is_alive(group)
 
 
+@pytest.mark.slow
 @needs_sessions
 def test_another_process_with_another_hash_seed_and_signals():
     """In one test, because processes take seconds to start.

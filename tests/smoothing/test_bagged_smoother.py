@@ -25,6 +25,7 @@ def data():
     return X, np.sin(6 * X[:, 0]) + 0.3 * rng.standard_normal(11), rng.uniform(size=(5, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", [Ridge(0.1), KernelRidge(kernel="rbf", gamma=9.0, alpha=0.1)])
 def test_limit_of_a_thousand_members(learner, data):
     X, y, new = data

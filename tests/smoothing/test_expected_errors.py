@@ -56,6 +56,7 @@ def three_errors(sample):
     return 3 * sample.std() / np.sqrt(len(sample))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize(("init", "rate"), [("mean", 0.0), ("zero", 0.0), ("mean", 0.5)])
 def test_expected_errors(name, init, rate):

@@ -75,6 +75,7 @@ def test_theorem_2_7(name):
     np.testing.assert_allclose((after - before) / (2 * h), S @ (y - at), atol=1e-6)
 
 
+@pytest.mark.slow
 @every_init
 @some_learners
 def test_hat_matrix_quantities(name, init):
@@ -180,6 +181,7 @@ def test_rows_stay_apart_where_the_init_cannot_merge_them():
     assert model.degrees_of_freedom(1.0)[0] == pytest.approx(np.trace(H), abs=1e-7)
 
 
+@pytest.mark.slow
 def test_cross_validation_fits_the_init_in_every_fold():
     X, y, _ = make_data(n=40)
     times, cv = [0.0, 1.0, 10.0], KFold(4)
@@ -252,6 +254,7 @@ def test_rounds_of_the_best_feature():
             assert error == pytest.approx(-scores.mean(), rel=1e-8)
 
 
+@pytest.mark.slow
 def test_random_rounds():
     X, y, new = make_data()
     params = {"subsample": 0.5, "learning_rate": 0.2, "time": 2.0, "random_state": 0}

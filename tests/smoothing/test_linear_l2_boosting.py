@@ -21,6 +21,7 @@ from .learners import LEARNERS, every_learner, hat, loop, make_data
 pytestmark = pytest.mark.filterwarnings("ignore:Boosting .* is unstable:UserWarning")
 
 
+@pytest.mark.slow
 @every_learner
 @pytest.mark.parametrize("p", [1, 2])
 def test_closed_form_equals_the_loop(name, p):
@@ -63,6 +64,7 @@ def test_distance_to_the_limit_is_of_order_lambda(name):
     assert slope == pytest.approx(1, abs=0.12)
 
 
+@pytest.mark.slow
 @every_learner
 def test_limit_solves_the_differential_equation(name):
     """[Dombry and Esstafa, eq. (13)]: dZ/dt = sum_i (Y_i - Z(x_i)) g_i, from both starts."""
@@ -84,6 +86,7 @@ def test_limit_solves_the_differential_equation(name):
         np.testing.assert_allclose(model.predict_path(points, times), solution.y, atol=1e-7)
 
 
+@pytest.mark.slow
 @every_learner
 def test_hat_matrix_quantities(name):
     """df and leave-one-out from the operator itself, built column by column."""
@@ -112,6 +115,7 @@ def test_hat_matrix_quantities(name):
         assert by_gcv.time_ == times[np.argmin(by_gcv.criterion_path_)]
 
 
+@pytest.mark.slow
 def test_loo_deletes_a_row_from_the_operator():
     """r_i / (1 - h_i) is y_i minus the prediction when y_i is replaced by its own prediction."""
     X, y, _ = make_data(n=15, p=1)
@@ -228,6 +232,7 @@ def test_eigenvalues_of_a_cubic_smoothing_spline():
     assert 1e-6 < np.median(fewer) < 3e-6
 
 
+@pytest.mark.slow
 def test_tent_experiment():
     """[Dombry and Esstafa, §4]: the test error is least near t = 6."""
     times = np.geomspace(0.5, 50, 60)

@@ -47,6 +47,7 @@ def test_other_refusals():
         LinearL2BoostingRegressor().fit(X[:1], y[:1])
 
 
+@pytest.mark.slow
 @every_learner
 def test_edge_cases(name):
     learner = LEARNERS[name]
@@ -82,6 +83,7 @@ def test_edge_cases(name):
     np.testing.assert_array_equal(make(learner).fit(X, np.zeros(25)).predict(new), 0)
 
 
+@pytest.mark.slow
 def test_sums_of_components():
     X, y, new = make_data(n=40, p=3)
     for learner in (SmoothingSplineRegressor(df=4), KernelRidge(kernel="rbf", alpha=0.3)):
@@ -111,6 +113,7 @@ def test_sums_of_components():
         joint.component(3, new[:, 0])
 
 
+@pytest.mark.slow
 def test_many_rows():
     """No n x n matrix: a spline learner needs less than 20 times the bytes of x."""
     import tracemalloc
@@ -128,6 +131,7 @@ def test_many_rows():
     assert np.mean((model.predict(X[::100]) - sine) ** 2) < 1e-3
 
 
+@pytest.mark.slow
 def test_n_jobs():
     X, y, new = make_data()
     model = LinearL2BoostingRegressor(KernelRidge(), time="cv", random_state=3)
@@ -167,6 +171,7 @@ def test_splits_refer_to_all_rows_also_those_of_weight_zero(name):
     np.testing.assert_array_equal(weighted.criterion_path_, dropped.criterion_path_)
 
 
+@pytest.mark.slow
 def test_metadata_routing():
     X, y, new = make_data(n=20)
     w = np.random.default_rng(0).uniform(0.5, 2, size=20)

@@ -91,6 +91,7 @@ def test_far_away_the_nearest_point_decides(kernel, p):
     assert np.count_nonzero(model.predict(x[:1])) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Boosting .* is unstable:UserWarning")
 @pytest.mark.parametrize("kernel", ["gaussian", "tricube"])
 def test_half_subsamples_predict_the_rest_by_the_formula(kernel):

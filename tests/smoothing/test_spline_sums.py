@@ -83,6 +83,7 @@ def test_sums_of_splines_and_of_rows(cuts):
         np.testing.assert_allclose(errors, other.w @ (other.y[:, None] - fitted) ** 2, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_folds_without_rows_in_a_chunk_or_in_all():
     *_, one = sums_of([], n_splits=100)
     *_, other = sums_of(list(range(1, N, 3)), n_splits=100)

@@ -86,6 +86,7 @@ def test_mean_and_variance(case, rate, m):
     assert runs.var(axis=0).max() > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_the_estimator_draws_from_that_algorithm(case):
     X, y, new = make_data()
@@ -149,6 +150,7 @@ def test_all_subsets_when_they_are_few(rate):
         np.testing.assert_array_equal(model.predict(points), mean)
 
 
+@pytest.mark.slow
 def test_drawn_subsets_approach_all_of_them():
     X, y, new = make_data(n=10)
     gaps = []
