@@ -34,7 +34,7 @@ from sklearn_ensemble_theory.compare import UsageError, data, folds, peers, show
 from sklearn_ensemble_theory.compare.chart import draw_chart, draw_differences
 
 METRIC = {"classification": "accuracy", "regression": "r2"}
-ROWS_OF_BUNDLED, ROWS_OF_A_FILE = 300, 1_000
+ROWS_OF_BUNDLED, ROWS_OF_A_FILE = 250, 1_000
 
 
 def parse(argv):

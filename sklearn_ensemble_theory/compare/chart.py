@@ -121,8 +121,7 @@ def draw_panel(axes, title, block, order):
         draw_dot(axes, row.ours, y - paired * DODGE, OURS, "o", OURS)
         if paired:
             draw_dot(axes, row.theirs, y + paired * DODGE, PEER, "D", "white")
-            text = f"{row.difference:+.3f} ± {row.difference_se:.3f}"
-            beside(axes, text, y, 1, points=8, fontsize=7.5, family="monospace")
+            beside(axes, row.gap, y, 1, points=8, fontsize=7.5, family="monospace")
     beside(axes, "ours minus peer", -0.8, 1, points=8, fontsize=7.5)
     axes.set_ylim(len(order) - 0.5, -0.5)
     axes.set_yticks([])

@@ -29,6 +29,14 @@ class Row:
     difference_se: float | None = None
     is_slow: bool = False  # the peer, among those that most of the time went to
 
+    @property
+    def gap(self):
+        """The difference to the peer as text; "" where there is none."""
+        if self.difference is None:
+            return ""
+        rounded = round(self.difference, 3) + 0.0  # no negative zero
+        return f"{rounded:+.3f} ± {self.difference_se:.3f}"
+
 
 class Progress:
     """A bar on a terminal, otherwise a line every ten per cent; nothing with --quiet."""
@@ -110,10 +118,7 @@ def print_table(rows):
         )
         print(f"{first.metric}\n{header}")
         for row in block:
-            gap = ""
-            if row.difference is not None:
-                gap = f"{row.difference:+.3f} ± {row.difference_se:.3f}"
-            print(line(row.estimator, row.ours, name_width, chosen_width, gap))
+            print(line(row.estimator, row.ours, name_width, chosen_width, row.gap))
             if row.peer:
                 mark = " *" * row.is_slow
                 print(line(f"  vs {row.peer}{mark}", row.theirs, name_width, chosen_width))
