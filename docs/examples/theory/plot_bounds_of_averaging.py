@@ -203,7 +203,7 @@ ax = axes[1, 2]
 ax.axhline(2, color="k", label="bound")
 for (name, (found, error)), color in zip(votes.items(), COLORS):
     ax.errorbar(T, found, 2 * error, fmt="o", ms=4, color=color, label=f"P(error): {name}")
-ax.set(title="Error of a vote", xlabel="members T", xscale="log", ylim=(0.5, 2.1))
+ax.set(title="Error of a vote", xlabel="members T", xscale="log", ylim=(0.5, 2.8))
 ax.set_ylabel("error of the vote / of a member")
 
 for ax in axes.flat:
