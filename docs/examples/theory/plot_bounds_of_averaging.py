@@ -2,15 +2,15 @@
 Bounds and simulations: averaging
 =================================
 
-How close are the formulas and bounds for averages and votes in [Bach, §10.1 and §10.2], [Shah, §4.5]
-and [Ghoshdastidar]? Each panel has them as curves, by the functions of
-`sklearn_ensemble_theory.bounds`, and as points, with two standard errors, what simulated members do.
-The page on :doc:`averaging </user_guide/theory_averaging>` states the theorems.
+How close are the formulas and bounds for averages and votes in [Bach, §10.1 and §10.2], [Shah,
+§4.5] and [Ghoshdastidar]? Each panel has them as curves, by the functions of
+`sklearn_ensemble_theory.bounds`, and as points, with two standard errors, what simulated members
+do. The page on :doc:`averaging </user_guide/theory_averaging>` states the theorems.
 """
 
 # %%
-# *Mean of correlated members* [Shah, §4.5]. Its variance is an equality, which the simulation meets
-# within 5 %: further members reduce only the part that is not shared.
+# *Mean of correlated members* [Shah, §4.5]. Its variance is an equality, which the simulation
+# meets within 5 %: further members reduce only the part that is not shared.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -37,8 +37,9 @@ for rho in (0.0, 0.1, 0.5):
 
 # %%
 # *Bagged nearest neighbours* [Bach, §10.1.2]. The variance over that of the noise is the
-# probability that two subsamples of s out of 200 rows have the same nearest row. The exact variance
-# is met. The bound is twice as large for subsamples of 10 rows and 8.5 times for 120 rows.
+# probability that two subsamples of s out of 200 rows have the same nearest row. The exact
+# variance is met. The bound is twice as large for subsamples of 10 rows and 8.5 times for 120
+# rows.
 sizes = np.array([5, 10, 20, 40, 80, 120])
 neighbors = np.array([bounds.bagged_neighbors_variance(200, s) for s in sizes])
 neighbors_bound = np.array([bounds.bagged_neighbors_variance_bound(200, s) for s in sizes])
@@ -79,10 +80,11 @@ print("one and ten sketches of 10 rows over all rows:", sketch[1][0] / 0.025, sk
 
 # %%
 # *Gaussian projections* [Bach, §10.2.2]. Least squares on s random combinations of 60 variables
-# whose sizes decrease like 1/j, for a target along the first variable, with and without averages of
-# m = 10 fits. The bound by two moments of the projections is 1.5 times the risk of one fit for
-# s = 1 and 17 times for s = 16, because it has the rate 1/s for all targets and this one is easier.
-# By the trace only, [Bach, eq. (10.1)] is 3 and 21 times the risk. Neither bound decreases in m.
+# whose sizes decrease like 1/j, for a target along the first variable, with and without averages
+# of m = 10 fits. The bound by two moments of the projections is 1.5 times the risk of one fit for
+# s = 1 and 17 times for s = 16, because it has the rate 1/s for all targets and this one is
+# easier. By the trace only, [Bach, eq. (10.1)] is 3 and 21 times the risk. Neither bound
+# decreases in m.
 n, d = 30, 60
 Phi = rng.standard_normal((n, d)) / np.arange(1, d + 1)
 theta = np.zeros(d)
@@ -113,9 +115,10 @@ for m, pairs in projected.items():
     print("by the trace", (by_trace / found[0]).round(1))
 
 # %%
-# *Johnson-Lindenstrauss lemma* [Bach, lemma 10.1]. The largest distortion of the squared distances
-# of 20 points by a projection to s dimensions, which is exceeded with probability 10 %. The lemma
-# allows 1.5 times as much, and the exact tails 1.2 times: a union over 190 pairs loses little.
+# *Johnson-Lindenstrauss lemma* [Bach, lemma 10.1]. The largest distortion of the squared
+# distances of 20 points by a projection to s dimensions, which is exceeded with probability 10 %.
+# The lemma allows 1.5 times as much, and the exact tails 1.2 times: a union over 190 pairs loses
+# little.
 eps = np.linspace(0.05, 0.499, 400)
 lemma = np.array([bounds.johnson_lindenstrauss_dimension(20, e, 0.1) for e in eps])
 dimensions = np.array([250, 500, 1000, 2000, 4000])
@@ -137,10 +140,10 @@ print("the lemma over the quantile", (by_lemma / distortion[0]).round(2))
 print("its tails over the quantile", (by_tails / distortion[0]).round(2))
 
 # %%
-# *Error of a vote* [Ghoshdastidar, theorem En.1]. It is at most twice that of one member. Where the
-# members err with the probability 0.52 on some points and not at all on the others, 3001 of them
-# err 1.9 times as often as one. Where the probability varies from 0 to 1, a vote of 11 has three
-# quarters of a member's errors.
+# *Error of a vote* [Ghoshdastidar, theorem En.1]. It is at most twice that of one member. Where
+# the members err with the probability 0.52 on some points and not at all on the others, 3001 of
+# them err 1.9 times as often as one. Where the probability varies from 0 to 1, a vote of 11 has
+# three quarters of a member's errors.
 T = np.array([1, 3, 11, 31, 101, 301, 1001, 3001])
 chances = {
     "0.52 or 0": np.where(rng.random(20_000) < 0.4, 0.52, 0.0),

@@ -2,16 +2,17 @@
 Bounds and simulations: complexity
 ==================================
 
-How close are the bounds of [Shah, §2.2 to §3.3] on classes of functions, and those on sample sizes?
-Each panel has the bounds as curves, by the functions of `sklearn_ensemble_theory.bounds`, and as
-points what is counted or simulated. The page on
-:doc:`complexity </user_guide/theory_complexity>` states the theorems.
+How close are the bounds of [Shah, §2.2 to §3.3] on classes of functions, and those on sample
+sizes? Each panel has the bounds as curves, by the functions of `sklearn_ensemble_theory.bounds`,
+and as points what is counted or simulated. The page on :doc:`complexity
+</user_guide/theory_complexity>` states the theorems.
 """
 
 # %%
-# *Sauer-Shelah lemma.* The number of behaviours on n points is at most a polynomial in n. Intervals
-# attain it. Orthants have three quarters of it on the best of 40 draws of 13 points. Half-planes
-# attain it on 3 points and have 0.4 of it on 13: their number grows like n², the bound like n³.
+# *Sauer-Shelah lemma.* The number of behaviours on n points is at most a polynomial in n.
+# Intervals attain it. Orthants have three quarters of it on the best of 40 draws of 13 points.
+# Half-planes attain it on 3 points and have 0.4 of it on 13: their number grows like n², the
+# bound like n³.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -35,9 +36,9 @@ for name, counts in behaviours.items():
     print(f"{name}: share of the bound", (largest / sauer[dimensions[name]]).round(2))
 
 # %%
-# *Massart's lemma* for stumps of five features, by the number of their behaviours on n points, and
-# the bound by the VC dimension, which holds for all points. The first is 1.5 times the complexity,
-# the second 3 times.
+# *Massart's lemma* for stumps of five features, by the number of their behaviours on n points,
+# and the bound by the VC dimension, which holds for all points. The first is 1.5 times the
+# complexity, the second 3 times.
 n_rows = np.array([20, 50, 100, 200, 500])
 complexity, complexity_error = np.transpose(
     [
@@ -55,11 +56,11 @@ print("Massart's lemma over the complexity", (massart / complexity).round(2))
 print("bound by the dimension over it     ", (by_dimension / complexity).round(2))
 
 # %%
-# *Contraction lemma.* A loss with the Lipschitz constant L multiplies the complexity of the scores
-# by at most L. Scores of 30 random functions are uniform in [-r, r], on 12 points with random
-# labels, and the complexities are exact. The bound is attained by the hinge loss for r up to 1,
-# where it is linear. For r = 8 two thirds of it are left, as half of the losses are flat. The
-# logistic loss has between 0.9 and a half of its bound.
+# *Contraction lemma.* A loss with the Lipschitz constant L multiplies the complexity of the
+# scores by at most L. Scores of 30 random functions are uniform in [-r, r], on 12 points with
+# random labels, and the complexities are exact. The bound is attained by the hinge loss for r up
+# to 1, where it is linear. For r = 8 two thirds of it are left, as half of the losses are flat.
+# The logistic loss has between 0.9 and a half of its bound.
 radii = np.array([0.25, 0.5, 1, 2, 4, 8])
 lipschitz = {"logistic": 1 / (1 + np.exp(-radii)), "hinge": np.ones(len(radii))}
 losses = {"logistic": lambda m: np.logaddexp(0, -m), "hinge": lambda m: np.maximum(1 - m, 0)}
@@ -80,8 +81,8 @@ for name, found in factors.items():
 # %%
 # *Finite class* [Shah, theorem 6]. A histogram of ten cells chooses among 1024 classifiers. The
 # points are 95 % quantiles of its excess error. The bound is 4 times as large where the
-# probabilities of a class differ from 1/2 by about the error of their estimates, which is hardest,
-# and 5 to 12 times where they are between 0.45 and 0.55.
+# probabilities of a class differ from 1/2 by about the error of their estimates, which is
+# hardest, and 5 to 12 times where they are between 0.45 and 0.55.
 n_samples = np.geomspace(100, 30_000, 8).astype(int)
 finite = np.array([bounds.histogram_class_bound(n, 10, n_features=1) for n in n_samples])
 excess = {"hardest": [], "0.45 to 0.55": []}
@@ -99,10 +100,10 @@ for name, quantiles in excess.items():
 # %%
 # *Symmetrisation* [Shah, theorem 10] *and excess risk* [Shah, theorem 11]. Thresholds of both
 # directions, and labels of which a fifth is wrong. The expectation of the largest difference of a
-# risk and its estimate is half of the bound. The bound on the excess risk of the best threshold on
-# the data is 5 to 27 times the 95 % quantile: it decreases like the root of n, and the risk like n,
-# because wrong thresholds are worse by more than chance. Rows of a cell of the grid have the same
-# losses, so that counts are enough.
+# risk and its estimate is half of the bound. The bound on the excess risk of the best threshold
+# on the data is 5 to 27 times the 95 % quantile: it decreases like the root of n, and the risk
+# like n, because wrong thresholds are worse by more than chance. Rows of a cell of the grid have
+# the same losses, so that counts are enough.
 thresholds = np.linspace(0, 1, 201)
 share = np.where(thresholds[1:] > 0.4, 0.8, 0.2)  # of the label 1 in each cell
 risks = 0.2 + 0.6 * np.abs(thresholds - 0.4)
@@ -139,8 +140,9 @@ print("theorem 11 over the quantile", (excess_bound / excess_risk).round(1))
 
 # %%
 # *Sample size of a PAC learner* for intervals without noise: the error that the worst interval
-# without training errors keeps below with probability 99 %. By the lower bound, no learner has less
-# than 0.6 of it in all problems of two dimensions. The upper bound is 8 to 16 times as large.
+# without training errors keeps below with probability 99 %. By the lower bound, no learner has
+# less than 0.6 of it in all problems of two dimensions. The upper bound is 8 to 16 times as
+# large.
 n_exact = np.array([80, 160, 320, 640, 1280, 2560])
 eps = np.geomspace(0.0015, 0.99, 200)
 sufficient = [bounds.pac_n_samples_upper_bound(2, e, 0.01) for e in eps]

@@ -4,14 +4,14 @@ Bounds and simulations: concentration
 
 How close are the inequalities of [Shah, §2.1 and §2.3]? Each panel has the bounds as curves, by
 the functions of `sklearn_ensemble_theory.bounds`, and as points what 100,000 simulated variables
-do. The page on
-:doc:`concentration </user_guide/theory_concentration>` states the theorems.
+do. The page on :doc:`concentration </user_guide/theory_concentration>` states the theorems.
 """
 
 # %%
-# *Markov and Chernoff.* A sum of 10 exponential variables of mean 1 exceeds t. Markov's inequality
-# knows its mean only, and Chernoff's bound its moment generating function. At t = 20 Markov's says
-# 0.5 and Chernoff's 0.046. That is nine times the probability, but it decreases as fast.
+# *Markov and Chernoff.* A sum of 10 exponential variables of mean 1 exceeds t. Markov's
+# inequality knows its mean only, and Chernoff's bound its moment generating function. At t = 20
+# Markov's says 0.5 and Chernoff's 0.046. That is nine times the probability, but it decreases as
+# fast.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -36,13 +36,11 @@ chernoff = np.array(
 )
 assert np.all(sum_tail[0] <= chernoff)
 assert np.all(chernoff[5:] <= markov[5:])
-print(
-    f"t = 20: simulated {sum_tail[0][9]:.4f}, Chernoff {chernoff[9]:.3f}, Markov {markov[9]:.2f}"
-)
+print(f"t = 20: simulated {sum_tail[0][9]:.4f}, Chernoff {chernoff[9]:.3f}, Markov {markov[9]:.2f}")
 
 # %%
-# *Hoeffding's inequality* for the share of heads of 100 coins. It holds for all variables in
-# [0, 1]. Ten heads more than expected are five times less likely than the bound for fair coins, and
+# *Hoeffding's inequality* for the share of heads of 100 coins. It holds for all variables in [0,
+# 1]. Ten heads more than expected are five times less likely than the bound for fair coins, and
 # 70 times for coins with p = 0.1, whose variance it does not know.
 t_mean = np.linspace(0.01, 0.21, 21)
 hoeffding = bounds.hoeffding_tail(t_mean, 100)
@@ -54,9 +52,9 @@ for p in (0.5, 0.1):
     print(f"t = 0.1: simulated {mean_tails[p][0][9]:.4f} (p = {p}), bound {hoeffding[9]:.3f}")
 
 # %%
-# *Number of test rows.* An error estimated on n rows is within the deviation with probability 95 %.
-# The points are the 95 % quantiles of the distance between estimate and error. The deviation is 1.4
-# times the quantile if half of the rows are wrong, and 2.3 times if a tenth is.
+# *Number of test rows.* An error estimated on n rows is within the deviation with probability 95
+# %. The points are the 95 % quantiles of the distance between estimate and error. The deviation
+# is 1.4 times the quantile if half of the rows are wrong, and 2.3 times if a tenth is.
 n_test = np.unique(np.geomspace(20, 20_000, 13).astype(int))
 deviation = bounds.hoeffding_deviation(n_test, 0.05, two_sided=True)
 distances = {
@@ -68,17 +66,16 @@ for p, quantiles in distances.items():
     print(f"error {p}: the bound is {np.median(deviation / quantiles):.2f} times the quantile")
 
 # %%
-# *Maximal inequality* [Shah, proposition 5]. The expected maximum of d normal variables, which are
-# independent, or have correlations of 1/2. The inequality asks nothing of their dependence. For
-# independent variables the bound is 2.2 times the maximum of two, and 1.13 times that of 3000.
+# *Maximal inequality* [Shah, proposition 5]. The expected maximum of d normal variables, which
+# are independent, or have correlations of 1/2. The inequality asks nothing of their dependence.
+# For independent variables the bound is 2.2 times the maximum of two, and 1.13 times that of
+# 3000.
 d = np.array([2, 5, 20, 100, 500, 3000])
 maximal = bounds.sub_gaussian_maximum_bound(d, 1.0)
 samples = [rng.standard_normal((1000, k)).max(axis=1) for k in d]
 maxima = {
     "independent": samples,
-    "correlation 1/2": [
-        np.sqrt(0.5) * (best + rng.standard_normal(len(best))) for best in samples
-    ],
+    "correlation 1/2": [np.sqrt(0.5) * (best + rng.standard_normal(len(best))) for best in samples],
 }
 for name, values in maxima.items():
     means = np.mean(values, axis=1)
