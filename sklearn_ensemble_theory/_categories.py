@@ -12,12 +12,15 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.base import clone
 from sklearn.utils import check_array
 
 from sklearn_ensemble_theory._features import Features, column_of, is_frame, naming_columns
 from sklearn_ensemble_theory._running import warn_user
 
 MAX_CATEGORIES = 2**16 - 2
+# Of a column in trees: sets of bins have 256 bits, one of which is that of missing values.
+MOST_CATEGORY_BINS = 255
 
 
 class CategoricalColumns:
@@ -167,6 +170,13 @@ def encoder_of(X: Any, categorical_features: Any, most: int) -> CategoricalColum
         X = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
     columns = CategoricalColumns(X, given, most)
     return columns if columns.any else None
+
+
+def numbered_learner(learner: Any, columns: CategoricalColumns | None) -> Any:
+    """The learner for X as an array of numbers: it has the numbers of the categorical columns."""
+    if columns is None:
+        return learner
+    return clone(learner).set_params(categorical_features=np.flatnonzero(columns.flags).tolist())
 
 
 def encoded(columns: CategoricalColumns, X: Any) -> np.ndarray:
