@@ -53,15 +53,16 @@ class CategoricalColumns:
         """The categories that occur here or there."""
         both = copy.copy(self)
         both.categories, both.counts = list(self.categories), list(self.counts)
-        for j, (own, theirs) in enumerate(zip(self.categories, other.categories)):
+        parts = (self.categories, self.counts, other.categories, other.counts)
+        for j, (own, own_counts, theirs, their_counts) in enumerate(zip(*parts)):
             if own is not None and theirs is not None:
-                pairs = [(own, self.counts[j]), (theirs, other.counts[j])]
+                pairs = [(own, own_counts), (theirs, their_counts)]
                 found, _ = _occurring(np.concatenate([own, theirs]))
                 counts = np.zeros(len(found), dtype=np.intp)
                 for categories, rows in pairs:
                     numbers = _numbers(categories, found)
                     known = ~np.isnan(numbers)  # not the category that never occurs
-                    counts[numbers[known].astype(np.intp)] += rows[known]
+                    counts[numbers[known].astype(np.intp)] += np.asarray(rows)[known]
                 both._set(j, found, counts)
         return both
 
@@ -140,10 +141,11 @@ class CategoricalColumns:
     def _check_kind(self, column: Any, j: int) -> None:
         """Refuse a column of which no value is known because its type is another one."""
         values, missing = _values(column)
-        known = self.categories[j]
+        known, counts = self.categories[j], self.counts[j]
         assert known is not None
+        assert counts is not None
         texts = [{isinstance(v, str) for v in some} for some in (values[~missing], known)]
-        if self.counts[j].any() and len(texts[0]) == len(texts[1]) == 1 and texts[0] != texts[1]:
+        if counts.any() and len(texts[0]) == len(texts[1]) == 1 and texts[0] != texts[1]:
             kinds = ["text" if True in one else "no text" for one in texts]
             raise TypeError(
                 f"Feature {self.features.label(j)} had categories that are {kinds[1]} in fit, and "
@@ -170,6 +172,26 @@ def encoder_of(X: Any, categorical_features: Any, most: int) -> CategoricalColum
         X = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
     columns = CategoricalColumns(X, given, most)
     return columns if columns.any else None
+
+
+def categories_of_blocks(
+    blocks: Any, meta: Any, categorical_features: Any, most: int | None = None
+) -> CategoricalColumns | None:
+    """The encoder of rows in blocks; None where no column is categorical.
+
+    One pass over the blocks, if there is such a column: all of them may have other categories.
+    """
+    columns = CategoricalColumns(meta, categorical_features, most)
+    if not columns.any:
+        return None
+    found = blocks.sum(_categories_of_block, categorical_features, most)
+    return columns if found is None else columns + found
+
+
+def _categories_of_block(
+    block: tuple[int, Any, Any, Any], categorical_features: Any, most: int | None
+) -> CategoricalColumns:
+    return CategoricalColumns(block[1], categorical_features, most)
 
 
 def numbered_learner(learner: Any, columns: CategoricalColumns | None) -> Any:

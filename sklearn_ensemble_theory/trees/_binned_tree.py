@@ -245,7 +245,7 @@ class BaseBinnedTree:
         if check_input and self._encoder_or_none() is not None:
             return validate_data(self, X, reset=False, dtype=np.float32, learner=self, order="C")
         # Of what overflows in single precision scikit-learn's next check raises an error.
-        with np.errstate(over="ignore", invalid="ignore"), naming_columns(X):
+        with np.errstate(over="ignore", invalid="ignore"), naming_columns(X, True):
             return super()._validate_X_predict(X, check_input)  # type: ignore[misc]
 
     def _support_missing_values(self, X: Any) -> bool:

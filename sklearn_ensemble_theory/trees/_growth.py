@@ -248,8 +248,8 @@ class HistogramGrowth:
     ) -> None:
         self.options, self.columns, self.order = options, columns, order
         self.n_bins, self.has_missing = columns.most_bins, columns.any_missing
-        none = columns.categorical is None
-        self.categorical = np.flatnonzero([] if none else columns.categorical)
+        flags = columns.categorical
+        self.categorical = np.flatnonzero([] if flags is None else flags)
         self.constraints = None
         if options.monotonic_cst is not None and np.any(options.monotonic_cst):
             self.constraints = options.constraints(columns.n_features)

@@ -38,7 +38,7 @@ from ..._bins import (
     columns_with_missing,
     edges_of_sorted,
 )
-from ..._categories import CategoricalColumns
+from ..._categories import CategoricalColumns, categories_of_blocks
 from ..._features import Features
 from ..._folds import checked_n_splits, first_rows_of, folds_by_hash, row_numbers
 from ..._rows import ChunkedRows, Rows
@@ -415,13 +415,7 @@ def bins_of_blocks(model: Any, rows: ChunkedRows, target_of: Callable[..., Any])
     """
     n_splits = checked_n_splits(model.cv) if model.n_estimators == "cv" else 0
     # The categories that occur in any block: one pass, if a feature has any.
-    columns: CategoricalColumns | None
-    columns = CategoricalColumns(rows.meta, model.categorical_features)
-    if columns.any:
-        found = rows.given.sum(_categories_of_block, model.categorical_features)
-        columns = columns if found is None else columns + found
-    else:
-        columns = None
+    columns = categories_of_blocks(rows.given, rows.meta, model.categorical_features)
     rows = rows.knowing(allow_nan=True, encode=None if columns is None else columns.encode)
     p = rows.n_features
     given, names = model.bin_edges, Features.known_to(model, p).names
@@ -438,10 +432,6 @@ def bins_of_blocks(model: Any, rows: ChunkedRows, target_of: Callable[..., Any])
     bins = FeatureBins(given, summary.missing, categories)
     n_passes = 2 + (columns is not None)
     return BinnedBlocks(rows, bins, columns, summary.target, n_splits, n_passes)
-
-
-def _categories_of_block(block: tuple[int, Any, Any, Any], given: Any) -> CategoricalColumns:
-    return CategoricalColumns(block[1], given)
 
 
 def folds_of_block(block: Rows, n_splits: int) -> np.ndarray | None:
