@@ -194,6 +194,11 @@ def _categories_of_block(
     return CategoricalColumns(block[1], categorical_features, most)
 
 
+def fitted_encoder(estimator: Any) -> CategoricalColumns | None:
+    """What makes numbers of the categories that an estimator was given, if there are any."""
+    return vars(estimator).get("_encoder")
+
+
 def numbered_learner(learner: Any, columns: CategoricalColumns | None) -> Any:
     """The learner for X as an array of numbers: it has the numbers of the categorical columns."""
     if columns is None:

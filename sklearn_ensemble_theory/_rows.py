@@ -32,6 +32,7 @@ from sklearn_ensemble_theory._categories import (
     CategoricalColumns,
     encoded,
     encoder_of,
+    fitted_encoder,
 )
 from sklearn_ensemble_theory._compat import check_sample_weight, safe_indexing
 from sklearn_ensemble_theory._features import is_frame, naming_columns, refuse_dates
@@ -190,7 +191,7 @@ def _encoder_of(
 ) -> CategoricalColumns | None:
     """What makes numbers of categories, if there are any; a fit makes a new one."""
     if not reset:
-        return getattr(estimator, "_encoder", None)
+        return fitted_encoder(estimator)
     vars(estimator).pop("_encoder", None)
     if not getattr(learner, "_takes_category_numbers", False):
         return None

@@ -17,6 +17,7 @@ from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._blocks import by_chunks
+from sklearn_ensemble_theory._categories import fitted_encoder, numbered_learner
 from sklearn_ensemble_theory._compat import (
     CallbackSupportMixin,
     HasMethods,
@@ -277,6 +278,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         frames = self._takes_frames(X, estimator) and (not continued or self._member_spec.frames)
         checks = {"as_frame": frames, "learner": estimator, **self._validation}
         X, y = validate_data(self, X, y, multi_output=True, **checks)
+        estimator = numbered_learner(estimator, fitted_encoder(self))
         if sample_weight is not None:
             sample_weight = in_usual_units(checked_weights(sample_weight, X))
         codes = None if groups is None else group_codes(groups, X)
@@ -298,6 +300,11 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         estimator, spec, X, y = self._prepared(
             estimator, scheme, X, y, target, frames=frames, routed=routed
         )
+        if fitted_encoder(self) is not None and spec.prepared is None and not spec.all_features:
+            raise ValueError(
+                "max_features must be 1.0 where the base learner has categorical features and "
+                "gets parameters of its fit."
+            )
         if not spec.checked and reads_single_precision(estimator):
             check_single_precision(X)  # rows that no member draws may be far ones
         is_fresh = spec.checked and not np.may_share_memory(X, given)

@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._blocks import by_chunks
-from sklearn_ensemble_theory._categories import CategoricalColumns
+from sklearn_ensemble_theory._categories import CategoricalColumns, fitted_encoder
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._conversion import shared_parameters, to_sklearn
 from sklearn_ensemble_theory._features import naming_columns
@@ -93,7 +93,7 @@ class BaseBinnedTree:
         return self._sklearn_class(**shared_parameters(self))
 
     def _obstacles(self) -> Iterator[str]:
-        if self._nodes().left_bins is not None or self._encoder_or_none() is not None:
+        if self._nodes().left_bins is not None or fitted_encoder(self) is not None:
             yield "its trees have no categorical features."
 
     def _counterpart(self) -> Any:
@@ -139,7 +139,7 @@ class BaseBinnedTree:
         if not isinstance(kept, range):
             X, target = X[kept], target[kept]
             by_class = None if by_class is None else by_class[kept]
-        encoder = self._encoder_or_none()
+        encoder = fitted_encoder(self)
         categorical = category_flags(self, X.shape[1]) if encoder is None else encoder.flags
         columns = BinnedColumns.of(X, self.max_bins, weight, wide=True, categorical=categorical)
         columns.are_for_one_tree = True
@@ -178,15 +178,11 @@ class BaseBinnedTree:
             self.classes_, self.n_classes_ = classes, len(classes)
         self._grown = GrownTree(arrays, shape.n_features, max(shape.n_classes, 1))
 
-    def _encoder_or_none(self) -> CategoricalColumns | None:
-        """What makes numbers of categories, where `fit` was given these."""
-        return vars(self).get("_encoder")
-
     @property
     def categories_(self) -> list[np.ndarray | None]:
         """The categories of each categorical feature, None for the other features."""
         check_is_fitted(self)
-        encoder = self._encoder_or_none()
+        encoder = fitted_encoder(self)
         return [None] * self.n_features_in_ if encoder is None else encoder.categories
 
     # --- predictions --------------------------------------------------------------------------
@@ -217,7 +213,7 @@ class BaseBinnedTree:
         """The values (n, K) of the leaves of rows, without `tree_` where there are loops for it."""
         check_is_fitted(self)
         is_large = isinstance(X, np.ndarray) and X.ndim == 2 and X.size > _VALUES_AT_ONCE
-        is_large = is_large and self._encoder_or_none() is None
+        is_large = is_large and fitted_encoder(self) is None
         if not (is_large and check_input):
             X, check_input = self._validate_X_predict(X, check_input), False
         if sp.issparse(X):
@@ -242,7 +238,7 @@ class BaseBinnedTree:
             yield rows
 
     def _validate_X_predict(self, X: Any, check_input: bool) -> Any:
-        if check_input and self._encoder_or_none() is not None:
+        if check_input and fitted_encoder(self) is not None:
             return validate_data(self, X, reset=False, dtype=np.float32, learner=self, order="C")
         # Of what overflows in single precision scikit-learn's next check raises an error.
         with np.errstate(over="ignore", invalid="ignore"), naming_columns(X, True):

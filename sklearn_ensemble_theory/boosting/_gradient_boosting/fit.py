@@ -30,7 +30,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter
 
-from ..._categories import CategoricalColumns, numbered_learner
+from ..._categories import fitted_encoder, numbered_learner
 from ..._compat import (
     CallbackSupportMixin,
     HasMethods,
@@ -229,7 +229,7 @@ class BaseGradientBoosting(
             )
         continued = self.warm_start and self.__sklearn_is_fitted__()
         train, classes, loss = self._read(X, y, sample_weight, learner, continued)
-        learner = numbered_learner(learner, self._encoder_or_none())
+        learner = numbered_learner(learner, fitted_encoder(self))
         n_classes = 0 if classes is None else len(classes)
         groups = checked_groups(groups, X)
         train = replace(train, groups=None if groups is None else train.of(groups))
@@ -562,15 +562,11 @@ class BaseGradientBoosting(
 
     # --- the fitted model -------------------------------------------------------------------------
 
-    def _encoder_or_none(self) -> CategoricalColumns | None:
-        """What makes numbers of categories, where there are any."""
-        return vars(self).get("_encoder")
-
     @property
     def categories_(self) -> list[np.ndarray | None]:
         """The categories of each categorical feature, None for the other features."""
         check_is_fitted(self)
-        encoder = self._encoder_or_none()
+        encoder = fitted_encoder(self)
         return [None] * self.n_features_in_ if encoder is None else encoder.categories
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -700,7 +696,7 @@ class BaseGradientBoosting(
                 f"estimator={type(self.estimator_).__name__} is not a regression tree, the only "
                 "base learner there."
             )
-        if self._encoder_or_none() is not None:
+        if fitted_encoder(self) is not None:
             yield "its trees have no categorical features."
         if hasattr(self._start, "predict") and not is_tree(self.estimator_):
             yield (
