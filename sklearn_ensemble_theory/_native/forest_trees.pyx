@@ -20,7 +20,7 @@ from .growth cimport (
     CLASSES, GINI, LOG_LOSS, NO_CATEGORY, PACKED, POISSON, SET_BYTES, SET_CODE, SQUARED_ERROR,
     UNKNOWN, WIDE, Category, CategoryCut, Constraint, Packing, Rules, Sets, Sums, by_mean,
     comparable, cut_categories, cut_score, divide_categories, integer_scale, lowest_bit, node_score,
-    set_sends_left, unpack, write_set, x_log_x)
+    put_in, set_sends_left, unpack, write_set, x_log_x)
 
 import numpy as np
 
@@ -152,6 +152,10 @@ cdef struct Growth:
     double* whole
     double* left
     double* right
+    # The shares of the classes about those of the node, times weights and shrunk: of the categories
+    # on the left, and of all.
+    double* shifts
+    double* all_shifts
     # Rows sorted by their codes.
     int32_t* places
     uint16_t* codes
@@ -770,6 +774,33 @@ cdef void order_of_classes(Growth* g, Category* some, int n, const Sums* total) 
     qsort(some, n, sizeof(Category), by_mean)
 
 
+cdef inline void add_shifts(
+    const Growth* g, const int64_t* cell, const Sums* total, double* shifts
+) noexcept nogil:
+    """Add the shifts of the classes by a category."""
+    cdef Py_ssize_t k
+    cdef double w = 0.0
+    for k in range(g.n_classes):
+        w += <double>(cell[k] >> g.packing.bits)
+    for k in range(g.n_classes):
+        shifts[k] += w / (w + g.cat_smooth) * (
+            <double>(cell[k] >> g.packing.bits) - g.whole[k] / total.weight * w)
+
+
+cdef inline double share_of_shifts(
+    const Growth* g, double w, const Sums* total
+) noexcept nogil:
+    """The share of the gain that counts (see `cut_categories`), with weight w on the left."""
+    cdef double shrunk = 0.0, whole = 0.0, w2 = total.weight - w, shift, rest, full
+    cdef Py_ssize_t k
+    for k in range(g.n_classes):
+        shift, rest = g.shifts[k], g.all_shifts[k] - g.shifts[k]
+        full = g.left[k] - g.whole[k] / total.weight * w
+        shrunk += shift * shift / w + rest * rest / w2
+        whole += full * full * (1 / w + 1 / w2)
+    return min(shrunk / whole, 1.0) if whole > 0 else 1.0
+
+
 cdef Status search_categories(
     Growth* g, Py_ssize_t feature, const Task* task, const Sums* total, Cut* best
 ) noexcept nogil:
@@ -782,7 +813,7 @@ cdef Status search_categories(
     cdef Py_ssize_t K = g.n_classes, k, n_cells = min(g.n_cells, NO_CATEGORY), c
     cdef int n = 0, i, search, bits = g.packing.bits
     cdef bint has_missing = False, found = False
-    cdef double score
+    cdef double score, before
     cdef Sides f
     memset(table, 0, n_cells * K * sizeof(int64_t))
     memset(table + g.missing * K, 0, K * sizeof(int64_t))
@@ -799,10 +830,20 @@ cdef Status search_categories(
     if n == 0 or (n == 1 and not has_missing):
         return CONSTANT
     order_of_classes(g, some, n, total)
+    memset(g.all_shifts, 0, K * sizeof(double))
+    for i in range(n):
+        add_shifts(g, table + some[i].code * K, total, g.all_shifts)
+    if has_missing:
+        add_shifts(g, missing, total, g.all_shifts)
+    f = all_on_the_right(g)
+    before = f.right / total.weight if g.rules.criterion == GINI else (
+        f.right - x_log_x(total.weight))
     for search in range(1 + has_missing):
         # With missing values on the left, they come first.
         f, sum_r = all_on_the_right(g), 0
+        memset(g.shifts, 0, K * sizeof(double))
         if search == 1:
+            add_shifts(g, missing, total, g.shifts)
             for k in range(K):
                 move_left(g, &f, k, <double>(missing[k] >> bits))
                 sum_r += missing[k]
@@ -811,6 +852,10 @@ cdef Status search_categories(
                 move_left(g, &f, k, <double>(table[some[i].code * K + k] >> bits))
                 sum_r += table[some[i].code * K + k]
             score = class_score(&g.rules, f, <double>(sum_r >> bits), sum_r & low_bits, total)
+            if g.cat_smooth > 0:
+                add_shifts(g, table + some[i].code * K, total, g.shifts)
+                score = before + share_of_shifts(g, <double>(sum_r >> bits), total) * (
+                    score - before)
             if score > best.score:
                 best[0] = Cut(score, 0, search if has_missing else UNKNOWN, True)
                 divide_categories(some, n, i + 1, &g.sets)
@@ -939,6 +984,64 @@ cdef Status random_cut(
     return CUT
 
 
+cdef Status random_set(
+    Growth* g, Py_ssize_t feature, const Task* task, const Sums* total, Cut* best
+) noexcept nogil:
+    """One random set of the categories of the node, neither none nor all. O(rows)."""
+    cdef const uint16_t* column = g.by_column + feature * g.n
+    cdef Rows rows = g.rows
+    cdef Sets sets
+    cdef uint8_t seen[NO_CATEGORY + 1]
+    cdef int n_left = 0, n_seen = 0, code, bits = g.packing.bits
+    cdef bint has_missing, missing_left
+    cdef Py_ssize_t n = 0, k
+    cdef int64_t sum_q = 0, sum_r = 0
+    cdef double score
+    cdef Constraint free = Constraint(0, 0.0, 0.0)
+    memset(seen, 0, sizeof(seen))
+    for k in range(task.start, task.stop):
+        code = column[rows.row[k]]
+        seen[NO_CATEGORY if code == g.missing else code] = 1
+    has_missing = seen[NO_CATEGORY]
+    for code in range(NO_CATEGORY):
+        n_seen += seen[code]
+    if n_seen + has_missing < 2:
+        return CONSTANT
+    while True:
+        memset(&sets, 0, sizeof(Sets))
+        n_left = 0
+        for code in range(NO_CATEGORY):
+            if seen[code] and (n_seen == 1 or next_random(g) >> 16 & 1):
+                put_in(sets.left, code)
+                n_left += 1
+            elif seen[code]:
+                put_in(sets.right, code)
+        if n_seen <= 1 or 0 < n_left < n_seen:
+            break
+    missing_left = has_missing and n_seen > 1 and next_random(g) >> 16 & 1
+    if g.packing.form == CLASSES:
+        memset(g.left, 0, g.n_classes * sizeof(double))
+    for k in range(task.start, task.stop):
+        code = column[rows.row[k]]
+        if set_sends_left(&sets, NO_CATEGORY if code == g.missing else code, missing_left):
+            n += 1
+            if rows.q != NULL:
+                sum_q += rows.q[k]
+            if rows.r != NULL:
+                sum_r += rows.r[k]
+            if rows.label != NULL:
+                g.left[rows.label[k]] += <double>(rows.r[k] >> bits)
+    if g.packing.form == CLASSES:
+        score = class_score(&g.rules, sides_of(g), <double>(sum_r >> bits), n, total)
+    else:
+        score = cut_score(unpack(g.packing, sum_q, sum_r), total, &g.rules, &free)
+    if not score > best.score:
+        return NO_CUT
+    best[0] = Cut(score, 0, missing_left if has_missing else UNKNOWN, True)
+    g.sets = sets
+    return CUT
+
+
 cdef int find_cut(Growth* g, Task* task, const Sums* total, Cut* best) noexcept nogil:
     """The feature of the best cut over the features drawn; NO_FEATURE where there is no cut.
 
@@ -952,7 +1055,9 @@ cdef int find_cut(Growth* g, Task* task, const Sums* total, Cut* best) noexcept 
     while at >= 0:
         one = g.features[at]
         is_set = is_categorical(g, one)
-        if g.random_splits:
+        if g.random_splits and is_set:
+            status = random_set(g, one, task, total, best)
+        elif g.random_splits:
             status = random_cut(g, one, task, total, best)
         elif g.packing.form == CLASSES and is_set:
             status = search_categories(g, one, task, total, best)
@@ -1497,6 +1602,9 @@ cdef int prepare(Memory* memory, Growth* g, const int32_t* rows) except -1:
         g.right = <double*>room(memory, g.n_classes, sizeof(double))
         g.places = <int32_t*>room(memory, g.m, sizeof(int32_t))
         g.codes = <uint16_t*>room(memory, g.m, sizeof(uint16_t))
+        if g.categorical != NULL:
+            g.shifts = <double*>room(memory, g.n_classes, sizeof(double))
+            g.all_shifts = <double*>room(memory, g.n_classes, sizeof(double))
         g.cell_classes = <int64_t*>room(memory, n_cells * g.n_classes, sizeof(int64_t))
     if g.max_leaf_nodes > 0:
         g.leaves = <OpenLeaf*>room(memory, min(g.max_leaf_nodes, g.m) + 1, sizeof(OpenLeaf))
@@ -1590,7 +1698,7 @@ def grow_tree(
         Positive; None where all weights are 1.
     options : GrowthOptions
     categorical : uint8 array of shape (p,), default=None
-        1 for features whose codes, at most 254, are categories; without random splits.
+        1 for features whose codes, at most 254, are categories.
 
     Returns
     -------
@@ -1653,7 +1761,7 @@ def grow_tree(
     if rows is not None:
         chosen = &rows[0]
     if categorical is not None:
-        require(categorical.shape[0] == p and not g.random_splits)
+        require(categorical.shape[0] == p)
         g.categorical = &categorical[0]
         for k in range(p):
             require(not categorical[k] or (

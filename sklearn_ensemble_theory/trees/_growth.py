@@ -122,13 +122,16 @@ def grow_tree(
     if _sklearn_trees.supports(columns, options):
         return _sklearn_trees.grow_on_codes(columns, target, weight, rows, options)
     # By least squares, for what scikit-learn's trees do not have.
-    if columns.categorical is not None and not (
-        options.criterion == "squared_error"
-        or (options.criterion == "gini" and options.n_classes == 2)
+    if columns.categorical is not None and (
+        options.random_splits
+        or not (
+            options.criterion == "squared_error"
+            or (options.criterion == "gini" and options.n_classes == 2)
+        )
     ):
         raise ValueError(
-            "Without the compiled code of the package, categorical features require the squared "
-            "error, or the Gini index of two classes."
+            "Without the compiled code of the package, categorical features require the best "
+            "splits by the squared error, or by the Gini index of two classes."
         )
     if rows is not None:
         columns = columns.take_rows(rows)

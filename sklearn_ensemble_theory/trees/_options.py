@@ -111,8 +111,6 @@ def growth_options(
     is_random = tree.splitter == "random"
     if categorical is not None:
         check_no_constraint(Features.known_to(tree, p), constraints, categorical)
-        if is_random:
-            raise ValueError("splitter='random' requires X without categorical features.")
         if tree.ccp_alpha > 0:
             raise ValueError("ccp_alpha > 0 requires X without categorical features.")
     if is_random and (l2 or (constraints is not None and has_missing)):

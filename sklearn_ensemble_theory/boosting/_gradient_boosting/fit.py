@@ -314,7 +314,6 @@ class BaseGradientBoosting(
     def _fit_chunks(self, rows: ChunkedRows) -> None:
         """`fit` of a Dask collection."""
         self._check_tree_parameters()
-        self.__dict__.pop("_encoder", None)
         self._set_fitted(fit_blocks(self, rows))
 
     def _set_fitted(self, attributes: dict) -> None:
