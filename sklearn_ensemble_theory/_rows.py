@@ -192,6 +192,9 @@ def _encoder_of(
     """What makes numbers of categories, if there are any; a fit makes a new one."""
     if not reset:
         return fitted_encoder(estimator)
+    known = fitted_encoder(estimator)
+    if known is not None and getattr(estimator, "warm_start", False):
+        return known  # of the members so far
     vars(estimator).pop("_encoder", None)
     if not getattr(learner, "_takes_category_numbers", False):
         return None

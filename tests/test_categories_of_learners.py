@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -12,6 +13,10 @@ from sklearn.preprocessing import FunctionTransformer
 
 import sklearn_ensemble_theory as package
 from sklearn_ensemble_theory import BinnedTreeClassifier, BinnedTreeRegressor
+
+from .routes import uses_native
+
+pytestmark = pytest.mark.routes
 
 RNG = np.random.default_rng(0)
 N = 300
@@ -128,3 +133,73 @@ def test_pipelines_and_cross_validation():
     model = make_pipeline(FunctionTransformer(), package.GradientBoostingRegressor(n_estimators=40))
     scores = cross_val_score(model, DTYPE, Y, cv=3)
     assert scores.mean() > 0.8
+
+
+# --- forests, whose trees are in bins where a column is categorical -------------------------------
+
+FORESTS = [
+    package.RandomForestRegressor,
+    package.ExtraTreesRegressor,
+    package.RandomForestClassifier,
+    package.ExtraTreesClassifier,
+]
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+def test_forests(kind):
+    if not uses_native():
+        pytest.skip("random cuts, and the parallel members, of compiled code")
+    parameters = {"n_estimators": 20, "random_state": 0, "min_samples_leaf": 3}
+    by_name = kind(categorical_features=["colour"], **parameters).fit(FRAME, target(kind()))
+    y = target(by_name)
+    assert by_name.score(FRAME, y) > 0.75
+    assert by_name.categories_[1].tolist() == list("abcdefg")
+    by_dtype = kind(**parameters).fit(DTYPE, y)
+    np.testing.assert_array_equal(output(by_dtype, DTYPE), output(by_name, FRAME))
+    by_place = kind(categorical_features=[1], **parameters).fit(ARRAY, y)
+    assert by_place.score(ARRAY, y) > 0.75
+    assert all(m._node_arrays().left_bins is not None for m in by_name.estimators_)
+    assert by_name.feature_importances_[1] > 0.3
+    assert by_name.apply(FRAME).shape == (N, 20)
+    paths, _ = by_name.decision_path(FRAME)
+    assert paths.shape[0] == N
+    again = pickle.loads(pickle.dumps(by_name))
+    np.testing.assert_array_equal(output(again, FRAME), output(by_name, FRAME))
+    # Other rows of a warm start have the numbers of the first ones.
+    warm = kind(categorical_features=["colour"], warm_start=True, **parameters).fit(FRAME, y)
+    warm.set_params(n_estimators=30).fit(FRAME[::-1], y[::-1])
+    assert warm.score(FRAME, y) > 0.75
+
+
+def test_forests_of_sets_beat_those_of_dummies():
+    """100 categories of 10 rows."""
+    errors = np.empty((2, 2))
+    for seed, pair in enumerate(errors):
+        rng = np.random.default_rng(seed)
+        effect = rng.standard_normal(100)
+        X = np.column_stack([np.repeat(np.arange(100), 20), rng.standard_normal((2000, 2))])
+        f = effect[X[:, 0].astype(int)] + X[:, 1]
+        y = f + rng.standard_normal(2000)
+        hot = np.column_stack([X[:, :1] == np.arange(100), X[:, 1:]])
+        for k, (given, parameters) in enumerate([(hot, {}), (X, {"categorical_features": [0]})]):
+            forest = package.RandomForestRegressor(20, random_state=0, n_jobs=1, **parameters)
+            predicted = forest.fit(given[::2], y[::2]).predict(given[1::2])
+            pair[k] = np.mean((predicted - f[1::2]) ** 2)
+    dummies, sets = errors.mean(axis=0)
+    assert sets < 0.7 * dummies
+
+
+def test_what_forests_refuse():
+    for parameters in ({"max_bins": None}, {"ccp_alpha": 0.1}, {"criterion": "absolute_error"}):
+        forest = package.RandomForestRegressor(2, categorical_features=[1], **parameters)
+        with pytest.raises(ValueError, match="categorical_features requires trees in bins"):
+            forest.fit(ARRAY, Y)
+    forest = package.RandomForestRegressor(2, categorical_features=["colour"])
+    with pytest.raises(ValueError, match="y should be a 1d array"):
+        forest.fit(FRAME, np.column_stack([Y, Y]))
+    with pytest.raises(ValueError, match="constrains feature 'colour', which is categorical"):
+        forest.set_params(monotonic_cst={"colour": 1}).fit(FRAME, Y)
+    with pytest.raises(TypeError, match="needs a dense X"):
+        forest.set_params(monotonic_cst=None, categorical_features=[1]).fit(
+            csr_array(np.nan_to_num(ARRAY)), Y
+        )

@@ -20,7 +20,7 @@ from libc.string cimport memset
 from .arrays cimport require
 from .growth cimport (
     PACKED, SET_BYTES, SET_CODE, SQUARED_ERROR, UNKNOWN, WIDE, Category, CategoryCut, Constraint,
-    Packing, Rules, Sets, Sums, comparable, cut_categories, cut_score, divide_categories,
+    OneCut, Packing, Rules, Sets, Sums, comparable, cut_categories, cut_score, divide_categories,
     integer_scale, lowest_bit, node_score, set_sends_left, unpack, write_set)
 from .losses cimport (
     MULTINOMIAL, Loss, LossRows, add_leaf_sums, shorten_steps, sum_losses)
@@ -470,7 +470,8 @@ cdef void cut_of_categories(
             some[n].sums, some[n].code = unpack(g.packing, sums.q, sums.r), bins[k]
             n += 1
     if not cut_categories(
-            some, n, missing, &search.total, &g.rules, g.cat_smooth, True, best, &cut):
+            some, n, missing, &search.total, &g.rules, g.cat_smooth, True, OneCut(-1, False), best,
+            &cut):
         return
     found.score, found.feature, found.share, found.is_set = cut.score, j, cut.share, True
     found.code, found.missing_left = 0, cut.missing_left

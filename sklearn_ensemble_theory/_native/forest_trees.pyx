@@ -18,9 +18,9 @@ from libc.string cimport memcpy, memset
 from .arrays cimport require
 from .growth cimport (
     CLASSES, GINI, LOG_LOSS, NO_CATEGORY, PACKED, POISSON, SET_BYTES, SET_CODE, SQUARED_ERROR,
-    UNKNOWN, WIDE, Category, CategoryCut, Constraint, Packing, Rules, Sets, Sums, by_mean,
+    UNKNOWN, WIDE, Category, CategoryCut, Constraint, OneCut, Packing, Rules, Sets, Sums, by_mean,
     comparable, cut_categories, cut_score, divide_categories, integer_scale, lowest_bit, node_score,
-    put_in, set_sends_left, unpack, write_set, x_log_x)
+    set_sends_left, unpack, write_set, x_log_x)
 
 import numpy as np
 
@@ -615,6 +615,15 @@ cdef void read_category(
     category.sums = unpack(g.packing, g.cell_q[code], g.cell_r[code])
 
 
+cdef inline OneCut cut_to_try(Growth* g, int n, bint has_missing) noexcept nogil:
+    """A random cut of n categories in their order, where cuts are random: all places are equal."""
+    if not g.random_splits:
+        return OneCut(-1, False)
+    if n < 2:
+        return OneCut(0, False)
+    return OneCut((next_random(g) >> 8) % (n - 1), has_missing and next_random(g) >> 8 & 1)
+
+
 cdef bint cut_of_categories(
     Growth* g, Py_ssize_t n_full, const Sums* total, Cut* best
 ) noexcept nogil:
@@ -627,7 +636,7 @@ cdef bint cut_of_categories(
         read_category(g, g.cells[k], some + k)
     found = cut_categories(
         some, n, some[n].sums if missing else Sums(0.0, 0.0, 0), total, &g.rules, g.cat_smooth,
-        False, best.score, &cut)
+        False, cut_to_try(g, n, missing), best.score, &cut)
     if found:
         best[0] = Cut(cut.score, 0, cut.missing_left, True)
         divide_categories(some, n, cut.n_left, &g.sets)
@@ -814,6 +823,7 @@ cdef Status search_categories(
     cdef int n = 0, i, search, bits = g.packing.bits
     cdef bint has_missing = False, found = False
     cdef double score, before
+    cdef OneCut only
     cdef Sides f
     memset(table, 0, n_cells * K * sizeof(int64_t))
     memset(table + g.missing * K, 0, K * sizeof(int64_t))
@@ -830,6 +840,7 @@ cdef Status search_categories(
     if n == 0 or (n == 1 and not has_missing):
         return CONSTANT
     order_of_classes(g, some, n, total)
+    only = cut_to_try(g, n, has_missing)
     memset(g.all_shifts, 0, K * sizeof(double))
     for i in range(n):
         add_shifts(g, table + some[i].code * K, total, g.all_shifts)
@@ -854,6 +865,9 @@ cdef Status search_categories(
             score = class_score(&g.rules, f, <double>(sum_r >> bits), sum_r & low_bits, total)
             if g.cat_smooth > 0:
                 add_shifts(g, table + some[i].code * K, total, g.shifts)
+            if only.after >= 0 and (only.after != i or only.missing_left != search):
+                continue
+            if g.cat_smooth > 0:
                 score = before + share_of_shifts(g, <double>(sum_r >> bits), total) * (
                     score - before)
             if score > best.score:
@@ -984,64 +998,6 @@ cdef Status random_cut(
     return CUT
 
 
-cdef Status random_set(
-    Growth* g, Py_ssize_t feature, const Task* task, const Sums* total, Cut* best
-) noexcept nogil:
-    """One random set of the categories of the node, neither none nor all. O(rows)."""
-    cdef const uint16_t* column = g.by_column + feature * g.n
-    cdef Rows rows = g.rows
-    cdef Sets sets
-    cdef uint8_t seen[NO_CATEGORY + 1]
-    cdef int n_left = 0, n_seen = 0, code, bits = g.packing.bits
-    cdef bint has_missing, missing_left
-    cdef Py_ssize_t n = 0, k
-    cdef int64_t sum_q = 0, sum_r = 0
-    cdef double score
-    cdef Constraint free = Constraint(0, 0.0, 0.0)
-    memset(seen, 0, sizeof(seen))
-    for k in range(task.start, task.stop):
-        code = column[rows.row[k]]
-        seen[NO_CATEGORY if code == g.missing else code] = 1
-    has_missing = seen[NO_CATEGORY]
-    for code in range(NO_CATEGORY):
-        n_seen += seen[code]
-    if n_seen + has_missing < 2:
-        return CONSTANT
-    while True:
-        memset(&sets, 0, sizeof(Sets))
-        n_left = 0
-        for code in range(NO_CATEGORY):
-            if seen[code] and (n_seen == 1 or next_random(g) >> 16 & 1):
-                put_in(sets.left, code)
-                n_left += 1
-            elif seen[code]:
-                put_in(sets.right, code)
-        if n_seen <= 1 or 0 < n_left < n_seen:
-            break
-    missing_left = has_missing and n_seen > 1 and next_random(g) >> 16 & 1
-    if g.packing.form == CLASSES:
-        memset(g.left, 0, g.n_classes * sizeof(double))
-    for k in range(task.start, task.stop):
-        code = column[rows.row[k]]
-        if set_sends_left(&sets, NO_CATEGORY if code == g.missing else code, missing_left):
-            n += 1
-            if rows.q != NULL:
-                sum_q += rows.q[k]
-            if rows.r != NULL:
-                sum_r += rows.r[k]
-            if rows.label != NULL:
-                g.left[rows.label[k]] += <double>(rows.r[k] >> bits)
-    if g.packing.form == CLASSES:
-        score = class_score(&g.rules, sides_of(g), <double>(sum_r >> bits), n, total)
-    else:
-        score = cut_score(unpack(g.packing, sum_q, sum_r), total, &g.rules, &free)
-    if not score > best.score:
-        return NO_CUT
-    best[0] = Cut(score, 0, missing_left if has_missing else UNKNOWN, True)
-    g.sets = sets
-    return CUT
-
-
 cdef int find_cut(Growth* g, Task* task, const Sums* total, Cut* best) noexcept nogil:
     """The feature of the best cut over the features drawn; NO_FEATURE where there is no cut.
 
@@ -1055,9 +1011,7 @@ cdef int find_cut(Growth* g, Task* task, const Sums* total, Cut* best) noexcept 
     while at >= 0:
         one = g.features[at]
         is_set = is_categorical(g, one)
-        if g.random_splits and is_set:
-            status = random_set(g, one, task, total, best)
-        elif g.random_splits:
+        if g.random_splits and not is_set:
             status = random_cut(g, one, task, total, best)
         elif g.packing.form == CLASSES and is_set:
             status = search_categories(g, one, task, total, best)

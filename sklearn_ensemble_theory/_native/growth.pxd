@@ -171,6 +171,12 @@ cdef struct CategoryCut:
     int missing_left
 
 
+# The cut after a place in this order, and where missing values go; any cut where `after` is -1.
+cdef struct OneCut:
+    int after
+    bint missing_left
+
+
 cdef inline bint is_in(const uint8_t* members, int code) noexcept nogil:
     return members[code >> 3] >> (code & 7) & 1
 
@@ -218,7 +224,7 @@ cdef inline double shrunk_mean(Sums one, double mean, double smooth) noexcept no
 
 cdef inline bint cut_categories(
     Category* some, int n, Sums missing, const Sums* total, const Rules* rules, double smooth,
-    bint rounded, double best, CategoryCut* found
+    bint rounded, OneCut only, double best, CategoryCut* found
 ) noexcept nogil:
     """The best cut of n categories, if its score is above `best`. O(n log n).
 
@@ -226,7 +232,7 @@ cdef inline bint cut_categories(
     score that is convex in the sums of a child (Breiman et al. 1984, theorem 4.5): with l2 too.
     The mean of a category about that of the node is multiplied by W / (W + smooth), and of the
     gain of a cut the share counts that these means have. Missing values, if `missing` has weight,
-    are first on the right and then on the left.
+    are first on the right and then on the left. `only` may name the one cut that is looked at.
     """
     cdef Constraint free = Constraint(0, 0.0, 0.0)
     cdef Sums left
@@ -251,6 +257,10 @@ cdef inline bint cut_categories(
             left.target += some[k].sums.target
             left.weight += some[k].sums.weight
             left.rows += some[k].sums.rows
+            if only.after >= 0 and (only.after != k or only.missing_left != search):
+                if smooth > 0:
+                    shift += some[k].mean * some[k].sums.weight
+                continue
             score = cut_score(left, total, rules, &free)
             if smooth > 0:
                 shift += some[k].mean * some[k].sums.weight
