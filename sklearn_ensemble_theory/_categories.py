@@ -72,6 +72,12 @@ class CategoricalColumns:
                 f"Feature {self.features.label(j)} has {len(found)} categories; at most "
                 f"{MAX_CATEGORIES} are possible."
             )
+        texts = {isinstance(value, str) for value in found} if found.dtype == object else ()
+        if len(texts) > 1:
+            raise TypeError(
+                f"Feature {self.features.label(j)} is categorical and has both text and other "
+                "values; make text of all of them, for example."
+            )
         if not len(found):  # of no category only: one that never occurs
             found, counts = np.array([np.nan], dtype=object), np.zeros(1, dtype=np.intp)
         self.categories[j], self.counts[j] = found, counts

@@ -10,6 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.tree import export_text
 
 from sklearn_ensemble_theory import (
     BinnedTreeClassifier,
@@ -373,6 +374,8 @@ def test_tree_attributes():
     assert tree.feature_importances_[0] > 0.5
     with pytest.raises(AttributeError, match="'threshold': nodes of categorical_features have"):
         _ = tree.tree_.threshold
+    with pytest.raises(AttributeError, match="nodes of categorical_features have sets"):
+        export_text(tree)
     with pytest.raises(ValueError, match="its trees have no categorical features"):
         tree.to_sklearn()
     with pytest.raises(ValueError, match="its trees have no categorical features"):
@@ -404,6 +407,11 @@ def test_refusals(model):
     by_number = given(categorical_features=[0]).fit(X, y)
     with pytest.raises(TypeError, match="Feature 'a' had categories that are text in fit, and has"):
         fitted.predict(frame.assign(a=1.0))
+    with pytest.raises(ValueError, match=r"Feature 'b': could not convert string to float: 'one'"):
+        fitted.predict(frame.assign(b="one"))
+    mixed = frame.assign(a=np.where(np.arange(len(y)) == 3, 7, frame["a"]))
+    with pytest.raises(TypeError, match="Feature 'a' is categorical and has both text and other"):
+        given(categorical_features=["a"]).fit(mixed, y)
     with pytest.raises(ValueError, match="feature names should match"):
         fitted.predict(frame.rename(columns={"a": "A"}))
     with pytest.raises(TypeError, match="must be dense"):
@@ -529,3 +537,44 @@ def test_small_categories(effect):
             pair[k] = np.mean((model.fit(X, y).predict(new) - mean(new)) ** 2)
     ours, theirs = errors.mean(axis=0)
     assert ours <= theirs
+
+
+@pytest.mark.parametrize("leaves", [None, 12])
+def test_any_number_of_threads(leaves):
+    """Rows are parted by several threads, and the trees are the same."""
+    if not uses_native():
+        pytest.skip("the package is not compiled")
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 200, (12_000, 4)), rng.standard_normal((12_000, 4))])
+    X[rng.random(X.shape) < 0.05] = np.nan
+    y = np.nan_to_num(X[:, 0]) % 7 + np.nan_to_num(X[:, 1]) % 5 + np.nan_to_num(X[:, 5])
+    for subsample in (1.0, 0.7):
+        one, three = (
+            GradientBoostingRegressor(
+                n_estimators=6,
+                max_depth=5,
+                max_leaf_nodes=leaves,
+                subsample=subsample,
+                n_jobs=n_jobs,
+                random_state=0,
+                categorical_features=[0, 1, 2, 3],
+            ).fit(X, y)
+            for n_jobs in (1, 3)
+        )
+        np.testing.assert_array_equal(one.predict(X), three.predict(X))
+        np.testing.assert_array_equal(one.train_scores_, three.train_scores_)
+        # The scores of the rounds are those of the trees.
+        assert one.train_scores_[-1] == pytest.approx(np.mean((one.predict(X) - y) ** 2) / 2)
+
+
+def test_given_validation_rows_and_early_stopping():
+    pd = pytest.importorskip("pandas")
+    X, text, y = frames()
+    frame = pd.DataFrame({"a": text, "b": X[:, 1], "c": X[:, 2]})
+    model = GradientBoostingRegressor(
+        n_estimators=30, categorical_features=["a"], n_iter_no_change=3, random_state=0
+    )
+    model.fit(frame[:300], y[:300], X_val=frame[300:], y_val=y[300:])
+    expected = np.mean((model.predict(frame[300:]) - y[300:]) ** 2) / 2
+    assert model.validation_scores_[-1] == pytest.approx(expected)
+    assert model.fit(frame, y).n_estimators_ <= 30

@@ -101,7 +101,8 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
     categorical_features : array-like, "from_dtype" or None, default="from_dtype"
         Of the default trees: which features are categorical, by a mask, their indices or their
         names. "from_dtype" takes the columns of a data frame with the dtype category (pandas) or
-        Categorical or Enum (polars). See `BinnedTreeRegressor`.
+        Categorical or Enum (polars). An `init` estimator gets the numbers of the categories. See
+        `BinnedTreeRegressor`.
     cat_smooth : float, default=10.0
         Of the default trees: how much the means of small categories are shrunk in the search of
         splits. In units of the weights; with `second_order` in units of second derivatives.
@@ -437,7 +438,8 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
     categorical_features : array-like, "from_dtype" or None, default="from_dtype"
         Of the default trees: which features are categorical, by a mask, their indices or their
         names. "from_dtype" takes the columns of a data frame with the dtype category (pandas) or
-        Categorical or Enum (polars). See `BinnedTreeRegressor`.
+        Categorical or Enum (polars). An `init` estimator gets the numbers of the categories. See
+        `BinnedTreeRegressor`.
     cat_smooth : float, default=10.0
         Of the default trees: how much the means of small categories are shrunk in the search of
         splits. In units of the weights; with `second_order` in units of second derivatives.
