@@ -39,8 +39,17 @@ SEVERAL_ROWS static void passed_leaves(
         uint32_t bits = nodes[k].passed;
         if (nodes[k].missing_left >= FIRST_SET) {
             const uint8_t *set = sets + (nodes[k].missing_left - FIRST_SET) * SET_BYTES;
+            uint32_t of_code[NO_CATEGORY + 1];
+            /* A table pays for many rows. */
+            if (m <= NO_CATEGORY / 4) {
+                for (int i = 0; i < m; i++)
+                    passed[i] |= is_in_set(set, category_of(x[i])) ? 0 : bits;
+                continue;
+            }
+            for (int c = 0; c <= NO_CATEGORY; c++)
+                of_code[c] = is_in_set(set, c) ? 0 : bits;
             for (int i = 0; i < m; i++)
-                passed[i] |= is_in_set(set, category_of(x[i])) ? 0 : bits;
+                passed[i] |= of_code[category_of(x[i])];
             continue;
         }
         /* No comparison holds for NaN: the negated one sends it to the right. */
