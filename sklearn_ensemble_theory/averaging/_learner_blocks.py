@@ -76,7 +76,7 @@ class LearnerRows:
                 raise ValueError(
                     "estimator: categorical_features needs all rows in memory here; with Dask "
                     "collections gradient boosting, L2BoostingRegressor and LogitBoostClassifier "
-                    "have them."
+                    "have them. None takes categories that are numbers as these."
                 )
             X = X.tocsr() if hasattr(X, "tocsr") else X
             y, target = model._encode_y(y)
