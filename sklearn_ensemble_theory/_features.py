@@ -210,6 +210,9 @@ _CONVERSIONS = (
 )
 
 
+_NAMED = "X must hold numbers."
+
+
 @contextmanager
 def naming_columns(
     X: Any, takes_categories: bool = False, only: int | None = None
@@ -218,6 +221,8 @@ def naming_columns(
     try:
         yield
     except (TypeError, ValueError, OverflowError) as error:
+        if str(error).startswith(_NAMED):  # which a context within this one has named
+            raise
         is_large = isinstance(error, OverflowError)
         if not is_large and not any(words in str(error) for words in _CONVERSIONS):
             raise
@@ -256,7 +261,7 @@ def _first_wrong(X: Any, takes_categories: bool, only: int | None) -> str | None
                     cure = "name it in categorical_features, or give it a categorical dtype"
                 elif isinstance(value, str):
                     cure += ", for example by OneHotEncoder or TargetEncoder of scikit-learn"
-                return f"X must hold numbers. Feature {label}: {wrong}; {cure}."
+                return f"{_NAMED} Feature {label}: {wrong}; {cure}."
     return None
 
 

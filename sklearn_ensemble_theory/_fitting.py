@@ -234,6 +234,7 @@ def fit_collections(
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
     check_parameters(estimator)
     estimator._validate_params()
+    vars(estimator).pop("_encoder", None)  # of an earlier fit
     meta = meta_of(X)
     validate_data(estimator, meta, skip_check_array=True, reset=True)
     checks = RowChecks(

@@ -15,12 +15,25 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d
+from sklearn.utils import (
+    assert_all_finite,
+    check_array,
+    check_consistent_length,
+    check_X_y,
+    column_or_1d,
+)
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
 from sklearn_ensemble_theory._blocks import DaskBlocks, any_collection, by_chunks
+from sklearn_ensemble_theory._categories import (
+    MOST_CATEGORY_BINS,
+    CategoricalColumns,
+    encoded,
+    encoder_of,
+    fitted_encoder,
+)
 from sklearn_ensemble_theory._compat import check_sample_weight, safe_indexing
 from sklearn_ensemble_theory._features import is_frame, naming_columns, refuse_dates
 from sklearn_ensemble_theory._learners import gets_missing, reads_single_precision
@@ -119,7 +132,8 @@ def validate_data(
     `as_frame` X is a data frame and is returned as it is: only its shape and its names are checked.
     A dense X may have missing values where the `learner` that gets it takes or checks them, unless
     an option says otherwise. Where this is a tree, X becomes numbers here, with its names in an
-    error.
+    error. Where it has `categorical_features` and takes the numbers of categories, X becomes these,
+    by the estimator's `_encoder`, which a fit makes.
 
     Raises
     ------
@@ -139,6 +153,7 @@ def validate_data(
         options.update(dtype=None, ensure_all_finite=False)
     if not as_frame:
         refuse_dates(data[0])
+    encoder = None if as_frame else _encoder_of(estimator, data[0], learner, **options)
     if learner is not None:
         gets = not issparse(data[0]) and gets_missing(learner)
         options.setdefault("ensure_all_finite", "allow-nan" if gets else True)
@@ -149,7 +164,10 @@ def validate_data(
         naming_columns(data[0], hasattr(estimator, "categorical_features")),
     ):
         try:
-            found = sklearn_validate_data(estimator, *data, **options)
+            if encoder is None:
+                found = sklearn_validate_data(estimator, *data, **options)
+            else:
+                found = _checked_numbers(estimator, data, encoder, **options)
         except ValueError as error:
             if learner is None or "X contains NaN" not in str(error):
                 raise
@@ -166,6 +184,36 @@ def validate_data(
         elif reads_single_precision(learner) and X.dtype.kind in "OUS":
             X = X.astype(np.float64)
     return (X, *y) if y else X
+
+
+def _encoder_of(
+    estimator: Any, X: Any, learner: Any, reset: bool = True, **_: Any
+) -> CategoricalColumns | None:
+    """What makes numbers of categories, if there are any; a fit makes a new one."""
+    if not reset:
+        return fitted_encoder(estimator)
+    known = fitted_encoder(estimator)
+    if known is not None and getattr(estimator, "warm_start", False):
+        return known  # of the members so far
+    vars(estimator).pop("_encoder", None)
+    if not getattr(learner, "_takes_category_numbers", False):
+        return None
+    found = encoder_of(X, learner.categorical_features, min(learner.max_bins, MOST_CATEGORY_BINS))
+    if found is not None:
+        found.warn_of_shared_bins("max_bins")
+        estimator._encoder = found
+    return found
+
+
+def _checked_numbers(
+    estimator: Any, data: tuple, encoder: CategoricalColumns, reset: bool = True, **options: Any
+) -> Any:
+    """`validate_data` of scikit-learn's, of X with the numbers of its categories."""
+    sklearn_validate_data(estimator, data[0], reset=reset, skip_check_array=True)
+    X = encoded(encoder, data[0])
+    if len(data) > 1:
+        return check_X_y(X, data[1], estimator=estimator, **options)
+    return check_array(X, estimator=estimator, input_name="X", **options)
 
 
 def has_columns(y: Any) -> bool:

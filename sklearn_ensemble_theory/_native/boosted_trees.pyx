@@ -19,8 +19,9 @@ from libc.string cimport memset
 
 from .arrays cimport require
 from .growth cimport (
-    PACKED, SQUARED_ERROR, UNKNOWN, WIDE, Constraint, Packing, Rules, Sums, comparable, cut_score,
-    integer_scale, lowest_bit, node_score, unpack)
+    PACKED, SET_BYTES, SET_CODE, SQUARED_ERROR, UNKNOWN, WIDE, Category, CategoryCut, Constraint,
+    OneCut, Packing, Rules, Sets, Sums, comparable, cut_categories, cut_score, divide_categories,
+    integer_scale, lowest_bit, node_score, set_sends_left, unpack, write_set)
 from .losses cimport (
     MULTINOMIAL, Loss, LossRows, add_leaf_sums, shorten_steps, sum_losses)
 from .threads cimport CHUNK_ROWS, do_in_threads, n_row_chunks, start_of_part
@@ -79,6 +80,9 @@ cdef struct Found:
     int feature
     int code
     int missing_left
+    bint is_set
+    double share  # of the gain that counts
+    Sets sets
 
 
 cdef struct Node:
@@ -94,7 +98,8 @@ cdef struct Node:
     int n_parts, more_tables  # of its rows, where they are counted apart; of all but the first
     int left, right, smaller, depth
     int feature, code, missing_left
-    bint may_be_cut
+    bint may_be_cut, is_set
+    Sets sets  # of categories, whose code is 0
 
 
 # Sums over rows of a leaf, of the numbers themselves, and how many they are.
@@ -125,6 +130,9 @@ cdef struct Growth:
     const uint8_t* codes  # column after column
     const Py_ssize_t* n_bins
     const int8_t* constraints
+    const uint8_t* categorical  # whether a feature is; NULL where none is
+    double cat_smooth
+    uint8_t* sides  # of rows at a cut of categories
     const Py_ssize_t* rank  # of equally good features; NULL for their order
     # The rows.
     const double* gradient
@@ -410,6 +418,7 @@ cdef inline void cut_of_bins(
                 found.score, found.left, found.feature = score, sums, feature
                 found.code = MISSING - 1 if after == n_bins else (bins[k] + bins[after]) // 2
                 found.missing_left = search if has_missing else UNKNOWN
+                found.is_set, found.share = False, 1.0
 
 
 cdef inline double least_square(double best, double uncut, double weight) noexcept nogil:
@@ -440,6 +449,40 @@ cdef inline Search search_of(const Growth* g, const Node* node) noexcept nogil:
         rules.min_samples_leaf > 1 or rules.min_weight_leaf > 0)
 
 
+cdef void cut_of_categories(
+    const Growth* g, const Search* search, const Cell* h, const uint8_t* bins, int n_bins,
+    bint has_missing, int j, double best, Found* found
+) noexcept nogil:
+    """Store the best cut of the categories, if its score is above `best`."""
+    cdef Category some[CELLS]
+    cdef CategoryCut cut
+    cdef Pair sums
+    cdef Sums missing = Sums(0.0, 0.0, 0)
+    cdef int k, n = 0
+    if has_missing:
+        sums = Pair(0, 0)
+        add_cell(&sums, h + MISSING)
+        missing = unpack(g.packing, sums.q, sums.r)
+    for k in range(n_bins):
+        if is_full(h + bins[k]):
+            sums = Pair(0, 0)
+            add_cell(&sums, h + bins[k])
+            some[n].sums, some[n].code = unpack(g.packing, sums.q, sums.r), bins[k]
+            n += 1
+    if not cut_categories(
+            some, n, missing, &search.total, &g.rules, g.cat_smooth, True, OneCut(-1, False), best,
+            &cut):
+        return
+    found.score, found.feature, found.share, found.is_set = cut.score, j, cut.share, True
+    found.code, found.missing_left = 0, cut.missing_left
+    divide_categories(some, n, cut.n_left, &found.sets)
+    found.left = Pair(0, 0)
+    if cut.missing_left == 1:
+        add_cell(&found.left, h + MISSING)
+    for k in range(cut.n_left):
+        add_cell(&found.left, h + some[k].code)
+
+
 cdef inline void find_cut(
     const Growth* g, Search* search, const Cell* h, const uint8_t* bins, int n_bins,
     bint has_missing, int j, Found* found
@@ -453,6 +496,9 @@ cdef inline void find_cut(
         return
     if found.feature >= 0 and g.rank != NULL and g.rank[j] < g.rank[found.feature]:
         best = nextafter(best, -INFINITY)
+    if g.categorical != NULL and g.categorical[j]:
+        cut_of_categories(g, search, h, bins, n_bins, has_missing, j, best, found)
+        return
     search.bounds.sign = g.constraints[j]
     # Two copies, the first without rules; only with packed integers and no missing value.
     if Cell is int64_t:
@@ -564,6 +610,23 @@ cdef inline Py_ssize_t goes_left(uint8_t code, int cut, Py_ssize_t missing_left)
     return missing_left if code == MISSING else code <= cut
 
 
+cdef inline const uint8_t* column_of(
+    const Growth* g, const Node* node, const int32_t* rows, Py_ssize_t start, Py_ssize_t stop
+) noexcept nogil:
+    """The codes that a cut compares; for a set 0 for the rows on its left, and 1 for the others.
+
+    So the loops that part rows know of no sets. No two nodes are asked for the same row at once.
+    """
+    cdef const uint8_t* column = g.codes + node.feature * g.n
+    cdef Py_ssize_t i, k
+    if not node.is_set:
+        return column
+    for k in range(start, stop):
+        i = rows[k] if rows != NULL else k
+        g.sides[i] = not set_sends_left(&node.sets, column[i], node.missing_left == 1)
+    return g.sides
+
+
 cdef inline int other_array(int rows_in) noexcept nogil:
     """Where the rows of children are: not in the array of their parent's."""
     return SECOND if rows_in == FIRST else FIRST
@@ -577,8 +640,8 @@ cdef inline const int32_t* rows_of(const Growth* g, const Node* node) noexcept n
 cdef Py_ssize_t count_left(const Growth* g, const Task* task) noexcept nogil:
     """How many rows go to the left."""
     cdef const Node* node = g.nodes + task.node
-    cdef const uint8_t* column = g.codes + node.feature * g.n
     cdef const int32_t* rows = rows_of(g, node)
+    cdef const uint8_t* column = column_of(g, node, rows, task.start, task.stop)
     cdef Py_ssize_t k, n_left = 0
     for k in range(task.start, task.stop):
         n_left += goes_left(column[rows[k] if rows != NULL else k], node.code,
@@ -595,8 +658,8 @@ cdef Py_ssize_t part(
     Rows stay in the order of their indices, or in its reverse; sums do not depend on it. There is
     one write in every step, and no branch to be predicted. Returns the end of those on the left.
     """
-    cdef const uint8_t* column = g.codes + node.feature * g.n
     cdef const int32_t* rows = g.rows[rows_in] if rows_in != ALL else NULL
+    cdef const uint8_t* column = column_of(g, node, rows, start, stop)
     cdef int32_t* to = g.rows[other_array(rows_in)]
     cdef Py_ssize_t k, left, missing_left = node.missing_left == 1
     cdef int cut = node.code
@@ -652,8 +715,8 @@ cdef void fill_leaves(const Growth* g, Task* task, Leaf* leaf) noexcept nogil:
     which the digits of a leaf of little weight are lost.
     """
     cdef const Node* node = g.nodes + task.node
-    cdef const uint8_t* column = g.codes + node.feature * g.n
     cdef const int32_t* rows = rows_of(g, node)
+    cdef const uint8_t* column = column_of(g, node, rows, task.start, task.stop)
     cdef Leaf right_number = <Leaf>g.number[node.right]
     cdef Leaf difference = <Leaf>(g.number[node.left] - g.number[node.right])
     cdef double left_weight = 0.0, left_moment = 0.0, left_square = 0.0
@@ -840,11 +903,15 @@ cdef bint take_cut(const Growth* g, Node* node, const Found* found) noexcept nog
     before = node_score(total.target, total.weight, SQUARED_ERROR, l2)
     size = node_score(total.target, total.weight, SQUARED_ERROR, 0.0)
     node.decrease = node_score(left.target, left.weight, SQUARED_ERROR, l2) + rest - before
+    node.decrease *= found.share
     if node.decrease + 1e-15 * size < g.least_gain or (l2 > 0 and node.decrease <= 0):
         return False
     if not node.decrease > SUSPICIOUS * size and all_equal(g, node):
         return False
     node.feature, node.code, node.missing_left = found.feature, found.code, found.missing_left
+    node.is_set = found.is_set
+    if found.is_set:
+        node.sets = found.sets
     node.left_sums = found.left
     return True
 
@@ -965,11 +1032,13 @@ cdef struct Fields:
     int64_t* n_rows
     double* weight
     double* value
+    uint8_t* left_bins  # NULL where no feature is categorical
 
 
-cdef empty_fields(Py_ssize_t m):
+cdef empty_fields(Py_ssize_t m, bint has_sets):
     """Arrays for m nodes."""
-    return {
+    sets = {"left_bins": np.zeros((m, SET_BYTES), np.uint8)} if has_sets else {}
+    return sets | {
         "left": np.empty(m, np.int32), "right": np.empty(m, np.int32),
         "feature": np.empty(m, np.int32), "code": np.empty(m, np.int16),
         "missing_left": np.empty(m, np.uint8), "impurity": np.empty(m),
@@ -983,8 +1052,12 @@ cdef Fields pointers(fields):
     cdef double[::1] impurity = fields["impurity"], weight = fields["weight"]
     cdef int64_t[::1] n_rows = fields["n_rows"]
     cdef double[:, ::1] value = fields["value"]
+    cdef uint8_t[:, ::1] sets = fields.get("left_bins")
+    cdef uint8_t* first_set = NULL
+    if sets is not None:
+        first_set = &sets[0, 0]
     return Fields(&left[0], &right[0], &feature[0], &code[0], &missing_left[0], &impurity[0],
-                  &n_rows[0], &weight[0], &value[0, 0])
+                  &n_rows[0], &weight[0], &value[0, 0], first_set)
 
 
 cdef int write_fields(const Growth* g, const Fields* to, Py_ssize_t first, double l2) noexcept nogil:
@@ -1005,6 +1078,9 @@ cdef int write_fields(const Growth* g, const Fields* to, Py_ssize_t first, doubl
             to.left[k], to.right[k] = g.number[node.left], g.number[node.right]
             to.feature[k], to.code[k] = node.feature, <int16_t>node.code
             to.missing_left[k] = <uint8_t>node.missing_left
+            if node.is_set:
+                to.code[k] = SET_CODE
+                write_set(&node.sets, node.missing_left == 1, to.left_bins + k * SET_BYTES)
         depth = max(depth, node.depth)
         mean = node.moment / node.weight
         to.n_rows[k], to.weight[k] = node.n_rows, node.weight
@@ -1070,6 +1146,8 @@ cdef class BoostedTrees:
         With the squared error, without draws of features. Those of later trees may differ, but
         neither in the constraints nor allow more leaves.
     n_threads : int
+    categorical : uint8 array of shape (p,), default=None
+        1 for features whose codes are categories.
 
     Notes
     -----
@@ -1081,6 +1159,7 @@ cdef class BoostedTrees:
     cdef const uint8_t[:, ::1] codes
     cdef const Py_ssize_t[::1] n_bins
     cdef const int8_t[::1] constraints
+    cdef const uint8_t[::1] categorical
     cdef int* waiting
     cdef int* ready
     cdef Py_ssize_t n_tasks, most_leaves, most_tables, more_tables, n_values, n_unchecked
@@ -1092,7 +1171,7 @@ cdef class BoostedTrees:
 
     def __init__(
         self, const uint8_t[:, ::1] codes not None, const Py_ssize_t[::1] n_bins not None,
-        options, int n_threads
+        options, int n_threads, const uint8_t[::1] categorical=None
     ):
         cdef Growth* g = &self.g
         cdef Py_ssize_t n = codes.shape[1], p = codes.shape[0], j, most_bins = 0, width
@@ -1108,6 +1187,11 @@ cdef class BoostedTrees:
         self.least_shared, self.checked = 2**16, 2**26
         g.n, g.p, g.codes, g.n_bins = n, p, &codes[0, 0], &n_bins[0]
         g.constraints = &self.constraints[0]
+        if categorical is not None:
+            require(categorical.shape[0] == p)
+            self.categorical = categorical
+            g.categorical = &self.categorical[0]
+            g.sides = <uint8_t*>allocated(n, sizeof(uint8_t))
         g.packing.form = -1
         g.few_rows = <int>min(FEW_ROWS, most_bins // 4)
         # Leaves of many rows are disjoint.
@@ -1133,6 +1217,7 @@ cdef class BoostedTrees:
         PyMem_RawFree(self.g.number)
         PyMem_RawFree(self.g.rows[FIRST])
         PyMem_RawFree(self.g.rows[SECOND])
+        PyMem_RawFree(self.g.sides)
         self.free_cells()
 
     cdef void free_cells(self) noexcept:
@@ -1197,7 +1282,7 @@ cdef class BoostedTrees:
                 number_nodes(g, self.waiting)
             leaf = np.empty(g.n, np.uint8 if g.n_nodes <= 256 else np.uint16)
             memory = leaf.view(np.uint8)
-            fields = empty_fields(g.n_nodes)
+            fields = empty_fields(g.n_nodes, g.categorical != NULL)
             to = pointers(fields)
             with nogil:
                 self.find_leaves(&memory[0], 1 if g.n_nodes <= 256 else 2)
@@ -1244,6 +1329,7 @@ cdef class BoostedTrees:
         g.min_samples_split = options.min_samples_split
         g.rules.criterion = SQUARED_ERROR
         g.rules.l2 = options.l2_regularization / unit
+        g.cat_smooth = options.cat_smooth / unit
         g.rules.min_samples_leaf = options.min_samples_leaf
         # Rounding upwards would refuse a leaf of exactly this weight.
         g.rules.min_weight_leaf = nextafter(min_weight, 0.0) / unit
@@ -1581,7 +1667,7 @@ cdef class BoostedTrees:
         self.shared = self.is_worth_sharing(n)
         rows = loss.rows(y, scores, loss_weight, self.n_threads if self.shared else 1)
         require(rows.n == n and rows.K == K)
-        fields = empty_fields(n_rounds * K * most_nodes)
+        fields = empty_fields(n_rounds * K * most_nodes, g.categorical != NULL)
         to = pointers(fields)
         leaf, start = np.empty((K, n), np.uint16), np.empty(K, np.intp)
         gradient, sums = np.empty(n if K > 1 else 1), np.empty(4 * most_nodes)

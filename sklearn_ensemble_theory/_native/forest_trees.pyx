@@ -12,12 +12,15 @@ takes as long as there are rows. In nodes of few rows, rows are sorted by their 
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
 from libc.math cimport INFINITY, fabs, ldexp, log, nextafter, rint
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
 
 from .arrays cimport require
 from .growth cimport (
-    CLASSES, GINI, LOG_LOSS, PACKED, POISSON, SQUARED_ERROR, UNKNOWN, WIDE, Constraint, Packing,
-    Rules, Sums, cut_score, integer_scale, lowest_bit, node_score, unpack, x_log_x)
+    CLASSES, GINI, LOG_LOSS, NO_CATEGORY, PACKED, POISSON, SET_BYTES, SET_CODE, SQUARED_ERROR,
+    UNKNOWN, WIDE, Category, CategoryCut, Constraint, OneCut, Packing, Rules, Sets, Sums, by_mean,
+    comparable, cut_categories, cut_score, divide_categories, integer_scale, lowest_bit, node_score,
+    set_sends_left, unpack, write_set, x_log_x)
 
 import numpy as np
 
@@ -37,6 +40,8 @@ cdef enum:
     SHARE_OF_CELLS = 4
     # So many cuts are compared with the best one together.
     BLOCK = 128
+    # Of the power method.
+    POWER_STEPS = 20
     # Sums of the integers stay below 2^62.
     SUM_BITS = 62
     # Room for nodes that wait to be visited, at first.
@@ -61,6 +66,7 @@ cdef struct Cut:
     double score
     int code
     int missing_left  # 1, 0 or UNKNOWN
+    bint is_set  # of categories; its code is then 0
 
 
 # The rows of the tree, those of a node next to each other; NULL for what the form does not have.
@@ -106,6 +112,7 @@ cdef struct Nodes:
     double* impurity
     double* weight
     double* value
+    uint8_t* left_bins  # NULL where no feature is categorical
     Py_ssize_t n_values, count, depth
 
 
@@ -124,6 +131,10 @@ cdef struct Growth:
     Py_ssize_t n_classes, max_depth, max_leaf_nodes, min_samples_split, max_features
     double least_decrease
     const int8_t* monotonic_cst  # NULL for none
+    const uint8_t* categorical  # whether a feature is; NULL where none is
+    double cat_smooth
+    Sets sets  # of the best cut of categories so far
+    uint16_t* sides  # of rows at a cut of categories
     bint random_splits
     bint plain  # S²/W alone is to be maximal, and a leaf may be a single row
     double total_weight, target_unit, weight_unit, gain_unit
@@ -141,6 +152,10 @@ cdef struct Growth:
     double* whole
     double* left
     double* right
+    # The shares of the classes about those of the node, times weights and shrunk: of the categories
+    # on the left, and of all.
+    double* shifts
+    double* all_shifts
     # Rows sorted by their codes.
     int32_t* places
     uint16_t* codes
@@ -328,6 +343,10 @@ cdef inline int sign_of(const Growth* g, Py_ssize_t feature) noexcept nogil:
     return 0 if g.monotonic_cst == NULL else g.monotonic_cst[feature]
 
 
+cdef inline bint is_categorical(const Growth* g, Py_ssize_t feature) noexcept nogil:
+    return g.categorical != NULL and g.categorical[feature]
+
+
 cdef inline double unit_of_mean(const Growth* g) noexcept nogil:
     """The mean of a node is this times the ratio of its integers."""
     return 1.0 if g.n_classes == 2 else g.target_unit / g.weight_unit
@@ -348,6 +367,13 @@ cdef inline double middle_of_means(
     return 0.5 * unit_of_mean(g) * (a + b)
 
 
+cdef inline bint missing_goes_left(const Task* task, const Split* split) noexcept nogil:
+    """Where there are none, they will go where most rows go."""
+    if split.cut.missing_left != UNKNOWN:
+        return split.cut.missing_left == 1
+    return 2 * split.place > task.start + task.stop
+
+
 cdef inline void cut_node(
     Growth* g, Py_ssize_t node, const Task* task, const Split* split, Task* children
 ) noexcept nogil:
@@ -355,10 +381,9 @@ cdef inline void cut_node(
     cdef Task* right = children
     cdef Task* left = children + 1
     cdef int sign = sign_of(g, split.feature)
-    g.nodes.feature[node], g.nodes.code[node] = split.feature, split.cut.code
-    g.nodes.missing_left[node] = <uint8_t>(
-        split.cut.missing_left if split.cut.missing_left != UNKNOWN
-        else 2 * split.place > task.start + task.stop)
+    g.nodes.feature[node] = split.feature
+    g.nodes.code[node] = SET_CODE if split.cut.is_set else split.cut.code
+    g.nodes.missing_left[node] = <uint8_t>missing_goes_left(task, split)
     right[0] = task[0]
     right.depth, right.parent = task.depth + 1, node
     left[0] = right[0]
@@ -583,6 +608,43 @@ cdef bint cut_of_cells(
     return found
 
 
+cdef void read_category(
+    const Growth* g, int code, Category* category
+) noexcept nogil:
+    category.code = code
+    category.sums = unpack(g.packing, g.cell_q[code], g.cell_r[code])
+
+
+cdef inline OneCut cut_to_try(Growth* g, int n, bint has_missing) noexcept nogil:
+    """A random cut of n categories in their order, where cuts are random: all places are equal."""
+    if not g.random_splits:
+        return OneCut(-1, False)
+    if n < 2:
+        return OneCut(0, False)
+    return OneCut((next_random(g) >> 8) % (n - 1), has_missing and next_random(g) >> 8 & 1)
+
+
+cdef bint cut_of_categories(
+    Growth* g, Py_ssize_t n_full, const Sums* total, Cut* best
+) noexcept nogil:
+    """The best cut of the categories whose cells hold rows, if it beats `best`."""
+    cdef Category some[NO_CATEGORY + 1]
+    cdef CategoryCut cut
+    cdef int missing = g.cells[n_full - 1] == g.missing, n = <int>n_full - missing, k
+    cdef bint found
+    for k in range(<int>n_full):
+        read_category(g, g.cells[k], some + k)
+    found = cut_categories(
+        some, n, some[n].sums if missing else Sums(0.0, 0.0, 0), total, &g.rules, g.cat_smooth,
+        False, cut_to_try(g, n, missing), best.score, &cut)
+    if found:
+        best[0] = Cut(cut.score, 0, cut.missing_left, True)
+        divide_categories(some, n, cut.n_left, &g.sets)
+    for k in range(<int>n_full):
+        g.cell_q[g.cells[k]] = g.cell_r[g.cells[k]] = 0
+    return found
+
+
 cdef Status search_numbers(
     Growth* g, Py_ssize_t feature, const Task* task, const Sums* total, Cut* best
 ) noexcept nogil:
@@ -616,6 +678,8 @@ cdef Status search_numbers(
     if n_full == 1:
         h[g.cells[0]] = r_cells[g.cells[0]] = 0
         return CONSTANT
+    if is_categorical(g, feature):
+        return CUT if cut_of_categories(g, n_full, total, best) else NO_CUT
     return CUT if cut_of_cells(
         g, n_full, total, constraint_of(g, feature, task), best) else NO_CUT
 
@@ -667,6 +731,149 @@ cdef Status search_class_cells(Growth* g, const Sums* total, Cut* best) noexcept
                     sum_r += cell[k]
     if n_bins == 0 or (n_bins == 1 and not has_missing):
         return CONSTANT
+    return CUT if found else NO_CUT
+
+
+cdef void order_of_classes(Growth* g, Category* some, int n, const Sums* total) noexcept nogil:
+    """Sort categories by the first principal component of their shares of the classes.
+
+    Cuts in this order are no worse than in any other order by a linear function of the shares,
+    and for two classes the best of all (Coppersmith, Hong and Hosking 1999). The component is
+    that of the shares about those of the node, shrunk and weighted by W; by the power method.
+    """
+    cdef Py_ssize_t K = g.n_classes, k
+    cdef int i, step, bits = g.packing.bits
+    cdef const int64_t* cell
+    cdef double w, size, dot
+    cdef double* a = g.left
+    cdef double* b = g.right
+    for i in range(n):
+        some[i].mean = 0.0
+    for k in range(K):  # starts from variances, with signs that differ
+        a[k] = 0.0
+        for i in range(n):
+            w = some[i].sums.weight
+            size = (<double>(g.cell_classes[some[i].code * K + k] >> bits)
+                    - g.whole[k] / total.weight * w) / (w + g.cat_smooth)
+            a[k] += w * size * size
+    for k in range(1, K, 2):
+        a[k] = -a[k]
+    for step in range(POWER_STEPS + 1):
+        size = 0.0
+        for k in range(K):
+            size = max(size, fabs(a[k]))
+        if not size > 0:
+            break
+        for k in range(K):
+            a[k] /= size
+            b[k] = 0.0
+        for i in range(n):
+            cell, w = g.cell_classes + some[i].code * K, some[i].sums.weight
+            dot = 0.0
+            for k in range(K):
+                dot += a[k] * (<double>(cell[k] >> bits) - g.whole[k] / total.weight * w)
+            some[i].mean = dot / (w + g.cat_smooth)
+            for k in range(K):
+                b[k] += some[i].mean * w / (w + g.cat_smooth) * (
+                    <double>(cell[k] >> bits) - g.whole[k] / total.weight * w)
+        for k in range(K):
+            a[k] = b[k]
+    for i in range(n):
+        some[i].mean = comparable(some[i].mean)
+    qsort(some, n, sizeof(Category), by_mean)
+
+
+cdef inline void add_shifts(
+    const Growth* g, const int64_t* cell, const Sums* total, double* shifts
+) noexcept nogil:
+    """Add the shifts of the classes by a category."""
+    cdef Py_ssize_t k
+    cdef double w = 0.0
+    for k in range(g.n_classes):
+        w += <double>(cell[k] >> g.packing.bits)
+    for k in range(g.n_classes):
+        shifts[k] += w / (w + g.cat_smooth) * (
+            <double>(cell[k] >> g.packing.bits) - g.whole[k] / total.weight * w)
+
+
+cdef inline double share_of_shifts(
+    const Growth* g, double w, const Sums* total
+) noexcept nogil:
+    """The share of the gain that counts (see `cut_categories`), with weight w on the left."""
+    cdef double shrunk = 0.0, whole = 0.0, w2 = total.weight - w, shift, rest, full
+    cdef Py_ssize_t k
+    for k in range(g.n_classes):
+        shift, rest = g.shifts[k], g.all_shifts[k] - g.shifts[k]
+        full = g.left[k] - g.whole[k] / total.weight * w
+        shrunk += shift * shift / w + rest * rest / w2
+        whole += full * full * (1 / w + 1 / w2)
+    return min(shrunk / whole, 1.0) if whole > 0 else 1.0
+
+
+cdef Status search_categories(
+    Growth* g, Py_ssize_t feature, const Task* task, const Sums* total, Cut* best
+) noexcept nogil:
+    """The best cut by a feature of categories for K classes. O(rows + categories K)."""
+    cdef const uint16_t* column = g.by_column + feature * g.n
+    cdef int64_t* table = g.cell_classes
+    cdef Category some[NO_CATEGORY + 1]
+    cdef int64_t sum_r, low_bits = (<int64_t>1 << g.packing.bits) - 1
+    cdef const int64_t* missing = table + g.missing * g.n_classes
+    cdef Py_ssize_t K = g.n_classes, k, n_cells = min(g.n_cells, NO_CATEGORY), c
+    cdef int n = 0, i, search, bits = g.packing.bits
+    cdef bint has_missing = False, found = False
+    cdef double score, before
+    cdef OneCut only
+    cdef Sides f
+    memset(table, 0, n_cells * K * sizeof(int64_t))
+    memset(table + g.missing * K, 0, K * sizeof(int64_t))
+    for k in range(task.start, task.stop):
+        table[column[g.rows.row[k]] * K + g.rows.label[k]] += g.rows.r[k]
+    for c in range(n_cells + 1):
+        sum_r = 0
+        for k in range(K):
+            sum_r += table[(c if c < n_cells else g.missing) * K + k]
+        if c == n_cells:
+            has_missing = sum_r != 0
+        elif sum_r != 0:
+            some[n].code, some[n].sums.weight, n = <int>c, <double>(sum_r >> bits), n + 1
+    if n == 0 or (n == 1 and not has_missing):
+        return CONSTANT
+    order_of_classes(g, some, n, total)
+    only = cut_to_try(g, n, has_missing)
+    memset(g.all_shifts, 0, K * sizeof(double))
+    for i in range(n):
+        add_shifts(g, table + some[i].code * K, total, g.all_shifts)
+    if has_missing:
+        add_shifts(g, missing, total, g.all_shifts)
+    f = all_on_the_right(g)
+    before = f.right / total.weight if g.rules.criterion == GINI else (
+        f.right - x_log_x(total.weight))
+    for search in range(1 + has_missing):
+        # With missing values on the left, they come first.
+        f, sum_r = all_on_the_right(g), 0
+        memset(g.shifts, 0, K * sizeof(double))
+        if search == 1:
+            add_shifts(g, missing, total, g.shifts)
+            for k in range(K):
+                move_left(g, &f, k, <double>(missing[k] >> bits))
+                sum_r += missing[k]
+        for i in range(n if has_missing and search == 0 else n - 1):
+            for k in range(K):
+                move_left(g, &f, k, <double>(table[some[i].code * K + k] >> bits))
+                sum_r += table[some[i].code * K + k]
+            score = class_score(&g.rules, f, <double>(sum_r >> bits), sum_r & low_bits, total)
+            if g.cat_smooth > 0:
+                add_shifts(g, table + some[i].code * K, total, g.shifts)
+            if only.after >= 0 and (only.after != i or only.missing_left != search):
+                continue
+            if g.cat_smooth > 0:
+                score = before + share_of_shifts(g, <double>(sum_r >> bits), total) * (
+                    score - before)
+            if score > best.score:
+                best[0] = Cut(score, 0, search if has_missing else UNKNOWN, True)
+                divide_categories(some, n, i + 1, &g.sets)
+                found = True
     return CUT if found else NO_CUT
 
 
@@ -787,7 +994,7 @@ cdef Status random_cut(
         score = cut_score(unpack(g.packing, sum_q, sum_r), total, &g.rules, &constraint)
     if not score > best.score:
         return NO_CUT
-    best[0] = Cut(score, at, missing_left if n_missing > 0 else UNKNOWN)
+    best[0] = Cut(score, at, missing_left if n_missing > 0 else UNKNOWN, False)
     return CUT
 
 
@@ -799,17 +1006,21 @@ cdef int find_cut(Growth* g, Task* task, const Sums* total, Cut* best) noexcept 
     cdef Draw draw = new_draw(g, task.n_known)
     cdef Py_ssize_t at = next_place(g, &draw)
     cdef int feature = NO_FEATURE, one
+    cdef bint is_set
     cdef Status status
     while at >= 0:
         one = g.features[at]
-        if g.random_splits:
+        is_set = is_categorical(g, one)
+        if g.random_splits and not is_set:
             status = random_cut(g, one, task, total, best)
+        elif g.packing.form == CLASSES and is_set:
+            status = search_categories(g, one, task, total, best)
         elif g.packing.form == CLASSES:
             status = search_classes(g, one, task, total, best)
         else:
             status = search_numbers(g, one, task, total, best)
         if status == CUT:
-            feature = one
+            feature, best.is_set = one, is_set
         put_away(g, &draw, at, status == CONSTANT)
         at = next_place(g, &draw)
     end_draw(g, &draw)
@@ -833,6 +1044,13 @@ cdef Py_ssize_t part_rows(Growth* g, const Task* task, int feature, Cut cut) noe
     cdef int64_t value
     cdef int32_t i
     cdef bint left
+    if cut.is_set:  # 0 on the left, so that the loop below knows of no sets
+        for k in range(task.start, task.stop):
+            i = rows.row[k]
+            g.sides[i] = not set_sends_left(
+                &g.sets, NO_CATEGORY if column[i] == g.missing else column[i],
+                cut.missing_left == 1)
+        column = g.sides
     for k in range(task.start, task.stop):
         i = rows.row[k]
         left = goes_left(g, cut, column[i])
@@ -860,7 +1078,7 @@ cdef Py_ssize_t part_rows(Growth* g, const Task* task, int feature, Cut cut) noe
 
 cdef Split visit(Growth* g, Py_ssize_t node, Task* task) noexcept nogil:
     """Describe a node, find its cut and bring its rows in order; the node stays a leaf."""
-    cdef Split split = Split(task.stop, NO_FEATURE, Cut(-INFINITY, 0, 0), 0.0, 0.0)
+    cdef Split split = Split(task.stop, NO_FEATURE, Cut(-INFINITY, 0, 0, False), 0.0, 0.0)
     cdef Sums total = describe(g, node, task), left
     if node == 0:
         g.root_impurity = g.nodes.impurity[0]
@@ -873,6 +1091,8 @@ cdef Split visit(Growth* g, Py_ssize_t node, Task* task) noexcept nogil:
     if is_too_little(g, split.decrease):
         return split
     split.place = part_rows(g, task, split.feature, split.cut)
+    if split.cut.is_set:
+        write_set(&g.sets, missing_goes_left(task, &split), g.nodes.left_bins + node * SET_BYTES)
     if sign_of(g, split.feature) != 0:
         left = sums_of_rows(g, task.start, split.place)
         split.middle = middle_of_means(g, &left, &total)
@@ -1097,7 +1317,7 @@ cdef void grow_small(Growth* g, const Task* first) noexcept nogil:
             g.root_impurity = g.nodes.impurity[0]
         if not may_be_cut(g, &task, &total, g.nodes.impurity[node]):
             continue
-        split.cut = Cut(-INFINITY, 0, 0)
+        split.cut = Cut(-INFINITY, 0, 0, False)
         split.feature = find_small_cut(g, &rows, &task, &total, &split.cut)
         if split.feature == NO_FEATURE:
             continue
@@ -1137,7 +1357,7 @@ cdef int grow_depth_first(Growth* g) noexcept nogil:
     while g.n_waiting > 0:
         g.n_waiting -= 1
         task = g.waiting[g.n_waiting]
-        if task.stop - task.start <= SMALL_ROWS and not g.random_splits:
+        if task.stop - task.start <= SMALL_ROWS and not g.random_splits and g.categorical == NULL:
             grow_small(g, &task)
             continue
         node = new_node(g, &task)
@@ -1327,6 +1547,8 @@ cdef int prepare(Memory* memory, Growth* g, const int32_t* rows) except -1:
     g.cell_q = <int64_t*>room(memory, n_cells, sizeof(int64_t), True)
     g.cell_r = <int64_t*>room(memory, n_cells, sizeof(int64_t), True)
     g.cells = <int32_t*>room(memory, n_cells + 1, sizeof(int32_t))
+    if g.categorical != NULL:
+        g.sides = <uint16_t*>room(memory, g.n, sizeof(uint16_t))
     g.words = <uint64_t*>room(memory, n_cells // 64 + 1, sizeof(uint64_t), True)
     if g.packing.form == CLASSES:
         g.whole = <double*>room(memory, g.n_classes, sizeof(double))
@@ -1334,6 +1556,9 @@ cdef int prepare(Memory* memory, Growth* g, const int32_t* rows) except -1:
         g.right = <double*>room(memory, g.n_classes, sizeof(double))
         g.places = <int32_t*>room(memory, g.m, sizeof(int32_t))
         g.codes = <uint16_t*>room(memory, g.m, sizeof(uint16_t))
+        if g.categorical != NULL:
+            g.shifts = <double*>room(memory, g.n_classes, sizeof(double))
+            g.all_shifts = <double*>room(memory, g.n_classes, sizeof(double))
         g.cell_classes = <int64_t*>room(memory, n_cells * g.n_classes, sizeof(int64_t))
     if g.max_leaf_nodes > 0:
         g.leaves = <OpenLeaf*>room(memory, min(g.max_leaf_nodes, g.m) + 1, sizeof(OpenLeaf))
@@ -1365,9 +1590,14 @@ cdef dict arrays_for(Growth* g):
     cdef int64_t[::1] n_rows = fields["n_rows"]
     cdef double[::1] impurity = fields["impurity"], weight = fields["weight"]
     cdef double[:, ::1] value = fields["value"]
+    cdef uint8_t[:, ::1] sets
     g.nodes = Nodes(
         &left[0], &right[0], &feature[0], &code[0], &missing_left[0], &n_rows[0], &impurity[0],
-        &weight[0], &value[0, 0], value.shape[1], 0, 0)
+        &weight[0], &value[0, 0], NULL, value.shape[1], 0, 0)
+    if g.categorical != NULL:
+        fields["left_bins"] = np.zeros((m, SET_BYTES), np.uint8)
+        sets = fields["left_bins"]
+        g.nodes.left_bins = &sets[0, 0]
     return fields
 
 
@@ -1376,6 +1606,17 @@ cdef uint16_t largest_code(const uint16_t* codes, Py_ssize_t size) noexcept nogi
     cdef Py_ssize_t k
     for k in range(size):
         largest = max(largest, codes[k])
+    return largest
+
+
+cdef uint16_t largest_category(
+    const uint16_t* codes, Py_ssize_t size, int missing
+) noexcept nogil:
+    cdef uint16_t largest = 0
+    cdef Py_ssize_t k
+    for k in range(size):
+        if codes[k] != missing:
+            largest = max(largest, codes[k])
     return largest
 
 
@@ -1389,6 +1630,7 @@ def grow_tree(
     const int64_t[::1] classes or None,
     const double[::1] weight or None,
     options,
+    const uint8_t[::1] categorical=None,
 ):
     """Grow a tree, without the interpreter lock.
 
@@ -1409,6 +1651,8 @@ def grow_tree(
     weight : float64 array of shape (m,) or None
         Positive; None where all weights are 1.
     options : GrowthOptions
+    categorical : uint8 array of shape (p,), default=None
+        1 for features whose codes, at most 254, are categories.
 
     Returns
     -------
@@ -1470,11 +1714,18 @@ def grow_tree(
         weights = &weight[0]
     if rows is not None:
         chosen = &rows[0]
+    if categorical is not None:
+        require(categorical.shape[0] == p)
+        g.categorical = &categorical[0]
+        for k in range(p):
+            require(not categorical[k] or (
+                largest_category(&by_column[k, 0], n, missing) < NO_CATEGORY))
     if constraints is not None:
         g.monotonic_cst = &constraints[0]
     g.y, g.weight = targets, weights
     choose_form(&g, weights)
     g.rules.l2 = l2 / g.weight_unit
+    g.cat_smooth = <double>options.cat_smooth / g.weight_unit
     # Rounding upwards would refuse a leaf of exactly this weight.
     g.rules.min_weight_leaf = nextafter(min_weight_leaf, 0.0) / g.weight_unit
     g.plain = (

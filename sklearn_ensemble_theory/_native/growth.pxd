@@ -10,11 +10,14 @@ or subtracted. A sum of these integers has two parts, q and r, and one of three 
 - CLASSES: r is that of WIDE, summed for each class; there is no q.
 
 Codes of bins: rows with at most the code of a cut go to its left, those with a higher one to its
-right. Missing values have a code above all others, and go where the cut says.
+right. Missing values have a code above all others, and go where the cut says. A cut of categories
+sends a set of codes to the left; categories without rows in the node go with the missing values.
 """
 
 from libc.math cimport INFINITY, frexp, ldexp, log
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdlib cimport qsort
+from libc.string cimport memset
 
 cdef extern from *:
     """
@@ -135,3 +138,142 @@ cdef inline double comparable(double score) noexcept nogil:
     """A score rounded to 33 bits, so that rounding errors break no tie; -inf becomes NaN."""
     cdef double above = (2.0**20 + 1) * score  # Veltkamp's splitting
     return above - (above - score)
+
+
+# --- sets of categories --------------------------------------------------------------------------
+
+cdef enum:
+    # Of 256 codes, the last of which stands for missing values.
+    SET_BYTES = 32
+    NO_CATEGORY = 255
+    # The code of a node that has a set.
+    SET_CODE = -3
+
+
+# The codes of a node's categories on both sides of a cut.
+cdef struct Sets:
+    uint8_t left[SET_BYTES]
+    uint8_t right[SET_BYTES]
+
+
+# A category of a node, and the mean of its targets about that of the node, shrunk.
+cdef struct Category:
+    double mean
+    Sums sums
+    int code
+
+
+# A cut of categories in the order of their means.
+cdef struct CategoryCut:
+    double score
+    double share  # of the gain that counts
+    int n_left
+    int missing_left
+
+
+# The cut after a place in this order, and where missing values go; any cut where `after` is -1.
+cdef struct OneCut:
+    int after
+    bint missing_left
+
+
+cdef inline bint is_in(const uint8_t* members, int code) noexcept nogil:
+    return members[code >> 3] >> (code & 7) & 1
+
+
+cdef inline void put_in(uint8_t* members, int code) noexcept nogil:
+    members[code >> 3] |= <uint8_t>(1 << (code & 7))
+
+
+cdef inline bint set_sends_left(const Sets* sets, int code, bint missing_left) noexcept nogil:
+    code = min(code, NO_CATEGORY)
+    return is_in(sets.left, code) or (missing_left and not is_in(sets.right, code))
+
+
+cdef inline void write_set(const Sets* sets, bint missing_left, uint8_t* to) noexcept nogil:
+    """All codes that go to the left."""
+    cdef int b
+    for b in range(SET_BYTES):
+        to[b] = <uint8_t>(~sets.right[b]) if missing_left else sets.left[b]
+
+
+cdef inline void divide_categories(
+    const Category* some, int n, int n_left, Sets* sets
+) noexcept nogil:
+    cdef int k
+    memset(sets, 0, sizeof(Sets))
+    for k in range(n):
+        if k < n_left:
+            put_in(sets.left, some[k].code)
+        else:
+            put_in(sets.right, some[k].code)
+
+
+cdef inline int by_mean(const void* a, const void* b) noexcept nogil:
+    """The order of categories; equal ones by their codes."""
+    cdef const Category* one = <const Category*>a
+    cdef const Category* other = <const Category*>b
+    if one.mean != other.mean:
+        return 1 if one.mean > other.mean else -1
+    return 1 if one.code > other.code else -1
+
+
+cdef inline double shrunk_mean(Sums one, double mean, double smooth) noexcept nogil:
+    return comparable((one.target - mean * one.weight) / (one.weight + smooth))
+
+
+cdef inline bint cut_categories(
+    Category* some, int n, Sums missing, const Sums* total, const Rules* rules, double smooth,
+    bint rounded, OneCut only, double best, CategoryCut* found
+) noexcept nogil:
+    """The best cut of n categories, if its score is above `best`. O(n log n).
+
+    Sorted by the means of their targets, the best two sets are a beginning and a rest, for every
+    score that is convex in the sums of a child (Breiman et al. 1984, theorem 4.5): with l2 too.
+    The mean of a category about that of the node is multiplied by W / (W + smooth), and of the
+    gain of a cut the share counts that these means have. Missing values, if `missing` has weight,
+    are first on the right and then on the left. `only` may name the one cut that is looked at.
+    """
+    cdef Constraint free = Constraint(0, 0.0, 0.0)
+    cdef Sums left
+    cdef bint has_missing = missing.weight > 0, is_better = False
+    cdef int k, search
+    cdef double mean = total.target / total.weight, all_shifts = 0.0, of_missing = 0.0
+    cdef double shift, rest, score, share = 1.0, before = 0.0, true_shift, w2
+    for k in range(n):
+        some[k].mean = shrunk_mean(some[k].sums, mean, smooth)
+        all_shifts += some[k].mean * some[k].sums.weight
+    if has_missing:
+        of_missing = shrunk_mean(missing, mean, smooth) * missing.weight
+    all_shifts += of_missing
+    qsort(some, n, sizeof(Category), by_mean)
+    if smooth > 0:
+        before = node_score(total.target, total.weight, rules.criterion, rules.l2)
+    for search in range(1 + has_missing):
+        left, shift = Sums(0.0, 0.0, 0), 0.0
+        if search == 1:
+            left, shift = missing, of_missing
+        for k in range(n if has_missing and search == 0 else n - 1):
+            left.target += some[k].sums.target
+            left.weight += some[k].sums.weight
+            left.rows += some[k].sums.rows
+            if only.after >= 0 and (only.after != k or only.missing_left != search):
+                if smooth > 0:
+                    shift += some[k].mean * some[k].sums.weight
+                continue
+            score = cut_score(left, total, rules, &free)
+            if smooth > 0:
+                shift += some[k].mean * some[k].sums.weight
+                rest, w2 = all_shifts - shift, total.weight - left.weight
+                true_shift = left.target - mean * left.weight
+                share = true_shift * true_shift * (1 / left.weight + 1 / w2)
+                if share > 0:
+                    share = min((shift * shift / left.weight + rest * rest / w2) / share, 1.0)
+                score = before + share * (score - before)
+            if rounded:
+                score = comparable(score)
+            if score > best:
+                best = score
+                found.score, found.share, found.n_left, is_better = score, share, k + 1, True
+                found.missing_left = search if has_missing else UNKNOWN
+    return is_better

@@ -12,10 +12,24 @@ enum { SMALL_BLOCK = 512, DEEP_BLOCK = 1024 };
    right it has passed all leaves on the left, those of the bits `passed`. */
 typedef struct { int32_t feature; float cut; uint32_t passed; uint32_t missing_left; } SmallNode;
 
+/* Categories have the codes 0 ... 254, and missing values 255; a set of codes has a bit for each. A
+   small node that has set k has `missing_left` FIRST_SET + k. */
+enum { SET_BYTES = 32, NO_CATEGORY = 255, FIRST_SET = 2 };
+
+static inline int category_of(float x)
+{
+    return x >= 0 && x < NO_CATEGORY ? (int)x : NO_CATEGORY;
+}
+
+static inline int is_in_set(const uint8_t *set, int code)
+{
+    return set[code >> 3] >> (code & 7) & 1;
+}
+
 /* The leaves of one tree that m rows have passed: no branches, and all in order of memory. */
 SEVERAL_ROWS static void passed_leaves(
     const float *columns, ptrdiff_t n, int m, const SmallNode *nodes, ptrdiff_t n_nodes,
-    uint32_t *restrict passed)
+    const uint8_t *sets, uint32_t *restrict passed)
 {
     for (int i = 0; i < m; i++)
         passed[i] = 0;
@@ -23,6 +37,21 @@ SEVERAL_ROWS static void passed_leaves(
         const float *restrict x = columns + nodes[k].feature * n;
         float cut = nodes[k].cut;
         uint32_t bits = nodes[k].passed;
+        if (nodes[k].missing_left >= FIRST_SET) {
+            const uint8_t *set = sets + (nodes[k].missing_left - FIRST_SET) * SET_BYTES;
+            uint32_t of_code[NO_CATEGORY + 1];
+            /* A table pays for many rows. */
+            if (m <= NO_CATEGORY / 4) {
+                for (int i = 0; i < m; i++)
+                    passed[i] |= is_in_set(set, category_of(x[i])) ? 0 : bits;
+                continue;
+            }
+            for (int c = 0; c <= NO_CATEGORY; c++)
+                of_code[c] = is_in_set(set, c) ? 0 : bits;
+            for (int i = 0; i < m; i++)
+                passed[i] |= of_code[category_of(x[i])];
+            continue;
+        }
         /* No comparison holds for NaN: the negated one sends it to the right. */
         if (nodes[k].missing_left)
             for (int i = 0; i < m; i++)
@@ -49,7 +78,8 @@ static inline int first_not_passed(uint32_t passed)
    vectors of k numbers begin at starts[t] + t. */
 static void add_small(
     const float *columns, ptrdiff_t n, const SmallNode *nodes, const int64_t *starts,
-    ptrdiff_t first, ptrdiff_t stop, const double *values, ptrdiff_t k, double *out, ptrdiff_t width)
+    const uint8_t *sets, ptrdiff_t first, ptrdiff_t stop, const double *values, ptrdiff_t k,
+    double *out, ptrdiff_t width)
 {
     uint32_t passed[SMALL_BLOCK];
     for (ptrdiff_t start = 0; start < n; start += SMALL_BLOCK) {
@@ -58,7 +88,7 @@ static void add_small(
             const double *leaves = values + (starts[t] + t) * k;
             double *sums = out + start * width + (k == 1 ? t % width : 0);
             passed_leaves(
-                columns + start, n, m, nodes + starts[t], starts[t + 1] - starts[t], passed);
+                columns + start, n, m, nodes + starts[t], starts[t + 1] - starts[t], sets, passed);
             if (k == 1)
                 for (int i = 0; i < m; i++)
                     sums[i * width] += leaves[first_not_passed(passed[i])];

@@ -26,8 +26,13 @@ cdef extern from "prediction.h" nogil:
         uint32_t passed
         uint32_t missing_left
     void add_small(
-        const float*, Py_ssize_t, const SmallNode*, const int64_t*, Py_ssize_t, Py_ssize_t,
-        const double*, Py_ssize_t, double*, Py_ssize_t)
+        const float*, Py_ssize_t, const SmallNode*, const int64_t*, const uint8_t*, Py_ssize_t,
+        Py_ssize_t, const double*, Py_ssize_t, double*, Py_ssize_t)
+    int category_of(float)
+    bint is_in_set(const uint8_t*, int)
+    int SET_BYTES
+    int NO_CATEGORY
+    int FIRST_SET
     void add_values_of_leaves(
         const float*, Py_ssize_t, Py_ssize_t, const PackedNode*, const int64_t*, Py_ssize_t, int,
         const double*, double*, Py_ssize_t)
@@ -52,6 +57,8 @@ ctypedef fused Code:
     uint16_t
 
 cdef enum:
+    # The code of a node of categories.
+    SET_CODE = -3
     # The nodes where so many rows are stay in the first cache.
     ROWS_AT_A_TIME = 1024
     # In smaller trees each node divides its rows, whatever their paths are.
@@ -132,6 +139,7 @@ def add_small_trees(
     Py_ssize_t first,
     Py_ssize_t stop,
     double[:, ::1] out,
+    const uint8_t[:, ::1] sets=None,
 ):
     """Add the values of some trees of at most 32 leaves, in their order. O(n) for each inner node.
 
@@ -149,7 +157,11 @@ def add_small_trees(
         The trees to add.
     out : float64 array of shape (n, width)
         A tree of one value adds it to column t mod `width`.
+    sets : uint8 array of shape (s, 32), default=None
+        Of the nodes of categories.
     """
+    cdef const uint8_t* first_set = NULL
+    cdef uint32_t n_sets = 0
     cdef Py_ssize_t t, k, m, T = starts.shape[0] - 1, n = out.shape[0]
     cdef const SmallNode* node
     require(nodes.shape[1] == 4 and 0 <= first <= stop <= T and columns.shape[1] == n
@@ -157,6 +169,9 @@ def add_small_trees(
             and (values.shape[1] == 1 or values.shape[1] == out.shape[1]))
     if first == stop or n == 0:
         return
+    if sets is not None and sets.shape[0] > 0:
+        require(sets.shape[1] == SET_BYTES)
+        first_set, n_sets = &sets[0, 0], <uint32_t>sets.shape[0]
     for t in range(first, stop):
         m = starts[t + 1] - starts[t]
         require(0 <= starts[t] and 0 <= m <= 31 and starts[t + 1] <= nodes.shape[0])
@@ -164,9 +179,10 @@ def add_small_trees(
             node = <const SmallNode*>&nodes[k, 0]
             # The last leaf, number m, is never passed: no row is beyond the values of its tree.
             require(0 <= node.feature < columns.shape[0] and node.passed >> m == 0)
+            require(node.missing_left < FIRST_SET + n_sets)
     with nogil:
         add_small(&columns[0, 0], n, <const SmallNode*>(&nodes[0, 0] if nodes.shape[0] else NULL),
-                  &starts[0], first, stop, &values[0, 0], values.shape[1], &out[0, 0],
+                  &starts[0], first_set, first, stop, &values[0, 0], values.shape[1], &out[0, 0],
                   out.shape[1])
 
 
@@ -221,16 +237,35 @@ def leaves_in_arrays(
     const double[::1] threshold,
     const uint8_t[::1] missing_left,
     int32_t[::1] leaf,
+    const uint8_t[:, ::1] sets=None,
 ):
-    """The leaf of each row in one tree that is not laid out. O(n depth)."""
+    """The leaf of each row in one tree that is not laid out. O(n depth).
+
+    `sets`, where given, are those of the nodes of categories, whose thresholds are NaN.
+    """
     cdef Py_ssize_t i, m = left.shape[0]
     cdef int32_t at
     cdef float x
+    cdef bint goes_left
     require(right.shape[0] == m and feature.shape[0] == m and threshold.shape[0] == m
             and missing_left.shape[0] == m and leaf.shape[0] == rows.shape[0] and m > 0)
+    require(sets is None or (sets.shape[0] == m and sets.shape[1] == SET_BYTES))
     for i in range(m):
         require(left[i] < m and (left[i] < 0 or i < left[i] and i < right[i] < m
                                  and 0 <= feature[i] < rows.shape[1]))
+    if sets is not None:
+        with nogil:
+            for i in range(rows.shape[0]):
+                at = 0
+                while left[at] >= 0:
+                    x = rows[i, feature[at]]
+                    if threshold[at] != threshold[at]:
+                        goes_left = is_in_set(&sets[at, 0], category_of(x))
+                    else:
+                        goes_left = missing_left[at] != 0 if x != x else x <= threshold[at]
+                    at = left[at] if goes_left else right[at]
+                leaf[i] = at
+        return
     with nogil:
         for i in range(rows.shape[0]):
             at = 0
@@ -252,6 +287,7 @@ def leaves_of_codes(
     const uint8_t[::1] missing_left,
     int32_t missing,
     int32_t[::1] leaf,
+    const uint8_t[:, ::1] sets=None,
 ):
     """The leaf of each row in one tree that was grown on codes of bins. O(n depth).
 
@@ -264,7 +300,11 @@ def leaves_of_codes(
     missing : int
         The code of a missing value.
     leaf : int32 array of shape (n,)
+    sets : uint8 array of shape (m, 32), default=None
+        Of the nodes of categories, whose code is -3.
     """
+    cdef int32_t at, c
+    cdef bint goes_left
     cdef Py_ssize_t i, start = 0, n = codes.shape[0], m = left.shape[0]
     cdef int rows
     cdef CodedNode* nodes
@@ -274,6 +314,21 @@ def leaves_of_codes(
         require(left[i] < m and (left[i] < 0 or i < left[i] and i < right[i] < m
                                  and 0 <= feature[i] < codes.shape[1]))
     if n == 0:
+        return
+    if sets is not None:
+        require(sets.shape[0] == m and sets.shape[1] == SET_BYTES)
+        with nogil:
+            for i in range(n):
+                at = 0
+                while left[at] >= 0:
+                    c = codes[i, feature[at]]
+                    if code[at] == SET_CODE:
+                        goes_left = is_in_set(
+                            &sets[at, 0], NO_CATEGORY if c == missing else min(c, NO_CATEGORY))
+                    else:
+                        goes_left = missing_left[at] != 0 if c == missing else c <= code[at]
+                    at = left[at] if goes_left else right[at]
+                leaf[i] = at
         return
     nodes = <CodedNode*>malloc(m * sizeof(CodedNode))
     if nodes == NULL:

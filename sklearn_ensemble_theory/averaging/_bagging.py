@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,6 +17,7 @@ from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._blocks import by_chunks
+from sklearn_ensemble_theory._categories import fitted_encoder, numbered_learner
 from sklearn_ensemble_theory._compat import (
     CallbackSupportMixin,
     HasMethods,
@@ -178,6 +179,10 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         self._check_learner(estimator)
         return estimator
 
+    def _for_categories(self, estimator: BaseEstimator, X: Any) -> BaseEstimator:
+        """The learner for X, of which some columns may be categorical."""
+        return estimator
+
     def _scheme_class(self) -> type[SamplingScheme]:
         scheme = SCHEMES[self.bootstrap]
         redraws = getattr(self, "empty", "redraw") == "redraw"
@@ -279,11 +284,12 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         raise_for_params(fit_params, self, "fit")
         if sp.issparse(y):
             raise ValueError("sparse multilabel-indicator for y is not supported.")
-        estimator = self._checked_estimator()
+        estimator = self._for_categories(self._checked_estimator(), X)
         continued = self.warm_start and hasattr(self, "estimators_")
         frames = self._takes_frames(X, estimator) and (not continued or self._member_spec.frames)
         checks = {"as_frame": frames, "learner": estimator, **self._validation}
         X, y = validate_data(self, X, y, multi_output=True, **checks)
+        estimator = numbered_learner(estimator, fitted_encoder(self))
         if sample_weight is not None:
             sample_weight = in_usual_units(checked_weights(sample_weight, X))
         codes = None if groups is None else group_codes(groups, X)
@@ -305,6 +311,11 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         estimator, spec, X, y = self._prepared(
             estimator, scheme, X, y, target, frames=frames, routed=routed
         )
+        if fitted_encoder(self) is not None and spec.prepared is None and not spec.all_features:
+            raise ValueError(
+                "max_features must be 1.0 where the base learner has categorical features and "
+                "gets parameters of its fit."
+            )
         if not spec.checked and reads_single_precision(estimator):
             check_single_precision(X)  # rows that no member draws may be far ones
         is_fresh = spec.checked and not np.may_share_memory(X, given)
@@ -390,15 +401,18 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         frames: bool,
         routed: dict | None = None,
         largest: int = 0,
+        is_binned: bool = False,
     ) -> tuple[BaseEstimator, MemberSpec, object, np.ndarray]:
         """(the learner, what the members share, X and y as they take them).
 
-        `largest` is the number of rows of the largest block, by which bins are chosen.
+        `largest` is the number of rows of the largest block, by which bins are chosen, unless the
+        learner `is_binned`.
         """
         n_rows = max(largest, X.shape[0])
-        estimator = with_bins(
-            estimator, X, y, self.max_bins, random_cuts=self._random_cuts, n_rows=n_rows
-        )
+        if not is_binned:
+            estimator = with_bins(
+                estimator, X, y, self.max_bins, random_cuts=self._random_cuts, n_rows=n_rows
+            )
         is_real, n_features = "classes_" not in target, X.shape[1]
         if reads_single_precision(estimator):
             estimator._validate_params()
@@ -562,7 +576,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
                 f"member is drawn from one of {len(rows.given)} chunks here; give a number, or use "
                 "X.rechunk(-1)."
             )
-        estimator = self._checked_estimator()
+        estimator = self._for_categories(self._checked_estimator(), rows.meta)
         unfitted = clone(self)  # without the members of an earlier fit
         frames = self._takes_frames(rows.meta, estimator)
         checks = {"learner": estimator, **self._validation}

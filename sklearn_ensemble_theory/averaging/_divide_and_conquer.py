@@ -21,6 +21,7 @@ from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import column_or_1d
 
+from sklearn_ensemble_theory._categories import fitted_encoder, numbered_learner
 from sklearn_ensemble_theory._compat import (
     HasMethods,
     Interval,
@@ -148,6 +149,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
         estimator: Any = self._get_estimator()
         self._check_learner(estimator)
         X, y = validate_data(self, X, y, multi_output=True, learner=estimator, **ROW_CHECKS)
+        estimator = numbered_learner(estimator, fitted_encoder(self))
         y, description = self._encode_y(y)
         X = X.tocsr() if hasattr(X, "tocsr") else X
         # Rows of weight 0 are in no block: repeating or removing them changes nothing.

@@ -21,6 +21,7 @@ from sklearn.tree import (
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._categories import fitted_encoder
 from sklearn_ensemble_theory._compat import (
     Interval,
     RealNotInt,
@@ -28,7 +29,7 @@ from sklearn_ensemble_theory._compat import (
     tree_constraints,
 )
 from sklearn_ensemble_theory._conversion import copy_attributes, sklearn_member
-from sklearn_ensemble_theory._features import Features, feature_names, table_of
+from sklearn_ensemble_theory._features import Features, feature_names, is_frame, table_of
 from sklearn_ensemble_theory._rows import LabelTotals
 from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
@@ -39,9 +40,11 @@ from sklearn_ensemble_theory.averaging._averages import (
     staged_mean_proba,
 )
 from sklearn_ensemble_theory.averaging._bagging import BaseBagging
-from sklearn_ensemble_theory.averaging._members import balanced_weights
+from sklearn_ensemble_theory.averaging._members import AUTO_BINS, balanced_weights
 from sklearn_ensemble_theory.averaging._sampling import AllRows, SamplingScheme
 from sklearn_ensemble_theory.ensembles._members import member_input
+from sklearn_ensemble_theory.trees._binned_tree import BinnedTreeRegressor, binned_equivalent
+from sklearn_ensemble_theory.trees._options import check_no_constraint
 from sklearn_ensemble_theory.trees._sklearn_trees import with_all_classes
 
 # Parameters that are passed to every tree as they are.
@@ -63,6 +66,10 @@ SHARED_CONSTRAINTS = {
     if name not in ("estimator", "max_features", "bootstrap_features")
 }
 # Unlike bagging, forests draw more rows than there are by a fraction above 1.
+SHARED_CONSTRAINTS |= {
+    name: BinnedTreeRegressor._parameter_constraints[name]
+    for name in ("categorical_features", "cat_smooth")
+}
 SHARED_CONSTRAINTS["max_samples"] = [
     None,
     Interval(Integral, 1, None, closed="left"),
@@ -92,6 +99,8 @@ class BaseForest(BaseBagging):
     """Base of the forests; not for direct use."""
 
     _tree_class: type[BaseEstimator]
+    categorical_features: Any
+    cat_smooth: float
     _weighs_its_trees = True  # "balanced_subsample" is by the rows of a tree
     _validation: ClassVar[dict] = {"accept_sparse": "csr", "ensure_all_finite": False}
 
@@ -107,7 +116,32 @@ class BaseForest(BaseBagging):
         features = Features.known_to(self, X.shape[1])
         signs = features.signs(self.monotonic_cst, np.max(target.get("n_classes_", 0)))
         estimator.set_params(monotonic_cst=signs)
-        return super()._prepared(estimator, scheme, X, y, target, **options)
+        encoder = fitted_encoder(self)
+        is_binned = encoder is not None
+        if encoder is not None:
+            check_no_constraint(features, signs, encoder.flags)
+        return super()._prepared(estimator, scheme, X, y, target, is_binned=is_binned, **options)
+
+    def _for_categories(self, estimator: BaseEstimator, X: Any) -> BaseEstimator:
+        """The tree in bins, where X has categorical columns."""
+        given, features = self.categorical_features, Features.of(X)
+        by_dtype = isinstance(given, str) and given == "from_dtype"
+        if by_dtype and (self.max_bins is None or not is_frame(X)):
+            return estimator  # categories that are numbers are taken as these
+        if sp.issparse(X) and given is not None:
+            raise TypeError("categorical_features needs a dense X.")
+        if not is_frame(X) and given is not None:
+            features = Features(np.shape(X)[1] if np.ndim(X) == 2 else 0)
+        if not features.n or not features.flags(given, X).any():
+            return estimator
+        n_bins = AUTO_BINS if self.max_bins == "auto" else self.max_bins
+        binned = None if n_bins is None else binned_equivalent(estimator, n_bins, True)
+        if binned is None or estimator.ccp_alpha > 0:
+            raise ValueError(
+                "categorical_features requires trees in bins: max_bins must not be None, ccp_alpha "
+                f"must be 0, and criterion={self.criterion!r} one of binned trees."
+            )
+        return binned.set_params(categorical_features=given, cat_smooth=self.cat_smooth)
 
     def _scheme_class(self) -> type[SamplingScheme]:
         """As in scikit-learn's forests, `bootstrap=False` without `max_samples` is all rows."""
@@ -190,6 +224,13 @@ class BaseForest(BaseBagging):
         return table_of(
             self, table if unbiased is None else table | {"unbiased_importance": unbiased}
         )
+
+    @property
+    def categories_(self) -> list[np.ndarray | None]:
+        """The categories of each categorical feature, None for the other features."""
+        check_is_fitted(self)
+        encoder = fitted_encoder(self)
+        return [None] * self.n_features_in_ if encoder is None else encoder.categories
 
     def apply(self, X: MatrixLike) -> np.ndarray:
         """The leaf of each tree that a row falls into.
@@ -356,6 +397,15 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
         exact trees up to 10,000 rows, and 2047 bins above where X is dense, y has one output and
         the criterion is squared error or Poisson. A value of X takes four bytes as bins.
 
+    categorical_features : array-like, "from_dtype" or None, default="from_dtype"
+        Which features are categorical: a mask, their indices, or their names. "from_dtype" takes
+        the columns of a data frame with the dtype category (pandas) or Categorical or Enum
+        (polars). With such features trees are in bins, for any number of rows; y has one output,
+        and X is in memory. See :class:`BinnedTreeRegressor`.
+
+    cat_smooth : float, default=3.0
+        How much the means of small categories are shrunk in the search of splits.
+
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.
 
@@ -375,6 +425,9 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
 
     n_outputs_ : int
         Number of targets.
+
+    categories_ : list of n_features_in_ arrays or None
+        The categories of each categorical feature, in increasing order; None for other features.
 
     feature_importances_ : ndarray of shape (n_features_in_,)
         Mean decrease of impurity by each feature, of sum 1.
@@ -463,6 +516,8 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
         max_samples: int | float | None = None,
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         max_bins: int | Literal["auto"] | None = "auto",
+        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
+        cat_smooth: float = 3.0,
         delta: float = 0.05,
     ) -> None:
         self.n_estimators = n_estimators
@@ -485,6 +540,8 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
         self.max_samples = max_samples
         self.monotonic_cst = monotonic_cst
         self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.cat_smooth = cat_smooth
         self.delta = delta
 
 
@@ -588,6 +645,15 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         exact trees up to 10,000 rows, and 2047 bins above where X is dense and y has one output. A
         value of X takes four bytes as bins.
 
+    categorical_features : array-like, "from_dtype" or None, default="from_dtype"
+        Which features are categorical: a mask, their indices, or their names. "from_dtype" takes
+        the columns of a data frame with the dtype category (pandas) or Categorical or Enum
+        (polars). With such features trees are in bins, for any number of rows; y has one output,
+        and X is in memory. See :class:`BinnedTreeClassifier`.
+
+    cat_smooth : float, default=3.0
+        How much the means of small categories are shrunk in the search of splits.
+
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.
 
@@ -618,6 +684,9 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
 
     n_outputs_ : int
         Number of targets.
+
+    categories_ : list of n_features_in_ arrays or None
+        The categories of each categorical feature, in increasing order; None for other features.
 
     feature_importances_ : ndarray of shape (n_features_in_,)
         Mean decrease of impurity by each feature, of sum 1.
@@ -705,6 +774,8 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         voting: Literal["soft", "hard"] = "soft",
         max_bins: int | Literal["auto"] | None = "auto",
+        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
+        cat_smooth: float = 3.0,
         delta: float = 0.05,
         ties: Literal["first", "last"] = "first",
     ) -> None:
@@ -730,6 +801,8 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         self.monotonic_cst = monotonic_cst
         self.voting = voting
         self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.cat_smooth = cat_smooth
         self.delta = delta
         self.ties = ties
 
@@ -830,6 +903,16 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         trees up to 10,000 rows, and 2047 bins above where X is dense, y has one output and the
         criterion is squared error or Poisson. A value of X takes four bytes as bins.
 
+    categorical_features : array-like, "from_dtype" or None, default="from_dtype"
+        Which features are categorical: a mask, their indices, or their names. "from_dtype" takes
+        the columns of a data frame with the dtype category (pandas) or Categorical or Enum
+        (polars). The cut is drawn in the order of the means of their targets. With such features
+        trees are in bins, for any number of rows; y has one output, and X is in memory. See
+        :class:`BinnedTreeRegressor`.
+
+    cat_smooth : float, default=3.0
+        How much the means of small categories are shrunk in the search of splits.
+
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.
 
@@ -849,6 +932,9 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
 
     n_outputs_ : int
         Number of targets.
+
+    categories_ : list of n_features_in_ arrays or None
+        The categories of each categorical feature, in increasing order; None for other features.
 
     feature_importances_ : ndarray of shape (n_features_in_,)
         Mean decrease of impurity by each feature, of sum 1.
@@ -936,6 +1022,8 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         max_samples: int | float | None = None,
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         max_bins: int | Literal["auto"] | None = "auto",
+        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
+        cat_smooth: float = 3.0,
         delta: float = 0.05,
     ) -> None:
         self.n_estimators = n_estimators
@@ -958,6 +1046,8 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         self.max_samples = max_samples
         self.monotonic_cst = monotonic_cst
         self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.cat_smooth = cat_smooth
         self.delta = delta
 
 
@@ -1063,6 +1153,16 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         trees up to 10,000 rows, and 2047 bins above where X is dense and y has one output. A value
         of X takes four bytes as bins.
 
+    categorical_features : array-like, "from_dtype" or None, default="from_dtype"
+        Which features are categorical: a mask, their indices, or their names. "from_dtype" takes
+        the columns of a data frame with the dtype category (pandas) or Categorical or Enum
+        (polars). The cut is drawn in the order of the means of their targets. With such features
+        trees are in bins, for any number of rows; y has one output, and X is in memory. See
+        :class:`BinnedTreeClassifier`.
+
+    cat_smooth : float, default=3.0
+        How much the means of small categories are shrunk in the search of splits.
+
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.
 
@@ -1093,6 +1193,9 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
 
     n_outputs_ : int
         Number of targets.
+
+    categories_ : list of n_features_in_ arrays or None
+        The categories of each categorical feature, in increasing order; None for other features.
 
     feature_importances_ : ndarray of shape (n_features_in_,)
         Mean decrease of impurity by each feature, of sum 1.
@@ -1175,6 +1278,8 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         voting: Literal["soft", "hard"] = "soft",
         max_bins: int | Literal["auto"] | None = "auto",
+        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
+        cat_smooth: float = 3.0,
         delta: float = 0.05,
         ties: Literal["first", "last"] = "first",
     ) -> None:
@@ -1200,6 +1305,8 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         self.monotonic_cst = monotonic_cst
         self.voting = voting
         self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.cat_smooth = cat_smooth
         self.delta = delta
         self.ties = ties
 

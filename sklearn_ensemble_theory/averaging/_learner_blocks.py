@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_consistent_length
 
+from sklearn_ensemble_theory._categories import fitted_encoder
 from sklearn_ensemble_theory._rows import (
     Rows,
     check_usual_units,
@@ -71,6 +72,12 @@ class LearnerRows:
             X, y = validate_data(
                 model, X, y, as_frame=self.as_frame, multi_output=True, **self.options
             )
+            if fitted_encoder(model) is not None:
+                raise ValueError(
+                    "estimator: categorical_features needs all rows in memory here; with Dask "
+                    "collections gradient boosting, L2BoostingRegressor and LogitBoostClassifier "
+                    "have them. None takes categories that are numbers as these."
+                )
             X = X.tocsr() if hasattr(X, "tocsr") else X
             y, target = model._encode_y(y)
             if weight is not None:

@@ -247,8 +247,8 @@ def weighted_trees(estimator: Any) -> WeightedTrees | None:
 def _is_regression_tree(member: Any) -> bool:
     if not reads_single_precision(member) or is_classifier(member):
         return False
-    # A compact tree has no weights of its nodes.
-    is_full = hasattr(getattr(member, "tree_", None), "weighted_n_node_samples")
+    # A compact tree has no weights of its nodes, one with sets of categories no thresholds.
+    is_full = hasattr(getattr(member, "tree_", None), "compute_partial_dependence")
     return is_full and member.n_outputs_ == 1
 
 

@@ -17,6 +17,8 @@ from sklearn_ensemble_theory._running import in_threads, shares
 
 # The code of a missing value where codes have one byte; those of the bins are lower.
 MISSING = 255
+# The code of a node that sends a set of categories to the left.
+SET = -3
 # Codes have two bytes at most.
 MOST_BINS = 2**16 - 1
 _LARGEST = np.finfo(np.float32).max
@@ -57,6 +59,8 @@ class BinnedColumns:
     missing : int
         The code of a missing value, at least the number of bins of any column; 255 where no more
         bins were asked for.
+    categorical : bool array of shape (p,) or None
+        Which columns have categories, whose bins are their numbers; None where none has.
     """
 
     def __init__(
@@ -65,10 +69,12 @@ class BinnedColumns:
         edges: list[np.ndarray],
         has_missing: np.ndarray,
         missing: int = MISSING,
+        categorical: np.ndarray | None = None,
     ) -> None:
         self.codes = codes
         self.n_rows, self.n_features = codes.shape
         self.missing = missing
+        self.categorical = categorical
         self.edges = edges
         self.has_missing = has_missing
         self.n_bins = np.array([len(e) + 1 for e in edges], dtype=np.intp)
@@ -88,6 +94,7 @@ class BinnedColumns:
         n_threads: int = 1,
         *,
         wide: bool = False,
+        categorical: np.ndarray | None = None,
     ) -> "BinnedColumns":
         """The columns of X in bins of about the same weight.
 
@@ -105,11 +112,14 @@ class BinnedColumns:
             Columns are shared out among so many threads; without any influence on the result.
         wide : bool, default=False
             Codes of two bytes; of one byte otherwise.
+        categorical : bool array of shape (p,), default=None
+            Columns that hold numbers of categories, 0 to 254 and below `max_bins`.
 
         Raises
         ------
         ValueError
-            If a value is infinite in single precision.
+            If a value is infinite in single precision, or no number of a category where it has to
+            be one.
 
         Notes
         -----
@@ -137,10 +147,14 @@ class BinnedColumns:
             ],
         )
         edges = [column_edges for part in found for column_edges, _ in part]
+        for j in [] if categorical is None else np.flatnonzero(categorical).tolist():
+            x = np.ascontiguousarray(X[:, j], dtype=np.float32)
+            edges[j] = _edges_of_numbers(x, j, min(max_bins, MISSING))
+            bin_coder(edges[j], codes.dtype, missing).code(x, codes[:, j])
         has_missing = np.array([misses for part in found for _, misses in part], dtype=bool)
         if kept is not None:
             has_missing |= (codes == missing).any(axis=0)
-        return cls(codes, edges, has_missing, missing)
+        return cls(codes, edges, has_missing, missing, categorical)
 
     def coded(self, X: np.ndarray) -> "BinnedColumns":
         """Other rows in the same bins. O(n p)."""
@@ -149,8 +163,15 @@ class BinnedColumns:
         with np.errstate(over="ignore"):  # beyond single precision is beyond all edges
             for j, x in enumerate(columns_in_one_piece(X, np.float32)):
                 bin_coder(self.edges[j], codes.dtype, self.missing).code(x, codes[:, j])
+                if self.categorical is not None and self.categorical[j]:
+                    codes[x > len(self.edges[j]), j] = self.missing  # not seen before
                 has_missing[j] = (codes[:, j] == self.missing).any()
-        return type(self)(codes, self.edges, has_missing, self.missing)
+        return type(self)(codes, self.edges, has_missing, self.missing, self.categorical)
+
+    @property
+    def flags(self) -> np.ndarray | None:
+        """`categorical` as compiled code takes it."""
+        return None if self.categorical is None else self.categorical.astype(np.uint8)
 
     @property
     def row_codes(self) -> np.ndarray:
@@ -168,7 +189,8 @@ class BinnedColumns:
         """The same columns with codes of one byte, where they have at most 255 bins."""
         if self.missing > MISSING or self.codes.dtype == np.uint8:
             return self
-        return type(self)(self.codes.astype(np.uint8), self.edges, self.has_missing)
+        codes = self.codes.astype(np.uint8)
+        return type(self)(codes, self.edges, self.has_missing, MISSING, self.categorical)
 
     def in_two_bytes(self) -> "BinnedColumns":
         """The same columns with codes of two bytes, made when they are first asked for."""
@@ -177,14 +199,16 @@ class BinnedColumns:
         with _one_copy:
             if self._wide is None:
                 codes = self.codes.astype(np.uint16)
-                self._wide = type(self)(codes, self.edges, self.has_missing)
+                self._wide = type(self)(
+                    codes, self.edges, self.has_missing, MISSING, self.categorical
+                )
             return self._wide
 
     def thresholds(self, feature: np.ndarray, code: np.ndarray) -> np.ndarray:
         """The thresholds in units of X of the nodes of a tree, which cut after these codes.
 
-        -inf below the first bin and inf after the last one; -2 for feature -2, a leaf. O(number of
-        nodes), and O(number of edges) once.
+        -inf below the first bin and inf after the last one; NaN for sets of categories; -2 for
+        feature -2, a leaf. O(number of nodes), and O(number of edges) once.
         """
         if self._cuts is None:
             # The edges of each column between -inf and inf, and last what a leaf has.
@@ -195,14 +219,18 @@ class BinnedColumns:
             self._cuts = np.concatenate([*cuts, [-2.0]]), first, last
         values, first, last = self._cuts
         start = first[feature]
-        return values[np.minimum(np.maximum(start + 1 + code, start), last[feature])]
+        found = values[np.minimum(np.maximum(start + 1 + code, start), last[feature])]
+        if self.categorical is not None:
+            found[code == SET] = np.nan
+        return found
 
     def take_features(self, features: Any) -> "BinnedColumns":
         """The columns with these indices, in this order."""
         features = np.asarray(features)
         codes = np.asfortranarray(self.codes[:, features])
         edges = [self.edges[j] for j in np.arange(self.n_features)[features]]
-        return type(self)(codes, edges, self.has_missing[features], self.missing)
+        categorical = None if self.categorical is None else self.categorical[features]
+        return type(self)(codes, edges, self.has_missing[features], self.missing, categorical)
 
     def take_rows(self, rows: Any) -> "BinnedColumns":
         """The rows with these indices, in this order, in the same bins.
@@ -210,7 +238,27 @@ class BinnedColumns:
         `has_missing` stays that of all rows.
         """
         codes = np.ascontiguousarray(self.codes.T[:, rows]).T
-        return type(self)(codes, self.edges, self.has_missing, self.missing)
+        return type(self)(codes, self.edges, self.has_missing, self.missing, self.categorical)
+
+
+def _edges_of_numbers(x, j, n_bins):
+    """The edges between the numbers of categories, all of which are bins.
+
+    Raises
+    ------
+    ValueError
+        If one is no number, or there are too many.
+    """
+    values = np.unique(x[~np.isnan(x)])
+    if len(values) and not (
+        values[0] >= 0 and values[-1] < n_bins and (values == np.trunc(values)).all()
+    ):
+        raise ValueError(
+            f"Feature {j} is categorical, and the tree needs the numbers 0 to {n_bins - 1} of its "
+            f"categories here; it has {values[-1] if values[0] >= 0 else values[0]:g}. The "
+            "ensembles whose documentation has categorical features make these numbers."
+        )
+    return np.arange(int(values[-1]) if len(values) else 0) + 0.5
 
 
 def _bin_columns(X, max_bins, missing, kept, sample_weight, codes):

@@ -168,6 +168,8 @@ def rows_are_alone(tree: Any) -> bool:
 def with_compact_tree(member: Any, dtype: type) -> Any:
     """A copy of a fitted tree, of scikit-learn's or in bins, with a `CompactTree`."""
     found = copy(member)
+    if getattr(found.tree_, "left_bins", None) is not None:
+        raise ValueError("Trees with nodes of categorical_features cannot be made compact.")
     if "_grown" in vars(found):
         found._grown = copy(found._grown)
     found.tree_ = CompactTree(found.tree_, dtype)

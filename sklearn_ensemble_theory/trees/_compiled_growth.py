@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sklearn_ensemble_theory._rows import positive_rows
-from sklearn_ensemble_theory.trees._columns import BinnedColumns
+from sklearn_ensemble_theory.trees._columns import SET, BinnedColumns
 from sklearn_ensemble_theory.trees._options import GrowthOptions
 from sklearn_ensemble_theory.trees._tree_arrays import TreeArrays
 
@@ -43,6 +43,7 @@ def grow(
         classes=np.ascontiguousarray(target, dtype=np.int64) if is_class else None,
         weight=None if weight is None else np.ascontiguousarray(weight, dtype=np.float64),
         options=options,
+        categorical=columns.flags,
     )
     if columns.are_for_one_tree:
         columns.release()
@@ -50,7 +51,9 @@ def grow(
 
 
 def _tree_arrays(columns: BinnedColumns, fields: dict[str, Any]) -> TreeArrays:
-    """The nodes with their thresholds."""
+    """The nodes with their thresholds; without sets where no node has one."""
+    if "left_bins" in fields and not (fields["code"] == SET).any():
+        fields = {**fields, "left_bins": None}
     return TreeArrays(threshold=columns.thresholds(fields["feature"], fields["code"]), **fields)
 
 
@@ -93,7 +96,9 @@ class CompiledHistogramGrower:
         if is_small and not options.max_features:
             from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees
 
-            self.trees = BoostedTrees(columns.codes.T, columns.n_bins, options, n_threads)
+            self.trees = BoostedTrees(
+                columns.codes.T, columns.n_bins, options, n_threads, columns.flags
+            )
         # The weights of the last round, and how they are counted: mostly they stay the same.
         self._weight: np.ndarray | None = None
         self._units: WeightUnits | None = None

@@ -26,15 +26,17 @@ from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory._scaling import mean_from_first, within_range
 
 from . import _compiled_growth, _sklearn_trees
-from ._columns import BinnedColumns
+from ._columns import MISSING, SET, BinnedColumns
 from ._histograms import (
     SAME,
     BinSums,
     GridTargets,
     GridWeights,
+    Split,
     TreeReply,
     TreeRequest,
     comparable_scores,
+    goes_left,
     score_of,
 )
 from ._options import GrowthOptions
@@ -120,6 +122,17 @@ def grow_tree(
     if _sklearn_trees.supports(columns, options):
         return _sklearn_trees.grow_on_codes(columns, target, weight, rows, options)
     # By least squares, for what scikit-learn's trees do not have.
+    if columns.categorical is not None and (
+        options.random_splits
+        or not (
+            options.criterion == "squared_error"
+            or (options.criterion == "gini" and options.n_classes == 2)
+        )
+    ):
+        raise ValueError(
+            "Without the compiled code of the package, categorical features require the best "
+            "splits by the squared error, or by the Gini index of two classes."
+        )
     if rows is not None:
         columns = columns.take_rows(rows)
     columns = columns.in_one_byte()
@@ -204,7 +217,7 @@ class Grid(NamedTuple):
 class NodeSplit(NamedTuple):
     gain: float  # what the split gains, above 0 up to rounding
     feature: int
-    code: int
+    code: int | np.ndarray  # of categories: whether each of 256 codes goes to the left
     missing_left: bool
     left: list[float]  # sums of the target, rows and weights on the left
 
@@ -238,13 +251,15 @@ class HistogramGrowth:
     ) -> None:
         self.options, self.columns, self.order = options, columns, order
         self.n_bins, self.has_missing = columns.most_bins, columns.any_missing
+        flags = columns.categorical
+        self.categorical = np.flatnonzero([] if flags is None else flags)
         self.constraints = None
         if options.monotonic_cst is not None and np.any(options.monotonic_cst):
             self.constraints = options.constraints(columns.n_features)
         self.same_size = SAME * targets.mean_size
         self.weight_unit = unit = 1.0 if weight_exponent is None else 2.0**-weight_exponent
         self.value_unit = 2.0**-targets.exponent / unit
-        self.l2 = options.l2_regularization / unit
+        self.l2, self.cat_smooth = options.l2_regularization / unit, options.cat_smooth / unit
         # On the grid a weight can vanish.
         least = 0.0 if weight_exponent is None else 1.0
         self.least_weight = max(options.min_weight_leaf / unit * (1 - _ROUNDING), least)
@@ -252,13 +267,14 @@ class HistogramGrowth:
         self.right: list[int] = []
         self.feature: list[int] = []
         self.code: list[int] = []
+        self.sets: dict[int, np.ndarray] = {}  # of nodes that divide categories
         self.missing_left: list[bool] = []
         self.totals: list[list[float]] = []  # of the target, of rows and, perhaps, of weights
         self.depth: list[int] = []
         self.bounds: list[tuple[float, float]] = []
         self.parents: list[int] = []
         # What the back end has to be told and asked next.
-        self.splits: list[tuple[int, int, int, bool, int, int]] = []
+        self.splits: list[Split] = []
         self.doubtful: list[int] = []
         self.draws: FeatureDraws | None = None
         if options.max_features:
@@ -408,7 +424,11 @@ class HistogramGrowth:
         left = self.add(left_totals, i, left_bounds)
         right = self.add(right_totals, i, right_bounds)
         self.left[i], self.right[i] = left, right
-        self.feature[i], self.code[i] = split.feature, split.code
+        self.feature[i] = split.feature
+        if isinstance(split.code, np.ndarray):
+            self.code[i], self.sets[i] = SET, split.code
+        else:
+            self.code[i] = split.code
         self.missing_left[i] = split.missing_left
         self.splits.append((i, split.feature, split.code, split.missing_left, left, right))
         return left, right
@@ -429,8 +449,9 @@ class HistogramGrowth:
             if self.has_missing:
                 np.add(values, table[..., n_bins:], out=part[:, :, 1])
         total = np.array([self.totals[i] for i in ids])
+        orders, shares = self.in_order_of_means(tables, total, left)
         right = total[:, :, None, None, None] - left
-        gain = self.gains(ids, left, right)
+        gain = self.gains(ids, left, right, shares)
         if allowed is not None:
             gain[0, ~allowed] = -np.inf
         # argmax takes the first of equal gains: that of the feature of the lowest rank.
@@ -446,15 +467,69 @@ class HistogramGrowth:
         for at, i in enumerate(ids):
             place = int(feature[at]), int(direction[at]), int(cell[at])
             size = float(size_of[at])
+            k = int(np.searchsorted(self.categorical, place[0]))
+            is_set = k < len(self.categorical) and self.categorical[k] == place[0]
+            if is_set and shares is not None:
+                size = float(parent[at] + shares[at, k, place[1], place[2]] * (size - parent[at]))
             if not allowed_at[at] or not self.is_worth(i, size, float(parent[at])):
                 found.append(None)
                 continue
             split_gain = size - float(parent[at])
             counts = tables[at][1, place[0]]
-            found.append(self.described(split_gain, place, counts, left[at].tolist()))
+            order = orders[at, k] if is_set else None
+            found.append(self.described(split_gain, place, counts, left[at].tolist(), order))
         return found
 
-    def gains(self, ids: list[int], left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    def in_order_of_means(
+        self, tables: list[np.ndarray], total: np.ndarray, left: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Put the sums of categories into the order of the means of their targets, in `left`.
+
+        For every score that is convex in the sums of a child, the best two sets of categories are
+        a beginning of this order and the rest (Breiman et al. 1984, theorem 4.5). The mean of a
+        category about that of the node is multiplied by W / (W + cat_smooth), and of the gain of a
+        cut the share counts that these means have.
+
+        Returns
+        -------
+        orders : int array of shape (nodes, categorical features, bins)
+            Bins without rows come last.
+        shares : array of shape (nodes, categorical features, directions, bins) or None
+            None without `cat_smooth`, for 1.
+        """
+        j, n_bins = self.categorical, self.n_bins
+        orders = np.empty((len(tables), len(j), n_bins), dtype=np.intp)
+        if not len(j):
+            return orders, None
+        shares = np.ones((len(tables), len(j), *left.shape[3:])) if self.cat_smooth > 0 else None
+        for at, (table, all_sums) in enumerate(zip(tables, total)):
+            mean = all_sums[0] / all_sums[-1]
+            sums = table[:, j]
+            shifts = sums[0] - mean * sums[-1]
+            means = comparable_scores(shifts / (sums[-1] + self.cat_smooth))
+            key = np.where(sums[1, :, :n_bins] > 0, means[:, :n_bins], np.inf)
+            orders[at] = order = key.argsort(axis=1, kind="stable")
+            values = np.take_along_axis(sums[..., :n_bins], order[None], axis=2).cumsum(axis=2)
+            left[at][:, j, 0] = values
+            if self.has_missing:
+                left[at][:, j, 1] = values + sums[..., n_bins:]
+            if shares is None:
+                continue
+            shrunk = np.nan_to_num(means) * sums[-1]
+            on_left = np.take_along_axis(shrunk[:, :n_bins], order, axis=1).cumsum(axis=1)
+            for direction in range(1 + self.has_missing):
+                a = on_left + (shrunk[:, n_bins:] if direction else 0.0)
+                b = shrunk.sum(axis=1, keepdims=True) - a
+                w = left[at][-1, j, direction]
+                shift = left[at][0, j, direction] - mean * w
+                whole = shift * shift * (1 / w + 1 / (all_sums[-1] - w))
+                share = np.minimum((a * a / w + b * b / (all_sums[-1] - w)) / whole, 1.0)
+                shares[at, :, direction] = np.where(whole > 0, share, 1.0)
+        return orders, shares
+
+    def gains(
+        self, ids: list[int], left: np.ndarray, right: np.ndarray, shares: np.ndarray | None
+    ) -> np.ndarray:
         """The scores on both sides, rounded for comparisons; -inf for cuts that are not allowed."""
         n_rows = self.options.min_samples_leaf
         forbidden = np.minimum(left[:, 1], right[:, 1]) < n_rows
@@ -469,7 +544,13 @@ class HistogramGrowth:
                 forbidden |= outside & (self.constraints[:, None, None] != 0)
             # Missing values alone are on the right.
             forbidden[:, :, 1:] |= left[:, 1, :, :1] == 0
-        gain = comparable_scores(score_of(left, self.l2) + score_of(right, self.l2))
+        score = score_of(left, self.l2) + score_of(right, self.l2)
+        if shares is not None:
+            total = np.array([self.totals[i] for i in ids])
+            before = score_of(total, self.l2)[:, None, None, None]
+            j = self.categorical
+            score[:, j] = before + shares * (score[:, j] - before)
+        gain = comparable_scores(score)
         gain[forbidden] = -np.inf
         return gain
 
@@ -484,9 +565,17 @@ class HistogramGrowth:
         return True
 
     def described(
-        self, gain: float, place: tuple[int, int, int], counts: np.ndarray, left: list[float]
+        self,
+        gain: float,
+        place: tuple[int, int, int],
+        counts: np.ndarray,
+        left: list[float],
+        order: np.ndarray | None,
     ) -> NodeSplit:
-        """The split after a bin: the cut is in the middle of the gap to the next occupied bin."""
+        """The split after a bin: the cut is in the middle of the gap to the next occupied bin.
+
+        After a bin in their order, if there is one: bins without rows go with missing values.
+        """
         feature, direction, cell = place
         n_bins = self.n_bins
         missing = counts[n_bins] if self.has_missing else 0.0
@@ -496,6 +585,11 @@ class HistogramGrowth:
         code = cell + (1 + int(after[0])) // 2 if len(after) else all_values
         # Where no value is missing, a missing one will go where most rows go.
         missing_left = bool(direction) if missing else 2 * left[1] > counts.sum()
+        if order is not None:
+            goes = np.full(MISSING + 1, missing_left)
+            full = order[counts[order] > 0]
+            goes[full] = np.arange(len(full)) <= cell
+            return NodeSplit(gain, feature, goes, missing_left, left)
         return NodeSplit(gain, feature, code, missing_left, left)
 
     def mean(self, totals: list[float]) -> float:
@@ -536,6 +630,11 @@ class HistogramGrowth:
         left, right = (number[np.array(part)[order]] for part in (self.left, self.right))
         feature = np.array(self.feature, dtype=np.int32)[order]
         code = np.array(self.code, dtype=np.int32)[order]
+        left_bins = None
+        if self.sets:
+            left_bins = np.zeros((len(order), (MISSING + 1) // 8), dtype=np.uint8)
+            for i, goes in self.sets.items():
+                left_bins[number[i]] = np.packbits(goes, bitorder="little")
         return TreeArrays(
             left=left,
             right=right,
@@ -548,6 +647,7 @@ class HistogramGrowth:
             weight=weight,
             value=value[:, None],
             depth=max(self.depth),
+            left_bins=left_bins,
         )
 
     def tree(self, moments: np.ndarray) -> tuple[TreeArrays, np.ndarray]:
@@ -735,7 +835,7 @@ class NodeRows:
             self.rows[i] = numbers
         return numbers
 
-    def divide(self, splits: list[tuple[int, int, int, bool, int, int]]) -> None:
+    def divide(self, splits: list[Split]) -> None:
         """Divide the rows of nodes among their children, parents first."""
         for i, feature, code, missing_left, left, right in splits:
             rows = self.rows.pop(i)
@@ -745,9 +845,8 @@ class NodeRows:
             column = self.columns.codes[:, feature]
             if rows is not None and rows.dtype != bool:
                 column = column.take(rows)
-            goes = column <= code
-            if missing_left and self.columns.has_missing[feature]:
-                goes |= column == self.columns.missing
+            missing_left = missing_left and self.columns.has_missing[feature]
+            goes = goes_left(column, code, missing_left, self.columns.missing)
             if rows is None:
                 self.rows[left], self.rows[right] = goes, ~goes
             elif rows.dtype != bool:

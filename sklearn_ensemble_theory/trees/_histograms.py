@@ -308,20 +308,24 @@ class IntegerRows(NamedTuple):
     bits: tuple[int, ...]
 
 
+Split = tuple[int, int, int | np.ndarray, bool, int, int]
+
+
 class TreeRequest(NamedTuple):
     """What the growth of a tree asks of each chunk.
 
     Attributes
     ----------
     splits : list of (node, feature, code, missing_left, left, right)
-        Splits of nodes since the last request, parents first.
+        Splits of nodes since the last request, parents first. For categories the code is an array
+        of 256 truth values: whether each code goes to the left.
     counted : list of int
         Nodes whose sums in bins are asked for.
     ranged : list of int
         Nodes whose least and largest target are asked for.
     """
 
-    splits: list[tuple[int, int, int, bool, int, int]]
+    splits: list[Split]
     counted: list[int]
     ranged: list[int]
 
@@ -419,6 +423,18 @@ def answered(
     return node, TreeReply(sums, ranges)
 
 
+def goes_left(
+    column: np.ndarray, code: int | np.ndarray, missing_left: bool, missing: int
+) -> np.ndarray:
+    """Which codes a split sends to the left."""
+    if isinstance(code, np.ndarray):
+        return code[np.minimum(column, MISSING)]
+    goes: np.ndarray = column <= code
+    if missing_left:
+        goes |= column == missing
+    return goes
+
+
 def _after_splits(codes, node, splits):
     largest = max(split[5] for split in splits)
     node = node.astype(np.promote_types(node.dtype, np.min_scalar_type(largest)))
@@ -426,9 +442,7 @@ def _after_splits(codes, node, splits):
     for i, feature, code, missing_left, left, right in splits:
         rows = np.flatnonzero(node == i)
         column = codes[:, feature].take(rows)
-        goes = column <= code
-        if missing_left:
-            goes |= column == MISSING
+        goes = goes_left(column, code, missing_left, MISSING)
         node[rows] = np.where(goes, node.dtype.type(left), node.dtype.type(right))
     return node
 

@@ -40,6 +40,8 @@ class GrowthOptions:
         1, -1 or 0 for each feature. For two classes it constrains the probability of the second.
     random_splits : bool, default=False
         One random cut for each drawn feature, as in extremely randomised trees.
+    cat_smooth : float, default=0
+        Shrinks the means of categories; in units of the weights.
     seed : int, default=0
         Seed of the draws of features and of random cuts, 0 to 2**31 - 2. A tree that is not grown
         by histograms also visits all features in the order of the generator, which decides ties.
@@ -57,6 +59,7 @@ class GrowthOptions:
     l2_regularization: float = 0.0
     monotonic_cst: Any = None
     random_splits: bool = False
+    cat_smooth: float = 0.0
     seed: int = 0
 
     def constraints(self, n_features: int) -> np.ndarray:
@@ -78,7 +81,9 @@ class TreeShape(NamedTuple):
     n_classes: int  # 0 for regression
 
 
-def growth_options(tree: Any, shape: TreeShape, has_missing: bool) -> GrowthOptions:
+def growth_options(
+    tree: Any, shape: TreeShape, has_missing: bool, categorical: np.ndarray | None = None
+) -> GrowthOptions:
     """The parameters of a tree as numbers, for data of this shape.
 
     Raises
@@ -104,6 +109,10 @@ def growth_options(tree: Any, shape: TreeShape, has_missing: bool) -> GrowthOpti
             f"monotonic_cst with criterion={tree.criterion!r} requires X without missing values."
         )
     is_random = tree.splitter == "random"
+    if categorical is not None:
+        check_no_constraint(Features.known_to(tree, p), constraints, categorical)
+        if tree.ccp_alpha > 0:
+            raise ValueError("ccp_alpha > 0 requires X without categorical features.")
     if is_random and (l2 or (constraints is not None and has_missing)):
         raise ValueError(
             "splitter='random' requires l2_regularization=0, and X without missing values with "
@@ -129,8 +138,19 @@ def growth_options(tree: Any, shape: TreeShape, has_missing: bool) -> GrowthOpti
         l2_regularization=l2,
         monotonic_cst=constraints,
         random_splits=is_random,
+        cat_smooth=float(getattr(tree, "cat_smooth", 0.0)),
         seed=seed,
     )
+
+
+def check_no_constraint(
+    features: Features, constraints: np.ndarray | None, categorical: np.ndarray
+) -> None:
+    """Raise a ValueError where a categorical feature has a monotonic constraint."""
+    for j in [] if constraints is None else np.flatnonzero(constraints * categorical).tolist():
+        raise ValueError(
+            f"monotonic_cst constrains feature {features.label(j)}, which is categorical."
+        )
 
 
 def n_features_drawn(max_features: Any, p: int) -> int:

@@ -18,6 +18,7 @@ from joblib import effective_n_jobs
 
 from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory._running import in_threads, shares
+from sklearn_ensemble_theory.trees._columns import SET
 from sklearn_ensemble_theory.trees._tree_arrays import (
     FittedNodes,
     Nodes,
@@ -244,6 +245,11 @@ class SmallTrees:
         self.nodes = np.empty((len(left) - len(leaf), 4), dtype=np.uint32)
         cuts = single_precision_cuts(threshold)
         small_nodes(left, right, feature, cuts, missing_left, first, self.starts, self.nodes, leaf)
+        # Nodes of categories have the number of their set in place of a direction.
+        self.sets = sets_of(trees)
+        if self.sets is not None:
+            has_set = np.isnan(cuts[left >= 0])
+            self.nodes[has_set, 3] = 2 + np.arange(len(self.sets), dtype=np.uint32)
         if leaf_outputs is None:
             values = np.concatenate([tree.value[:, :1] for tree in trees])[leaf]
         else:
@@ -281,7 +287,13 @@ class SmallTrees:
     def _add(self, columns: np.ndarray, out: np.ndarray, first: int, stop: int) -> None:
         from sklearn_ensemble_theory._native.prediction import add_small_trees
 
-        add_small_trees(columns, self.nodes, self.starts, self.values, first, stop, out)
+        add_small_trees(columns, self.nodes, self.starts, self.values, first, stop, out, self.sets)
+
+
+def sets_of(trees: Sequence[Nodes]) -> np.ndarray | None:
+    """The sets of categories of all nodes that have one; None where none has."""
+    found = [tree.left_bins[tree.code == SET] for tree in trees if tree.left_bins is not None]
+    return np.ascontiguousarray(np.concatenate(found)) if found else None
 
 
 def joined(trees: Sequence[Nodes], features: Sequence[np.ndarray | None]) -> tuple[np.ndarray, ...]:
@@ -521,7 +533,7 @@ class LooseTrees:
 
 def predictor(member: Any, nodes: Nodes, compiled: bool) -> Callable[[np.ndarray], np.ndarray]:
     """The values (n, K) of rows in single precision; no scikit-learn tree is made for them."""
-    if isinstance(nodes, TreeArrays) and compiled:
+    if isinstance(nodes, TreeArrays) and (compiled or nodes.left_bins is not None):
         return nodes.values_of_rows
     return member.tree_.predict
 
@@ -568,6 +580,8 @@ def packed_trees(
     compiled, given = uses_native(), (trees, features, scale, width, leaf_outputs)
     if compiled and max(map(len, trees)) < 2 * MOST_LEAVES:
         return SmallTrees(*given)
+    if any(tree.left_bins is not None for tree in trees):
+        return LooseTrees(members, *given, compiled)
     if not compiled and leaf_outputs is None and max(tree.depth for tree in trees) <= MAX_DEPTH:
         return ShallowTrees(*given[:-1])
     if compiled and fits_in_words(trees, features):

@@ -261,7 +261,7 @@ SORTING, HISTOGRAMS = 7e-8, 6e-5
 
 def supports(columns: BinnedColumns, options: GrowthOptions) -> bool:
     """Whether scikit-learn's trees have these options."""
-    if options.l2_regularization > 0:
+    if options.l2_regularization > 0 or columns.categorical is not None:
         return False
     if not columns.any_missing:
         return True

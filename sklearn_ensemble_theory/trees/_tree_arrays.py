@@ -11,11 +11,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
 from sklearn_ensemble_theory._compat import make_tree
 from sklearn_ensemble_theory._learners import is_tree
 from sklearn_ensemble_theory._native import uses_native
-from sklearn_ensemble_theory.trees._columns import BinnedColumns
+from sklearn_ensemble_theory.trees._columns import MISSING, SET, BinnedColumns
 
 # scikit-learn's marks of a leaf: no children, no feature.
 LEAF, NO_FEATURE = -1, -2
@@ -47,6 +48,10 @@ class TreeArrays:
         The mean of the target (K = 1), or the shares of the K classes.
     depth : int
         Of the deepest leaf; the root has 0.
+    left_bins : uint8 array of shape (m, 32) or None
+        A bit for each bin, the lowest first, where nodes have sets of categories: 1 where the bin
+        goes to the left. The last bit is that of missing and unknown values. These nodes have the
+        code -3 and the threshold NaN. None where no node has a set.
     """
 
     left: np.ndarray
@@ -60,6 +65,7 @@ class TreeArrays:
     weight: np.ndarray
     value: np.ndarray
     depth: int
+    left_bins: np.ndarray | None = None
 
     # Whether scikit-learn's `Tree` of these nodes is there, or would first have to be made.
     is_built: ClassVar[bool] = False
@@ -89,7 +95,17 @@ class TreeArrays:
             leaf = np.empty(len(codes), dtype=np.int32)
             code = np.ascontiguousarray(self.code, dtype=np.int32)
             left, right, feature, missing_left = self._links()
-            leaves_of_codes(codes, left, right, feature, code, missing_left, columns.missing, leaf)
+            leaves_of_codes(
+                codes,
+                left,
+                right,
+                feature,
+                code,
+                missing_left,
+                columns.missing,
+                leaf,
+                self.left_bins,
+            )
             return leaf.astype(smallest)
         if len(self) > MOST_MASKS:
             return self._leaves_by_level(columns).astype(smallest)
@@ -105,6 +121,8 @@ class TreeArrays:
             goes = column <= self.code[i]
             if self.missing_left[i]:
                 goes |= column == columns.missing
+            if self.code[i] == SET:
+                goes = self._members[i][np.minimum(column, MISSING)]
             stack += ((self.left[i], rows & goes), (self.right[i], rows > goes))
         return node
 
@@ -117,22 +135,53 @@ class TreeArrays:
             code = codes[rows, self.feature[at]]
             goes = code <= self.code[at]
             goes |= (code == columns.missing) & (self.missing_left[at] > 0)
+            if self.left_bins is not None:
+                members = self._members[at, np.minimum(code, MISSING)]
+                goes = np.where(self.code[at] == SET, members, goes)
             at = np.where(goes, self.left[at], self.right[at])
             node[rows] = at
             inner = self.left[at] != LEAF
             rows, at = rows[inner], at[inner]
         return node
 
+    @property
+    def _members(self) -> np.ndarray:
+        """`left_bins` as truth values, (m, 256)."""
+        assert self.left_bins is not None
+        return np.unpackbits(self.left_bins, axis=1, bitorder="little").view(bool)
+
     def values_of_rows(self, X: np.ndarray) -> np.ndarray:
-        """The values (n, K) of rows in single precision, by the compiled loop."""
+        """The values (n, K) of rows in single precision."""
+        return self.value[self.leaves_of_rows(X)]
+
+    def leaves_of_rows(self, X: np.ndarray) -> np.ndarray:
+        """The leaves of rows in single precision. O(n depth)."""
+        if not uses_native():
+            return self._leaves_of_rows_by_level(X)
         from sklearn_ensemble_theory._native.prediction import leaves_in_arrays
 
         leaf = np.empty(len(X), dtype=np.int32)
         threshold = np.ascontiguousarray(self.threshold, dtype=np.float64)
         left, right, feature, missing_left = self._links()
         X = np.ascontiguousarray(X)
-        leaves_in_arrays(X, left, right, feature, threshold, missing_left, leaf)
-        return self.value[leaf]
+        leaves_in_arrays(X, left, right, feature, threshold, missing_left, leaf, self.left_bins)
+        return leaf
+
+    def _leaves_of_rows_by_level(self, X: np.ndarray) -> np.ndarray:
+        node, rows = np.zeros(len(X), dtype=np.intp), np.arange(len(X))
+        if self.left[0] == LEAF:
+            return node
+        members = None if self.left_bins is None else self._members
+        while len(rows):
+            at = node[rows]
+            x = X[rows, self.feature[at]]
+            goes = np.where(np.isnan(x), self.missing_left[at] > 0, x <= self.threshold[at])
+            if members is not None:
+                category = np.where((x >= 0) & (x < MISSING), x, MISSING).astype(np.intp)
+                goes = np.where(np.isnan(self.threshold[at]), members[at, category], goes)
+            node[rows] = np.where(goes, self.left[at], self.right[at])
+            rows = rows[self.left[node[rows]] != LEAF]
+        return node
 
     def _links(self) -> list[np.ndarray]:
         """Children, features and directions of missing values, as compiled loops take them."""
@@ -176,6 +225,9 @@ class FittedNodes:
         n_nodes: int = self.tree.node_count
         return n_nodes
 
+    # scikit-learn's trees have no sets of categories.
+    left_bins: ClassVar[None] = None
+
     @property
     def left(self) -> np.ndarray:
         return self.tree.children_left
@@ -204,6 +256,67 @@ class FittedNodes:
 Nodes = TreeArrays | FittedNodes
 
 
+class CategoricalTree:
+    """Takes the place of scikit-learn's `Tree`, which has no sets of categories, as `tree_`.
+
+    What it has is under scikit-learn's names. It has no `threshold`: what reads thresholds would
+    take sets for cuts.
+    """
+
+    is_built: ClassVar[bool] = True
+    n_outputs: ClassVar[int] = 1
+
+    def __init__(self, arrays: TreeArrays, n_features: int, n_classes: int) -> None:
+        self.arrays, self.n_features = arrays, n_features
+        self.n_classes = np.array([n_classes])
+        self.max_n_classes = n_classes
+        self.children_left, self.children_right = arrays.left, arrays.right
+        self.feature, self.missing_go_to_left = arrays.feature, arrays.missing_left
+        self.impurity, self.n_node_samples = arrays.impurity, arrays.n_rows
+        self.weighted_n_node_samples = arrays.weight
+        self.value = arrays.value[:, None, :]
+        self.left_bins = arrays.left_bins
+        self.node_count, self.max_depth = len(arrays), arrays.depth
+        self.n_leaves = int(np.count_nonzero(arrays.is_leaf))
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        return self.arrays.values_of_rows(X)
+
+    def apply(self, X: np.ndarray) -> np.ndarray:
+        return self.arrays.leaves_of_rows(X).astype(np.intp)
+
+    def decision_path(self, X: np.ndarray) -> Any:
+        """The nodes that rows pass, as a CSR matrix of ones. O(n depth)."""
+        parents = np.full(self.node_count, LEAF)
+        inner = np.flatnonzero(~self.arrays.is_leaf)
+        for child in (self.children_left, self.children_right):
+            parents[child[inner]] = inner
+        at, rows = self.apply(X), np.arange(len(X))
+        passed = [(rows, at)]
+        while len(rows):  # from the leaves to the root
+            above = parents[at]
+            rows, at = rows[above != LEAF], above[above != LEAF]
+            passed.append((rows, at))
+        place = tuple(np.concatenate(each) for each in zip(*passed))
+        shape = len(X), self.node_count
+        return csr_matrix((np.ones(len(place[0]), dtype=np.intp), place), shape=shape)
+
+    def compute_feature_importances(self, normalize: bool = True) -> np.ndarray:
+        inner = np.flatnonzero(~self.arrays.is_leaf)
+        mass = self.weighted_n_node_samples * self.impurity
+        left, right = self.children_left[inner], self.children_right[inner]
+        gains = mass[inner] - mass[left] - mass[right]
+        total = np.bincount(self.feature[inner], gains, self.n_features)
+        total = total / self.weighted_n_node_samples[0]
+        return total / total.sum() if normalize and total.sum() > 0 else total
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"This {type(self).__name__} has no attribute {name!r}: nodes of categorical_features "
+            "have sets of categories, which scikit-learn's Tree and what reads it do not know."
+        )
+
+
 class GrownTree:
     """A grown tree: arrays until scikit-learn's `Tree` is asked for, from then on that tree.
 
@@ -226,6 +339,8 @@ class GrownTree:
     def tree(self) -> Any:
         """The tree as scikit-learn's."""
         arrays = self.arrays
+        if arrays is not None and arrays.left_bins is not None:
+            return CategoricalTree(arrays, self.n_features, self.n_classes)
         if arrays is not None and self._tree is None:
             self.tree = arrays.sklearn_tree(self.n_features, self.n_classes)
         return self._tree
@@ -245,6 +360,11 @@ class GrownTree:
     def copy_of_tree(self) -> Any:
         """Another `Tree` of scikit-learn's with the same nodes."""
         arrays = self.arrays
+        if arrays is not None and arrays.left_bins is not None:
+            raise ValueError(
+                "scikit-learn's trees have no nodes of categorical_features, which send sets of "
+                "categories to the left."
+            )
         if arrays is None:
             return deepcopy(self._tree) if self.nodes.is_built else self._tree.sklearn_tree()
         return arrays.sklearn_tree(self.n_features, self.n_classes)

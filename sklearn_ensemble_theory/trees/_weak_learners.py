@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_sample_weight
 
 from sklearn_ensemble_theory._compat import random_sample_mask
+from sklearn_ensemble_theory._features import Features
 from sklearn_ensemble_theory._learners import (
     ClassTask,
     LeastSquaresTask,
@@ -30,6 +31,12 @@ from sklearn_ensemble_theory.trees._tree_arrays import LEAF, LeafOutputs, TreeAr
 
 # Rounds in one piece have at most so many nodes, of some 60 bytes, and ranks of features.
 NUMBERS_AT_ONCE = 2**17
+
+
+def category_flags(tree: Any, n_features: int) -> np.ndarray | None:
+    """Which columns of numbers a tree takes as categories; None where none is."""
+    flags = Features(n_features).flags(tree.categorical_features, None)
+    return flags if flags.any() else None
 
 
 class BinnedTreeRounds:
@@ -63,12 +70,20 @@ class BinnedTreeRounds:
         self.weight, self.task = weight, task
         self.min_weight_fraction = float(estimator.min_weight_fraction_leaf)
         self.n_drawn = task.n_drawn(self.n)
-        self.columns = BinnedColumns.of(X, estimator.max_bins, weight, task.n_threads, wide=False)
+        self.columns = BinnedColumns.of(
+            X,
+            estimator.max_bins,
+            weight,
+            task.n_threads,
+            wide=False,
+            categorical=category_flags(estimator, p),
+        )
         # The weight of the drawn rows, which changes with the draw, by its expectation.
         total = (self.n if weight is None else float(weight.sum())) * self.n_drawn / self.n
         self.shape = TreeShape(self.n_drawn, total, p, 0)
         self.random_state = check_random_state(task.random_state)
-        options = growth_options(estimator, self.shape, self.columns.any_missing)
+        columns = self.columns
+        options = growth_options(estimator, self.shape, columns.any_missing, columns.categorical)
         least = max(options.min_weight_leaf, task.min_weight_leaf)
         self.options = replace(options, min_weight_leaf=least)
         self.grower = histogram_grower(self.columns, self.options, task.n_threads)
@@ -275,7 +290,10 @@ class _ClassRounds:
     has_scale = True
 
     def __init__(self, tree: Any, X: np.ndarray, weight: np.ndarray | None, task: Any) -> None:
-        self.columns = BinnedColumns.of(X, tree.max_bins, weight, wide=True)
+        categorical = category_flags(tree, X.shape[1])
+        self.columns = BinnedColumns.of(
+            X, tree.max_bins, weight, wide=True, categorical=categorical
+        )
         self.pattern = clone(tree)
         self.task = task
 
@@ -407,7 +425,10 @@ class BinnedMembers:
         n_jobs: int | None = 1,
     ) -> None:
         n_threads = 1 if n_jobs == 1 else effective_n_jobs(n_jobs)
-        self.columns = BinnedColumns.of(X, tree.max_bins, sample_weight, n_threads, wide=True)
+        categorical = category_flags(tree, X.shape[1])
+        self.columns = BinnedColumns.of(
+            X, tree.max_bins, sample_weight, n_threads, wide=True, categorical=categorical
+        )
 
     def fit(
         self,

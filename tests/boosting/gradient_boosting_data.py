@@ -23,7 +23,12 @@ def assert_same_rounds(model, expected):
     for one, other in zip(model.estimators_.flat, expected.estimators_.flat):
         for name in ("children_left", "feature", "n_node_samples", "missing_go_to_left"):
             np.testing.assert_array_equal(getattr(one.tree_, name), getattr(other.tree_, name))
-        np.testing.assert_array_equal(one.tree_.threshold, other.tree_.threshold)
+        pair = [tree._node_arrays() for tree in (one, other) if hasattr(tree, "_node_arrays")]
+        if pair and all(nodes.left_bins is not None for nodes in pair):
+            np.testing.assert_array_equal(pair[0].left_bins, pair[1].left_bins)
+            np.testing.assert_array_equal(pair[0].threshold, pair[1].threshold)
+        else:
+            np.testing.assert_array_equal(one.tree_.threshold, other.tree_.threshold)
         np.testing.assert_allclose(one.tree_.value, other.tree_.value, rtol=0, atol=1e-10)
         np.testing.assert_allclose(one.tree_.impurity, other.tree_.impurity, rtol=0, atol=1e-10)
         assert one.random_state == other.random_state

@@ -220,3 +220,28 @@ def test_no_round_raises_the_training_loss(loss, kind, rate):
     risks = in_chunks(model, X, y).train_scores_
     np.testing.assert_allclose(risks[:2], expected.train_scores_[:2], rtol=1e-8)
     assert (np.diff(risks) <= 1e-9 * np.abs(risks[:-1])).all()
+
+
+@pytest.mark.parametrize("max_bins", [255, 8])
+@pytest.mark.parametrize("kind", [GradientBoostingRegressor, GradientBoostingClassifier])
+@pytest.mark.filterwarnings("ignore:Feature 2 has 11 categories:UserWarning")
+def test_categories(kind, max_bins):
+    """A category may be in one chunk only; the numbers are those of all rows."""
+    X, y = rows()
+    rng = np.random.default_rng(0)
+    number = rng.integers(0, 10, len(X))
+    number[170:] = np.where(number[170:] == 4, 5, number[170:])
+    number[2] = 10
+    text = np.array([*"abcdefghijk", None], dtype=object)[number]
+    text[rng.random(len(X)) < 0.1] = None
+    X = np.column_stack([X[:, :2].astype(object), text])
+    y = y + np.arange(11.0)[number] % 4
+    y = np.digitize(y, [0.5, 2]) if kind is GradientBoostingClassifier else y
+    parameters = {"categorical_features": [2], "max_bins": max_bins, "max_depth": 4}
+    model = kind(n_estimators=4, random_state=0, **parameters)
+    expected = kind(**model.get_params()).fit(X, y)
+    assert any(m._node_arrays().left_bins is not None for m in expected.estimators_.flat)
+    in_chunks(model, X, y)
+    assert_same_rounds(model, expected)
+    assert model.categories_[2].tolist() == list("abcdefghijk")
+    np.testing.assert_allclose(model.predict(X), expected.predict(X))

@@ -4,7 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sklearn_ensemble_theory import GradientBoostingClassifier, GradientBoostingRegressor
+from sklearn_ensemble_theory import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    RandomForestRegressor,
+)
 from sklearn_ensemble_theory.trees import _sklearn_trees as code_trees
 from tests.boosting.gradient_boosting_data import assert_same_rounds
 
@@ -148,3 +152,27 @@ def test_errors_of_the_rows():
         GradientBoostingRegressor().fit(X, y * 1e200)
     with pytest.raises(TypeError, match="monitor"):
         GradientBoostingRegressor().fit(X, y, monitor=print)
+
+
+@pytest.mark.parametrize("by_dtype", [True, False])
+def test_data_frames_with_categories(by_dtype):
+    """By dtype and by name, as in memory; what is fitted chunk by chunk refuses them."""
+    X, y = rows(600)
+    text = np.array([*"abcdefgh"])[np.random.default_rng(0).integers(0, 8, 600)]
+    frame = pd.DataFrame({"kind": text, "x": X[:, 0]})
+    frame["kind"] = frame["kind"].astype("category" if by_dtype else object)
+    y = pd.Series(y + 2.0 * np.isin(text, [*"adg"]))
+    given = {} if by_dtype else {"categorical_features": ["kind"]}
+    model = GradientBoostingRegressor(n_estimators=5, random_state=0, **given)
+    expected = GradientBoostingRegressor(**model.get_params()).fit(frame, y)
+    lazy = dd.from_pandas(frame, npartitions=3), dd.from_pandas(y, npartitions=3)
+    model.fit(*lazy)
+    assert_same_rounds(model, expected)
+    assert model.categories_[0].tolist() == [*"abcdefgh"]
+    np.testing.assert_allclose(model.predict(lazy[0]).compute(), expected.predict(frame))
+    forest = RandomForestRegressor(2, **given)
+    with pytest.raises(ValueError, match="categorical_features needs all rows in memory here"):
+        forest.fit(*lazy)
+    # Nothing of the encoder is left after a fit to numbers.
+    model.set_params(categorical_features=None).fit(lazy[0].assign(kind=1.0), lazy[1])
+    assert model.categories_ == [None, None]

@@ -49,6 +49,7 @@ def rows(**others):
         {"n_bins": np.full(P + 1, 9)},
         {"n_bins": np.full(P, 256)},
         {"n_bins": np.zeros(P, int)},
+        {"categorical": np.zeros(P + 1, np.uint8)},
         {"options": GrowthOptions(criterion="squared_error", monotonic_cst=np.zeros(P + 1))},
     ],
 )

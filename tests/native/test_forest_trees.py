@@ -54,6 +54,13 @@ WRONG_CODES = np.full((P, N), MISSING + 1, np.uint16)
         arguments(by_column=WRONG_CODES),
         arguments(by_row=np.zeros((P, N), np.uint16)),
         arguments(by_column=np.zeros((0, N), np.uint16), by_row=np.zeros((N, 0), np.uint16)),
+        arguments(categorical=np.zeros(P + 1, np.uint8)),
+        arguments(
+            by_column=np.full((P, N), 255, np.uint16),
+            missing=300,
+            n_bins=256,
+            categorical=np.ones(P, np.uint8),
+        ),
         arguments(n_bins=0),
         arguments(n_bins=MISSING + 1),
         arguments(missing=2**16),

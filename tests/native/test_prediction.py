@@ -55,6 +55,8 @@ def deep(n=5):
         {"out": np.zeros((5, 0))},
         {"columns": np.zeros((5, 3), np.float32).T},  # not contiguous
         {"columns": np.zeros((3, 5))},  # of another type
+        {"nodes": np.array([[0, 0, 1, 2], [0, 0, 1, 0]], np.uint32)},  # no such set
+        {"sets": np.zeros((1, 31), np.uint8)},
     ],
 )
 def test_small_trees_that_do_not_fit(wrong):
@@ -65,6 +67,35 @@ def test_small_trees_that_do_not_fit(wrong):
     np.testing.assert_array_equal(arguments["out"], np.full((5, 1), 2.0))
     with pytest.raises(ValueError):
         add_small_trees(**{**small(), **wrong})
+
+
+def test_sets_of_small_trees():
+    """Bit k of a set is category k; what is no category has the last bit."""
+    from sklearn_ensemble_theory._native.prediction import add_small_trees
+
+    given = small(n=7, T=1)
+    given["columns"][0] = [0, 1, 8, 254, np.nan, -1, 1e30]
+    given["nodes"][:, 3] = 3
+    given["values"] = np.array([[1.0], [2.0]])  # on the left, on the right
+    sets = np.zeros((2, 32), np.uint8)
+    sets[1, 0], sets[1, 1], sets[1, 31] = 0b10, 0b1, 0b10000000
+    add_small_trees(**given, sets=sets)
+    assert given["out"].ravel().tolist() == [2, 1, 1, 2, 1, 1, 1]
+
+
+@pytest.mark.parametrize("shape", [(2, 32), (3, 31)])
+def test_sets_of_single_trees_that_do_not_fit(shape):
+    from sklearn_ensemble_theory._native.prediction import leaves_in_arrays, leaves_of_codes
+
+    left, right = np.array([1, -1, -1], np.int32), np.array([2, -1, -1], np.int32)
+    feature, missing_left = np.array([0, -2, -2], np.int32), np.zeros(3, np.uint8)
+    sets, leaf = np.zeros(shape, np.uint8), np.zeros(4, np.int32)
+    rows = np.zeros((4, 1), np.float32)
+    with pytest.raises(ValueError):
+        leaves_in_arrays(rows, left, right, feature, np.full(3, np.nan), missing_left, leaf, sets)
+    codes, code = np.zeros((4, 1), np.uint8, order="F"), np.full(3, -3, np.int32)
+    with pytest.raises(ValueError):
+        leaves_of_codes(codes, left, right, feature, code, missing_left, 255, leaf, sets)
 
 
 def one_small_tree(**changes):

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, check_X_y
 from sklearn_ensemble_theory._typing import ArrayLike
 
 from ..._bins import check_bin_edges, sum_of_tables
+from ..._categories import CategoricalColumns
 from ..._compat import Interval, RealNotInt, StrOptions
 from ..._features import Features, feature_names
 from ..._folds import fold_numbers
@@ -22,7 +23,6 @@ from ..._scaling import power_of_two
 from .bins import (
     MAX_SMOOTHING_ROUNDS,
     SMOOTHING_PATIENCE,
-    CategoricalColumns,
     FeatureBins,
     TrainingRows,
 )

@@ -21,7 +21,6 @@ of cross-validation do not see that edges follow noise.
 Rows in blocks need one pass for their bins, and another one before it for categories.
 """
 
-import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,7 +38,8 @@ from ..._bins import (
     columns_with_missing,
     edges_of_sorted,
 )
-from ..._features import Features, column_of, naming_columns
+from ..._categories import CategoricalColumns, categories_of_blocks
+from ..._features import Features
 from ..._folds import checked_n_splits, first_rows_of, folds_by_hash, row_numbers
 from ..._rows import ChunkedRows, Rows
 from ..._scaling import TargetScale, power_of_two
@@ -49,7 +49,6 @@ from .rounds import SmoothingRounds
 from .squared_error import SquaredError
 from .sums import CutLayout
 
-MAX_CATEGORIES = 2**16 - 2
 # "auto": so many bins, and refined ones from so many rows on.
 AUTO_BINS, MIN_ROWS = 64, 10_000
 FEW_BINS, MANY_BINS = 32, 240
@@ -64,123 +63,6 @@ _FINE_BINS = 2**13
 _ROWS_OF_WINDOW_BIN = 500
 # A side of a jump has at least so many rows (in units of the mean weight).
 _MIN_ROWS_OF_SIDE = 5
-
-
-# --- columns as they come: numbers, missing values, and categories of data frames -----------------
-
-
-class CategoricalColumns:
-    """Which columns are categorical, and the numbers of their categories.
-
-    Parameters
-    ----------
-    X : {array, data frame} of shape (n, p)
-    categorical_features : "from_dtype", None, or array-like of bool, int or str
-
-    Attributes
-    ----------
-    features : Features
-    categories : list of p arrays or None
-        The categories that occur in X, sorted where they can be.
-    """
-
-    def __init__(self, X: Any, categorical_features: Any) -> None:
-        self.features = Features.of(X)
-        self.categories: list[np.ndarray | None] = [None] * self.features.n
-        for j in np.flatnonzero(self.features.flags(categorical_features, X)).tolist():
-            self.categories[j] = self._few_categories(_occurring(column_of(X, j)), j)
-
-    def __add__(self, other: "CategoricalColumns") -> "CategoricalColumns":
-        """The categories that occur here or there."""
-        both = copy.copy(self)
-        both.categories = [
-            None
-            if own is None
-            else self._few_categories(_occurring(np.concatenate([own, theirs])), j)
-            for j, (own, theirs) in enumerate(zip(self.categories, other.categories))
-        ]
-        return both
-
-    def _few_categories(self, found: np.ndarray, j: int) -> np.ndarray:
-        if len(found) > MAX_CATEGORIES:
-            raise ValueError(
-                f"Feature {self.features.label(j)} has {len(found)} categories; at most "
-                f"{MAX_CATEGORIES} are possible."
-            )
-        # of no category only: one that never occurs
-        return found if len(found) else np.array([np.nan], dtype=object)
-
-    @property
-    def any(self) -> bool:
-        return any(c is not None for c in self.categories)
-
-    def encode(self, X: Any) -> np.ndarray:
-        """X as floats, with the number of each category; NaN for missing and unseen ones."""
-        n, p = X.shape
-        out = np.empty((n, p), order="F")
-        for j, categories in enumerate(self.categories):
-            column = column_of(X, j)
-            if categories is not None:
-                out[:, j] = _numbers(column, categories)
-                continue
-            with naming_columns(X, takes_categories=True, only=j):
-                if not hasattr(column, "to_numpy"):
-                    out[:, j] = np.asarray(column, dtype=np.float64)
-                    continue
-                try:
-                    out[:, j] = column.to_numpy(dtype=np.float64, na_value=np.nan)
-                except TypeError:  # polars has no such arguments
-                    out[:, j] = np.asarray(column.to_numpy(), dtype=np.float64)
-        return out
-
-
-def _values(column):
-    """Return objects, or numbers, and which of them are missing."""
-    if hasattr(column, "to_list"):
-        values = np.empty(len(column), dtype=object)
-        values[:] = column.to_list()
-    else:
-        values = np.asarray(column)
-        if values.dtype.kind == "f":
-            return values, np.isnan(values)
-        if values.dtype.kind in "iub":
-            return values, np.zeros(len(values), dtype=bool)
-        values = values.astype(object)
-
-    def is_missing(value):
-        try:
-            return value is None or bool(value != value)
-        except TypeError:  # pandas.NA is neither
-            return True
-
-    return values, np.fromiter(map(is_missing, values), dtype=bool, count=len(values))
-
-
-def _occurring(column):
-    values, missing = _values(column)
-    values = values[~missing]
-    if values.dtype != object:
-        return np.unique(values)
-    found = list(dict.fromkeys(values.tolist()))
-    try:
-        found.sort()
-    except TypeError:
-        found.sort(key=lambda v: (type(v).__name__, repr(v)))
-    out = np.empty(len(found), dtype=object)
-    out[:] = found
-    return out
-
-
-def _numbers(column, categories):
-    values, missing = _values(column)
-    if values.dtype != object and categories.dtype != object:
-        at = np.minimum(np.searchsorted(categories, values), len(categories) - 1)
-        return np.where(~missing & (categories[at] == values), at, np.nan)
-    number = {c: k for k, c in enumerate(categories.tolist())}
-    codes = np.full(len(values), np.nan)
-    for i in np.flatnonzero(~missing):
-        codes[i] = number.get(values[i], np.nan)
-    return codes
 
 
 # --- the bins of all features ---------------------------------------------------------------------
@@ -533,13 +415,7 @@ def bins_of_blocks(model: Any, rows: ChunkedRows, target_of: Callable[..., Any])
     """
     n_splits = checked_n_splits(model.cv) if model.n_estimators == "cv" else 0
     # The categories that occur in any block: one pass, if a feature has any.
-    columns: CategoricalColumns | None
-    columns = CategoricalColumns(rows.meta, model.categorical_features)
-    if columns.any:
-        found = rows.given.sum(_categories_of_block, model.categorical_features)
-        columns = columns if found is None else columns + found
-    else:
-        columns = None
+    columns = categories_of_blocks(rows.given, rows.meta, model.categorical_features)
     rows = rows.knowing(allow_nan=True, encode=None if columns is None else columns.encode)
     p = rows.n_features
     given, names = model.bin_edges, Features.known_to(model, p).names
@@ -556,10 +432,6 @@ def bins_of_blocks(model: Any, rows: ChunkedRows, target_of: Callable[..., Any])
     bins = FeatureBins(given, summary.missing, categories)
     n_passes = 2 + (columns is not None)
     return BinnedBlocks(rows, bins, columns, summary.target, n_splits, n_passes)
-
-
-def _categories_of_block(block: tuple[int, Any, Any, Any], given: Any) -> CategoricalColumns:
-    return CategoricalColumns(block[1], given)
 
 
 def folds_of_block(block: Rows, n_splits: int) -> np.ndarray | None:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._bins import bin_codes_by_blocks
 from ..._blocks import Blocks, PassCount
+from ..._categories import CategoricalColumns
 from ..._compat import CallbackSupportMixin
 from ..._fitting import fit_context
 from ..._rows import ChunkedRows, Rows, finite_predictions
@@ -24,7 +25,6 @@ from ..._typing import ArrayLike, CVLike
 from .._loop import begin_fit
 from .base import BaseAdditive, unit_weights
 from .bins import (
-    CategoricalColumns,
     FeatureBins,
     TargetRange,
     binned_block,

@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..._blocks import PassCount, by_chunks
+from ..._categories import CategoricalColumns
 from ..._compat import CallbackSupportMixin, Interval
 from ..._fitting import CLASS_WEIGHT, fit_context
 from ..._rows import ChunkedRows, MemoryRows, Rows, checked_classes
@@ -18,7 +19,6 @@ from ..._typing import ArrayLike, CVLike
 from .._loop import begin_fit
 from .base import BaseAdditive, unit_weights
 from .bins import (
-    CategoricalColumns,
     ClassLabels,
     FeatureBins,
     binned_block,

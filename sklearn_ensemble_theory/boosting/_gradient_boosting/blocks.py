@@ -2,10 +2,11 @@
 
 The rows are read twice: for a summary of them (`RowSummary`: quantiles, classes, the range of the
 targets), and for the codes of the bins, which stay where the rows are, with the targets and the
-scores. A round is then `start_round`, which moves the scores by the trees of the round before,
-`grow_on_block` for each level of the trees, and `leaf_tables`: pure functions of the state of a
-block, which return the new state and what is summed. Sums of targets are sums of integers, so that
-the trees do not depend on the blocks.
+scores; where there are categories, once more before that, to list them. A round is then
+`start_round`, which moves the scores by the trees of the round before, `grow_on_block` for each
+level of the trees, and `leaf_tables`: pure functions of the state of a block, which return the new
+state and what is summed. Sums of targets are sums of integers, so that the trees do not depend on
+the blocks.
 """
 
 from __future__ import annotations
@@ -21,6 +22,12 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ..._bins import QuantileSketch, columns_with_missing
 from ..._blocks import Blocks, in_tree_order
+from ..._categories import (
+    MOST_CATEGORY_BINS,
+    CategoricalColumns,
+    categories_of_blocks,
+    numbered_learner,
+)
 from ..._roots import root_of_increasing
 from ..._rows import ChunkedRows, Rows
 from ...trees._columns import MISSING, BinnedColumns
@@ -67,7 +74,12 @@ def fit_blocks(model, rows: ChunkedRows) -> dict[str, Any]:
     classifies = isinstance(model, ClassifierMixin)
     if not classifies:
         _check_loss(model, model._make_loss(0))
-    rows = rows.knowing(allow_nan=True)
+    most = min(learner.max_bins, MOST_CATEGORY_BINS)
+    encoder = categories_of_blocks(rows.given, rows.meta, learner.categorical_features, most)
+    if encoder is not None:
+        encoder.warn_of_shared_bins("max_bins")
+        learner = numbered_learner(learner, encoder)
+    rows = rows.knowing(allow_nan=True, encode=None if encoder is None else encoder.encode)
     summary = rows.sum(summary_of_block, classifies)
     classes = None
     if classifies:
@@ -77,9 +89,10 @@ def fit_blocks(model, rows: ChunkedRows) -> dict[str, Any]:
         encoded(np.array([summary.low, summary.high]), None)  # refuses what is too large
     loss = model._make_loss(len(summary.labels))
     _check_loss(model, loss)
-    boosting = BlockBoosting(model, learner, loss, summary)
+    boosting = BlockBoosting(model, learner, loss, summary, encoder)
     fitted = boosting.fit(rows, classes)
     found = fitted.attributes(learner, classes, followed=False)
+    found |= {} if encoder is None else {"_encoder": encoder}
     return {**found, "_rng": boosting.rng, "_split_seed": None}
 
 
@@ -473,15 +486,24 @@ class BlockBoosting:
     learner : BinnedTreeRegressor
     loss : Loss
     summary : RowSummary
+    encoder : CategoricalColumns or None
     """
 
-    def __init__(self, model, learner, loss: Loss, summary: RowSummary) -> None:
+    def __init__(
+        self,
+        model,
+        learner,
+        loss: Loss,
+        summary: RowSummary,
+        encoder: CategoricalColumns | None,
+    ) -> None:
         self.model, self.loss, self.summary = model, loss, summary
         self.pattern = clone(learner)
         p = len(summary.missing)
         self.shape = TreeShape(summary.n_rows, summary.weight, p, 0)
         has_missing = bool(summary.missing.any())
-        self.options = growth_options(learner, self.shape, has_missing)
+        flags = None if encoder is None else encoder.flags
+        self.options = growth_options(learner, self.shape, has_missing, flags)
         if self.options.max_features:
             raise ValueError(
                 f"max_features={learner.max_features!r} needs all rows in memory; with Dask "
@@ -489,7 +511,10 @@ class BlockBoosting:
             )
         codes = np.empty((0, p), np.uint8)
         edges = summary.sketch.edges(learner.max_bins)
-        self.columns = BinnedColumns(codes, edges, summary.missing)
+        if encoder is not None:
+            for j in np.flatnonzero(encoder.flags).tolist():
+                edges[j] = np.arange(encoder.numbers(j).max()) + 0.5
+        self.columns = BinnedColumns(codes, edges, summary.missing, MISSING, flags)
         self.rng: Any = check_random_state(model.random_state)
         self.ties = np.random.RandomState(0)
         # Leaf means are the optimal values of the squared loss.

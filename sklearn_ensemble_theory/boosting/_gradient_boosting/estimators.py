@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from ..._blocks import by_chunks
 from ..._compat import HasMethods, Interval, StrOptions
 from ..._fitting import CLASS_WEIGHT
-from ..._typing import LossLike, MatrixLike, RandomStateLike, available_if
+from ..._typing import ArrayLike, LossLike, MatrixLike, RandomStateLike, available_if
 from ..losses._losses import (
     loss_gives_probabilities,
     loss_names,
@@ -98,6 +98,14 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         Of the default trees: the largest number of bins of a column. None grows scikit-learn's
         exact trees with the draws of its gradient boosting: for the same `random_state` the
         model is the same up to rounding and, where several splits are equally good, ties.
+    categorical_features : array-like, "from_dtype" or None, default="from_dtype"
+        Of the default trees: which features are categorical, by a mask, their indices or their
+        names. "from_dtype" takes the columns of a data frame with the dtype category (pandas) or
+        Categorical or Enum (polars). An `init` estimator gets the numbers of the categories. See
+        `BinnedTreeRegressor`.
+    cat_smooth : float, default=10.0
+        Of the default trees: how much the means of small categories are shrunk in the search of
+        splits. In units of the weights; with `second_order` in units of second derivatives.
     step : {"fixed", "line_search", "joint", "quadratic_bound", "smooth"}, default="fixed"
         Rule for the coefficient b of a round's outputs psi, before it is multiplied by
         `learning_rate`.
@@ -186,6 +194,8 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         The base learner that was cloned in each round.
     feature_importances_ : ndarray of shape (n_features,)
         Mean importances of the base learners, where they have importances; of sum 1.
+    categories_ : list of n_features arrays or None
+        The categories of each categorical feature, in increasing order; None for other features.
     max_features_ : int
         The number of features considered at each node, where the base learners are trees.
     n_features_in_ : int
@@ -276,6 +286,8 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         tol: float = 1e-4,
         ccp_alpha: float = 0.0,
         max_bins: int | None = 255,
+        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
+        cat_smooth: float = 10.0,
         step: str = "fixed",
         output_bound: float | None = None,
         reoptimize_leaves: bool = True,
@@ -305,6 +317,8 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         self.tol = tol
         self.ccp_alpha = ccp_alpha
         self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.cat_smooth = cat_smooth
         self.step = step
         self.output_bound = output_bound
         self.reoptimize_leaves = reoptimize_leaves
@@ -421,6 +435,14 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         Of the default trees: the largest number of bins of a column. None grows scikit-learn's
         exact trees with the draws of its gradient boosting: for the same `random_state` the
         model is the same up to rounding and, where several splits are equally good, ties.
+    categorical_features : array-like, "from_dtype" or None, default="from_dtype"
+        Of the default trees: which features are categorical, by a mask, their indices or their
+        names. "from_dtype" takes the columns of a data frame with the dtype category (pandas) or
+        Categorical or Enum (polars). An `init` estimator gets the numbers of the categories. See
+        `BinnedTreeRegressor`.
+    cat_smooth : float, default=10.0
+        Of the default trees: how much the means of small categories are shrunk in the search of
+        splits. In units of the weights; with `second_order` in units of second derivatives.
     step : {"fixed", "line_search", "joint", "quadratic_bound", "smooth"}, default="fixed"
         Rule for the coefficient b of a round's outputs psi, before it is multiplied by
         `learning_rate`.
@@ -516,6 +538,8 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         The base learner that was cloned in each round.
     feature_importances_ : ndarray of shape (n_features,)
         Mean importances of the base learners, where they have importances; of sum 1.
+    categories_ : list of n_features arrays or None
+        The categories of each categorical feature, in increasing order; None for other features.
     max_features_ : int
         The number of features considered at each node, where the base learners are trees.
     n_features_in_ : int
@@ -604,6 +628,8 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         tol: float = 1e-4,
         ccp_alpha: float = 0.0,
         max_bins: int | None = 255,
+        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
+        cat_smooth: float = 10.0,
         step: str = "fixed",
         output_bound: float | None = None,
         reoptimize_leaves: bool = True,
@@ -633,6 +659,8 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         self.tol = tol
         self.ccp_alpha = ccp_alpha
         self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.cat_smooth = cat_smooth
         self.step = step
         self.output_bound = output_bound
         self.reoptimize_leaves = reoptimize_leaves

@@ -30,6 +30,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter
 
+from ..._categories import fitted_encoder, numbered_learner
 from ..._compat import (
     CallbackSupportMixin,
     HasMethods,
@@ -102,6 +103,12 @@ TREE_DEFAULTS: dict[str, Any] = {
     "max_leaf_nodes": None,
     "ccp_alpha": 0.0,
 }
+# And those of binned ones only.
+BINNED_DEFAULTS: dict[str, Any] = {
+    "max_bins": 255,
+    "categorical_features": "from_dtype",
+    "cat_smooth": 10.0,
+}
 # Fitted attributes that not every fit sets.
 OPTIONAL = ("validation_scores_", "oob_improvement_", "oob_scores_", "oob_score_")
 
@@ -129,6 +136,7 @@ class BaseGradientBoosting(
     _split_seed: int | None
     _parameter_constraints: ClassVar[dict] = {
         **{name: DecisionTreeRegressor._parameter_constraints[name] for name in TREE_DEFAULTS},
+        **{name: BinnedTreeRegressor._parameter_constraints[name] for name in BINNED_DEFAULTS},
         "max_bins": [Interval(Integral, 2, MOST_BINS, closed="both"), None],
         "estimator": [HasMethods(["fit", "predict"]), None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
@@ -205,7 +213,7 @@ class BaseGradientBoosting(
             parameters of the default trees are given together with `estimator`. With Dask
             collections also for parameters that need all rows in memory (see the notes above).
         """
-        self._check_tree_parameters()
+        self._check_tree_parameters(X)
         if self.criterion != "deprecated":
             warn_user(
                 "The parameter criterion has no effect, as in scikit-learn from 1.9 on, which "
@@ -228,6 +236,7 @@ class BaseGradientBoosting(
             )
         continued = self.warm_start and self.__sklearn_is_fitted__()
         train, classes, loss = self._read(X, y, sample_weight, learner, continued)
+        learner = numbered_learner(learner, fitted_encoder(self))
         n_classes = 0 if classes is None else len(classes)
         groups = checked_groups(groups, X)
         train = replace(train, groups=None if groups is None else train.of(groups))
@@ -450,13 +459,23 @@ class BaseGradientBoosting(
         stays_sparse = sp.issparse(X) and math.prod(X.shape) > MOST_DENSE_VALUES
         if self.max_bins is None or stays_sparse or self.ccp_alpha != 0:
             return DecisionTreeRegressor(**described)
-        return BinnedTreeRegressor(max_bins=self.max_bins, **described)
+        described |= {name: getattr(self, name) for name in BINNED_DEFAULTS}
+        return BinnedTreeRegressor(**described)
 
-    def _check_tree_parameters(self) -> None:
+    def _check_tree_parameters(self, X=None) -> None:
         """Raise a ValueError where parameters describe trees that are not used."""
         if self.estimator is None:
+            given = self.categorical_features
+            is_default = given is None or (isinstance(given, str) and given == "from_dtype")
+            if not is_default and sp.issparse(X):
+                raise TypeError("categorical_features needs a dense X.")
+            if not is_default and not isinstance(self._base_learner(X), BinnedTreeRegressor):
+                raise ValueError(
+                    "categorical_features requires trees in bins: max_bins must not be None, and "
+                    "ccp_alpha must be 0."
+                )
             return
-        for name, default in {**TREE_DEFAULTS, "max_bins": 255}.items():
+        for name, default in {**TREE_DEFAULTS, **BINNED_DEFAULTS}.items():
             value = getattr(self, name)
             if value is not default and value != default:
                 raise ValueError(
@@ -548,6 +567,13 @@ class BaseGradientBoosting(
         return train, rows.take(others)
 
     # --- the fitted model -------------------------------------------------------------------------
+
+    @property
+    def categories_(self) -> list[np.ndarray | None]:
+        """The categories of each categorical feature, None for the other features."""
+        check_is_fitted(self)
+        encoder = fitted_encoder(self)
+        return [None] * self.n_features_in_ if encoder is None else encoder.categories
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimators_")
@@ -676,6 +702,8 @@ class BaseGradientBoosting(
                 f"estimator={type(self.estimator_).__name__} is not a regression tree, the only "
                 "base learner there."
             )
+        if fitted_encoder(self) is not None:
+            yield "its trees have no categorical features."
         if hasattr(self._start, "predict") and not is_tree(self.estimator_):
             yield (
                 f"init={type(self._start).__name__} gets X in single precision there, and binned "

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from sklearn_ensemble_theory._arrays import inner
 from sklearn_ensemble_theory._blocks import by_chunks
+from sklearn_ensemble_theory._categories import fitted_encoder, numbered_learner
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._conversion import (
     copy_attributes,
@@ -524,6 +525,7 @@ class AdaBoostClassifier(WeightedVotes):
         estimator = self._boosted_learner()
         given = X
         X, y = validate_data(self, X, y, **self._data_checks())
+        estimator = numbered_learner(estimator, fitted_encoder(self))
         X = self._as_learner_takes_it(X)
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)

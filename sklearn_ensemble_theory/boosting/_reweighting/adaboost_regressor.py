@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 
 from sklearn_ensemble_theory._blocks import by_chunks
+from sklearn_ensemble_theory._categories import fitted_encoder, numbered_learner
 from sklearn_ensemble_theory._compat import Interval, StrOptions, check_method_params
 from sklearn_ensemble_theory._conversion import to_sklearn
 from sklearn_ensemble_theory._fitting import fit_context
@@ -274,6 +275,7 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
         estimator = self._boosted_learner()
         given = X
         X, all_y = validate_data(self, X, y, y_numeric=True, **self._data_checks())
+        estimator = numbered_learner(estimator, fitted_encoder(self))
         rows = kept_rows(X, all_y, sample_weight)
         X, y = rows.X, rows.y
         if not np.abs(y).max() < np.finfo(np.float64).max / 4:

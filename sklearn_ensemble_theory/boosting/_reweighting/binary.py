@@ -34,6 +34,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from sklearn_ensemble_theory._arrays import inner
 from sklearn_ensemble_theory._blocks import by_chunks
+from sklearn_ensemble_theory._categories import fitted_encoder, numbered_learner
 from sklearn_ensemble_theory._compat import Interval
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._folds import split_off
@@ -493,6 +494,7 @@ class BinaryBooster(WeightedVotes):
 
         given = X
         X, y = validate_data(self, X, y, **self._data_checks())
+        estimator = numbered_learner(estimator, fitted_encoder(self))
         if is_tree(estimator):
             check_single_precision(X)
         check_classification_targets(y)

@@ -1,0 +1,146 @@
+"""Trees of columns with categories: 20 columns, of which 8 have 5 to 200 categories."""
+
+import numpy as np
+
+from cases import Case, fit, held_out_mse, register, split
+
+N_CATEGORIES = (5, 10, 20, 30, 50, 100, 150, 200)
+CATEGORICAL = list(range(len(N_CATEGORIES)))
+SETTINGS = {"n_estimators": 100, "learning_rate": 0.1, "max_leaf_nodes": 31}
+
+# --- data -------------------------------------------------------------------------------------
+
+
+def shops(seed, n, p, n_test=20_000):
+    """Each category has an effect, and two numbers have others; the test targets have no noise."""
+    rng = np.random.default_rng(seed)
+    codes = np.column_stack([rng.integers(0, k, n + n_test) for k in N_CATEGORIES])
+    numbers = rng.standard_normal((n + n_test, p - len(N_CATEGORIES)))
+    mean = np.sin(2 * numbers[:, 0]) + numbers[:, 1] * (numbers[:, 2] > 0)
+    for j, k in enumerate(N_CATEGORIES):
+        mean += 0.5 * rng.standard_normal(k)[codes[:, j]]
+    data = split(np.column_stack([codes, numbers]), mean + rng.standard_normal(n + n_test), n)
+    data.y_test = mean[n:]
+    return data
+
+
+# --- sides ------------------------------------------------------------------------------------
+
+
+def boosting(data, n_estimators, learning_rate, max_leaf_nodes, threads, seed):
+    from sklearn_ensemble_theory import GradientBoostingRegressor
+
+    return GradientBoostingRegressor(
+        n_estimators=n_estimators,
+        learning_rate=learning_rate,
+        max_depth=None,
+        max_leaf_nodes=max_leaf_nodes,
+        min_samples_leaf=20,
+        categorical_features=CATEGORICAL,
+        n_jobs=threads,
+        random_state=seed,
+    )
+
+
+def hist_gradient_boosting(data, n_estimators, learning_rate, max_leaf_nodes, seed):
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    return HistGradientBoostingRegressor(
+        max_iter=n_estimators,
+        learning_rate=learning_rate,
+        max_leaf_nodes=max_leaf_nodes,
+        categorical_features=CATEGORICAL,
+        early_stopping=False,
+        random_state=seed,
+    )
+
+
+class LightGBM:
+    """LightGBM, which is told by `fit` which columns have categories."""
+
+    def __init__(self, **params):
+        from lightgbm import LGBMRegressor
+
+        self.model = LGBMRegressor(**params, verbose=-1)
+
+    def fit(self, X, y):
+        self.model.fit(X, y, categorical_feature=CATEGORICAL)
+        return self
+
+    def predict(self, X):
+        return self.model.predict(X)
+
+
+def lightgbm(data, n_estimators, learning_rate, max_leaf_nodes, threads, seed):
+    return LightGBM(
+        n_estimators=n_estimators,
+        learning_rate=learning_rate,
+        num_leaves=max_leaf_nodes,
+        n_jobs=threads,
+        random_state=seed,
+    )
+
+
+def forest(data, n_estimators, threads, seed):
+    from sklearn_ensemble_theory import RandomForestRegressor
+
+    return RandomForestRegressor(
+        n_estimators=n_estimators,
+        categorical_features=CATEGORICAL,
+        n_jobs=threads,
+        random_state=seed,
+    )
+
+
+def forest_of_dummies(data, n_estimators, threads, seed):
+    from sklearn.compose import make_column_transformer
+    from sklearn.ensemble import RandomForestRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    dummies = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    encoder = make_column_transformer((dummies, CATEGORICAL), remainder="passthrough")
+    model = RandomForestRegressor(n_estimators, n_jobs=threads, random_state=seed)
+    return make_pipeline(encoder, model)
+
+
+# --- cases ------------------------------------------------------------------------------------
+
+register(
+    Case(
+        name="gradient-boosting-categories",
+        title="gradient boosting of 8 columns of categories and 12 of numbers, n = 100,000, "
+        "100 rounds of 31 leaves",
+        data=shops,
+        params={"n": 100_000, "p": 20, **SETTINGS, "threads": 1},
+        quick={"n": 2_000, "n_estimators": 10},
+        sides={
+            "ours": boosting,
+            "hist-gradient-boosting": hist_gradient_boosting,
+            "LightGBM": lightgbm,
+        },
+        run=fit,
+        quality=held_out_mse,
+        metric="test MSE",
+        limit={"hist-gradient-boosting": 0.8, "LightGBM": 1.0},
+        quality_ratio=1.01,
+        runs=3,
+    )
+)
+
+register(
+    Case(
+        name="forest-categories",
+        title="random forest of the same columns, n = 10,000, 10 trees; one-hot columns there",
+        data=shops,
+        params={"n": 10_000, "p": 20, "n_estimators": 10, "threads": 1},
+        quick={"n": 500, "n_estimators": 2},
+        sides={"ours": forest, "scikit-learn": forest_of_dummies},
+        run=fit,
+        quality=held_out_mse,
+        metric="test MSE",
+        limit=0.25,
+        quality_ratio=1.0,
+        runs=3,
+    )
+)

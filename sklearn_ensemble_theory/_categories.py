@@ -1,0 +1,291 @@
+"""Columns of categories as numbers: one encoder for the additive models and for trees.
+
+The categories of a column that occur in `fit` are numbered in increasing order, or by the names of
+their types where they cannot be sorted. Missing values and categories that `fit` has not seen have
+no number, NaN. Where there may be no more than B numbers, the B - 1 categories of the most rows
+have one each, and all others share the last.
+"""
+
+import copy
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import clone
+from sklearn.utils import check_array
+
+from sklearn_ensemble_theory._features import Features, column_of, is_frame, naming_columns
+from sklearn_ensemble_theory._running import warn_user
+
+MAX_CATEGORIES = 2**16 - 2
+# Of a column in trees: sets of bins have 256 bits, one of which is that of missing values.
+MOST_CATEGORY_BINS = 255
+
+
+class CategoricalColumns:
+    """Which columns are categorical, and the numbers of their categories.
+
+    Parameters
+    ----------
+    X : {array, data frame} of shape (n, p)
+    categorical_features : "from_dtype", None, or array-like of bool, int or str
+    most : int, default=None
+        So many numbers at most for the categories of a column.
+
+    Attributes
+    ----------
+    features : Features
+    categories : list of p arrays or None
+        The categories that occur in X, sorted where they can be.
+    counts : list of p int arrays or None
+        The rows of each category.
+    """
+
+    def __init__(self, X: Any, categorical_features: Any, most: int | None = None) -> None:
+        self.features, self.most = Features.of(X), most
+        self.categories: list[np.ndarray | None] = [None] * self.features.n
+        self.counts: list[np.ndarray | None] = [None] * self.features.n
+        for j in np.flatnonzero(self.features.flags(categorical_features, X)).tolist():
+            self._set(j, *_occurring(column_of(X, j)))
+
+    def __add__(self, other: "CategoricalColumns") -> "CategoricalColumns":
+        """The categories that occur here or there."""
+        both = copy.copy(self)
+        both.categories, both.counts = list(self.categories), list(self.counts)
+        parts = (self.categories, self.counts, other.categories, other.counts)
+        for j, (own, own_counts, theirs, their_counts) in enumerate(zip(*parts)):
+            if own is not None and theirs is not None:
+                pairs = [(own, own_counts), (theirs, their_counts)]
+                found, _ = _occurring(np.concatenate([own, theirs]))
+                counts = np.zeros(len(found), dtype=np.intp)
+                for categories, rows in pairs:
+                    numbers = _numbers(categories, found)
+                    known = ~np.isnan(numbers)  # not the category that never occurs
+                    counts[numbers[known].astype(np.intp)] += np.asarray(rows)[known]
+                both._set(j, found, counts)
+        return both
+
+    def _set(self, j: int, found: np.ndarray, counts: np.ndarray) -> None:
+        if len(found) > MAX_CATEGORIES:
+            raise ValueError(
+                f"Feature {self.features.label(j)} has {len(found)} categories; at most "
+                f"{MAX_CATEGORIES} are possible."
+            )
+        texts = {isinstance(value, str) for value in found} if found.dtype == object else ()
+        if len(texts) > 1:
+            raise TypeError(
+                f"Feature {self.features.label(j)} is categorical and has both text and other "
+                "values; make text of all of them, for example."
+            )
+        if not len(found):  # of no category only: one that never occurs
+            found, counts = np.array([np.nan], dtype=object), np.zeros(1, dtype=np.intp)
+        self.categories[j], self.counts[j] = found, counts
+
+    @property
+    def flags(self) -> np.ndarray:
+        """Which columns are categorical: a mask."""
+        return np.array([c is not None for c in self.categories], dtype=bool)
+
+    @property
+    def any(self) -> bool:
+        return bool(self.flags.any())
+
+    def numbers(self, j: int) -> np.ndarray:
+        """The number of each category of a column: its place, or the last one for the rarest."""
+        counts = self.counts[j]
+        assert counts is not None
+        if self.most is None or len(counts) <= self.most:
+            return np.arange(len(counts))
+        kept = np.sort(np.argsort(-counts, kind="stable")[: self.most - 1])
+        numbers = np.full(len(counts), self.most - 1)
+        numbers[kept] = np.arange(self.most - 1)
+        return numbers
+
+    def warn_of_shared_bins(self, parameter: str) -> None:
+        """Say which columns have more categories than numbers."""
+        for j, counts in enumerate(self.counts):
+            if counts is not None and self.most is not None and len(counts) > self.most:
+                warn_user(
+                    f"Feature {self.features.label(j)} has {len(counts)} categories, of which the "
+                    f"{len(counts) - self.most + 1} of the fewest rows share a bin: there are "
+                    f"{self.most} bins (see {parameter}).",
+                    UserWarning,
+                )
+
+    def encode(self, X: Any) -> np.ndarray:
+        """X as floats, with the number of each category; NaN for missing and unseen ones.
+
+        Raises
+        ------
+        TypeError
+            If a column whose categories are text has none, or the other way round.
+        """
+        n, p = X.shape
+        out = np.empty((n, p), order="F")
+        for j, categories in enumerate(self.categories):
+            column = column_of(X, j)
+            if categories is not None:
+                codes = _numbers(column, categories)
+                if np.isnan(codes).all():
+                    self._check_kind(column, j)
+                if self.most is not None and len(categories) > self.most:
+                    known = ~np.isnan(codes)
+                    codes[known] = self.numbers(j)[codes[known].astype(np.intp)]
+                out[:, j] = codes
+                continue
+            with naming_columns(X, takes_categories=True, only=j):
+                if not hasattr(column, "to_numpy"):
+                    out[:, j] = np.asarray(column, dtype=np.float64)
+                    continue
+                try:
+                    out[:, j] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+                except TypeError:  # polars has no such arguments
+                    out[:, j] = np.asarray(column.to_numpy(), dtype=np.float64)
+        return out
+
+    def _check_kind(self, column: Any, j: int) -> None:
+        """Refuse a column of which no value is known because its type is another one."""
+        values, missing = _values(column)
+        known, counts = self.categories[j], self.counts[j]
+        assert known is not None
+        assert counts is not None
+        texts = [{isinstance(v, str) for v in some} for some in (values[~missing], known)]
+        if counts.any() and len(texts[0]) == len(texts[1]) == 1 and texts[0] != texts[1]:
+            kinds = ["text" if True in one else "no text" for one in texts]
+            raise TypeError(
+                f"Feature {self.features.label(j)} had categories that are {kinds[1]} in fit, and "
+                f"has {kinds[0]} now."
+            )
+
+
+def encoder_of(X: Any, categorical_features: Any, most: int) -> CategoricalColumns | None:
+    """The encoder of trees for X as it is given; None where no column is categorical.
+
+    Raises
+    ------
+    TypeError
+        If X is sparse.
+    ValueError
+        If `categorical_features` does not fit X.
+    """
+    given = categorical_features
+    if given is None or (isinstance(given, str) and given == "from_dtype" and not is_frame(X)):
+        return None
+    if issparse(X):
+        raise TypeError("categorical_features needs a dense X.")
+    if not is_frame(X):
+        X = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
+    columns = CategoricalColumns(X, given, most)
+    return columns if columns.any else None
+
+
+def categories_of_blocks(
+    blocks: Any, meta: Any, categorical_features: Any, most: int | None = None
+) -> CategoricalColumns | None:
+    """The encoder of rows in blocks; None where no column is categorical.
+
+    One pass over the blocks, if there is such a column: all of them may have other categories.
+    """
+    columns = CategoricalColumns(meta, categorical_features, most)
+    if not columns.any:
+        return None
+    found = blocks.sum(_categories_of_block, categorical_features, most)
+    return columns if found is None else columns + found
+
+
+def _categories_of_block(
+    block: tuple[int, Any, Any, Any], categorical_features: Any, most: int | None
+) -> CategoricalColumns:
+    return CategoricalColumns(block[1], categorical_features, most)
+
+
+def fitted_encoder(estimator: Any) -> CategoricalColumns | None:
+    """What makes numbers of the categories that an estimator was given, if there are any."""
+    return vars(estimator).get("_encoder")
+
+
+def numbered_learner(learner: Any, columns: CategoricalColumns | None) -> Any:
+    """The learner for X as an array of numbers: it has the numbers of the categorical columns."""
+    if columns is None:
+        return learner
+    return clone(learner).set_params(categorical_features=np.flatnonzero(columns.flags).tolist())
+
+
+def encoded(columns: CategoricalColumns, X: Any) -> np.ndarray:
+    """X as an array of numbers, those of the categories among them."""
+    if issparse(X):
+        raise TypeError("X must be dense, as it was in fit: it has categorical features.")
+    if not is_frame(X):
+        X = check_array(X, dtype=None, ensure_all_finite=False)
+    return columns.encode(X)
+
+
+def _values(column):
+    """Return objects, or numbers, and which of them are missing."""
+    if hasattr(column, "to_list"):
+        values = np.empty(len(column), dtype=object)
+        values[:] = column.to_list()
+    else:
+        values = np.asarray(column)
+        if values.dtype.kind == "f":
+            return values, np.isnan(values)
+        if values.dtype.kind in "iub":
+            return values, np.zeros(len(values), dtype=bool)
+        values = values.astype(object)
+
+    def is_missing(value):
+        try:
+            return value is None or bool(value != value)
+        except TypeError:  # pandas.NA is neither
+            return True
+
+    return values, np.fromiter(map(is_missing, values), dtype=bool, count=len(values))
+
+
+def _by_dtype(column):
+    """The categories of a pandas categorical column, and its codes; None for other columns."""
+    codes = getattr(getattr(column, "cat", None), "codes", None)
+    if codes is None:
+        return None
+    found = np.empty(len(column.cat.categories), dtype=object)
+    found[:] = column.cat.categories.to_list()
+    return found, codes.to_numpy()
+
+
+def _occurring(column):
+    """The categories of a column, and their numbers of rows."""
+    given = _by_dtype(column)
+    if given is not None:
+        counts = np.bincount(given[1][given[1] >= 0], minlength=len(given[0])).tolist()
+        count = {c: k for c, k in zip(given[0].tolist(), counts) if k}
+    else:
+        values, missing = _values(column)
+        values = values[~missing]
+        if values.dtype != object:
+            return np.unique(values, return_counts=True)
+        count = Counter(values.tolist())
+    found = list(count)
+    try:
+        found.sort()
+    except TypeError:
+        found.sort(key=lambda v: (type(v).__name__, repr(v)))
+    out = np.empty(len(found), dtype=object)
+    out[:] = found
+    return out, np.array([count[v] for v in found], dtype=np.intp)
+
+
+def _numbers(column, categories):
+    """The place of each value among the categories; NaN for missing and other ones."""
+    given = _by_dtype(column)
+    if given is not None:
+        return np.append(_numbers(given[0], categories), np.nan)[given[1]]
+    values, missing = _values(column)
+    if values.dtype != object and categories.dtype != object:
+        at = np.minimum(np.searchsorted(categories, values), len(categories) - 1)
+        return np.where(~missing & (categories[at] == values), at, np.nan)
+    number = {c: k for k, c in enumerate(categories.tolist())}
+    codes = np.full(len(values), np.nan)
+    for i in np.flatnonzero(~missing):
+        codes[i] = number.get(values[i], np.nan)
+    return codes
