@@ -131,6 +131,15 @@ def test_rounds_that_are_no_votes_on_all_rows_are_refused():
         model.to_shap()
 
 
+@pytest.mark.parametrize("name", ["RandomForestRegressor", "GradientBoostingRegressor"])
+def test_sets_of_categories_are_refused(name):
+    X, targets, _ = diabetes()
+    X = np.column_stack([X, targets["two"]])
+    model = getattr(package, name)(n_estimators=2, categorical_features=[X.shape[1] - 1])
+    with pytest.raises(ValueError, match="categorical_features"):
+        model.fit(X, targets["real"]).to_shap()
+
+
 def test_several_targets_of_a_classifier_are_refused():
     X, targets, _ = diabetes()
     Y = np.column_stack([targets["many"], targets["many"]])
