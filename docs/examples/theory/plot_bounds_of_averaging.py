@@ -160,24 +160,25 @@ for name, chance in chances.items():
 # The formulas for averages are met. Of the bounds, that of Johnson and Lindenstrauss and that on
 # votes are nearly sharp. Those for neighbours and projections are within a factor of about 2 for
 # small subsamples and few components, and loose for large ones.
-figure, axes = plt.subplots(2, 3, figsize=(12, 7.5), layout="constrained")
+figure, axes = plt.subplots(3, 2, figsize=(9, 10.5), layout="constrained")
+axes = axes.ravel()
 COLORS = ["C0", "C1", "C2"]
 
-ax = axes[0, 0]
+ax = axes[0]
 for rho, color in zip(variance, COLORS):
     ax.loglog(B, variance[rho], color=color, label=f"exact, correlation {rho}")
     found, error = variance_found[rho]
     ax.errorbar(B, found, 2 * error, fmt="o", ms=4, color=color)
 ax.set(title="Mean of correlated members", xlabel="members B", ylabel="variance of the mean")
 
-ax = axes[0, 1]
+ax = axes[1]
 ax.loglog(sizes, neighbors_bound, "k--", label="bound")
 ax.loglog(sizes, neighbors, "k", label="exact")
 ax.errorbar(sizes, neighbors_found[0], 2 * neighbors_found[1], fmt="o", ms=4, label="simulated")
 ax.set(title="Bagged nearest neighbours, n = 200", xlabel="subsample s")
 ax.set_ylabel("variance / variance of the noise")
 
-ax = axes[0, 2]
+ax = axes[2]
 for m, color in zip(sketch, COLORS):
     ax.loglog(s_rows, sketch[m], color=color, label=f"exact, m = {m}")
     found, error = sketch_found[m]
@@ -185,7 +186,7 @@ for m, color in zip(sketch, COLORS):
 ax.axhline(5 / 200, ls=":", color="k", label="all rows")
 ax.set(title="Gaussian sketches", xlabel="rows s of a sketch", ylabel="excess risk")
 
-ax = axes[1, 0]
+ax = axes[3]
 ax.loglog(components, by_trace, "k--", label="eq. (10.1), by the trace")
 ax.loglog(components, by_moments, "k", label="by two moments")
 for m, color in zip(projected, COLORS):
@@ -194,7 +195,7 @@ for m, color in zip(projected, COLORS):
 ax.set(title="Gaussian projections", xlabel="components s", ylim=(3e-4, 3))
 ax.set_ylabel("excess risk")
 
-ax = axes[1, 1]
+ax = axes[4]
 ax.loglog(dimensions, by_lemma, "k--", label="lemma")
 ax.loglog(dimensions, by_tails, "k", label="tails of its proof")
 ends = np.abs(distortion[1:] - distortion[0])
@@ -202,18 +203,18 @@ ax.errorbar(dimensions, distortion[0], ends, fmt="o", ms=4, label="simulated")
 ax.set(title="Johnson-Lindenstrauss lemma", xlabel="dimension s", ylim=(0.05, 1))
 ax.set_ylabel("distortion, probability 90 %")
 
-ax = axes[1, 2]
+ax = axes[5]
 ax.axhline(2, color="k", label="bound")
 for (name, (found, error)), color in zip(votes.items(), COLORS):
     ax.errorbar(T, found, 2 * error, fmt="o", ms=4, color=color, label=f"P(error): {name}")
 ax.set(title="Error of a vote", xlabel="members T", xscale="log", ylim=(0.5, 2.8))
 ax.set_ylabel("error of the vote / of a member")
 
-for ax in axes.flat:
+for ax in axes:
     ax.legend()
-for ax, values in [(axes[0, 2], s_rows), (axes[1, 0], components), (axes[1, 1], dimensions)]:
+for ax, values in [(axes[2], s_rows), (axes[3], components), (axes[4], dimensions)]:
     ax.set_xticks(values, values, minor=False)
     ax.set_xticks([], minor=True)
-axes[1, 1].set_yticks([0.05, 0.1, 0.2, 0.5, 1], [0.05, 0.1, 0.2, 0.5, 1], minor=False)
-axes[1, 1].set_yticks([], minor=True)
+axes[4].set_yticks([0.05, 0.1, 0.2, 0.5, 1], [0.05, 0.1, 0.2, 0.5, 1], minor=False)
+axes[4].set_yticks([], minor=True)
 plt.show()

@@ -167,9 +167,10 @@ print("upper bound over the quantile", (sufficient_eps / worst[0]).round(1))
 # %%
 # The bounds on given points are within a factor of about 3. Those on risks hold for all
 # distributions. They have the right order for the hardest, with constants of 4 and more.
-figure, axes = plt.subplots(2, 3, figsize=(12, 7.5), layout="constrained")
+figure, axes = plt.subplots(3, 2, figsize=(9, 10.5), layout="constrained")
+axes = axes.ravel()
 
-ax = axes[0, 0]
+ax = axes[0]
 for k, line in zip((2, 3), ["k-", "k--"]):
     ax.loglog(n_points, sauer[k], line, label=f"bound, dimension {k}")
 for name, marker in zip(behaviours, "osv"):
@@ -179,14 +180,14 @@ for name, marker in zip(behaviours, "osv"):
     ax.errorbar(n_points, middle, np.abs(ends - middle), **style)
 ax.set(title="Sauer-Shelah lemma", xlabel="points n", ylabel="behaviours", ylim=(2, 2000))
 
-ax = axes[0, 1]
+ax = axes[1]
 ax.loglog(n_rows, by_dimension, "k--", label="by the VC dimension")
 ax.loglog(n_rows, massart, "k", label="Massart's lemma")
 ax.errorbar(n_rows, complexity, 2 * complexity_error, fmt="o", ms=4, label="simulated")
 ax.set(title="Massart's lemma, VC dimension", xlabel="points n", ylim=(0.05, 2))
 ax.set_ylabel("Rademacher complexity of stumps")
 
-ax = axes[0, 2]
+ax = axes[2]
 for (name, found), color in zip(factors.items(), ["C0", "C1"]):
     ax.semilogx(radii, lipschitz[name], color=color, label=f"L, {name} loss")
     low, middle, high = np.quantile(found, [0.1, 0.5, 0.9], axis=0)
@@ -194,13 +195,13 @@ for (name, found), color in zip(factors.items(), ["C0", "C1"]):
 ax.set(title="Contraction lemma", xlabel="largest score r", ylim=(0.3, 1.05))
 ax.set_ylabel("factor of the complexity")
 
-ax = axes[1, 0]
+ax = axes[3]
 ax.loglog(n_samples, finite, "k", label="bound")
 for (name, quantiles), color in zip(excess.items(), ["C0", "C1"]):
     ax.loglog(n_samples, quantiles, "o", ms=4, color=color, label=f"P(class 1): {name}")
 ax.set(title="Finite class, theorem 6", xlabel="rows n", ylabel="excess error of a histogram")
 
-ax = axes[1, 1]
+ax = axes[4]
 ax.loglog(n_signed, excess_bound, color="C1", label="bound, theorem 11")
 ax.loglog(n_signed, symmetrised, color="C0", label="bound, theorem 10")
 means, error = supremum.mean(axis=1), 2 * supremum.std(axis=1) / np.sqrt(RUNS)
@@ -209,13 +210,13 @@ ax.loglog(n_signed, excess_risk, "o", ms=4, color="C1", label="excess risk, 95 %
 ax.set(title="Symmetrisation and excess risk", xlabel="rows n", ylim=(5e-4, 1.5))
 ax.set_ylabel("risk of a threshold")
 
-ax = axes[1, 2]
+ax = axes[5]
 ax.loglog(sufficient, eps, "k", label="upper bound")
 ax.loglog(needed, small, "k--", label="lower bound")
 ax.errorbar(n_exact, worst[0], np.abs(worst[1:] - worst[0]), fmt="o", ms=4, label="simulated")
 ax.set(title="Sample size of a PAC learner", xlabel="rows n", ylabel="error ε, probability 99 %")
 
-for ax, values in zip(axes.flat, [n_points, n_rows, radii, n_samples, n_signed, n_exact]):
+for ax, values in zip(axes, [n_points, n_rows, radii, n_samples, n_signed, n_exact]):
     ax.legend()
     if len(values) < 8 and values[-1] < 1000:  # less than two decades
         ax.set_xticks(values, [f"{value:g}" for value in values], minor=False)

@@ -121,7 +121,8 @@ for name, (found, *_) in gain_tails.items():
 # %%
 # All but Markov's inequality have the right order: the probabilities decrease as fast as their
 # bounds, and the deviations are within a factor of 3.
-figure, axes = plt.subplots(2, 3, figsize=(12, 7.5), layout="constrained")
+figure, axes = plt.subplots(3, 2, figsize=(9, 10.5), layout="constrained")
+axes = axes.ravel()
 
 
 def show_tail(ax, t, found, label, color):
@@ -131,44 +132,45 @@ def show_tail(ax, t, found, label, color):
     ax.errorbar(t[known], share[known], error[known], **style)
 
 
-ax = axes[0, 0]
+ax = axes[0]
 ax.semilogy(t_sum, markov, "k--", label="Markov")
 ax.semilogy(t_sum, chernoff, "k", label="Chernoff")
 show_tail(ax, t_sum, sum_tail, "simulated", "C0")
 ax.set(title="Markov and Chernoff", xlabel="t", ylabel="P(sum ≥ t)")
 
-ax = axes[0, 1]
+ax = axes[1]
 ax.semilogy(t_mean, hoeffding, "k", label="bound")
 for (p, found), color in zip(mean_tails.items(), ["C0", "C1"]):
     show_tail(ax, t_mean, found, f"coins, p = {p}", color)
 ax.set(title="Hoeffding's inequality, n = 100", xlabel="t", ylabel="P(mean - p ≥ t)")
+ax.set_xticks(np.arange(5) / 20)
 
-ax = axes[0, 2]
+ax = axes[2]
 ax.loglog(n_test, deviation, "k", label="bound")
 for (p, quantiles), color in zip(distances.items(), ["C0", "C1"]):
     ax.loglog(n_test, quantiles, "o", ms=4, color=color, label=f"error {p}")
 ax.set(title="Hoeffding: number of test rows", xlabel="test rows n", ylim=(2e-3, 0.5))
 ax.set_ylabel("deviation, probability 95 %")
 
-ax = axes[1, 0]
+ax = axes[3]
 ax.semilogx(d, maximal, "k", label="bound")
 for (name, values), color in zip(maxima.items(), ["C0", "C1"]):
     error = 2 * np.std(values, axis=1) / np.sqrt(len(values[0]))
     ax.errorbar(d, np.mean(values, axis=1), error, fmt="o", ms=4, color=color, label=name)
 ax.set(title="Maximal inequality", xlabel="variables d", ylabel="expected maximum")
 
-ax = axes[1, 1]
+ax = axes[4]
 ax.loglog(n_rows, mcdiarmid, "k", label="bound")
 ax.errorbar(n_rows, above[0], np.abs(above[1:] - above[0]), fmt="o", ms=4, label="simulated")
 ax.set(title="McDiarmid's inequality", xlabel="rows n", ylim=(8e-3, 1))
 ax.set_ylabel("95 % quantile of f - E f")
 
-ax = axes[1, 2]
+ax = axes[5]
 ax.semilogy(t_gain, azuma, "k", label="bound")
 for (name, found), color in zip(gain_tails.items(), ["C0", "C1"]):
     show_tail(ax, t_gain, found, name, color)
 ax.set(title="Azuma-Hoeffding inequality", xlabel="t", ylabel="P(gain ≥ t)")
 
-for ax in axes.flat:
+for ax in axes:
     ax.legend()
 plt.show()

@@ -184,7 +184,8 @@ print("bound over exact", [f"{ratio:.0e}" for ratio in stochastic["bound"] / sto
 # The filters of the limit, the expected errors and the variance of random rounds are exact. The
 # bounds that are attained by some y, on fitted values and on the training error, are close to it;
 # those that hold for all learners are loose.
-figure, axes = plt.subplots(2, 3, figsize=(12, 7.5), layout="constrained")
+figure, axes = plt.subplots(3, 2, figsize=(9, 10.5), layout="constrained")
+axes = axes.ravel()
 COLORS = ["C0", "C1", "C2"]
 
 
@@ -195,21 +196,21 @@ def show_spread(ax, x, runs, color, label=None):
     ax.errorbar(x, middle, [middle - low, high - middle], **style)
 
 
-ax = axes[0, 0]
+ax = axes[0]
 ax.loglog(times, distance_bound, "k--", label="bound, all learners")
 ax.loglog(times, worst_distance, "k", label="this spline, worst y")
 show_spread(ax, times, distance, "C0", "y of noise")
 ax.set(title="Proposition 2.5, fitted values", xlabel="time t")
 ax.set_ylabel("distance to the limit")
 
-ax = axes[0, 1]
+ax = axes[1]
 for (t, bound), color in zip(weight_bounds.items(), COLORS):
     ax.loglog(rates, bound, color=color, label=f"bound, t = {t:g}")
     show_spread(ax, rates, weight_gaps[t], color)
 ax.set(title="Proposition 2.5, weights", xlabel="learning rate λ")
 ax.set_ylabel("distance to the limit")
 
-ax = axes[0, 2]
+ax = axes[2]
 ax.semilogy(RATE * few, share, "k", label="bound")
 for (name, values), color in zip(left.items(), COLORS):
     show_spread(ax, RATE * few, values, color, name)
@@ -219,26 +220,26 @@ ax.set(
     ylabel="share of the error of the mean",
 )
 
-ax = axes[1, 0]
+ax = axes[3]
 for (name, values), curve, color in zip(parts.items(), (bias2, variance), COLORS):
     ax.loglog(times, curve, color=color, label=f"{name}, exact")
     ax.loglog(times, values, "o", ms=4, color=color)
 ax.set(title="Bias and variance, training rows", xlabel="time t", ylabel="part of the error")
 
-ax = axes[1, 1]
+ax = axes[4]
 for (name, curve), color in zip(exact.items(), COLORS):
     ax.semilogx(times, curve, color=color, label=f"{name}, exact")
     found, error = errors[name]
     ax.errorbar(times, found, 2 * error, fmt="o", ms=4, color=color)
 ax.set(title="Expected errors", xlabel="time t", ylabel="mean squared error")
 
-ax = axes[1, 2]
+ax = axes[5]
 ax.loglog(rates, rates * limit_variance, "k--", label="λ V, the limit")
 ax.loglog(rates, stochastic["exact"], "k", label="exact")
 found, error = stochastic["found"], stochastic["error"]
 ax.errorbar(rates, found, 2 * error, fmt="o", ms=4, label="simulated")
 ax.set(title="Random rounds, t = 2", xlabel="learning rate λ", ylabel="variance of the fit")
 
-for ax in axes.flat:
+for ax in axes:
     ax.legend()
 plt.show()
