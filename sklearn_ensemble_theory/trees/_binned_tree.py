@@ -591,8 +591,9 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
     single precision, as in scikit-learn. Missing values go to the side where the decrease of
     impurity is larger; in nodes that have seen none, to the side with more rows. Categories that
     `fit` or the node has not seen go with them. Of two sets of categories the best are found at the
-    cost of sorting: in the order of the means of their targets they lie side by side [Breiman et
-    al. 1984, theorem 4.5].
+    cost of sorting: for two classes they lie side by side in the order of the shares of the second
+    [Breiman et al. 1984, theorem 4.5]. For more classes the order is that of the first principal
+    component of the shares [Coppersmith et al. 1999], which is near the best.
 
     `AdaBoostClassifier` cuts the columns into bins once for all rounds, unless features or cuts are
     drawn or classes are weighted.
@@ -606,6 +607,9 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
 
     L. Breiman, J. H. Friedman, R. A. Olshen and C. J. Stone (1984). *Classification and Regression
     Trees*. Wadsworth.
+
+    D. Coppersmith, S. J. Hong and J. R. M. Hosking (1999). "Partitioning nominal attributes in
+    decision trees". *Data Mining and Knowledge Discovery* 3, 197-217.
 
     Examples
     --------

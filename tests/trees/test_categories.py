@@ -429,8 +429,12 @@ def test_refusals_of_single_models():
         boosted.fit(X, y)
     with pytest.raises(ValueError, match="max_bins must not be None"):
         GradientBoostingRegressor(categorical_features=[0], max_bins=None).fit(X, y)
-    with pytest.raises(ValueError, match=r"categorical_features=\[0\] describes the default trees"):
-        GradientBoostingRegressor(BinnedTreeRegressor(), categorical_features=[0]).fit(X, y)
+    for given in ([0], np.array([True, False, False])):
+        boosted = GradientBoostingRegressor(BinnedTreeRegressor(), categorical_features=given)
+        with pytest.raises(
+            ValueError, match=r"categorical_features=.* describes the default trees"
+        ):
+            boosted.fit(X, y)
 
 
 def test_learners_with_categories_are_boosted():

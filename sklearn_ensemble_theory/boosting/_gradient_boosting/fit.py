@@ -477,7 +477,7 @@ class BaseGradientBoosting(
             return
         for name, default in {**TREE_DEFAULTS, **BINNED_DEFAULTS}.items():
             value = getattr(self, name)
-            if value is not default and value != default:
+            if value is not default and (np.ndim(value) or value != default):
                 raise ValueError(
                     f"{name}={value!r} describes the default trees, but the base learner is "
                     f"estimator={type(self.estimator).__name__}; set it there, or use "
