@@ -3,7 +3,7 @@ Bounds and simulations: concentration
 =====================================
 
 How close are the inequalities of [Shah, §2.1 and §2.3]? Each panel has the bounds as curves, by
-the functions of `sklearn_ensemble_theory.bounds`, and as points what 100,000 simulated variables
+the functions of `sklearn_ensemble_theory.bounds`, and as points what simulated variables
 do. The page on :doc:`concentration </user_guide/theory_concentration>` states the theorems.
 """
 
