@@ -128,7 +128,10 @@ class Features:
             for j, dtype in enumerate(X.dtypes if is_frame(X) else ()):
                 flags[j] = str(dtype).split("(")[0] in ("category", "Categorical", "Enum")
             return flags
-        given = np.asarray(given)
+        try:
+            given = np.asarray(given)
+        except ValueError:  # lists of different lengths
+            raise ValueError(f"categorical_features must be {kinds}; got {given!r}.") from None
         if given.ndim != 1:
             raise ValueError("categorical_features must have one dimension.")
         if given.size == 0:
