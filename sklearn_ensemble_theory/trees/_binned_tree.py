@@ -215,7 +215,9 @@ class BaseBinnedTree:
         """
         self._validate_params()  # type: ignore[attr-defined]
         if encoder_of(X, self.categorical_features, self.max_bins) is not None:
-            raise ValueError("cost_complexity_pruning_path requires X without categorical features.")
+            raise ValueError(
+                "cost_complexity_pruning_path requires X without categorical features."
+            )
         parent: Any = super()
         return parent.cost_complexity_pruning_path(X, y, sample_weight)
 
