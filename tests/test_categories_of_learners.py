@@ -211,7 +211,7 @@ def test_cat_smooth_counts_rows_under_weights_that_sum_to_one(algorithm, max_fea
     """The first round, whose weights are equal, is the tree of rows without weights."""
     kind = BinnedTreeRegressor if algorithm == "gentle" else BinnedTreeClassifier
     tree = kind(max_depth=2, max_features=max_features, categorical_features=[1], random_state=0)
-    y = np.where(Y > np.median(Y), 1, -1)
+    y = np.where(np.median(Y) < Y, 1, -1)
     model = package.AdaBoostClassifier(tree, n_estimators=1, algorithm=algorithm, random_state=0)
     first = model.fit(ARRAY, y).estimators_[0]
     expected = clone(tree).fit(ARRAY, y)

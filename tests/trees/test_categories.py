@@ -598,9 +598,9 @@ def test_values_that_cannot_be_categories_name_the_column():
     tree = BinnedTreeRegressor(categorical_features=[2]).fit(X, y)
     wrong = X.astype(object)
     wrong[3, 2] = {"a": 1}
-    with pytest.raises(TypeError, match="Feature 2 is categorical .* cannot be categories"):
+    with pytest.raises(TypeError, match=r"Feature 2 is categorical .* cannot be categories"):
         tree.predict(wrong)
-    with pytest.raises(TypeError, match="Feature 2 is categorical .* cannot be categories"):
+    with pytest.raises(TypeError, match=r"Feature 2 is categorical .* cannot be categories"):
         tree.fit(wrong, y)
 
 
@@ -634,7 +634,7 @@ def test_warm_starts_keep_the_categorical_columns(model):
     for first, second in [(numbers, one), (one, two)]:
         warm = clone(model).set_params(warm_start=True, n_estimators=2, random_state=0)
         warm.fit(first, y).set_params(n_estimators=4)
-        with pytest.raises(ValueError, match="feature '[ac]' was numerical, and is categorical"):
+        with pytest.raises(ValueError, match=r"feature '[ac]' was numerical, and is categorical"):
             warm.fit(second, y)
     warm = clone(model).set_params(warm_start=True, n_estimators=2, random_state=0).fit(two, y)
     cold = clone(warm).set_params(n_estimators=4).fit(two, y)
