@@ -262,6 +262,11 @@ def _first_wrong(X: Any, takes_categories: bool, only: int | None) -> str | None
                 cure = "make numbers of it"
                 if isinstance(value, str) and takes_categories:
                     cure = "name it in categorical_features, or give it a categorical dtype"
+                    if features.flags("from_dtype", X)[j]:  # which is not asked for its categories
+                        cure = (
+                            "its dtype is categorical, which needs categorical_features other "
+                            "than None and, in trees, max_bins other than None and ccp_alpha=0"
+                        )
                 elif isinstance(value, str):
                     cure += ", for example by OneHotEncoder or TargetEncoder of scikit-learn"
                 return f"{_NAMED} Feature {label}: {wrong}; {cure}."

@@ -644,3 +644,12 @@ def test_warm_starts_keep_the_categorical_columns(model):
     # As in `predict`, the dtype of a column whose categories are known may be another one.
     warm.set_params(categorical_features="from_dtype").fit(two.assign(a=text), y)
     np.testing.assert_array_equal(warm.predict(two), cold.predict(two))
+
+
+@pytest.mark.parametrize("given", [{"max_bins": None}, {"ccp_alpha": 0.1}], ids=str)
+def test_text_with_a_categorical_dtype_that_is_not_read(given):
+    pd = pytest.importorskip("pandas")
+    _, text, y = frames(40)
+    frame = pd.DataFrame({"a": pd.Categorical(text)})
+    with pytest.raises(ValueError, match=r"Feature 'a'.*its dtype is categorical.*ccp_alpha=0"):
+        GradientBoostingRegressor(**given).fit(frame, y)
