@@ -8,6 +8,8 @@ have one each, and all others share the last.
 
 import copy
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -47,7 +49,20 @@ class CategoricalColumns:
         self.categories: list[np.ndarray | None] = [None] * self.features.n
         self.counts: list[np.ndarray | None] = [None] * self.features.n
         for j in np.flatnonzero(self.features.flags(categorical_features, X)).tolist():
-            self._set(j, *_occurring(column_of(X, j)))
+            with self._naming(j):
+                found = _occurring(column_of(X, j))
+            self._set(j, *found)
+
+    @contextmanager
+    def _naming(self, j: int) -> Iterator[None]:
+        """A TypeError for values that have no hash names the column."""
+        try:
+            yield
+        except TypeError as error:
+            raise TypeError(
+                f"Feature {self.features.label(j)} is categorical and has values that cannot be "
+                f"categories ({error}); make text of them, for example."
+            ) from None
 
     def __add__(self, other: "CategoricalColumns") -> "CategoricalColumns":
         """The categories that occur here or there."""
@@ -126,7 +141,8 @@ class CategoricalColumns:
         for j, categories in enumerate(self.categories):
             column = column_of(X, j)
             if categories is not None:
-                codes = _numbers(column, categories)
+                with self._naming(j):
+                    codes = _numbers(column, categories)
                 if np.isnan(codes).all():
                     self._check_kind(column, j)
                 if self.most is not None and len(categories) > self.most:
@@ -178,6 +194,32 @@ def encoder_of(X: Any, categorical_features: Any, most: int) -> CategoricalColum
         X = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
     columns = CategoricalColumns(X, given, most)
     return columns if columns.any else None
+
+
+def check_same_columns(estimator: Any, X: Any, categorical_features: Any) -> None:
+    """Refuse to continue a fit with X that has other categorical columns.
+
+    As in `predict`, a column whose categories are known may have another dtype.
+
+    Raises
+    ------
+    ValueError
+        If there are others; the message names the first one.
+    """
+    if not is_frame(X):
+        X = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
+    known, features = fitted_encoder(estimator), Features.of(X)
+    if features.n != estimator.n_features_in_:
+        return  # refused by its number
+    now = features.flags(categorical_features, X)
+    before = np.zeros(features.n, dtype=bool) if known is None else known.flags
+    by_dtype = isinstance(categorical_features, str)
+    for j in np.flatnonzero(now & ~before if by_dtype else now != before).tolist():
+        kinds = ["categorical", "numerical"] if before[j] else ["numerical", "categorical"]
+        raise ValueError(
+            f"categorical_features must be those of the previous fit with warm_start=True: feature "
+            f"{features.label(j)} was {kinds[0]}, and is {kinds[1]} now."
+        )
 
 
 def categories_of_blocks(

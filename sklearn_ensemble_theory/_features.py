@@ -128,7 +128,10 @@ class Features:
             for j, dtype in enumerate(X.dtypes if is_frame(X) else ()):
                 flags[j] = str(dtype).split("(")[0] in ("category", "Categorical", "Enum")
             return flags
-        given = np.asarray(given)
+        try:
+            given = np.asarray(given)
+        except ValueError:  # lists of different lengths
+            raise ValueError(f"categorical_features must be {kinds}; got {given!r}.") from None
         if given.ndim != 1:
             raise ValueError("categorical_features must have one dimension.")
         if given.size == 0:
@@ -259,6 +262,11 @@ def _first_wrong(X: Any, takes_categories: bool, only: int | None) -> str | None
                 cure = "make numbers of it"
                 if isinstance(value, str) and takes_categories:
                     cure = "name it in categorical_features, or give it a categorical dtype"
+                    if features.flags("from_dtype", X)[j]:  # which is not asked for its categories
+                        cure = (
+                            "its dtype is categorical, which needs categorical_features other "
+                            "than None and, in trees, max_bins other than None and ccp_alpha=0"
+                        )
                 elif isinstance(value, str):
                     cure += ", for example by OneHotEncoder or TargetEncoder of scikit-learn"
                 return f"{_NAMED} Feature {label}: {wrong}; {cure}."

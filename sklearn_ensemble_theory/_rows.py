@@ -30,6 +30,7 @@ from sklearn_ensemble_theory._blocks import DaskBlocks, any_collection, by_chunk
 from sklearn_ensemble_theory._categories import (
     MOST_CATEGORY_BINS,
     CategoricalColumns,
+    check_same_columns,
     encoded,
     encoder_of,
     fitted_encoder,
@@ -192,11 +193,15 @@ def _encoder_of(
     """What makes numbers of categories, if there are any; a fit makes a new one."""
     if not reset:
         return fitted_encoder(estimator)
-    known = fitted_encoder(estimator)
-    if known is not None and getattr(estimator, "warm_start", False):
+    known, takes = fitted_encoder(estimator), getattr(learner, "_takes_category_numbers", False)
+    if takes and learner is not estimator:
+        learner._validate_params()
+    if getattr(estimator, "warm_start", False) and hasattr(estimator, "estimators_"):
+        if takes and not issparse(X):
+            check_same_columns(estimator, X, learner.categorical_features)
         return known  # of the members so far
     vars(estimator).pop("_encoder", None)
-    if not getattr(learner, "_takes_category_numbers", False):
+    if not takes:
         return None
     found = encoder_of(X, learner.categorical_features, min(learner.max_bins, MOST_CATEGORY_BINS))
     if found is not None:

@@ -203,3 +203,38 @@ def test_what_forests_refuse():
         forest.set_params(monotonic_cst=None, categorical_features=[1]).fit(
             csr_array(np.nan_to_num(ARRAY)), Y
         )
+
+
+@pytest.mark.parametrize("algorithm", ["discrete", "real", "gentle"])
+@pytest.mark.parametrize("max_features", [None, 3])
+def test_cat_smooth_counts_rows_under_weights_that_sum_to_one(algorithm, max_features):
+    """The first round, whose weights are equal, is the tree of rows without weights."""
+    kind = BinnedTreeRegressor if algorithm == "gentle" else BinnedTreeClassifier
+    tree = kind(max_depth=2, max_features=max_features, categorical_features=[1], random_state=0)
+    y = np.where(np.median(Y) < Y, 1, -1)
+    model = package.AdaBoostClassifier(tree, n_estimators=1, algorithm=algorithm, random_state=0)
+    first = model.fit(ARRAY, y).estimators_[0]
+    expected = clone(tree).fit(ARRAY, y)
+    assert expected.feature_importances_[1] > 0.3
+    np.testing.assert_allclose(first.feature_importances_, expected.feature_importances_)
+
+
+def test_smooth_boosting_uses_categories():
+    y = np.where(EFFECT[NUMBER] > 0.2, 1, -1)
+    tree = BinnedTreeClassifier(max_depth=1, categorical_features=[1])
+    model = package.SmoothBoostClassifier(tree, random_state=0).fit(ARRAY, y)
+    assert model.feature_importances_[1] > 0.5
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"max_bins": "auto"}, {"max_bins": 1}, {"cat_smooth": -1.0}, {"cat_smooth": None}],
+    ids=str,
+)
+@pytest.mark.parametrize("name", ["AdaBoost", "smooth", "agnostic", "AdaBoost.R2"])
+def test_parameters_of_the_tree_are_checked(name, wrong):
+    make = {**REGRESSORS, **CLASSIFIERS}[name]
+    kind = BinnedTreeRegressor if name == "AdaBoost.R2" else BinnedTreeClassifier
+    y = Y if name == "AdaBoost.R2" else np.where(Y > 0, 1, -1)
+    with pytest.raises(ValueError, match=f"'{next(iter(wrong))}' parameter of BinnedTree"):
+        make(kind(categorical_features=["colour"], **wrong)).fit(FRAME, y)

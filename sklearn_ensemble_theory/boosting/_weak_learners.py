@@ -34,7 +34,7 @@ from sklearn_ensemble_theory.trees._sklearn_trees import (
     on_grid,
     single_precision,
 )
-from sklearn_ensemble_theory.trees._weak_learners import drawn_rows
+from sklearn_ensemble_theory.trees._weak_learners import category_flags, drawn_rows
 
 
 def weak_learner(
@@ -301,11 +301,16 @@ class ClassClones(Clones):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.y, self.signs = self.task.classes.take(self.task.codes), self.task.signs
+        takes_categories = getattr(self.estimator, "_takes_category_numbers", False)
+        flags = category_flags(self.estimator, self.X.shape[1]) if takes_categories else None
+        self.counts_rows = flags is not None
 
     def best(
         self, target: Any, weight: np.ndarray, scores: np.ndarray | None = None
     ) -> tuple[Any, np.ndarray]:
         task = self.task
+        if self.counts_rows:  # `cat_smooth` does, and the weights sum to 1
+            weight = weight / weight.mean()
         if task.criterion == "least_squares":  # gentle: regressors of -1 and +1
             member = self.fitted_under(weight, self.signs)
             return member, self.signs * predictions_of(member, self.X)

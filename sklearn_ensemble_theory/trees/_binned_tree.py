@@ -19,7 +19,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._blocks import by_chunks
-from sklearn_ensemble_theory._categories import CategoricalColumns, fitted_encoder
+from sklearn_ensemble_theory._categories import (
+    CategoricalColumns,
+    encoder_of,
+    fitted_encoder,
+)
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._conversion import shared_parameters, to_sklearn
 from sklearn_ensemble_theory._features import naming_columns
@@ -184,6 +188,38 @@ class BaseBinnedTree:
         check_is_fitted(self)
         encoder = fitted_encoder(self)
         return [None] * self.n_features_in_ if encoder is None else encoder.categories
+
+    def cost_complexity_pruning_path(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Any:
+        """Compute the pruning path of minimal cost-complexity pruning.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The training rows.
+        y : array-like of shape (n_samples,)
+            The target.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The weights of the rows.
+
+        Returns
+        -------
+        ccp_path : Bunch
+            With `ccp_alphas` and `impurities`, as in scikit-learn's trees.
+
+        Raises
+        ------
+        ValueError
+            If X has categorical features.
+        """
+        self._validate_params()  # type: ignore[attr-defined]
+        if encoder_of(X, self.categorical_features, self.max_bins) is not None:
+            raise ValueError(
+                "cost_complexity_pruning_path requires X without categorical features."
+            )
+        parent: Any = super()
+        return parent.cost_complexity_pruning_path(X, y, sample_weight)
 
     # --- predictions --------------------------------------------------------------------------
 
@@ -491,6 +527,14 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         ):
             return None
         return BinnedTreeRounds(self, X, weight, task)
+
+    def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> Any:
+        if fitted_encoder(self) is not None or self._nodes().left_bins is not None:
+            raise ValueError(
+                f"Partial dependence of a {type(self).__name__} with categorical features requires "
+                "method='brute'."
+            )
+        return super()._compute_partial_dependence_recursion(grid, target_features)
 
     def _predict_validated(self, X: np.ndarray) -> np.ndarray:
         return self.tree_.predict(np.asarray(X, dtype=np.float32))[:, 0]

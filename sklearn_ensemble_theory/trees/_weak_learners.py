@@ -306,6 +306,8 @@ class _ClassRounds:
     ) -> tuple[Any, np.ndarray, np.ndarray]:
         """A fitted member, the leaf of every row, and the shares of the classes in each node."""
         member = copy(self.pattern)
+        if self.columns.categorical is not None:  # weights that sum to 1; `cat_smooth` counts rows
+            weight = weight / weight.mean()
         member._grow_on(self.columns, codes, weight, rows, classes=classes)
         arrays = member._node_arrays()
         return member, arrays.leaves(self.columns), arrays.value

@@ -10,6 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.inspection import partial_dependence
 from sklearn.tree import export_text
 
 from sklearn_ensemble_theory import (
@@ -17,6 +18,7 @@ from sklearn_ensemble_theory import (
     BinnedTreeRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    RandomForestRegressor,
 )
 from sklearn_ensemble_theory.trees._columns import BinnedColumns
 from sklearn_ensemble_theory.trees._growth import NumpyHistogramGrower, grow_tree, histogram_grower
@@ -588,3 +590,72 @@ def test_given_validation_rows_and_early_stopping():
     expected = np.mean((model.predict(frame[300:]) - y[300:]) ** 2) / 2
     assert model.validation_scores_[-1] == pytest.approx(expected)
     assert model.fit(frame, y).n_estimators_ <= 30
+
+
+def test_lists_of_different_lengths_are_refused():
+    X, _, y = frames(40)
+    for model in (BinnedTreeRegressor(), GradientBoostingRegressor()):
+        with pytest.raises(ValueError, match="categorical_features must be 'from_dtype'"):
+            model.set_params(categorical_features=[[0], [1, 2]]).fit(X, y)
+
+
+def test_values_that_cannot_be_categories_name_the_column():
+    X, _, y = frames(40)
+    tree = BinnedTreeRegressor(categorical_features=[2]).fit(X, y)
+    wrong = X.astype(object)
+    wrong[3, 2] = {"a": 1}
+    with pytest.raises(TypeError, match=r"Feature 2 is categorical .* cannot be categories"):
+        tree.predict(wrong)
+    with pytest.raises(TypeError, match=r"Feature 2 is categorical .* cannot be categories"):
+        tree.fit(wrong, y)
+
+
+def test_pruning_paths_and_recursion_are_refused():
+    X, _, y = frames(60)
+    for tree in (BinnedTreeRegressor(), BinnedTreeClassifier()):
+        target = target_of(tree, y)
+        assert len(tree.cost_complexity_pruning_path(X[:, 1:], target).ccp_alphas) > 1
+        with pytest.raises(ValueError, match="requires X without categorical features"):
+            tree.set_params(categorical_features=[0]).cost_complexity_pruning_path(X, target)
+    X[np.isnan(X)] = 9
+    tree = BinnedTreeRegressor(categorical_features=[0], cat_smooth=0).fit(X, y)
+    with pytest.raises(ValueError, match="method='brute'"):
+        partial_dependence(tree, X, [1], kind="average")
+    found = partial_dependence(tree, X, [1], kind="average", method="brute", grid_resolution=5)
+    assert np.isfinite(found["average"]).all()
+    plain = BinnedTreeRegressor(max_depth=3).fit(X, y)
+    grid = partial_dependence(plain, X, [1], kind="average", method="recursion")
+    assert np.isfinite(grid["average"]).all()
+
+
+@pytest.mark.parametrize(
+    "model", [GradientBoostingRegressor(), RandomForestRegressor(max_bins=64)], ids=["gb", "forest"]
+)
+def test_warm_starts_keep_the_categorical_columns(model):
+    pd = pytest.importorskip("pandas")
+    X, text, y = frames(100)
+    numbers = pd.DataFrame({"a": np.nan_to_num(X[:, 0]), "b": X[:, 1], "c": X[:, 2]})
+    one = numbers.assign(a=pd.Categorical(text))
+    two = one.assign(c=one["c"].astype("category"))
+    for first, second in [(numbers, one), (one, two)]:
+        warm = clone(model).set_params(warm_start=True, n_estimators=2, random_state=0)
+        warm.fit(first, y).set_params(n_estimators=4)
+        with pytest.raises(ValueError, match=r"feature '[ac]' was numerical, and is categorical"):
+            warm.fit(second, y)
+    warm = clone(model).set_params(warm_start=True, n_estimators=2, random_state=0).fit(two, y)
+    cold = clone(warm).set_params(n_estimators=4).fit(two, y)
+    warm.set_params(n_estimators=4, categorical_features=["a"])
+    with pytest.raises(ValueError, match="feature 'c' was categorical, and is numerical"):
+        warm.fit(two, y)
+    # As in `predict`, the dtype of a column whose categories are known may be another one.
+    warm.set_params(categorical_features="from_dtype").fit(two.assign(a=text), y)
+    np.testing.assert_array_equal(warm.predict(two), cold.predict(two))
+
+
+@pytest.mark.parametrize("given", [{"max_bins": None}, {"ccp_alpha": 0.1}], ids=str)
+def test_text_with_a_categorical_dtype_that_is_not_read(given):
+    pd = pytest.importorskip("pandas")
+    _, text, y = frames(40)
+    frame = pd.DataFrame({"a": pd.Categorical(text)})
+    with pytest.raises(ValueError, match=r"Feature 'a'.*its dtype is categorical.*ccp_alpha=0"):
+        GradientBoostingRegressor(**given).fit(frame, y)

@@ -30,7 +30,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter
 
-from ..._categories import fitted_encoder, numbered_learner
+from ..._categories import check_same_columns, fitted_encoder, numbered_learner
 from ..._compat import (
     CallbackSupportMixin,
     HasMethods,
@@ -491,6 +491,8 @@ class BaseGradientBoosting(
     ) -> tuple[Rows, np.ndarray | None, Loss]:
         """The rows of positive weight, the classes of a classifier, and the loss."""
         of_classes = isinstance(self, ClassifierMixin)
+        if continued and isinstance(learner, BinnedTreeRegressor) and not sp.issparse(X):
+            check_same_columns(self, X, learner.categorical_features)
         X, y = self._validate(X, y, learner=learner, reset=not continued, y_numeric=not of_classes)
         classes = classes_of(y) if of_classes else None
         y = encoded(y, classes)
