@@ -197,8 +197,8 @@ def _encoder_of(
     if takes and learner is not estimator:
         learner._validate_params()
     if getattr(estimator, "warm_start", False) and hasattr(estimator, "estimators_"):
-        if takes and not issparse(X):
-            check_same_columns(estimator, X, learner.categorical_features)
+        if (takes or known is not None) and not issparse(X):
+            check_same_columns(estimator, X, learner.categorical_features if takes else None)
         return known  # of the members so far
     vars(estimator).pop("_encoder", None)
     if not takes:

@@ -16,6 +16,7 @@ from sklearn.tree import export_text
 from sklearn_ensemble_theory import (
     BinnedTreeClassifier,
     BinnedTreeRegressor,
+    ExtraTreesRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     RandomForestRegressor,
@@ -659,3 +660,13 @@ def test_text_with_a_categorical_dtype_that_is_not_read(given):
     frame = pd.DataFrame({"a": pd.Categorical(text)})
     with pytest.raises(ValueError, match=r"Feature 'a'.*its dtype is categorical.*ccp_alpha=0"):
         GradientBoostingRegressor(**given).fit(frame, y)
+
+
+@pytest.mark.parametrize("cls", [RandomForestRegressor, ExtraTreesRegressor])
+def test_a_forest_does_not_go_on_without_its_categories(cls):
+    X = np.column_stack([np.arange(60) % 5, np.arange(60)])
+    forest = cls(n_estimators=2, warm_start=True, categorical_features=[0], random_state=0)
+    forest.fit(X, X[:, 0] % 2).set_params(n_estimators=4, categorical_features=None)
+    with pytest.raises(ValueError, match="feature 0 was categorical, and is numerical now"):
+        forest.fit(X, X[:, 0] % 2)
+    assert len(forest.estimators_) == 2
