@@ -16,7 +16,6 @@ from sklearn.tree import export_text
 from sklearn_ensemble_theory import (
     BinnedTreeClassifier,
     BinnedTreeRegressor,
-    ExtraTreesRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     RandomForestRegressor,
@@ -662,10 +661,10 @@ def test_text_with_a_categorical_dtype_that_is_not_read(given):
         GradientBoostingRegressor(**given).fit(frame, y)
 
 
-@pytest.mark.parametrize("cls", [RandomForestRegressor, ExtraTreesRegressor])
-def test_a_forest_does_not_go_on_without_its_categories(cls):
+def test_a_forest_does_not_go_on_without_its_categories():
     X = np.column_stack([np.arange(60) % 5, np.arange(60)])
-    forest = cls(n_estimators=2, warm_start=True, categorical_features=[0], random_state=0)
+    given = {"warm_start": True, "categorical_features": [0], "random_state": 0}
+    forest = RandomForestRegressor(n_estimators=2, **given)
     forest.fit(X, X[:, 0] % 2).set_params(n_estimators=4, categorical_features=None)
     with pytest.raises(ValueError, match="feature 0 was categorical, and is numerical now"):
         forest.fit(X, X[:, 0] % 2)
