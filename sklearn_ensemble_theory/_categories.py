@@ -16,6 +16,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._features import Features, column_of, is_frame, naming_columns
 from sklearn_ensemble_theory._running import warn_user
@@ -245,6 +246,13 @@ def _categories_of_block(
 def fitted_encoder(estimator: Any) -> CategoricalColumns | None:
     """What makes numbers of the categories that an estimator was given, if there are any."""
     return vars(estimator).get("_encoder")
+
+
+def fitted_categories(estimator: Any) -> list[np.ndarray | None]:
+    """The categories of each categorical feature, None for the other features."""
+    check_is_fitted(estimator)
+    encoder = fitted_encoder(estimator)
+    return [None] * estimator.n_features_in_ if encoder is None else encoder.categories
 
 
 def numbered_learner(learner: Any, columns: CategoricalColumns | None) -> Any:

@@ -21,7 +21,7 @@ from sklearn.tree import (
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._categories import fitted_encoder
+from sklearn_ensemble_theory._categories import fitted_categories, fitted_encoder
 from sklearn_ensemble_theory._compat import (
     Interval,
     RealNotInt,
@@ -225,12 +225,7 @@ class BaseForest(BaseBagging):
             self, table if unbiased is None else table | {"unbiased_importance": unbiased}
         )
 
-    @property
-    def categories_(self) -> list[np.ndarray | None]:
-        """The categories of each categorical feature, None for the other features."""
-        check_is_fitted(self)
-        encoder = fitted_encoder(self)
-        return [None] * self.n_features_in_ if encoder is None else encoder.categories
+    categories_ = property(fitted_categories)
 
     def apply(self, X: MatrixLike) -> np.ndarray:
         """The leaf of each tree that a row falls into.

@@ -22,6 +22,7 @@ from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._categories import (
     CategoricalColumns,
     encoder_of,
+    fitted_categories,
     fitted_encoder,
 )
 from sklearn_ensemble_theory._compat import Interval, StrOptions
@@ -182,12 +183,7 @@ class BaseBinnedTree:
             self.classes_, self.n_classes_ = classes, len(classes)
         self._grown = GrownTree(arrays, shape.n_features, max(shape.n_classes, 1))
 
-    @property
-    def categories_(self) -> list[np.ndarray | None]:
-        """The categories of each categorical feature, None for the other features."""
-        check_is_fitted(self)
-        encoder = fitted_encoder(self)
-        return [None] * self.n_features_in_ if encoder is None else encoder.categories
+    categories_ = property(fitted_categories)
 
     def cost_complexity_pruning_path(
         self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None

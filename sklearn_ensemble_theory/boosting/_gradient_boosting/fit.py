@@ -30,7 +30,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter
 
-from ..._categories import check_same_columns, fitted_encoder, numbered_learner
+from ..._categories import check_same_columns, fitted_categories, fitted_encoder, numbered_learner
 from ..._compat import (
     CallbackSupportMixin,
     HasMethods,
@@ -570,12 +570,7 @@ class BaseGradientBoosting(
 
     # --- the fitted model -------------------------------------------------------------------------
 
-    @property
-    def categories_(self) -> list[np.ndarray | None]:
-        """The categories of each categorical feature, None for the other features."""
-        check_is_fitted(self)
-        encoder = fitted_encoder(self)
-        return [None] * self.n_features_in_ if encoder is None else encoder.categories
+    categories_ = property(fitted_categories)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimators_")
