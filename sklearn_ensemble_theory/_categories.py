@@ -237,6 +237,17 @@ def categories_of_blocks(
     return columns if found is None else columns + found
 
 
+def tree_categories_of_blocks(blocks: Any, meta: Any, tree: Any) -> CategoricalColumns | None:
+    """The encoder of rows in blocks for a binned tree; None where no column is categorical."""
+    if not getattr(tree, "_takes_category_numbers", False):
+        return None
+    most = min(tree.max_bins, MOST_CATEGORY_BINS)
+    columns = categories_of_blocks(blocks, meta, tree.categorical_features, most)
+    if columns is not None:
+        columns.warn_of_shared_bins("max_bins")
+    return columns
+
+
 def _categories_of_block(
     block: tuple[int, Any, Any, Any], categorical_features: Any, most: int | None
 ) -> CategoricalColumns:

@@ -228,7 +228,7 @@ def _nodes_of(member: Any) -> dict[str, np.ndarray]:
             f"to_shap requires an estimator that is a tree or a decision stump; "
             f"{type(member).__name__} is neither."
         )
-    if getattr(tree, "left_bins", None) is not None:
+    if getattr(tree, "sets", None) is not None:
         raise ValueError(
             "to_shap requires trees without nodes of categorical_features: the trees that shap "
             "takes cut at thresholds. Use columns of one category each, as of OneHotEncoder."

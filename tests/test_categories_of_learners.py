@@ -106,7 +106,7 @@ def test_members_read_numbers():
     """Those that drew the column have sets, whatever its place among their features."""
     model = REGRESSORS["features"](BinnedTreeRegressor(categorical_features=["colour"], **TREE))
     model.fit(FRAME, Y)
-    has_set = [m._node_arrays().left_bins is not None for m in model.estimators_]
+    has_set = [m._node_arrays().sets is not None for m in model.estimators_]
     drew = [1 in features for features in model.estimators_features_]
     assert has_set == drew
     numbers = np.column_stack([FRAME["x"], 6 - ARRAY[:, 1] / 10, FRAME["z"]]).astype(np.float32)
@@ -119,8 +119,6 @@ def test_members_read_numbers():
 def test_what_bags_of_categories_refuse():
     model = REGRESSORS["bagging"](BinnedTreeRegressor(categorical_features=["colour"], **TREE))
     model.fit(FRAME, Y)
-    with pytest.raises(ValueError, match="nodes of categorical_features cannot be made compact"):
-        model.compact()
     with pytest.raises(ValueError, match="no categorical features"):
         model.to_sklearn()
     with pytest.raises(TypeError, match="'colour' had categories that are text in fit, and has no"):
@@ -158,7 +156,7 @@ def test_forests(kind):
     np.testing.assert_array_equal(output(by_dtype, DTYPE), output(by_name, FRAME))
     by_place = kind(categorical_features=[1], **parameters).fit(ARRAY, y)
     assert by_place.score(ARRAY, y) > 0.75
-    assert all(m._node_arrays().left_bins is not None for m in by_name.estimators_)
+    assert all(m._node_arrays().sets is not None for m in by_name.estimators_)
     assert by_name.feature_importances_[1] > 0.3
     assert by_name.apply(FRAME).shape == (N, 20)
     paths, _ = by_name.decision_path(FRAME)

@@ -2,6 +2,8 @@
 #ifndef ENSEMBLE_PREDICTION_H
 #define ENSEMBLE_PREDICTION_H
 
+#include <string.h>
+
 #include "several_rows.h"
 
 /* Rows of a block: the leaves that they passed (small trees) or reached (deep ones) stay in the first
@@ -102,21 +104,31 @@ static void add_small(
 
 /* A node of a laid-out tree. `word`: the position of its left child, whose right sibling is next to
    it, then the feature, and in the last bit 1 where missing values go right. A leaf is its own left
-   child and no row goes to its right. */
+   child and no row goes to its right. The cut of a node of categories is NaN, and the last bits of
+   this NaN are the number of its set. */
 typedef struct { float cut; uint32_t word; } PackedNode;
 
-static inline uint32_t next_node(PackedNode node, float x, int shift)
+enum { SET_BITS = 22 };
+
+static inline uint32_t next_node(PackedNode node, float x, int shift, const uint8_t *sets)
 {
-    return (node.word >> shift) + (uint32_t)((x > node.cut) | ((x != x) & (node.word & 1)));
+    uint32_t right = (uint32_t)((x > node.cut) | ((x != x) & (node.word & 1)));
+    if (sets && node.cut != node.cut) {
+        uint32_t number;
+        memcpy(&number, &node.cut, sizeof number);
+        number &= ((uint32_t)1 << SET_BITS) - 1;
+        right = !is_in_set(sets + (ptrdiff_t)number * SET_BYTES, category_of(x));
+    }
+    return (node.word >> shift) + right;
 }
 
 #define EIGHT_TIMES(step) step(0) step(1) step(2) step(3) step(4) step(5) step(6) step(7)
 
 /* The position of the leaf of each row. Eight rows go down together, so that the processor waits for
    the memory of eight nodes at once. */
-static void walk(
+static inline void walk(
     const float *rows, ptrdiff_t n, ptrdiff_t p, const PackedNode *nodes, int shift,
-    uint32_t *restrict leaf)
+    const uint8_t *sets, uint32_t *restrict leaf)
 {
     uint32_t mask = ((uint32_t)1 << shift) - 1;
     ptrdiff_t i = 0;
@@ -124,7 +136,7 @@ static void walk(
         const float *x = rows + i * p;
 #define BEGIN(k) uint32_t at##k = 0; PackedNode node##k = nodes[0];
 #define STEP(k)                                                                      \
-    uint32_t next##k = next_node(node##k, x[k * p + ((node##k.word & mask) >> 1)], shift); \
+    uint32_t next##k = next_node(node##k, x[k * p + ((node##k.word & mask) >> 1)], shift, sets); \
     moved |= at##k ^ next##k;
 #define MOVE(k) at##k = next##k; node##k = nodes[next##k];
 #define END(k) leaf[i + k] = at##k;
@@ -146,10 +158,21 @@ static void walk(
         uint32_t at = 0, before = 1;
         while (at != before) {
             before = at;
-            at = next_node(nodes[at], rows[i * p + ((nodes[at].word & mask) >> 1)], shift);
+            at = next_node(nodes[at], rows[i * p + ((nodes[at].word & mask) >> 1)], shift, sets);
         }
         leaf[i] = at;
     }
+}
+
+/* Without sets, the compiler leaves out what is for them. */
+static void find_leaves(
+    const float *rows, ptrdiff_t n, ptrdiff_t p, const PackedNode *nodes, int shift,
+    const uint8_t *sets, uint32_t *restrict leaf)
+{
+    if (sets)
+        walk(rows, n, p, nodes, shift, sets, leaf);
+    else
+        walk(rows, n, p, nodes, shift, NULL, leaf);
 }
 
 /* Tree after tree, in blocks of rows: leaves[i] = position of the leaf of row i of the block. */
@@ -159,12 +182,13 @@ static void walk(
 
 static void add_values_of_leaves(
     const float *rows, ptrdiff_t n, ptrdiff_t p, const PackedNode *nodes, const int64_t *starts,
-    ptrdiff_t n_trees, int shift, const double *values, double *out, ptrdiff_t width)
+    ptrdiff_t n_trees, int shift, const uint8_t *sets, const double *values, double *out,
+    ptrdiff_t width)
 {
     uint32_t leaf[DEEP_BLOCK];
     for (ptrdiff_t t = 0; t < n_trees; t++)
         FOR_BLOCKS_OF_ROWS(start, m) {
-            walk(rows + start * p, m, p, nodes + starts[t], shift, leaf);
+            find_leaves(rows + start * p, m, p, nodes + starts[t], shift, sets, leaf);
             for (ptrdiff_t i = 0; i < m; i++)
                 out[(start + i) * width + t % width] += values[starts[t] + leaf[i]];
         }
@@ -172,13 +196,13 @@ static void add_values_of_leaves(
 
 static void add_vectors_of_leaves(
     const float *rows, ptrdiff_t n, ptrdiff_t p, const PackedNode *nodes, const int64_t *starts,
-    ptrdiff_t n_trees, int shift, const int32_t *index, const double *table, double *out,
-    ptrdiff_t width)
+    ptrdiff_t n_trees, int shift, const uint8_t *sets, const int32_t *index, const double *table,
+    double *out, ptrdiff_t width)
 {
     uint32_t leaf[DEEP_BLOCK];
     for (ptrdiff_t t = 0; t < n_trees; t++)
         FOR_BLOCKS_OF_ROWS(start, m) {
-            walk(rows + start * p, m, p, nodes + starts[t], shift, leaf);
+            find_leaves(rows + start * p, m, p, nodes + starts[t], shift, sets, leaf);
             for (ptrdiff_t i = 0; i < m; i++) {
                 const double *vector = table + index[starts[t] + leaf[i]] * width;
                 for (ptrdiff_t k = 0; k < width; k++)
@@ -189,12 +213,12 @@ static void add_vectors_of_leaves(
 
 static void places_of_leaves(
     const float *rows, ptrdiff_t n, ptrdiff_t p, const PackedNode *nodes, const int64_t *starts,
-    ptrdiff_t n_trees, int shift, int64_t *out)
+    ptrdiff_t n_trees, int shift, const uint8_t *sets, int64_t *out)
 {
     uint32_t leaf[DEEP_BLOCK];
     FOR_BLOCKS_OF_ROWS(start, m)
         for (ptrdiff_t t = 0; t < n_trees; t++) {
-            walk(rows + start * p, m, p, nodes + starts[t], shift, leaf);
+            find_leaves(rows + start * p, m, p, nodes + starts[t], shift, sets, leaf);
             for (ptrdiff_t i = 0; i < m; i++)
                 out[(start + i) * n_trees + t] = starts[t] + leaf[i];
         }

@@ -33,15 +33,16 @@ cdef extern from "prediction.h" nogil:
     int SET_BYTES
     int NO_CATEGORY
     int FIRST_SET
+    int SET_BITS
     void add_values_of_leaves(
         const float*, Py_ssize_t, Py_ssize_t, const PackedNode*, const int64_t*, Py_ssize_t, int,
-        const double*, double*, Py_ssize_t)
+        const uint8_t*, const double*, double*, Py_ssize_t)
     void add_vectors_of_leaves(
         const float*, Py_ssize_t, Py_ssize_t, const PackedNode*, const int64_t*, Py_ssize_t, int,
-        const int32_t*, const double*, double*, Py_ssize_t)
+        const uint8_t*, const int32_t*, const double*, double*, Py_ssize_t)
     void places_of_leaves(
         const float*, Py_ssize_t, Py_ssize_t, const PackedNode*, const int64_t*, Py_ssize_t, int,
-        int64_t*)
+        const uint8_t*, int64_t*)
 
 # A type for the leaf of each row: the smallest that holds the number of leaves.
 ctypedef fused Leaf:
@@ -385,6 +386,7 @@ def add_deep_values(
     int shift,
     const double[::1] values,
     double[:, ::1] out,
+    const uint8_t[:, ::1] sets=None,
 ):
     """Add one value of each of T trees, in the order of the trees. O(T n depth).
 
@@ -399,15 +401,18 @@ def add_deep_values(
     values : float64 array of shape (m,)
     out : float64 array of shape (n, width)
         Tree t adds to column t mod `width`.
+    sets : uint8 array of shape (s, 32), default=None
+        Of the nodes of categories.
     """
-    check_trees(nodes, starts, shift)
+    check_trees(nodes, starts, shift, sets)
     require(values.shape[0] == nodes.shape[0] and out.shape[0] == rows.shape[0]
             and out.shape[1] > 0 and rows.shape[1] > 0)
     if rows.shape[0] and starts.shape[0] > 1:
         with nogil:
             add_values_of_leaves(
                 &rows[0, 0], rows.shape[0], rows.shape[1], <const PackedNode*>&nodes[0, 0],
-                &starts[0], starts.shape[0] - 1, shift, &values[0], &out[0, 0], out.shape[1])
+                &starts[0], starts.shape[0] - 1, shift, first_set(sets), &values[0], &out[0, 0],
+                out.shape[1])
 
 
 def add_deep_vectors(
@@ -418,17 +423,18 @@ def add_deep_vectors(
     const int32_t[::1] index,
     const double[:, ::1] table,
     double[:, ::1] out,
+    const uint8_t[:, ::1] sets=None,
 ):
     """The same, where a leaf adds row index[node] of a table of shape (r, width)."""
-    check_trees(nodes, starts, shift)
+    check_trees(nodes, starts, shift, sets)
     require(index.shape[0] == nodes.shape[0] and out.shape[0] == rows.shape[0]
             and out.shape[1] == table.shape[1] and table.shape[0] > 0 and rows.shape[1] > 0)
     if rows.shape[0] and starts.shape[0] > 1 and out.shape[1]:
         with nogil:
             add_vectors_of_leaves(
                 &rows[0, 0], rows.shape[0], rows.shape[1], <const PackedNode*>&nodes[0, 0],
-                &starts[0], starts.shape[0] - 1, shift, &index[0], &table[0, 0], &out[0, 0],
-                out.shape[1])
+                &starts[0], starts.shape[0] - 1, shift, first_set(sets), &index[0], &table[0, 0],
+                &out[0, 0], out.shape[1])
 
 
 def deep_leaves(
@@ -437,16 +443,17 @@ def deep_leaves(
     const int64_t[::1] starts,
     int shift,
     int64_t[:, ::1] out,
+    const uint8_t[:, ::1] sets=None,
 ):
     """The leaf of each row in each tree, as its place among the nodes of all trees."""
-    check_trees(nodes, starts, shift)
+    check_trees(nodes, starts, shift, sets)
     require(out.shape[0] == rows.shape[0] and out.shape[1] == starts.shape[0] - 1
             and rows.shape[1] > 0)
     if rows.shape[0] and starts.shape[0] > 1:
         with nogil:
             places_of_leaves(
                 &rows[0, 0], rows.shape[0], rows.shape[1], <const PackedNode*>&nodes[0, 0],
-                &starts[0], starts.shape[0] - 1, shift, &out[0, 0])
+                &starts[0], starts.shape[0] - 1, shift, first_set(sets), &out[0, 0])
 
 
 def add_leaf_values(double[::1] u, const double[::1] values, const Leaf[::1] leaf):
@@ -458,10 +465,23 @@ def add_leaf_values(double[::1] u, const double[::1] values, const Leaf[::1] lea
             u[i] += values[leaf[i]]
 
 
+cdef inline const uint8_t* first_set(const uint8_t[:, ::1] sets) noexcept nogil:
+    return NULL if sets is None or sets.shape[0] == 0 else &sets[0, 0]
+
+
 cdef int check_trees(
-    const uint32_t[:, ::1] nodes, const int64_t[::1] starts, int shift
+    const uint32_t[:, ::1] nodes, const int64_t[::1] starts, int shift, const uint8_t[:, ::1] sets
 ) except -1:
     cdef Py_ssize_t t
+    cdef uint32_t n_sets, number
+    if sets is not None and sets.shape[0] > 0:
+        require(sets.shape[1] == SET_BYTES and sets.shape[0] < (<Py_ssize_t>1 << SET_BITS))
+        n_sets = <uint32_t>sets.shape[0]
+        for t in range(nodes.shape[0]):
+            number = nodes[t, 0]
+            # A NaN: its exponent has all bits, the rest is not 0.
+            if number & 0x7FFFFFFF > 0x7F800000:
+                require(number & ((<uint32_t>1 << SET_BITS) - 1) < n_sets)
     require(starts.shape[0] > 0 and nodes.shape[1] == 2 and 0 < shift < 32)
     for t in range(starts.shape[0] - 1):
         require(0 <= starts[t] < starts[t + 1] <= nodes.shape[0])

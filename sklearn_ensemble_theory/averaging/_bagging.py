@@ -579,8 +579,9 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         estimator = self._for_categories(self._checked_estimator(), rows.meta)
         unfitted = clone(self)  # without the members of an earlier fit
         frames = self._takes_frames(rows.meta, estimator)
-        checks = {"learner": estimator, **self._validation}
-        read = LearnerRows(unfitted, checks, rows.checks.n_features, frames)
+        read, estimator = LearnerRows.of(
+            unfitted, rows, estimator, self._validation, as_frame=frames
+        )
         facts = rows.given.sum(of_learner_rows, read, facts_of_block)
         if facts is None:
             raise ValueError("X has no rows.")
@@ -597,8 +598,17 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         step, largest = len(blocks), max(facts.lengths.values())
         by_block = {number: seeds[first::step] for first, number in enumerate(blocks)}
         found = rows.given.taken(blocks).each(
-            of_learner_rows, read, _members_of_block, unfitted, by_block, facts.target, largest
+            of_learner_rows,
+            read,
+            _members_of_block,
+            unfitted,
+            estimator,
+            by_block,
+            facts.target,
+            largest,
         )
+        if read.encoder is not None:
+            self._encoder = read.encoder
         self._set_oob_score_and_attributes(None, None)
         self.__dict__.update(facts.target)
         self.estimators_ = [None] * n_members
@@ -1009,13 +1019,14 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
 def _members_of_block(
     block: LearnerBlock,
     model: BaseBagging,
+    estimator: BaseEstimator,
     seeds: dict[int, np.ndarray],
     target: dict,
     largest: int,
 ) -> tuple[list[BaseEstimator], list[np.ndarray], BaseEstimator, MemberSpec]:
     """(members, their features, the learner, what they share) of one block, where it is."""
     y = recoded(block.y, block.target, target)
-    estimator = model._get_estimator()
+    estimator = clone(estimator)
     with naming_chunk(block.block):
         scheme = model._make_scheme(y, block.weight, target.get("classes_"), None)
         frames = model._takes_frames(block.X, estimator)

@@ -271,7 +271,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
             )
         # The first pass checks the rows and finds what all blocks must agree on: classes and units.
         unfitted = clone(self)  # without the members of an earlier fit
-        read = LearnerRows(unfitted, {"learner": estimator, **ROW_CHECKS}, rows.checks.n_features)
+        read, estimator = LearnerRows.of(unfitted, rows, estimator, ROW_CHECKS)
         facts = rows.given.sum(of_learner_rows, read, facts_of_block)
         if facts is None:
             raise ValueError("X has no rows.")
@@ -315,6 +315,8 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
         self.__dict__.update(facts.target)
         self.estimator_ = estimator
         self.estimators_ = members
+        if read.encoder is not None:
+            self._encoder = read.encoder
         self.n_blocks_ = m
         self.block_weights_ = shares / shares.sum()
 

@@ -7,11 +7,17 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import RegressorMixin, clone
 from sklearn.utils import check_consistent_length
 
-from sklearn_ensemble_theory._categories import fitted_encoder
+from sklearn_ensemble_theory._categories import (
+    CategoricalColumns,
+    encoded,
+    numbered_learner,
+    tree_categories_of_blocks,
+)
 from sklearn_ensemble_theory._rows import (
+    ChunkedRows,
     Rows,
     check_usual_units,
     checked_target,
@@ -50,12 +56,29 @@ class LearnerRows:
     n_features : int
     as_frame : bool, default=False
         Whether base learners get data frames as they are.
+    encoder : CategoricalColumns, default=None
+        Makes numbers of the categories, where there are any.
     """
 
     model: Any
     options: Mapping[str, Any]
     n_features: int
     as_frame: bool = False
+    encoder: CategoricalColumns | None = None
+
+    @classmethod
+    def of(
+        cls, model: Any, rows: ChunkedRows, learner: Any, options: Mapping[str, Any], **more: Any
+    ) -> tuple["LearnerRows", Any]:
+        """The checks of rows for a learner, and the learner for what they give."""
+        encoder = tree_categories_of_blocks(rows.given, rows.meta, learner)
+        if encoder is not None:
+            model._encoder = encoder
+            options = {**options, "learner": clone(learner).set_params(categorical_features=None)}
+        else:
+            options = {**options, "learner": learner}
+        read = cls(model, options, rows.checks.n_features, encoder=encoder, **more)
+        return read, numbered_learner(learner, encoder)
 
     def __call__(self, number: int, X: Any, y: Any, weight: Any) -> LearnerBlock | None:
         """The rows; None if there are none."""
@@ -68,16 +91,12 @@ class LearnerRows:
                     f"X has {X.shape[1]} features, but {self.n_features} in its metadata."
                 )
             model = copy(self.model)  # which validation gives the names of the features
+            if self.encoder is not None:
+                X = encoded(self.encoder, X)
             y = checked_target(y, is_real=isinstance(model, RegressorMixin))
             X, y = validate_data(
                 model, X, y, as_frame=self.as_frame, multi_output=True, **self.options
             )
-            if fitted_encoder(model) is not None:
-                raise ValueError(
-                    "estimator: categorical_features needs all rows in memory here; with Dask "
-                    "collections gradient boosting, L2BoostingRegressor and LogitBoostClassifier "
-                    "have them. None takes categories that are numbers as these."
-                )
             X = X.tocsr() if hasattr(X, "tocsr") else X
             y, target = model._encode_y(y)
             if weight is not None:

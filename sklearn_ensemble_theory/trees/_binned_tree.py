@@ -98,7 +98,7 @@ class BaseBinnedTree:
         return self._sklearn_class(**shared_parameters(self))
 
     def _obstacles(self) -> Iterator[str]:
-        if self._nodes().left_bins is not None or fitted_encoder(self) is not None:
+        if self._nodes().sets is not None or fitted_encoder(self) is not None:
             yield "its trees have no categorical features."
 
     def _counterpart(self) -> Any:
@@ -525,7 +525,7 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         return BinnedTreeRounds(self, X, weight, task)
 
     def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> Any:
-        if fitted_encoder(self) is not None or self._nodes().left_bins is not None:
+        if fitted_encoder(self) is not None or self._nodes().sets is not None:
             raise ValueError(
                 f"Partial dependence of a {type(self).__name__} with categorical features requires "
                 "method='brute'."

@@ -6,8 +6,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sklearn_ensemble_theory._compat import make_tree
+from sklearn_ensemble_theory.trees._columns import SET
 from sklearn_ensemble_theory.trees._packed import single_precision_cuts
-from sklearn_ensemble_theory.trees._tree_arrays import LEAF, NO_FEATURE
+from sklearn_ensemble_theory.trees._tree_arrays import (
+    LEAF,
+    NO_FEATURE,
+    CategoricalTree,
+    TreeArrays,
+)
 
 REMOVED = ("impurity", "n_node_samples", "weighted_n_node_samples", "compute_partial_dependence")
 # An odd number whose powers, modulo 2^64, spread over all bits.
@@ -21,11 +27,12 @@ class CompactTree:
     single precision, leaves their values. X is read in single precision, so that x <= t exactly
     where x is at most the largest single number that is at most t: rows go the same ways. Nodes
     have the same numbers. The arrays of `Tree` are made at each access, and a `Tree` at each call
-    of `predict`, `apply` or `decision_path`; O(m).
+    of `predict`, `apply` or `decision_path`; O(m). Nodes of categories keep the bytes of their sets
+    that are not the same in all of them.
 
     Parameters
     ----------
-    tree : Tree
+    tree : Tree or CategoricalTree
     dtype : {np.float64, np.float32}
         Of the values, which are in single precision anyway where all of them are exact there.
     """
@@ -47,7 +54,14 @@ class CompactTree:
         self._left = in_few_bytes(tree.children_left[inner] - inner)
         self._right = in_few_bytes(tree.children_right[inner] - inner)
         self._feature = in_few_bytes(tree.feature[inner])
-        self._threshold = single_precision_cuts(tree.threshold[inner])
+        arrays = getattr(tree, "arrays", tree)  # of a `CategoricalTree`
+        self._threshold = single_precision_cuts(arrays.threshold[inner])
+        sets: np.ndarray | None = getattr(arrays, "sets", None)
+        self._some_set: np.ndarray | None = None
+        if sets is not None:
+            self._some_set = sets[0]
+            self._differs = np.flatnonzero((sets != sets[0]).any(axis=0))
+            self._bytes = sets[:, self._differs]
 
         value = tree.value[is_leaf]
         self._shape = value.shape[1:]
@@ -105,6 +119,15 @@ class CompactTree:
         return self._of_inner(self._threshold, -2.0, np.float64)
 
     @property
+    def sets(self) -> np.ndarray | None:
+        """The sets of the nodes of categories, whose thresholds are NaN; None where none is."""
+        if self._some_set is None:
+            return None
+        found = np.tile(self._some_set, (len(self._bytes), 1))
+        found[:, self._differs] = self._bytes
+        return found
+
+    @property
     def missing_go_to_left(self) -> np.ndarray:
         n_inner = self.node_count - self.n_leaves
         return self._of_inner(np.unpackbits(self._missing_left, count=n_inner), 0, np.uint8)
@@ -122,8 +145,33 @@ class CompactTree:
         total = self._importances.sum()
         return self._importances / total if normalize and total > 0 else self._importances.copy()
 
+    def _tree(self) -> Any:
+        """What finds the leaves of rows."""
+        sets = self.sets
+        if sets is None:
+            return self.sklearn_tree()
+        threshold, nothing = self.threshold, np.full(self.node_count, np.nan)
+        has_set = np.isnan(threshold)
+        left_bins = np.zeros((self.node_count, sets.shape[1]), dtype=np.uint8)
+        left_bins[has_set] = sets
+        arrays = TreeArrays(
+            self.children_left,
+            self.children_right,
+            self.feature,
+            np.where(has_set, SET, 0),
+            threshold,
+            self.missing_go_to_left,
+            nothing,
+            nothing,
+            nothing,
+            self.value[:, 0],
+            self.max_depth,
+            left_bins,
+        )
+        return CategoricalTree(arrays, self.n_features, int(self.n_classes[0]))
+
     def sklearn_tree(self) -> Any:
-        """scikit-learn's `Tree`; impurities and weights are NaN, numbers of rows 0."""
+        """scikit-learn's `Tree`, without sets; impurities and weights NaN, numbers of rows 0."""
         fields = {
             "left_child": self.children_left,
             "right_child": self.children_right,
@@ -137,13 +185,13 @@ class CompactTree:
         return make_tree(fields, self.value, self.max_depth, self.n_features, n_classes)
 
     def predict(self, X: Any) -> np.ndarray:
-        return self.sklearn_tree().predict(X)
+        return self._tree().predict(X)
 
     def apply(self, X: Any) -> np.ndarray:
-        return self.sklearn_tree().apply(X)
+        return self._tree().apply(X)
 
     def decision_path(self, X: Any) -> Any:
-        return self.sklearn_tree().decision_path(X)
+        return self._tree().decision_path(X)
 
     def __getattr__(self, name: str) -> Any:
         reason = "; compact() removed what it is" if name in REMOVED else ""
@@ -168,8 +216,6 @@ def rows_are_alone(tree: Any) -> bool:
 def with_compact_tree(member: Any, dtype: type) -> Any:
     """A copy of a fitted tree, of scikit-learn's or in bins, with a `CompactTree`."""
     found = copy(member)
-    if getattr(found.tree_, "left_bins", None) is not None:
-        raise ValueError("Trees with nodes of categorical_features cannot be made compact.")
     if "_grown" in vars(found):
         found._grown = copy(found._grown)
     found.tree_ = CompactTree(found.tree_, dtype)

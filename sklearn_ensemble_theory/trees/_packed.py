@@ -18,7 +18,6 @@ from joblib import effective_n_jobs
 
 from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory._running import in_threads, shares
-from sklearn_ensemble_theory.trees._columns import SET
 from sklearn_ensemble_theory.trees._tree_arrays import (
     FittedNodes,
     Nodes,
@@ -34,6 +33,9 @@ CHUNK_SIZE = 2**22
 CHUNK = 2048
 # Leaves of a small tree: the bits of a word.
 MOST_LEAVES = 32
+# The cut of a deep node of categories is a NaN, whose last bits are the number of its set.
+NUMBERED = np.uint32(0x7FC00000)
+MOST_SETS = 2**22
 
 
 def column_of_tree(t: int, width: int) -> int:
@@ -89,10 +91,11 @@ class DeepTrees:
         self.width = width
         self.shift = shift_of(trees, features)
         self.nodes = np.empty((self.starts[-1], 2), dtype=np.uint32)
-        self.cuts = self.nodes.view(np.float32)
+        self.sets = sets_of(trees)
         vectors = None if leaf_outputs is None else VectorTable(width)
         number = np.int32 if vectors is not None else np.float64
         self.values = np.zeros(len(self.nodes), dtype=number)
+        n_sets = 0
         for t, (tree, columns) in enumerate(zip(trees, features)):
             own = slice(self.starts[t], self.starts[t + 1])
             left = np.ascontiguousarray(tree.left, dtype=np.int32)
@@ -113,8 +116,13 @@ class DeepTrees:
             is_leaf = left < 0
             cuts = single_precision_cuts(tree.threshold)
             cuts[is_leaf] = np.inf
+            bits = cuts.view(np.uint32)
+            if tree.sets is not None:
+                numbers = np.arange(n_sets, n_sets + len(tree.sets), dtype=np.uint32)
+                bits[np.isnan(cuts)] = NUMBERED + numbers
+                n_sets += len(tree.sets)
             self.nodes[own, 1] = words
-            self.cuts[own, 0][position] = cuts
+            self.nodes[own, 0][position] = bits
             if leaf_outputs is None or vectors is None:
                 value = tree.value[:, 0]
                 self.values[own][position] = value if scale is None else value * scale[t]
@@ -163,16 +171,16 @@ class DeepTrees:
         for start in range(0, len(X), chunk):
             rows = slice(start, start + chunk)
             part = np.ascontiguousarray(X[rows], dtype=np.float32)
-            deep_leaves(part, self.nodes, self.starts, self.shift, out[rows])
+            deep_leaves(part, self.nodes, self.starts, self.shift, out[rows], self.sets)
 
     def _add(self, X: np.ndarray, out: np.ndarray, first: int, stop: int) -> None:
         from sklearn_ensemble_theory._native import prediction
 
         trees = self.nodes, self.starts[first : stop + 1], self.shift
         if self.table is None:
-            prediction.add_deep_values(X, *trees, self.values, out)
+            prediction.add_deep_values(X, *trees, self.values, out, self.sets)
         else:
-            prediction.add_deep_vectors(X, *trees, self.values, self.table, out)
+            prediction.add_deep_vectors(X, *trees, self.values, self.table, out, self.sets)
 
 
 def shift_of(trees: Sequence[Nodes], features: Sequence[np.ndarray | None]) -> int:
@@ -185,8 +193,9 @@ def shift_of(trees: Sequence[Nodes], features: Sequence[np.ndarray | None]) -> i
 
 
 def fits_in_words(trees: Sequence[Nodes], features: Sequence[np.ndarray | None]) -> bool:
-    """Whether the position of a node and a feature fit into 32 bits."""
-    return max(map(len, trees)) < 2 ** (32 - shift_of(trees, features))
+    """Whether a node and a feature fit into 32 bits, and the number of a set into a NaN."""
+    n_sets = sum(len(tree.sets) for tree in trees if tree.sets is not None)
+    return n_sets < MOST_SETS and max(map(len, trees)) < 2 ** (32 - shift_of(trees, features))
 
 
 class VectorTable:
@@ -292,7 +301,7 @@ class SmallTrees:
 
 def sets_of(trees: Sequence[Nodes]) -> np.ndarray | None:
     """The sets of categories of all nodes that have one; None where none has."""
-    found = [tree.left_bins[tree.code == SET] for tree in trees if tree.left_bins is not None]
+    found = [tree.sets for tree in trees if tree.sets is not None]
     return np.ascontiguousarray(np.concatenate(found)) if found else None
 
 
@@ -580,9 +589,9 @@ def packed_trees(
     compiled, given = uses_native(), (trees, features, scale, width, leaf_outputs)
     if compiled and max(map(len, trees)) < 2 * MOST_LEAVES:
         return SmallTrees(*given)
-    if any(tree.left_bins is not None for tree in trees):
-        return LooseTrees(members, *given, compiled)
-    if not compiled and leaf_outputs is None and max(tree.depth for tree in trees) <= MAX_DEPTH:
+    has_sets = any(tree.sets is not None for tree in trees)
+    is_shallow = max(tree.depth for tree in trees) <= MAX_DEPTH and not has_sets
+    if not compiled and leaf_outputs is None and is_shallow:
         return ShallowTrees(*given[:-1])
     if compiled and fits_in_words(trees, features):
         n_nodes, n_trees = sum(map(len, trees)), len(trees)

@@ -77,6 +77,11 @@ class TreeArrays:
     def is_leaf(self) -> np.ndarray:
         return self.left == LEAF
 
+    @property
+    def sets(self) -> np.ndarray | None:
+        """The sets of the nodes that have one; None where none has."""
+        return None if self.left_bins is None else self.left_bins[self.code == SET]
+
     def leaves(self, columns: BinnedColumns) -> np.ndarray:
         """The leaf of each row, in the smallest integer type that holds it.
 
@@ -220,13 +225,11 @@ class FittedNodes:
         self.tree = tree
         self.is_built: bool = getattr(tree, "is_built", True)  # False of a `CompactTree`
         self.depth: int = tree.max_depth
+        self.sets: np.ndarray | None = getattr(tree, "sets", None)  # of a `CompactTree`
 
     def __len__(self) -> int:
         n_nodes: int = self.tree.node_count
         return n_nodes
-
-    # scikit-learn's trees have no sets of categories.
-    left_bins: ClassVar[None] = None
 
     @property
     def left(self) -> np.ndarray:
@@ -275,7 +278,7 @@ class CategoricalTree:
         self.impurity, self.n_node_samples = arrays.impurity, arrays.n_rows
         self.weighted_n_node_samples = arrays.weight
         self.value = arrays.value[:, None, :]
-        self.left_bins = arrays.left_bins
+        self.sets = arrays.sets
         self.node_count, self.max_depth = len(arrays), arrays.depth
         self.n_leaves = int(np.count_nonzero(arrays.is_leaf))
 
@@ -360,7 +363,7 @@ class GrownTree:
     def copy_of_tree(self) -> Any:
         """Another `Tree` of scikit-learn's with the same nodes."""
         arrays = self.arrays
-        if arrays is not None and arrays.left_bins is not None:
+        if self.nodes.sets is not None:
             raise ValueError(
                 "scikit-learn's trees have no nodes of categorical_features, which send sets of "
                 "categories to the left."

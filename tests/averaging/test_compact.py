@@ -22,6 +22,8 @@ from sklearn_ensemble_theory import (
 from sklearn_ensemble_theory.inspection import partial_dependence
 from sklearn_ensemble_theory.trees._compact import CompactTree
 
+from ..routes import native_disabled, uses_native
+
 pytestmark = pytest.mark.routes
 
 ANSWERS = (
@@ -43,12 +45,18 @@ FORESTS = {
     "bagging": BaggingRegressor(DecisionTreeRegressor(), max_bins=63, **SOME_COLUMNS),
     "bagged classes": BaggingClassifier(DecisionTreeClassifier(max_depth=5), **SOME_COLUMNS),
     "pruned": RandomForestRegressor(max_bins=63, ccp_alpha=0.02),
+    "categories": RandomForestRegressor(categorical_features=[0, 3]),
+    "shallow categories": RandomForestRegressor(categorical_features=[0, 3], max_depth=4),
 }
+if uses_native():  # without, several classes have no categories
+    FORESTS["categories and classes"] = RandomForestClassifier(categorical_features=[0, 3])
 
 
 def data(forest, n=150, missing=0.1):
     X, y = make_friedman1(n, 8, noise=1.0, random_state=0)
     X[np.random.default_rng(0).random(X.shape) < missing] = np.nan
+    if getattr(forest, "categorical_features", None) == [0, 3]:
+        X[:, [0, 3]] = np.floor(12 * X[:, [0, 3]])
     return X, (np.digitize(y, [11, 15]) if "Classifier" in type(forest).__name__ else y)
 
 
@@ -67,6 +75,10 @@ def answers(model, X):
             found[name] = np.array(str(error))
     for name in ATTRIBUTES:
         found[name] = np.array(getattr(model, name, "none"))
+    with native_disabled():  # from the trees themselves
+        found["without compiled loops"] = model.predict(X)
+    own = X[:, model.estimators_features_[0]]
+    found["decision_path"] = model.estimators_[0].decision_path(own).toarray()
     return found
 
 

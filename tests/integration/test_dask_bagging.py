@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -13,11 +14,16 @@ from sklearn.preprocessing import StandardScaler
 from sklearn_ensemble_theory import (
     BaggingClassifier,
     BaggingRegressor,
+    BinnedTreeClassifier,
+    BinnedTreeRegressor,
+    DivideAndConquerClassifier,
+    DivideAndConquerRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn_ensemble_theory._categories import fitted_categories
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -254,3 +260,78 @@ def test_prediction_sets_and_importances_of_training_rows():
         model.oob_permutation_importances()
     with pytest.raises(AttributeError, match="Dask collections"):
         model.unbiased_feature_importances_  # noqa: B018
+
+
+# --- categories ------------------------------------------------------------------------------
+
+
+def kinds(n=300, by_dtype=True):
+    """A column of text, whose last label is in the last rows only, one of numbers, and targets."""
+    rng = np.random.default_rng(3)
+    labels = np.array([*"abcdefgh"])[rng.integers(0, 8, n)]
+    labels[-5:] = "z"
+    X = pd.DataFrame({"kind": labels, "x": rng.standard_normal(n)})
+    X["kind"] = X["kind"].astype("category" if by_dtype else object)
+    return X, pd.Series(X["x"].to_numpy() + 3.0 * np.isin(labels, [*"adg"]) > 1.0).astype(int)
+
+
+def models_of_categories(given):
+    tree = BinnedTreeRegressor(min_samples_leaf=3, **given)
+    classifier = BinnedTreeClassifier(min_samples_leaf=3, **given)
+    return [
+        RandomForestRegressor(6, random_state=0, **given),
+        ExtraTreesClassifier(6, random_state=0, **given),
+        BaggingRegressor(tree, n_estimators=6, random_state=0),
+        BaggingClassifier(classifier, n_estimators=6, random_state=0),
+        DivideAndConquerRegressor(tree, shuffle=False),
+        DivideAndConquerClassifier(classifier, shuffle=False, stratify=False, weighting="size"),
+    ]
+
+
+@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("by_dtype", [True, False])
+def test_one_chunk_with_categories_is_a_fit_in_memory(number, by_dtype):
+    X, y = kinds(by_dtype=by_dtype)
+    given = {} if by_dtype else {"categorical_features": ["kind"]}
+    model, expected = (models_of_categories(given)[number] for _ in range(2))
+    if hasattr(model, "n_blocks"):
+        expected.set_params(n_blocks=1)
+    expected.fit(X, y)
+    model.fit(dd.from_pandas(X, npartitions=1), dd.from_pandas(y, npartitions=1))
+    new = X.iloc[:40].assign(kind=pd.Series(["q", *[*"abc"] * 13], index=X.index[:40]))
+    for rows in (X, new):
+        np.testing.assert_array_equal(model.predict(rows), expected.predict(rows))
+    assert (
+        fitted_categories(model)[0].tolist()
+        == fitted_categories(expected)[0].tolist()
+        == [*"abcdefghz"]
+    )
+    lazy = model.predict(dd.from_pandas(X, npartitions=2))
+    np.testing.assert_array_equal(lazy.compute(), expected.predict(X))
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_chunks_have_the_same_numbers_of_categories(number):
+    """Members of a chunk that has only some of the categories know the numbers of all."""
+    X, y = kinds()
+    X, y = X.sort_values("kind"), y.loc[X.sort_values("kind").index]
+    y.iloc[::7] = 1 - y.iloc[::7]  # both classes in each chunk
+    X, y = X.reset_index(drop=True), y.reset_index(drop=True)
+    model = models_of_categories({})[number]
+    lazy = dd.from_pandas(X, npartitions=3), dd.from_pandas(y, npartitions=3)
+    model.fit(*lazy)
+    assert fitted_categories(model)[0].tolist() == [*"abcdefghz"]
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    if hasattr(model, "n_blocks"):
+        sizes = [len(part) for part in lazy[0].partitions]
+        starts = np.cumsum([0, *sizes])
+        encoded = np.column_stack([X["kind"].cat.codes, X["x"]]).astype(float)
+        tree = clone(model.estimator).set_params(categorical_features=[0])
+        for b, member in enumerate(model.estimators_):
+            part = slice(starts[b], starts[b + 1])
+            alone = clone(tree).fit(encoded[part], y[part])
+            np.testing.assert_array_equal(member.predict(encoded), alone.predict(encoded))
+    # Nothing of the encoder is left after a fit to numbers.
+    model.fit(lazy[0].assign(kind=1.0), lazy[1])
+    assert fitted_categories(model) == [None, None]

@@ -7,7 +7,6 @@ import pytest
 from sklearn_ensemble_theory import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
-    RandomForestRegressor,
 )
 from sklearn_ensemble_theory.trees import _sklearn_trees as code_trees
 from tests.boosting.gradient_boosting_data import assert_same_rounds
@@ -156,7 +155,7 @@ def test_errors_of_the_rows():
 
 @pytest.mark.parametrize("by_dtype", [True, False])
 def test_data_frames_with_categories(by_dtype):
-    """By dtype and by name, as in memory; what is fitted chunk by chunk refuses them."""
+    """By dtype and by name, as in memory."""
     X, y = rows(600)
     text = np.array([*"abcdefgh"])[np.random.default_rng(0).integers(0, 8, 600)]
     frame = pd.DataFrame({"kind": text, "x": X[:, 0]})
@@ -170,9 +169,6 @@ def test_data_frames_with_categories(by_dtype):
     assert_same_rounds(model, expected)
     assert model.categories_[0].tolist() == [*"abcdefgh"]
     np.testing.assert_allclose(model.predict(lazy[0]).compute(), expected.predict(frame))
-    forest = RandomForestRegressor(2, **given)
-    with pytest.raises(ValueError, match="categorical_features needs all rows in memory here"):
-        forest.fit(*lazy)
     # Nothing of the encoder is left after a fit to numbers.
     model.set_params(categorical_features=None).fit(lazy[0].assign(kind=1.0), lazy[1])
     assert model.categories_ == [None, None]

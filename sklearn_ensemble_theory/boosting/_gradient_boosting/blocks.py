@@ -23,10 +23,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from ..._bins import QuantileSketch, columns_with_missing
 from ..._blocks import Blocks, in_tree_order
 from ..._categories import (
-    MOST_CATEGORY_BINS,
     CategoricalColumns,
-    categories_of_blocks,
     numbered_learner,
+    tree_categories_of_blocks,
 )
 from ..._roots import root_of_increasing
 from ..._rows import ChunkedRows, Rows
@@ -74,11 +73,8 @@ def fit_blocks(model, rows: ChunkedRows) -> dict[str, Any]:
     classifies = isinstance(model, ClassifierMixin)
     if not classifies:
         _check_loss(model, model._make_loss(0))
-    most = min(learner.max_bins, MOST_CATEGORY_BINS)
-    encoder = categories_of_blocks(rows.given, rows.meta, learner.categorical_features, most)
-    if encoder is not None:
-        encoder.warn_of_shared_bins("max_bins")
-        learner = numbered_learner(learner, encoder)
+    encoder = tree_categories_of_blocks(rows.given, rows.meta, learner)
+    learner = numbered_learner(learner, encoder)
     rows = rows.knowing(allow_nan=True, encode=None if encoder is None else encoder.encode)
     summary = rows.sum(summary_of_block, classifies)
     classes = None
