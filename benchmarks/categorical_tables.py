@@ -1,15 +1,15 @@
 """Compare gradient boosting of columns with categories on real tables, all with their defaults.
 
     python benchmarks/categorical_tables.py                        every table, every side
-    python benchmarks/categorical_tables.py --table adult wage --side ours LightGBM
+    python benchmarks/categorical_tables.py --table adult wage --side scikit-learn LightGBM
     python benchmarks/categorical_tables.py --folder DIR           where the files are kept
     python benchmarks/categorical_tables.py --list
 
-In each table two fifths of the columns or more are categories, in most of them half. Files that are not in the folder
-are read from the public repositories below. Text and codes become pandas categories, which every
-side takes as they are: no library sees one-hot columns, and none has its parameters changed but for
-the number of threads, one. Each side of a table runs in a process of its own, on the same five
-folds; the time is that of its processor, from before the first fit, so the first one counts.
+In each table two fifths of the columns or more are categories, in most of them half. Files that are
+not in the folder are read from the public repositories below. Text and codes become pandas
+categories, which every side takes as they are: no library sees one-hot columns, and none has its
+parameters changed but for the number of threads, one. Each side of a table runs in a process of its
+own, on the same five folds; the time is that of its processor, and the first fit counts.
 
 The measure is the log-loss, or the mean squared error over the variance of the targets. The last
 lines of a table are the differences to the best peer over paired folds, with the corrected standard
