@@ -109,6 +109,20 @@ ODD_VALUES = [
     nothing, len, str, [("a", None)], [("a", "drop")], [("a", object())],
 ]  # fmt: skip
 
+# Of columns "a" and "d", which have categories, and "b" and "c", which have none.
+CATEGORICAL = [
+    "from_dtype", "from_dtype", None, ["a"], ["d", "a"], [0], [0, 3], [True, False, False, True],
+    np.array(["a"]), pd.Index(["a"]), [-1], [4], ["e"], [], [True], "a", ["b"], range(4), 0,
+]  # fmt: skip
+MONOTONIC = [
+    None, None, {"b": 1}, {"b": -1, "c": 1}, [0, 1, 0, 0], np.array([0, -1, 1, 0]), {"a": 1},
+    {"e": 1}, {"b": 2}, [0, 1], [0, 0.5, 0, 0], {}, {1: 1}, ["b"], 1, "b", [None] * 4,
+]  # fmt: skip
+INTERACTIONS = [
+    None, None, "pairwise", "no_interactions", [[0, 1], [2, 3]], [["a", "b"]], [{0, 1}, (2,)],
+    [[0]], [["e"]], [[4]], [[-1]], [[]], [], "a", 2, [0, 1], [[0.5]], [["a", 1]], {"a": ["b"]},
+]  # fmt: skip
+
 # Words in the labels of data that are numbers of odd sizes, or few, or equal.
 MAGNITUDES = (
     *("e30", "e15", "e-15", "e-30", "e-32", "e10", "e12", "huge", "tiny", "far", "max", "constant"),
@@ -188,6 +202,22 @@ def draw_magnitudes(estimator, seed, number):
     return case
 
 
+def draw_columns(estimator, seed, number):
+    """Case `number` of `seed`: columns with categories, constraints, and ordinary numbers."""
+    name = type(estimator).__name__
+    rng = np.random.default_rng([seed, number, 2, *name.encode()])
+    n = int(rng.choice([N_ROWS, 12, 60]))
+    case = Case({}, *ordinary(rng, is_classifier(estimator), n), None, None)
+    case.query = np.zeros(7)
+    odd_columns(case, rng, estimator)
+    if rng.random() < 0.3:
+        odd_params(case, rng, estimator)
+    if rng.random() < 0.2 and "sample_weight" in inspect.signature(estimator.fit).parameters:
+        case.sample_weight = rng.random(n) * (rng.random(n) < 0.8)
+        case.odd.append("sample_weight with zeros")
+    return case
+
+
 def of_magnitude(rng, makers):
     return pick(rng, [m for m in makers if any(word in m.label for word in MAGNITUDES)])
 
@@ -232,6 +262,54 @@ def odd_missing(case, rng, estimator):
         if isinstance(values, np.ndarray) and values.dtype.kind == "f":
             setattr(case, name, np.where(rng.random(values.shape) < 0.2, np.nan, values))
     case.odd.append(f"missing values, estimator={learner!r}")
+
+
+def known_to(estimator):
+    """The parameters of an estimator and of the tree on bins that it may be given."""
+    params = set(estimator.get_params(deep=False))
+    return params | (set(BinnedTreeRegressor().get_params()) if "estimator" in params else set())
+
+
+def odd_columns(case, rng, estimator):
+    """A frame with categories, constraints of its columns, and perhaps two targets."""
+    own = estimator.get_params(deep=False)
+    tree = (BinnedTreeClassifier if takes_classifiers(estimator) else BinnedTreeRegressor)()
+    learner = None if "categorical_features" in own else tree.set_params(max_depth=3)
+    makers = {
+        "categorical_features": CATEGORICAL,
+        "monotonic_cst": MONOTONIC,
+        "interaction_cst": INTERACTIONS,
+    }
+    for name, values in makers.items():
+        value = values[rng.integers(len(values))]
+        if learner is not None and name in learner.get_params():
+            learner.set_params(**{name: value})
+        elif name in own:
+            case.params[name] = value
+        case.odd.append(f"{name}={value!r}")
+    if learner is not None:
+        case.params["estimator"] = learner
+    kinds = ["abc", "abc", ["a", None, "b"], [1, 2, 40], [True, False], "a", [-1.5, np.nan, 2.0]]
+    a, d = (kinds[rng.integers(len(kinds))] for _ in range(2))
+    dtypes = rng.choice(["category", "category", "object", "plain"], size=2)
+    for name in ("X", "query"):
+        n = len(getattr(case, name))
+        frame = pd.DataFrame(rng.standard_normal((n, 2)), columns=["b", "c"])
+        for column, values, dtype in zip("ad", (a, d), dtypes):
+            some = list(values) + (["new"] if name == "query" and rng.random() < 0.3 else [])
+            cells = pd.Series([some[k] for k in rng.integers(len(some), size=n)])
+            frame[column] = cells if dtype == "plain" else cells.astype(dtype)
+        setattr(case, name, frame[[*"abcd"]])
+    case.odd.append(f"columns a={a!r}, d={d!r} of {dtypes}")
+    if rng.random() < 0.25:
+        case.y = np.column_stack([case.y, case.y])
+        case.odd.append("y of two columns")
+
+
+def takes_classifiers(estimator):
+    """Whether its base learner has to be a classifier."""
+    name = type(estimator).__name__
+    return is_classifier(estimator) and not name.startswith("GradientBoosting")
 
 
 def odd_loss(case, rng, estimator):

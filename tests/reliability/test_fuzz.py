@@ -10,11 +10,12 @@ import pytest
 
 from ..estimators import estimator_classes, make
 from . import fuzzing
-from .odd_inputs import draw_case, draw_magnitudes
+from .odd_inputs import draw_case, draw_columns, draw_magnitudes, known_to
 
 SLICE = range(12)
 WHOLE = range(500)
 CLASSES = estimator_classes()
+OF_COLUMNS = [cls for cls in CLASSES if "categorical_features" in known_to(make(cls))]
 every_estimator = pytest.mark.parametrize("cls", CLASSES, ids=lambda c: c.__name__)
 
 
@@ -26,6 +27,17 @@ def test_a_few_odd_inputs(cls):
 @every_estimator
 def test_a_few_odd_magnitudes(cls):
     check(cls, 0, range(6), draw_magnitudes)
+
+
+@pytest.mark.parametrize("cls", OF_COLUMNS, ids=lambda c: c.__name__)
+def test_a_few_odd_columns(cls):
+    check(cls, 0, range(8), draw_columns)
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("cls", OF_COLUMNS, ids=lambda c: c.__name__)
+def test_many_odd_columns(cls):
+    check(cls, int(os.environ.get("FUZZ_SEED", "0")), WHOLE, draw_columns)
 
 
 @pytest.mark.fuzz
