@@ -1,4 +1,4 @@
-"""The contract for categories, constraints of columns and several targets, of all that take them."""
+"""The contract for categories, constraints of columns and several targets, of all with them."""
 
 import inspect
 import pickle
