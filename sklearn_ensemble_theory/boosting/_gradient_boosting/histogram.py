@@ -21,11 +21,11 @@ from ..._compat import HasMethods, Interval, RealNotInt, StrOptions
 from ..._fitting import CLASS_WEIGHT, fit_context
 from ..._rows import Rows, validate_data
 from ..._typing import ArrayLike, LossLike, MatrixLike, RandomStateLike
-from ...trees._binned_tree import BinnedTreeRegressor
 from ...trees._sklearn_trees import fits_single_precision
 from .._risk import EmpiricalRisk
-from ..losses import Loss, QuantileLoss
-from .ensemble import AdditiveModel, HeldOut
+from ..losses import Loss
+from ..losses._losses import make_loss
+from .ensemble import AdditiveModel
 from .estimators import GradientBoostingClassifier, GradientBoostingRegressor
 from .fit import BaseGradientBoosting
 
@@ -40,7 +40,7 @@ class HistogramBoosting(BaseGradientBoosting):
     estimator = init = output_bound = n_jobs = min_weight_leaf = features_per_tree = None
     criterion, step, subsample, reoptimize_leaves = "deprecated", "fixed", 1.0, True
     second_order = False  # where the loss has a second derivative: `_takes_second_order`
-    min_samples_split, min_weight_fraction_leaf, min_impurity_decrease, ccp_alpha = 2, 0.0, 0.0, 0.0
+    ccp_alpha = 0.0
     _fit_chunks = None
     _first_scores: tuple[list[float], list[float]]
     _parameter_constraints: ClassVar[dict] = {
@@ -123,9 +123,8 @@ class HistogramBoosting(BaseGradientBoosting):
                 "X_val and y_val are passed to fit while at the same time early_stopping is "
                 "False; use early_stopping='auto' or True."
             )
-        many = X_val is not None or len(y) > MANY_ROWS  # type: ignore[arg-type]
         auto = isinstance(self.early_stopping, str)
-        self.do_early_stopping_ = many if auto else bool(self.early_stopping)
+        self.do_early_stopping_ = X_val is not None if auto else bool(self.early_stopping)
         return self._fit_rows(X, y, sample_weight, (X_val, y_val, sample_weight_val), groups)
 
     n_estimators = property(lambda self: self.max_iter)
@@ -141,6 +140,8 @@ class HistogramBoosting(BaseGradientBoosting):
     def _read(self, X: Any, y: Any, sample_weight: Any, learner: Any, continued: bool) -> Any:
         found = super()._read(X, y, sample_weight, learner, continued)
         learner.max_features = math.ceil(self.max_features * self.n_features_in_)
+        if isinstance(self.early_stopping, str) and len(found[0]) > MANY_ROWS:
+            self.do_early_stopping_ = True
         return found
 
     def _validate(self, X: Any, *y: Any, learner: Any = None, **options: Any) -> Any:
@@ -247,11 +248,11 @@ class HistGradientBoostingRegressor(HistogramBoosting, GradientBoostingRegressor
     """Gradient boosting of real targets by trees of 31 leaves.
 
     The settings of LightGBM and of scikit-learn's class of this name, on the trees and with the fit
-    of `GradientBoostingRegressor`: columns are cut into bins, trees grow leaf by leaf to 31 leaves of at
-    least 20 rows, and rounds are of the second order, split by G²/(H + l2) with leaves -G/(H + l2)
-    (Friedman, Hastie and Tibshirani 2000; Ke et al. 2017). On data of more than 10,000 rows a tenth
-    is held out to decide when to stop. For a few hundred rows `min_samples_leaf` should be lower, or
-    `GradientBoostingRegressor` used.
+    of `GradientBoostingRegressor`: columns are cut into bins, trees grow leaf by leaf to 31
+    leaves of at least 20 rows, and rounds are of the second order, with splits by G²/(H + l2) and
+    leaves -G/(H + l2) (Friedman, Hastie and Tibshirani 2000; Ke et al. 2017). On more than 10,000
+    rows a tenth is held out to decide when to stop. On a few hundred rows trees of 20 rows a leaf
+    are coarse; `GradientBoostingRegressor` has smaller ones.
 
     Parameters
     ----------
@@ -360,8 +361,8 @@ class HistGradientBoostingRegressor(HistogramBoosting, GradientBoostingRegressor
     ("absolute_error", "quantile") have rounds of the first order, whose leaves are medians or
     quantiles.
 
-    X is dense; missing values (NaN) and infinite ones are accepted, and trees read single precision.
-    Rows of weight 0 are left out.
+    X is dense; missing values (NaN) and infinite ones are accepted, and trees read single
+    precision. Rows of weight 0 are left out.
 
     References
     ----------
@@ -440,23 +441,21 @@ class HistGradientBoostingRegressor(HistogramBoosting, GradientBoostingRegressor
         self.random_state = random_state
         self.cat_smooth = cat_smooth
 
-    alpha = property(lambda self: self.quantile)
-
     def _make_loss(self, n_classes: int) -> Loss:
         if isinstance(self.loss, str) and self.loss == "quantile" and self.quantile is None:
             raise ValueError("loss='quantile' needs the parameter quantile, between 0 and 1.")
-        return super()._make_loss(n_classes)
+        return make_loss(self.loss, n_classes, self.quantile)
 
 
 class HistGradientBoostingClassifier(HistogramBoosting, GradientBoostingClassifier):
     """Gradient boosting of classes by trees of 31 leaves.
 
     The settings of LightGBM and of scikit-learn's class of this name, on the trees and with the fit
-    of `GradientBoostingClassifier`: columns are cut into bins, trees grow leaf by leaf to 31 leaves of at
-    least 20 rows, and rounds are of the second order, split by G²/(H + l2) with leaves -G/(H + l2)
-    (Friedman, Hastie and Tibshirani 2000; Ke et al. 2017). On data of more than 10,000 rows a tenth
-    is held out to decide when to stop. For a few hundred rows `min_samples_leaf` should be lower, or
-    `GradientBoostingClassifier` used.
+    of `GradientBoostingClassifier`: columns are cut into bins, trees grow leaf by leaf to 31
+    leaves of at least 20 rows, and rounds are of the second order, with splits by G²/(H + l2) and
+    leaves -G/(H + l2) (Friedman, Hastie and Tibshirani 2000; Ke et al. 2017). On more than 10,000
+    rows a tenth is held out to decide when to stop. On a few hundred rows trees of 20 rows a leaf
+    are coarse; `GradientBoostingClassifier` has smaller ones.
 
     Parameters
     ----------
@@ -568,8 +567,8 @@ class HistGradientBoostingClassifier(HistogramBoosting, GradientBoostingClassifi
     otherwise no leaf has a sum of second derivatives below 0.001, so that sample weights should be
     of the order of 1.
 
-    X is dense; missing values (NaN) and infinite ones are accepted, and trees read single precision.
-    Rows of weight 0 are left out.
+    X is dense; missing values (NaN) and infinite ones are accepted, and trees read single
+    precision. Rows of weight 0 are left out.
 
     References
     ----------
