@@ -44,6 +44,14 @@ class Interactions:
             allowed[np.setdiff1d(np.arange(len(allowed)), on_path)] = False
         return allowed
 
+    def words(self) -> np.ndarray:
+        """The groups as sets of bits, a uint64 array of shape (G, ceil(p / 64))."""
+        n_bytes = -(-self.groups.shape[1] // 64) * 8
+        packed = np.zeros((len(self.groups), n_bytes), dtype=np.uint8)
+        bits = np.packbits(self.groups, axis=1, bitorder="little")
+        packed[:, : bits.shape[1]] = bits
+        return packed.view("<u8").astype(np.uint64)
+
 
 @dataclass(frozen=True)
 class Features:

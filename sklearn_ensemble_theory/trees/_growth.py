@@ -117,7 +117,7 @@ def grow_tree(
         The rows of `columns` that target and weight belong to; None for all of them.
     options : GrowthOptions
     """
-    if uses_native() and options.interactions is None:
+    if uses_native():
         return _compiled_growth.grow(columns, target, weight, rows, options)
     if _sklearn_trees.supports(columns, options):
         return _sklearn_trees.grow_on_codes(columns, target, weight, rows, options)
@@ -193,7 +193,7 @@ def histogram_grower(
     columns: BinnedColumns, options: GrowthOptions, n_threads: int
 ) -> HistogramGrower:
     """What grows trees by least squares on these columns in every round of a boosting algorithm."""
-    if uses_native() and options.interactions is None and columns.codes.dtype == np.uint8:
+    if uses_native() and columns.codes.dtype == np.uint8:
         return _compiled_growth.CompiledHistogramGrower(columns, options, n_threads)
     if _sklearn_trees.is_faster(columns, options):
         return _sklearn_trees.CodeTreeGrower(columns, options)
