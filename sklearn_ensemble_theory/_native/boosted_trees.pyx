@@ -20,8 +20,9 @@ from libc.string cimport memset
 from .arrays cimport require
 from .growth cimport (
     PACKED, SET_BYTES, SET_CODE, SQUARED_ERROR, UNKNOWN, WIDE, Category, CategoryCut, Constraint,
-    OneCut, Packing, Rules, Sets, Sums, comparable, cut_categories, cut_score, divide_categories,
-    integer_scale, lowest_bit, node_score, set_sends_left, unpack, write_set)
+    OneCut, Packing, PathRules, Rules, Sets, Sums, comparable, cut_categories, cut_score,
+    divide_categories, follow, integer_scale, lowest_bit, may_follow, node_score, set_sends_left,
+    unpack, write_set)
 from .losses cimport (
     MULTINOMIAL, Loss, LossRows, add_leaf_sums, shorten_steps, sum_losses)
 from .threads cimport CHUNK_ROWS, do_in_threads, n_row_chunks, start_of_part
@@ -130,6 +131,8 @@ cdef struct Growth:
     const uint8_t* codes  # column after column
     const Py_ssize_t* n_bins
     const int8_t* constraints
+    PathRules path_rules
+    uint64_t* paths  # the state of the path to each node; NULL where all features may follow
     const uint8_t* categorical  # whether a feature is; NULL where none is
     double cat_smooth
     uint8_t* sides  # of rows at a cut of categories
@@ -566,8 +569,34 @@ cdef inline void gather(
         values[k] = integers[rows[k]]
 
 
+cdef inline uint64_t* state_of(const Growth* g, int node) noexcept nogil:
+    """The state of the path to a node."""
+    return g.paths + node * 2 * g.path_rules.n_words if g.paths != NULL else NULL
+
+
 cdef void search_children(
     const Growth* g, Task* task, const Cell* integers, const Cell* values, Cell* tables
+) noexcept nogil:
+    """The best cuts of two siblings over those of some features that may follow on their path.
+
+    The histograms of others are not counted: no node below will look at them.
+    """
+    cdef const uint64_t* state = state_of(g, g.nodes[task.node].left)
+    cdef Py_ssize_t first, last = task.start
+    while last < task.stop:
+        first = last
+        while first < task.stop and not may_follow(state, first):
+            first += 1
+        last = first if state != NULL else task.stop
+        while last < task.stop and may_follow(state, last):
+            last += 1
+        if first < last:
+            search_some(g, task, integers, values, tables, first, last)
+
+
+cdef void search_some(
+    const Growth* g, Task* task, const Cell* integers, const Cell* values, Cell* tables,
+    Py_ssize_t first, Py_ssize_t last
 ) noexcept nogil:
     """The best cuts of two siblings over some features, the smaller of which comes first.
 
@@ -577,7 +606,7 @@ cdef void search_children(
     cdef const Node* small = g.nodes + node.smaller
     cdef const Node* large = g.nodes + (node.left + node.right - node.smaller)
     cdef const int32_t* rows = g.rows[small.rows_in] + small.start
-    cdef Py_ssize_t m = small.stop - small.start, first = task.start, last = task.stop
+    cdef Py_ssize_t m = small.stop - small.start
     cdef Cell* part = NULL
     cdef Cell* whole
     cdef Cell few[FEW_ROWS]
@@ -928,6 +957,9 @@ cdef void add_children(Growth* g, int parent) noexcept nogil:
     start_node(g, left, node.left_sums, node.depth + 1, low, high)
     start_node(g, right, rest, node.depth + 1, low, high)
     node.left, node.right = g.n_nodes, g.n_nodes + 1
+    if g.paths != NULL:
+        follow(&g.path_rules, state_of(g, parent), node.feature, state_of(g, node.left))
+        follow(&g.path_rules, state_of(g, parent), node.feature, state_of(g, node.right))
     g.n_nodes += 2
     g.n_leaves += 1
     if sign != 0:
@@ -1159,6 +1191,7 @@ cdef class BoostedTrees:
     cdef const uint8_t[:, ::1] codes
     cdef const Py_ssize_t[::1] n_bins
     cdef const int8_t[::1] constraints
+    cdef const uint64_t[:, ::1] groups
     cdef const uint8_t[::1] categorical
     cdef int* waiting
     cdef int* ready
@@ -1192,6 +1225,15 @@ cdef class BoostedTrees:
             self.categorical = categorical
             g.categorical = &self.categorical[0]
             g.sides = <uint8_t*>allocated(n, sizeof(uint8_t))
+        if options.interactions is not None:
+            self.groups = options.interactions.words()
+            width = (p + 63) // 64
+            require(self.groups.shape[0] > 0 and self.groups.shape[1] == width)
+            g.path_rules = PathRules(
+                &self.groups[0, 0], self.groups.shape[0], width, options.interactions.most)
+            g.paths = <uint64_t*>allocated(4 * self.most_leaves * width, sizeof(uint64_t))
+            memset(g.paths, 0xFF, width * sizeof(uint64_t))
+            memset(g.paths + width, 0, width * sizeof(uint64_t))
         g.packing.form = -1
         g.few_rows = <int>min(FEW_ROWS, most_bins // 4)
         # Leaves of many rows are disjoint.
@@ -1218,6 +1260,7 @@ cdef class BoostedTrees:
         PyMem_RawFree(self.g.rows[FIRST])
         PyMem_RawFree(self.g.rows[SECOND])
         PyMem_RawFree(self.g.sides)
+        PyMem_RawFree(self.g.paths)
         self.free_cells()
 
     cdef void free_cells(self) noexcept:
