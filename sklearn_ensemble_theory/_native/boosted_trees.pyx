@@ -137,6 +137,7 @@ cdef struct Growth:
     double cat_smooth
     uint8_t* sides  # of rows at a cut of categories
     const Py_ssize_t* rank  # of equally good features; NULL for their order
+    Py_ssize_t n_drawn  # a tree is cut by the features of so many lowest ranks
     # The rows.
     const double* gradient
     const double* weight  # NULL where all are 1
@@ -574,24 +575,36 @@ cdef inline uint64_t* state_of(const Growth* g, int node) noexcept nogil:
     return g.paths + node * 2 * g.path_rules.n_words if g.paths != NULL else NULL
 
 
+cdef inline bint is_open(const Growth* g, const uint64_t* state, Py_ssize_t j) noexcept nogil:
+    """Whether a feature was drawn for the tree, and may follow on a path."""
+    return (g.n_drawn == g.p or g.rank[j] < g.n_drawn) and may_follow(state, j)
+
+
+cdef inline Py_ssize_t open_range(
+    const Growth* g, const uint64_t* state, Py_ssize_t* first, Py_ssize_t stop
+) noexcept nogil:
+    """The end of the next range of open features, and its start instead of `first`."""
+    while first[0] < stop and not is_open(g, state, first[0]):
+        first[0] += 1
+    cdef Py_ssize_t last = first[0]
+    while last < stop and is_open(g, state, last):
+        last += 1
+    return last
+
+
 cdef void search_children(
     const Growth* g, Task* task, const Cell* integers, const Cell* values, Cell* tables
 ) noexcept nogil:
-    """The best cuts of two siblings over those of some features that may follow on their path.
+    """The best cuts of two siblings over those of some features that are open on their path.
 
     The histograms of others are not counted: no node below will look at them.
     """
     cdef const uint64_t* state = state_of(g, g.nodes[task.node].left)
-    cdef Py_ssize_t first, last = task.start
-    while last < task.stop:
+    cdef Py_ssize_t first = task.start, last = open_range(g, state, &first, task.stop)
+    while first < last:
+        search_some(g, task, integers, values, tables, first, last)
         first = last
-        while first < task.stop and not may_follow(state, first):
-            first += 1
-        last = first if state != NULL else task.stop
-        while last < task.stop and may_follow(state, last):
-            last += 1
-        if first < last:
-            search_some(g, task, integers, values, tables, first, last)
+        last = open_range(g, state, &first, task.stop)
 
 
 cdef void search_some(
@@ -852,21 +865,27 @@ cdef void do_with_cells(
 ) noexcept nogil:
     cdef int k
     cdef const Node* node = g.nodes + task.node
+    cdef Py_ssize_t first = task.start, last
     if task.step == ROUND:
         round_rows(g, task, integers, values)
-    elif task.step == COUNT:
-        count_part(g, task, integers, values, tables)
-    elif task.step == MERGE:
-        for k in range(1, node.n_parts):
-            add_cells(g, table_of(g, node, tables, 0), table_of(g, node, tables, k), task.start,
-                      task.stop)
-    elif task.step == FIND_ROOT:
-        find_in_table(g, node, tables, task.start, task.stop, &task.found[0])
     elif task.step == GATHER:
         gather(g.rows[node.rows_in] + task.start, task.stop - task.start, integers,
                values + node.values + (task.start - node.start))
-    else:
+    elif task.step == SEARCH:
         search_children(g, task, integers, values, tables)
+    else:
+        last = open_range(g, NULL, &first, task.stop)
+        while first < last:
+            if task.step == COUNT:
+                count_part(g, task, integers, values, tables, first, last)
+            elif task.step == MERGE:
+                for k in range(1, node.n_parts):
+                    add_cells(g, table_of(g, node, tables, 0), table_of(g, node, tables, k),
+                              first, last)
+            else:
+                find_in_table(g, node, tables, first, last, &task.found[0])
+            first = last
+            last = open_range(g, NULL, &first, task.stop)
 
 
 cdef inline Cell* table_of(const Growth* g, const Node* node, Cell* tables, int part) noexcept nogil:
@@ -875,7 +894,8 @@ cdef inline Cell* table_of(const Growth* g, const Node* node, Cell* tables, int 
 
 
 cdef void count_part(
-    const Growth* g, const Task* task, const Cell* integers, const Cell* values, Cell* tables
+    const Growth* g, const Task* task, const Cell* integers, const Cell* values, Cell* tables,
+    Py_ssize_t first, Py_ssize_t last
 ) noexcept nogil:
     """Count a part of the rows of a node for some features."""
     cdef const Node* node = g.nodes + task.node
@@ -885,18 +905,20 @@ cdef void count_part(
     cdef Cell* to = table_of(g, node, tables, task.part)
     if node.rows_in == ALL:
         # Codes of the part are those from row `start` on.
-        count(g.codes + start, g.n, g.n_bins, NULL, integers + start, stop - start, to, task.start,
-              task.stop)
+        count(g.codes + start, g.n, g.n_bins, NULL, integers + start, stop - start, to, first,
+              last)
     else:
         count(g.codes, g.n, g.n_bins, g.rows[node.rows_in] + node.start + start,
-              values + node.values + start, stop - start, to, task.start, task.stop)
+              values + node.values + start, stop - start, to, first, last)
 
 
 cdef Pair total_of_table(const Growth* g, const Cell* table) noexcept nogil:
-    """The sums of all rows, from the histogram of the first feature."""
+    """The sums of all rows, from the histogram of the first feature that was drawn."""
     cdef Pair total = Pair(0, 0)
-    cdef Py_ssize_t c
-    for c in range(g.n_bins[0]):
+    cdef Py_ssize_t c, first = 0
+    open_range(g, NULL, &first, g.p)
+    table += first * CELLS
+    for c in range(g.n_bins[first]):
         add_cell(&total, table + c)
     add_cell(&total, table + MISSING)
     return total
@@ -1370,6 +1392,8 @@ cdef class BoostedTrees:
         require(0 < most_leaves_of(options, g.n) <= self.most_leaves)
         g.max_depth, g.max_leaf_nodes = options.max_depth, options.max_leaf_nodes
         g.min_samples_split = options.min_samples_split
+        g.n_drawn = options.features_per_tree or g.p
+        require(0 < g.n_drawn <= g.p and (g.n_drawn == g.p or g.rank != NULL))
         g.rules.criterion = SQUARED_ERROR
         g.rules.l2 = options.l2_regularization / unit
         g.cat_smooth = options.cat_smooth / unit

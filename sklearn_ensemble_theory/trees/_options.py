@@ -1,6 +1,7 @@
 """What determines the growth of a tree, apart from the data."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from math import ceil
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -34,6 +35,9 @@ class GrowthOptions:
     max_features : int, default=0
         Features drawn at each node, without replacement and in scikit-learn's way; 0 for all of
         them.
+    features_per_tree : int, default=0
+        A boosted tree is cut by the features of so many lowest ranks, which are drawn anew for each
+        tree; 0 for all of them.
     l2_regularization : float
         Added to the weight of a node in its value and in its gain; squared error only.
     monotonic_cst : int array of shape (p,), default=None
@@ -58,12 +62,26 @@ class GrowthOptions:
     min_weight_leaf: float = 0.0
     min_impurity_decrease: float = 0.0
     max_features: int = 0
+    features_per_tree: int = 0
     l2_regularization: float = 0.0
     monotonic_cst: Any = None
     interactions: Interactions | None = None
     random_splits: bool = False
     cat_smooth: float = 0.0
     seed: int = 0
+
+    def of_features(self, features: np.ndarray) -> "GrowthOptions":
+        """The options of a tree on some of the columns."""
+        signs, interactions, n = self.monotonic_cst, self.interactions, len(features)
+        if interactions is not None:
+            interactions = Interactions(interactions.groups[:, features], interactions.most)
+        return replace(
+            self,
+            features_per_tree=0,
+            max_features=0 if self.max_features >= n else self.max_features,
+            monotonic_cst=None if signs is None else np.asarray(signs)[features],
+            interactions=interactions,
+        )
 
     def constraints(self, n_features: int) -> np.ndarray:
         """`monotonic_cst` as an int8 array; zeros where there is none."""
@@ -148,6 +166,19 @@ def growth_options(
         cat_smooth=float(getattr(tree, "cat_smooth", 0.0)),
         seed=seed,
     )
+
+
+def grown_on_drawn(
+    grow: Callable[[Any, GrowthOptions], Any], columns: Any, options: GrowthOptions, rank: Any
+) -> Any:
+    """A tree grown on the columns that `features_per_tree` draws, or on all of them."""
+    if not options.features_per_tree:
+        return grow(columns, options)
+    features = np.flatnonzero(rank < options.features_per_tree)
+    tree = grow(columns.take_features(features), options.of_features(features))
+    is_cut = tree.feature >= 0
+    tree.feature[is_cut] = features[tree.feature[is_cut]]
+    return tree
 
 
 def check_no_constraint(

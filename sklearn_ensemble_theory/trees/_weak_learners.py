@@ -26,6 +26,7 @@ from sklearn_ensemble_theory.trees._options import (
     GrowthOptions,
     TreeShape,
     growth_options,
+    n_features_drawn,
 )
 from sklearn_ensemble_theory.trees._tree_arrays import LEAF, LeafOutputs, TreeArrays
 
@@ -85,7 +86,11 @@ class BinnedTreeRounds:
         columns = self.columns
         options = growth_options(estimator, self.shape, columns.any_missing, columns.categorical)
         least = max(options.min_weight_leaf, task.min_weight_leaf)
-        self.options = replace(options, min_weight_leaf=least)
+        n_drawn = n_features_drawn(task.features_per_tree, p)
+        if n_drawn > p:
+            raise ValueError(f"features_per_tree={n_drawn} is more than the {p} features of X.")
+        n_drawn = 0 if n_drawn == p else n_drawn
+        self.options = replace(options, min_weight_leaf=least, features_per_tree=n_drawn)
         self.grower = histogram_grower(self.columns, self.options, task.n_threads)
         loss = None if task.risk is None else task.risk.loss
         # Leaf means are the optimal values of the squared loss.
@@ -121,7 +126,8 @@ class BinnedTreeRounds:
             if self.options.max_features:
                 # As a tree with this `random_state` draws the seed of its splitter.
                 splits = int(seeded(seed).randint(0, MAX_SEED))
-                tree, leaf = self.grower.grow(column, given, rows, splits)
+                rank = self._rank(seed) if self.options.features_per_tree else None
+                tree, leaf = self.grower.grow(column, given, rows, splits, rank)
             else:
                 tree, leaf = self.grower.grow(column, given, rows, seed, self._rank(seed))
             if task.exact_leaves and task.reweighted:

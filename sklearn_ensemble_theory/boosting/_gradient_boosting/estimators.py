@@ -159,9 +159,9 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         LightGBM, XGBoost and HistGradientBoosting; `reoptimize_leaves` has no effect. No leaf of a
         tree has H below `min_weight_leaf`, 0.001 by default, so sample weights should be of the
         order of 1. It requires a convex loss with a second derivative, a base learner that supports
-        `sample_weight`, and a "fixed" or "line_search" step. For the squared loss h is 1, and nothing changes. Steps that
-        would raise the loss of a leaf are replaced; the first order has the exact minimum in each
-        leaf for the Poisson loss.
+        `sample_weight`, and a "fixed" or "line_search" step. For the squared loss h is 1, and
+        nothing changes. Steps that would raise the loss of a leaf are replaced; the first order has
+        the exact minimum in each leaf for the Poisson loss.
     n_jobs : int, default=None
         Number of threads of a round; the base learners are fitted one after the other. None means
         as many as HistGradientBoosting takes: one for each core, or the limit of OMP_NUM_THREADS or
@@ -516,8 +516,8 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         LightGBM, XGBoost and HistGradientBoosting; `reoptimize_leaves` has no effect. No leaf of a
         tree has H below `min_weight_leaf`, 0.001 by default, so sample weights should be of the
         order of 1. It requires a convex loss with a second derivative, a base learner that supports
-        `sample_weight`, and a "fixed" or "line_search" step. The test error is often lower where most rows are classified well,
-        and often higher where errors are frequent.
+        `sample_weight`, and a "fixed" or "line_search" step. The test error is often lower where
+        most rows are classified well, and often higher where errors are frequent.
     n_jobs : int, default=None
         Number of threads of a round; the base learners are fitted one after the other. None means
         as many as HistGradientBoosting takes: one for each core, or the limit of OMP_NUM_THREADS or

@@ -20,7 +20,8 @@ from ..._categories import fitted_encoder
 from ..._compat import HasMethods, Interval, RealNotInt, StrOptions
 from ..._fitting import CLASS_WEIGHT, fit_context
 from ..._rows import Rows, validate_data
-from ..._typing import ArrayLike, LossLike, MatrixLike, RandomStateLike
+from ..._typing import ArrayLike, InteractionGroups, LossLike, MatrixLike, RandomStateLike
+from ...trees._binned_tree import BinnedTreeRegressor
 from ...trees._sklearn_trees import fits_single_precision
 from .._risk import EmpiricalRisk
 from ..losses import Loss
@@ -58,6 +59,10 @@ class HistogramBoosting(BaseGradientBoosting):
             None,
         ],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        **{
+            name: BinnedTreeRegressor._parameter_constraints[name]
+            for name in ("monotonic_cst", "interaction_cst")
+        },
         **{
             name: BaseGradientBoosting._parameter_constraints[name]
             for name in (
@@ -136,6 +141,10 @@ class HistogramBoosting(BaseGradientBoosting):
         return len(self.estimators_)
 
     # --- the parts of the fit ---------------------------------------------------------------------
+
+    def _base_learner(self, X: Any = None) -> Any:
+        constraints = {name: getattr(self, name) for name in ("monotonic_cst", "interaction_cst")}
+        return super()._base_learner(X).set_params(**constraints)
 
     def _read(self, X: Any, y: Any, sample_weight: Any, learner: Any, continued: bool) -> Any:
         found = super()._read(X, y, sample_weight, learner, continued)
@@ -286,10 +295,11 @@ class HistGradientBoostingRegressor(HistogramBoosting, GradientBoostingRegressor
     monotonic_cst : array-like of int of shape (n_features,), dict or None, default=None
         1, -1 or 0 for each feature, or for names of features: the prediction increases with it,
         decreases with it, or is free.
-    interaction_cst : {"pairwise", "no_interactions"} or sequence of lists, tuples or sets, \
-            default=None
-        Which features may stand together on a path of a tree: sets of their indices. Features in no
-        set are a set of their own.
+    interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
+        Which features may interact: all features that are cut on a path from the root to a leaf are
+        from one of these groups (lists, tuples or sets) of indices or names. Features that are in
+        no group form one together. "pairwise" allows any two features on a path, "no_interactions"
+        one.
     warm_start : bool, default=False
         Continue the previous fit with further rounds, up to `max_iter`.
     early_stopping : "auto" or bool, default="auto"
@@ -407,7 +417,7 @@ class HistGradientBoostingRegressor(HistogramBoosting, GradientBoostingRegressor
         max_bins: int = 255,
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
-        interaction_cst: str | Sequence[Any] | None = None,
+        interaction_cst: InteractionGroups | None = None,
         warm_start: bool = False,
         early_stopping: bool | Literal["auto"] = "auto",
         scoring: str | Callable[..., float] | None = "loss",
@@ -487,10 +497,11 @@ class HistGradientBoostingClassifier(HistogramBoosting, GradientBoostingClassifi
     monotonic_cst : array-like of int of shape (n_features,), dict or None, default=None
         1, -1 or 0 for each feature, or for names of features: the prediction increases with it,
         decreases with it, or is free.
-    interaction_cst : {"pairwise", "no_interactions"} or sequence of lists, tuples or sets, \
-            default=None
-        Which features may stand together on a path of a tree: sets of their indices. Features in no
-        set are a set of their own.
+    interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
+        Which features may interact: all features that are cut on a path from the root to a leaf are
+        from one of these groups (lists, tuples or sets) of indices or names. Features that are in
+        no group form one together. "pairwise" allows any two features on a path, "no_interactions"
+        one.
     warm_start : bool, default=False
         Continue the previous fit with further rounds, up to `max_iter`.
     early_stopping : "auto" or bool, default="auto"
@@ -609,7 +620,7 @@ class HistGradientBoostingClassifier(HistogramBoosting, GradientBoostingClassifi
         max_bins: int = 255,
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
-        interaction_cst: str | Sequence[Any] | None = None,
+        interaction_cst: InteractionGroups | None = None,
         warm_start: bool = False,
         early_stopping: bool | Literal["auto"] = "auto",
         scoring: str | Callable[..., float] | None = "loss",

@@ -307,7 +307,7 @@ class PoissonLoss(Loss):
 
     def check_target(self, y: np.ndarray) -> None:
         if np.min(y, initial=0) < 0 or not np.max(y, initial=0) > 0:
-            raise ValueError("PoissonLoss requires non-negative targets y that are not all zero.")
+            raise ValueError("loss='poisson' requires non-negative y and sum(y) > 0.")
 
     def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         return bounded_exp(u) - y * u
@@ -360,7 +360,7 @@ class GammaLoss(Loss):
 
     def check_target(self, y: np.ndarray) -> None:
         if not np.min(y, initial=np.inf) > 0:
-            raise ValueError("GammaLoss (loss='gamma') requires strictly positive y.")
+            raise ValueError("loss='gamma' requires strictly positive y.")
 
     def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         return u + y * bounded_exp(-u)
