@@ -10,7 +10,7 @@ import numpy as np
 
 from sklearn_ensemble_theory._rows import positive_rows
 from sklearn_ensemble_theory.trees._columns import SET, BinnedColumns
-from sklearn_ensemble_theory.trees._options import GrowthOptions, grown_on_drawn
+from sklearn_ensemble_theory.trees._options import GrowthOptions
 from sklearn_ensemble_theory.trees._tree_arrays import TreeArrays
 
 # Sums of the integers stay below 2^62.
@@ -113,10 +113,15 @@ class CompiledHistogramGrower:
     ) -> tuple[TreeArrays, np.ndarray]:
         """A tree and the leaf of every row; O(n p) for each level of the tree."""
         if self.trees is None:
-            return self._grow_deep(gradient, weight, rows, seed, rank)
+            return self._grow_deep(gradient, weight, rows, seed)
         units = self._units_of(len(gradient), weight, rows)
         fields, leaf = self.trees.grow(gradient, weight, rows, rank, self.options, units)
         return _tree_arrays(self.columns, fields), leaf
+
+    @property
+    def draws_features(self) -> bool:
+        """Whether it knows of `features_per_tree`."""
+        return self.trees is not None
 
     def boosts(self) -> bool:
         """Whether `boost` is for these columns and options."""
@@ -169,15 +174,11 @@ class CompiledHistogramGrower:
             self._weight = weight
         return units
 
-    def _grow_deep(self, gradient, weight, rows, seed, rank):
+    def _grow_deep(self, gradient, weight, rows, seed):
         options = self.options if seed is None else replace(self.options, seed=seed)
         if rows is not None:
             gradient, weight = gradient[rows], None if weight is None else weight[rows]
-
-        def grow_on(columns: BinnedColumns, options: GrowthOptions) -> TreeArrays:
-            return grow(columns, gradient, weight, rows, options)
-
-        tree = grown_on_drawn(grow_on, self.columns, options, rank)
+        tree = grow(self.columns, gradient, weight, rows, options)
         return tree, tree.leaves(self.columns)
 
 

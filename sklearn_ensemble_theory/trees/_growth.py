@@ -791,16 +791,6 @@ class NumpyHistogramGrower:
     ) -> tuple[TreeArrays, np.ndarray]:
         """A tree and the leaf of every row; O(n p) for each level of the tree."""
         columns, options = self.columns, self.options
-        if options.features_per_tree:
-
-            def grow_on(columns: BinnedColumns, options: GrowthOptions) -> TreeArrays:
-                order = None if rank is None else rank[rank < self.options.features_per_tree]
-                return type(self)(columns, options, self.n_threads).grow(
-                    gradient, weight, rows, seed, order
-                )[0]
-
-            tree = grown_on_drawn(grow_on, columns, options, rank)
-            return tree, tree.leaves(columns)
         if rows is not None:
             columns, gradient = columns.take_rows(rows), gradient[rows]
             weights = None if weight is None else GridWeights(weight[rows])

@@ -1,6 +1,5 @@
 """What determines the growth of a tree, apart from the data."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import ceil
 from numbers import Integral, Real
@@ -166,19 +165,6 @@ def growth_options(
         cat_smooth=float(getattr(tree, "cat_smooth", 0.0)),
         seed=seed,
     )
-
-
-def grown_on_drawn(
-    grow: Callable[[Any, GrowthOptions], Any], columns: Any, options: GrowthOptions, rank: Any
-) -> Any:
-    """A tree grown on the columns that `features_per_tree` draws, or on all of them."""
-    if not options.features_per_tree:
-        return grow(columns, options)
-    features = np.flatnonzero(rank < options.features_per_tree)
-    tree = grow(columns.take_features(features), options.of_features(features))
-    is_cut = tree.feature >= 0
-    tree.feature[is_cut] = features[tree.feature[is_cut]]
-    return tree
 
 
 def check_no_constraint(

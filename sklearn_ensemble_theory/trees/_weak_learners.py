@@ -123,13 +123,7 @@ class BinnedTreeRounds:
                     total = float((given if rows is None else given[rows]).sum())
                     least = max(self.min_weight_fraction * total, task.min_weight_leaf)
                     self.grower.options = replace(self.options, min_weight_leaf=least)
-            if self.options.max_features:
-                # As a tree with this `random_state` draws the seed of its splitter.
-                splits = int(seeded(seed).randint(0, MAX_SEED))
-                rank = self._rank(seed) if self.options.features_per_tree else None
-                tree, leaf = self.grower.grow(column, given, rows, splits, rank)
-            else:
-                tree, leaf = self.grower.grow(column, given, rows, seed, self._rank(seed))
+            tree, leaf = self._grown(column, given, rows, seed)
             if task.exact_leaves and task.reweighted:
                 best = task.risk.minimising_values(scores, leaf, len(tree))
                 set_leaf_values(tree, best, self.options)
@@ -150,6 +144,32 @@ class BinnedTreeRounds:
         if task.risk is None:
             outputs = np.asarray(outputs)
         return (members[0] if target.ndim == 1 else members), outputs
+
+    def _grown(
+        self,
+        target: np.ndarray,
+        weight: np.ndarray | None,
+        rows: np.ndarray | None,
+        seed: int,
+    ) -> tuple[TreeArrays, np.ndarray]:
+        """A tree for one score, and the leaf of every row."""
+        grower, options, rank = self.grower, self.grower.options, None
+        splits = seed
+        if options.max_features:
+            # As a tree with this `random_state` draws the seed of its splitter.
+            splits = int(seeded(seed).randint(0, MAX_SEED))
+        if options.features_per_tree or not options.max_features:
+            rank = self._rank(seed)
+        if not options.features_per_tree or getattr(grower, "draws_features", False):
+            return grower.grow(target, weight, rows, splits, rank)
+        # Other growers get the columns that are drawn.
+        features = np.flatnonzero(rank < options.features_per_tree)
+        columns, options = self.columns.take_features(features), options.of_features(features)
+        grower = histogram_grower(columns, options, self.task.n_threads)
+        tree, _ = grower.grow(target, weight, rows, splits, rank[features])
+        is_cut = tree.left != LEAF
+        tree.feature[is_cut] = features[tree.feature[is_cut]]
+        return tree, tree.leaves(self.columns)
 
     def several(
         self, target: np.ndarray, scores: np.ndarray, length: float, n: int, stop_at: float

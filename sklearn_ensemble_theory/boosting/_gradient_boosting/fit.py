@@ -547,7 +547,8 @@ class BaseGradientBoosting(
         """The base learner for X; binned trees are for data that may be dense, without pruning."""
         if self.estimator is not None:
             return self.estimator
-        described = {name: getattr(self, name) for name in TREE_DEFAULTS}
+        # What has no parameter of a name leaves it at its default.
+        described = {name: getattr(self, name, value) for name, value in TREE_DEFAULTS.items()}
         stays_sparse = sp.issparse(X) and math.prod(X.shape) > MOST_DENSE_VALUES
         if self.max_bins is None or stays_sparse or self.ccp_alpha != 0:
             return DecisionTreeRegressor(**described)
