@@ -165,8 +165,7 @@ class BinnedTreeRounds:
         # Other growers get the columns that are drawn.
         features = np.flatnonzero(rank < options.features_per_tree)
         columns, options = self.columns.take_features(features), options.of_features(features)
-        grower = histogram_grower(columns, options, self.task.n_threads)
-        tree, _ = grower.grow(target, weight, rows, splits, rank[features])
+        tree, _ = type(grower)(columns, options).grow(target, weight, rows, splits, rank[features])
         is_cut = tree.left != LEAF
         tree.feature[is_cut] = features[tree.feature[is_cut]]
         return tree, tree.leaves(self.columns)
