@@ -277,7 +277,7 @@ class BaseGradientBoosting(
         # The rows that decide when to stop: given ones, or a share of X, which stays the same when
         # a fit is continued. The generator is a copy: a fit that fails must not have drawn from
         # the earlier model's.
-        rng = deepcopy(self._rng) if continued else check_random_state(self.random_state)
+        rng = deepcopy(self._rng) if continued else check_random_state(self._seed_of_rounds())
         split_seed = self._split_seed if continued else None
         validation = None
         if X_val is not None:
@@ -648,6 +648,9 @@ class BaseGradientBoosting(
             elif getattr(learner, "_reads_single_precision", False):
                 check_single_precision(read)
         return (read, *y) if y else read
+
+    def _seed_of_rounds(self) -> Any:
+        return self.random_state
 
     def _seed_of_split(self, rng: np.random.RandomState) -> int:
         """A number as `random_state` is the seed itself, as in scikit-learn."""

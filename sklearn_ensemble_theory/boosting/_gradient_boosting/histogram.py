@@ -167,10 +167,16 @@ class HistogramBoosting(BaseGradientBoosting):
     def _takes_second_order(self, loss: Loss, curved: bool) -> bool:
         return curved
 
+    def _seed_of_rounds(self) -> Any:
+        # As in scikit-learn, the rounds are random only where features are drawn: equally good
+        # splits are drawn in the same way in every fit.
+        is_fixed = self.random_state is None and self.max_features == 1
+        return 0 if is_fixed else self.random_state
+
     def _seed_of_split(self, rng: np.random.RandomState) -> int:
         """The seed of scikit-learn's validation split."""
-        given = self.random_state
-        rng = check_random_state(given) if isinstance(given, Integral) else rng
+        is_own = isinstance(self.random_state, np.random.RandomState)
+        rng = rng if is_own else check_random_state(self.random_state)
         return int(rng.randint(np.iinfo(np.uint32).max, dtype="u8"))
 
     # --- early stopping: scores are larger where they are better ----------------------------------
@@ -320,7 +326,7 @@ class HistGradientBoostingRegressor(HistogramBoosting, GradientBoostingRegressor
         1 prints progress every few seconds, 2 in every round.
     random_state : int, RandomState instance or None, default=None
         Seeds the draws of features and between equally good splits, and the validation split, which
-        has scikit-learn's rows.
+        has scikit-learn's rows. None makes only the draws of features and this split random.
     cat_smooth : float, default=10.0
         How much the means of small categories are shrunk in the search of splits, in units of
         second derivatives. scikit-learn's class has no such parameter.
@@ -522,7 +528,7 @@ class HistGradientBoostingClassifier(HistogramBoosting, GradientBoostingClassifi
         1 prints progress every few seconds, 2 in every round.
     random_state : int, RandomState instance or None, default=None
         Seeds the draws of features and between equally good splits, and the validation split, which
-        has scikit-learn's rows.
+        has scikit-learn's rows. None makes only the draws of features and this split random.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
         "balanced" for weights that give all classes the same total.
