@@ -131,6 +131,7 @@ cdef struct Growth:
     const uint8_t* codes  # column after column
     const Py_ssize_t* n_bins
     const int8_t* constraints
+    bint bounded
     PathRules path_rules
     uint64_t* paths  # the state of the path to each node; NULL where all features may follow
     const uint8_t* categorical  # whether a feature is; NULL where none is
@@ -984,7 +985,7 @@ cdef void add_children(Growth* g, int parent) noexcept nogil:
         follow(&g.path_rules, state_of(g, parent), node.feature, state_of(g, node.right))
     g.n_nodes += 2
     g.n_leaves += 1
-    if sign != 0:
+    if sign != 0 and g.bounded:
         a = unpack(g.packing, left.sums.q, left.sums.r)
         b = unpack(g.packing, right.sums.q, right.sums.r)
         middle = 0.5 * (a.target / (a.weight + l2) + b.target / (b.weight + l2))
@@ -1241,7 +1242,7 @@ cdef class BoostedTrees:
         self.codes, self.n_bins, self.n_threads = codes, n_bins, min(max(n_threads, 1), 256)
         self.least_shared, self.checked = 2**16, 2**26
         g.n, g.p, g.codes, g.n_bins = n, p, &codes[0, 0], &n_bins[0]
-        g.constraints = &self.constraints[0]
+        g.constraints, g.bounded = &self.constraints[0], options.bounded
         if categorical is not None:
             require(categorical.shape[0] == p)
             self.categorical = categorical

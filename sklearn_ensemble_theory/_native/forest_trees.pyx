@@ -131,6 +131,7 @@ cdef struct Growth:
     Py_ssize_t n_classes, max_depth, max_leaf_nodes, min_samples_split, max_features
     double least_decrease
     const int8_t* monotonic_cst  # NULL for none
+    bint bounded
     PathRules path_rules
     uint64_t* paths  # states of paths: that of the root, and of the children of each node
     const uint8_t* categorical  # whether a feature is; NULL where none is
@@ -413,9 +414,9 @@ cdef inline void cut_node(
     left[0] = right[0]
     left.stop = right.start = split.place
     left.is_right, right.is_right = False, True
-    if sign > 0:
+    if sign > 0 and g.bounded:
         left.high = right.low = split.middle
-    elif sign < 0:
+    elif sign < 0 and g.bounded:
         left.low = right.high = split.middle
 
 
@@ -1758,7 +1759,7 @@ def grow_tree(
             require(not categorical[k] or (
                 largest_category(&by_column[k, 0], n, missing) < NO_CATEGORY))
     if constraints is not None:
-        g.monotonic_cst = &constraints[0]
+        g.monotonic_cst, g.bounded = &constraints[0], options.bounded
     if groups is not None:
         g.path_rules = PathRules(
             &groups[0, 0], groups.shape[0], groups.shape[1], options.interactions.most)

@@ -426,7 +426,8 @@ class HistogramGrowth:
         left_totals = split.left
         right_totals = [a - b for a, b in zip(totals, left_totals)]
         left_bounds = right_bounds = low, high = self.bounds[i]
-        if self.constraints is not None and self.constraints[split.feature]:
+        is_bounded = self.options.bounded and self.constraints is not None
+        if is_bounded and self.constraints[split.feature]:
             # All that grows below stays on its side of the middle: the whole tree is monotonic.
             middle = (self.mean(left_totals) + self.mean(right_totals)) / 2
             left_bounds, right_bounds = (low, middle), (middle, high)

@@ -41,6 +41,9 @@ class GrowthOptions:
         Added to the weight of a node in its value and in its gain; squared error only.
     monotonic_cst : int array of shape (p,), default=None
         1, -1 or 0 for each feature. For two classes it constrains the probability of the second.
+    bounded : bool, default=True
+        Whether all that grows below a cut of such a feature stays on its side of the middle of the
+        children's means, so that the tree is monotonic. Otherwise each cut is, by itself.
     interactions : Interactions, default=None
         Which features may be cut on one path; None for all.
     random_splits : bool, default=False
@@ -64,6 +67,7 @@ class GrowthOptions:
     features_per_tree: int = 0
     l2_regularization: float = 0.0
     monotonic_cst: Any = None
+    bounded: bool = True
     interactions: Interactions | None = None
     random_splits: bool = False
     cat_smooth: float = 0.0

@@ -11,7 +11,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from ..._blocks import by_chunks
 from ..._compat import HasMethods, Interval, StrOptions
 from ..._fitting import CLASS_WEIGHT
-from ..._typing import ArrayLike, LossLike, MatrixLike, RandomStateLike, available_if
+from ..._typing import (
+    ArrayLike,
+    InteractionGroups,
+    LossLike,
+    MatrixLike,
+    RandomStateLike,
+    available_if,
+)
 from ..losses._losses import (
     loss_gives_probabilities,
     loss_names,
@@ -35,7 +42,7 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         rounds, and for sparse X of more than 2^22 values, zeros included, the exact
         `DecisionTreeRegressor` of scikit-learn. With an estimator these parameters must have their
         defaults; those of trees are then set there, as in ``BinnedTreeRegressor(max_depth=3,
-        monotonic_cst=[1, 0])``. The columns of `DecisionStumpRegressor` are sorted once for all
+        l2_regularization=1)``. The columns of `DecisionStumpRegressor` are sorted once for all
         rounds. An estimator without such a preparation gets data frames and missing values as they
         are.
     loss : str or object, default="squared_error"
@@ -118,6 +125,15 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
     cat_smooth : float, default=10.0
         Of the default trees: how much the means of small categories are shrunk in the search of
         splits. In units of the weights; with `second_order` in units of second derivatives.
+    monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
+        Of the default trees: 1, -1 or 0 for predictions that increase, decrease or are free in a
+        feature, with all others fixed. A dict has the signs of the constrained features by their
+        names. An `init` estimator is not constrained.
+    interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
+        Of the default trees: which features may interact. All features that are cut on a path of a
+        tree are from one of these groups of indices or names; those in no group form one together.
+        "pairwise" is all pairs; with "no_interactions" the scores are a sum of functions of one
+        feature each.
     step : {"fixed", "line_search", "joint", "quadratic_bound", "smooth"}, default="fixed"
         Rule for the coefficient b of a round's outputs psi, before it is multiplied by
         `learning_rate`.
@@ -304,6 +320,8 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         max_bins: int | None = 255,
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         cat_smooth: float = 10.0,
+        monotonic_cst: ArrayLike | dict[str, int] | None = None,
+        interaction_cst: InteractionGroups | None = None,
         step: str = "fixed",
         output_bound: float | None = None,
         reoptimize_leaves: bool = True,
@@ -339,6 +357,8 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         self.max_bins = max_bins
         self.categorical_features = categorical_features
         self.cat_smooth = cat_smooth
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
         self.step = step
         self.output_bound = output_bound
         self.reoptimize_leaves = reoptimize_leaves
@@ -395,7 +415,7 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         rounds, and for sparse X of more than 2^22 values, zeros included, the exact
         `DecisionTreeRegressor` of scikit-learn. With an estimator these parameters must have their
         defaults; those of trees are then set there, as in ``BinnedTreeRegressor(max_depth=3,
-        monotonic_cst=[1, 0])``. The columns of `DecisionStumpRegressor` are sorted once for all
+        l2_regularization=1)``. The columns of `DecisionStumpRegressor` are sorted once for all
         rounds. An estimator without such a preparation gets data frames and missing values as they
         are.
     loss : str or object, default="log_loss"
@@ -475,6 +495,15 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
     cat_smooth : float, default=10.0
         Of the default trees: how much the means of small categories are shrunk in the search of
         splits. In units of the weights; with `second_order` in units of second derivatives.
+    monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
+        Of the default trees, for two classes: 1, -1 or 0 for probabilities of the second class that
+        increase, decrease or are free in a feature, with all others fixed. A dict has the signs of
+        the constrained features by their names. An `init` estimator is not constrained.
+    interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
+        Of the default trees: which features may interact. All features that are cut on a path of a
+        tree are from one of these groups of indices or names; those in no group form one together.
+        "pairwise" is all pairs; with "no_interactions" the scores are a sum of functions of one
+        feature each.
     step : {"fixed", "line_search", "joint", "quadratic_bound", "smooth"}, default="fixed"
         Rule for the coefficient b of a round's outputs psi, before it is multiplied by
         `learning_rate`.
@@ -666,6 +695,8 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         max_bins: int | None = 255,
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         cat_smooth: float = 10.0,
+        monotonic_cst: ArrayLike | dict[str, int] | None = None,
+        interaction_cst: InteractionGroups | None = None,
         step: str = "fixed",
         output_bound: float | None = None,
         reoptimize_leaves: bool = True,
@@ -701,6 +732,8 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         self.max_bins = max_bins
         self.categorical_features = categorical_features
         self.cat_smooth = cat_smooth
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
         self.step = step
         self.output_bound = output_bound
         self.reoptimize_leaves = reoptimize_leaves

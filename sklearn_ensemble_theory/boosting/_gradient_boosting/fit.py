@@ -50,6 +50,7 @@ from ..._conversion import (
     to_shap,
     to_sklearn,
 )
+from ..._features import Features
 from ..._fitting import fit_context
 from ..._folds import split_off
 from ..._learners import (
@@ -73,7 +74,9 @@ from ..._running import warn_user
 from ..._typing import ArrayLike, MatrixLike, available_if
 from ...trees._binned_tree import BinnedTreeRegressor
 from ...trees._columns import MOST_BINS
+from ...trees._options import check_no_constraint
 from ...trees._sklearn_trees import check_single_precision, single_precision, with_scaled_values
+from ...trees._weak_learners import category_flags
 from .._loop import BoostingRounds, RoundReports, boost
 from .._risk import LEAST_CURVATURE, EmpiricalRisk, SecondOrderRisk
 from .._steps import STEP_RULES, Step
@@ -105,6 +108,7 @@ TREE_DEFAULTS: dict[str, Any] = {
     "max_features": None,
     "max_leaf_nodes": None,
     "ccp_alpha": 0.0,
+    "monotonic_cst": None,
 }
 # And those of binned ones only.
 BINNED_DEFAULTS: dict[str, Any] = {
@@ -112,6 +116,7 @@ BINNED_DEFAULTS: dict[str, Any] = {
     "max_bins": 255,
     "categorical_features": "from_dtype",
     "cat_smooth": 10.0,
+    "interaction_cst": None,
 }
 # And those of the rounds in which they are grown.
 ROUND_DEFAULTS: dict[str, Any] = {"min_weight_leaf": None, "features_per_tree": None}
@@ -144,6 +149,7 @@ class BaseGradientBoosting(
         **{name: DecisionTreeRegressor._parameter_constraints[name] for name in TREE_DEFAULTS},
         **{name: BinnedTreeRegressor._parameter_constraints[name] for name in BINNED_DEFAULTS},
         "max_bins": [Interval(Integral, 2, MOST_BINS, closed="both"), None],
+        "monotonic_cst": ["array-like", dict, None],
         "estimator": [HasMethods(["fit", "predict"]), None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="left"), callable],
@@ -271,6 +277,7 @@ class BaseGradientBoosting(
         train, classes, loss = self._read(X, y, sample_weight, learner, continued)
         learner = numbered_learner(learner, fitted_encoder(self))
         n_classes = 0 if classes is None else len(classes)
+        self._check_constraints(learner, self.n_features_in_, loss, n_classes)
         groups = checked_groups(groups, X)
         train = replace(train, groups=None if groups is None else train.of(groups))
 
@@ -306,6 +313,7 @@ class BaseGradientBoosting(
         risk = kind(loss, train.y, train.weight, n_threads)
         risk.adapts = True
         step = self._make_step(risk, n_scores)
+        step.only_forwards = getattr(learner, "monotonic_cst", None) is not None
         model = self._begin(loss, train, rng, classes, continued)
         risk.rate = share_taken(step.constant(), model.n_scores)
         task = step.task(
@@ -562,26 +570,50 @@ class BaseGradientBoosting(
             is_default = given is None or (isinstance(given, str) and given == "from_dtype")
             if not is_default and sp.issparse(X):
                 raise TypeError("categorical_features needs a dense X.")
-            asked = {
+            is_binned = isinstance(self._base_learner(X), BinnedTreeRegressor)
+            for name, is_given in {
                 "categorical_features": not is_default,
+                "interaction_cst": self.interaction_cst is not None,
                 "l2_regularization": self.l2_regularization > 0,
                 "features_per_tree": self.features_per_tree is not None,
-            }
-            exact = not isinstance(self._base_learner(X), BinnedTreeRegressor)
-            for name in [name for name, is_asked in asked.items() if is_asked and exact]:
-                raise ValueError(
-                    f"{name} requires trees in bins: max_bins must not be None, ccp_alpha must be "
-                    "0, and a sparse X have at most 2^22 values."
-                )
+            }.items():
+                if is_given and not is_binned:
+                    raise ValueError(
+                        f"{name} requires trees in bins: max_bins must not be None, ccp_alpha must "
+                        f"be 0, and a sparse X have at most {MOST_DENSE_VALUES:,} values."
+                    )
             return
         for name, default in {**TREE_DEFAULTS, **BINNED_DEFAULTS, **ROUND_DEFAULTS}.items():
             value = getattr(self, name)
-            if value is not default and (np.ndim(value) or value != default):
+            is_same = value is default or (
+                default is not None and np.ndim(value) == 0 and value == default
+            )
+            if not is_same:
                 raise ValueError(
                     f"{name}={value!r} describes the default trees, but the base learner is "
                     f"estimator={type(self.estimator).__name__}; set it there, or use "
                     "estimator=None."
                 )
+
+    def _check_constraints(self, learner, n_features: int, loss: Loss, n_classes: int) -> None:
+        """Raise a ValueError where the constraints of the default trees do not fit the data."""
+        if self.estimator is not None:
+            return
+        features = Features.known_to(self, n_features)
+        features.interactions(self.interaction_cst)
+        n_scores = loss.n_scores(n_classes)
+        signs = features.signs(self.monotonic_cst, n_classes if n_scores > 1 else 0)
+        if signs is None:
+            return
+        if n_scores > 1:
+            raise ValueError(
+                f"monotonic_cst requires a loss with one score; {type(loss).__name__} has "
+                f"{n_scores}."
+            )
+        if isinstance(learner, BinnedTreeRegressor):
+            flags = category_flags(learner, n_features)
+            if flags is not None:
+                check_no_constraint(features, signs, flags)
 
     # --- rows -------------------------------------------------------------------------------------
 

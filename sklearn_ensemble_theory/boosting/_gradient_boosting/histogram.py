@@ -21,7 +21,6 @@ from ..._compat import HasMethods, Interval, RealNotInt, StrOptions
 from ..._fitting import CLASS_WEIGHT, fit_context
 from ..._rows import Rows, validate_data
 from ..._typing import ArrayLike, InteractionGroups, LossLike, MatrixLike, RandomStateLike
-from ...trees._binned_tree import BinnedTreeRegressor
 from ...trees._sklearn_trees import fits_single_precision
 from .._risk import EmpiricalRisk
 from ..losses import Loss
@@ -60,14 +59,12 @@ class HistogramBoosting(BaseGradientBoosting):
         ],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         **{
-            name: BinnedTreeRegressor._parameter_constraints[name]
-            for name in ("monotonic_cst", "interaction_cst")
-        },
-        **{
             name: BaseGradientBoosting._parameter_constraints[name]
             for name in (
                 "l2_regularization",
                 "categorical_features",
+                "monotonic_cst",
+                "interaction_cst",
                 "warm_start",
                 "scoring",
                 "tol",
@@ -141,10 +138,6 @@ class HistogramBoosting(BaseGradientBoosting):
         return len(self.estimators_)
 
     # --- the parts of the fit ---------------------------------------------------------------------
-
-    def _base_learner(self, X: Any = None) -> Any:
-        constraints = {name: getattr(self, name) for name in ("monotonic_cst", "interaction_cst")}
-        return super()._base_learner(X).set_params(**constraints)
 
     def _read(self, X: Any, y: Any, sample_weight: Any, learner: Any, continued: bool) -> Any:
         found = super()._read(X, y, sample_weight, learner, continued)
