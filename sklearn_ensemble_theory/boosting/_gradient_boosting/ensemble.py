@@ -133,6 +133,7 @@ class AdditiveModel:
         factor, none = model.loss._deviance_factor, np.zeros(len(model.steps))
         model.train_scores = estimator.train_scores_.tolist()
         model.validation_scores = list(getattr(estimator, "validation_scores_", []))
+        model.judged_scores = list(getattr(estimator, "_judged_scores", []))
         model.in_bag_scores = (estimator.train_score_ / factor).tolist()
         model.oob_scores = (getattr(estimator, "oob_scores_", none) / factor).tolist()
         model.has_oob_scores = hasattr(estimator, "oob_scores_")
