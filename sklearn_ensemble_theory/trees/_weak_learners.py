@@ -158,13 +158,14 @@ class BinnedTreeRounds:
         seed: int,
     ) -> tuple[TreeArrays, np.ndarray]:
         """A tree for one score, and the leaf of every row."""
-        grower, options, rank = self.grower, self.grower.options, None
-        splits = seed
+        grower: Any = self.grower
+        options, splits = grower.options, seed
         if options.max_features:
             # As a tree with this `random_state` draws the seed of its splitter.
             splits = int(seeded(seed).randint(0, MAX_SEED))
-        if options.features_per_tree or not options.max_features:
-            rank = self._rank(seed)
+            if not options.features_per_tree:
+                return grower.grow(target, weight, rows, splits)
+        rank = self._rank(seed)
         if not options.features_per_tree or getattr(grower, "draws_features", False):
             return grower.grow(target, weight, rows, splits, rank)
         # Other growers get the columns that are drawn.

@@ -37,11 +37,17 @@ class HistogramBoosting(BaseGradientBoosting):
     """What makes `HistGradientBoosting*` of `GradientBoosting*`."""
 
     # Parameters of `GradientBoosting*` that these classes do not have.
-    estimator = init = output_bound = n_jobs = min_weight_leaf = features_per_tree = None
-    criterion, step, subsample, reoptimize_leaves = "deprecated", "fixed", 1.0, True
+    estimator: Any = None
+    init: Any = None
+    output_bound: Any = None
+    n_jobs: Any = None
+    min_weight_leaf: Any = None
+    features_per_tree: Any = None
+    criterion, step, subsample, ccp_alpha = "deprecated", "fixed", 1.0, 0.0
+    reoptimize_leaves = True
     second_order = False  # where the loss has a second derivative: `_takes_second_order`
-    ccp_alpha = 0.0
-    _fit_chunks = None
+    validation_fraction: Any
+    _fit_chunks: Any = None
     _first_scores: tuple[list[float], list[float]]
     _parameter_constraints: ClassVar[dict] = {
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
@@ -76,7 +82,7 @@ class HistogramBoosting(BaseGradientBoosting):
     }
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(
+    def fit(  # type: ignore[override]
         self,
         X: MatrixLike,
         y: ArrayLike,
@@ -149,8 +155,8 @@ class HistogramBoosting(BaseGradientBoosting):
     def _validate(self, X: Any, *y: Any, learner: Any = None, **options: Any) -> Any:
         """X, and y where it is given; infinite values are the largest in single precision."""
         learner = self._base_learner() if learner is None else learner
-        kinds = {"dtype": [np.float64, np.float32], "ensure_all_finite": False}
-        found = validate_data(self, X, *y, learner=learner, **kinds, **options)
+        options |= {"dtype": [np.float64, np.float32], "ensure_all_finite": False}
+        found = validate_data(self, X, *y, learner=learner, **options)
         read, *y = found if y else (found,)
         if not fits_single_precision(read):
             largest = np.finfo(np.float32).max
@@ -259,8 +265,8 @@ class HistGradientBoostingRegressor(HistogramBoosting, GradientBoostingRegressor
     of `GradientBoostingRegressor`: columns are cut into bins, trees grow leaf by leaf to 31
     leaves of at least 20 rows, and rounds are of the second order, with splits by G²/(H + l2) and
     leaves -G/(H + l2) (Friedman, Hastie and Tibshirani 2000; Ke et al. 2017). On more than 10,000
-    rows a tenth is held out to decide when to stop. On a few hundred rows trees of 20 rows a leaf
-    are coarse; `GradientBoostingRegressor` has smaller ones.
+    rows a tenth is held out to decide when to stop. On a few hundred noisy rows 100 rounds may be
+    too many, which ``early_stopping=True`` finds out.
 
     Parameters
     ----------
@@ -463,8 +469,8 @@ class HistGradientBoostingClassifier(HistogramBoosting, GradientBoostingClassifi
     of `GradientBoostingClassifier`: columns are cut into bins, trees grow leaf by leaf to 31
     leaves of at least 20 rows, and rounds are of the second order, with splits by G²/(H + l2) and
     leaves -G/(H + l2) (Friedman, Hastie and Tibshirani 2000; Ke et al. 2017). On more than 10,000
-    rows a tenth is held out to decide when to stop. On a few hundred rows trees of 20 rows a leaf
-    are coarse; `GradientBoostingClassifier` has smaller ones.
+    rows a tenth is held out to decide when to stop. On a few hundred noisy rows 100 rounds may be
+    too many, which ``early_stopping=True`` finds out.
 
     Parameters
     ----------
