@@ -310,6 +310,19 @@ def constraints_by_place(estimator: Any, X: Any, continued: bool) -> dict[str, A
     return found
 
 
+def constraints_of_columns(estimator: Any, columns: np.ndarray, p: int) -> dict[str, Any]:
+    """The constraints of an estimator of p columns, for some of these by their places."""
+    params, features, found = vars(estimator), Features(p), {}
+    signs = features.signs(params.get("monotonic_cst"))
+    if signs is not None:
+        found["monotonic_cst"] = signs[columns]
+    groups = params.get("interaction_cst")
+    if groups is not None and not isinstance(groups, str):
+        places = [np.flatnonzero(np.isin(columns, group)) for group in features.groups(groups)]
+        found["interaction_cst"] = [group.tolist() for group in places if len(group)]
+    return found
+
+
 def _by_place(params: Mapping[str, Any], features: Features | None) -> dict[str, Any]:
     """The constraints that have names, by numbers of columns; as they are without `features`."""
     found = {}

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_sample_weight
 
 from sklearn_ensemble_theory._compat import random_sample_mask
-from sklearn_ensemble_theory._features import Features
+from sklearn_ensemble_theory._features import Features, constraints_of_columns
 from sklearn_ensemble_theory._learners import (
     ClassTask,
     LeastSquaresTask,
@@ -456,7 +456,11 @@ class BinnedMembers:
         features: np.ndarray | None,
     ) -> Any:
         """Fit one member to rows and features of the columns."""
-        columns = self.columns if features is None else self.columns.take_features(features)
+        columns = self.columns
+        if features is not None:
+            of_columns = constraints_of_columns(member, features, columns.n_features)
+            member.set_params(**of_columns)
+            columns = columns.take_features(features)
         rows = None if len(rows) == columns.n_rows else rows
         classes = None
         if weights is not None:
