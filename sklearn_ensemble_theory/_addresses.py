@@ -18,8 +18,9 @@ ROOMS = {
     "boosting": """
         AdaBoostClassifier AdaBoostRegressor AgnosticBoostClassifier FrankWolfeClassifier
         FrankWolfeRegressor GradientBoostingClassifier GradientBoostingRegressor
-        L2BoostingRegressor LogitBoostClassifier LPBoostClassifier MassartBoostClassifier
-        MatchingPursuitRegressor SmoothBoostClassifier
+        HistGradientBoostingClassifier HistGradientBoostingRegressor L2BoostingRegressor
+        LogitBoostClassifier LPBoostClassifier MassartBoostClassifier MatchingPursuitRegressor
+        SmoothBoostClassifier
     """,
     "bounds": "",
     "combining": """

@@ -1,17 +1,56 @@
 """The columns of X as a user knows them: by name, in parameters and in messages.
 
-All estimators read `monotonic_cst` and `categorical_features` here, so that a dict of names, a list
-of names, a mask and an array mean the same everywhere, and are refused in the same words.
+All estimators read `monotonic_cst`, `interaction_cst` and `categorical_features` here, so that a
+dict of names, a list of names, a mask and an array mean the same everywhere, and are refused in the
+same words.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
+
+_MOST_ON_A_PATH = {"pairwise": 2, "no_interactions": 1}
+
+
+@dataclass(frozen=True, eq=False)
+class Interactions:
+    """Which features may be cut on one path of a tree: those of a group, and at most so many.
+
+    Parameters
+    ----------
+    groups : bool array of shape (G, p)
+        Each feature is in a group.
+    most : int
+        The largest number of features on a path.
+    """
+
+    groups: np.ndarray
+    most: int
+
+    def allowed(self, path: frozenset[int]) -> np.ndarray:
+        """The features that may follow on a path with these, (p,): of the groups with all of them.
+
+        O(G p).
+        """
+        on_path = sorted(path)
+        allowed: np.ndarray = self.groups[self.groups[:, on_path].all(axis=1)].any(axis=0)
+        if len(path) >= self.most:
+            allowed[np.setdiff1d(np.arange(len(allowed)), on_path)] = False
+        return allowed
+
+    def words(self) -> np.ndarray:
+        """The groups as sets of bits, a uint64 array of shape (G, ceil(p / 64))."""
+        n_bytes = -(-self.groups.shape[1] // 64) * 8
+        packed = np.zeros((len(self.groups), n_bytes), dtype=np.uint8)
+        bits = np.packbits(self.groups, axis=1, bitorder="little")
+        packed[:, : bits.shape[1]] = bits
+        return packed.view("<u8").astype(np.uint64)
 
 
 @dataclass(frozen=True)
@@ -104,6 +143,75 @@ class Features:
         # Not int8, of which scikit-learn's classification trees turn the signs in place.
         return signs.astype(np.int64)
 
+    def groups(self, interaction_cst: Any) -> list[list[int]]:
+        """The groups of a sequence of groups, as numbers of columns in increasing order.
+
+        Raises
+        ------
+        ValueError
+            If it is something else, or a group is empty.
+        """
+        kinds = "'pairwise', 'no_interactions', or a sequence of lists, tuples or sets of features"
+        if not _is_group(interaction_cst):
+            raise ValueError(f"interaction_cst must be {kinds}; got {interaction_cst!r}.")
+        found = []
+        for k, group in enumerate(interaction_cst):
+            if not _is_group(group):
+                raise ValueError(
+                    f"interaction_cst must be {kinds}; its group {k} is {_plain(group)!r}."
+                )
+            members = set()
+            for one in group:
+                if isinstance(one, str):
+                    members.add(self.number(one, "interaction_cst"))
+                elif not isinstance(one, Integral) or isinstance(one, (bool, np.bool_)):
+                    raise ValueError(
+                        "interaction_cst must have indices or names of features; got "
+                        f"{_plain(one)!r} in group {k}."
+                    )
+                elif not 0 <= one < self.n:
+                    raise ValueError(
+                        f"interaction_cst has the index {int(one)} in group {k}, but X has "
+                        f"{self.n} features: 0 to {self.n - 1}."
+                    )
+                else:
+                    members.add(int(one))
+            if not members:
+                raise ValueError(f"interaction_cst has no feature in group {k}.")
+            found.append(sorted(members))
+        return found
+
+    def interactions(self, interaction_cst: Any) -> Interactions | None:
+        """`interaction_cst` as groups that have all features; None where nothing is excluded.
+
+        Features in no group form one of their own, as in scikit-learn.
+
+        Parameters
+        ----------
+        interaction_cst : "pairwise", "no_interactions", sequence of groups, or None
+
+        Raises
+        ------
+        ValueError
+            As in `groups`.
+        """
+        if interaction_cst is None:
+            return None
+        most, groups = self.n, np.ones((1, self.n), dtype=bool)
+        if isinstance(interaction_cst, str) and interaction_cst in _MOST_ON_A_PATH:
+            # Not all p (p - 1) / 2 pairs, but any features, and two of them at most.
+            most = _MOST_ON_A_PATH[interaction_cst]
+        else:
+            given = self.groups(interaction_cst)
+            groups = np.zeros((len(given) + 1, self.n), dtype=bool)
+            for row, members in zip(groups, given):
+                row[members] = True
+            groups[-1] = ~groups[:-1].any(axis=0)
+            groups = np.unique(groups[groups.any(axis=1)], axis=0)
+        if most >= self.n and groups.all(axis=1).any():
+            return None
+        return Interactions(groups, most)
+
     def flags(self, categorical_features: Any, X: Any) -> np.ndarray:
         """Which columns `categorical_features` declares, as a mask.
 
@@ -156,6 +264,10 @@ class Features:
         return flags
 
 
+def _is_group(given: Any) -> bool:
+    return isinstance(given, Collection) and not isinstance(given, (str, Mapping))
+
+
 def feature_names(estimator: Any) -> list[str]:
     """What tables and figures call the columns of the fit: x0, x1, ... if they have no names."""
     features = Features.known_to(estimator)
@@ -179,23 +291,48 @@ def table_of(estimator: Any, columns: dict[str, Any]) -> Any:
     return DataFrame(columns)
 
 
-def signs_by_place(estimator: Any, X: Any, continued: bool) -> dict[str, Any]:
-    """The parameters of an estimator that have `monotonic_cst` as a dict, with an array instead.
+def constraints_by_place(estimator: Any, X: Any, continued: bool) -> dict[str, Any]:
+    """The parameters of an estimator whose constraints have names, with numbers of columns instead.
 
-    These are its own, and a base learner, which may see the columns without their names. The names
-    are those of X, or of the rows before that a fit continues.
+    These are `monotonic_cst` and `interaction_cst`, its own and those of a base learner, which may
+    see the columns without their names. The names are those of X, or of the rows before that a fit
+    continues.
     """
-    given, learner = vars(estimator).get("monotonic_cst"), vars(estimator).get("estimator")
-    of_learner = getattr(learner, "monotonic_cst", None)
-    if not isinstance(given, Mapping) and not isinstance(of_learner, Mapping):
+    learner = vars(estimator).get("estimator")
+    of_learner = vars(learner) if hasattr(learner, "__dict__") else {}
+    if not _by_place(vars(estimator), None) and not _by_place(of_learner, None):
         return {}
     known = continued and hasattr(estimator, "n_features_in_")
     features = Features.known_to(estimator) if known else Features.of(X)
-    found: dict[str, Any] = {}
-    if isinstance(given, Mapping):
-        found["monotonic_cst"] = features.signs(given)
-    if isinstance(of_learner, Mapping):
-        found["estimator"] = clone(learner).set_params(monotonic_cst=features.signs(of_learner))
+    found = _by_place(vars(estimator), features)
+    if by_place := _by_place(of_learner, features):
+        found["estimator"] = clone(learner).set_params(**by_place)
+    return found
+
+
+def constraints_of_columns(estimator: Any, columns: np.ndarray, p: int) -> dict[str, Any]:
+    """The constraints of an estimator of p columns, for some of these by their places."""
+    params, features, found = vars(estimator), Features(p), {}
+    signs = features.signs(params.get("monotonic_cst"))
+    if signs is not None:
+        found["monotonic_cst"] = signs[columns]
+    groups = params.get("interaction_cst")
+    if groups is not None and not isinstance(groups, str):
+        places = [np.flatnonzero(np.isin(columns, group)) for group in features.groups(groups)]
+        found["interaction_cst"] = [group.tolist() for group in places if len(group)]
+    return found
+
+
+def _by_place(params: Mapping[str, Any], features: Features | None) -> dict[str, Any]:
+    """The constraints that have names, by numbers of columns; as they are without `features`."""
+    found = {}
+    signs, groups = params.get("monotonic_cst"), params.get("interaction_cst")
+    if isinstance(signs, Mapping):
+        found["monotonic_cst"] = signs if features is None else features.signs(signs)
+    if _is_group(groups) and any(
+        isinstance(one, str) for group in groups if _is_group(group) for one in group
+    ):
+        found["interaction_cst"] = groups if features is None else features.groups(groups)
     return found
 
 

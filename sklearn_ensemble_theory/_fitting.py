@@ -5,8 +5,8 @@
 1. the fit runs on a twin of the estimator, which takes over its attributes when everything has
    succeeded (`twin`): a fit that fails or is interrupted leaves the estimator as it was;
 2. BLAS has one thread for small work, unless others are fitted (`blas_threads_of_fit`);
-3. parameters that are scalars of NumPy become numbers of Python, and `monotonic_cst` by name an
-   array (`signs_by_place`), until the fit has ended;
+3. parameters that are scalars of NumPy become numbers of Python, and constraints by name those of
+   numbers of columns (`constraints_by_place`), until the fit has ended;
 4. parameters that scikit-learn's constraints let through are checked (`check_parameters`);
 5. weights of classes become a part of `sample_weight` (`weighted_arguments`);
 6. a Dask collection goes to the estimator's `_fit_chunks` (`fit_collections`), everything else to
@@ -29,7 +29,7 @@ from sklearn.utils.validation import validate_data
 
 from sklearn_ensemble_theory._blocks import any_collection, is_collection, meta_of, row_blocks
 from sklearn_ensemble_theory._compat import StrOptions, sklearn_fit_context
-from sklearn_ensemble_theory._features import is_frame, signs_by_place
+from sklearn_ensemble_theory._features import constraints_by_place, is_frame
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     LabelTotals,
@@ -69,7 +69,7 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Function], 
                 for name, value in fresh.__dict__.items()
                 if isinstance(value, np.number) and not name.startswith("_") and name[-1] != "_"
             }
-            changed |= signs_by_place(fresh, X, continued)
+            changed |= constraints_by_place(fresh, X, continued)
             given = {name: fresh.__dict__[name] for name in changed}
             fresh.__dict__.update(changed)
             with blas_threads_of_fit(estimator):

@@ -90,7 +90,9 @@ class LeastSquaresTask:
         Whether each round has weights of its own, with a column for each score, in units of the
         sample weights. Otherwise the learner is fitted under the sample weights.
     min_weight_leaf : float, default=0.0
-        Least weight of a leaf of a tree, in the same units; for reweighted rounds.
+        Least weight of a leaf of a tree, in the same units.
+    features_per_tree : int, float or None, default=None
+        Number or share of the features that each tree may use, drawn anew; for trees in bins.
     random_state : RandomState, default=None
         Draws rows and the seeds of members.
     shares_generator : bool, default=False
@@ -107,6 +109,7 @@ class LeastSquaresTask:
     subsample: float = 1.0
     reweighted: bool = False
     min_weight_leaf: float = 0.0
+    features_per_tree: float | None = None
     random_state: Any = None
     shares_generator: bool = False
     n_threads: int = 1

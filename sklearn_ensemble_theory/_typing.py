@@ -11,6 +11,7 @@ import numpy as np
 __all__ = [
     "ArrayLike",
     "CVLike",
+    "InteractionGroups",
     "LossLike",
     "MatrixLike",
     "RandomStateLike",
@@ -20,8 +21,8 @@ __all__ = [
 RandomStateLike: TypeAlias = int | np.random.RandomState | None
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any, Protocol, TypeVar
+    from collections.abc import Callable, Collection, Iterable, Sequence
+    from typing import Any, Literal, Protocol, TypeVar
 
     import scipy.sparse as sp
     from numpy.typing import ArrayLike
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
 
     CVLike: TypeAlias = int | Splitter | Iterable[tuple[ArrayLike, ArrayLike]]
     MatrixLike: TypeAlias = ArrayLike | sp.sparray | sp.spmatrix
+    InteractionGroups: TypeAlias = (
+        Literal["pairwise", "no_interactions"] | Sequence[Collection[int] | Collection[str]]
+    )
     Function = TypeVar("Function", bound=Callable[..., Any])
 
     def available_if(check: Callable[[Any], bool]) -> Callable[[Function], Function]: ...
@@ -65,3 +69,4 @@ else:
 
     ArrayLike, MatrixLike = Name("ArrayLike"), Name("MatrixLike")
     CVLike, LossLike = Name("CVLike"), Name("LossLike")
+    InteractionGroups = Name("InteractionGroups")

@@ -58,7 +58,8 @@ def fitted(module, name, **params):
         )
         params["estimators"] = [("linear", linear), ("tree", tree)]
     else:
-        params |= {"n_estimators": 8, "random_state": 0}
+        rounds = "max_iter" if name.startswith("Hist") else "n_estimators"
+        params |= {rounds: 8, "random_state": 0}
     return cls(**params).fit(X[::2], y[::2]).predict(X[1::2])
 
 

@@ -200,10 +200,6 @@ def test_pairs_and_edges_are_named():
             resolve_interactions(given, 3, names)
     with pytest.raises(ValueError, match=r"bin_edges\[1\], of feature 'bmi', must be finite"):
         package.L2BoostingRegressor(5, bin_edges=[[], [1.0, 0.0], []]).fit(FRAME, NOISE)
-    with pytest.raises(ValueError, match=r"pair \('age', 'dose'\), of which monotonic_cst"):
-        package.L2BoostingRegressor(
-            5, interactions=[("age", "dose")], monotonic_cst={"dose": 1}
-        ).fit(FRAME, NOISE)
 
 
 def test_names_that_are_no_strings_are_none():

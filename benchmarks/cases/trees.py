@@ -201,6 +201,39 @@ for tree, size, limit in (("depth-3", DEPTH, 0.8), ("31-leaves", LEAVES, 1.0)):
                 )
             )
 
+
+# The classes for which scikit-learn's are exchanged, with their defaults; LightGBM's are the same.
+def lightgbm_defaults(name):
+    def setup(data, threads, seed):
+        import lightgbm
+
+        return getattr(lightgbm, name)(n_jobs=threads, random_state=seed, verbose=-1)
+
+    return setup
+
+
+for task, problem, judged in (
+    ("Regressor", friedman1, MSE),
+    ("Classifier", two_classes, {"quality": held_out_log_loss, "metric": "test log-loss"}),
+):
+    register(
+        Case(
+            name=f"hist-gradient-boosting-{task.lower()}",
+            title=f"HistGradientBoosting{task} with its defaults, n = 100,000, p = 20",
+            data=problem,
+            **judged,
+            params={"n": SIZES[0], "p": 20, "n_test": 20_000, "threads": 1},
+            quick={"n": 2_000, "n_test": 500},
+            sides={
+                **drop_in(f"HistGradientBoosting{task}"),
+                "lightgbm": lightgbm_defaults(f"LGBM{task}"),
+            },
+            run=fit,
+            limit=0.7,
+            quality_ratio={"scikit-learn": 1.01},
+        )
+    )
+
 # Few rows: what a round costs beside its rows, and bins of which most are empty in small nodes.
 FEW_ROWS = (500, 1_000, 3_000, 10_000)
 

@@ -48,6 +48,20 @@ BINS = (
     "Trees are grown on columns in 255 bins, at any number of rows.",
     "`max_bins=None`: scikit-learn's exact trees, up to ties",
 )
+SINGLE = (
+    "Trees read X in single precision, and all rows decide the edges of bins, not 200,000.",
+    "",
+)
+CATEGORIES = (
+    "Of more than `max_bins` categories the rarest share a bin; means of small categories are "
+    "shrunk (`cat_smooth`), where scikit-learn leaves out categories of fewer than ten rows.",
+    "",
+)
+TIES_OF_BINS = (
+    "Splits that are equally good are drawn, for `random_state=None` by a fixed seed.",
+    "",
+)
+ONE_CLASS = ("A target of one class is refused.", "")
 OOB = ("`oob_score` and `warm_start` can be combined.", "")
 FOREST = (True, {}, [TREES, WITHOUT, OOB, ZERO_WEIGHTS])
 DIFFERENCES = {
@@ -96,6 +110,8 @@ DIFFERENCES = {
             ("All cores are used for large tables: `n_jobs=None` is that.", "`n_jobs=1`"),
         ],
     ),
+    "HistGradientBoostingClassifier": (False, {}, [SINGLE, CATEGORIES, TIES_OF_BINS, ONE_CLASS]),
+    "HistGradientBoostingRegressor": (False, {}, [SINGLE, CATEGORIES, TIES_OF_BINS]),
     "StackingClassifier": (True, {}, []),
     "StackingRegressor": (True, {}, []),
     "VotingClassifier": (True, {}, []),

@@ -18,6 +18,7 @@ MAP = {
         ("no time for tuning, tables of any size", "RandomForest", BOTH),
         ("y is noisy, or no few features dominate", "ExtraTrees", BOTH),
         ("any loss, missing values, time for early stopping", "GradientBoosting", BOTH),
+        ("thousands of rows, many interactions, little tuning", "HistGradientBoosting", BOTH),
         ("two or more classes, reliable labels, few parameters", "AdaBoost", CLASSES),
     ],
     ("Combine models of different kinds", "combining"): [

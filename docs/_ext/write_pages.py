@@ -49,6 +49,7 @@ SECTIONS = {
     "ExtraTrees": "averaging#random-cuts",
     "FrankWolfe": "greedy#frank-wolfe",
     "GradientBoosting": "boosting#gradient-boosting",
+    "HistGradientBoosting": "boosting#histgradientboosting",
     "Histogram": "histograms",
     "L2Boosting": "l2_boosting",
     "LPBoost": "noisy_labels#the-three-algorithms",

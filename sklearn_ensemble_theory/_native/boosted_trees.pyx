@@ -20,8 +20,9 @@ from libc.string cimport memset
 from .arrays cimport require
 from .growth cimport (
     PACKED, SET_BYTES, SET_CODE, SQUARED_ERROR, UNKNOWN, WIDE, Category, CategoryCut, Constraint,
-    OneCut, Packing, Rules, Sets, Sums, comparable, cut_categories, cut_score, divide_categories,
-    integer_scale, lowest_bit, node_score, set_sends_left, unpack, write_set)
+    OneCut, Packing, PathRules, Rules, Sets, Sums, comparable, cut_categories, cut_score,
+    divide_categories, follow, integer_scale, lowest_bit, may_follow, node_score, set_sends_left,
+    unpack, write_set)
 from .losses cimport (
     MULTINOMIAL, Loss, LossRows, add_leaf_sums, shorten_steps, sum_losses)
 from .threads cimport CHUNK_ROWS, do_in_threads, n_row_chunks, start_of_part
@@ -130,10 +131,14 @@ cdef struct Growth:
     const uint8_t* codes  # column after column
     const Py_ssize_t* n_bins
     const int8_t* constraints
+    bint bounded
+    PathRules path_rules
+    uint64_t* paths  # the state of the path to each node; NULL where all features may follow
     const uint8_t* categorical  # whether a feature is; NULL where none is
     double cat_smooth
     uint8_t* sides  # of rows at a cut of categories
     const Py_ssize_t* rank  # of equally good features; NULL for their order
+    Py_ssize_t n_drawn  # a tree is cut by the features of so many lowest ranks
     # The rows.
     const double* gradient
     const double* weight  # NULL where all are 1
@@ -566,8 +571,46 @@ cdef inline void gather(
         values[k] = integers[rows[k]]
 
 
+cdef inline uint64_t* state_of(const Growth* g, int node) noexcept nogil:
+    """The state of the path to a node."""
+    return g.paths + node * 2 * g.path_rules.n_words if g.paths != NULL else NULL
+
+
+cdef inline bint is_open(const Growth* g, const uint64_t* state, Py_ssize_t j) noexcept nogil:
+    """Whether a feature was drawn for the tree, and may follow on a path."""
+    return (g.n_drawn == g.p or g.rank[j] < g.n_drawn) and may_follow(state, j)
+
+
+cdef inline Py_ssize_t open_range(
+    const Growth* g, const uint64_t* state, Py_ssize_t* first, Py_ssize_t stop
+) noexcept nogil:
+    """The end of the next range of open features, and its start instead of `first`."""
+    while first[0] < stop and not is_open(g, state, first[0]):
+        first[0] += 1
+    cdef Py_ssize_t last = first[0]
+    while last < stop and is_open(g, state, last):
+        last += 1
+    return last
+
+
 cdef void search_children(
     const Growth* g, Task* task, const Cell* integers, const Cell* values, Cell* tables
+) noexcept nogil:
+    """The best cuts of two siblings over those of some features that are open on their path.
+
+    The histograms of others are not counted: no node below will look at them.
+    """
+    cdef const uint64_t* state = state_of(g, g.nodes[task.node].left)
+    cdef Py_ssize_t first = task.start, last = open_range(g, state, &first, task.stop)
+    while first < last:
+        search_some(g, task, integers, values, tables, first, last)
+        first = last
+        last = open_range(g, state, &first, task.stop)
+
+
+cdef void search_some(
+    const Growth* g, Task* task, const Cell* integers, const Cell* values, Cell* tables,
+    Py_ssize_t first, Py_ssize_t last
 ) noexcept nogil:
     """The best cuts of two siblings over some features, the smaller of which comes first.
 
@@ -577,7 +620,7 @@ cdef void search_children(
     cdef const Node* small = g.nodes + node.smaller
     cdef const Node* large = g.nodes + (node.left + node.right - node.smaller)
     cdef const int32_t* rows = g.rows[small.rows_in] + small.start
-    cdef Py_ssize_t m = small.stop - small.start, first = task.start, last = task.stop
+    cdef Py_ssize_t m = small.stop - small.start
     cdef Cell* part = NULL
     cdef Cell* whole
     cdef Cell few[FEW_ROWS]
@@ -823,21 +866,27 @@ cdef void do_with_cells(
 ) noexcept nogil:
     cdef int k
     cdef const Node* node = g.nodes + task.node
+    cdef Py_ssize_t first = task.start, last
     if task.step == ROUND:
         round_rows(g, task, integers, values)
-    elif task.step == COUNT:
-        count_part(g, task, integers, values, tables)
-    elif task.step == MERGE:
-        for k in range(1, node.n_parts):
-            add_cells(g, table_of(g, node, tables, 0), table_of(g, node, tables, k), task.start,
-                      task.stop)
-    elif task.step == FIND_ROOT:
-        find_in_table(g, node, tables, task.start, task.stop, &task.found[0])
     elif task.step == GATHER:
         gather(g.rows[node.rows_in] + task.start, task.stop - task.start, integers,
                values + node.values + (task.start - node.start))
-    else:
+    elif task.step == SEARCH:
         search_children(g, task, integers, values, tables)
+    else:
+        last = open_range(g, NULL, &first, task.stop)
+        while first < last:
+            if task.step == COUNT:
+                count_part(g, task, integers, values, tables, first, last)
+            elif task.step == MERGE:
+                for k in range(1, node.n_parts):
+                    add_cells(g, table_of(g, node, tables, 0), table_of(g, node, tables, k),
+                              first, last)
+            else:
+                find_in_table(g, node, tables, first, last, &task.found[0])
+            first = last
+            last = open_range(g, NULL, &first, task.stop)
 
 
 cdef inline Cell* table_of(const Growth* g, const Node* node, Cell* tables, int part) noexcept nogil:
@@ -846,7 +895,8 @@ cdef inline Cell* table_of(const Growth* g, const Node* node, Cell* tables, int 
 
 
 cdef void count_part(
-    const Growth* g, const Task* task, const Cell* integers, const Cell* values, Cell* tables
+    const Growth* g, const Task* task, const Cell* integers, const Cell* values, Cell* tables,
+    Py_ssize_t first, Py_ssize_t last
 ) noexcept nogil:
     """Count a part of the rows of a node for some features."""
     cdef const Node* node = g.nodes + task.node
@@ -856,18 +906,20 @@ cdef void count_part(
     cdef Cell* to = table_of(g, node, tables, task.part)
     if node.rows_in == ALL:
         # Codes of the part are those from row `start` on.
-        count(g.codes + start, g.n, g.n_bins, NULL, integers + start, stop - start, to, task.start,
-              task.stop)
+        count(g.codes + start, g.n, g.n_bins, NULL, integers + start, stop - start, to, first,
+              last)
     else:
         count(g.codes, g.n, g.n_bins, g.rows[node.rows_in] + node.start + start,
-              values + node.values + start, stop - start, to, task.start, task.stop)
+              values + node.values + start, stop - start, to, first, last)
 
 
 cdef Pair total_of_table(const Growth* g, const Cell* table) noexcept nogil:
-    """The sums of all rows, from the histogram of the first feature."""
+    """The sums of all rows, from the histogram of the first feature that was drawn."""
     cdef Pair total = Pair(0, 0)
-    cdef Py_ssize_t c
-    for c in range(g.n_bins[0]):
+    cdef Py_ssize_t c, first = 0
+    open_range(g, NULL, &first, g.p)
+    table += first * CELLS
+    for c in range(g.n_bins[first]):
         add_cell(&total, table + c)
     add_cell(&total, table + MISSING)
     return total
@@ -928,9 +980,12 @@ cdef void add_children(Growth* g, int parent) noexcept nogil:
     start_node(g, left, node.left_sums, node.depth + 1, low, high)
     start_node(g, right, rest, node.depth + 1, low, high)
     node.left, node.right = g.n_nodes, g.n_nodes + 1
+    if g.paths != NULL:
+        follow(&g.path_rules, state_of(g, parent), node.feature, state_of(g, node.left))
+        follow(&g.path_rules, state_of(g, parent), node.feature, state_of(g, node.right))
     g.n_nodes += 2
     g.n_leaves += 1
-    if sign != 0:
+    if sign != 0 and g.bounded:
         a = unpack(g.packing, left.sums.q, left.sums.r)
         b = unpack(g.packing, right.sums.q, right.sums.r)
         middle = 0.5 * (a.target / (a.weight + l2) + b.target / (b.weight + l2))
@@ -1159,6 +1214,7 @@ cdef class BoostedTrees:
     cdef const uint8_t[:, ::1] codes
     cdef const Py_ssize_t[::1] n_bins
     cdef const int8_t[::1] constraints
+    cdef const uint64_t[:, ::1] groups
     cdef const uint8_t[::1] categorical
     cdef int* waiting
     cdef int* ready
@@ -1186,12 +1242,21 @@ cdef class BoostedTrees:
         self.codes, self.n_bins, self.n_threads = codes, n_bins, min(max(n_threads, 1), 256)
         self.least_shared, self.checked = 2**16, 2**26
         g.n, g.p, g.codes, g.n_bins = n, p, &codes[0, 0], &n_bins[0]
-        g.constraints = &self.constraints[0]
+        g.constraints, g.bounded = &self.constraints[0], options.bounded
         if categorical is not None:
             require(categorical.shape[0] == p)
             self.categorical = categorical
             g.categorical = &self.categorical[0]
             g.sides = <uint8_t*>allocated(n, sizeof(uint8_t))
+        if options.interactions is not None:
+            self.groups = options.interactions.words()
+            width = (p + 63) // 64
+            require(self.groups.shape[0] > 0 and self.groups.shape[1] == width)
+            g.path_rules = PathRules(
+                &self.groups[0, 0], self.groups.shape[0], width, options.interactions.most)
+            g.paths = <uint64_t*>allocated(4 * self.most_leaves * width, sizeof(uint64_t))
+            memset(g.paths, 0xFF, width * sizeof(uint64_t))
+            memset(g.paths + width, 0, width * sizeof(uint64_t))
         g.packing.form = -1
         g.few_rows = <int>min(FEW_ROWS, most_bins // 4)
         # Leaves of many rows are disjoint.
@@ -1218,6 +1283,7 @@ cdef class BoostedTrees:
         PyMem_RawFree(self.g.rows[FIRST])
         PyMem_RawFree(self.g.rows[SECOND])
         PyMem_RawFree(self.g.sides)
+        PyMem_RawFree(self.g.paths)
         self.free_cells()
 
     cdef void free_cells(self) noexcept:
@@ -1327,6 +1393,8 @@ cdef class BoostedTrees:
         require(0 < most_leaves_of(options, g.n) <= self.most_leaves)
         g.max_depth, g.max_leaf_nodes = options.max_depth, options.max_leaf_nodes
         g.min_samples_split = options.min_samples_split
+        g.n_drawn = options.features_per_tree or g.p
+        require(0 < g.n_drawn <= g.p and (g.n_drawn == g.p or g.rank != NULL))
         g.rules.criterion = SQUARED_ERROR
         g.rules.l2 = options.l2_regularization / unit
         g.cat_smooth = options.cat_smooth / unit

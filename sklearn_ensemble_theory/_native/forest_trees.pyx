@@ -18,9 +18,9 @@ from libc.string cimport memcpy, memset
 from .arrays cimport require
 from .growth cimport (
     CLASSES, GINI, LOG_LOSS, NO_CATEGORY, PACKED, POISSON, SET_BYTES, SET_CODE, SQUARED_ERROR,
-    UNKNOWN, WIDE, Category, CategoryCut, Constraint, OneCut, Packing, Rules, Sets, Sums, by_mean,
-    comparable, cut_categories, cut_score, divide_categories, integer_scale, lowest_bit, node_score,
-    set_sends_left, unpack, write_set, x_log_x)
+    UNKNOWN, WIDE, Category, CategoryCut, Constraint, OneCut, Packing, PathRules, Rules, Sets, Sums,
+    by_mean, comparable, cut_categories, cut_score, divide_categories, follow, integer_scale,
+    lowest_bit, may_follow, node_score, set_sends_left, unpack, write_set, x_log_x)
 
 import numpy as np
 
@@ -131,6 +131,9 @@ cdef struct Growth:
     Py_ssize_t n_classes, max_depth, max_leaf_nodes, min_samples_split, max_features
     double least_decrease
     const int8_t* monotonic_cst  # NULL for none
+    bint bounded
+    PathRules path_rules
+    uint64_t* paths  # states of paths: that of the root, and of the children of each node
     const uint8_t* categorical  # whether a feature is; NULL where none is
     double cat_smooth
     Sets sets  # of the best cut of categories so far
@@ -254,10 +257,12 @@ cdef inline bint improves(double s, double w, const Sums* total, Cut* best) noex
 # --- drawing of features -------------------------------------------------------------------------
 
 # Of the features those before n_constant are constant in the node, those before n_known in its
-# parent already, and those from `end` on have been searched.
+# parent already, and those from `end` on have been searched, or may not be.
 cdef struct Draw:
     Py_ssize_t end, n_constant, n_known
     Py_ssize_t n_visited, n_found, n_drawn  # features; new constants; known constants drawn again
+    Py_ssize_t n_passed  # known constants that may not be searched
+    const uint64_t* state  # of the path; NULL where all features may be searched
 
 
 cdef inline uint32_t next_random(Growth* g) noexcept nogil:
@@ -270,20 +275,38 @@ cdef inline uint32_t next_random(Growth* g) noexcept nogil:
     return x & 0x7FFFFFFF
 
 
-cdef inline Draw new_draw(const Growth* g, Py_ssize_t n_known) noexcept nogil:
-    return Draw(g.p, n_known, n_known, 0, 0, 0)
+cdef inline uint64_t* state_after(const Growth* g, Py_ssize_t node) noexcept nogil:
+    """The state of the path of a node's children; -1 stands for what is above the root."""
+    return g.paths + (node + 1) * 2 * g.path_rules.n_words if g.paths != NULL else NULL
+
+
+cdef inline Draw new_draw(const Growth* g, const Task* task) noexcept nogil:
+    return Draw(g.p, task.n_known, task.n_known, 0, 0, 0, 0, state_after(g, task.parent))
 
 
 cdef inline Py_ssize_t next_place(Growth* g, Draw* d) noexcept nogil:
-    """The place of the next feature to be searched; -1 where no more is drawn."""
+    """The place of the next feature to be searched; -1 where no more is drawn.
+
+    Features that may not be searched do not count among those drawn.
+    """
     cdef Py_ssize_t at
     cdef int32_t* features = g.features
+    cdef bint counts
     while d.end > d.n_constant and (
-            d.n_visited < g.max_features or d.n_visited <= d.n_found + d.n_drawn):
-        d.n_visited += 1
+            d.n_visited < g.max_features
+            or d.n_visited + d.n_passed <= d.n_found + d.n_drawn):
         at = d.n_drawn + next_random(g) % <uint32_t>(d.end - d.n_found - d.n_drawn)
         if at >= d.n_known:
-            return at + d.n_found
+            at += d.n_found
+            if may_follow(d.state, features[at]):
+                d.n_visited += 1
+                return at
+            d.end -= 1
+            features[at], features[d.end] = features[d.end], features[at]
+            continue
+        counts = may_follow(d.state, features[at])
+        d.n_visited += counts
+        d.n_passed += not counts
         features[d.n_drawn], features[at] = features[at], features[d.n_drawn]
         d.n_drawn += 1
     return -1
@@ -381,6 +404,8 @@ cdef inline void cut_node(
     cdef Task* right = children
     cdef Task* left = children + 1
     cdef int sign = sign_of(g, split.feature)
+    if g.paths != NULL:
+        follow(&g.path_rules, state_after(g, task.parent), split.feature, state_after(g, node))
     g.nodes.feature[node] = split.feature
     g.nodes.code[node] = SET_CODE if split.cut.is_set else split.cut.code
     g.nodes.missing_left[node] = <uint8_t>missing_goes_left(task, split)
@@ -389,9 +414,9 @@ cdef inline void cut_node(
     left[0] = right[0]
     left.stop = right.start = split.place
     left.is_right, right.is_right = False, True
-    if sign > 0:
+    if sign > 0 and g.bounded:
         left.high = right.low = split.middle
-    elif sign < 0:
+    elif sign < 0 and g.bounded:
         left.low = right.high = split.middle
 
 
@@ -1003,7 +1028,7 @@ cdef int find_cut(Growth* g, Task* task, const Sums* total, Cut* best) noexcept 
 
     `n_known` of the task becomes the number of features that are constant in the node.
     """
-    cdef Draw draw = new_draw(g, task.n_known)
+    cdef Draw draw = new_draw(g, task)
     cdef Py_ssize_t at = next_place(g, &draw)
     cdef int feature = NO_FEATURE, one
     cdef bint is_set
@@ -1253,7 +1278,7 @@ cdef inline int find_small_cut(
     Growth* g, SmallRows* rows, Task* task, const Sums* total, Cut* best
 ) noexcept nogil:
     """As `find_cut`."""
-    cdef Draw draw = new_draw(g, task.n_known)
+    cdef Draw draw = new_draw(g, task)
     cdef Py_ssize_t at = next_place(g, &draw), size = task.stop - task.start
     cdef int feature = NO_FEATURE, one
     cdef bint varies, found
@@ -1531,7 +1556,7 @@ cdef const double* by_row_of(Memory* memory, const Growth* g, const double* valu
 
 cdef int prepare(Memory* memory, Growth* g, const int32_t* rows) except -1:
     """Allocate all that the growth works with."""
-    cdef Py_ssize_t k, n_cells = g.missing + 1
+    cdef Py_ssize_t k, n_cells = g.missing + 1, n_words
     room_for_rows(memory, g, &g.rows)
     room_for_rows(memory, g, &g.spare)
     for k in range(g.m):
@@ -1560,6 +1585,11 @@ cdef int prepare(Memory* memory, Growth* g, const int32_t* rows) except -1:
             g.shifts = <double*>room(memory, g.n_classes, sizeof(double))
             g.all_shifts = <double*>room(memory, g.n_classes, sizeof(double))
         g.cell_classes = <int64_t*>room(memory, n_cells * g.n_classes, sizeof(int64_t))
+    if g.path_rules.groups != NULL:
+        n_words = g.path_rules.n_words
+        g.paths = <uint64_t*>room(memory, (most_nodes(g) + 1) * 2 * n_words, sizeof(uint64_t))
+        memset(g.paths, 0xFF, n_words * sizeof(uint64_t))
+        memset(g.paths + n_words, 0, n_words * sizeof(uint64_t))
     if g.max_leaf_nodes > 0:
         g.leaves = <OpenLeaf*>room(memory, min(g.max_leaf_nodes, g.m) + 1, sizeof(OpenLeaf))
     g.waiting = <Task*>PyMem_RawMalloc(WAITING * sizeof(Task))
@@ -1570,14 +1600,18 @@ cdef int prepare(Memory* memory, Growth* g, const int32_t* rows) except -1:
     return 0
 
 
-cdef dict arrays_for(Growth* g):
-    """The fields of `TreeArrays`, for the largest tree; memory that is not written costs nothing."""
+cdef Py_ssize_t most_nodes(const Growth* g) noexcept nogil:
     cdef Py_ssize_t m = max(g.m // g.rules.min_samples_leaf, 1)
     if g.max_leaf_nodes > 0:
         m = min(m, g.max_leaf_nodes)
     if g.max_depth < 30:
         m = min(m, <Py_ssize_t>1 << g.max_depth)
-    m = 2 * m - 1
+    return 2 * m - 1
+
+
+cdef dict arrays_for(Growth* g):
+    """The fields of `TreeArrays`, for the largest tree; memory that is not written costs nothing."""
+    cdef Py_ssize_t m = most_nodes(g)
     fields = {
         "left": np.empty(m, np.int32), "right": np.empty(m, np.int32),
         "feature": np.empty(m, np.int32), "code": np.empty(m, np.int32),
@@ -1667,6 +1701,7 @@ def grow_tree(
     cdef int64_t n_classes = options.n_classes
     cdef bint is_number = n_classes == 0
     cdef const int8_t[::1] constraints = None
+    cdef const uint64_t[:, ::1] groups = None
     cdef double l2 = options.l2_regularization, min_weight_leaf = options.min_weight_leaf
     cdef const double* targets = NULL
     cdef const int64_t* codes = NULL
@@ -1676,6 +1711,9 @@ def grow_tree(
     cdef int failed
     if options.monotonic_cst is not None:
         constraints = options.constraints(p)
+    if options.interactions is not None:
+        groups = options.interactions.words()
+        require(groups.shape[0] > 0 and groups.shape[1] == (p + 63) // 64)
     require(0 < m < 2**30 and n < 2**31 and 0 < p < 2**31 and 0 < n_bins <= missing < 2**16)
     require(by_column.shape[0] == p and by_column.shape[1] == n)
     require((target is not None) == is_number and (classes is None) == is_number)
@@ -1721,7 +1759,10 @@ def grow_tree(
             require(not categorical[k] or (
                 largest_category(&by_column[k, 0], n, missing) < NO_CATEGORY))
     if constraints is not None:
-        g.monotonic_cst = &constraints[0]
+        g.monotonic_cst, g.bounded = &constraints[0], options.bounded
+    if groups is not None:
+        g.path_rules = PathRules(
+            &groups[0, 0], groups.shape[0], groups.shape[1], options.interactions.most)
     g.y, g.weight = targets, weights
     choose_form(&g, weights)
     g.rules.l2 = l2 / g.weight_unit

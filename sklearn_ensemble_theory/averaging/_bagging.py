@@ -311,10 +311,12 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         estimator, spec, X, y = self._prepared(
             estimator, scheme, X, y, target, frames=frames, routed=routed
         )
-        if fitted_encoder(self) is not None and spec.prepared is None and not spec.all_features:
+        by_column = fitted_encoder(self) is not None
+        by_column |= getattr(estimator, "interaction_cst", None) is not None
+        if by_column and spec.prepared is None and not spec.all_features:
             raise ValueError(
-                "max_features must be 1.0 where the base learner has categorical features and "
-                "gets parameters of its fit."
+                "max_features must be 1.0 where the base learner has categorical features or "
+                "interaction_cst, and gets parameters of its fit."
             )
         if not spec.checked and reads_single_precision(estimator):
             check_single_precision(X)  # rows that no member draws may be far ones

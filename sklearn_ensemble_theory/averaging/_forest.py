@@ -32,7 +32,12 @@ from sklearn_ensemble_theory._conversion import copy_attributes, sklearn_member
 from sklearn_ensemble_theory._features import Features, feature_names, is_frame, table_of
 from sklearn_ensemble_theory._rows import LabelTotals
 from sklearn_ensemble_theory._running import warn_user
-from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
+from sklearn_ensemble_theory._typing import (
+    ArrayLike,
+    InteractionGroups,
+    MatrixLike,
+    RandomStateLike,
+)
 from sklearn_ensemble_theory.averaging._averages import (
     BaggedClassifier,
     BaggedRegressor,
@@ -43,7 +48,11 @@ from sklearn_ensemble_theory.averaging._bagging import BaseBagging
 from sklearn_ensemble_theory.averaging._members import AUTO_BINS, balanced_weights
 from sklearn_ensemble_theory.averaging._sampling import AllRows, SamplingScheme
 from sklearn_ensemble_theory.ensembles._members import member_input
-from sklearn_ensemble_theory.trees._binned_tree import BinnedTreeRegressor, binned_equivalent
+from sklearn_ensemble_theory.trees._binned_tree import (
+    BaseBinnedTree,
+    BinnedTreeRegressor,
+    binned_equivalent,
+)
 from sklearn_ensemble_theory.trees._options import check_no_constraint
 from sklearn_ensemble_theory.trees._sklearn_trees import with_all_classes
 
@@ -68,7 +77,7 @@ SHARED_CONSTRAINTS = {
 # Unlike bagging, forests draw more rows than there are by a fraction above 1.
 SHARED_CONSTRAINTS |= {
     name: BinnedTreeRegressor._parameter_constraints[name]
-    for name in ("categorical_features", "cat_smooth")
+    for name in ("categorical_features", "cat_smooth", "interaction_cst")
 }
 SHARED_CONSTRAINTS["max_samples"] = [
     None,
@@ -101,6 +110,7 @@ class BaseForest(BaseBagging):
     _tree_class: type[BaseEstimator]
     categorical_features: Any
     cat_smooth: float
+    interaction_cst: Any
     _weighs_its_trees = True  # "balanced_subsample" is by the rows of a tree
     _validation: ClassVar[dict] = {"accept_sparse": "csr", "ensure_all_finite": False}
 
@@ -120,6 +130,8 @@ class BaseForest(BaseBagging):
         is_binned = encoder is not None
         if encoder is not None:
             check_no_constraint(features, signs, encoder.flags)
+        if features.interactions(self.interaction_cst) is not None:
+            estimator, is_binned = self._for_interactions(estimator, X, y), True
         return super()._prepared(estimator, scheme, X, y, target, is_binned=is_binned, **options)
 
     def _for_categories(self, estimator: BaseEstimator, X: Any) -> BaseEstimator:
@@ -142,6 +154,18 @@ class BaseForest(BaseBagging):
                 f"must be 0, and criterion={self.criterion!r} one of binned trees."
             )
         return binned.set_params(categorical_features=given, cat_smooth=self.cat_smooth)
+
+    def _for_interactions(self, estimator: BaseEstimator, X: Any, y: np.ndarray) -> Any:
+        """The tree in bins, under interaction constraints."""
+        n_bins = AUTO_BINS if self.max_bins == "auto" else self.max_bins
+        if not isinstance(estimator, BaseBinnedTree):
+            estimator = None if n_bins is None else binned_equivalent(estimator, n_bins, True)
+        if estimator is None or sp.issparse(X) or np.ndim(y) > 1:
+            raise ValueError(
+                "interaction_cst requires trees in bins: max_bins must not be None, "
+                f"criterion={self.criterion!r} one of binned trees, X dense and y of one output."
+            )
+        return estimator.set_params(interaction_cst=self.interaction_cst)
 
     def _scheme_class(self) -> type[SamplingScheme]:
         """As in scikit-learn's forests, `bootstrap=False` without `max_samples` is all rows."""
@@ -401,6 +425,12 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
     cat_smooth : float, default=3.0
         How much the means of small categories are shrunk in the search of splits.
 
+    interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
+        Which features may interact: all features that are cut on a path of a tree are from one of
+        these groups of indices or names; those in no group form one together. The features of
+        `max_features` are drawn from those that may be cut. Trees are then in bins, for any number
+        of rows. See :class:`BinnedTreeRegressor`.
+
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.
 
@@ -513,6 +543,7 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
         max_bins: int | Literal["auto"] | None = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         cat_smooth: float = 3.0,
+        interaction_cst: InteractionGroups | None = None,
         delta: float = 0.05,
     ) -> None:
         self.n_estimators = n_estimators
@@ -537,6 +568,7 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
         self.max_bins = max_bins
         self.categorical_features = categorical_features
         self.cat_smooth = cat_smooth
+        self.interaction_cst = interaction_cst
         self.delta = delta
 
 
@@ -648,6 +680,12 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
 
     cat_smooth : float, default=3.0
         How much the means of small categories are shrunk in the search of splits.
+
+    interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
+        Which features may interact: all features that are cut on a path of a tree are from one of
+        these groups of indices or names; those in no group form one together. The features of
+        `max_features` are drawn from those that may be cut. Trees are then in bins, for any number
+        of rows. See :class:`BinnedTreeRegressor`.
 
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.
@@ -771,6 +809,7 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         max_bins: int | Literal["auto"] | None = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         cat_smooth: float = 3.0,
+        interaction_cst: InteractionGroups | None = None,
         delta: float = 0.05,
         ties: Literal["first", "last"] = "first",
     ) -> None:
@@ -798,6 +837,7 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         self.max_bins = max_bins
         self.categorical_features = categorical_features
         self.cat_smooth = cat_smooth
+        self.interaction_cst = interaction_cst
         self.delta = delta
         self.ties = ties
 
@@ -907,6 +947,12 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
 
     cat_smooth : float, default=3.0
         How much the means of small categories are shrunk in the search of splits.
+
+    interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
+        Which features may interact: all features that are cut on a path of a tree are from one of
+        these groups of indices or names; those in no group form one together. The features of
+        `max_features` are drawn from those that may be cut. Trees are then in bins, for any number
+        of rows. See :class:`BinnedTreeRegressor`.
 
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.
@@ -1019,6 +1065,7 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         max_bins: int | Literal["auto"] | None = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         cat_smooth: float = 3.0,
+        interaction_cst: InteractionGroups | None = None,
         delta: float = 0.05,
     ) -> None:
         self.n_estimators = n_estimators
@@ -1043,6 +1090,7 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         self.max_bins = max_bins
         self.categorical_features = categorical_features
         self.cat_smooth = cat_smooth
+        self.interaction_cst = interaction_cst
         self.delta = delta
 
 
@@ -1157,6 +1205,12 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
 
     cat_smooth : float, default=3.0
         How much the means of small categories are shrunk in the search of splits.
+
+    interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
+        Which features may interact: all features that are cut on a path of a tree are from one of
+        these groups of indices or names; those in no group form one together. The features of
+        `max_features` are drawn from those that may be cut. Trees are then in bins, for any number
+        of rows. See :class:`BinnedTreeRegressor`.
 
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.
@@ -1275,6 +1329,7 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         max_bins: int | Literal["auto"] | None = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         cat_smooth: float = 3.0,
+        interaction_cst: InteractionGroups | None = None,
         delta: float = 0.05,
         ties: Literal["first", "last"] = "first",
     ) -> None:
@@ -1302,6 +1357,7 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         self.max_bins = max_bins
         self.categorical_features = categorical_features
         self.cat_smooth = cat_smooth
+        self.interaction_cst = interaction_cst
         self.delta = delta
         self.ties = ties
 

@@ -15,6 +15,10 @@ from sklearn_ensemble_theory.boosting._gradient_boosting.estimators import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
+from sklearn_ensemble_theory.boosting._gradient_boosting.histogram import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
 from sklearn_ensemble_theory.boosting._pursuit import MatchingPursuitRegressor
 from sklearn_ensemble_theory.boosting._reweighting.adaboost import AdaBoostClassifier
 from sklearn_ensemble_theory.boosting._reweighting.adaboost_regressor import AdaBoostRegressor
@@ -31,6 +35,8 @@ __all__ = [
     "FrankWolfeRegressor",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
+    "HistGradientBoostingClassifier",
+    "HistGradientBoostingRegressor",
     "L2BoostingRegressor",
     "LPBoostClassifier",
     "LogitBoostClassifier",

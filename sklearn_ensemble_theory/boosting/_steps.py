@@ -64,6 +64,8 @@ class Step:
     fits_some_rows = True
     takes_newton_targets = False
     needs_outputs = True
+    # Where members are monotonic: a negative coefficient would turn them round.
+    only_forwards = False
 
     def __init__(self, learning_rate: LearningRate = 1.0) -> None:
         self.learning_rate = learning_rate
@@ -127,7 +129,8 @@ class Step:
         gain : float
             ``state.first_order_gain(psi)``.
         """
-        return StepResult(self.rate(t) * self.length(risk, u, psi, state, gain))
+        length = self.length(risk, u, psi, state, gain)
+        return StepResult(self.rate(t) * (max(length, 0.0) if self.only_forwards else length))
 
     def move(self, u: np.ndarray, psi: np.ndarray, b: float) -> None:
         """Change u in place: u <- u + b psi [Bach, eq. (10.5)]."""

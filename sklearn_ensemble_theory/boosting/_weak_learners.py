@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
 from sklearn_ensemble_theory._compat import check_method_params, safe_indexing
+from sklearn_ensemble_theory._features import Features
 from sklearn_ensemble_theory._learners import (
     ClassTask,
     LeastSquaresTask,
@@ -28,12 +29,14 @@ from sklearn_ensemble_theory._learners import (
     prepare_rounds,
     probabilities_of,
 )
+from sklearn_ensemble_theory.trees._isotonic import monotonic_values
 from sklearn_ensemble_theory.trees._sklearn_trees import (
     check_counts,
     check_single_precision,
     on_grid,
     single_precision,
 )
+from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 from sklearn_ensemble_theory.trees._weak_learners import category_flags, drawn_rows
 
 
@@ -273,9 +276,19 @@ class TreeClones(RegressorClones):
             new = self.task.risk.lowering_values(scores, target, weight, leaf, values, rows, k)
         else:
             return member, values.take(leaf)
+        if getattr(self.estimator, "monotonic_cst", None) is not None:
+            new = self.in_order(member, new)
         values = np.where(member.tree_.children_left < 0, new, values)
         member.tree_.value[:, 0, 0] = values
         return member, values.take(leaf)
+
+    def in_order(self, member: Any, values: np.ndarray) -> np.ndarray:
+        """The values of leaves, moved so that the tree is monotonic."""
+        signs = Features(self.X.shape[1]).signs(self.estimator.monotonic_cst)
+        if signs is None:
+            return values
+        (nodes,) = member_nodes([member])  # type: ignore[misc]
+        return monotonic_values(values, member.tree_.weighted_n_node_samples, nodes, signs)
 
 
 class SignClones(Clones):

@@ -27,11 +27,16 @@ from sklearn_ensemble_theory._categories import (
 )
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._conversion import shared_parameters, to_sklearn
-from sklearn_ensemble_theory._features import naming_columns
+from sklearn_ensemble_theory._features import Features, naming_columns
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._learners import LeastSquaresTask, PreparedRounds, Task
 from sklearn_ensemble_theory._rows import positive_weights, validate_data
-from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
+from sklearn_ensemble_theory._typing import (
+    ArrayLike,
+    InteractionGroups,
+    MatrixLike,
+    RandomStateLike,
+)
 
 from .._native import uses_native
 from ._columns import MISSING, MOST_BINS, BinnedColumns
@@ -55,6 +60,7 @@ class BaseBinnedTree:
     _parameter_constraints: ClassVar[dict] = {
         "max_bins": [Interval(Integral, 2, MOST_BINS, closed="both")],
         "monotonic_cst": ["array-like", dict, None],
+        "interaction_cst": [list, tuple, StrOptions({"pairwise", "no_interactions"}), None],
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "cat_smooth": [Interval(Real, 0.0, None, closed="left")],
     }
@@ -126,6 +132,8 @@ class BaseBinnedTree:
             )
         else:
             vars(self).pop("_encoder", None)
+        # Refused before any work.
+        Features.known_to(self, X.shape[1]).interactions(self.interaction_cst)
         y = np.asarray(y)
         if y.ndim != 1:
             raise ValueError(f"y must have one output; got an array of shape {y.shape}.")
@@ -339,6 +347,11 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         1, -1 or 0 for predictions that increase, decrease or are free in a feature. A dict has the
         signs of the constrained features by their names.
+    interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
+        Which features may interact: all features that are cut on a path from the root to a leaf are
+        from one of these groups (lists, tuples or sets) of indices or names. Features that are in
+        no group form one together. "pairwise" allows any two features on a path, "no_interactions"
+        one.
     ccp_alpha : float, default=0.0
         The complexity parameter of minimal cost-complexity pruning.
     random_state : int, RandomState instance or None, default=None
@@ -443,6 +456,7 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         random_state: RandomStateLike = None,
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         cat_smooth: float = 10.0,
+        interaction_cst: InteractionGroups | None = None,
     ) -> None:
         super().__init__(
             criterion=criterion,
@@ -461,6 +475,7 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         self.max_bins = max_bins
         self.categorical_features = categorical_features
         self.cat_smooth = cat_smooth
+        self.interaction_cst = interaction_cst
         self.l2_regularization = l2_regularization
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -579,6 +594,11 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         For two classes: 1, -1 or 0 for probabilities of the second class that increase, decrease or
         are free in a feature. A dict has the signs of the constrained features by their names.
+    interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
+        Which features may interact: all features that are cut on a path from the root to a leaf are
+        from one of these groups (lists, tuples or sets) of indices or names. Features that are in
+        no group form one together. "pairwise" allows any two features on a path, "no_interactions"
+        one.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with the sample weights. "balanced" weighs classes
         inversely to their numbers of rows.
@@ -687,6 +707,7 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
         random_state: RandomStateLike = None,
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         cat_smooth: float = 10.0,
+        interaction_cst: InteractionGroups | None = None,
     ) -> None:
         super().__init__(
             criterion=criterion,
@@ -706,6 +727,7 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
         self.max_bins = max_bins
         self.categorical_features = categorical_features
         self.cat_smooth = cat_smooth
+        self.interaction_cst = interaction_cst
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(

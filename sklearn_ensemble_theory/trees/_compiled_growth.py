@@ -118,6 +118,11 @@ class CompiledHistogramGrower:
         fields, leaf = self.trees.grow(gradient, weight, rows, rank, self.options, units)
         return _tree_arrays(self.columns, fields), leaf
 
+    @property
+    def draws_features(self) -> bool:
+        """Whether it knows of `features_per_tree`."""
+        return self.trees is not None
+
     def boosts(self) -> bool:
         """Whether `boost` is for these columns and options."""
         return self.trees is not None and self.options.monotonic_cst is None

@@ -122,7 +122,10 @@ def grow_tree(
     if _sklearn_trees.supports(columns, options):
         return _sklearn_trees.grow_on_codes(columns, target, weight, rows, options)
     # By least squares, for what scikit-learn's trees do not have.
-    if columns.categorical is not None and (
+    what = "categorical features"
+    if options.interactions is not None:
+        what = "interaction constraints"
+    if (columns.categorical is not None or options.interactions is not None) and (
         options.random_splits
         or not (
             options.criterion == "squared_error"
@@ -130,8 +133,8 @@ def grow_tree(
         )
     ):
         raise ValueError(
-            "Without the compiled code of the package, categorical features require the best "
-            "splits by the squared error, or by the Gini index of two classes."
+            f"Without the compiled code of the package, {what} require the best splits by the "
+            "squared error, or by the Gini index of two classes."
         )
     if rows is not None:
         columns = columns.take_rows(rows)
@@ -256,6 +259,7 @@ class HistogramGrowth:
         self.constraints = None
         if options.monotonic_cst is not None and np.any(options.monotonic_cst):
             self.constraints = options.constraints(columns.n_features)
+        self.interactions = options.interactions
         self.same_size = SAME * targets.mean_size
         self.weight_unit = unit = 1.0 if weight_exponent is None else 2.0**-weight_exponent
         self.value_unit = 2.0**-targets.exponent / unit
@@ -272,6 +276,7 @@ class HistogramGrowth:
         self.totals: list[list[float]] = []  # of the target, of rows and, perhaps, of weights
         self.depth: list[int] = []
         self.bounds: list[tuple[float, float]] = []
+        self.paths: list[frozenset[int]] = []  # the features that are cut above
         self.parents: list[int] = []
         # What the back end has to be told and asked next.
         self.splits: list[Split] = []
@@ -365,6 +370,8 @@ class HistogramGrowth:
         for first in range(0, len(ids), size):
             part = ids[first : first + size]
             allowed = None
+            if self.interactions is not None:
+                allowed = np.array([self.interactions.allowed(self.paths[i]) for i in part])
             if self.draws is not None:
                 # As in scikit-learn, no features are drawn for a pure node.
                 spread = (yield self.request(ranged=part)).ranges.sum()
@@ -376,7 +383,9 @@ class HistogramGrowth:
                 counts = tables[first][1]
                 n_values = np.count_nonzero(counts[:, : self.n_bins], axis=1)
                 has_missing = counts[:, self.n_bins :].any(axis=1)
-                allowed = self.draws.features(part[0], parent, n_values, has_missing)
+                ruled_out = None if allowed is None else ~allowed[0]
+                allowed = self.draws.features(part[0], parent, n_values, has_missing, ruled_out)
+                allowed = allowed[None]
             with np.errstate(divide="ignore", invalid="ignore"):
                 found += self.search(part, tables[first : first + size], allowed)
         # A gain this small may be the rounding of equal targets, which only their range tells.
@@ -399,6 +408,8 @@ class HistogramGrowth:
         self.depth.append(0 if parent == LEAF else self.depth[parent] + 1)
         self.parents.append(parent)
         self.bounds.append(bounds)
+        path = frozenset() if parent == LEAF else self.paths[parent] | {self.feature[parent]}
+        self.paths.append(path)
         return len(self.left) - 1
 
     def may_split(self, i: int) -> bool:
@@ -415,16 +426,17 @@ class HistogramGrowth:
         left_totals = split.left
         right_totals = [a - b for a, b in zip(totals, left_totals)]
         left_bounds = right_bounds = low, high = self.bounds[i]
-        if self.constraints is not None and self.constraints[split.feature]:
+        is_bounded = self.options.bounded and self.constraints is not None
+        if is_bounded and self.constraints[split.feature]:
             # All that grows below stays on its side of the middle: the whole tree is monotonic.
             middle = (self.mean(left_totals) + self.mean(right_totals)) / 2
             left_bounds, right_bounds = (low, middle), (middle, high)
             if self.constraints[split.feature] < 0:
                 left_bounds, right_bounds = right_bounds, left_bounds
+        self.feature[i] = split.feature
         left = self.add(left_totals, i, left_bounds)
         right = self.add(right_totals, i, right_bounds)
         self.left[i], self.right[i] = left, right
-        self.feature[i] = split.feature
         if isinstance(split.code, np.ndarray):
             self.code[i], self.sets[i] = SET, split.code
         else:
@@ -438,7 +450,10 @@ class HistogramGrowth:
     def search(
         self, ids: list[int], tables: list[np.ndarray], allowed: np.ndarray | None
     ) -> list[NodeSplit | None]:
-        """The best split of each node among the allowed features, None where there is none."""
+        """The best split of each node among the allowed features, None where there is none.
+
+        `allowed` is a mask of shape (nodes, p), None for all features.
+        """
         n_bins = self.n_bins
         # Axes: node, kind of sum, feature, direction of the missing values, bin.
         n_kinds, p, _ = tables[0].shape
@@ -453,7 +468,7 @@ class HistogramGrowth:
         right = total[:, :, None, None, None] - left
         gain = self.gains(ids, left, right, shares)
         if allowed is not None:
-            gain[0, ~allowed] = -np.inf
+            gain[~allowed] = -np.inf
         # argmax takes the first of equal gains: that of the feature of the lowest rank.
         flat = gain[:, self.order].reshape(len(ids), -1)
         best = flat.argmax(axis=1)
@@ -702,7 +717,12 @@ class FeatureDraws:
         return low + (s & 0x7FFFFFFF) % (high - low)
 
     def features(
-        self, i: int, parent: int, n_values: np.ndarray, has_missing: np.ndarray
+        self,
+        i: int,
+        parent: int,
+        n_values: np.ndarray,
+        has_missing: np.ndarray,
+        ruled_out: np.ndarray | None = None,
     ) -> np.ndarray:
         """A mask of the features to search in node i.
 
@@ -713,29 +733,36 @@ class FeatureDraws:
         n_values : int array of shape (p,)
             Numbers of distinct values in the node.
         has_missing : bool array of shape (p,)
+        ruled_out : bool array of shape (p,), default=None
+            Features that do not count among those drawn.
         """
+        ruled_out = np.zeros(len(self.order), dtype=bool) if ruled_out is None else ruled_out
         is_constant = (n_values == 0) | ((n_values == 1) & ~has_missing)
         order = self.order
         allowed = np.zeros(len(order), dtype=bool)
         n_known = n_constant = self.n_constant.get(parent, 0)
-        n_found = n_drawn = n_visited = 0
+        n_found = n_drawn = n_visited = n_searched = 0
         end = len(order)
-        while end > n_constant and (
-            n_visited < self.max_features or n_visited <= n_found + n_drawn
-        ):
-            n_visited += 1
+        while end > n_constant and (n_visited < self.max_features or not n_searched):
             at = self.between(n_drawn, end - n_found)
             if at < n_known:
+                n_visited += not ruled_out[order[at]]
                 order[n_drawn], order[at] = order[at], order[n_drawn]
                 n_drawn += 1
                 continue
             at += n_found
+            if ruled_out[order[at]]:
+                end -= 1
+                order[end], order[at] = order[at], order[end]
+                continue
+            n_visited += 1
             if is_constant[order[at]]:
                 order[at], order[n_constant] = order[n_constant], order[at]
                 n_found += 1
                 n_constant += 1
                 continue
             end -= 1
+            n_searched += 1
             order[end], order[at] = order[at], order[end]
             allowed[order[end]] = True
         order[:n_known] = self.constant[:n_known]

@@ -1,6 +1,6 @@
 """What determines the growth of a tree, apart from the data."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from sklearn_ensemble_theory._features import Features
+from sklearn_ensemble_theory._features import Features, Interactions
 from sklearn_ensemble_theory._running import seeded
 
 
@@ -34,10 +34,18 @@ class GrowthOptions:
     max_features : int, default=0
         Features drawn at each node, without replacement and in scikit-learn's way; 0 for all of
         them.
+    features_per_tree : int, default=0
+        A boosted tree is cut by the features of so many lowest ranks, which are drawn anew for each
+        tree; 0 for all of them.
     l2_regularization : float
         Added to the weight of a node in its value and in its gain; squared error only.
     monotonic_cst : int array of shape (p,), default=None
         1, -1 or 0 for each feature. For two classes it constrains the probability of the second.
+    bounded : bool, default=True
+        Whether all that grows below a cut of such a feature stays on its side of the middle of the
+        children's means, so that the tree is monotonic. Otherwise each cut is, by itself.
+    interactions : Interactions, default=None
+        Which features may be cut on one path; None for all.
     random_splits : bool, default=False
         One random cut for each drawn feature, as in extremely randomised trees.
     cat_smooth : float, default=0
@@ -56,11 +64,27 @@ class GrowthOptions:
     min_weight_leaf: float = 0.0
     min_impurity_decrease: float = 0.0
     max_features: int = 0
+    features_per_tree: int = 0
     l2_regularization: float = 0.0
     monotonic_cst: Any = None
+    bounded: bool = True
+    interactions: Interactions | None = None
     random_splits: bool = False
     cat_smooth: float = 0.0
     seed: int = 0
+
+    def of_features(self, features: np.ndarray) -> "GrowthOptions":
+        """The options of a tree on some of the columns."""
+        signs, interactions, n = self.monotonic_cst, self.interactions, len(features)
+        if interactions is not None:
+            interactions = Interactions(interactions.groups[:, features], interactions.most)
+        return replace(
+            self,
+            features_per_tree=0,
+            max_features=0 if self.max_features >= n else self.max_features,
+            monotonic_cst=None if signs is None else np.asarray(signs)[features],
+            interactions=interactions,
+        )
 
     def constraints(self, n_features: int) -> np.ndarray:
         """`monotonic_cst` as an int8 array; zeros where there is none."""
@@ -89,7 +113,8 @@ def growth_options(
     Raises
     ------
     ValueError
-        If `monotonic_cst` does not fit the data, or is combined with what it does not work with.
+        If `monotonic_cst` or `interaction_cst` does not fit the data, or is combined with what it
+        does not work with.
     """
     n, p = shape.n_rows, shape.n_features
     min_leaf, min_split = tree.min_samples_leaf, tree.min_samples_split
@@ -103,14 +128,16 @@ def growth_options(
             "l2_regularization requires criterion='squared_error'; "
             f"got criterion={tree.criterion!r}."
         )
-    constraints = Features.known_to(tree, p).signs(tree.monotonic_cst, shape.n_classes)
+    features = Features.known_to(tree, p)
+    interactions = features.interactions(getattr(tree, "interaction_cst", None))
+    constraints = features.signs(tree.monotonic_cst, shape.n_classes)
     if constraints is not None and has_missing and criterion in ("poisson", "log_loss"):
         raise ValueError(
             f"monotonic_cst with criterion={tree.criterion!r} requires X without missing values."
         )
     is_random = tree.splitter == "random"
     if categorical is not None:
-        check_no_constraint(Features.known_to(tree, p), constraints, categorical)
+        check_no_constraint(features, constraints, categorical)
         if tree.ccp_alpha > 0:
             raise ValueError("ccp_alpha > 0 requires X without categorical features.")
     if is_random and (l2 or (constraints is not None and has_missing)):
@@ -137,6 +164,7 @@ def growth_options(
         max_features=0 if n_drawn >= p else n_drawn,
         l2_regularization=l2,
         monotonic_cst=constraints,
+        interactions=interactions,
         random_splits=is_random,
         cat_smooth=float(getattr(tree, "cat_smooth", 0.0)),
         seed=seed,

@@ -263,6 +263,8 @@ def supports(columns: BinnedColumns, options: GrowthOptions) -> bool:
     """Whether scikit-learn's trees have these options."""
     if options.l2_regularization > 0 or columns.categorical is not None:
         return False
+    if options.interactions is not None or not options.bounded:
+        return False
     if not columns.any_missing:
         return True
     if options.monotonic_cst is not None and np.any(options.monotonic_cst):

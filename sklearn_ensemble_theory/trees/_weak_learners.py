@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_sample_weight
 
 from sklearn_ensemble_theory._compat import random_sample_mask
-from sklearn_ensemble_theory._features import Features
+from sklearn_ensemble_theory._features import Features, constraints_of_columns
 from sklearn_ensemble_theory._learners import (
     ClassTask,
     LeastSquaresTask,
@@ -21,11 +21,13 @@ from sklearn_ensemble_theory._running import seeded
 from sklearn_ensemble_theory.trees._columns import BinnedColumns
 from sklearn_ensemble_theory.trees._compiled_growth import CompiledHistogramGrower
 from sklearn_ensemble_theory.trees._growth import histogram_grower
+from sklearn_ensemble_theory.trees._isotonic import MOST_ORDERED, monotonic_values
 from sklearn_ensemble_theory.trees._options import (
     MAX_SEED,
     GrowthOptions,
     TreeShape,
     growth_options,
+    n_features_drawn,
 )
 from sklearn_ensemble_theory.trees._tree_arrays import LEAF, LeafOutputs, TreeArrays
 
@@ -85,7 +87,13 @@ class BinnedTreeRounds:
         columns = self.columns
         options = growth_options(estimator, self.shape, columns.any_missing, columns.categorical)
         least = max(options.min_weight_leaf, task.min_weight_leaf)
-        self.options = replace(options, min_weight_leaf=least)
+        n_features = n_features_drawn(task.features_per_tree, p)
+        if n_features > p:
+            raise ValueError(f"features_per_tree={n_features} is more than the {p} features of X.")
+        options = replace(
+            options, min_weight_leaf=least, features_per_tree=n_features if n_features < p else 0
+        )
+        self.options = monotonic_after_growth(options, self.n_drawn)
         self.grower = histogram_grower(self.columns, self.options, task.n_threads)
         loss = None if task.risk is None else task.risk.loss
         # Leaf means are the optimal values of the squared loss.
@@ -118,12 +126,7 @@ class BinnedTreeRounds:
                     total = float((given if rows is None else given[rows]).sum())
                     least = max(self.min_weight_fraction * total, task.min_weight_leaf)
                     self.grower.options = replace(self.options, min_weight_leaf=least)
-            if self.options.max_features:
-                # As a tree with this `random_state` draws the seed of its splitter.
-                splits = int(seeded(seed).randint(0, MAX_SEED))
-                tree, leaf = self.grower.grow(column, given, rows, splits)
-            else:
-                tree, leaf = self.grower.grow(column, given, rows, seed, self._rank(seed))
+            tree, leaf = self._grown(column, given, rows, seed)
             if task.exact_leaves and task.reweighted:
                 best = task.risk.minimising_values(scores, leaf, len(tree))
                 set_leaf_values(tree, best, self.options)
@@ -137,6 +140,8 @@ class BinnedTreeRounds:
                 grown = tree.value[:, 0]
                 new = task.risk.lowering_values(scores, column, given, leaf, grown, rows, which)
                 set_leaf_values(tree, new, self.options, new == grown)
+            elif not self.options.bounded:
+                set_leaf_values(tree, tree.value[:, 0], self.options, True)
             members.append(tree_member(self.pattern, tree, self.shape, seed))
             values.append(tree.value[:, 0])
             leaves.append(leaf)
@@ -144,6 +149,32 @@ class BinnedTreeRounds:
         if task.risk is None:
             outputs = np.asarray(outputs)
         return (members[0] if target.ndim == 1 else members), outputs
+
+    def _grown(
+        self,
+        target: np.ndarray,
+        weight: np.ndarray | None,
+        rows: np.ndarray | None,
+        seed: int,
+    ) -> tuple[TreeArrays, np.ndarray]:
+        """A tree for one score, and the leaf of every row."""
+        grower: Any = self.grower
+        options, splits = grower.options, seed
+        if options.max_features:
+            # As a tree with this `random_state` draws the seed of its splitter.
+            splits = int(seeded(seed).randint(0, MAX_SEED))
+            if not options.features_per_tree:
+                return grower.grow(target, weight, rows, splits)
+        rank = self._rank(seed)
+        if not options.features_per_tree or getattr(grower, "draws_features", False):
+            return grower.grow(target, weight, rows, splits, rank)
+        # Other growers get the columns that are drawn.
+        features = np.flatnonzero(rank < options.features_per_tree)
+        columns, options = self.columns.take_features(features), options.of_features(features)
+        tree, _ = type(grower)(columns, options).grow(target, weight, rows, splits, rank[features])
+        is_cut = tree.left != LEAF
+        tree.feature[is_cut] = features[tree.feature[is_cut]]
+        return tree, tree.leaves(self.columns)
 
     def several(
         self, target: np.ndarray, scores: np.ndarray, length: float, n: int, stop_at: float
@@ -230,45 +261,29 @@ def tree_member(pattern: Any, tree: TreeArrays, shape: TreeShape, seed: int) -> 
     return member
 
 
+def monotonic_after_growth(options: GrowthOptions, n_rows: int) -> GrowthOptions:
+    """The options of boosted trees that are not large: values get their order after growth."""
+    most = min(2 ** min(options.max_depth, 30), n_rows)
+    most = min(most, options.max_leaf_nodes or most)
+    if options.monotonic_cst is None or most > MOST_ORDERED:
+        return options
+    return replace(options, bounded=False)
+
+
 def set_leaf_values(
     tree: TreeArrays, values: np.ndarray, options: GrowthOptions, is_final: Any = False
 ) -> None:
     """Set the values of the leaves to those that a loss proposes (Friedman 2001).
 
-    Regularised values, but for the final ones, shrink by the same factor W/(W + l2) as means do,
-    and values that break a monotonic constraint move to the middle.
+    Regularised values, but for the final ones, shrink by the same factor W/(W + l2) as means do.
+    Those that break a monotonic constraint move.
     """
     l2 = options.l2_regularization
     if l2:
         values = np.where(is_final, values, values * (tree.weight / (tree.weight + l2)))
     if options.monotonic_cst is not None:
-        values = _monotonic(values, tree, options.monotonic_cst)
+        values = monotonic_values(values, tree.weight + l2, tree, options.monotonic_cst)
     tree.value[:, 0] = np.where(tree.left == LEAF, values, tree.value[:, 0])
-
-
-def _monotonic(values: np.ndarray, tree: TreeArrays, constraints: np.ndarray) -> np.ndarray:
-    """The values of leaves, changed so that every split of a constrained feature is monotonic.
-
-    From the root downwards, what is on the wrong side of the middle between the largest value on
-    one side and the smallest on the other moves there. Later changes stay between values that
-    exist, so they keep what has been reached above. O(m depth).
-    """
-    values = values.copy()
-    m = len(tree)
-    below: list[list[int]] = [[] for _ in range(m)]
-    for i in range(m - 1, -1, -1):
-        left, right = tree.left[i], tree.right[i]
-        below[i] = [i] if left == LEAF else below[left] + below[right]
-    for i in np.flatnonzero(tree.left != LEAF).tolist():
-        sign = constraints[tree.feature[i]]
-        low, high = below[tree.left[i]], below[tree.right[i]]
-        if sign < 0:
-            low, high = high, low
-        if sign and (top := values[low].max()) > (bottom := values[high].min()):
-            middle = top / 2 + bottom / 2
-            values[low] = np.minimum(values[low], middle)
-            values[high] = np.maximum(values[high], middle)
-    return values
 
 
 # --- weak learners of classes: a tree in each round -----------------------------------------------
@@ -441,7 +456,11 @@ class BinnedMembers:
         features: np.ndarray | None,
     ) -> Any:
         """Fit one member to rows and features of the columns."""
-        columns = self.columns if features is None else self.columns.take_features(features)
+        columns = self.columns
+        if features is not None:
+            of_columns = constraints_of_columns(member, features, columns.n_features)
+            member.set_params(**of_columns)
+            columns = columns.take_features(features)
         rows = None if len(rows) == columns.n_rows else rows
         classes = None
         if weights is not None:

@@ -14,6 +14,7 @@ ROWS = [
     ("huber", losses.HuberLoss(delta=0.7), "real"),
     ("quantile", losses.QuantileLoss(quantile=0.3), "real"),
     ("poisson", losses.PoissonLoss(), "count"),
+    ("gamma", losses.GammaLoss(), "positive"),
     ("log_loss", losses.LogisticLoss(), "sign"),
     ("log_loss", losses.MultinomialLoss(), "code"),
     ("exponential", losses.ExponentialLoss(), "sign"),
@@ -21,7 +22,7 @@ ROWS = [
 ]
 CASES = [(loss, kind) for _, loss, kind in ROWS]
 ONE_SCORE = [(loss, kind) for loss, kind in CASES if kind != "code"]
-REGRESSION = [name for name, _, kind in ROWS if kind in ("real", "count")]
+REGRESSION = [name for name, _, kind in ROWS if kind in ("real", "count", "positive")]
 BINARY = [name for name, _, kind in ROWS if kind == "sign"]
 BY_NAME = {name: loss for name, loss, kind in ROWS if kind != "code"}
 
@@ -32,6 +33,8 @@ def targets(kind, n, rng):
         return rng.standard_normal(n)
     if kind == "count":
         return rng.poisson(1.5, n).astype(float)
+    if kind == "positive":
+        return rng.gamma(2.0, 1.0, n)
     return rng.choice([-1.0, 1.0], n) if kind == "sign" else rng.integers(0, 4, n)
 
 
@@ -143,6 +146,6 @@ def far_problem(kind, seed=0, n=300):
     y = targets(kind, n, rng)
     if kind == "real":
         y = 5 * X[:, 0] + y
-    if kind in ("real", "count"):
+    if kind in ("real", "count", "positive"):
         y[::50] = 1e6
     return X, y

@@ -6,6 +6,7 @@ import pytest
 from sklearn.base import clone
 
 from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
+from sklearn_ensemble_theory.boosting._additive.pairs import isotonic_table
 
 MODELS = [L2BoostingRegressor, LogitBoostClassifier]
 
@@ -79,6 +80,52 @@ def test_missing_values_that_mean_something():
         assert share == pytest.approx(labels[rows].mean(), abs=5e-3)
 
 
+def assert_monotonic(model, X, signs):
+    """On a grid of values of one feature, at the rows of X for the others."""
+    size = np.abs(model._scores(X)).max()
+    for j in np.flatnonzero(signs):
+        rows, n = np.tile(X, (150, 1)), len(X)
+        rows[:, j] = np.repeat(np.linspace(-1.1, 1.1, 150), n)
+        steps = np.diff(model._scores(rows).reshape(150, n), axis=0)
+        assert (steps * signs[j] >= -1e-13 * size).all()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_pairs_with_monotonic_features(model):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (600, 3))
+    values = 2 * X[:, 0] * (1.2 + X[:, 1]) - X[:, 2] * (X[:, 0] + 1)
+    X[rng.random(600) < 0.1, 1] = np.nan
+    y = target(model, values + 0.3 * rng.standard_normal(600))
+    scores = {}
+    for cst in ([1, 0, -1], [1, 1, 0], None):
+        fitted = model(60, learning_rate=0.3, interactions=[(0, 1), (0, 2)], monotonic_cst=cst)
+        scores[str(cst)] = fitted.fit(X, y).score(X, y)
+        if cst is not None:
+            assert_monotonic(fitted, X[:100], cst)
+    # the first signs are nearly those of the truth
+    assert scores["[1, 0, -1]"] > 0.95 * scores["None"]
+
+
+def test_monotonic_tables():
+    """No other monotonic table is nearer, by the inequalities of an optimum."""
+    rng = np.random.default_rng(0)
+    table, weight = rng.standard_normal((6, 5)), rng.uniform(0.1, 2.0, (6, 5))
+    weight[2, 3] = 0.0
+    for signs in ([1, 0], [0, -1], [1, -1]):
+        found = isotonic_table(table, weight, signs, [6, 4])
+        for axis, sign in enumerate(signs):
+            inner = found if axis == 0 else found[:, :4]
+            assert not sign or (sign * np.diff(inner, axis=axis) >= 0).all()
+        np.testing.assert_array_equal(found[:, 4] == table[:, 4], signs[0] == 0)
+        # the projection on a cone: <table - found, other - found> <= 0 for all others in it
+        for _ in range(20):
+            other = rng.standard_normal((6, 5)).cumsum(axis=0)
+            other = isotonic_table(3 * other, weight, signs, [6, 4])
+            excess = np.sum(weight * (table - found) * (other - found))
+            assert excess <= 2e-2 * np.sum(weight * np.abs(table - found) * np.abs(other - found))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("rounds", [{"n_estimators": 200}, {"n_estimators": "cv", "cv": 3}])
@@ -99,14 +146,10 @@ def test_monotonic_shapes(model, rounds):
     frame = pd.DataFrame(X, columns=list("abc"))
     named = clone(fitted).set_params(monotonic_cst={"a": 1, "b": -1}).fit(frame, y)
     np.testing.assert_array_equal(named._scores(frame), fitted._scores(X))
-    # constrained features are in no pair
-    pairs = clone(fitted).set_params(interactions=3, monotonic_cst=[1, 0, 0])
-    with pytest.warns(UserWarning, match="interactions leaves out all pairs with .*: 0. Func"):
-        pairs.fit(X, y)
-    with pytest.warns(UserWarning, match="constrains: 'a'. Func"):
-        clone(pairs).set_params(monotonic_cst={"a": 1}).fit(frame, y)
-    assert pairs.term_features_[3:] == [(1, 2)]
-    assert (np.diff(pairs.shape_functions_[0][1]) >= -1e-12).all()
+    # with pairs, the sum of all terms is monotonic at all values of the others
+    pairs = clone(fitted).set_params(interactions=3).fit(X, y)
+    assert len(pairs.term_features_) == 6
+    assert_monotonic(pairs, X, [1, -1, 0])
 
 
 def test_monotonic_refusals():
@@ -122,8 +165,6 @@ def test_monotonic_refusals():
         L2BoostingRegressor(5, monotonic_cst={"z": 1}).fit(pd.DataFrame(X, columns=list("abc")), y)
     with pytest.raises(ValueError, match="feature 1, which is categorical"):
         L2BoostingRegressor(5, monotonic_cst=[0, 1, 0], categorical_features=[1]).fit(X, y)
-    with pytest.raises(ValueError, match=r"pair \(0, 2\), of which monotonic_cst"):
-        L2BoostingRegressor(5, monotonic_cst=[1, 0, 0], interactions=[(2, 0)]).fit(X, y)
     with pytest.raises(ValueError, match="two classes only"):
         LogitBoostClassifier(5, monotonic_cst=[1, 0, 0]).fit(X, y)
 

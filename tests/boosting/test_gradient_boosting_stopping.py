@@ -105,7 +105,7 @@ def test_early_stopping_on_a_fraction(regression, binary):
 def test_validation_rows_are_checked(regression, binary):
     X, y, X_val, y_val = regression
     model = GradientBoostingRegressor(n_estimators=2)
-    with pytest.raises(ValueError, match="X_val and y_val must be given together"):
+    with pytest.raises(ValueError, match="X_val is provided, but y_val was not"):
         model.fit(X, y, X_val=X_val)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model.fit(X, y, X_val=X_val, y_val=y_val[:-1])

@@ -39,7 +39,11 @@ both_routes = pytest.mark.parametrize(
 
 def model_of(loss, kind, **options):
     options = {"n_estimators": 20, "random_state": 0, "max_depth": 2, **options}
-    made = GradientBoostingRegressor if kind in ("real", "count") else GradientBoostingClassifier
+    made = (
+        GradientBoostingRegressor
+        if kind in ("real", "count", "positive")
+        else GradientBoostingClassifier
+    )
     return made(loss=loss, **options)
 
 
@@ -163,7 +167,7 @@ def test_no_round_raises_the_training_loss(loss, kind, route):
     has_second = as_loss(loss).hessian(y[:1], np.zeros((1, 4) if kind == "code" else 1))
     with route():
         starts = [None]
-        if kind in ("real", "count"):
+        if kind in ("real", "count", "positive"):
             starts += [Far(30.0 if kind == "count" else 1e4)]
         for init in starts:
             for second_order in (False, True)[: 1 + (has_second is not None)]:

@@ -139,10 +139,6 @@ def test_every_pass_over_the_rows_is_counted(monkeypatch):
 
 REFUSED = {
     "pairs": ({"interactions": [(0, 4)]}, "interactions"),
-    "pairs with constraints": (
-        {"interactions": [(0, 1)], "monotonic_cst": [0, 1, 0, 0]},
-        "of which monotonic_cst",
-    ),
     "splits": ({"n_estimators": "cv", "cv": PredefinedSplit([0, 1])}, "cv must be an integer"),
     "monotonic": ({"monotonic_cst": [1, 0]}, "monotonic_cst"),
 }

@@ -128,7 +128,7 @@ def test_equivalents_of_scikit_learns_trees():
     tree = DecisionTreeRegressor(max_depth=3, ccp_alpha=0.1, monotonic_cst=[1], random_state=1)
     binned = binned_equivalent(tree, 100)
     assert type(binned) is BinnedTreeRegressor
-    others = {"categorical_features": "from_dtype", "cat_smooth": 10.0}
+    others = {"categorical_features": "from_dtype", "cat_smooth": 10.0, "interaction_cst": None}
     own = {"max_bins": 100, "l2_regularization": 0.0, **others}
     assert binned.get_params() == {**tree.get_params(), **own}
     tree = DecisionTreeClassifier(criterion="entropy", class_weight="balanced", max_features=0.5)

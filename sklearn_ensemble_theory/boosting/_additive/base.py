@@ -18,7 +18,7 @@ from ..._compat import Interval, RealNotInt, StrOptions
 from ..._features import Features, feature_names
 from ..._folds import fold_numbers
 from ..._rows import Rows, checked_groups, is_frame, kept_rows, validate_data
-from ..._running import Progress, warn_user
+from ..._running import Progress
 from ..._scaling import power_of_two
 from .bins import (
     MAX_SMOOTHING_ROUNDS,
@@ -28,7 +28,7 @@ from .bins import (
 )
 from .logistic_loss import LogisticLoss
 from .pair_tables import Pair
-from .pairs import PairFit, PairTerms, resolve_interactions
+from .pairs import PairFit, PairTerms, monotonic_pairs, resolve_interactions
 from .phases import MIB, PhaseResult, run_phase
 from .rounds import SmoothingRounds, TableStumps
 from .squared_error import SquaredError
@@ -202,19 +202,9 @@ class BaseAdditive(BaseEstimator):
                 )
         return signs
 
-    def _wanted_pairs(
-        self, p: int, monotonic: np.ndarray | None = None
-    ) -> int | Literal["auto"] | list[Pair]:
-        """Check `interactions`, which must not pair features with a constraint."""
-        features = Features.known_to(self, p)
-        interactions = resolve_interactions(self.interactions, p, features.names)
-        for a, b in interactions if isinstance(interactions, list) else []:
-            if monotonic is not None and (monotonic[a] or monotonic[b]):
-                raise ValueError(
-                    f"interactions has the pair {features.labels(a, b)}, of which monotonic_cst "
-                    "constrains a feature."
-                )
-        return interactions
+    def _wanted_pairs(self, p: int) -> int | Literal["auto"] | list[Pair]:
+        """Check `interactions`."""
+        return resolve_interactions(self.interactions, p, Features.known_to(self, p).names)
 
     def _check_memory_of_blocks(
         self, n_cuts: int, n_groups: int, n_splits: int, n_scores: int = 1
@@ -245,23 +235,16 @@ class BaseAdditive(BaseEstimator):
         `run_phase`; `pair_fit` is not used without pairs.
         """
         # First the main effects alone: pairs are found and fitted by what these leave.
-        wanted = self._wanted_pairs(len(layout.n_bins), monotonic)
+        wanted = self._wanted_pairs(len(layout.n_bins))
         smoothing, stumps = self._boost(risk, layout, jumps, monotonic, limit)
         if pair_fit is None or wanted in (0, []):
             return smoothing, stumps, None
-        is_free = np.ones(len(layout.n_bins), bool) if monotonic is None else monotonic == 0
-        if not (is_free.all() or isinstance(wanted, list)):
-            label = Features.known_to(self, len(is_free)).label
-            constrained = ", ".join(map(label, np.flatnonzero(~is_free).tolist()))
-            warn_user(
-                "interactions leaves out all pairs with the features that monotonic_cst "
-                f"constrains: {constrained}. Functions of pairs cannot be constrained.",
-                UserWarning,
-            )
-        pairs = pair_fit.fit(stumps.models, wanted, np.flatnonzero(is_free))
+        pairs = pair_fit.fit(stumps.models, wanted, np.arange(len(layout.n_bins)))
         if pairs is None:
             self._progress().message("no pairs of features")
             return smoothing, stumps, None
+        if monotonic is not None:
+            pairs = monotonic_pairs(pairs, stumps.models, monotonic, layout.missing)
         self._progress().message(f"{len(pairs.pairs)} pairs of features")
         # Main effects that were fitted without the pairs have taken over a part of them.
         return *self._boost(risk.given(pairs), layout, jumps, monotonic, limit), pairs

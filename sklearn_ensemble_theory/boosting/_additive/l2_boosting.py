@@ -109,8 +109,9 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
 
     monotonic_cst : array-like of int of shape (p,) or dict, default=None
         1 for features whose function may only increase, -1 for decreasing ones, and 0 without a
-        constraint, for each feature, or by the names of the constrained ones. These features have
-        no smoothing rounds, and are in no pair.
+        constraint, for each feature, or by the names of the constrained ones. With `interactions`
+        it is the sum of all terms that is monotonic in the feature, for any values of the others.
+        These features have no smoothing rounds.
 
     cv : int, cross-validation generator or iterable, default=5
         The splits of ``n_estimators="cv"``. An integer specifies the number of folds, which are
@@ -375,12 +376,6 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
             If `cv` tests on a row more than once, or if the sums over a single cut with
             all others exceed `max_memory`. With Dask collections, if the sums over all pairs of
             cuts exceed it, or `cv` is no integer.
-
-        Warns
-        -----
-        UserWarning
-            If `interactions` is a number or "auto" and `monotonic_cst` constrains features, whose
-            pairs are left out.
         """
         rows = self._checked_rows(X, y, sample_weight, reset=True, classifies=False, groups=groups)
         end_fit = begin_fit(self, X, y, sample_weight)
@@ -512,8 +507,8 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         With pairs the bins stay where the rows are, and are read again and again.
         """
         p = rows.n_features
-        monotonic = self._monotonic(p, None)  # refused before rows are read
-        with_pairs = self._wanted_pairs(p, monotonic) not in (0, [])
+        self._monotonic(p, None)  # refused before rows are read
+        with_pairs = self._wanted_pairs(p) not in (0, [])
         found = bins_of_blocks(self, rows, TargetRange.of)
         bins, n_splits = found.bins, found.n_splits
         self._monotonic(p, found.columns)

@@ -101,7 +101,8 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
     monotonic_cst : array-like of int of shape (p,) or dict, default=None
         1 for features of which the log-odds may only be an increasing function, -1 for decreasing
         ones, and 0 without a constraint, for each feature, or by the names of the constrained ones;
-        for two classes only. These features have no smoothing rounds, and are in no pair.
+        for two classes only. With `interactions` it is the sum of all terms that is monotonic in
+        the feature, for any values of the others. These features have no smoothing rounds.
 
     refresh_tol : float, default=0.2
         Gradients are computed again when a function has moved by this since they were, in log-odds
@@ -371,12 +372,6 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             If `cv` tests on a row more than once, or if the sums over a single cut with
             all others exceed `max_memory`. With Dask collections, if the sums over all pairs of
             cuts exceed it, or `cv` is no integer.
-
-        Warns
-        -----
-        UserWarning
-            If `interactions` is a number or "auto" and `monotonic_cst` constrains features, whose
-            pairs are left out.
         """
         rows = self._checked_rows(X, y, sample_weight, reset=True, classifies=True, groups=groups)
         classes = rows.classes
@@ -511,7 +506,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         """
         p = rows.n_features
         monotonic = self._monotonic(p, None)  # refused before rows are read
-        with_pairs = self._wanted_pairs(p, monotonic) not in (0, [])
+        with_pairs = self._wanted_pairs(p) not in (0, [])
         # One pass finds bins and classes; another one leaves a byte for every value.
         found = bins_of_blocks(self, rows, ClassLabels.of)
         bins, n_splits, classes = found.bins, found.n_splits, found.target.labels

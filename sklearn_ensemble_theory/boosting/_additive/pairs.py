@@ -43,6 +43,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..._blocks import Blocks, PassCount
+from ..._compat import increasing_by_pooling
 from ..._features import Features
 from ..._rows import MemoryRows
 from .pair_rounds import (
@@ -87,6 +88,8 @@ _CELLS_AT_ONCE = 2**21
 _CELLS_OF_A_PASS = 2**19
 # Folds that choose the number of steps where the fit has none.
 OWN_FOLDS = 5
+# Of the search for a table that is monotonic along both axes.
+MOST_ALTERNATIONS = 20
 # Newton steps of a loss that is not squared.
 _NEWTON_STEPS = 3
 
@@ -362,6 +365,91 @@ class PairTerms:
         used = {j for pair in self.pairs for j in pair}
         mains = [[t if j in used else None for j, t in enumerate(each)] for each in own]
         return PurePairs(tables, mains, constants)
+
+
+def monotonic_pairs(
+    terms: PairTerms, models: Sequence[TableModel], signs: np.ndarray, missing: np.ndarray
+) -> PairTerms:
+    """Pairs whose tables are monotonic in the features with a constraint.
+
+    A sum of terms that are monotonic each is so too. But the table of a pair beside a main effect
+    may fall where the sum of both rises: the pairs of a constrained feature therefore take over its
+    main effect, in equal shares and by coarse bins, before their tables are replaced by the nearest
+    monotonic ones. The main effects that are fitted afterwards add what is left.
+
+    Parameters
+    ----------
+    terms : PairTerms
+        Of one score.
+    models : list of TableModel
+        The main effects beside which they were fitted.
+    signs : int array of shape (p,)
+        1, -1 or 0 for each feature.
+    missing : bool array of shape (p,)
+        Features whose last bin is that of missing values, which has no order.
+    """
+    maps, tables = terms.bins.maps, []
+    counts = np.bincount(np.ravel(terms.pairs), minlength=len(signs))
+    for (a, b), of_models, weight in zip(terms.pairs, terms.tables, terms.cell_weights):
+        of_models = of_models.copy()
+        ends = [int(n) - bool(missing[j]) for n, j in zip(weight.shape, (a, b))]
+        for model, table in zip(models, of_models[:, 0]):
+            for j, across in ((a, (slice(None), None)), (b, (None, slice(None)))):
+                main = model.tables[0][j]
+                if signs[j] and main is not None:
+                    coarse = np.bincount(maps[j], main[: len(maps[j])]) / np.bincount(maps[j])
+                    table += coarse[across] / counts[j]
+            table[...] = isotonic_table(table, weight, (signs[a], signs[b]), ends)
+        tables.append(of_models)
+    return replace(terms, tables=tables)
+
+
+def isotonic_table(
+    table: np.ndarray, weight: np.ndarray, signs: Sequence[int], ends: Sequence[int]
+) -> np.ndarray:
+    """The table next to this one by least squares that is monotonic along its axes.
+
+    Along one axis, line by line, by pooling; along both by alternating with corrections [Dykstra
+    1983], and in the end by running maxima, which change what is left of the last digits.
+
+    Parameters
+    ----------
+    table, weight : float arrays of shape (A, B)
+        Cells without weight get very little.
+    signs : two int
+        1, -1 or 0 for each axis.
+    ends : two int
+        So many bins of each axis have an order; others may follow.
+
+    References
+    ----------
+    R. L. Dykstra (1983). "An algorithm for restricted least squares regression". *Journal of the
+    American Statistical Association* 78(384), 837-842.
+    """
+    weight = np.maximum(weight, 1e-9 * weight.max())
+    axes = [k for k in (0, 1) if signs[k]]
+
+    def pooled(x: np.ndarray, axis: int) -> np.ndarray:
+        x, n, sign = np.moveaxis(x, axis, 1).copy(), ends[axis], signs[axis]
+        for line, own in zip(x, np.moveaxis(weight, axis, 1)):
+            line[:n] = sign * increasing_by_pooling(sign * line[:n], own[:n])
+        return np.moveaxis(x, 1, axis)
+
+    corrections = [np.zeros_like(table) for _ in axes]
+    tolerance = 1e-4 * np.ptp(table)
+    for _ in range(MOST_ALTERNATIONS if len(axes) == 2 else 1):
+        before = table
+        for k, axis in enumerate(axes):
+            moved = table + corrections[k]
+            table = pooled(moved, axis)
+            corrections[k] = moved - table
+        if np.abs(table - before).max() <= tolerance:
+            break
+    for axis in axes if len(axes) == 2 else ():
+        part = (slice(None),) * axis + (slice(ends[axis]),)
+        accumulate = np.maximum.accumulate if signs[axis] > 0 else np.minimum.accumulate
+        table[part] = accumulate(table[part], axis=axis)
+    return table
 
 
 @dataclass

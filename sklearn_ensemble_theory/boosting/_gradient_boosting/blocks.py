@@ -35,7 +35,7 @@ from ...trees._histograms import GridUnits, IntegerRows, TreeRequest, answered, 
 from ...trees._options import TreeShape, growth_options
 from ...trees._sklearn_trees import check_single_precision
 from ...trees._tree_arrays import LeafOutputs
-from ...trees._weak_learners import set_leaf_values, tree_member
+from ...trees._weak_learners import monotonic_after_growth, set_leaf_values, tree_member
 from .._loop import RoundReports
 from .._risk import EmpiricalRisk
 from ..losses import Loss
@@ -85,6 +85,7 @@ def fit_blocks(model, rows: ChunkedRows) -> dict[str, Any]:
         encoded(np.array([summary.low, summary.high]), None)  # refuses what is too large
     loss = model._make_loss(len(summary.labels))
     _check_loss(model, loss)
+    model._check_constraints(learner, len(summary.missing), loss, len(summary.labels))
     boosting = BlockBoosting(model, learner, loss, summary, encoder)
     fitted = boosting.fit(rows, classes)
     found = fitted.attributes(learner, classes, followed=False)
@@ -499,7 +500,8 @@ class BlockBoosting:
         self.shape = TreeShape(summary.n_rows, summary.weight, p, 0)
         has_missing = bool(summary.missing.any())
         flags = None if encoder is None else encoder.flags
-        self.options = growth_options(learner, self.shape, has_missing, flags)
+        options = growth_options(learner, self.shape, has_missing, flags)
+        self.options = monotonic_after_growth(options, summary.n_rows)
         if self.options.max_features:
             raise ValueError(
                 f"max_features={learner.max_features!r} needs all rows in memory; with Dask "
@@ -637,6 +639,8 @@ class BlockBoosting:
                 steps = np.empty(len(number))
                 steps[number] = own
                 set_leaf_values(tree, steps, self.options)
+            elif not self.options.bounded:
+                set_leaf_values(tree, tree.value[:, 0], self.options, True)
             members.append(tree_member(self.pattern, tree, self.shape, seed))
             values.append(tree.value[:, 0].take(number))
         # One bit is left for sums that are larger in the next round.

@@ -9,7 +9,8 @@ rows that they were not fitted to.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,9 @@ class AdditiveModel:
     ----------
     members : list of lists of K fitted estimators
     steps, train_scores, validation_scores : lists of float
+        Of validation rows the values of a metric, where one decides when to stop.
+    judged_scores : list of float
+        The same metric of training rows, where it is followed.
     in_bag_scores, oob_scores, oob_improvements : lists of float
         Risks on the rows that a round was fitted to, and on the others; 0 where rows were not
         drawn, or are not known.
@@ -103,6 +107,7 @@ class AdditiveModel:
         self.oob_scores: list[float] = []
         self.oob_improvements: list[float] = []
         self.validation_scores: list[float] = []
+        self.judged_scores: list[float] = []
         self.has_oob_scores = False
         self.stop_reason = "n_estimators"
         self.packed = PackedCache()
@@ -128,6 +133,7 @@ class AdditiveModel:
         factor, none = model.loss._deviance_factor, np.zeros(len(model.steps))
         model.train_scores = estimator.train_scores_.tolist()
         model.validation_scores = list(getattr(estimator, "validation_scores_", []))
+        model.judged_scores = list(getattr(estimator, "_judged_scores", []))
         model.in_bag_scores = (estimator.train_score_ / factor).tolist()
         model.oob_scores = (getattr(estimator, "oob_scores_", none) / factor).tolist()
         model.has_oob_scores = hasattr(estimator, "oob_scores_")
@@ -321,16 +327,59 @@ class DrawnScores:
         return float(values[part] @ weight / weight.sum()) if weight.size else float("nan")
 
 
-class HeldOut:
-    """The validation rows and their scores, which follow the rounds."""
+class Metric:
+    """A scorer of scikit-learn's at scores of its rows that are known already.
 
-    def __init__(self, model: AdditiveModel, rows: Rows) -> None:
-        self.rows = rows
+    The scorer is given a copy of the estimator, whose predictions for these rows are made from the
+    scores. For other rows it predicts as if the fit had ended.
+
+    Parameters
+    ----------
+    scorer : callable
+        ``scorer(estimator, X, y)``, greater is better.
+    estimator : estimator
+    attributes : callable
+        Returns the fitted attributes after the rounds so far.
+    X, y, weight
+        The rows as the user gave them.
+    """
+
+    def __init__(
+        self,
+        scorer: Callable[..., float],
+        estimator: Any,
+        attributes: Callable[[], dict],
+        X: Any,
+        y: np.ndarray,
+        weight: np.ndarray | None,
+    ) -> None:
+        self.scorer, self.estimator, self.attributes = scorer, estimator, attributes
+        self.X, self.y = X, y
+        self.weights = {} if weight is None else {"sample_weight": weight}
+
+    def __call__(self, scores: np.ndarray) -> float:
+        so_far = copy(self.estimator)
+        so_far.__dict__.update(self.attributes(), _known_scores=(self.X, scores))
+        return float(self.scorer(so_far, self.X, self.y, **self.weights))
+
+
+class HeldOut:
+    """The validation rows and their scores, which follow the rounds.
+
+    What is known of them is their risk, or their `metric` where there is one.
+    """
+
+    def __init__(self, model: AdditiveModel, rows: Rows, metric: Metric | None = None) -> None:
+        self.rows, self.metric = rows, metric
         self.risk = EmpiricalRisk(model.loss, rows.y, rows.weight)
         self.scores = model.scores(rows.X)
 
-    def risk_after(self, members: list[Any], step: float, loss: Loss) -> float:
-        """The validation risk, by the loss of the round, once this is added to the scores."""
+    def score(self) -> float:
+        """The risk or the metric at the scores so far."""
+        return self.risk.value(self.scores) if self.metric is None else self.metric(self.scores)
+
+    def score_after(self, members: list[Any], step: float, loss: Loss) -> float:
+        """The same, the risk by the loss of a round, once this is added to the scores."""
         X = self.rows.X
         if loss is not self.risk.loss:
             self.risk = EmpiricalRisk(loss, self.rows.y, self.rows.weight)
@@ -339,4 +388,4 @@ class HeldOut:
             self.scores += step * outputs(members, X)
         else:
             sums.add(X, self.scores.reshape(-1, len(members)))
-        return self.risk.value(self.scores)
+        return self.score()

@@ -11,7 +11,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from ..._blocks import by_chunks
 from ..._compat import HasMethods, Interval, StrOptions
 from ..._fitting import CLASS_WEIGHT
-from ..._typing import ArrayLike, LossLike, MatrixLike, RandomStateLike, available_if
+from ..._typing import (
+    ArrayLike,
+    InteractionGroups,
+    LossLike,
+    MatrixLike,
+    RandomStateLike,
+    available_if,
+)
 from ..losses._losses import (
     loss_gives_probabilities,
     loss_names,
@@ -35,7 +42,7 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         rounds, and for sparse X of more than 2^22 values, zeros included, the exact
         `DecisionTreeRegressor` of scikit-learn. With an estimator these parameters must have their
         defaults; those of trees are then set there, as in ``BinnedTreeRegressor(max_depth=3,
-        monotonic_cst=[1, 0])``. The columns of `DecisionStumpRegressor` are sorted once for all
+        l2_regularization=1)``. The columns of `DecisionStumpRegressor` are sorted once for all
         rounds. An estimator without such a preparation gets data frames and missing values as they
         are.
     loss : str or object, default="squared_error"
@@ -90,10 +97,22 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         Stop where the validation risk is not below one of those of the last `n_iter_no_change`
         rounds by more than `tol`. All rounds are kept. If None, there is no early stopping.
     tol : float, default=1e-4
-        Tolerance of `n_iter_no_change`, in the units of `train_score_`.
+        Tolerance of `n_iter_no_change`, in the units of `train_score_`, or of `scoring`.
+    scoring : str, callable or None, default="loss"
+        What `n_iter_no_change` looks at: the loss; or the name of a scorer of scikit-learn's, a
+        scorer ``scorer(estimator, X, y)`` or `score` (None), which are to rise.
     ccp_alpha : float, default=0.0
         Of the default trees: the complexity parameter of minimal cost-complexity pruning. Trees
         that are pruned are scikit-learn's exact ones.
+    l2_regularization : float, default=0.0
+        Of the default trees: added to the weight of a node, or with `second_order` to its sum of
+        second derivatives, in its value and in its gain.
+    min_weight_leaf : float or None, default=None
+        Of the default trees: the least weight of a leaf, or with `second_order` the least sum of
+        second derivatives. None is 0.001 with `second_order`, and 0 otherwise.
+    features_per_tree : int, float or None, default=None
+        Of the default trees: the number or the share (rounded down) of the features that are drawn
+        for each tree. None uses all features.
     max_bins : int or None, default=255
         Of the default trees: the largest number of bins of a column. None grows scikit-learn's
         exact trees with the draws of its gradient boosting: for the same `random_state` the
@@ -106,6 +125,15 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
     cat_smooth : float, default=10.0
         Of the default trees: how much the means of small categories are shrunk in the search of
         splits. In units of the weights; with `second_order` in units of second derivatives.
+    monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
+        Of the default trees: 1, -1 or 0 for predictions that increase, decrease or are free in a
+        feature, with all others fixed. A dict has the signs of the constrained features by their
+        names. An `init` estimator is not constrained.
+    interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
+        Of the default trees: which features may interact. All features that are cut on a path of a
+        tree are from one of these groups of indices or names; those in no group form one together.
+        "pairwise" is all pairs; with "no_interactions" the scores are a sum of functions of one
+        feature each.
     step : {"fixed", "line_search", "joint", "quadratic_bound", "smooth"}, default="fixed"
         Rule for the coefficient b of a round's outputs psi, before it is multiplied by
         `learning_rate`.
@@ -145,11 +173,11 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         derivatives of the loss (Friedman, Hastie and Tibshirani 2000). With G and H the sums of
         w g and w h, trees are then split by G²/H, and the values of their leaves are -G/H, as in
         LightGBM, XGBoost and HistGradientBoosting; `reoptimize_leaves` has no effect. No leaf of a
-        tree has H below 0.001, so sample weights should be of the order of 1. It requires a convex
-        loss with a second derivative, a base learner that supports `sample_weight`, and a "fixed"
-        or "line_search" step. For the squared loss h is 1, and nothing changes. Steps that
-        would raise the loss of a leaf are replaced; the first order has the exact minimum in each
-        leaf for the Poisson loss.
+        tree has H below `min_weight_leaf`, 0.001 by default, so sample weights should be of the
+        order of 1. It requires a convex loss with a second derivative, a base learner that supports
+        `sample_weight`, and a "fixed" or "line_search" step. For the squared loss h is 1, and
+        nothing changes. Steps that would raise the loss of a leaf are replaced; the first order has
+        the exact minimum in each leaf for the Poisson loss.
     n_jobs : int, default=None
         Number of threads of a round; the base learners are fitted one after the other. None means
         as many as HistGradientBoosting takes: one for each core, or the limit of OMP_NUM_THREADS or
@@ -178,7 +206,7 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
     oob_score_ : float
         The last of `oob_scores_`.
     validation_scores_ : ndarray of shape (n_rounds,)
-        The same on the validation rows, if there are any.
+        The same on the validation rows, if there are any; with `scoring` their metric.
     n_estimators_ : int
         Number of rounds.
     stop_reason_ : {"n_estimators", "early stopping", "callback", "monitor", "weak learner"}
@@ -284,10 +312,16 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         validation_fraction: float = 0.1,
         n_iter_no_change: int | None = None,
         tol: float = 1e-4,
+        scoring: str | Callable[..., float] | None = "loss",
         ccp_alpha: float = 0.0,
+        l2_regularization: float = 0.0,
+        min_weight_leaf: float | None = None,
+        features_per_tree: float | None = None,
         max_bins: int | None = 255,
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         cat_smooth: float = 10.0,
+        monotonic_cst: ArrayLike | dict[str, int] | None = None,
+        interaction_cst: InteractionGroups | None = None,
         step: str = "fixed",
         output_bound: float | None = None,
         reoptimize_leaves: bool = True,
@@ -315,10 +349,16 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.scoring = scoring
         self.ccp_alpha = ccp_alpha
+        self.l2_regularization = l2_regularization
+        self.min_weight_leaf = min_weight_leaf
+        self.features_per_tree = features_per_tree
         self.max_bins = max_bins
         self.categorical_features = categorical_features
         self.cat_smooth = cat_smooth
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
         self.step = step
         self.output_bound = output_bound
         self.reoptimize_leaves = reoptimize_leaves
@@ -375,7 +415,7 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         rounds, and for sparse X of more than 2^22 values, zeros included, the exact
         `DecisionTreeRegressor` of scikit-learn. With an estimator these parameters must have their
         defaults; those of trees are then set there, as in ``BinnedTreeRegressor(max_depth=3,
-        monotonic_cst=[1, 0])``. The columns of `DecisionStumpRegressor` are sorted once for all
+        l2_regularization=1)``. The columns of `DecisionStumpRegressor` are sorted once for all
         rounds. An estimator without such a preparation gets data frames and missing values as they
         are.
     loss : str or object, default="log_loss"
@@ -427,10 +467,22 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         Stop where the validation risk is not below one of those of the last `n_iter_no_change`
         rounds by more than `tol`. All rounds are kept. If None, there is no early stopping.
     tol : float, default=1e-4
-        Tolerance of `n_iter_no_change`, in the units of `train_score_`.
+        Tolerance of `n_iter_no_change`, in the units of `train_score_`, or of `scoring`.
+    scoring : str, callable or None, default="loss"
+        What `n_iter_no_change` looks at: the loss; or the name of a scorer of scikit-learn's, a
+        scorer ``scorer(estimator, X, y)`` or `score` (None), which are to rise.
     ccp_alpha : float, default=0.0
         Of the default trees: the complexity parameter of minimal cost-complexity pruning. Trees
         that are pruned are scikit-learn's exact ones.
+    l2_regularization : float, default=0.0
+        Of the default trees: added to the weight of a node, or with `second_order` to its sum of
+        second derivatives, in its value and in its gain.
+    min_weight_leaf : float or None, default=None
+        Of the default trees: the least weight of a leaf, or with `second_order` the least sum of
+        second derivatives. None is 0.001 with `second_order`, and 0 otherwise.
+    features_per_tree : int, float or None, default=None
+        Of the default trees: the number or the share (rounded down) of the features that are drawn
+        for each tree. None uses all features.
     max_bins : int or None, default=255
         Of the default trees: the largest number of bins of a column. None grows scikit-learn's
         exact trees with the draws of its gradient boosting: for the same `random_state` the
@@ -443,6 +495,15 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
     cat_smooth : float, default=10.0
         Of the default trees: how much the means of small categories are shrunk in the search of
         splits. In units of the weights; with `second_order` in units of second derivatives.
+    monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
+        Of the default trees, for two classes: 1, -1 or 0 for probabilities of the second class that
+        increase, decrease or are free in a feature, with all others fixed. A dict has the signs of
+        the constrained features by their names. An `init` estimator is not constrained.
+    interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
+        Of the default trees: which features may interact. All features that are cut on a path of a
+        tree are from one of these groups of indices or names; those in no group form one together.
+        "pairwise" is all pairs; with "no_interactions" the scores are a sum of functions of one
+        feature each.
     step : {"fixed", "line_search", "joint", "quadratic_bound", "smooth"}, default="fixed"
         Rule for the coefficient b of a round's outputs psi, before it is multiplied by
         `learning_rate`.
@@ -482,10 +543,10 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         derivatives of the loss (Friedman, Hastie and Tibshirani 2000). With G and H the sums of
         w g and w h, trees are then split by G²/H, and the values of their leaves are -G/H, as in
         LightGBM, XGBoost and HistGradientBoosting; `reoptimize_leaves` has no effect. No leaf of a
-        tree has H below 0.001, so sample weights should be of the order of 1. It requires a convex
-        loss with a second derivative, a base learner that supports `sample_weight`, and a "fixed"
-        or "line_search" step. The test error is often lower where most rows are classified well,
-        and often higher where errors are frequent.
+        tree has H below `min_weight_leaf`, 0.001 by default, so sample weights should be of the
+        order of 1. It requires a convex loss with a second derivative, a base learner that supports
+        `sample_weight`, and a "fixed" or "line_search" step. The test error is often lower where
+        most rows are classified well, and often higher where errors are frequent.
     n_jobs : int, default=None
         Number of threads of a round; the base learners are fitted one after the other. None means
         as many as HistGradientBoosting takes: one for each core, or the limit of OMP_NUM_THREADS or
@@ -522,7 +583,7 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
     oob_score_ : float
         The last of `oob_scores_`.
     validation_scores_ : ndarray of shape (n_rounds,)
-        The same on the validation rows, if there are any.
+        The same on the validation rows, if there are any; with `scoring` their metric.
     n_estimators_ : int
         Number of rounds.
     stop_reason_ : {"n_estimators", "early stopping", "callback", "monitor", "weak learner"}
@@ -626,10 +687,16 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         validation_fraction: float = 0.1,
         n_iter_no_change: int | None = None,
         tol: float = 1e-4,
+        scoring: str | Callable[..., float] | None = "loss",
         ccp_alpha: float = 0.0,
+        l2_regularization: float = 0.0,
+        min_weight_leaf: float | None = None,
+        features_per_tree: float | None = None,
         max_bins: int | None = 255,
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         cat_smooth: float = 10.0,
+        monotonic_cst: ArrayLike | dict[str, int] | None = None,
+        interaction_cst: InteractionGroups | None = None,
         step: str = "fixed",
         output_bound: float | None = None,
         reoptimize_leaves: bool = True,
@@ -657,10 +724,16 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.scoring = scoring
         self.ccp_alpha = ccp_alpha
+        self.l2_regularization = l2_regularization
+        self.min_weight_leaf = min_weight_leaf
+        self.features_per_tree = features_per_tree
         self.max_bins = max_bins
         self.categorical_features = categorical_features
         self.cat_smooth = cat_smooth
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
         self.step = step
         self.output_bound = output_bound
         self.reoptimize_leaves = reoptimize_leaves

@@ -25,6 +25,7 @@ from sklearn.base import (
     is_classifier,
 )
 from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.metrics import check_scoring
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
@@ -35,6 +36,7 @@ from ..._compat import (
     CallbackSupportMixin,
     HasMethods,
     Interval,
+    RealNotInt,
     StrOptions,
     fitted_loss,
     raise_for_params,
@@ -48,6 +50,7 @@ from ..._conversion import (
     to_shap,
     to_sklearn,
 )
+from ..._features import Features
 from ..._fitting import fit_context
 from ..._folds import split_off
 from ..._learners import (
@@ -71,7 +74,9 @@ from ..._running import warn_user
 from ..._typing import ArrayLike, MatrixLike, available_if
 from ...trees._binned_tree import BinnedTreeRegressor
 from ...trees._columns import MOST_BINS
+from ...trees._options import check_no_constraint
 from ...trees._sklearn_trees import check_single_precision, single_precision, with_scaled_values
+from ...trees._weak_learners import category_flags
 from .._loop import BoostingRounds, RoundReports, boost
 from .._risk import LEAST_CURVATURE, EmpiricalRisk, SecondOrderRisk
 from .._steps import STEP_RULES, Step
@@ -84,6 +89,7 @@ from .ensemble import (
     AdditiveModel,
     DrawnScores,
     HeldOut,
+    Metric,
     classes_of,
     decoded,
     encoded,
@@ -102,13 +108,18 @@ TREE_DEFAULTS: dict[str, Any] = {
     "max_features": None,
     "max_leaf_nodes": None,
     "ccp_alpha": 0.0,
+    "monotonic_cst": None,
 }
 # And those of binned ones only.
 BINNED_DEFAULTS: dict[str, Any] = {
+    "l2_regularization": 0.0,
     "max_bins": 255,
     "categorical_features": "from_dtype",
     "cat_smooth": 10.0,
+    "interaction_cst": None,
 }
+# And those of the rounds in which they are grown.
+ROUND_DEFAULTS: dict[str, Any] = {"min_weight_leaf": None, "features_per_tree": None}
 # Fitted attributes that not every fit sets.
 OPTIONAL = ("validation_scores_", "oob_improvement_", "oob_scores_", "oob_score_")
 
@@ -138,6 +149,7 @@ class BaseGradientBoosting(
         **{name: DecisionTreeRegressor._parameter_constraints[name] for name in TREE_DEFAULTS},
         **{name: BinnedTreeRegressor._parameter_constraints[name] for name in BINNED_DEFAULTS},
         "max_bins": [Interval(Integral, 2, MOST_BINS, closed="both"), None],
+        "monotonic_cst": ["array-like", dict, None],
         "estimator": [HasMethods(["fit", "predict"]), None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="left"), callable],
@@ -151,6 +163,13 @@ class BaseGradientBoosting(
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "tol": [Interval(Real, 0, None, closed="left")],
+        "scoring": [str, callable, None],
+        "min_weight_leaf": [Interval(Real, 0, None, closed="left"), None],
+        "features_per_tree": [
+            Interval(RealNotInt, 0, 1, closed="right"),
+            Interval(Integral, 1, None, closed="left"),
+            None,
+        ],
         "warm_start": ["boolean"],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
@@ -224,10 +243,30 @@ class BaseGradientBoosting(
         if routing_enabled():
             passed = with_groups(fit_params, groups, self._base_learner(X))
             fit_params = process_routing(self, "fit", **passed)["estimator"]["fit"]
-        if (X_val is None) != (y_val is None) or (X_val is None and sample_weight_val is not None):
-            raise ValueError("X_val and y_val must be given together, and with sample_weight_val.")
         if monitor is not None and not callable(monitor):
             raise TypeError(f"monitor must be callable, got {type(monitor).__name__}.")
+        validation = (X_val, y_val, sample_weight_val)
+        return self._fit_rows(X, y, sample_weight, validation, groups, monitor, fit_params)
+
+    def _fit_rows(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        given: tuple[Any, Any, Any],
+        groups: Any,
+        monitor: Callable[[int, Any, dict], Any] | None = None,
+        fit_params: dict | None = None,
+    ) -> Self:
+        """`fit` of all classes; `given` are the rows that decide when to stop, or None."""
+        X_val, y_val, sample_weight_val = given
+        if (X_val is None) != (y_val is None):
+            names = ("y_val", "X_val") if X_val is None else ("X_val", "y_val")
+            raise ValueError("{} is provided, but {} was not provided.".format(*names))
+        if X_val is None and sample_weight_val is not None:
+            raise ValueError(
+                "sample_weight_val is provided, but X_val and y_val were not provided."
+            )
         learner = self._base_learner(X)
         if is_classifier(learner):
             name = type(learner).__name__
@@ -238,19 +277,20 @@ class BaseGradientBoosting(
         train, classes, loss = self._read(X, y, sample_weight, learner, continued)
         learner = numbered_learner(learner, fitted_encoder(self))
         n_classes = 0 if classes is None else len(classes)
+        self._check_constraints(learner, self.n_features_in_, loss, n_classes)
         groups = checked_groups(groups, X)
         train = replace(train, groups=None if groups is None else train.of(groups))
 
         # The rows that decide when to stop: given ones, or a share of X, which stays the same when
         # a fit is continued. The generator is a copy: a fit that fails must not have drawn from
         # the earlier model's.
-        rng = deepcopy(self._rng) if continued else check_random_state(self.random_state)
+        rng = deepcopy(self._rng) if continued else check_random_state(self._seed_of_rounds())
         split_seed = self._split_seed if continued else None
         validation = None
         if X_val is not None:
             validation = self._read_validation(X_val, y_val, sample_weight_val, classes)
             loss.check_target(validation.y)
-        elif self.n_iter_no_change is not None:
+        elif self._patience is not None and self.validation_fraction is not None:
             if split_seed is None:
                 split_seed = self._seed_of_split(rng)
             train, validation = self._split(train, split_seed)
@@ -267,11 +307,13 @@ class BaseGradientBoosting(
         n_scores = loss.n_scores(n_classes)
         exact = self.step == "joint" and grows_leaves(learner)
         curved = not loss.is_quadratic and SecondOrderRisk.has_curvature(loss, train.y, n_scores)
-        newton = self.second_order or (exact and curved)
+        second_order = self._takes_second_order(loss, curved)
+        newton = second_order or (exact and curved)
         kind = SecondOrderRisk if newton else EmpiricalRisk
         risk = kind(loss, train.y, train.weight, n_threads)
         risk.adapts = True
         step = self._make_step(risk, n_scores)
+        step.only_forwards = getattr(learner, "monotonic_cst", None) is not None
         model = self._begin(loss, train, rng, classes, continued)
         risk.rate = share_taken(step.constant(), model.n_scores)
         task = step.task(
@@ -283,7 +325,8 @@ class BaseGradientBoosting(
             or (self.reoptimize_leaves and step.reoptimizes_leaves and not newton),
             exact_leaves=exact,
             reweighted=newton,
-            min_weight_leaf=LEAST_CURVATURE if self.second_order else 0.0,
+            min_weight_leaf=self._least_leaf(second_order),
+            features_per_tree=self.features_per_tree,
             n_threads=n_threads,
             shares_generator=self.estimator is None,
         )
@@ -291,11 +334,25 @@ class BaseGradientBoosting(
         step.prepare(weak)
         u = model.scores(train.X)
         rounds = boost(risk, weak, step, u, start=len(model.members))
-        held_out = None if validation is None else HeldOut(model, validation)
 
         # Callbacks and the monitor may look at the model after each round, and end the fit.
         def attributes() -> dict:
-            return model.attributes(learner, classes, held_out is not None)
+            return self._fitted_attributes(model, learner, classes, validation is not None)
+
+        def metric_of(rows: Rows, given: Any) -> Metric | None:
+            if scorer is None:
+                return None
+            y, own = decoded(rows.y, classes), rows.of(given)
+            return Metric(scorer, self, attributes, own, y, rows.weight)
+
+        scorer = None if self.scoring == "loss" else check_scoring(self, self.scoring)
+        held_out = None
+        if validation is not None:
+            metric = metric_of(validation, X if X_val is None else X_val)
+            held_out = HeldOut(model, validation, metric)
+        judge = self._judge_of_training(train, lambda rows: metric_of(rows, X), split_seed)
+        if not continued:
+            self._before_rounds(model, risk, u, held_out, judge)
 
         def data() -> dict:
             weight = {} if train.weight is None else {"sample_weight": train.weight}
@@ -311,7 +368,7 @@ class BaseGradientBoosting(
         n_more = self.n_estimators - len(model.members)
         reports = RoundReports(self, n_more, data=data, attributes=attributes)
         ends = None if monitor is None else monitored
-        self._add_rounds(model, rounds, n_more, held_out, reports, ends)
+        self._add_rounds(model, rounds, n_more, held_out, judge, reports, ends)
 
         # Everything has been fitted: from here on nothing fails.
         self._rng, self._split_seed = rng, split_seed
@@ -334,18 +391,19 @@ class BaseGradientBoosting(
         rounds: BoostingRounds,
         n_more: int,
         held_out: HeldOut | None,
+        judge: Callable[[np.ndarray], float] | None,
         reports: RoundReports,
         ends: Callable[[int], bool] | None,
     ) -> None:
         """Add rounds until there are enough, the risk stops improving, or an observer ends it."""
         risk: Any = rounds.risk
-        patience, tol = self.n_iter_no_change, self.tol
+        patience = self._patience
         drawn = None
         if self.subsample < 1:
             drawn = DrawnScores(risk, rounds.u, is_first=not model.members)
         # Rounds that nobody looks at are made in one piece: all, or as many as a stop waits for.
         at_once = n_more if patience is None else int(patience)
-        if not reports.is_silent or ends is not None:
+        if not reports.is_silent or ends is not None or judge is not None:
             at_once = 0
         rounds.allow(min(at_once, n_more))
         # A round is stored with its risks before anybody is asked whether it shall be the last:
@@ -368,8 +426,10 @@ class BaseGradientBoosting(
                 before = model.oob_scores[-1] if model.oob_scores else 0.0
                 model.add_risks(record.risk, drawn.after(rows, before))
             if held_out is not None:
-                score = held_out.risk_after(members, record.step, model.loss)
+                score = held_out.score_after(members, record.step, model.loss)
                 model.validation_scores.append(score)
+            if judge is not None:
+                model.judged_scores.append(judge(rounds.u))
             index = record.index
             del record  # its outputs are an array of n numbers
 
@@ -379,23 +439,63 @@ class BaseGradientBoosting(
             if ends is not None and ends(index):
                 model.stop_reason = "monitor"
                 break
-            # Early stopping: the last risk is not below one of those before it by more than tol,
-            # in the units of scikit-learn's deviance.
             rounds.allow(min(at_once, self.n_estimators - len(model.members)))
-            scores = model.validation_scores
-            if patience is not None and len(scores) > patience:
-                factor = model.loss._deviance_factor
-                highest = max(scores[-1 - int(patience) : -1])
-                if factor * scores[-1] + tol >= factor * highest:
-                    model.stop_reason = "early stopping"
-                    break
+            if patience is not None and self._is_no_better(model):
+                model.stop_reason = "early stopping"
+                break
         else:
             if len(model.members) < self.n_estimators:
                 model.stop_reason = "weak learner"
         rounds.end()
         reports.finish(model.stop_reason)
 
+    # --- early stopping ---------------------------------------------------------------------------
+
+    @property
+    def _patience(self) -> int | None:
+        """The number of rounds that early stopping waits for an improvement; None without it."""
+        return self.n_iter_no_change
+
+    def _judge_of_training(
+        self, train: Rows, metric_of: Callable[[Rows], Any], seed: int | None
+    ) -> Callable[[np.ndarray], float] | None:
+        """What computes the metric of training rows from the scores of all; None for none."""
+        return None
+
+    def _before_rounds(
+        self, model: AdditiveModel, risk: EmpiricalRisk, u: np.ndarray, held_out: Any, judge: Any
+    ) -> None:
+        """What is to be known of the model without rounds."""
+
+    def _is_no_better(self, model: AdditiveModel) -> bool:
+        """Whether the last risk is not below one of those before it by more than tol.
+
+        In the units of scikit-learn's deviance; the other way round for a metric.
+        """
+        scores, patience = model.validation_scores, int(self._patience or 0)
+        if len(scores) <= patience:
+            return False
+        factor = model.loss._deviance_factor if self.scoring == "loss" else -1.0
+        highest = max(factor * score for score in scores[-1 - patience : -1])
+        return bool(factor * scores[-1] + self.tol >= highest)
+
     # --- the parts of the fit ---------------------------------------------------------------------
+
+    def _takes_second_order(self, loss: Loss, curved: bool) -> bool:
+        """Whether rounds are of the second order, for a loss that is curved and not quadratic."""
+        return self.second_order
+
+    def _least_leaf(self, second_order: bool) -> float:
+        """The least weight of a leaf, or sum of second derivatives."""
+        if self.min_weight_leaf is not None:
+            return float(self.min_weight_leaf)
+        return LEAST_CURVATURE if second_order else 0.0
+
+    def _fitted_attributes(
+        self, model: AdditiveModel, learner: Any, classes: np.ndarray | None, followed: bool
+    ) -> dict:
+        """The fitted attributes after the rounds so far."""
+        return model.attributes(learner, classes, followed)
 
     def _make_loss(self, n_classes: int) -> Loss:
         """The loss for a target of so many classes; 0 for a real target."""
@@ -455,7 +555,8 @@ class BaseGradientBoosting(
         """The base learner for X; binned trees are for data that may be dense, without pruning."""
         if self.estimator is not None:
             return self.estimator
-        described = {name: getattr(self, name) for name in TREE_DEFAULTS}
+        # What has no parameter of a name leaves it at its default.
+        described = {name: getattr(self, name, value) for name, value in TREE_DEFAULTS.items()}
         stays_sparse = sp.issparse(X) and math.prod(X.shape) > MOST_DENSE_VALUES
         if self.max_bins is None or stays_sparse or self.ccp_alpha != 0:
             return DecisionTreeRegressor(**described)
@@ -469,20 +570,50 @@ class BaseGradientBoosting(
             is_default = given is None or (isinstance(given, str) and given == "from_dtype")
             if not is_default and sp.issparse(X):
                 raise TypeError("categorical_features needs a dense X.")
-            if not is_default and not isinstance(self._base_learner(X), BinnedTreeRegressor):
-                raise ValueError(
-                    "categorical_features requires trees in bins: max_bins must not be None, and "
-                    "ccp_alpha must be 0."
-                )
+            is_binned = isinstance(self._base_learner(X), BinnedTreeRegressor)
+            for name, is_given in {
+                "categorical_features": not is_default,
+                "interaction_cst": self.interaction_cst is not None,
+                "l2_regularization": self.l2_regularization > 0,
+                "features_per_tree": self.features_per_tree is not None,
+            }.items():
+                if is_given and not is_binned:
+                    raise ValueError(
+                        f"{name} requires trees in bins: max_bins must not be None, ccp_alpha must "
+                        f"be 0, and a sparse X have at most {MOST_DENSE_VALUES:,} values."
+                    )
             return
-        for name, default in {**TREE_DEFAULTS, **BINNED_DEFAULTS}.items():
+        for name, default in {**TREE_DEFAULTS, **BINNED_DEFAULTS, **ROUND_DEFAULTS}.items():
             value = getattr(self, name)
-            if value is not default and (np.ndim(value) or value != default):
+            is_same = value is default or (
+                default is not None and np.ndim(value) == 0 and value == default
+            )
+            if not is_same:
                 raise ValueError(
                     f"{name}={value!r} describes the default trees, but the base learner is "
                     f"estimator={type(self.estimator).__name__}; set it there, or use "
                     "estimator=None."
                 )
+
+    def _check_constraints(self, learner, n_features: int, loss: Loss, n_classes: int) -> None:
+        """Raise a ValueError where the constraints of the default trees do not fit the data."""
+        if self.estimator is not None:
+            return
+        features = Features.known_to(self, n_features)
+        features.interactions(self.interaction_cst)
+        n_scores = loss.n_scores(n_classes)
+        signs = features.signs(self.monotonic_cst, n_classes if n_scores > 1 else 0)
+        if signs is None:
+            return
+        if n_scores > 1:
+            raise ValueError(
+                f"monotonic_cst requires a loss with one score; {type(loss).__name__} has "
+                f"{n_scores}."
+            )
+        if isinstance(learner, BinnedTreeRegressor):
+            flags = category_flags(learner, n_features)
+            if flags is not None:
+                check_no_constraint(features, signs, flags)
 
     # --- rows -------------------------------------------------------------------------------------
 
@@ -550,6 +681,9 @@ class BaseGradientBoosting(
                 check_single_precision(read)
         return (read, *y) if y else read
 
+    def _seed_of_rounds(self) -> Any:
+        return self.random_state
+
     def _seed_of_split(self, rng: np.random.RandomState) -> int:
         """A number as `random_state` is the seed itself, as in scikit-learn."""
         if isinstance(self.random_state, Integral):
@@ -589,6 +723,10 @@ class BaseGradientBoosting(
 
     def _scores(self, X) -> np.ndarray:
         check_is_fitted(self)
+        known = vars(self).get("_known_scores")  # of a model that a metric looks at
+        if known is not None and X is known[0]:
+            scores: np.ndarray = known[1].copy()
+            return scores
         X = self._validate(X, reset=False)
         return AdditiveModel.of(self).scores(X)
 

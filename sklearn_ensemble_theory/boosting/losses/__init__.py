@@ -26,6 +26,7 @@ from ._base import as_loss as as_loss
 from ._losses import REGISTRY
 from ._losses import AbsoluteLoss as AbsoluteLoss
 from ._losses import ExponentialLoss as ExponentialLoss
+from ._losses import GammaLoss as GammaLoss
 from ._losses import HingeLoss as HingeLoss
 from ._losses import HuberLoss as HuberLoss
 from ._losses import LogisticLoss as LogisticLoss

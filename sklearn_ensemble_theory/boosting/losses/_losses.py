@@ -307,7 +307,7 @@ class PoissonLoss(Loss):
 
     def check_target(self, y: np.ndarray) -> None:
         if np.min(y, initial=0) < 0 or not np.max(y, initial=0) > 0:
-            raise ValueError("PoissonLoss requires non-negative targets y that are not all zero.")
+            raise ValueError("loss='poisson' requires non-negative y and sum(y) > 0.")
 
     def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         return bounded_exp(u) - y * u
@@ -349,6 +349,56 @@ class PoissonLoss(Loss):
 
     def _compiled(self) -> CompiledLoss:
         return PoissonLoops("poisson")
+
+
+class GammaLoss(Loss):
+    """l(y, u) = u + y exp(-u), the gamma likelihood with logarithmic link, for y > 0."""
+
+    link_domain = (float(np.finfo(float).eps), np.inf)
+    _constant_of_mean = True
+    _is_self_concordant = True
+
+    def check_target(self, y: np.ndarray) -> None:
+        if not np.min(y, initial=np.inf) > 0:
+            raise ValueError("loss='gamma' requires strictly positive y.")
+
+    def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        return u + y * bounded_exp(-u)
+
+    def gradient(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        return 1.0 - y * bounded_exp(-u)
+
+    def hessian(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        return y * bounded_exp(-u)
+
+    def inverse_link(self, u: np.ndarray) -> np.ndarray:
+        return bounded_exp(u)
+
+    def link(self, mean: np.ndarray) -> np.ndarray:
+        return np.log(mean)
+
+    def optimal_constant(
+        self, y: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> float | np.ndarray:
+        return float(np.log(np.average(y, weights=sample_weight)))
+
+    def leaf_values(
+        self,
+        y: np.ndarray,
+        u: np.ndarray,
+        weight: np.ndarray,
+        leaf: np.ndarray,
+        n_leaves: int,
+        score: int | None = None,
+    ) -> np.ndarray:
+        ratio = group_sums(weight * y * bounded_exp(-u), leaf, n_leaves)
+        return -poisson_steps(group_sums(weight, leaf, n_leaves), ratio)
+
+    def leaf_terms(self, y: np.ndarray, u: np.ndarray, score: int | None = None) -> tuple | None:
+        return np.ones(len(y)), y * bounded_exp(-u)
+
+    def leaf_steps(self, first: np.ndarray, second: np.ndarray, total: np.ndarray) -> np.ndarray:
+        return -poisson_steps(first, second)
 
 
 # --- classes --------------------------------------------------------------------------------------
@@ -574,6 +624,7 @@ REGISTRY: tuple[tuple[str, Target, type[Loss]], ...] = (
     ("huber", "real", HuberLoss),
     ("quantile", "real", QuantileLoss),
     ("poisson", "real", PoissonLoss),
+    ("gamma", "real", GammaLoss),
     ("log_loss", "two classes", LogisticLoss),
     ("log_loss", "many classes", MultinomialLoss),
     ("exponential", "two classes", ExponentialLoss),
