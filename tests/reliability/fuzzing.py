@@ -3,7 +3,7 @@
     python -m tests.reliability.fuzzing --n 20000 --seed 7
 
 prints a table of the verdicts by estimator, and each failure with its number; `--magnitudes` draws
-numbers of odd sizes only; `--sklearn` fits scikit-learn's estimators. `--only
+numbers of odd sizes only, `--columns` categories and constraints; `--sklearn` fits scikit-learn's estimators. `--only
 RandomForestClassifier --case 31` repeats one case.
 """
 
@@ -30,7 +30,14 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from ..estimators import estimator_classes, make
-from .odd_inputs import N_ROWS, draw_case, draw_magnitudes, ordinary
+from .odd_inputs import (
+    N_ROWS,
+    draw_case,
+    draw_columns,
+    draw_magnitudes,
+    known_to,
+    ordinary,
+)
 
 SECONDS = 300  # after which a case is interrupted
 SLOW = 5  # CPU seconds that are too many for these few rows
@@ -232,8 +239,10 @@ def verdict_of(error, model):
 
 def is_named(error, model):
     words = set(re.findall(r"\w+", str(error)))
+    # The parameters of a base learner too, by their own names.
+    params = {name for path in model.get_params() for name in path.split("__")}
     return bool(
-        words & {"X", "y", *model.get_params(deep=False)}
+        words & {"X", "y", *params}
         or {word.lower() for word in words} & DATA_WORDS
         or any(phrase in str(error) for phrase in OF_DATA)
     )
@@ -308,6 +317,7 @@ def main(arguments=None):
     parser.add_argument("--only", help="classes whose names contain one of these, with commas")
     parser.add_argument("--case", type=int, help="the number of one case, whose error is raised")
     parser.add_argument("--magnitudes", action="store_true", help="numbers of odd sizes only")
+    parser.add_argument("--columns", action="store_true", help="categories and constraints only")
     parser.add_argument("--sklearn", action="store_true", help="scikit-learn's estimators")
     options = parser.parse_args(arguments)
     models = peers() if options.sklearn else [make(cls) for cls in estimator_classes()]
@@ -315,6 +325,8 @@ def main(arguments=None):
         wanted = options.only.split(",")
         models = [m for m in models if any(w in type(m).__name__ for w in wanted)]
     draw = draw_magnitudes if options.magnitudes else draw_case
+    if options.columns:
+        draw, models = draw_columns, [m for m in models if "categorical_features" in known_to(m)]
     if options.case is not None:
         for model in models:
             case = draw(model, options.seed, options.case)
