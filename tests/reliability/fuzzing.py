@@ -3,8 +3,8 @@
     python -m tests.reliability.fuzzing --n 20000 --seed 7
 
 prints a table of the verdicts by estimator, and each failure with its number; `--magnitudes` draws
-numbers of odd sizes only, `--columns` categories and constraints; `--sklearn` fits scikit-learn's estimators. `--only
-RandomForestClassifier --case 31` repeats one case.
+numbers of odd sizes only, `--columns` categories and constraints; `--sklearn` fits scikit-learn's
+estimators. `--only RandomForestClassifier --case 31` repeats one case.
 """
 
 import argparse
