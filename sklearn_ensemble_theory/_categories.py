@@ -197,8 +197,8 @@ def encoder_of(X: Any, categorical_features: Any, most: int) -> CategoricalColum
     return columns if columns.any else None
 
 
-def check_same_columns(estimator: Any, X: Any, categorical_features: Any) -> None:
-    """Refuse to continue a fit with X that has other categorical columns.
+def check_same_columns(estimator: Any, X: Any, learner: Any) -> None:
+    """Refuse to continue a fit of a learner with X that has other categorical columns.
 
     As in `predict`, a column whose categories are known may have another dtype.
 
@@ -207,9 +207,13 @@ def check_same_columns(estimator: Any, X: Any, categorical_features: Any) -> Non
     ValueError
         If there are others; the message names the first one.
     """
+    known, takes = fitted_encoder(estimator), getattr(learner, "_takes_category_numbers", False)
+    if issparse(X) or not (takes or known is not None):
+        return
+    categorical_features = learner.categorical_features if takes else None
     if not is_frame(X):
         X = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
-    known, features = fitted_encoder(estimator), Features.of(X)
+    features = Features.of(X)
     if features.n != estimator.n_features_in_:
         return  # refused by its number
     now = features.flags(categorical_features, X)

@@ -168,6 +168,21 @@ def fold_numbers(
     return folds, len(splits)
 
 
+def drawn_splits(
+    cv: Any,
+    X: Any,
+    y: np.ndarray,
+    kept: slice | range | np.ndarray,
+    classifier: bool,
+    groups: np.ndarray | None,
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The splits of `splits_of_rows`, where an integer draws the folds as `fold_numbers` does."""
+    if groups is not None or not (cv is None or isinstance(cv, Integral)):
+        return splits_of_rows(cv, X, y, kept, classifier, groups=groups)
+    folds, n_splits = fold_numbers(cv, X, y, kept, classifier)
+    return [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(n_splits)]
+
+
 def split_off(
     n: int,
     validation_fraction: Any,

@@ -30,7 +30,6 @@ from sklearn_ensemble_theory._blocks import DaskBlocks, any_collection, by_chunk
 from sklearn_ensemble_theory._categories import (
     MOST_CATEGORY_BINS,
     CategoricalColumns,
-    check_same_columns,
     encoded,
     encoder_of,
     fitted_encoder,
@@ -193,13 +192,9 @@ def _encoder_of(
     """What makes numbers of categories, if there are any; a fit makes a new one."""
     if not reset:
         return fitted_encoder(estimator)
-    known, takes = fitted_encoder(estimator), getattr(learner, "_takes_category_numbers", False)
+    takes = getattr(learner, "_takes_category_numbers", False)
     if takes and learner is not estimator:
         learner._validate_params()
-    if getattr(estimator, "warm_start", False) and hasattr(estimator, "estimators_"):
-        if (takes or known is not None) and not issparse(X):
-            check_same_columns(estimator, X, learner.categorical_features if takes else None)
-        return known  # of the members so far
     vars(estimator).pop("_encoder", None)
     if not takes:
         return None

@@ -137,6 +137,17 @@ def test_an_interrupted_warm_start_changes_nothing(cls):
     np.testing.assert_allclose(model.fit(X, y).predict(X), whole.predict(X), atol=1e-12)
 
 
+@pytest.mark.parametrize("cls", WARM, ids=lambda c: c.__name__)
+def test_a_warm_start_with_other_columns_is_refused(cls):
+    X, y = data(0, 60, 4)
+    model = make(cls, warm_start=True)
+    y = target(model, y)
+    before = joblib.hash(vars(model.fit(X, y)))
+    with pytest.raises(ValueError, match=r"X has 3 features, but .* is expecting 4 features"):
+        model.fit(X[:, :3], y)
+    assert joblib.hash(vars(model)) == before
+
+
 @every_estimator
 def test_two_threads_that_fit_one_instance(cls):
     """The estimator ends with one whole model of the two."""

@@ -98,6 +98,7 @@ def checked_learner(model) -> Any:
     learner = model._base_learner()
     name = "" if model.estimator is None else "estimator: "
     refused = {
+        "n_estimators": model.n_estimators == "cv",
         "subsample": model.subsample < 1,
         "n_iter_no_change": model.n_iter_no_change is not None,
         "warm_start": model.warm_start,

@@ -372,7 +372,7 @@ class HeldOut:
     def __init__(self, model: AdditiveModel, rows: Rows, metric: Metric | None = None) -> None:
         self.rows, self.metric = rows, metric
         self.risk = EmpiricalRisk(model.loss, rows.y, rows.weight)
-        self.scores = model.scores(rows.X)
+        self.scores, self.n_scores = model.scores(rows.X), model.n_scores
 
     def score(self) -> float:
         """The risk or the metric at the scores so far."""
@@ -380,12 +380,20 @@ class HeldOut:
 
     def score_after(self, members: list[Any], step: float, loss: Loss) -> float:
         """The same, the risk by the loss of a round, once this is added to the scores."""
-        X = self.rows.X
-        if loss is not self.risk.loss:
-            self.risk = EmpiricalRisk(loss, self.rows.y, self.rows.weight)
-        sums = packed_rounds(members, [step], len(members)) if _is_dense(X) else None
-        if sums is None:
-            self.scores += step * outputs(members, X)
-        else:
-            sums.add(X, self.scores.reshape(-1, len(members)))
-        return self.score()
+        return self.scores_after([(members, step, loss)])[0]
+
+    def scores_after(self, rounds: list[tuple[list[Any], float, Loss]]) -> list[float]:
+        """The same after each of some rounds."""
+        members = [member for one, _, _ in rounds for member in one]
+        found, steps, X = [], [step for _, step, _ in rounds], self.rows.X
+        sums = packed_rounds(members, steps, self.n_scores) if _is_dense(X) else None
+        added = None if sums is None else sums.rounds(X, self.scores.reshape(-1, self.n_scores))
+        for one, step, loss in rounds:
+            if loss is not self.risk.loss:
+                self.risk = EmpiricalRisk(loss, self.rows.y, self.rows.weight)
+            if added is None:
+                self.scores += step * outputs(one, X)
+            else:
+                next(added)
+            found.append(self.score())
+        return found

@@ -13,6 +13,7 @@ from ..._compat import HasMethods, Interval, StrOptions
 from ..._fitting import CLASS_WEIGHT
 from ..._typing import (
     ArrayLike,
+    CVLike,
     InteractionGroups,
     LossLike,
     MatrixLike,
@@ -53,8 +54,9 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
     learning_rate : float or callable, default=0.1
         Factor of every step. A callable is called with the round t = 0, 1, ... and returns a finite
         number of at least 0.
-    n_estimators : int, default=100
-        The largest number of rounds.
+    n_estimators : int or "cv", default=100
+        The largest number of rounds. ``"cv"`` is the number with the least mean risk, or the best
+        mean of the metric `scoring`, on the held-out folds of `cv`; so many are fitted to all rows.
     subsample : float, default=1.0
         Share of the rows that each round is fitted to, drawn without replacement.
     criterion : {"deprecated", "squared_error", "friedman_mse"}, default="deprecated"
@@ -99,8 +101,16 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
     tol : float, default=1e-4
         Tolerance of `n_iter_no_change`, in the units of `train_score_`, or of `scoring`.
     scoring : str, callable or None, default="loss"
-        What `n_iter_no_change` looks at: the loss; or the name of a scorer of scikit-learn's, a
-        scorer ``scorer(estimator, X, y)`` or `score` (None), which are to rise.
+        What `n_iter_no_change` and ``n_estimators="cv"`` look at: the loss; or the name of a scorer
+        of scikit-learn's, a scorer ``scorer(estimator, X, y)`` or `score` (None), which are to
+        rise.
+    cv : int, cross-validation generator or iterable, default=5
+        The splits of ``n_estimators="cv"``. An integer is the number of folds, which are drawn from
+        a fixed seed in the order of y: for a table they are always the same, whatever the order of
+        its rows. Pass ``KFold(5)`` for consecutive rows.
+    max_estimators : int, default=10000
+        The largest number of rounds that ``n_estimators="cv"`` compares. It makes no more than the
+        best number so far and a fifth of it and 20.
     ccp_alpha : float, default=0.0
         Of the default trees: the complexity parameter of minimal cost-complexity pruning. Trees
         that are pruned are scikit-learn's exact ones.
@@ -207,6 +217,9 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         The last of `oob_scores_`.
     validation_scores_ : ndarray of shape (n_rounds,)
         The same on the validation rows, if there are any; with `scoring` their metric.
+    cv_path_ : ndarray of shape (n_rounds_compared + 1, n_folds)
+        The risk, or the metric, on each held-out fold after 0, 1, ... rounds; only with
+        ``n_estimators="cv"``. A fold counts by the weight of its rows.
     n_estimators_ : int
         Number of rounds.
     stop_reason_ : {"n_estimators", "early stopping", "callback", "monitor", "weak learner"}
@@ -294,7 +307,7 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         *,
         loss: str | LossLike = "squared_error",
         learning_rate: float | Callable[[int], float] = 0.1,
-        n_estimators: int = 100,
+        n_estimators: int | Literal["cv"] = 100,
         subsample: float = 1.0,
         criterion: str = "deprecated",
         min_samples_split: float = 2,
@@ -313,6 +326,8 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         n_iter_no_change: int | None = None,
         tol: float = 1e-4,
         scoring: str | Callable[..., float] | None = "loss",
+        cv: CVLike | None = 5,
+        max_estimators: int = 10_000,
         ccp_alpha: float = 0.0,
         l2_regularization: float = 0.0,
         min_weight_leaf: float | None = None,
@@ -350,6 +365,8 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
         self.scoring = scoring
+        self.cv = cv
+        self.max_estimators = max_estimators
         self.ccp_alpha = ccp_alpha
         self.l2_regularization = l2_regularization
         self.min_weight_leaf = min_weight_leaf
@@ -426,8 +443,9 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
     learning_rate : float or callable, default=0.1
         Factor of every step. A callable is called with the round t = 0, 1, ... and returns a finite
         number of at least 0.
-    n_estimators : int, default=100
-        The largest number of rounds.
+    n_estimators : int or "cv", default=100
+        The largest number of rounds. ``"cv"`` is the number with the least mean risk, or the best
+        mean of the metric `scoring`, on the held-out folds of `cv`; so many are fitted to all rows.
     subsample : float, default=1.0
         Share of the rows that each round is fitted to, drawn without replacement.
     criterion : {"deprecated", "squared_error", "friedman_mse"}, default="deprecated"
@@ -469,8 +487,16 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
     tol : float, default=1e-4
         Tolerance of `n_iter_no_change`, in the units of `train_score_`, or of `scoring`.
     scoring : str, callable or None, default="loss"
-        What `n_iter_no_change` looks at: the loss; or the name of a scorer of scikit-learn's, a
-        scorer ``scorer(estimator, X, y)`` or `score` (None), which are to rise.
+        What `n_iter_no_change` and ``n_estimators="cv"`` look at: the loss; or the name of a scorer
+        of scikit-learn's, a scorer ``scorer(estimator, X, y)`` or `score` (None), which are to
+        rise.
+    cv : int, cross-validation generator or iterable, default=5
+        The splits of ``n_estimators="cv"``. An integer is the number of folds, which are drawn from
+        a fixed seed in the order of y: for a table they are always the same, whatever the order of
+        its rows. Pass ``KFold(5)`` for consecutive rows.
+    max_estimators : int, default=10000
+        The largest number of rounds that ``n_estimators="cv"`` compares. It makes no more than the
+        best number so far and a fifth of it and 20.
     ccp_alpha : float, default=0.0
         Of the default trees: the complexity parameter of minimal cost-complexity pruning. Trees
         that are pruned are scikit-learn's exact ones.
@@ -584,6 +610,9 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         The last of `oob_scores_`.
     validation_scores_ : ndarray of shape (n_rounds,)
         The same on the validation rows, if there are any; with `scoring` their metric.
+    cv_path_ : ndarray of shape (n_rounds_compared + 1, n_folds)
+        The risk, or the metric, on each held-out fold after 0, 1, ... rounds; only with
+        ``n_estimators="cv"``. A fold counts by the weight of its rows.
     n_estimators_ : int
         Number of rounds.
     stop_reason_ : {"n_estimators", "early stopping", "callback", "monitor", "weak learner"}
@@ -670,7 +699,7 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         *,
         loss: str | LossLike = "log_loss",
         learning_rate: float | Callable[[int], float] = 0.1,
-        n_estimators: int = 100,
+        n_estimators: int | Literal["cv"] = 100,
         subsample: float = 1.0,
         criterion: str = "deprecated",
         min_samples_split: float = 2,
@@ -688,6 +717,8 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         n_iter_no_change: int | None = None,
         tol: float = 1e-4,
         scoring: str | Callable[..., float] | None = "loss",
+        cv: CVLike | None = 5,
+        max_estimators: int = 10_000,
         ccp_alpha: float = 0.0,
         l2_regularization: float = 0.0,
         min_weight_leaf: float | None = None,
@@ -725,6 +756,8 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
         self.scoring = scoring
+        self.cv = cv
+        self.max_estimators = max_estimators
         self.ccp_alpha = ccp_alpha
         self.l2_regularization = l2_regularization
         self.min_weight_leaf = min_weight_leaf

@@ -11,6 +11,7 @@ from abc import ABCMeta
 from collections.abc import Callable, Iterator
 from copy import copy, deepcopy
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -22,6 +23,7 @@ from sklearn.base import (
     ClassifierMixin,
     MetaEstimatorMixin,
     RegressorMixin,
+    clone,
     is_classifier,
 )
 from sklearn.dummy import DummyClassifier, DummyRegressor
@@ -38,6 +40,7 @@ from ..._compat import (
     Interval,
     RealNotInt,
     StrOptions,
+    check_method_params,
     fitted_loss,
     raise_for_params,
     routing_enabled,
@@ -52,7 +55,7 @@ from ..._conversion import (
 )
 from ..._features import Features
 from ..._fitting import fit_context
-from ..._folds import split_off
+from ..._folds import drawn_splits, split_off
 from ..._learners import (
     grows_leaves,
     has_input_tag,
@@ -70,7 +73,7 @@ from ..._rows import (
     kept_rows,
     validate_data,
 )
-from ..._running import warn_user
+from ..._running import Progress, warn_user
 from ..._typing import ArrayLike, MatrixLike, available_if
 from ...trees._binned_tree import BinnedTreeRegressor
 from ...trees._columns import MOST_BINS
@@ -95,6 +98,7 @@ from .ensemble import (
     encoded,
     n_threads_of,
 )
+from .folds import Fold, boost_folds
 
 # A sparse X of at most so many values, 16 MB in single precision, is binned as a dense one.
 MOST_DENSE_VALUES = 2**22
@@ -121,7 +125,7 @@ BINNED_DEFAULTS: dict[str, Any] = {
 # And those of the rounds in which they are grown.
 ROUND_DEFAULTS: dict[str, Any] = {"min_weight_leaf": None, "features_per_tree": None}
 # Fitted attributes that not every fit sets.
-OPTIONAL = ("validation_scores_", "oob_improvement_", "oob_scores_", "oob_score_")
+OPTIONAL = ("validation_scores_", "oob_improvement_", "oob_scores_", "oob_score_", "cv_path_")
 
 
 def accepts_sparse(estimator) -> bool:
@@ -151,7 +155,9 @@ class BaseGradientBoosting(
         "max_bins": [Interval(Integral, 2, MOST_BINS, closed="both"), None],
         "monotonic_cst": ["array-like", dict, None],
         "estimator": [HasMethods(["fit", "predict"]), None],
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "n_estimators": [Interval(Integral, 1, None, closed="left"), StrOptions({"cv"})],
+        "cv": ["cv_object"],
+        "max_estimators": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="left"), callable],
         "step": [StrOptions(set(STEP_RULES))],
         "output_bound": [Interval(Real, 0, None, closed="neither"), None],
@@ -215,7 +221,8 @@ class BaseGradientBoosting(
         groups : array-like of shape (n_samples,), default=None
             Labels of the rows that belong together, such as those of one patient. Where
             `n_iter_no_change` holds rows out, it holds out `validation_fraction` of the groups, and
-            all rows of a group are on the same side. A warm start needs the same groups.
+            all rows of a group are on the same side, as in the folds of ``n_estimators="cv"``. A
+            warm start needs the same groups.
         **fit_params : dict
             Routed to the base learners' `fit` if metadata routing is enabled.
 
@@ -273,12 +280,19 @@ class BaseGradientBoosting(
             raise ValueError(
                 f"estimator must be a regressor, as it is fitted to gradients; got {name}."
             )
+        if self.n_estimators == "cv":
+            given = {"warm_start": self.warm_start, "n_iter_no_change": self._patience is not None}
+            for name, others in given.items():
+                if others:
+                    raise ValueError(
+                        f'{name}={getattr(self, name)!r} cannot be used with n_estimators="cv".'
+                    )
         continued = self.warm_start and self.__sklearn_is_fitted__()
         train, classes, loss = self._read(X, y, sample_weight, learner, continued)
         learner = numbered_learner(learner, fitted_encoder(self))
         n_classes = 0 if classes is None else len(classes)
         self._check_constraints(learner, self.n_features_in_, loss, n_classes)
-        groups = checked_groups(groups, X)
+        given_y, groups = np.asarray(y), checked_groups(groups, X)
         train = replace(train, groups=None if groups is None else train.of(groups))
 
         # The rows that decide when to stop: given ones, or a share of X, which stays the same when
@@ -294,15 +308,105 @@ class BaseGradientBoosting(
             if split_seed is None:
                 split_seed = self._seed_of_split(rng)
             train, validation = self._split(train, split_seed)
+        n_threads = n_threads_of(self.n_jobs)
+        scorer = None if self.scoring == "loss" else check_scoring(self, self.scoring)
+
+        def metric_of(rows: Rows, given: Any, attributes: Callable[[], dict]) -> Metric | None:
+            if scorer is None:
+                return None
+            y, own = decoded(rows.y, classes), rows.of(given)
+            return Metric(scorer, self, attributes, own, y, rows.weight)
+
+        # The number of rounds, by fits to the training rows of folds.
+        found, n_rounds = {}, self.n_estimators
+        if n_rounds == "cv":
+            splits = drawn_splits(self.cv, X, given_y, train.numbers, classes is not None, groups)
+            folds, side_by_side = [], min(n_threads, len(splits))
+            for number, (part, others) in enumerate(splits):
+                own, rows = train.take(part), train.take(others)
+                if classes is not None and len(np.unique(own.y)) < n_classes:
+                    raise ValueError(
+                        f"cv: split {number} trains on rows without one of the classes of y; use "
+                        "fewer folds."
+                    )
+                params = check_method_params(train.X, params=fit_params, indices=part)
+                seeded = check_random_state(rng.randint(np.iinfo(np.int32).max))
+                model, rounds = self._begin_rounds(
+                    own, loss, learner, classes, seeded, params, n_threads // side_by_side
+                )
+                of_model = partial(self._fitted_attributes, model, learner, classes, True)
+                folds.append(
+                    Fold(model, rounds, HeldOut(model, rows, metric_of(rows, X, of_model)))
+                )
+            progress = Progress(
+                type(self).__name__, self.max_estimators, self.verbose, unit="rounds of all folds"
+            )
+            sign = 1.0 if scorer is None else -1.0
+            n_rounds, found["cv_path_"] = boost_folds(
+                folds, self.max_estimators, sign, side_by_side, progress
+            )
+
+        model, rounds = self._begin_rounds(
+            train, loss, learner, classes, rng, fit_params, n_threads, continued
+        )
+        risk, u = rounds.risk, rounds.u
+
+        # Callbacks and the monitor may look at the model after each round, and end the fit.
+        def attributes() -> dict:
+            followed = validation is not None
+            return found | self._fitted_attributes(model, learner, classes, followed)
+
+        held_out = None
+        if validation is not None:
+            metric = metric_of(validation, X if X_val is None else X_val, attributes)
+            held_out = HeldOut(model, validation, metric)
+        judge = self._judge_of_training(
+            train, lambda rows: metric_of(rows, X, attributes), split_seed
+        )
+        if not continued:
+            self._before_rounds(model, risk, u, held_out, judge)
+
+        def data() -> dict:
+            weight = {} if train.weight is None else {"sample_weight": train.weight}
+            return {"X": train.of(X), "y": decoded(train.y, classes), "metadata": weight}
+
+        def monitored(index: int) -> bool:
+            assert monitor is not None
+            so_far = copy(self)
+            so_far.__dict__.update(attributes())
+            seen = {"X": train.X, "y": train.y, "sample_weight": train.weight}
+            return bool(monitor(index, so_far, {**seen, "raw_predictions": u}))
+
+        n_more = n_rounds - len(model.members)
+        reports = RoundReports(self, n_more, data=data, attributes=attributes)
+        ends = None if monitor is None else monitored
+        self._add_rounds(model, rounds, n_more, held_out, judge, reports, ends)
+
+        # Everything has been fitted: from here on nothing fails.
+        self._rng, self._split_seed = rng, split_seed
+        self._set_fitted(attributes())
+        return self
+
+    def _begin_rounds(
+        self,
+        train: Rows,
+        loss: Loss,
+        learner: Any,
+        classes: np.ndarray | None,
+        rng: np.random.RandomState,
+        fit_params: dict | None,
+        n_threads: int,
+        continued: bool = False,
+    ) -> tuple[AdditiveModel, BoostingRounds]:
+        """The model before the first new round, and its rounds: the three parts of the loop."""
+        n_classes = 0 if classes is None else len(classes)
         if self.estimator is None and self.subsample < 1:
             # Shares of rows, of a default tree, are those of all rows and not of the rows drawn.
+            learner = clone(learner)
             for name, least in [("min_samples_split", 2), ("min_samples_leaf", 1)]:
                 share = getattr(learner, name)
                 if not isinstance(share, Integral):
                     setattr(learner, name, max(least, math.ceil(share * len(train))))
-
-        # The three parts of the loop: a risk, a step rule and a weak learner.
-        n_threads = n_threads_of(self.n_jobs)
         # The joint step of trees: splits of the second order where there is one, and exact leaves.
         n_scores = loss.n_scores(n_classes)
         exact = self.step == "joint" and grows_leaves(learner)
@@ -332,48 +436,8 @@ class BaseGradientBoosting(
         )
         weak = weak_learner(learner, train.X, train.weight, task, fit_params)
         step.prepare(weak)
-        u = model.scores(train.X)
-        rounds = boost(risk, weak, step, u, start=len(model.members))
-
-        # Callbacks and the monitor may look at the model after each round, and end the fit.
-        def attributes() -> dict:
-            return self._fitted_attributes(model, learner, classes, validation is not None)
-
-        def metric_of(rows: Rows, given: Any) -> Metric | None:
-            if scorer is None:
-                return None
-            y, own = decoded(rows.y, classes), rows.of(given)
-            return Metric(scorer, self, attributes, own, y, rows.weight)
-
-        scorer = None if self.scoring == "loss" else check_scoring(self, self.scoring)
-        held_out = None
-        if validation is not None:
-            metric = metric_of(validation, X if X_val is None else X_val)
-            held_out = HeldOut(model, validation, metric)
-        judge = self._judge_of_training(train, lambda rows: metric_of(rows, X), split_seed)
-        if not continued:
-            self._before_rounds(model, risk, u, held_out, judge)
-
-        def data() -> dict:
-            weight = {} if train.weight is None else {"sample_weight": train.weight}
-            return {"X": train.of(X), "y": decoded(train.y, classes), "metadata": weight}
-
-        def monitored(index: int) -> bool:
-            assert monitor is not None
-            so_far = copy(self)
-            so_far.__dict__.update(attributes())
-            seen = {"X": train.X, "y": train.y, "sample_weight": train.weight}
-            return bool(monitor(index, so_far, {**seen, "raw_predictions": u}))
-
-        n_more = self.n_estimators - len(model.members)
-        reports = RoundReports(self, n_more, data=data, attributes=attributes)
-        ends = None if monitor is None else monitored
-        self._add_rounds(model, rounds, n_more, held_out, judge, reports, ends)
-
-        # Everything has been fitted: from here on nothing fails.
-        self._rng, self._split_seed = rng, split_seed
-        self._set_fitted(attributes())
-        return self
+        rounds = boost(risk, weak, step, model.scores(train.X), start=len(model.members))
+        return model, rounds
 
     def _fit_chunks(self, rows: ChunkedRows) -> None:
         """`fit` of a Dask collection."""
@@ -397,7 +461,7 @@ class BaseGradientBoosting(
     ) -> None:
         """Add rounds until there are enough, the risk stops improving, or an observer ends it."""
         risk: Any = rounds.risk
-        patience = self._patience
+        patience, last = self._patience, len(model.members) + n_more
         drawn = None
         if self.subsample < 1:
             drawn = DrawnScores(risk, rounds.u, is_first=not model.members)
@@ -439,12 +503,12 @@ class BaseGradientBoosting(
             if ends is not None and ends(index):
                 model.stop_reason = "monitor"
                 break
-            rounds.allow(min(at_once, self.n_estimators - len(model.members)))
+            rounds.allow(min(at_once, last - len(model.members)))
             if patience is not None and self._is_no_better(model):
                 model.stop_reason = "early stopping"
                 break
         else:
-            if len(model.members) < self.n_estimators:
+            if len(model.members) < last:
                 model.stop_reason = "weak learner"
         rounds.end()
         reports.finish(model.stop_reason)
@@ -622,8 +686,8 @@ class BaseGradientBoosting(
     ) -> tuple[Rows, np.ndarray | None, Loss]:
         """The rows of positive weight, the classes of a classifier, and the loss."""
         of_classes = isinstance(self, ClassifierMixin)
-        if continued and isinstance(learner, BinnedTreeRegressor) and not sp.issparse(X):
-            check_same_columns(self, X, learner.categorical_features)
+        if continued:
+            check_same_columns(self, X, learner)
         X, y = self._validate(X, y, learner=learner, reset=not continued, y_numeric=not of_classes)
         classes = classes_of(y) if of_classes else None
         y = encoded(y, classes)
@@ -853,6 +917,8 @@ class BaseGradientBoosting(
         same = bool((steps == steps[0]).all())
         rate = float(steps[0]) if same else 1.0
         changes = {name: getattr(self.estimator_, name) for name in TREE_DEFAULTS}
+        if self.n_estimators == "cv":
+            changes["n_estimators"] = len(self.estimators_)
         model = self._sklearn_class(**shared_parameters(self, learning_rate=rate, **changes))
         model.estimators_ = np.empty(self.estimators_.shape, dtype=object)
         for at, member in np.ndenumerate(self.estimators_):

@@ -1,0 +1,175 @@
+"""The number of rounds by cross-validation, against fits of each fold by hand."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.datasets import make_classification, make_friedman1
+from sklearn.metrics import log_loss, mean_squared_error, roc_auc_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils import check_random_state
+
+from sklearn_ensemble_theory import GradientBoostingClassifier, GradientBoostingRegressor
+from sklearn_ensemble_theory._folds import fold_numbers
+
+pytestmark = pytest.mark.routes
+
+X, Y = make_friedman1(150, 6, noise=1.0, random_state=0)
+X_CLASSES, LABELS = make_classification(
+    150, 6, n_informative=4, n_classes=3, flip_y=0.2, random_state=0
+)
+RATE = {"learning_rate": 0.3, "random_state": 0}
+
+
+def by_hand(model, X, y, splits, n_rounds, score, weight=None):
+    """The scores of each fold after 1, 2, ... rounds, from fits with the seeds of the folds."""
+    rng, path = check_random_state(0), []
+    for train, test in splits:
+        seed = np.random.RandomState(rng.randint(np.iinfo(np.int32).max))
+        one = clone(model).set_params(n_estimators=n_rounds, random_state=seed)
+        given = {} if weight is None else {"sample_weight": weight[train]}
+        one.fit(X[train], y[train], **given)
+        staged = one.staged_predict_proba if is_classifier(one) else one.staged_predict
+        given = {} if weight is None else {"sample_weight": weight[test]}
+        path.append([score(y[test], p, **given) for p in staged(X[test])])
+    return np.array(path).T, rng
+
+
+def drawn(y, classifier):
+    folds, k = fold_numbers(5, y[:, None], y, classifier=classifier)
+    return [(np.flatnonzero(folds != i), np.flatnonzero(folds == i)) for i in range(k)]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_paths_are_those_of_fits_to_each_fold(weighted):
+    model = GradientBoostingRegressor(n_estimators="cv", **RATE)
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(Y)) if weighted else None
+    model.fit(X, Y, sample_weight=weight)
+    splits = drawn(Y, False)
+    path, rng = by_hand(model, X, Y, splits, len(model.cv_path_) - 1, mean_squared_error, weight)
+    # The loss of this package is half the squared error.
+    np.testing.assert_allclose(2 * model.cv_path_[1:], path, rtol=1e-10)
+    total = [len(test) if weight is None else weight[test].sum() for _, test in splits]
+    mean = path @ total
+    assert model.n_estimators_ == 1 + np.argmin(mean)
+    best = model.n_estimators_
+    assert len(path) >= min(best + 20 + 0.2 * best, model.max_estimators)
+    # What follows is the fit of so many rounds to all rows.
+    whole = clone(model).set_params(n_estimators=best, random_state=rng)
+    whole.fit(X, Y, sample_weight=weight)
+    np.testing.assert_array_equal(model.predict(X), whole.predict(X))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("scoring", ["loss", "roc_auc_ovr"])
+def test_classes_and_metrics(n_classes, scoring):
+    y = np.array([*"abc"])[np.minimum(LABELS, n_classes - 1)]
+    model = GradientBoostingClassifier(n_estimators="cv", scoring=scoring, **RATE)
+    model.fit(X_CLASSES, y)
+
+    def score(y, shares):
+        if scoring == "loss":
+            return log_loss(y, shares)
+        return roc_auc_score(y, shares[:, 1] if n_classes == 2 else shares, multi_class="ovr")
+
+    splits = drawn(y, True)
+    path, _ = by_hand(model, X_CLASSES, y, splits, len(model.cv_path_) - 1, score)
+    np.testing.assert_allclose(model.cv_path_[1:], path, rtol=1e-9)
+    mean = path @ [len(test) for _, test in splits]
+    assert model.n_estimators_ == 1 + (np.argmin(mean) if scoring == "loss" else np.argmax(mean))
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"subsample": 0.5},
+        {"loss": "huber"},
+        {"loss": "absolute_error", "max_leaf_nodes": 40, "max_depth": None},
+        {"estimator": DecisionTreeRegressor(max_depth=2), "step": "line_search"},
+        {"second_order": True},
+    ],
+)
+def test_threads_and_the_order_of_folds_do_not_matter(params):
+    models = [
+        GradientBoostingRegressor(n_estimators="cv", n_jobs=n, max_estimators=60, **RATE, **params)
+        for n in (1, 3)
+    ]
+    for model in models:
+        model.fit(X, Y)
+    one, other = models
+    np.testing.assert_array_equal(one.cv_path_, other.cv_path_)
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+    assert one.n_estimators_ == len(one.estimators_) < len(one.cv_path_)
+
+
+def test_splitters_groups_and_rows_of_weight_0():
+    model = GradientBoostingRegressor(n_estimators="cv", max_estimators=30, **RATE)
+    groups = np.arange(len(Y)) // 10
+    by_groups = clone(model).set_params(cv=3).fit(X, Y, groups=groups)
+    splits = list(GroupKFold(3).split(X, Y, groups))
+    path, _ = by_hand(model, X, Y, splits, 30, mean_squared_error)
+    np.testing.assert_allclose(2 * by_groups.cv_path_[1:], path, rtol=1e-10)
+    splitter = KFold(4, shuffle=True, random_state=1)
+    for cv in (splitter, list(splitter.split(X))):
+        one = clone(model).set_params(cv=cv).fit(X, Y)
+        path, _ = by_hand(model, X, Y, splitter.split(X), 30, mean_squared_error)
+        np.testing.assert_allclose(2 * one.cv_path_[1:], path, rtol=1e-10)
+    weight = np.ones(len(Y))
+    weight[:30] = 0.0
+    one = clone(model).fit(X, Y, sample_weight=weight)
+    other = clone(model).fit(X[30:], Y[30:])
+    np.testing.assert_allclose(one.cv_path_, other.cv_path_, rtol=1e-12)
+    np.testing.assert_allclose(one.predict(X), other.predict(X), rtol=1e-12)
+
+
+def test_searches_conversion_and_later_fits():
+    model = GradientBoostingRegressor(n_estimators="cv", max_estimators=40, **RATE)
+    search = GridSearchCV(model, {"learning_rate": [0.1, 0.3]}, cv=2).fit(X, Y)
+    best = search.best_estimator_
+    assert best.get_params()["n_estimators"] == "cv"
+    theirs = best.to_sklearn()
+    assert theirs.n_estimators == best.n_estimators_
+    np.testing.assert_allclose(theirs.predict(X), best.predict(X), rtol=1e-12)
+    best.set_params(n_estimators=5).fit(X, Y)
+    assert not hasattr(best, "cv_path_")
+
+
+@pytest.mark.slow
+def test_its_error_is_near_that_of_the_best_number_of_rounds():
+    ratios = {"cv": [], "early stopping": [], "100 rounds": []}
+    for seed in range(8):
+        X, y = make_friedman1(500, noise=1.0, random_state=seed)
+        new, truth = make_friedman1(3000, noise=0.0, random_state=1000 + seed)
+        model = GradientBoostingRegressor(n_estimators=1000, random_state=seed)
+        best = min(np.mean((p - truth) ** 2) for p in model.fit(X, y).staged_predict(new))
+        for name, params in {
+            "cv": {"n_estimators": "cv"},
+            "early stopping": {"n_iter_no_change": 20},
+            "100 rounds": {"n_estimators": 100},
+        }.items():
+            found = clone(model).set_params(**params).fit(X, y).predict(new)
+            ratios[name].append(np.mean((found - truth) ** 2) / best)
+    mean = {name: np.mean(values) for name, values in ratios.items()}
+    assert mean["cv"] < 1.03
+    assert mean["early stopping"] > 1.08
+    assert mean["100 rounds"] > 1.1
+
+
+def test_it_says_how_far_it_is(capsys):
+    GradientBoostingRegressor(n_estimators="cv", max_estimators=40, verbose=2, **RATE).fit(X, Y)
+    printed = capsys.readouterr().out
+    assert "20/40 rounds of all folds" in printed
+    assert "mean validation score" in printed
+
+
+def test_refusals():
+    model = GradientBoostingRegressor(n_estimators="cv")
+    with pytest.raises(ValueError, match=r"warm_start=True cannot be used with n_estimators=\"cv"):
+        clone(model).set_params(warm_start=True).fit(X, Y)
+    with pytest.raises(ValueError, match="n_iter_no_change=3 cannot be used with n_estimators"):
+        clone(model).set_params(n_iter_no_change=3).fit(X, Y)
+    with pytest.raises(ValueError, match="n_splits=200 greater than the number of samples"):
+        clone(model).set_params(cv=200).fit(X, Y)
+    labels = np.repeat([0, 1, 2], 50)
+    with pytest.raises(ValueError, match="cv: split 0 trains on rows without one of the classes"):
+        GradientBoostingClassifier(n_estimators="cv", cv=KFold(3)).fit(X, labels)
