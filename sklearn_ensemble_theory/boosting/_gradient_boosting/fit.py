@@ -349,7 +349,8 @@ class BaseGradientBoosting(
         model, rounds = self._begin_rounds(
             train, loss, learner, classes, rng, fit_params, n_threads, continued
         )
-        risk, u = rounds.risk, rounds.u
+        risk: Any = rounds.risk
+        u = rounds.u
 
         # Callbacks and the monitor may look at the model after each round, and end the fit.
         def attributes() -> dict:

@@ -7,6 +7,7 @@ rounds that the choice does not wait for.
 
 from collections.abc import Sequence
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,8 @@ class Fold:
         """Make so many rounds; where the learner has no more, the score stays as it is."""
         length = len(self.path) + n_rounds
         self.rounds.allow(n_rounds)
-        model, risk, made = self.model, self.rounds.risk, []
+        model, made = self.model, []
+        risk: Any = self.rounds.risk
         for record in islice(self.rounds, n_rounds):
             members = [record.predictor] if model.n_scores == 1 else record.predictor
             model.members.append(members)
