@@ -48,8 +48,8 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
     loss : str or object, default="squared_error"
         The name of a loss of real targets, which `boosting.losses` lists: ``"squared_error"``,
         ``"absolute_error"``, ``"poisson"`` and ``"gamma"`` (logarithmic link), ``"huber"`` or
-        ``"quantile"`` (see `alpha`), for instance; an instance of a class in `boosting.losses`; or any object with
-        methods ``value(y, u)`` and ``gradient(y, u)``.
+        ``"quantile"`` (see `alpha`), for instance; an instance of a class in `boosting.losses`; or
+        any object with methods ``value(y, u)`` and ``gradient(y, u)``.
     learning_rate : float or callable, default=0.1
         Factor of every step. A callable is called with the round t = 0, 1, ... and returns a finite
         number of at least 0.
