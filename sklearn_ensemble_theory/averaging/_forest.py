@@ -155,7 +155,7 @@ class BaseForest(BaseBagging):
             )
         return binned.set_params(categorical_features=given, cat_smooth=self.cat_smooth)
 
-    def _for_interactions(self, estimator: BaseEstimator, X: Any, y: np.ndarray) -> Any:
+    def _for_interactions(self, estimator: Any, X: Any, y: np.ndarray) -> Any:
         """The tree in bins, under interaction constraints."""
         n_bins = AUTO_BINS if self.max_bins == "auto" else self.max_bins
         if not isinstance(estimator, BaseBinnedTree):

@@ -70,6 +70,7 @@ class BaseBinnedTree:
     ccp_alpha: float
     categorical_features: Any
     cat_smooth: float
+    interaction_cst: Any
     _grown: GrownTree
     _encoder: CategoricalColumns | None
     class_weight: Any  # of the classifier

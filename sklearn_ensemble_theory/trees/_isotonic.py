@@ -112,7 +112,7 @@ def leaf_order(tree: Nodes, signs: np.ndarray) -> np.ndarray:
     if sets is not None:
         sets = sets[leaves]
         may &= (sets[:, None] & sets).any(axis=-1)
-    order: np.ndarray = may.all(axis=-1)
+    order = np.asarray(np.all(may, axis=-1))
     np.fill_diagonal(order, False)
     return order
 
