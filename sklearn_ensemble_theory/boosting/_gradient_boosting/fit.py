@@ -365,7 +365,7 @@ class BaseGradientBoosting(
             seen = {"X": train.X, "y": train.y, "sample_weight": train.weight}
             return bool(monitor(index, so_far, {**seen, "raw_predictions": u}))
 
-        n_more = self.n_estimators - len(model.members)
+        n_more = self._most_rounds - len(model.members)
         reports = RoundReports(self, n_more, data=data, attributes=attributes)
         ends = None if monitor is None else monitored
         self._add_rounds(model, rounds, n_more, held_out, judge, reports, ends)
@@ -439,17 +439,21 @@ class BaseGradientBoosting(
             if ends is not None and ends(index):
                 model.stop_reason = "monitor"
                 break
-            rounds.allow(min(at_once, self.n_estimators - len(model.members)))
+            rounds.allow(min(at_once, self._most_rounds - len(model.members)))
             if patience is not None and self._is_no_better(model):
                 model.stop_reason = "early stopping"
                 break
         else:
-            if len(model.members) < self.n_estimators:
+            if len(model.members) < self._most_rounds:
                 model.stop_reason = "weak learner"
         rounds.end()
         reports.finish(model.stop_reason)
 
-    # --- early stopping ---------------------------------------------------------------------------
+    # --- the number of rounds ---------------------------------------------------------------------
+
+    @property
+    def _most_rounds(self) -> int:
+        return self.n_estimators
 
     @property
     def _patience(self) -> int | None:
@@ -524,7 +528,7 @@ class BaseGradientBoosting(
         """The model before the first new round."""
         if continued:
             model = AdditiveModel.to_continue(self)
-            if self.n_estimators < len(model.members):
+            if self._most_rounds < len(model.members):
                 raise ValueError(
                     f"n_estimators={self.n_estimators} is less than the {len(model.members)} "
                     "rounds of the previous fit, which warm_start=True continues."

@@ -137,11 +137,6 @@ class HistogramBoosting(BaseGradientBoosting):
         return self._fit_rows(X, y, sample_weight, (X_val, y_val, sample_weight_val), groups)
 
     @property
-    def n_estimators(self) -> int:
-        """The largest number of rounds, `max_iter`."""
-        return self.max_iter
-
-    @property
     def n_iter_(self) -> int:
         """The number of rounds."""
         check_is_fitted(self)
@@ -183,6 +178,10 @@ class HistogramBoosting(BaseGradientBoosting):
         return int(rng.randint(np.iinfo(np.uint32).max, dtype="u8"))
 
     # --- early stopping: scores are larger where they are better ----------------------------------
+
+    @property
+    def _most_rounds(self) -> int:
+        return self.max_iter
 
     @property
     def _patience(self) -> int | None:
