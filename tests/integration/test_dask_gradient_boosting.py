@@ -50,10 +50,11 @@ def lazily(chunks, *arrays):
 
 @pytest.mark.parametrize("chunks", CHUNKS)
 @pytest.mark.parametrize("weights", ["none", "whole", "real"])
-@pytest.mark.parametrize("loss", ["squared_error", "poisson"])
+@pytest.mark.parametrize("loss", ["squared_error", "poisson", "gamma"])
 def test_regression_in_memory(chunks, weights, loss):
     X, y = rows()
-    y = np.exp(y).round() if loss == "poisson" else y
+    y = y if loss == "squared_error" else np.exp(y)
+    y = y.round() if loss == "poisson" else y
     rng = np.random.default_rng(1)
     kinds = {"none": None, "whole": rng.integers(0, 3, len(y)) * 1.0, "real": rng.random(len(y))}
     weight = kinds[weights]
@@ -144,6 +145,8 @@ def test_converted_to_scikit_learn():
         {"max_depth": 9},
         {"max_leaf_nodes": 1000},
         {"max_features": 1},
+        {"min_weight_leaf": 2.0},
+        {"features_per_tree": 2},
         {"loss": "absolute_error"},
         {"loss": "huber"},
         {"loss": "quantile"},

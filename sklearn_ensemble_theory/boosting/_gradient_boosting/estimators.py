@@ -248,15 +248,15 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
     where these are of no use, or without it, by a search that computes the gradient some twenty
     times.
 
-    With Dask collections binned trees are boosted on rows in chunks, for "squared_error" and
-    "poisson". The rows are read twice: for the quantiles, and for the codes of the bins, which
+    With Dask collections binned trees are boosted on rows in chunks, for "squared_error", "poisson"
+    and "gamma". The rows are read twice: for the quantiles, and for the codes of the bins, which
     stay on the workers with the targets and the scores. A round of trees of depth d takes d + 1
     sums over the chunks. The trees are those of the same rows in memory with the same bins,
     which are cut at exact quantiles where no chunk has more than 32,768 rows and all chunks
     have at most 131,072 together. `max_depth` is at most 8, unless `max_leaf_nodes` is given,
     with which each split is a sum. `subsample`, `init` with an estimator, `step`,
-    `second_order`, `n_iter_no_change`, `warm_start`, `max_features`, `ccp_alpha`, other base
-    learners and callbacks need all rows in memory.
+    `second_order`, `n_iter_no_change`, `warm_start`, `max_features`, `min_weight_leaf`,
+    `features_per_tree`, `ccp_alpha`, other base learners and callbacks need all rows in memory.
 
     References
     ----------
@@ -631,8 +631,8 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
     bins, which are cut at exact quantiles where no chunk has more than 32,768 rows and all
     chunks have at most 131,072 together. `max_depth` is at most 8, unless `max_leaf_nodes` is
     given, with which each split is a sum. `subsample`, `init` with an estimator, `step`,
-    `second_order`, `n_iter_no_change`, `warm_start`, `max_features`, `ccp_alpha`, other base
-    learners and callbacks need all rows in memory.
+    `second_order`, `n_iter_no_change`, `warm_start`, `max_features`, `min_weight_leaf`,
+    `features_per_tree`, `ccp_alpha`, other base learners and callbacks need all rows in memory.
 
     References
     ----------
