@@ -543,7 +543,7 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
         max_bins: int | Literal["auto"] | None = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         cat_smooth: float = 3.0,
-        interaction_cst: InteractionGroups | None = None,
+        interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
         delta: float = 0.05,
     ) -> None:
         self.n_estimators = n_estimators
@@ -809,7 +809,7 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         max_bins: int | Literal["auto"] | None = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         cat_smooth: float = 3.0,
-        interaction_cst: InteractionGroups | None = None,
+        interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
         delta: float = 0.05,
         ties: Literal["first", "last"] = "first",
     ) -> None:
@@ -1065,7 +1065,7 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         max_bins: int | Literal["auto"] | None = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         cat_smooth: float = 3.0,
-        interaction_cst: InteractionGroups | None = None,
+        interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
         delta: float = 0.05,
     ) -> None:
         self.n_estimators = n_estimators
@@ -1329,7 +1329,7 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         max_bins: int | Literal["auto"] | None = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         cat_smooth: float = 3.0,
-        interaction_cst: InteractionGroups | None = None,
+        interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
         delta: float = 0.05,
         ties: Literal["first", "last"] = "first",
     ) -> None:
