@@ -158,7 +158,8 @@ class BaseForest(BaseBagging):
     def _for_interactions(self, estimator: Any, X: Any, y: np.ndarray) -> Any:
         """The tree in bins, under interaction constraints."""
         n_bins = AUTO_BINS if self.max_bins == "auto" else self.max_bins
-        if not isinstance(estimator, BaseBinnedTree):
+        is_binned = isinstance(estimator, BaseBinnedTree)
+        if not is_binned:
             estimator = None if n_bins is None else binned_equivalent(estimator, n_bins, True)
         if estimator is None or sp.issparse(X) or np.ndim(y) > 1:
             raise ValueError(

@@ -367,7 +367,7 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         Which features may interact: all features that are cut on a path from the root to a leaf are
         from one of these groups (lists, tuples or sets) of indices or names. Features that are in
         no group form one together. "pairwise" allows any two features on a path, "no_interactions"
-        one.
+        one. The features of `max_features` are drawn from those that may be cut.
 
     Attributes
     ----------
@@ -617,7 +617,7 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
         Which features may interact: all features that are cut on a path from the root to a leaf are
         from one of these groups (lists, tuples or sets) of indices or names. Features that are in
         no group form one together. "pairwise" allows any two features on a path, "no_interactions"
-        one.
+        one. The features of `max_features` are drawn from those that may be cut.
 
     Attributes
     ----------
