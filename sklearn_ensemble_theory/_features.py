@@ -8,7 +8,6 @@ same words.
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,7 @@ class Interactions:
         O(G p).
         """
         on_path = sorted(path)
-        allowed: np.ndarray = self.groups[self.groups[:, on_path].all(axis=1)].any(axis=0)
+        allowed = np.any(self.groups[np.all(self.groups[:, on_path], axis=1)], axis=0)
         if len(path) >= self.most:
             allowed[np.setdiff1d(np.arange(len(allowed)), on_path)] = False
         return allowed
@@ -164,7 +163,7 @@ class Features:
             for one in group:
                 if isinstance(one, str):
                     members.add(self.number(one, "interaction_cst"))
-                elif not isinstance(one, Integral) or isinstance(one, (bool, np.bool_)):
+                elif not isinstance(one, (int, np.integer)) or isinstance(one, bool):
                     raise ValueError(
                         "interaction_cst must have indices or names of features; got "
                         f"{_plain(one)!r} in group {k}."
@@ -312,7 +311,8 @@ def constraints_by_place(estimator: Any, X: Any, continued: bool) -> dict[str, A
 
 def constraints_of_columns(estimator: Any, columns: np.ndarray, p: int) -> dict[str, Any]:
     """The constraints of an estimator of p columns, for some of these by their places."""
-    params, features, found = vars(estimator), Features(p), {}
+    params, features = vars(estimator), Features(p)
+    found: dict[str, Any] = {}
     signs = features.signs(params.get("monotonic_cst"))
     if signs is not None:
         found["monotonic_cst"] = signs[columns]
@@ -325,8 +325,9 @@ def constraints_of_columns(estimator: Any, columns: np.ndarray, p: int) -> dict[
 
 def _by_place(params: Mapping[str, Any], features: Features | None) -> dict[str, Any]:
     """The constraints that have names, by numbers of columns; as they are without `features`."""
-    found = {}
-    signs, groups = params.get("monotonic_cst"), params.get("interaction_cst")
+    found: dict[str, Any] = {}
+    signs: Any = params.get("monotonic_cst")
+    groups: Any = params.get("interaction_cst")
     if isinstance(signs, Mapping):
         found["monotonic_cst"] = signs if features is None else features.signs(signs)
     if _is_group(groups) and any(

@@ -22,7 +22,7 @@ RandomStateLike: TypeAlias = int | np.random.RandomState | None
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
-    from typing import Any, Literal, Protocol, TypeVar
+    from typing import Any, Protocol, TypeVar
 
     import scipy.sparse as sp
     from numpy.typing import ArrayLike
@@ -43,9 +43,7 @@ if TYPE_CHECKING:
 
     CVLike: TypeAlias = int | Splitter | Iterable[tuple[ArrayLike, ArrayLike]]
     MatrixLike: TypeAlias = ArrayLike | sp.sparray | sp.spmatrix
-    InteractionGroups: TypeAlias = (
-        Literal["pairwise", "no_interactions"] | Sequence[Collection[int] | Collection[str]]
-    )
+    InteractionGroups: TypeAlias = Sequence[Collection[int] | Collection[str]]
     Function = TypeVar("Function", bound=Callable[..., Any])
 
     def available_if(check: Callable[[Any], bool]) -> Callable[[Function], Function]: ...

@@ -35,6 +35,8 @@ CLASSIFIERS = [
 
 # Classes that need more than that: name -> keyword arguments.
 REQUIRED = {
+    "HistGradientBoostingClassifier": {"max_iter": 5},
+    "HistGradientBoostingRegressor": {"max_iter": 5},
     "L2BoostingRegressor": {"n_estimators": 100, "learning_rate": 0.1},
     # Labels drawn at random have a positive soft margin only if most rows may be on its wrong side.
     "LPBoostClassifier": {"nu": 0.7},

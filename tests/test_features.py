@@ -11,6 +11,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import sklearn_ensemble_theory as package
 from sklearn_ensemble_theory._features import Features
+from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory.boosting._additive.pairs import resolve_interactions
 from tests.estimators import POLARS_IS_READ, estimator_classes, make
 
@@ -74,6 +75,31 @@ def test_constraints_by_name_are_those_by_place(name, library):
     assert {k: v for k, v in named.get_params().items() if "monotonic_cst" in k} == {
         k: v for k, v in given.items() if "monotonic_cst" in k
     }
+
+
+@pytest.mark.parametrize("cls", having("interaction_cst"))
+def test_groups_by_name_are_those_by_place(cls):
+    if cls.__name__.startswith("Extra") and not uses_native():
+        pytest.skip("random cuts under interaction constraints need the compiled code")
+    model = make(cls, interaction_cst=[["dose", "age"]])
+    y = target(model, FRAME["bmi"] * FRAME["age"] + NOISE)
+    method = "predict_proba" if is_classifier(model) else "predict"
+    at = 0.9 * FRAME  # full trees agree at the rows themselves
+    found = getattr(model.fit(FRAME, y), method)(at)
+    assert model.interaction_cst == [["dose", "age"]]
+    for given in ([(0, 2)], [{2, 0}, [1]], [["age", "dose"], [1]]):
+        other = make(cls, interaction_cst=given).fit(FRAME, y)
+        np.testing.assert_array_equal(getattr(other, method)(at), found)
+    assert not np.array_equal(getattr(make(cls).fit(FRAME, y), method)(at), found)
+    for given, message in [
+        ([["age", "size"]], "has the name 'size', .* 'age', 'bmi', 'dose'"),
+        ([[0, 3]], "has the index 3 in group 0, but X has 3 features"),
+        ([[0], []], "has no feature in group 1"),
+    ]:
+        with pytest.raises(ValueError, match=f"interaction_cst {message}"):
+            make(cls, interaction_cst=given).fit(FRAME, y)
+    with pytest.raises(ValueError, match="interaction_cst has names, but X has no feature names"):
+        make(cls, interaction_cst=[["age"]]).fit(FRAME.to_numpy(), y)
 
 
 @pytest.mark.parametrize("name", CONSTRAINED)

@@ -126,6 +126,8 @@ def test_rows_that_are_held_out_are_whole_groups(cls):
     params = {"validation_fraction": 0.5, "random_state": 0}
     if cls is MatchingPursuitRegressor:
         params |= {"early_stopping": True, "n_iterations": 12}
+    elif cls.__name__.startswith("Hist"):
+        params |= {"early_stopping": True, "max_iter": 30, "min_samples_leaf": 1}
     else:
         params |= {"n_iter_no_change": 4, "n_estimators": 20}
     errors = []

@@ -155,10 +155,11 @@ class BaseForest(BaseBagging):
             )
         return binned.set_params(categorical_features=given, cat_smooth=self.cat_smooth)
 
-    def _for_interactions(self, estimator: BaseEstimator, X: Any, y: np.ndarray) -> Any:
+    def _for_interactions(self, estimator: Any, X: Any, y: np.ndarray) -> Any:
         """The tree in bins, under interaction constraints."""
         n_bins = AUTO_BINS if self.max_bins == "auto" else self.max_bins
-        if not isinstance(estimator, BaseBinnedTree):
+        is_binned = isinstance(estimator, BaseBinnedTree)
+        if not is_binned:
             estimator = None if n_bins is None else binned_equivalent(estimator, n_bins, True)
         if estimator is None or sp.issparse(X) or np.ndim(y) > 1:
             raise ValueError(
@@ -543,7 +544,7 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
         max_bins: int | Literal["auto"] | None = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         cat_smooth: float = 3.0,
-        interaction_cst: InteractionGroups | None = None,
+        interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
         delta: float = 0.05,
     ) -> None:
         self.n_estimators = n_estimators
@@ -809,7 +810,7 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         max_bins: int | Literal["auto"] | None = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         cat_smooth: float = 3.0,
-        interaction_cst: InteractionGroups | None = None,
+        interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
         delta: float = 0.05,
         ties: Literal["first", "last"] = "first",
     ) -> None:
@@ -1065,7 +1066,7 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         max_bins: int | Literal["auto"] | None = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         cat_smooth: float = 3.0,
-        interaction_cst: InteractionGroups | None = None,
+        interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
         delta: float = 0.05,
     ) -> None:
         self.n_estimators = n_estimators
@@ -1329,7 +1330,7 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         max_bins: int | Literal["auto"] | None = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         cat_smooth: float = 3.0,
-        interaction_cst: InteractionGroups | None = None,
+        interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
         delta: float = 0.05,
         ties: Literal["first", "last"] = "first",
     ) -> None:

@@ -247,7 +247,9 @@ class TreeClones(RegressorClones):
             member = seeded_clone(self.estimator, self.random_state)
         if self.task.min_weight_leaf:
             # scikit-learn's parameter is a share, of the weights of this round.
-            share = self.task.min_weight_leaf / float(options["sample_weight"].sum())
+            weight = options.get("sample_weight")
+            total = X.shape[0] if weight is None else float(weight.sum())
+            share = self.task.min_weight_leaf / total
             if share > 0.5:
                 member.min_samples_split = X.shape[0] + 1
             elif share > member.min_weight_fraction_leaf:

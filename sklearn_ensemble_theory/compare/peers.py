@@ -160,6 +160,12 @@ ENTRIES = {
     "SmoothBoostClassifier": Entry(peer=ADABOOST, rounds=100),
     "GradientBoostingClassifier": Entry(peer=of(ensemble.GradientBoostingClassifier), rounds=50),
     "GradientBoostingRegressor": Entry(peer=of(ensemble.GradientBoostingRegressor), rounds=50),
+    "HistGradientBoostingClassifier": Entry(
+        {"max_iter": [20, 50]}, peer=of(ensemble.HistGradientBoostingClassifier)
+    ),
+    "HistGradientBoostingRegressor": Entry(
+        {"max_iter": [20, 50]}, peer=of(ensemble.HistGradientBoostingRegressor)
+    ),
     # Ours choose the number of rounds after every round of every fold. The peer's stumps have its
     # defaults, which score as well as a grid of learning rates on these data, in a sixth of its
     # time.

@@ -70,6 +70,7 @@ class BaseBinnedTree:
     ccp_alpha: float
     categorical_features: Any
     cat_smooth: float
+    interaction_cst: Any
     _grown: GrownTree
     _encoder: CategoricalColumns | None
     class_weight: Any  # of the classifier
@@ -347,11 +348,6 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         1, -1 or 0 for predictions that increase, decrease or are free in a feature. A dict has the
         signs of the constrained features by their names.
-    interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
-        Which features may interact: all features that are cut on a path from the root to a leaf are
-        from one of these groups (lists, tuples or sets) of indices or names. Features that are in
-        no group form one together. "pairwise" allows any two features on a path, "no_interactions"
-        one.
     ccp_alpha : float, default=0.0
         The complexity parameter of minimal cost-complexity pruning.
     random_state : int, RandomState instance or None, default=None
@@ -367,6 +363,11 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         For the search of splits the mean of a category's targets is shrunk to the mean of the node,
         by the factor W / (W + `cat_smooth`) with W the weight of the category in the node; 0 takes
         the means as they are. The values of leaves are not shrunk.
+    interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
+        Which features may interact: all features that are cut on a path from the root to a leaf are
+        from one of these groups (lists, tuples or sets) of indices or names. Features that are in
+        no group form one together. "pairwise" allows any two features on a path, "no_interactions"
+        one. The features of `max_features` are drawn from those that may be cut.
 
     Attributes
     ----------
@@ -456,7 +457,7 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         random_state: RandomStateLike = None,
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         cat_smooth: float = 10.0,
-        interaction_cst: InteractionGroups | None = None,
+        interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
     ) -> None:
         super().__init__(
             criterion=criterion,
@@ -594,11 +595,6 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         For two classes: 1, -1 or 0 for probabilities of the second class that increase, decrease or
         are free in a feature. A dict has the signs of the constrained features by their names.
-    interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
-        Which features may interact: all features that are cut on a path from the root to a leaf are
-        from one of these groups (lists, tuples or sets) of indices or names. Features that are in
-        no group form one together. "pairwise" allows any two features on a path, "no_interactions"
-        one.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with the sample weights. "balanced" weighs classes
         inversely to their numbers of rows.
@@ -617,6 +613,11 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
         For the search of splits the mean of a category's targets is shrunk to the mean of the node,
         by the factor W / (W + `cat_smooth`) with W the weight of the category in the node; 0 takes
         the means as they are. The values of leaves are not shrunk.
+    interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
+        Which features may interact: all features that are cut on a path from the root to a leaf are
+        from one of these groups (lists, tuples or sets) of indices or names. Features that are in
+        no group form one together. "pairwise" allows any two features on a path, "no_interactions"
+        one. The features of `max_features` are drawn from those that may be cut.
 
     Attributes
     ----------
@@ -707,7 +708,7 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
         random_state: RandomStateLike = None,
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         cat_smooth: float = 10.0,
-        interaction_cst: InteractionGroups | None = None,
+        interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
     ) -> None:
         super().__init__(
             criterion=criterion,

@@ -426,12 +426,12 @@ class HistogramGrowth:
         left_totals = split.left
         right_totals = [a - b for a, b in zip(totals, left_totals)]
         left_bounds = right_bounds = low, high = self.bounds[i]
-        is_bounded = self.options.bounded and self.constraints is not None
-        if is_bounded and self.constraints[split.feature]:
+        sign = 0 if self.constraints is None else self.constraints[split.feature]
+        if sign and self.options.bounded:
             # All that grows below stays on its side of the middle: the whole tree is monotonic.
             middle = (self.mean(left_totals) + self.mean(right_totals)) / 2
             left_bounds, right_bounds = (low, middle), (middle, high)
-            if self.constraints[split.feature] < 0:
+            if sign < 0:
                 left_bounds, right_bounds = right_bounds, left_bounds
         self.feature[i] = split.feature
         left = self.add(left_totals, i, left_bounds)

@@ -66,11 +66,14 @@ def rows(n=400):
         {"max_depth": 1, "min_impurity_decrease": 0.05},
         {"min_weight_fraction_leaf": 0.1, "learning_rate": lambda t: 1 / (t + 1)},
         {"init": "zero", "max_depth": 8},
+        {"interaction_cst": [[0, 1]], "monotonic_cst": [1, 0, -1], "max_depth": 5},
+        {"interaction_cst": "no_interactions", "loss": "poisson"},
     ],
     ids=lambda p: "-".join(p),
 )
 def test_parameters_of_trees(parameters):
     X, y = rows()
+    y = np.exp(y) if "loss" in parameters else y
     model = GradientBoostingRegressor(n_estimators=4, random_state=0, **parameters)
     expected = GradientBoostingRegressor(**model.get_params()).fit(X, y)
     assert_same_rounds(in_chunks(model, X, y), expected)

@@ -326,6 +326,9 @@ def test_min_weight_leaf_bounds_every_leaf():
             sums = np.bincount(leaf, weight)
             smallest = min(smallest, sums[sums > 0].min())
         assert least <= smallest < 2 * least
+    exact = GradientBoostingClassifier(n_estimators=4, min_weight_leaf=60, max_bins=None).fit(X, y)
+    sizes = [np.bincount(leaf) for leaf in exact.apply(X)[:, :, 0].T]
+    assert min(size[size > 0].min() for size in sizes) >= 60
 
 
 @pytest.mark.parametrize(

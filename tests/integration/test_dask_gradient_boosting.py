@@ -49,10 +49,11 @@ def lazily(chunks, *arrays):
 
 @pytest.mark.parametrize("chunks", CHUNKS)
 @pytest.mark.parametrize("weights", ["none", "whole", "real"])
-@pytest.mark.parametrize("loss", ["squared_error", "poisson"])
+@pytest.mark.parametrize("loss", ["squared_error", "poisson", "gamma"])
 def test_regression_in_memory(chunks, weights, loss):
     X, y = rows()
-    y = np.exp(y).round() if loss == "poisson" else y
+    y = y if loss == "squared_error" else np.exp(y)
+    y = y.round() if loss == "poisson" else y
     rng = np.random.default_rng(1)
     kinds = {"none": None, "whole": rng.integers(0, 3, len(y)) * 1.0, "real": rng.random(len(y))}
     weight = kinds[weights]
@@ -99,6 +100,26 @@ def test_data_frames_of_unknown_lengths():
     assert_same_rounds(GradientBoostingClassifier(**model.get_params()).fit(*arrays), expected)
 
 
+def test_constraints_by_name():
+    X, y = rows()
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    lazy, target = dd.from_pandas(frame, npartitions=3), dd.from_pandas(pd.Series(y), npartitions=3)
+    cst = {"monotonic_cst": {"a": 1, "b": -1}, "interaction_cst": [["a", "b"], ["c", "d"]]}
+    model = GradientBoostingRegressor(n_estimators=3, max_bins=32, random_state=0, **cst)
+    expected = GradientBoostingRegressor(**model.get_params()).fit(frame, y)
+    assert_same_rounds(model.fit(lazy, target), expected)
+    for wrong, message in [
+        ({"monotonic_cst": {"z": 1}}, "monotonic_cst has the name 'z'"),
+        ({"interaction_cst": [[7]]}, "interaction_cst has the index 7"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            model.set_params(**wrong).fit(lazy, target)
+        model.set_params(**cst)
+    labels = target.map_partitions(lambda part: (part * 2).round().clip(-1, 1).astype(int))
+    with pytest.raises(ValueError, match="two classes only"):
+        GradientBoostingClassifier(monotonic_cst={"a": 1}).fit(lazy, labels)
+
+
 def test_converted_to_scikit_learn():
     X, y = rows()
     X = np.nan_to_num(X).astype(np.float32)
@@ -123,6 +144,8 @@ def test_converted_to_scikit_learn():
         {"max_depth": 9},
         {"max_leaf_nodes": 1000},
         {"max_features": 1},
+        {"min_weight_leaf": 2.0},
+        {"features_per_tree": 2},
         {"loss": "absolute_error"},
         {"loss": "huber"},
         {"loss": "quantile"},

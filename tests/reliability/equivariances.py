@@ -81,6 +81,7 @@ LINEAR = UNITS_OF_Y | UNITS_OF_X | WEIGHTS
 ROWS_DRAWN = "rows are drawn at random by their positions: equal in law only"
 WEIGHTED_DRAWS = "with weights, rows are drawn by other random numbers: equal in law only"
 COLUMN_TIES = "where splits of several columns are equally good, the random state chooses"
+LEAVES = "a leaf has at least 20 rows, which weights are not"
 COLUMNS_DRAWN = "columns are drawn at random by their positions: equal in law only"
 BLOCKS = "rows are dealt to blocks by their positions: equal in law only"
 FOLDS = "rows are dealt to folds by their positions"
@@ -131,6 +132,8 @@ TABLE: dict[str, dict[str, str]] = {
         VOTES_OF_ORDER | {"columns_permuted": COLUMN_TIES, "unit_weights": CLOSE}
     ),
     "GradientBoostingRegressor": OF_ORDER | {"columns_permuted": COLUMN_TIES},
+    "HistGradientBoostingClassifier": VOTES_OF_ORDER | {"repeated_rows": LEAVES},
+    "HistGradientBoostingRegressor": OF_ORDER | {"repeated_rows": LEAVES},
     "HistogramClassifier": VOTES_OF_ORDER | {"repeated_rows": RATE},
     "HistogramRegressor": OF_ORDER | {"repeated_rows": RATE},
     "L2BoostingRegressor": OF_ORDER,

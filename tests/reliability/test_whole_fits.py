@@ -127,13 +127,14 @@ WARM = [cls for cls in CLASSES if hasattr(make(cls), "warm_start")]
 def test_an_interrupted_warm_start_changes_nothing(cls):
     X, y = data(0, 60, 4)
     y = target(make(cls), y)
-    params = {"n_estimators": 20, "random_state": 3}
+    rounds = "max_iter" if cls.__name__.startswith("Hist") else "n_estimators"
+    params = {rounds: 20, "random_state": 3}
     if hasattr(make(cls), "oob_score"):
         params |= {"oob_score": True, "bootstrap": True}
     model = make(cls, warm_start=True, **params).fit(X, y)
-    model.set_params(n_estimators=25)
+    model.set_params(**{rounds: 25})
     check_interrupts(lambda m: m.fit(X, y), model, 12)
-    whole = make(cls, **{**params, "n_estimators": 25}).fit(X, y)
+    whole = make(cls, **{**params, rounds: 25}).fit(X, y)
     np.testing.assert_allclose(model.fit(X, y).predict(X), whole.predict(X), atol=1e-12)
 
 

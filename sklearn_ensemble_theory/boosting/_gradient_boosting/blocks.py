@@ -106,6 +106,8 @@ def checked_learner(model) -> Any:
         "step": model.step != "fixed",
         "second_order": model.second_order,
         "ccp_alpha": model.ccp_alpha != 0,
+        "min_weight_leaf": model.min_weight_leaf is not None,
+        "features_per_tree": model.features_per_tree is not None,
         "max_bins": model.estimator is None and model.max_bins is None,
     }
     for parameter, is_refused in refused.items():

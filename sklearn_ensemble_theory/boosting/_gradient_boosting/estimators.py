@@ -48,9 +48,9 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         are.
     loss : str or object, default="squared_error"
         The name of a loss of real targets, which `boosting.losses` lists: ``"squared_error"``,
-        ``"absolute_error"``, ``"poisson"`` (logarithmic link), ``"huber"`` or ``"quantile"`` (see
-        `alpha`), for instance; an instance of a class in `boosting.losses`; or any object with
-        methods ``value(y, u)`` and ``gradient(y, u)``.
+        ``"absolute_error"``, ``"poisson"`` and ``"gamma"`` (logarithmic link), ``"huber"`` or
+        ``"quantile"`` (see `alpha`), for instance; an instance of a class in `boosting.losses`; or
+        any object with methods ``value(y, u)`` and ``gradient(y, u)``.
     learning_rate : float or callable, default=0.1
         Factor of every step. A callable is called with the round t = 0, 1, ... and returns a finite
         number of at least 0.
@@ -261,15 +261,15 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
     where these are of no use, or without it, by a search that computes the gradient some twenty
     times.
 
-    With Dask collections binned trees are boosted on rows in chunks, for "squared_error" and
-    "poisson". The rows are read twice: for the quantiles, and for the codes of the bins, which
+    With Dask collections binned trees are boosted on rows in chunks, for "squared_error", "poisson"
+    and "gamma". The rows are read twice: for the quantiles, and for the codes of the bins, which
     stay on the workers with the targets and the scores. A round of trees of depth d takes d + 1
     sums over the chunks. The trees are those of the same rows in memory with the same bins,
     which are cut at exact quantiles where no chunk has more than 32,768 rows and all chunks
     have at most 131,072 together. `max_depth` is at most 8, unless `max_leaf_nodes` is given,
     with which each split is a sum. `subsample`, `init` with an estimator, `step`,
-    `second_order`, `n_iter_no_change`, `warm_start`, `max_features`, `ccp_alpha`, other base
-    learners and callbacks need all rows in memory.
+    `second_order`, `n_iter_no_change`, `warm_start`, `max_features`, `min_weight_leaf`,
+    `features_per_tree`, `ccp_alpha`, other base learners and callbacks need all rows in memory.
 
     References
     ----------
@@ -336,7 +336,7 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         cat_smooth: float = 10.0,
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
-        interaction_cst: InteractionGroups | None = None,
+        interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
         step: str = "fixed",
         output_bound: float | None = None,
         reoptimize_leaves: bool = True,
@@ -660,8 +660,8 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
     bins, which are cut at exact quantiles where no chunk has more than 32,768 rows and all
     chunks have at most 131,072 together. `max_depth` is at most 8, unless `max_leaf_nodes` is
     given, with which each split is a sum. `subsample`, `init` with an estimator, `step`,
-    `second_order`, `n_iter_no_change`, `warm_start`, `max_features`, `ccp_alpha`, other base
-    learners and callbacks need all rows in memory.
+    `second_order`, `n_iter_no_change`, `warm_start`, `max_features`, `min_weight_leaf`,
+    `features_per_tree`, `ccp_alpha`, other base learners and callbacks need all rows in memory.
 
     References
     ----------
@@ -727,7 +727,7 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         cat_smooth: float = 10.0,
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
-        interaction_cst: InteractionGroups | None = None,
+        interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
         step: str = "fixed",
         output_bound: float | None = None,
         reoptimize_leaves: bool = True,

@@ -280,7 +280,7 @@ class BaseGradientBoosting(
             raise ValueError(
                 f"estimator must be a regressor, as it is fitted to gradients; got {name}."
             )
-        if self.n_estimators == "cv":
+        if self._most_rounds == "cv":
             given = {"warm_start": self.warm_start, "n_iter_no_change": self._patience is not None}
             for name, others in given.items():
                 if others:
@@ -318,7 +318,7 @@ class BaseGradientBoosting(
             return Metric(scorer, self, attributes, own, y, rows.weight)
 
         # The number of rounds, by fits to the training rows of folds.
-        found, n_rounds = {}, self.n_estimators
+        found, n_rounds = {}, self._most_rounds
         if n_rounds == "cv":
             splits = drawn_splits(self.cv, X, given_y, train.numbers, classes is not None, groups)
             folds, side_by_side = [], min(n_threads, len(splits))
@@ -514,7 +514,11 @@ class BaseGradientBoosting(
         rounds.end()
         reports.finish(model.stop_reason)
 
-    # --- early stopping ---------------------------------------------------------------------------
+    # --- the number of rounds ---------------------------------------------------------------------
+
+    @property
+    def _most_rounds(self) -> Any:
+        return self.n_estimators
 
     @property
     def _patience(self) -> int | None:
@@ -589,7 +593,7 @@ class BaseGradientBoosting(
         """The model before the first new round."""
         if continued:
             model = AdditiveModel.to_continue(self)
-            if self.n_estimators < len(model.members):
+            if self._most_rounds < len(model.members):
                 raise ValueError(
                     f"n_estimators={self.n_estimators} is less than the {len(model.members)} "
                     "rounds of the previous fit, which warm_start=True continues."
@@ -918,7 +922,7 @@ class BaseGradientBoosting(
         same = bool((steps == steps[0]).all())
         rate = float(steps[0]) if same else 1.0
         changes = {name: getattr(self.estimator_, name) for name in TREE_DEFAULTS}
-        if self.n_estimators == "cv":
+        if self._most_rounds == "cv":
             changes["n_estimators"] = len(self.estimators_)
         model = self._sklearn_class(**shared_parameters(self, learning_rate=rate, **changes))
         model.estimators_ = np.empty(self.estimators_.shape, dtype=object)

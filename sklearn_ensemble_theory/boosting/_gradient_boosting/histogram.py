@@ -48,6 +48,7 @@ class HistogramBoosting(BaseGradientBoosting):
     second_order = False  # where the loss has a second derivative: `_takes_second_order`
     validation_fraction: Any
     _fit_chunks: Any = None
+    max_iter: int
     _first_scores: tuple[list[float], list[float]]
     _parameter_constraints: ClassVar[dict] = {
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
@@ -135,8 +136,6 @@ class HistogramBoosting(BaseGradientBoosting):
         self.do_early_stopping_ = X_val is not None if auto else bool(self.early_stopping)
         return self._fit_rows(X, y, sample_weight, (X_val, y_val, sample_weight_val), groups)
 
-    n_estimators = property(lambda self: self.max_iter)
-
     @property
     def n_iter_(self) -> int:
         """The number of rounds."""
@@ -179,6 +178,10 @@ class HistogramBoosting(BaseGradientBoosting):
         return int(rng.randint(np.iinfo(np.uint32).max, dtype="u8"))
 
     # --- early stopping: scores are larger where they are better ----------------------------------
+
+    @property
+    def _most_rounds(self) -> int:
+        return self.max_iter
 
     @property
     def _patience(self) -> int | None:
@@ -272,7 +275,8 @@ class HistGradientBoostingRegressor(HistogramBoosting, GradientBoostingRegressor
     ----------
     loss : str or object, default="squared_error"
         "squared_error", "absolute_error", "gamma" and "poisson" (logarithmic link; targets above 0,
-        or of at least 0), "quantile", or an object as in `GradientBoostingRegressor`.
+        or of at least 0), "quantile", or any object with methods ``value(y, u)`` and
+        ``gradient(y, u)``, such as an instance of a class in `boosting.losses`.
     quantile : float, default=None
         The quantile of ``loss="quantile"``, strictly between 0 and 1.
     learning_rate : float, default=0.1
@@ -355,8 +359,22 @@ class HistGradientBoostingRegressor(HistogramBoosting, GradientBoostingRegressor
         The weighted mean of the loss on the training rows after each round.
     validation_scores_ : ndarray of shape (n_iter_,)
         The same on the held-out rows, or their metric, if there are any.
-    steps_, stop_reason_, loss_, init_, initial_scores_, estimator_, max_features_, n_estimators_
-        As in `GradientBoostingRegressor`.
+    steps_ : ndarray of shape (n_iter_,)
+        The factors of the trees: the learning rate.
+    stop_reason_ : {"n_estimators", "early stopping", "callback", "weak learner"}
+        Why the rounds ended; "n_estimators" where there were `max_iter`.
+    n_estimators_ : int
+        Number of rounds, as `n_iter_`.
+    init_ : fitted estimator
+        A dummy estimator with the constant prediction before the first round.
+    initial_scores_ : float or ndarray of shape (n_trees_per_iteration_,)
+        The constant scores before the first round.
+    loss_ : Loss
+        The loss.
+    estimator_ : estimator
+        The tree that was grown in each round.
+    max_features_ : int
+        The number of features considered at each node.
     n_features_in_ : int
         Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -475,8 +493,8 @@ class HistGradientBoostingClassifier(HistogramBoosting, GradientBoostingClassifi
     Parameters
     ----------
     loss : "log_loss" or object, default="log_loss"
-        The logistic loss of two classes, the multinomial one of more; or an object as in
-        `GradientBoostingClassifier`.
+        The logistic loss of two classes, the multinomial one of more; or any object with methods
+        ``value(y, u)`` and ``gradient(y, u)``, such as an instance of a class in `boosting.losses`.
     learning_rate : float, default=0.1
         Factor of the values of all leaves.
     max_iter : int, default=100
@@ -564,8 +582,22 @@ class HistGradientBoostingClassifier(HistogramBoosting, GradientBoostingClassifi
         The weighted mean of the loss on the training rows after each round.
     validation_scores_ : ndarray of shape (n_iter_,)
         The same on the held-out rows, or their metric, if there are any.
-    steps_, stop_reason_, loss_, init_, initial_scores_, estimator_, max_features_, n_estimators_
-        As in `GradientBoostingClassifier`.
+    steps_ : ndarray of shape (n_iter_,)
+        The factors of the trees: the learning rate.
+    stop_reason_ : {"n_estimators", "early stopping", "callback", "weak learner"}
+        Why the rounds ended; "n_estimators" where there were `max_iter`.
+    n_estimators_ : int
+        Number of rounds, as `n_iter_`.
+    init_ : fitted estimator
+        A dummy estimator with the constant prediction before the first round.
+    initial_scores_ : float or ndarray of shape (n_trees_per_iteration_,)
+        The constant scores before the first round.
+    loss_ : Loss
+        The loss.
+    estimator_ : estimator
+        The tree that was grown in each round.
+    max_features_ : int
+        The number of features considered at each node.
     n_features_in_ : int
         Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features,)
