@@ -420,7 +420,8 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
     _parameter_constraints: ClassVar[dict] = {
         **DecisionTreeRegressor._parameter_constraints,
         **BaseBinnedTree._parameter_constraints,
-        "criterion": [StrOptions({"squared_error", "poisson"})],
+        "criterion": [StrOptions({"squared_error", "absolute_error", "quantile", "poisson"})],
+        "quantile": [Interval(Real, 0.0, 1.0, closed="neither")],
         "l2_regularization": [Interval(Real, 0.0, None, closed="left")],
     }
 
@@ -428,7 +429,9 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         self,
         *,
         max_bins: int = 255,
-        criterion: Literal["squared_error", "poisson"] = "squared_error",
+        criterion: Literal[
+            "squared_error", "absolute_error", "quantile", "poisson"
+        ] = "squared_error",
         splitter: Literal["best", "random"] = "best",
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
@@ -443,6 +446,7 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         random_state: RandomStateLike = None,
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         cat_smooth: float = 10.0,
+        quantile: float = 0.5,
     ) -> None:
         super().__init__(
             criterion=criterion,
@@ -461,6 +465,7 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         self.max_bins = max_bins
         self.categorical_features = categorical_features
         self.cat_smooth = cat_smooth
+        self.quantile = quantile
         self.l2_regularization = l2_regularization
 
     @fit_context(prefer_skip_nested_validation=True)

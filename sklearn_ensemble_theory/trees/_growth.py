@@ -84,7 +84,8 @@ def grown_arrays(
         arrays = grow_tree(columns, target, weight, rows, options)
         return replace(arrays, value=arrays.value + centre) if centre else arrays
     exponent = int(np.frexp(size)[1])
-    power = exponent if options.criterion == "poisson" else 2 * exponent
+    is_linear = options.criterion == "poisson" or options.has_quantiles
+    power = exponent if is_linear else 2 * exponent
     with np.errstate(over="ignore", under="ignore"):
         scaled = replace(
             options,

@@ -12,13 +12,17 @@ from sklearn_ensemble_theory._features import Features
 from sklearn_ensemble_theory._running import seeded
 
 
+# The criteria whose nodes have quantiles of their targets.
+QUANTILE_CRITERIA = ("absolute_error", "quantile")
+
+
 @dataclass(frozen=True, kw_only=True)
 class GrowthOptions:
     """How a tree is grown; the names are those of scikit-learn's trees, resolved to numbers.
 
     Parameters
     ----------
-    criterion : {"squared_error", "poisson", "gini", "log_loss"}
+    criterion : {"squared_error", "absolute_error", "quantile", "poisson", "gini", "log_loss"}
     n_classes : int, default=0
         Number of classes K of a classification tree, whose targets are codes 0 ... K-1; 0 for
         regression.
@@ -45,6 +49,8 @@ class GrowthOptions:
     seed : int, default=0
         Seed of the draws of features and of random cuts, 0 to 2**31 - 2. A tree that is not grown
         by histograms also visits all features in the order of the generator, which decides ties.
+    quantile : float, default=0.5
+        Of the criterion "quantile", in (0, 1).
     """
 
     criterion: str
@@ -61,6 +67,12 @@ class GrowthOptions:
     random_splits: bool = False
     cat_smooth: float = 0.0
     seed: int = 0
+    quantile: float = 0.5
+
+    @property
+    def has_quantiles(self) -> bool:
+        """Whether nodes have quantiles, not means, of their targets."""
+        return self.criterion in QUANTILE_CRITERIA
 
     def constraints(self, n_features: int) -> np.ndarray:
         """`monotonic_cst` as an int8 array; zeros where there is none."""
@@ -108,6 +120,8 @@ def growth_options(
         raise ValueError(
             f"monotonic_cst with criterion={tree.criterion!r} requires X without missing values."
         )
+    if criterion in QUANTILE_CRITERIA and constraints is not None:
+        raise ValueError(f"monotonic_cst does not work with criterion={criterion!r} in bins.")
     is_random = tree.splitter == "random"
     if categorical is not None:
         check_no_constraint(Features.known_to(tree, p), constraints, categorical)
@@ -140,6 +154,7 @@ def growth_options(
         random_splits=is_random,
         cat_smooth=float(getattr(tree, "cat_smooth", 0.0)),
         seed=seed,
+        quantile=float(tree.quantile) if criterion == "quantile" else 0.5,
     )
 
 
