@@ -22,8 +22,8 @@ from .growth cimport (
     Sums, by_mean, comparable, cut_categories, cut_score, divide_categories, integer_scale,
     lowest_bit, node_score, set_sends_left, unpack, write_set, x_log_x)
 from .order_statistics cimport (
-    LEVELS, Places, Ranked, Side, add_row, drop_row, lowest_sum, make_empty, make_full, n_words,
-    put_place)
+    LEVELS, Places, Ranked, RankedSides, bound_of, lowest_sum, make_set, move_row, n_words, put_place,
+    start_sides, take_place, weight_of)
 
 import numpy as np
 
@@ -121,6 +121,12 @@ cdef struct Nodes:
     Py_ssize_t n_values, count, depth
 
 
+# The sums of a node, and those of its rows up to its quantile, which is row `place`.
+cdef struct RankedSums:
+    double s, w, below_s, below_w
+    Py_ssize_t place
+
+
 cdef struct Growth:
     # The data.
     Py_ssize_t n, p, m
@@ -162,12 +168,13 @@ cdef struct Growth:
     double* shifts
     double* all_shifts
     # For quantiles, where rows are in the order of their targets: the targets by row, in units; the
-    # rows of the node; the sides of a cut, and the node as a side of which only the place and the
-    # sums are known; the sum of the node's lowest targets.
+    # rows of the node; the sums of the node's lowest targets, and what the sides of a cut start from.
     double tau, loss_factor, lowest
+    double slack  # more than the rounding errors of the bounds of the node's scores
     double* t
     Ranked* ranked
-    Side left_side, right_side, whole_side
+    RankedSides ranked_sides
+    RankedSums node_sums
     # Rows sorted by their codes.
     int32_t* places
     uint16_t* codes
@@ -487,14 +494,16 @@ cdef inline Py_ssize_t describe_loss(
     `order` has the places of the rows in `ranked`; NULL: all from 0 on. Returns which row is the
     quantile.
     """
-    cdef Side* whole = &g.whole_side
+    cdef RankedSums* whole = &g.node_sums
     cdef Py_ssize_t k, i
     cdef double least, loss
-    whole.s = whole.w = whole.below_s = whole.below_w = 0.0
+    whole.s = whole.w = whole.below_s = whole.below_w = g.slack = 0.0
     for k in range(size):
         i = k if order == NULL else order[k]
         whole.s += ranked[i].s
+        g.slack += fabs(ranked[i].s)
         whole.w += ranked[i].w
+    g.slack *= 1 - NEARLY
     least = g.tau * whole.w
     for k in range(size):
         i = k if order == NULL else order[k]
@@ -512,7 +521,7 @@ cdef inline Py_ssize_t describe_loss(
 
 cdef inline double quantile_of(const Growth* g, double y, double after) noexcept nogil:
     """Where all values between two targets are quantiles, the middle, as in scikit-learn."""
-    return 0.5 * y + 0.5 * after if g.whole_side.below_w == g.tau * g.whole_side.w else y
+    return 0.5 * y + 0.5 * after if g.node_sums.below_w == g.tau * g.node_sums.w else y
 
 
 cdef Sums describe_quantile(Growth* g, Py_ssize_t node, const Task* task) noexcept nogil:
@@ -525,7 +534,7 @@ cdef Sums describe_quantile(Growth* g, Py_ssize_t node, const Task* task) noexce
         g.ranked[k] = Ranked(one.target, one.weight, g.t[row[k]])
     k = describe_loss(g, node, g.ranked, NULL, size, g.y[row[0]] == g.y[row[size - 1]])
     g.nodes.value[node] = quantile_of(g, g.y[row[k]], g.y[row[min(k + 1, size - 1)]])
-    return Sums(g.whole_side.s, g.whole_side.w, size)
+    return Sums(g.node_sums.s, g.node_sums.w, size)
 
 
 cdef Sums sums_of_rows(const Growth* g, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
@@ -1027,25 +1036,15 @@ cdef Status search_classes(
     return CUT if cut_of_sorted_classes(g, size, total, best) else NO_CUT
 
 
-cdef inline void all_to_the_right(
-    Growth* g, const int32_t* order, Py_ssize_t size, Py_ssize_t room
+cdef void make_sets(
+    RankedSides* sides, const int32_t* order, Py_ssize_t size, Py_ssize_t room
 ) noexcept nogil:
     """All rows of the node on the right side: those with the numbers `order`, NULL for all."""
-    cdef Side* left = &g.left_side
-    cdef Side* right = &g.right_side
     cdef Py_ssize_t k
-    left.s = left.w = left.below_s = left.below_w = 0.0
-    left.place = -1
-    make_empty(&left.rows, room)
-    right.s, right.w = g.whole_side.s, g.whole_side.w
-    right.below_s, right.below_w = g.whole_side.below_s, g.whole_side.below_w
-    right.place = g.whole_side.place
-    if order == NULL:
-        make_full(&right.rows, room)
-        return
-    make_empty(&right.rows, room)
-    for k in range(size):
-        put_place(&right.rows, order[k])
+    make_set(&sides.left, room, False)
+    make_set(&sides.right, room, order == NULL)
+    for k in range(0 if order == NULL else size):
+        put_place(&sides.right, order[k])
 
 
 cdef bint cut_of_ranked(
@@ -1054,36 +1053,53 @@ cdef bint cut_of_ranked(
 ) noexcept nogil:
     """The best cut by the loss of quantiles, of rows sorted by their codes. O(size).
 
-    `places` has the numbers of the rows, below `room`, in the order of their targets.
+    `places` has the numbers of the rows, below `room`, in the order of their targets. Both sides
+    start with the quantile of the node as their place; rows are put into the sets of the sides when
+    a place has to move, which most cuts, worse by a bound, do not need.
     """
     cdef const int32_t* places = g.places
     cdef const uint16_t* codes = g.codes
-    cdef Side* left = &g.left_side
-    cdef Side* right = &g.right_side
+    cdef RankedSides sides = g.ranked_sides
     cdef int search
-    cdef Py_ssize_t n_known = size, k, i, step, n_left
+    cdef Py_ssize_t n_known = size, k, i, step, n_left, first, n_moved
     cdef bint has_missing, found = False, last
     cdef double score
     while n_known > 0 and codes[n_known - 1] == g.missing:
         n_known -= 1
     has_missing = n_known < size
     for search in range(1 + has_missing):
-        all_to_the_right(g, order, size, room)
+        start_sides(
+            &sides, g.node_sums.s, g.node_sums.w, g.node_sums.below_s, g.node_sums.below_w, g.node_sums.place,
+            ranked + g.node_sums.place)
         # With missing values on the left they are moved first, without a cut after them.
-        for step in range(n_known - size if search == 1 else 0, n_known):
+        first = n_known - size if search == 1 else 0
+        n_moved = -1  # no sets yet
+        for step in range(first, n_known):
             k = step if step >= 0 else step + size
             i = places[k]
-            add_row(left, i, ranked + i)
-            drop_row(right, i, ranked + i)
+            move_row(&sides, i, ranked + i)
             last = k + 1 == n_known
             if step < 0 or (codes[k + 1] == codes[k] if not last else search == has_missing):
                 continue
-            n_left = step + 1 + (size - n_known if search == 1 else 0)
+            n_left = step + 1 - first
             if (n_left < g.rules.min_samples_leaf or size - n_left < g.rules.min_samples_leaf
-                    or left.w < g.rules.min_weight_leaf or right.w < g.rules.min_weight_leaf):
+                    or weight_of(&sides, 0) < g.rules.min_weight_leaf
+                    or weight_of(&sides, 1) < g.rules.min_weight_leaf):
                 continue
-            score = lowest_sum(left, ranked, g.tau) + lowest_sum(right, ranked, g.tau)
+            if bound_of(&sides, g.tau) < best.score - g.slack:
+                continue
+            if n_moved < 0:
+                make_sets(&sides, order, size, room)
+                n_moved = 0
+            while n_moved < n_left:
+                k = n_moved + first
+                i = places[k if k >= 0 else k + size]
+                put_place(&sides.left, i)
+                take_place(&sides.right, i)
+                n_moved += 1
+            score = lowest_sum(&sides, 0, ranked, g.tau) + lowest_sum(&sides, 1, ranked, g.tau)
             if score > best.score:
+                k = step
                 best.score, found = score, True
                 best.code = g.missing - 1 if last else (<int>codes[k] + <int>codes[k + 1]) // 2
                 best.missing_left = search if has_missing else UNKNOWN
@@ -1337,7 +1353,7 @@ cdef Sums describe_small_quantile(
         g, node, &rows.ranked[0], order, size, rows.y[order[0]] == rows.y[order[size - 1]])
     g.nodes.value[node] = quantile_of(
         g, rows.y[order[k]], rows.y[order[min(k + 1, size - 1)]])
-    return Sums(g.whole_side.s, g.whole_side.w, size)
+    return Sums(g.node_sums.s, g.node_sums.w, size)
 
 
 cdef inline Sums describe_small(
@@ -1833,8 +1849,8 @@ cdef int prepare(Memory* memory, Growth* g, const int32_t* rows) except -1:
         g.codes = <uint16_t*>room(memory, max(g.m, SMALL_ROWS), sizeof(uint16_t))
         g.t = <double*>room(memory, g.n, sizeof(double))
         g.ranked = <Ranked*>room(memory, g.m, sizeof(Ranked))
-        room_for_places(memory, &g.left_side.rows, max(g.m, SMALL_ROWS))
-        room_for_places(memory, &g.right_side.rows, max(g.m, SMALL_ROWS))
+        room_for_places(memory, &g.ranked_sides.left, max(g.m, SMALL_ROWS))
+        room_for_places(memory, &g.ranked_sides.right, max(g.m, SMALL_ROWS))
     if g.max_leaf_nodes > 0:
         g.leaves = <OpenLeaf*>room(memory, min(g.max_leaf_nodes, g.m) + 1, sizeof(OpenLeaf))
     g.waiting = <Task*>PyMem_RawMalloc(WAITING * sizeof(Task))
