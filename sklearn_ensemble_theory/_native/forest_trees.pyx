@@ -22,8 +22,8 @@ from .growth cimport (
     Sums, by_mean, comparable, cut_categories, cut_score, divide_categories, integer_scale,
     lowest_bit, node_score, set_sends_left, unpack, write_set, x_log_x)
 from .order_statistics cimport (
-    LEVELS, Places, Ranked, RankedSides, bound_of, lowest_sum, make_set, move_row, n_words, put_place,
-    start_sides, take_place, weight_of)
+    LEVELS, Places, Ranked, RankedSides, lowest_sum, make_set, move_row, n_words, next_candidate,
+    put_place, start_sides, take_place, weight_of)
 
 import numpy as np
 
@@ -1060,48 +1060,50 @@ cdef bint cut_of_ranked(
     cdef const int32_t* places = g.places
     cdef const uint16_t* codes = g.codes
     cdef RankedSides sides = g.ranked_sides
+    cdef Py_ssize_t n_known = size, leaf = g.rules.min_samples_leaf, k, i, before, stop, n_moved
     cdef int search
-    cdef Py_ssize_t n_known = size, k, i, step, n_left, first, n_moved
-    cdef bint has_missing, found = False, last
+    cdef bint has_missing, found = False
     cdef double score
     while n_known > 0 and codes[n_known - 1] == g.missing:
         n_known -= 1
     has_missing = n_known < size
     for search in range(1 + has_missing):
         start_sides(
-            &sides, g.node_sums.s, g.node_sums.w, g.node_sums.below_s, g.node_sums.below_w, g.node_sums.place,
-            ranked + g.node_sums.place)
-        # With missing values on the left they are moved first, without a cut after them.
-        first = n_known - size if search == 1 else 0
+            &sides, g.node_sums.s, g.node_sums.w, g.node_sums.below_s, g.node_sums.below_w,
+            g.node_sums.place, ranked + g.node_sums.place)
+        before = 0
+        if search == 1:
+            # With missing values on the left they are moved first, without a cut after them.
+            before = size - n_known
+            for i in range(n_known, size):
+                move_row(&sides, places[i], ranked + places[i])
         n_moved = -1  # no sets yet
-        for step in range(first, n_known):
-            k = step if step >= 0 else step + size
-            i = places[k]
-            move_row(&sides, i, ranked + i)
-            last = k + 1 == n_known
-            if step < 0 or (codes[k + 1] == codes[k] if not last else search == has_missing):
-                continue
-            n_left = step + 1 - first
-            if (n_left < g.rules.min_samples_leaf or size - n_left < g.rules.min_samples_leaf
-                    or weight_of(&sides, 0) < g.rules.min_weight_leaf
+        stop = min(n_known - (search == has_missing), size - leaf - before)
+        k = -1
+        while True:
+            k = next_candidate(
+                &sides, ranked, places, codes, k + 1, leaf - 1 - before, stop, g.tau,
+                best.score - g.slack)
+            if k >= stop:
+                break
+            if (weight_of(&sides, 0) < g.rules.min_weight_leaf
                     or weight_of(&sides, 1) < g.rules.min_weight_leaf):
-                continue
-            if bound_of(&sides, g.tau) < best.score - g.slack:
                 continue
             if n_moved < 0:
                 make_sets(&sides, order, size, room)
                 n_moved = 0
-            while n_moved < n_left:
-                k = n_moved + first
-                i = places[k if k >= 0 else k + size]
-                put_place(&sides.left, i)
-                take_place(&sides.right, i)
+                for i in range(n_known, n_known + before):
+                    put_place(&sides.left, places[i])
+                    take_place(&sides.right, places[i])
+            while n_moved <= k:
+                put_place(&sides.left, places[n_moved])
+                take_place(&sides.right, places[n_moved])
                 n_moved += 1
             score = lowest_sum(&sides, 0, ranked, g.tau) + lowest_sum(&sides, 1, ranked, g.tau)
             if score > best.score:
-                k = step
                 best.score, found = score, True
-                best.code = g.missing - 1 if last else (<int>codes[k] + <int>codes[k + 1]) // 2
+                best.code = g.missing - 1 if k + 1 == n_known else (
+                    (<int>codes[k] + <int>codes[k + 1]) // 2)
                 best.missing_left = search if has_missing else UNKNOWN
     return found
 
@@ -1501,7 +1503,9 @@ cdef inline int find_small_cut(
             found = (size > 2 or feature == NO_FEATURE) and (
                 plain_cut_of_keys(rows, size, total, best))
         elif varies and g.rules.criterion == QUANTILE:
-            found = ranked_cut_of_keys(g, rows, task, total, best)
+            # All cuts of two rows are equally good.
+            found = (size > 2 or feature == NO_FEATURE or rows.keys[1] >> PLACE_BITS == g.missing
+                     ) and ranked_cut_of_keys(g, rows, task, total, best)
         elif varies:
             found = cut_of_keys(g, rows, size, total, constraint_of(g, one, task), best)
         if found:

@@ -18,8 +18,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "several_rows.h"
+
 #if defined(_MSC_VER)
-#include <intrin.h>
 static inline int first_bit(uint64_t word)
 {
     unsigned long place;
@@ -60,6 +61,12 @@ static inline ptrdiff_t n_words(ptrdiff_t n)
 static inline void make_set(Places *a, ptrdiff_t n, int full)
 {
     a->n_levels = 0;
+    if (n < 64) { /* mostly, and calls of memset take longer */
+        a->words[0][0] = full ? ((uint64_t)1 << n) - 1 : 0;
+        a->words[0][1] = 0;
+        a->n_levels = 1;
+        return;
+    }
     do {
         uint64_t *words = a->words[a->n_levels++];
         ptrdiff_t whole = full ? n >> 6 : 0;
@@ -205,6 +212,24 @@ static inline double bound_of(const RankedSides *a, double tau)
     Two bound = LARGER(above, at); /* 0 / 0 is not larger */
     bound = LARGER(below, bound);
     return OF(bound, 0) + OF(bound, 1);
+}
+
+/* Move rows to the left in the order of their codes, from `first` on, until a cut after one of them
+   may have a score of at least `least`; the place of this row, or `stop`. There is no cut before
+   `from`. */
+SEVERAL_ROWS static ptrdiff_t next_candidate(
+    RankedSides *sides, const Ranked *rows, const int32_t *places, const uint16_t *codes,
+    ptrdiff_t first, ptrdiff_t from, ptrdiff_t stop, double tau, double least)
+{
+    RankedSides a = *sides;
+    ptrdiff_t k = first;
+    for (; k < stop; k++) {
+        move_row(&a, places[k], rows + places[k]);
+        if (k >= from && codes[k + 1] != codes[k] && bound_of(&a, tau) >= least)
+            break;
+    }
+    *sides = a;
+    return k;
 }
 
 static inline double weight_of(const RankedSides *a, int side)

@@ -1,4 +1,4 @@
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int32_t, uint16_t, uint64_t
 
 cdef extern from "order_statistics.h" nogil:
     enum:
@@ -21,5 +21,7 @@ cdef extern from "order_statistics.h" nogil:
     void start_sides(RankedSides*, double, double, double, double, Py_ssize_t, const Ranked*)
     void move_row(RankedSides*, Py_ssize_t, const Ranked*)
     double weight_of(const RankedSides*, int)
-    double bound_of(const RankedSides*, double)
+    Py_ssize_t next_candidate(
+        RankedSides*, const Ranked*, const int32_t*, const uint16_t*, Py_ssize_t, Py_ssize_t,
+        Py_ssize_t, double, double)
     double lowest_sum(RankedSides*, int, const Ranked*, double)
