@@ -399,7 +399,10 @@ def with_bins(
     ValueError
         If `max_bins` is a number and the estimator or the data cannot be binned.
     """
-    if max_bins is None or (max_bins == "auto" and n_rows <= AUTO_ROWS):
+    # Exact trees take several times as long for medians, at any number of rows.
+    is_median = getattr(estimator, "criterion", "") == "absolute_error" and not random_cuts
+    is_exact = n_rows <= AUTO_ROWS and not is_median
+    if max_bins is None or (max_bins == "auto" and is_exact):
         return estimator
     n_bins = AUTO_BINS if max_bins == "auto" else max_bins
     binned = binned_equivalent(estimator, n_bins, random_cuts)

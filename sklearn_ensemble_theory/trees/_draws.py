@@ -56,9 +56,7 @@ class FeatureDraws:
             allowed[feature] = True
         return allowed
 
-    def visits(
-        self, i: int, parent: int, is_constant: Callable[[int], bool]
-    ) -> Iterator[int]:
+    def visits(self, i: int, parent: int, is_constant: Callable[[int], bool]) -> Iterator[int]:
         """The features to search in node i, one after the other; between them others may draw."""
         order = self.order
         n_known = n_constant = self.n_constant.get(parent, 0)

@@ -120,10 +120,10 @@ def growth_options(
         raise ValueError(
             f"monotonic_cst with criterion={tree.criterion!r} requires X without missing values."
         )
-    if criterion in QUANTILE_CRITERIA and constraints is not None:
-        raise ValueError(f"monotonic_cst does not work with criterion={criterion!r} in bins.")
+    check_no_signs(criterion, constraints)
     is_random = tree.splitter == "random"
     if categorical is not None:
+        check_no_quantiles(criterion)
         check_no_constraint(Features.known_to(tree, p), constraints, categorical)
         if tree.ccp_alpha > 0:
             raise ValueError("ccp_alpha > 0 requires X without categorical features.")
@@ -156,6 +156,18 @@ def growth_options(
         seed=seed,
         quantile=float(tree.quantile) if criterion == "quantile" else 0.5,
     )
+
+
+def check_no_quantiles(criterion: str) -> None:
+    """Raise a ValueError where categories have no order by which a cut of them is a best one."""
+    if criterion in QUANTILE_CRITERIA:
+        raise ValueError(f"criterion={criterion!r} requires X without categorical features.")
+
+
+def check_no_signs(criterion: str, constraints: np.ndarray | None) -> None:
+    """Raise a ValueError where nodes have quantiles and features constraints."""
+    if criterion in QUANTILE_CRITERIA and constraints is not None:
+        raise ValueError(f"criterion={criterion!r} in bins requires monotonic_cst=None.")
 
 
 def check_no_constraint(
