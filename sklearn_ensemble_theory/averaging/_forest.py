@@ -422,9 +422,9 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
     max_bins : int, "auto" or None, default="auto"
         Number of bins, 2 to 65,535, into which the columns of X are cut, once for all trees, which
         are then :class:`BinnedTreeRegressor`. `None` is scikit-learn's exact trees. `"auto"` is
-        exact trees up to 10,000 rows, and 2047 bins above where X is dense and y has one output;
-        for the absolute error without `monotonic_cst` and for quantiles 2047 bins for any number
-        of rows. A value of X takes four bytes as bins.
+        exact trees up to 10,000 rows (for the absolute error up to 1,000), and 2047 bins above
+        where X is dense and y has one output; for quantiles 2047 bins for any number of rows. A
+        value of X takes four bytes as bins.
 
     categorical_features : array-like, "from_dtype" or None, default="from_dtype"
         Which features are categorical: a mask, their indices, or their names. "from_dtype" takes

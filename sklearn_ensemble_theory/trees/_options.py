@@ -11,7 +11,6 @@ from sklearn.utils import check_random_state
 from sklearn_ensemble_theory._features import Features
 from sklearn_ensemble_theory._running import seeded
 
-
 # The criteria whose nodes have quantiles of their targets.
 QUANTILE_CRITERIA = ("absolute_error", "quantile")
 
