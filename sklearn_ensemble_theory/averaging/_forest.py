@@ -106,6 +106,10 @@ def regression_criterion(criterion: str) -> str:
     return "squared_error"
 
 
+# Of the regressors: whether several targets can be fitted with these parameters.
+has_several_outputs = property(lambda forest: forest.criterion != "quantile")
+
+
 class BaseForest(BaseBagging):
     """Base of the forests; not for direct use."""
 
@@ -144,7 +148,8 @@ class BaseForest(BaseBagging):
                 raise ValueError("criterion='quantile' requires max_bins other than None.")
             if not can_be_binned(X, y):
                 raise ValueError(
-                    "criterion='quantile' requires a dense X of numbers and a single output."
+                    "criterion='quantile' requires a dense X of numbers, not a sparse one, and a "
+                    "single output."
                 )
         if encoder is not None:
             check_no_constraint(features, signs, encoder.flags)
@@ -519,6 +524,7 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
     """
 
     _sklearn_class = ensemble.RandomForestRegressor
+    _several_outputs = has_several_outputs
     _tree_class = DecisionTreeRegressor
     _parameter_constraints: dict = {
         **SHARED_CONSTRAINTS,
@@ -1035,6 +1041,7 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
 
     _random_cuts = True
     _sklearn_class = ensemble.ExtraTreesRegressor
+    _several_outputs = has_several_outputs
     _tree_class = ExtraTreeRegressor
     _parameter_constraints: dict = {
         **SHARED_CONSTRAINTS,

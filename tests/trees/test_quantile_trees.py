@@ -299,7 +299,7 @@ def test_what_forests_refuse(Forest, params, message):
 def test_forests_of_quantiles_refuse_sparse_rows_and_several_outputs(Forest):
     X, y, _ = problem(7, 40)
     for rows, targets in ((sp.csr_matrix(X), y), (X, np.column_stack([y, y]))):
-        with pytest.raises(ValueError, match="dense X of numbers and a single output"):
+        with pytest.raises(ValueError, match="dense X of numbers, not a sparse one, and a single"):
             Forest(2, criterion="quantile").fit(rows, targets)
 
 
