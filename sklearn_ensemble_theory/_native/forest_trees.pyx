@@ -22,8 +22,8 @@ from .growth cimport (
     Sums, by_mean, comparable, cut_categories, cut_score, divide_categories, integer_scale,
     lowest_bit, node_score, set_sends_left, unpack, write_set, x_log_x)
 from .order_statistics cimport (
-    LEVELS, Places, Ranked, RankedSides, lowest_sum, make_set, move_row, n_words, next_candidate,
-    put_place, start_sides, take_place, weight_of)
+    LEVELS, Places, Ranked, RankedSides, lowest_sum, make_set, move_places, move_row, n_words,
+    next_candidate, put_places, start_sides, weight_of)
 
 import numpy as np
 
@@ -1040,11 +1040,10 @@ cdef void make_sets(
     RankedSides* sides, const int32_t* order, Py_ssize_t size, Py_ssize_t room
 ) noexcept nogil:
     """All rows of the node on the right side: those with the numbers `order`, NULL for all."""
-    cdef Py_ssize_t k
     make_set(&sides.left, room, False)
     make_set(&sides.right, room, order == NULL)
-    for k in range(0 if order == NULL else size):
-        put_place(&sides.right, order[k])
+    if order != NULL:
+        put_places(&sides.right, order, size)
 
 
 cdef bint cut_of_ranked(
@@ -1092,13 +1091,9 @@ cdef bint cut_of_ranked(
             if n_moved < 0:
                 make_sets(&sides, order, size, room)
                 n_moved = 0
-                for i in range(n_known, n_known + before):
-                    put_place(&sides.left, places[i])
-                    take_place(&sides.right, places[i])
-            while n_moved <= k:
-                put_place(&sides.left, places[n_moved])
-                take_place(&sides.right, places[n_moved])
-                n_moved += 1
+                move_places(&sides.right, &sides.left, places + n_known, before)
+            move_places(&sides.right, &sides.left, places + n_moved, k + 1 - n_moved)
+            n_moved = k + 1
             score = lowest_sum(&sides, 0, ranked, g.tau) + lowest_sum(&sides, 1, ranked, g.tau)
             if score > best.score:
                 best.score, found = score, True

@@ -98,6 +98,34 @@ static inline void take_place(Places *a, ptrdiff_t k)
     }
 }
 
+/* Of several numbers; those below 64 are first put together. */
+static inline uint64_t word_of(const int32_t *places, ptrdiff_t n)
+{
+    uint64_t word = 0;
+    for (ptrdiff_t k = 0; k < n; k++)
+        word |= (uint64_t)1 << places[k];
+    return word;
+}
+
+static inline void put_places(Places *a, const int32_t *places, ptrdiff_t n)
+{
+    if (a->n_levels == 1)
+        a->words[0][0] |= word_of(places, n);
+    else
+        for (ptrdiff_t k = 0; k < n; k++)
+            put_place(a, places[k]);
+}
+
+static inline void move_places(Places *from, Places *to, const int32_t *places, ptrdiff_t n)
+{
+    put_places(to, places, n);
+    if (from->n_levels == 1)
+        from->words[0][0] &= ~word_of(places, n);
+    else
+        for (ptrdiff_t k = 0; k < n; k++)
+            take_place(from, places[k]);
+}
+
 static inline int has_place(const Places *a, ptrdiff_t k)
 {
     return a->words[0][k >> 6] >> (k & 63) & 1;

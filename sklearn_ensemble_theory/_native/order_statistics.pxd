@@ -16,8 +16,8 @@ cdef extern from "order_statistics.h" nogil:
 
     Py_ssize_t n_words(Py_ssize_t)
     void make_set(Places*, Py_ssize_t, bint)
-    void put_place(Places*, Py_ssize_t)
-    void take_place(Places*, Py_ssize_t)
+    void put_places(Places*, const int32_t*, Py_ssize_t)
+    void move_places(Places*, Places*, const int32_t*, Py_ssize_t)
     void start_sides(RankedSides*, double, double, double, double, Py_ssize_t, const Ranked*)
     void move_row(RankedSides*, Py_ssize_t, const Ranked*)
     double weight_of(const RankedSides*, int)

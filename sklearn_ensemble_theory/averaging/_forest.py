@@ -130,7 +130,7 @@ class BaseForest(BaseBagging):
             return self._tree_class(**parameters)
         # scikit-learn's trees have no quantiles: one of ours in bins from the start.
         splitter = self._tree_class().splitter
-        n_bins = self.max_bins if isinstance(self.max_bins, Integral) else AUTO_BINS
+        n_bins: Any = self.max_bins if isinstance(self.max_bins, Integral) else AUTO_BINS
         return BinnedTreeRegressor(
             max_bins=n_bins, splitter=splitter, quantile=self.quantile, **parameters
         )

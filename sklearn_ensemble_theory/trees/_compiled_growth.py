@@ -35,7 +35,7 @@ def grow(
         target, weight = target[kept], weight[kept]
     if options.has_quantiles:
         order = np.argsort(target, kind="stable")
-        rows = order if rows is None else rows[order]
+        rows = order if rows is None else np.asarray(rows)[order]
         target, weight = target[order], None if weight is None else weight[order]
     fields = grow_tree(
         by_column=columns.codes.T,

@@ -271,7 +271,7 @@ class QuantileGrowth:
             left = np.zeros(n, dtype=bool)
             left[order[:n_left]] = True
             # Where none is missing, they will go where most rows go.
-            goes_left = missing_left if has_missing else 2 * n_left > n
+            goes_left = missing_left if has_missing else bool(2 * n_left > n)
             best = Cut(float(score[k]), feature, code, goes_left, left)
         return best
 
@@ -292,7 +292,7 @@ class QuantileGrowth:
         at, score = self.scores(order, np.array([n_left]), rows)
         if not len(at):
             return None
-        goes_left = missing_left if has_missing else 2 * n_left > len(codes)
+        goes_left = missing_left if has_missing else bool(2 * n_left > len(codes))
         return Cut(float(score[0]), feature, code, goes_left, left)
 
     def scores(
@@ -324,6 +324,6 @@ def grow_by_quantiles(
         rows = kept if rows is None else rows[kept]
         target, weight = target[kept], weight[kept]
     order = np.argsort(target, kind="stable")
-    columns = columns.take_rows(order if rows is None else rows[order])
+    columns = columns.take_rows(order if rows is None else np.asarray(rows)[order])
     weight = None if weight is None else np.asarray(weight, dtype=np.float64)[order]
     return QuantileGrowth(columns, target[order], weight, options).grow()
