@@ -114,6 +114,15 @@ def instances():
     return [make(cls) for cls in estimator_classes()]
 
 
+def variants():
+    """Estimators of parameters by which they take other ways than by their defaults."""
+    medians = {"criterion": "quantile", "quantile": 0.7}
+    return [
+        make(getattr(package, name), **medians)
+        for name in ("BinnedTreeRegressor", "RandomForestRegressor")
+    ]
+
+
 def expected_failed_checks(estimator):
     """The two checks that scikit-learn expects its own bootstrap estimators to fail.
 

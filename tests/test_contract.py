@@ -26,6 +26,7 @@ from .estimators import (
     instances,
     make,
     target_for,
+    variants,
 )
 
 PACKAGE = "sklearn_ensemble_theory"
@@ -48,7 +49,7 @@ def fitted(cls, data, **params):
     return estimator.fit(X, target_for(estimator, y_classes, y_real))
 
 
-@parametrize_with_checks(instances(), expected_failed_checks=expected_failed_checks)
+@parametrize_with_checks(instances() + variants(), expected_failed_checks=expected_failed_checks)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -430,6 +430,53 @@ for (forest_name, (prefix, required)), (task, (easy, hard, judged)) in product(
             )
         )
 
+# Medians: against scikit-learn's exact medians, and against our means.
+
+
+def median_forest(module, criterion="absolute_error"):
+    def setup(data, n_estimators, min_samples_leaf, threads, seed):
+        import importlib
+
+        cls = importlib.import_module(module).RandomForestRegressor
+        return cls(
+            n_estimators,
+            criterion=criterion,
+            min_samples_leaf=min_samples_leaf,
+            n_jobs=threads,
+            random_state=seed,
+        )
+
+    return setup
+
+
+def held_out_absolute_error(model, data):
+    return float(np.mean(np.abs(data.y_test - model.predict(data.X_test))))
+
+
+for leaf, suffix in ((1, ""), (20, "-leaves-of-20-rows")):
+    register(
+        Case(
+            name=f"random-forest-medians{suffix}",
+            title=f"random forest of 10 trees by the absolute error, at least {leaf} "
+            f"row{'s' * (leaf > 1)} a leaf, p = 10",
+            data=friedman1,
+            quality=held_out_absolute_error,
+            metric="test absolute error",
+            params={**TREES, "p": 10, "n_estimators": 10, "min_samples_leaf": leaf, "threads": 1},
+            quick={**QUICK, "n": (1_000, 2_000)},
+            vary={"n": (10_000, 100_000)},
+            sides={
+                "ours": median_forest("sklearn_ensemble_theory"),
+                "scikit-learn": median_forest("sklearn.ensemble"),
+                "ours-squared-error": median_forest("sklearn_ensemble_theory", "squared_error"),
+            },
+            run=fit,
+            limit={"scikit-learn": 0.3, "ours-squared-error": 3.5},
+            quality_ratio={"scikit-learn": 1.02},
+            runs=1,
+        )
+    )
+
 # --- prediction -------------------------------------------------------------------------------
 
 

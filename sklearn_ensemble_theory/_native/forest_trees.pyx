@@ -17,10 +17,13 @@ from libc.string cimport memcpy, memset
 
 from .arrays cimport require
 from .growth cimport (
-    CLASSES, GINI, LOG_LOSS, NO_CATEGORY, PACKED, POISSON, SET_BYTES, SET_CODE, SQUARED_ERROR,
-    UNKNOWN, WIDE, Category, CategoryCut, Constraint, OneCut, Packing, PathRules, Rules, Sets, Sums,
-    by_mean, comparable, cut_categories, cut_score, divide_categories, follow, integer_scale,
-    lowest_bit, may_follow, node_score, set_sends_left, unpack, write_set, x_log_x)
+    CLASSES, GINI, LOG_LOSS, NO_CATEGORY, PACKED, POISSON, QUANTILE, SET_BYTES, SET_CODE,
+    SQUARED_ERROR, UNKNOWN, WIDE, Category, CategoryCut, Constraint, OneCut, Packing, PathRules,
+    Rules, Sets, Sums, by_mean, comparable, cut_categories, cut_score, divide_categories, follow,
+    integer_scale, lowest_bit, may_follow, node_score, set_sends_left, unpack, write_set, x_log_x)
+from .order_statistics cimport (
+    LEVELS, Places, Ranked, RankedSides, lowest_sum, make_set, move_places, move_row, n_words,
+    next_candidate, put_places, start_sides, weight_of)
 
 import numpy as np
 
@@ -42,8 +45,9 @@ cdef enum:
     BLOCK = 128
     # Of the power method.
     POWER_STEPS = 20
-    # Sums of the integers stay below 2^62.
+    # Sums of the integers stay below 2^62; for quantiles below 2^52, so that doubles hold them.
     SUM_BITS = 62
+    RANKED_BITS = 52
     # Room for nodes that wait to be visited, at first.
     WAITING = 64
 
@@ -59,7 +63,8 @@ cdef double EPSILON = 2.220446049250313e-16
 cdef double NEARLY = 1 - 1e-12
 
 _CRITERIA = {
-    "squared_error": SQUARED_ERROR, "poisson": POISSON, "gini": GINI, "log_loss": LOG_LOSS}
+    "squared_error": SQUARED_ERROR, "poisson": POISSON, "gini": GINI, "log_loss": LOG_LOSS,
+    "absolute_error": QUANTILE, "quantile": QUANTILE}
 
 
 cdef struct Cut:
@@ -116,6 +121,12 @@ cdef struct Nodes:
     Py_ssize_t n_values, count, depth
 
 
+# The sums of a node, and those of its rows up to its quantile, which is row `place`.
+cdef struct RankedSums:
+    double s, w, below_s, below_w
+    Py_ssize_t place
+
+
 cdef struct Growth:
     # The data.
     Py_ssize_t n, p, m
@@ -159,6 +170,14 @@ cdef struct Growth:
     # on the left, and of all.
     double* shifts
     double* all_shifts
+    # For quantiles, where rows are in the order of their targets: the targets by row, in units; the
+    # rows of the node; the sums of the node's lowest targets, and what the sides of a cut start from.
+    double tau, loss_factor, lowest
+    double slack  # more than the rounding errors of the bounds of the node's scores
+    double* t
+    Ranked* ranked
+    RankedSides ranked_sides
+    RankedSums node_sums
     # Rows sorted by their codes.
     int32_t* places
     uint16_t* codes
@@ -227,7 +246,9 @@ cdef inline double class_score(
 cdef inline double decrease_by(Growth* g, double score, const Sums* total) noexcept nogil:
     """By how much a cut of this score reduces the impurity."""
     cdef double before
-    if g.packing.form == CLASSES:
+    if g.rules.criterion == QUANTILE:
+        before = g.lowest
+    elif g.packing.form == CLASSES:
         before = all_on_the_right(g).right
         before = (before / total.weight if g.rules.criterion == GINI
                   else before - x_log_x(total.weight))
@@ -489,6 +510,58 @@ cdef inline void describe_mean(
         value[0], value[1] = 1.0 - mean, mean
 
 
+cdef inline Py_ssize_t describe_loss(
+    Growth* g, Py_ssize_t node, const Ranked* ranked, const int32_t* order, Py_ssize_t size,
+    bint is_pure
+) noexcept nogil:
+    """Write the mean loss of rows in the order of their targets, and the node as a side.
+
+    `order` has the places of the rows in `ranked`; NULL: all from 0 on. Returns which row is the
+    quantile.
+    """
+    cdef RankedSums* whole = &g.node_sums
+    cdef Py_ssize_t k, i
+    cdef double least, loss
+    whole.s = whole.w = whole.below_s = whole.below_w = g.slack = 0.0
+    for k in range(size):
+        i = k if order == NULL else order[k]
+        whole.s += ranked[i].s
+        g.slack += fabs(ranked[i].s)
+        whole.w += ranked[i].w
+    g.slack *= 1 - NEARLY
+    least = g.tau * whole.w
+    for k in range(size):
+        i = k if order == NULL else order[k]
+        whole.below_s += ranked[i].s
+        whole.below_w += ranked[i].w
+        if whole.below_w >= least:
+            break
+    whole.place = i
+    g.lowest = whole.below_s + ranked[i].t * (least - whole.below_w)
+    loss = 0.0 if is_pure else max(g.tau * whole.s - g.lowest, 0.0)
+    g.nodes.impurity[node] = loss / whole.w * g.gain_unit * g.total_weight / g.weight_unit
+    g.nodes.weight[node] = whole.w * g.weight_unit
+    return k
+
+
+cdef inline double quantile_of(const Growth* g, double y, double after) noexcept nogil:
+    """Where all values between two targets are quantiles, the middle, as in scikit-learn."""
+    return 0.5 * y + 0.5 * after if g.node_sums.below_w == g.tau * g.node_sums.w else y
+
+
+cdef Sums describe_quantile(Growth* g, Py_ssize_t node, const Task* task) noexcept nogil:
+    """As `describe`, with the rows of the node in `ranked`."""
+    cdef const int32_t* row = g.rows.row + task.start
+    cdef Py_ssize_t size = task.stop - task.start, k
+    cdef Sums one
+    for k in range(size):
+        one = unpack(g.packing, g.rows.q[task.start + k], g.rows.r[task.start + k])
+        g.ranked[k] = Ranked(one.target, one.weight, g.t[row[k]])
+    k = describe_loss(g, node, g.ranked, NULL, size, g.y[row[0]] == g.y[row[size - 1]])
+    g.nodes.value[node] = quantile_of(g, g.y[row[k]], g.y[row[min(k + 1, size - 1)]])
+    return Sums(g.node_sums.s, g.node_sums.w, size)
+
+
 cdef Sums sums_of_rows(const Growth* g, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
     """For PACKED and WIDE."""
     cdef Py_ssize_t k
@@ -508,6 +581,8 @@ cdef Sums describe(Growth* g, Py_ssize_t node, const Task* task) noexcept nogil:
     cdef Moments moments
     cdef Py_ssize_t k
     cdef int32_t i
+    if g.rules.criterion == QUANTILE:
+        return describe_quantile(g, node, task)
     if g.packing.form == CLASSES:
         total = Sums(0.0, 0.0, task.stop - task.start)
         memset(g.whole, 0, g.n_classes * sizeof(double))
@@ -937,25 +1012,13 @@ cdef bint cut_of_sorted_classes(
     return found
 
 
-cdef Status search_classes(
-    Growth* g, Py_ssize_t feature, const Task* task, const Sums* total, Cut* best
-) noexcept nogil:
-    """The best cut by a feature for K classes: by cells of all classes, or by sorted rows."""
-    cdef const uint16_t* column = g.by_column + feature * g.n
+cdef bint sort_by_codes(Growth* g, const uint16_t* column, const Task* task) noexcept nogil:
+    """Sort the rows of a node into `places` and `codes`; False if all codes are equal. O(rows)."""
     cdef const int32_t* row = g.rows.row
-    cdef const int32_t* label = g.rows.label
-    cdef const int64_t* r = g.rows.r
     cdef int64_t* counts = g.cell_q
     cdef int64_t* starts = g.cell_r
-    cdef int64_t* table = g.cell_classes
-    cdef Py_ssize_t size = task.stop - task.start, K = g.n_classes, k, n_full, place = 0
+    cdef Py_ssize_t k, n_full, place = 0
     cdef uint16_t code
-    if size * SHARE_OF_CELLS >= g.n_cells * K:
-        memset(table, 0, g.n_cells * K * sizeof(int64_t))
-        memset(table + g.missing * K, 0, K * sizeof(int64_t))
-        for k in range(task.start, task.stop):
-            table[column[row[k]] * K + label[k]] += r[k]
-        return search_class_cells(g, total, best)
     for k in range(task.start, task.stop):
         code = column[row[k]]
         mark(g.words, code)
@@ -963,7 +1026,7 @@ cdef Status search_classes(
     n_full = marked_cells(g)
     if n_full == 1:
         counts[g.cells[0]] = 0
-        return CONSTANT
+        return False
     for k in range(n_full):
         starts[g.cells[k]] = place
         place += counts[g.cells[k]]
@@ -974,7 +1037,143 @@ cdef Status search_classes(
         starts[code] += 1
     for k in range(n_full):
         starts[g.cells[k]] = 0
+    return True
+
+
+cdef Status search_classes(
+    Growth* g, Py_ssize_t feature, const Task* task, const Sums* total, Cut* best
+) noexcept nogil:
+    """The best cut by a feature for K classes: by cells of all classes, or by sorted rows."""
+    cdef const uint16_t* column = g.by_column + feature * g.n
+    cdef const int32_t* row = g.rows.row
+    cdef const int32_t* label = g.rows.label
+    cdef const int64_t* r = g.rows.r
+    cdef int64_t* table = g.cell_classes
+    cdef Py_ssize_t size = task.stop - task.start, K = g.n_classes, k
+    if size * SHARE_OF_CELLS >= g.n_cells * K:
+        memset(table, 0, g.n_cells * K * sizeof(int64_t))
+        memset(table + g.missing * K, 0, K * sizeof(int64_t))
+        for k in range(task.start, task.stop):
+            table[column[row[k]] * K + label[k]] += r[k]
+        return search_class_cells(g, total, best)
+    if not sort_by_codes(g, column, task):
+        return CONSTANT
     return CUT if cut_of_sorted_classes(g, size, total, best) else NO_CUT
+
+
+cdef void make_sets(
+    RankedSides* sides, const int32_t* order, Py_ssize_t size, Py_ssize_t room
+) noexcept nogil:
+    """All rows of the node on the right side: those with the numbers `order`, NULL for all."""
+    make_set(&sides.left, room, False)
+    make_set(&sides.right, room, order == NULL)
+    if order != NULL:
+        put_places(&sides.right, order, size)
+
+
+cdef bint cut_of_ranked(
+    Growth* g, const Ranked* ranked, Py_ssize_t size, const int32_t* order, Py_ssize_t room,
+    const Sums* total, Cut* best
+) noexcept nogil:
+    """The best cut by the loss of quantiles, of rows sorted by their codes. O(size).
+
+    `places` has the numbers of the rows, below `room`, in the order of their targets. Both sides
+    start with the quantile of the node as their place; rows are put into the sets of the sides when
+    a place has to move, which most cuts, worse by a bound, do not need.
+    """
+    cdef const int32_t* places = g.places
+    cdef const uint16_t* codes = g.codes
+    cdef RankedSides sides = g.ranked_sides
+    cdef Py_ssize_t n_known = size, leaf = g.rules.min_samples_leaf, k, i, before, stop, n_moved
+    cdef int search
+    cdef bint has_missing, found = False
+    cdef double score
+    while n_known > 0 and codes[n_known - 1] == g.missing:
+        n_known -= 1
+    has_missing = n_known < size
+    for search in range(1 + has_missing):
+        start_sides(
+            &sides, g.node_sums.s, g.node_sums.w, g.node_sums.below_s, g.node_sums.below_w,
+            g.node_sums.place, ranked + g.node_sums.place)
+        before = 0
+        if search == 1:
+            # With missing values on the left they are moved first, without a cut after them.
+            before = size - n_known
+            for i in range(n_known, size):
+                move_row(&sides, places[i], ranked + places[i])
+        n_moved = -1  # no sets yet
+        stop = min(n_known - (search == has_missing), size - leaf - before)
+        k = -1
+        while True:
+            k = next_candidate(
+                &sides, ranked, places, codes, k + 1, leaf - 1 - before, stop, g.tau,
+                best.score - g.slack)
+            if k >= stop:
+                break
+            if (weight_of(&sides, 0) < g.rules.min_weight_leaf
+                    or weight_of(&sides, 1) < g.rules.min_weight_leaf):
+                continue
+            if n_moved < 0:
+                make_sets(&sides, order, size, room)
+                n_moved = 0
+                move_places(&sides.right, &sides.left, places + n_known, before)
+            move_places(&sides.right, &sides.left, places + n_moved, k + 1 - n_moved)
+            n_moved = k + 1
+            score = lowest_sum(&sides, 0, ranked, g.tau) + lowest_sum(&sides, 1, ranked, g.tau)
+            if score > best.score:
+                best.score, found = score, True
+                best.code = g.missing - 1 if k + 1 == n_known else (
+                    (<int>codes[k] + <int>codes[k + 1]) // 2)
+                best.missing_left = search if has_missing else UNKNOWN
+    return found
+
+
+cdef Status search_quantiles(
+    Growth* g, Py_ssize_t feature, const Task* task, const Sums* total, Cut* best
+) noexcept nogil:
+    """The best cut by a feature for quantiles. O(rows)."""
+    cdef Py_ssize_t size = task.stop - task.start, k
+    if not sort_by_codes(g, g.by_column + feature * g.n, task):
+        return CONSTANT
+    for k in range(size):
+        g.places[k] -= <int32_t>task.start
+    return CUT if cut_of_ranked(g, g.ranked, size, NULL, size, total, best) else NO_CUT
+
+
+cdef double random_score(
+    Growth* g, const uint16_t* column, const Task* task, int at, bint missing_left, Py_ssize_t n,
+    const Sums* total
+) noexcept nogil:
+    """The score for quantiles of a cut with n rows on the left. O(rows)."""
+    cdef const int32_t* row = g.rows.row + task.start
+    cdef Py_ssize_t size = task.stop - task.start, k
+    cdef double w[2]
+    cdef double least[2]
+    cdef double below_s[2]
+    cdef double below_w[2]
+    cdef double t[2]
+    cdef int side
+    cdef uint16_t code
+    w[0] = w[1] = 0.0
+    for k in range(size):
+        code = column[row[k]]
+        side = not (missing_left if code == g.missing else code <= at)
+        w[side] += g.ranked[k].w
+    if (n < g.rules.min_samples_leaf or size - n < g.rules.min_samples_leaf
+            or w[0] < g.rules.min_weight_leaf or w[1] < g.rules.min_weight_leaf):
+        return -INFINITY
+    for side in range(2):
+        least[side] = g.tau * w[side]
+        below_s[side] = below_w[side] = t[side] = 0.0
+    for k in range(size):
+        code = column[row[k]]
+        side = not (missing_left if code == g.missing else code <= at)
+        if below_w[side] < least[side]:
+            below_s[side] += g.ranked[k].s
+            below_w[side] += g.ranked[k].w
+            t[side] = g.ranked[k].t
+    return (below_s[0] + t[0] * (least[0] - below_w[0])
+            + (below_s[1] + t[1] * (least[1] - below_w[1])))
 
 
 cdef Status random_cut(
@@ -1015,6 +1214,8 @@ cdef Status random_cut(
         return NO_CUT
     if g.packing.form == CLASSES:
         score = class_score(&g.rules, sides_of(g), <double>(sum_r >> bits), n, total)
+    elif g.rules.criterion == QUANTILE:
+        score = random_score(g, column, task, at, missing_left == 1, n, total)
     else:
         score = cut_score(unpack(g.packing, sum_q, sum_r), total, &g.rules, &constraint)
     if not score > best.score:
@@ -1042,6 +1243,8 @@ cdef int find_cut(Growth* g, Task* task, const Sums* total, Cut* best) noexcept 
             status = search_categories(g, one, task, total, best)
         elif g.packing.form == CLASSES:
             status = search_classes(g, one, task, total, best)
+        elif g.rules.criterion == QUANTILE:
+            status = search_quantiles(g, one, task, total, best)
         else:
             status = search_numbers(g, one, task, total, best)
         if status == CUT:
@@ -1135,6 +1338,7 @@ cdef struct SmallRows:
     double w[SMALL_ROWS]
     double y[SMALL_ROWS]
     double weight[SMALL_ROWS]
+    Ranked ranked[SMALL_ROWS]
     const uint16_t* codes[SMALL_ROWS]  # of the row
     int32_t label[SMALL_ROWS]
     int32_t order[SMALL_ROWS]  # the rows of a node are next to each other
@@ -1155,9 +1359,23 @@ cdef void read_rows(const Growth* g, const Task* task, SmallRows* rows) noexcept
         rows.s[k], rows.w[k] = one.target, one.weight
         rows.y[k] = 0.0 if g.y == NULL else g.y[i]
         rows.weight[k] = 1.0 if g.weight == NULL else g.weight[i]
+        if g.t != NULL:
+            rows.ranked[k] = Ranked(one.target, one.weight, g.t[i])
         rows.label[k] = 0 if g.rows.label == NULL else g.rows.label[at]
         rows.codes[k] = g.by_row + i * g.p
         rows.order[k] = <int32_t>k
+
+
+cdef Sums describe_small_quantile(
+    Growth* g, Py_ssize_t node, const SmallRows* rows, const Task* task
+) noexcept nogil:
+    cdef const int32_t* order = rows.order + task.start
+    cdef Py_ssize_t size = task.stop - task.start, k
+    k = describe_loss(
+        g, node, &rows.ranked[0], order, size, rows.y[order[0]] == rows.y[order[size - 1]])
+    g.nodes.value[node] = quantile_of(
+        g, rows.y[order[k]], rows.y[order[min(k + 1, size - 1)]])
+    return Sums(g.node_sums.s, g.node_sums.w, size)
 
 
 cdef inline Sums describe_small(
@@ -1168,6 +1386,8 @@ cdef inline Sums describe_small(
     cdef int32_t i = rows.order[task.start]
     cdef Moments moments = Moments(0.0, 0.0, 0.0, rows.y[i], rows.y[i])
     cdef Py_ssize_t k
+    if g.rules.criterion == QUANTILE:
+        return describe_small_quantile(g, node, rows, task)
     if g.packing.form == CLASSES:
         memset(g.whole, 0, g.n_classes * sizeof(double))
         for k in range(task.start, task.stop):
@@ -1274,6 +1494,18 @@ cdef bint cut_of_keys(
     return found
 
 
+cdef bint ranked_cut_of_keys(
+    Growth* g, const SmallRows* rows, const Task* task, const Sums* total, Cut* best
+) noexcept nogil:
+    """`cut_of_keys` for quantiles."""
+    cdef Py_ssize_t size = task.stop - task.start, k
+    for k in range(size):
+        g.places[k] = rows.keys[k] & PLACES
+        g.codes[k] = <uint16_t>(rows.keys[k] >> PLACE_BITS)
+    return cut_of_ranked(
+        g, &rows.ranked[0], size, rows.order + task.start, SMALL_ROWS, total, best)
+
+
 cdef inline int find_small_cut(
     Growth* g, SmallRows* rows, Task* task, const Sums* total, Cut* best
 ) noexcept nogil:
@@ -1290,6 +1522,10 @@ cdef inline int find_small_cut(
             # All cuts of two rows are equally good.
             found = (size > 2 or feature == NO_FEATURE) and (
                 plain_cut_of_keys(rows, size, total, best))
+        elif varies and g.rules.criterion == QUANTILE:
+            # All cuts of two rows are equally good.
+            found = (size > 2 or feature == NO_FEATURE or rows.keys[1] >> PLACE_BITS == g.missing
+                     ) and ranked_cut_of_keys(g, rows, task, total, best)
         elif varies:
             found = cut_of_keys(g, rows, size, total, constraint_of(g, one, task), best)
         if found:
@@ -1449,7 +1685,15 @@ cdef void choose_form(Growth* g, const double* weight) noexcept nogil:
         # They share an integer of WIDE with the number of rows.
         whole = whole and total < ldexp(1.0, min(40, SUM_BITS - bit_length(g.m)))
     bits = bit_length(<int64_t>total if whole else g.m)
-    if g.n_classes != 0 and g.n_classes != 2:
+    if g.rules.criterion == QUANTILE:
+        form = WIDE
+        # Real weights too have sums that doubles hold.
+        if not whole:
+            g.packing = Packing(form, bit_length(g.m))
+            g.weight_unit = 1.0 / integer_scale(total, min(RANKED_BITS, SUM_BITS - g.packing.bits))
+            g.total_weight = total
+            return
+    elif g.n_classes != 0 and g.n_classes != 2:
         form = CLASSES
     elif whole and bits <= 24 and (
             # A packed integer counts a row as often as its weight.
@@ -1464,6 +1708,34 @@ cdef void choose_form(Growth* g, const double* weight) noexcept nogil:
     g.total_weight = total
 
 
+cdef void write_ranked(Growth* g, const double* target, const double* weight) noexcept nogil:
+    """As `write_integers`, for quantiles; targets are about their middle, and increase.
+
+    With whole weights the weighted target of a row is exactly its target times its weight.
+    """
+    cdef Py_ssize_t k
+    cdef bint whole = g.weight_unit == 1.0
+    cdef double centre = target[g.m // 2], size = 0.0, scale, w, d
+    cdef int64_t mass
+    for k in range(g.m):
+        size += fabs(target[k] - centre) * (1.0 if weight == NULL else weight[k])
+    scale = integer_scale(size, RANKED_BITS)
+    for k in range(g.m):
+        w = 1.0 if weight == NULL else weight[k]
+        d = (target[k] - centre) * scale
+        mass = max(<int64_t>rint(w / g.weight_unit), 1)
+        g.rows.r[k] = (mass << g.packing.bits) + 1
+        if whole:
+            d = rint(d)
+            g.rows.q[k] = <int64_t>d * mass
+        else:
+            g.rows.q[k] = <int64_t>rint(d * w)
+            d *= g.weight_unit
+        g.t[g.rows.row[k]] = d
+    g.target_unit = 1.0 / scale
+    g.gain_unit = g.loss_factor / scale / g.total_weight
+
+
 cdef void write_integers(
     Growth* g, const double* target, const int64_t* classes, const double* weight
 ) noexcept nogil:
@@ -1473,6 +1745,9 @@ cdef void write_integers(
     cdef int64_t mass, one = <int64_t>1 << bits
     cdef double size = 0.0, scale = 1.0, w
     cdef Py_ssize_t k
+    if g.rules.criterion == QUANTILE:
+        write_ranked(g, target, weight)
+        return
     if g.n_classes == 0:
         for k in range(g.m):
             size += fabs(target[k] if weight == NULL else target[k] * weight[k])
@@ -1510,7 +1785,7 @@ cdef void write_integers(
 
 # Everything that is allocated for one tree.
 cdef struct Memory:
-    void* pieces[24]
+    void* pieces[40]
     int n_pieces
 
 
@@ -1542,6 +1817,14 @@ cdef int room_for_rows(Memory* memory, const Growth* g, Rows* rows) except -1:
     return 0
 
 
+cdef int room_for_places(Memory* memory, Places* places, Py_ssize_t n) except -1:
+    cdef int level
+    for level in range(LEVELS):
+        places.words[level] = <uint64_t*>room(memory, n_words(n), sizeof(uint64_t))
+        n = (n + 63) >> 6
+    return 0
+
+
 cdef const double* by_row_of(Memory* memory, const Growth* g, const double* values) except? NULL:
     """Values of the rows of the tree at their places among all n."""
     cdef double* placed
@@ -1556,7 +1839,7 @@ cdef const double* by_row_of(Memory* memory, const Growth* g, const double* valu
 
 cdef int prepare(Memory* memory, Growth* g, const int32_t* rows) except -1:
     """Allocate all that the growth works with."""
-    cdef Py_ssize_t k, n_cells = g.missing + 1, n_words
+    cdef Py_ssize_t k, n_cells = g.missing + 1, n_path_words
     room_for_rows(memory, g, &g.rows)
     room_for_rows(memory, g, &g.spare)
     for k in range(g.m):
@@ -1586,10 +1869,18 @@ cdef int prepare(Memory* memory, Growth* g, const int32_t* rows) except -1:
             g.all_shifts = <double*>room(memory, g.n_classes, sizeof(double))
         g.cell_classes = <int64_t*>room(memory, n_cells * g.n_classes, sizeof(int64_t))
     if g.path_rules.groups != NULL:
-        n_words = g.path_rules.n_words
-        g.paths = <uint64_t*>room(memory, (most_nodes(g) + 1) * 2 * n_words, sizeof(uint64_t))
-        memset(g.paths, 0xFF, n_words * sizeof(uint64_t))
-        memset(g.paths + n_words, 0, n_words * sizeof(uint64_t))
+        n_path_words = g.path_rules.n_words
+        g.paths = <uint64_t*>room(
+            memory, (most_nodes(g) + 1) * 2 * n_path_words, sizeof(uint64_t))
+        memset(g.paths, 0xFF, n_path_words * sizeof(uint64_t))
+        memset(g.paths + n_path_words, 0, n_path_words * sizeof(uint64_t))
+    if g.rules.criterion == QUANTILE:
+        g.places = <int32_t*>room(memory, max(g.m, SMALL_ROWS), sizeof(int32_t))
+        g.codes = <uint16_t*>room(memory, max(g.m, SMALL_ROWS), sizeof(uint16_t))
+        g.t = <double*>room(memory, g.n, sizeof(double))
+        g.ranked = <Ranked*>room(memory, g.m, sizeof(Ranked))
+        room_for_places(memory, &g.ranked_sides.left, max(g.m, SMALL_ROWS))
+        room_for_places(memory, &g.ranked_sides.right, max(g.m, SMALL_ROWS))
     if g.max_leaf_nodes > 0:
         g.leaves = <OpenLeaf*>room(memory, min(g.max_leaf_nodes, g.m) + 1, sizeof(OpenLeaf))
     g.waiting = <Task*>PyMem_RawMalloc(WAITING * sizeof(Task))
@@ -1680,6 +1971,7 @@ def grow_tree(
     rows : int32 array of shape (m,) or None
         The rows that the tree is grown on; None for all.
     target : float64 array of shape (m,) or None
+        In increasing order for the criteria "absolute_error" and "quantile".
     classes : int64 array of shape (m,) or None
         The classes 0 ... K-1; one of `target` and `classes` is given.
     weight : float64 array of shape (m,) or None
@@ -1721,7 +2013,7 @@ def grow_tree(
     require(classes is None or classes.shape[0] == m)
     require(weight is None or weight.shape[0] == m)
     require(options.criterion in _CRITERIA and n_classes >= 0)
-    require((options.criterion in ("squared_error", "poisson")) == is_number)
+    require((options.criterion not in ("gini", "log_loss")) == is_number)
     require(constraints is None or (constraints.shape[0] == p and n_classes in (0, 2)))
     for k in range(0 if rows is None else m):
         require(0 <= rows[k] < n)
@@ -1764,6 +2056,13 @@ def grow_tree(
         g.path_rules = PathRules(
             &groups[0, 0], groups.shape[0], groups.shape[1], options.interactions.most)
     g.y, g.weight = targets, weights
+    if g.rules.criterion == QUANTILE:
+        g.tau, g.loss_factor = options.quantile, 1.0
+        if options.criterion == "absolute_error":
+            g.tau, g.loss_factor = 0.5, 2.0
+        require(0 < g.tau < 1 and l2 == 0 and constraints is None and categorical is None)
+        for k in range(m - 1):
+            require(targets[k] <= targets[k + 1])
     choose_form(&g, weights)
     g.rules.l2 = l2 / g.weight_unit
     g.cat_smooth = <double>options.cat_smooth / g.weight_unit

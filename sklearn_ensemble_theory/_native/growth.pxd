@@ -42,12 +42,14 @@ cdef enum Form:
     CLASSES
 
 # With S the weighted sum of the targets and W the weight of a node, a cut maximises the sum over
-# both children of  S² / (W + l2),  S log(S / W),  sum_k S_k² / W  or  sum_k S_k log(S_k / W).
+# both children of  S² / (W + l2),  S log(S / W),  sum_k S_k² / W  or  sum_k S_k log(S_k / W); for
+# quantiles see order_statistics.pxd.
 cdef enum Criterion:
     SQUARED_ERROR
     POISSON
     GINI
     LOG_LOSS
+    QUANTILE
 
 # Where the node has no missing value: they would go where most of its rows go.
 cdef enum:

@@ -7,7 +7,7 @@ members is one of arrays whose columns are the classes of all outputs.
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
@@ -38,6 +38,8 @@ class AveragedRegressor(RegressorMixin):
     The class that it completes has the methods `_validate_X(X)` and `_mean_prediction(X, method,
     params)`.
     """
+
+    _several_outputs: Any = True
 
     def _check_learner(self, estimator: BaseEstimator) -> None:
         """Any learner will do."""
@@ -77,7 +79,7 @@ class AveragedRegressor(RegressorMixin):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
+        tags.target_tags.multi_output = self._several_outputs
         return tags
 
 

@@ -45,7 +45,7 @@ from sklearn_ensemble_theory.averaging._averages import (
     staged_mean_proba,
 )
 from sklearn_ensemble_theory.averaging._bagging import BaseBagging
-from sklearn_ensemble_theory.averaging._members import AUTO_BINS, balanced_weights
+from sklearn_ensemble_theory.averaging._members import AUTO_BINS, balanced_weights, can_be_binned
 from sklearn_ensemble_theory.averaging._sampling import AllRows, SamplingScheme
 from sklearn_ensemble_theory.ensembles._members import member_input
 from sklearn_ensemble_theory.trees._binned_tree import (
@@ -53,7 +53,11 @@ from sklearn_ensemble_theory.trees._binned_tree import (
     BinnedTreeRegressor,
     binned_equivalent,
 )
-from sklearn_ensemble_theory.trees._options import check_no_constraint
+from sklearn_ensemble_theory.trees._options import (
+    check_no_constraint,
+    check_no_quantiles,
+    check_no_signs,
+)
 from sklearn_ensemble_theory.trees._sklearn_trees import with_all_classes
 
 # Parameters that are passed to every tree as they are.
@@ -84,6 +88,13 @@ SHARED_CONSTRAINTS["max_samples"] = [
     Interval(Integral, 1, None, closed="left"),
     Interval(RealNotInt, 0, None, closed="neither"),
 ]
+QUANTILE_CONSTRAINTS = {
+    "criterion": [
+        *tree_constraints(DecisionTreeRegressor)["criterion"],
+        StrOptions({"quantile"}),
+    ],
+    "quantile": BinnedTreeRegressor._parameter_constraints["quantile"],
+}
 CLASSIFIER_CONSTRAINTS = {
     "class_weight": [StrOptions({"balanced", "balanced_subsample"}), dict, list, None],
     "voting": [StrOptions({"soft", "hard"})],
@@ -104,6 +115,10 @@ def regression_criterion(criterion: str) -> str:
     return "squared_error"
 
 
+# Of the regressors: whether several targets can be fitted with these parameters.
+has_several_outputs = property(lambda forest: forest.criterion != "quantile")
+
+
 class BaseForest(BaseBagging):
     """Base of the forests; not for direct use."""
 
@@ -120,7 +135,15 @@ class BaseForest(BaseBagging):
         return self._get_estimator()
 
     def _get_estimator(self) -> BaseEstimator:
-        return self._tree_class(**{name: getattr(self, name) for name in TREE_PARAMETERS})
+        parameters = {name: getattr(self, name) for name in TREE_PARAMETERS}
+        if self.criterion != "quantile":
+            return self._tree_class(**parameters)
+        # scikit-learn's trees have no quantiles: one of ours in bins from the start.
+        splitter = self._tree_class().splitter
+        n_bins: Any = self.max_bins if isinstance(self.max_bins, Integral) else AUTO_BINS
+        return BinnedTreeRegressor(
+            max_bins=n_bins, splitter=splitter, quantile=self.quantile, **parameters
+        )
 
     def _prepared(self, estimator, scheme, X, y, target, **options):
         features = Features.known_to(self, X.shape[1])
@@ -128,6 +151,16 @@ class BaseForest(BaseBagging):
         estimator.set_params(monotonic_cst=signs)
         encoder = fitted_encoder(self)
         is_binned = encoder is not None
+        if self.criterion == "quantile":
+            is_binned = True
+            check_no_signs(self.criterion, signs)
+            if self.max_bins is None:
+                raise ValueError("criterion='quantile' requires max_bins other than None.")
+            if not can_be_binned(X, y):
+                raise ValueError(
+                    "criterion='quantile' requires a dense X of numbers, not a sparse one, and a "
+                    "single output."
+                )
         if encoder is not None:
             check_no_constraint(features, signs, encoder.flags)
         if features.interactions(self.interaction_cst) is not None:
@@ -146,6 +179,7 @@ class BaseForest(BaseBagging):
             features = Features(np.shape(X)[1] if np.ndim(X) == 2 else 0)
         if not features.n or not features.flags(given, X).any():
             return estimator
+        check_no_quantiles(self.criterion)
         n_bins = AUTO_BINS if self.max_bins == "auto" else self.max_bins
         binned = None if n_bins is None else binned_equivalent(estimator, n_bins, True)
         if binned is None or estimator.ccp_alpha > 0:
@@ -337,9 +371,13 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
         Number of trees B. `"pac"` is ceil(18 ln(2 n / `delta`)), with which bagging of empirical
         risk minimisers has optimal sample complexity.
 
-    criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
+    criterion : {"squared_error", "absolute_error", "quantile", "poisson"}, \
+            default="squared_error"
         What a split lowers most: the squared error, the absolute error, for which leaves predict
-        medians, or half the Poisson deviance, for y of at least 0. `"friedman_mse"` is deprecated.
+        medians, the pinball loss, for which they predict the quantile of level `quantile`, or half
+        the Poisson deviance, for y of at least 0. The forest is the mean of these. `"quantile"`
+        requires a dense X, y with one output, and neither `max_bins=None` nor `monotonic_cst`;
+        neither of the two works with categorical features. `"friedman_mse"` is deprecated.
 
     max_depth : int, default=None
         Maximum depth of a tree; with `None` it is grown until its leaves are pure or smaller than
@@ -414,8 +452,9 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
     max_bins : int, "auto" or None, default="auto"
         Number of bins, 2 to 65,535, into which the columns of X are cut, once for all trees, which
         are then :class:`BinnedTreeRegressor`. `None` is scikit-learn's exact trees. `"auto"` is
-        exact trees up to 10,000 rows, and 2047 bins above where X is dense, y has one output and
-        the criterion is squared error or Poisson. A value of X takes four bytes as bins.
+        exact trees up to 10,000 rows (for the absolute error up to 1,000), and 2047 bins above
+        where X is dense and y has one output; for quantiles 2047 bins for any number of rows. A
+        value of X takes four bytes as bins.
 
     categorical_features : array-like, "from_dtype" or None, default="from_dtype"
         Which features are categorical: a mask, their indices, or their names. "from_dtype" takes
@@ -434,6 +473,9 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
 
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.
+
+    quantile : float, default=0.5
+        Level of the quantiles of `criterion="quantile"`, in (0, 1).
 
     Attributes
     ----------
@@ -513,10 +555,12 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
     """
 
     _sklearn_class = ensemble.RandomForestRegressor
+    _several_outputs = has_several_outputs
     _tree_class = DecisionTreeRegressor
     _parameter_constraints: dict = {
         **SHARED_CONSTRAINTS,
         **tree_constraints(DecisionTreeRegressor),
+        **QUANTILE_CONSTRAINTS,
     }
 
     def __init__(
@@ -546,6 +590,7 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
         cat_smooth: float = 3.0,
         interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
         delta: float = 0.05,
+        quantile: float = 0.5,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = regression_criterion(criterion)
@@ -571,6 +616,7 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
         self.cat_smooth = cat_smooth
         self.interaction_cst = interaction_cst
         self.delta = delta
+        self.quantile = quantile
 
 
 class RandomForestClassifier(BaggedClassifier, BaseForest):
@@ -857,9 +903,13 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         Number of trees B. `"pac"` is ceil(18 ln(2 n / `delta`)), with which bagging of empirical
         risk minimisers has optimal sample complexity.
 
-    criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
+    criterion : {"squared_error", "absolute_error", "quantile", "poisson"}, \
+            default="squared_error"
         What a split lowers most: the squared error, the absolute error, for which leaves predict
-        medians, or half the Poisson deviance, for y of at least 0. `"friedman_mse"` is deprecated.
+        medians, the pinball loss, for which they predict the quantile of level `quantile`, or half
+        the Poisson deviance, for y of at least 0. The forest is the mean of these. `"quantile"`
+        requires a dense X, y with one output, and neither `max_bins=None` nor `monotonic_cst`;
+        neither of the two works with categorical features. `"friedman_mse"` is deprecated.
 
     max_depth : int, default=None
         Maximum depth of a tree; with `None` it is grown until its leaves are pure or smaller than
@@ -936,8 +986,8 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         Number of bins, 2 to 65,535, into which the columns of X are cut, once for all trees, which
         are then :class:`BinnedTreeRegressor` with cuts uniform over the bins of a node; in
         scikit-learn's exact trees, `None`, cuts are uniform over its values. `"auto"` is exact
-        trees up to 10,000 rows, and 2047 bins above where X is dense, y has one output and the
-        criterion is squared error or Poisson. A value of X takes four bytes as bins.
+        trees up to 10,000 rows, and 2047 bins above where X is dense and y has one output; for
+        quantiles 2047 bins for any number of rows. A value of X takes four bytes as bins.
 
     categorical_features : array-like, "from_dtype" or None, default="from_dtype"
         Which features are categorical: a mask, their indices, or their names. "from_dtype" takes
@@ -957,6 +1007,9 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
 
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.
+
+    quantile : float, default=0.5
+        Level of the quantiles of `criterion="quantile"`, in (0, 1).
 
     Attributes
     ----------
@@ -1035,10 +1088,12 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
 
     _random_cuts = True
     _sklearn_class = ensemble.ExtraTreesRegressor
+    _several_outputs = has_several_outputs
     _tree_class = ExtraTreeRegressor
     _parameter_constraints: dict = {
         **SHARED_CONSTRAINTS,
         **tree_constraints(ExtraTreeRegressor),
+        **QUANTILE_CONSTRAINTS,
     }
 
     def __init__(
@@ -1068,6 +1123,7 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         cat_smooth: float = 3.0,
         interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
         delta: float = 0.05,
+        quantile: float = 0.5,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = regression_criterion(criterion)
@@ -1093,6 +1149,7 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         self.cat_smooth = cat_smooth
         self.interaction_cst = interaction_cst
         self.delta = delta
+        self.quantile = quantile
 
 
 class ExtraTreesClassifier(BaggedClassifier, BaseForest):

@@ -33,6 +33,10 @@ def grow(
         kept = positive_rows(weight)
         rows = kept if rows is None else rows[kept]
         target, weight = target[kept], weight[kept]
+    if options.has_quantiles:
+        order = np.argsort(target, kind="stable")
+        rows = order if rows is None else np.asarray(rows)[order]
+        target, weight = target[order], None if weight is None else weight[order]
     fields = grow_tree(
         by_column=columns.codes.T,
         by_row=columns.row_codes,

@@ -27,6 +27,7 @@ from sklearn_ensemble_theory._scaling import mean_from_first, within_range
 
 from . import _compiled_growth, _sklearn_trees
 from ._columns import MISSING, SET, BinnedColumns
+from ._draws import FeatureDraws
 from ._histograms import (
     SAME,
     BinSums,
@@ -40,6 +41,7 @@ from ._histograms import (
     score_of,
 )
 from ._options import GrowthOptions
+from ._order_statistics import grow_by_quantiles
 from ._tree_arrays import LEAF, NO_FEATURE, TreeArrays
 
 # Targets whose largest absolute value is outside this range are multiplied by a power of 2: their
@@ -84,7 +86,8 @@ def grown_arrays(
         arrays = grow_tree(columns, target, weight, rows, options)
         return replace(arrays, value=arrays.value + centre) if centre else arrays
     exponent = int(np.frexp(size)[1])
-    power = exponent if options.criterion == "poisson" else 2 * exponent
+    is_linear = options.criterion == "poisson" or options.has_quantiles
+    power = exponent if is_linear else 2 * exponent
     with np.errstate(over="ignore", under="ignore"):
         scaled = replace(
             options,
@@ -119,6 +122,8 @@ def grow_tree(
     """
     if uses_native():
         return _compiled_growth.grow(columns, target, weight, rows, options)
+    if options.has_quantiles:
+        return grow_by_quantiles(columns, target, weight, rows, options)
     if _sklearn_trees.supports(columns, options):
         return _sklearn_trees.grow_on_codes(columns, target, weight, rows, options)
     # By least squares, for what scikit-learn's trees do not have.
@@ -686,89 +691,6 @@ class HistogramGrowth:
         impurity = np.maximum(square / weight - mean * mean, 0.0)
         tree = self.arrays(order, number, weight=weight, value=value, impurity=impurity)
         return tree, number[:-1]
-
-
-class FeatureDraws:
-    """The features drawn at each node, by the generator and in the order of scikit-learn's trees.
-
-    scikit-learn does not count features that are constant in the node, and remembers which are for
-    the nodes below.
-
-    Parameters
-    ----------
-    seed : int
-        0 to 2**31 - 2.
-    max_features, n_features : int
-    """
-
-    def __init__(self, seed: int, max_features: int, n_features: int) -> None:
-        self.max_features = max_features
-        self.state = seed or 1
-        self.order = list(range(n_features))
-        self.constant = [0] * n_features
-        self.n_constant: dict[int, int] = {}
-
-    def between(self, low: int, high: int) -> int:
-        s = self.state
-        s ^= (s << 13) & 0xFFFFFFFF
-        s ^= s >> 17
-        s ^= (s << 5) & 0xFFFFFFFF
-        self.state = s
-        return low + (s & 0x7FFFFFFF) % (high - low)
-
-    def features(
-        self,
-        i: int,
-        parent: int,
-        n_values: np.ndarray,
-        has_missing: np.ndarray,
-        ruled_out: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """A mask of the features to search in node i.
-
-        Parameters
-        ----------
-        i, parent : int
-            Any names of the nodes; a parent's features are drawn before its children's.
-        n_values : int array of shape (p,)
-            Numbers of distinct values in the node.
-        has_missing : bool array of shape (p,)
-        ruled_out : bool array of shape (p,), default=None
-            Features that do not count among those drawn.
-        """
-        ruled_out = np.zeros(len(self.order), dtype=bool) if ruled_out is None else ruled_out
-        is_constant = (n_values == 0) | ((n_values == 1) & ~has_missing)
-        order = self.order
-        allowed = np.zeros(len(order), dtype=bool)
-        n_known = n_constant = self.n_constant.get(parent, 0)
-        n_found = n_drawn = n_visited = n_searched = 0
-        end = len(order)
-        while end > n_constant and (n_visited < self.max_features or not n_searched):
-            at = self.between(n_drawn, end - n_found)
-            if at < n_known:
-                n_visited += not ruled_out[order[at]]
-                order[n_drawn], order[at] = order[at], order[n_drawn]
-                n_drawn += 1
-                continue
-            at += n_found
-            if ruled_out[order[at]]:
-                end -= 1
-                order[end], order[at] = order[at], order[end]
-                continue
-            n_visited += 1
-            if is_constant[order[at]]:
-                order[at], order[n_constant] = order[n_constant], order[at]
-                n_found += 1
-                n_constant += 1
-                continue
-            end -= 1
-            n_searched += 1
-            order[end], order[at] = order[at], order[end]
-            allowed[order[end]] = True
-        order[:n_known] = self.constant[:n_known]
-        self.constant[n_known:n_constant] = order[n_known:n_constant]
-        self.n_constant[i] = n_constant
-        return allowed
 
 
 # --- rows in memory -------------------------------------------------------------------------------

@@ -11,6 +11,9 @@ from sklearn.utils import check_random_state
 from sklearn_ensemble_theory._features import Features, Interactions
 from sklearn_ensemble_theory._running import seeded
 
+# The criteria whose nodes have quantiles of their targets.
+QUANTILE_CRITERIA = ("absolute_error", "quantile")
+
 
 @dataclass(frozen=True, kw_only=True)
 class GrowthOptions:
@@ -18,7 +21,7 @@ class GrowthOptions:
 
     Parameters
     ----------
-    criterion : {"squared_error", "poisson", "gini", "log_loss"}
+    criterion : {"squared_error", "absolute_error", "quantile", "poisson", "gini", "log_loss"}
     n_classes : int, default=0
         Number of classes K of a classification tree, whose targets are codes 0 ... K-1; 0 for
         regression.
@@ -53,6 +56,8 @@ class GrowthOptions:
     seed : int, default=0
         Seed of the draws of features and of random cuts, 0 to 2**31 - 2. A tree that is not grown
         by histograms also visits all features in the order of the generator, which decides ties.
+    quantile : float, default=0.5
+        Of the criterion "quantile", in (0, 1).
     """
 
     criterion: str
@@ -72,6 +77,12 @@ class GrowthOptions:
     random_splits: bool = False
     cat_smooth: float = 0.0
     seed: int = 0
+    quantile: float = 0.5
+
+    @property
+    def has_quantiles(self) -> bool:
+        """Whether nodes have quantiles, not means, of their targets."""
+        return self.criterion in QUANTILE_CRITERIA
 
     def of_features(self, features: np.ndarray) -> "GrowthOptions":
         """The options of a tree on some of the columns."""
@@ -135,8 +146,12 @@ def growth_options(
         raise ValueError(
             f"monotonic_cst with criterion={tree.criterion!r} requires X without missing values."
         )
+    check_no_signs(criterion, constraints)
+    if criterion in QUANTILE_CRITERIA and interactions is not None:
+        raise ValueError(f"criterion={criterion!r} in bins requires interaction_cst=None.")
     is_random = tree.splitter == "random"
     if categorical is not None:
+        check_no_quantiles(criterion)
         check_no_constraint(features, constraints, categorical)
         if tree.ccp_alpha > 0:
             raise ValueError("ccp_alpha > 0 requires X without categorical features.")
@@ -168,7 +183,20 @@ def growth_options(
         random_splits=is_random,
         cat_smooth=float(getattr(tree, "cat_smooth", 0.0)),
         seed=seed,
+        quantile=float(tree.quantile) if criterion == "quantile" else 0.5,
     )
+
+
+def check_no_quantiles(criterion: str) -> None:
+    """Raise a ValueError where categories have no order by which a cut of them is a best one."""
+    if criterion in QUANTILE_CRITERIA:
+        raise ValueError(f"criterion={criterion!r} requires X without categorical features.")
+
+
+def check_no_signs(criterion: str, constraints: np.ndarray | None) -> None:
+    """Raise a ValueError where nodes have quantiles and features constraints."""
+    if criterion in QUANTILE_CRITERIA and constraints is not None:
+        raise ValueError(f"criterion={criterion!r} in bins requires monotonic_cst=None.")
 
 
 def check_no_constraint(

@@ -109,7 +109,8 @@ def cases_without_bins():
     X, y = data(RandomForestRegressor, 60)
     yield "sparse", RandomForestRegressor(2), sp.csr_matrix(X), y
     yield "outputs", RandomForestRegressor(2), X, np.column_stack([y, -y])
-    yield "criterion", RandomForestRegressor(2, criterion="absolute_error"), X, y
+    constrained = {"criterion": "absolute_error", "monotonic_cst": [1] * 6}
+    yield "criterion", RandomForestRegressor(2, **constrained), X, y
     yield "sparse", BaggingRegressor(n_estimators=2), sp.csc_matrix(X), y
     yield "outputs", BaggingRegressor(n_estimators=2), X, np.column_stack([y, -y])
     yield "learner", BaggingRegressor(KNeighborsRegressor(), n_estimators=2), X, y

@@ -158,7 +158,9 @@ def test_standard_errors_and_out_of_bag_scores_need_draws(regression):
 def test_what_has_no_bins(regression):
     X, y = regression
     with pytest.raises(ValueError, match="max_bins=16"):
-        ExtraTreesRegressor(2, criterion="absolute_error", max_bins=16).fit(X, y)
+        ExtraTreesRegressor(2, criterion="absolute_error", max_bins=16, monotonic_cst=[1] * 10).fit(
+            X, y
+        )
     with pytest.raises(ValueError, match="single output"):
         ExtraTreesRegressor(2, max_bins=16).fit(X, np.column_stack([y, y]))
     # Bagging leaves such a tree as it is: its user has chosen its cuts.

@@ -129,7 +129,7 @@ def test_equivalents_of_scikit_learns_trees():
     binned = binned_equivalent(tree, 100)
     assert type(binned) is BinnedTreeRegressor
     others = {"categorical_features": "from_dtype", "cat_smooth": 10.0, "interaction_cst": None}
-    own = {"max_bins": 100, "l2_regularization": 0.0, **others}
+    own = {"max_bins": 100, "l2_regularization": 0.0, "quantile": 0.5, **others}
     assert binned.get_params() == {**tree.get_params(), **own}
     tree = DecisionTreeClassifier(criterion="entropy", class_weight="balanced", max_features=0.5)
     binned = binned_equivalent(tree, 255)
@@ -137,7 +137,7 @@ def test_equivalents_of_scikit_learns_trees():
     assert binned.get_params() == {**tree.get_params(), "max_bins": 255, **others}
     for other in (
         ExtraTreeRegressor(),
-        DecisionTreeRegressor(criterion="absolute_error"),
+        DecisionTreeRegressor(criterion="absolute_error", monotonic_cst=[1]),
         DecisionTreeRegressor(splitter="random"),
         BinnedTreeRegressor(),
         "tree",
