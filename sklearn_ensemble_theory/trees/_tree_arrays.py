@@ -227,6 +227,9 @@ class FittedNodes:
         self.depth: int = tree.max_depth
         self.sets: np.ndarray | None = getattr(tree, "sets", None)  # of a `CompactTree`
 
+    # scikit-learn's trees have no sets of categories; those of compact ones are not written out.
+    left_bins: ClassVar[None] = None
+
     def __len__(self) -> int:
         n_nodes: int = self.tree.node_count
         return n_nodes
