@@ -40,6 +40,7 @@ from ._options import TreeShape, growth_options, n_features_drawn
 from ._packed import predictor
 from ._sklearn_trees import check_counts, fitted_tree
 from ._tree_arrays import GrownTree, Nodes, TreeArrays
+from ._vector_rounds import VectorTreeRounds
 from ._weak_learners import ROUNDS, BinnedMembers, BinnedTreeRounds, category_flags
 
 # Numbers of X that are held in single precision at once in predictions: 8 MB.
@@ -177,7 +178,7 @@ class BaseBinnedTree:
 
     def _set_fitted(self, arrays: TreeArrays, shape: TreeShape, classes: np.ndarray | None) -> None:
         self.n_features_in_ = shape.n_features
-        self.n_outputs_ = 1
+        self.n_outputs_ = 1 if classes is not None else arrays.value.shape[1]
         self.max_features_ = n_features_drawn(self.max_features, shape.n_features)
         if classes is not None:
             self.classes_, self.n_classes_ = classes, len(classes)
@@ -522,7 +523,8 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
             or self.max_bins > MISSING
         ):
             return None
-        return BinnedTreeRounds(self, X, weight, task)
+        rounds = VectorTreeRounds if task.has_vectors else BinnedTreeRounds
+        return rounds(self, X, weight, task)
 
     def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> Any:
         if fitted_encoder(self) is not None or self._nodes().left_bins is not None:

@@ -535,6 +535,8 @@ def predictor(member: Any, nodes: Nodes, compiled: bool) -> Callable[[np.ndarray
     """The values (n, K) of rows in single precision; no scikit-learn tree is made for them."""
     if isinstance(nodes, TreeArrays) and (compiled or nodes.left_bins is not None):
         return nodes.values_of_rows
+    if getattr(member, "n_outputs_", 1) > 1:
+        return lambda rows: member.tree_.predict(rows)[:, :, 0]
     return member.tree_.predict
 
 

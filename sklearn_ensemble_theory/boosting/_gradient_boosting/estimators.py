@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from numbers import Real
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn import ensemble
@@ -155,11 +155,21 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         as many as HistGradientBoosting takes: one for each core, or the limit of OMP_NUM_THREADS or
         threadpoolctl. -1 means all processors. The model is the same for any number. Only binned
         trees and the compiled losses use threads, where a table has some 65,000 values or more.
+    multi_target : {"leaves", "separate"}, default="leaves"
+        For y of several columns. "leaves" grows one tree a round, whose leaves have a value for
+        each target, and which is split by the sum of the gains over targets: scale targets to
+        similar sizes. "separate" grows a tree for each target, as a model for each would. One tree
+        takes less time, makes a smaller model, and is often as good or better where the targets
+        depend on the same features; separate ones are better where they do not.
+    target_components : int, default=None
+        With ``multi_target="leaves"``: the cuts of a round are compared by so many principal components of the negative
+        gradients, as in the sketches of Iosipovoi and Vakhrushev (2022); leaves still get the values
+        of all targets. A round then takes as long as one of so many targets. None compares by all.
 
     Attributes
     ----------
-    estimators_ : ndarray of shape (n_rounds, 1)
-        The fitted base learners.
+    estimators_ : ndarray of shape (n_rounds, 1) or (n_rounds, n_targets)
+        The fitted base learners; with several columns only for ``multi_target="separate"``.
     n_trees_per_iteration_ : int
         Number of base learners of a round.
     steps_ : ndarray of shape (n_rounds,)
@@ -186,7 +196,7 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         risk.
     init_ : fitted estimator or "zero"
         What the scores start from; for ``init=None`` a dummy estimator with a constant prediction.
-    initial_scores_ : float or None
+    initial_scores_ : float or ndarray of shape (n_targets,) or None
         The constant scores before the first round; None if `init` is an estimator.
     loss_ : Loss
         The loss.
@@ -237,6 +247,9 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
     J. Friedman, T. Hastie and R. Tibshirani (2000). "Additive logistic regression: a statistical
     view of boosting". *The Annals of Statistics* 28(2), 337-407.
 
+    L. Iosipovoi and A. Vakhrushev (2022). "SketchBoost: fast gradient boosted decision tree for
+    multioutput problems". *Advances in Neural Information Processing Systems* 35, 25422-25435.
+
     R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
 
     *DS-GA 1003: Machine Learning*, lecture 8, "Boosting and 'classical ML' review". New York
@@ -258,7 +271,9 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         **BaseGradientBoosting._parameter_constraints,
         "loss": [StrOptions(loss_names("real")), HasMethods(["value", "gradient"])],
         "alpha": [Interval(Real, 0, 1, closed="neither")],
+        "multi_target": [StrOptions({"leaves", "separate"})],
     }
+    _vectors_parameter, _vectors_value = "multi_target", "leaves"
 
     def __init__(
         self,
@@ -293,6 +308,8 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         reoptimize_leaves: bool = True,
         second_order: bool = False,
         n_jobs: int | None = None,
+        multi_target: Literal["leaves", "separate"] = "leaves",
+        target_components: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.loss = loss
@@ -324,6 +341,8 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         self.reoptimize_leaves = reoptimize_leaves
         self.second_order = second_order
         self.n_jobs = n_jobs
+        self.multi_target = multi_target
+        self.target_components = target_components
 
     @by_chunks
     def predict(self, X: MatrixLike) -> np.ndarray:
@@ -336,11 +355,16 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
 
         Returns
         -------
-        y : ndarray of shape (n_samples,)
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
             Predictions.
         """
         u = self._scores(X)
         return self.loss_.inverse_link(u)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
     def staged_predict(self, X: MatrixLike) -> Iterator[np.ndarray]:
         """Predict the target after each round.
@@ -352,7 +376,7 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
 
         Yields
         ------
-        y : ndarray of shape (n_samples,)
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
             Predictions after the round.
         """
         for u in self._staged_scores(X):
@@ -492,6 +516,15 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         threadpoolctl. -1 means all processors. The model is the same for any number. Only binned
         trees and the compiled losses use threads, where a table has some 65,000 values or more.
 
+    multi_class : {"separate", "one_tree"}, default="separate"
+        For more than two classes. "separate" grows a tree for each class and round; "one_tree" grows
+        one a round, whose leaves have a value for each class, and which is split by the sum of the
+        gains over classes. Many classes then take much less time and a much smaller model; a round
+        lowers the loss by less, so that more rounds or deeper trees may be needed.
+    target_components : int, default=None
+        With ``multi_class="one_tree"``: the cuts of a round are compared by so many principal components of the negative
+        gradients, as in the sketches of Iosipovoi and Vakhrushev (2022); leaves still get the values
+        of all classes. A round then takes as long as one of so many classes. None compares by all.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
         "balanced" for weights that give all classes the same total.
@@ -503,7 +536,7 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
     n_classes_ : int
         Number of classes.
     estimators_ : ndarray of shape (n_rounds, 1) or (n_rounds, n_classes)
-        The fitted base learners.
+        The fitted base learners; one a round for two classes, or with ``multi_class="one_tree"``.
     n_trees_per_iteration_ : int
         Number of base learners of a round.
     steps_ : ndarray of shape (n_rounds,)
@@ -580,6 +613,9 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
     J. Friedman, T. Hastie and R. Tibshirani (2000). "Additive logistic regression: a statistical
     view of boosting". *The Annals of Statistics* 28(2), 337-407.
 
+    L. Iosipovoi and A. Vakhrushev (2022). "SketchBoost: fast gradient boosted decision tree for
+    multioutput problems". *Advances in Neural Information Processing Systems* 35, 25422-25435.
+
     R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
 
     *DS-GA 1003: Machine Learning*, lecture 8, "Boosting and 'classical ML' review". New York
@@ -601,7 +637,9 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         "loss": [StrOptions(loss_names("two classes")), HasMethods(["value", "gradient"])],
         "init": [StrOptions({"zero"}), None, HasMethods(["fit", "predict_proba"])],
         "class_weight": CLASS_WEIGHT,
+        "multi_class": [StrOptions({"separate", "one_tree"})],
     }
+    _vectors_parameter, _vectors_value = "multi_class", "one_tree"
 
     def __init__(
         self,
@@ -636,6 +674,8 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         second_order: bool = False,
         n_jobs: int | None = None,
         class_weight: dict | Literal["balanced"] | None = None,
+        multi_class: Literal["separate", "one_tree"] = "separate",
+        target_components: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.loss = loss
@@ -667,6 +707,8 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         self.second_order = second_order
         self.n_jobs = n_jobs
         self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.target_components = target_components
 
     @by_chunks
     def decision_function(self, X: MatrixLike) -> np.ndarray:

@@ -63,6 +63,7 @@ from ..._rows import (
     Rows,
     checked_groups,
     checked_weights,
+    has_columns,
     is_frame,
     kept_rows,
     validate_data,
@@ -70,8 +71,9 @@ from ..._rows import (
 from ..._running import warn_user
 from ..._typing import ArrayLike, MatrixLike, available_if
 from ...trees._binned_tree import BinnedTreeRegressor
-from ...trees._columns import MOST_BINS
+from ...trees._columns import MISSING, MOST_BINS
 from ...trees._sklearn_trees import check_single_precision, single_precision, with_scaled_values
+from ...trees._weak_learners import category_flags
 from .._loop import BoostingRounds, RoundReports, boost
 from .._risk import LEAST_CURVATURE, EmpiricalRisk, SecondOrderRisk
 from .._steps import STEP_RULES, Step
@@ -79,6 +81,7 @@ from .._weak_learners import check_takes_weights, seeded_clone, weak_learner
 from ..losses import Loss
 from ..losses._base import share_taken
 from ..losses._losses import make_loss
+from ..losses._separable import SeparableLoss
 from .blocks import fit_blocks
 from .ensemble import (
     AdditiveModel,
@@ -155,6 +158,7 @@ class BaseGradientBoosting(
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
+        "target_components": [Interval(Integral, 1, None, closed="left"), None],
     }
 
     # --- fit --------------------------------------------------------------------------------------
@@ -179,8 +183,8 @@ class BaseGradientBoosting(
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or Dask collection
             Training data; sparse where the base learner accepts it.
-        y : array-like of shape (n_samples,), or Dask collection
-            Targets.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), or Dask collection
+            Targets; several columns of real targets, in memory.
         sample_weight : array-like of shape (n_samples,) or Dask collection, default=None
             Non-negative weights. Rows of weight 0 are left out.
         monitor : callable, default=None
@@ -188,7 +192,7 @@ class BaseGradientBoosting(
             copy of the estimator as if the fit had ended with this round, and a dict with the
             training rows "X", "y" and "sample_weight" and their scores "raw_predictions". The fit
             ends where it returns True.
-        X_val, y_val : array-like of shape (n_val, n_features) and (n_val,), default=None
+        X_val, y_val : array-like of shape (n_val, n_features) and of that of y, default=None
             Validation rows. Their risk is recorded in `validation_scores_`. If `n_iter_no_change`
             is given, it determines when to stop, and no fraction of X is held out.
         sample_weight_val : array-like of shape (n_val,), default=None
@@ -249,6 +253,11 @@ class BaseGradientBoosting(
         validation = None
         if X_val is not None:
             validation = self._read_validation(X_val, y_val, sample_weight_val, classes)
+            if validation.y.shape[1:] != train.y.shape[1:]:
+                raise ValueError(
+                    f"y_val must have the columns of y; got the shapes {validation.y.shape} and "
+                    f"{train.y.shape}."
+                )
             loss.check_target(validation.y)
         elif self.n_iter_no_change is not None:
             if split_seed is None:
@@ -265,6 +274,9 @@ class BaseGradientBoosting(
         n_threads = n_threads_of(self.n_jobs)
         # The joint step of trees: splits of the second order where there is one, and exact leaves.
         n_scores = loss.n_scores(n_classes)
+        has_vectors = n_scores > 1 and self._asks_for_vectors()
+        if has_vectors:
+            self._check_vectors(learner)
         exact = self.step == "joint" and grows_leaves(learner)
         curved = not loss.is_quadratic and SecondOrderRisk.has_curvature(loss, train.y, n_scores)
         newton = self.second_order or (exact and curved)
@@ -272,7 +284,7 @@ class BaseGradientBoosting(
         risk = kind(loss, train.y, train.weight, n_threads)
         risk.adapts = True
         step = self._make_step(risk, n_scores)
-        model = self._begin(loss, train, rng, classes, continued)
+        model = self._begin(loss, train, rng, classes, continued, has_vectors)
         risk.rate = share_taken(step.constant(), model.n_scores)
         task = step.task(
             risk,
@@ -286,6 +298,8 @@ class BaseGradientBoosting(
             min_weight_leaf=LEAST_CURVATURE if self.second_order else 0.0,
             n_threads=n_threads,
             shares_generator=self.estimator is None,
+            has_vectors=has_vectors,
+            n_components=self.target_components,
         )
         weak = weak_learner(learner, train.X, train.weight, task, fit_params)
         step.prepare(weak)
@@ -420,8 +434,10 @@ class BaseGradientBoosting(
         rng: np.random.RandomState,
         classes: np.ndarray | None,
         continued: bool,
+        has_vectors: bool,
     ) -> AdditiveModel:
         """The model before the first new round."""
+        n_classes = 0 if classes is None else len(classes)
         if continued:
             model = AdditiveModel.to_continue(self)
             if self.n_estimators < len(model.members):
@@ -431,8 +447,15 @@ class BaseGradientBoosting(
                 )
             # The parameter `loss` may have changed since the rounds so far.
             model.loss = loss
+            if loss.n_scores(n_classes) != model.n_scores:
+                raise ValueError(
+                    f"With warm_start=True, y must have {model.n_scores} columns, as in the "
+                    "previous fit."
+                )
+            if has_vectors != model.has_vectors:
+                name, now = self._vectors_parameter, getattr(self, self._vectors_parameter)
+                raise ValueError(f"{name}={now!r} is not that of the fit that warm_start=True goes on.")
             return model
-        n_classes = 0 if classes is None else len(classes)
         start: Any = self.init
         if self.init is None:
             start = loss.initial_scores(train.y, train.weight, n_classes)
@@ -447,7 +470,8 @@ class BaseGradientBoosting(
                         "weights."
                     )
             start.fit(train.X, decoded(train.y, classes), **weight)
-        return AdditiveModel(loss, start, loss.n_scores(n_classes), classes is not None)
+        n_scores = loss.n_scores(n_classes)
+        return AdditiveModel(loss, start, n_scores, classes is not None, has_vectors)
 
     # --- the base learner -------------------------------------------------------------------------
 
@@ -461,6 +485,41 @@ class BaseGradientBoosting(
             return DecisionTreeRegressor(**described)
         described |= {name: getattr(self, name) for name in BINNED_DEFAULTS}
         return BinnedTreeRegressor(**described)
+
+    # The parameter that asks for one tree for all scores of a round, and what it has to be.
+    _vectors_parameter: ClassVar[str]
+    _vectors_value: ClassVar[str]
+
+    def _asks_for_vectors(self) -> bool:
+        return getattr(self, self._vectors_parameter) == self._vectors_value
+
+    def _check_vectors(self, learner: Any) -> None:
+        """Raise a ValueError where the base learner has no leaves with a number for each score."""
+        if (
+            type(learner) is not BinnedTreeRegressor
+            or learner.criterion != "squared_error"
+            or learner.splitter != "best"
+            or learner.ccp_alpha > 0
+            or learner.max_bins > MISSING
+        ):
+            name = "the default trees" if self.estimator is None else type(learner).__name__
+            raise ValueError(
+                f"{self._vectors_parameter}={self._vectors_value!r} requires trees in at most "
+                f"{MISSING} bins, of the squared error, without pruning, which {name} here are "
+                f"not; use another {self._vectors_parameter}."
+            )
+        if learner.monotonic_cst is not None:
+            raise ValueError(
+                f"{self._vectors_parameter}={self._vectors_value!r} requires trees without "
+                f"monotonic_cst; use another {self._vectors_parameter}."
+            )
+        if fitted_encoder(self) is not None or (
+            category_flags(learner, self.n_features_in_) is not None
+        ):
+            raise ValueError(
+                f"{self._vectors_parameter}={self._vectors_value!r} requires X without categorical "
+                f"features; use another {self._vectors_parameter}, or categorical_features=None."
+            )
 
     def _check_tree_parameters(self, X=None) -> None:
         """Raise a ValueError where parameters describe trees that are not used."""
@@ -493,7 +552,11 @@ class BaseGradientBoosting(
         of_classes = isinstance(self, ClassifierMixin)
         if continued and isinstance(learner, BinnedTreeRegressor) and not sp.issparse(X):
             check_same_columns(self, X, learner.categorical_features)
-        X, y = self._validate(X, y, learner=learner, reset=not continued, y_numeric=not of_classes)
+        several = not of_classes and has_columns(y) and np.shape(y)[1] > 1
+        options = {"multi_output": True} if several else {}
+        X, y = self._validate(
+            X, y, learner=learner, reset=not continued, y_numeric=not of_classes, **options
+        )
         classes = classes_of(y) if of_classes else None
         y = encoded(y, classes)
         if continued and classes is not None and not np.array_equal(self.classes_, classes):
@@ -502,6 +565,8 @@ class BaseGradientBoosting(
             )
         n_classes = 0 if classes is None else len(classes)
         loss = self._make_loss(n_classes)
+        if several:
+            loss = SeparableLoss.of(loss, y.shape[1])
         # Equal weights are None: loops over the rows then need not read them.
         rows = Rows(X, y, None, range(len(y)))
         if sample_weight is not None:
@@ -610,7 +675,7 @@ class BaseGradientBoosting(
         if isinstance(self, RegressorMixin):
             mean = np.asarray(loss.inverse_link(np.asarray(start)))
             return DummyRegressor(strategy="constant", constant=mean).fit(
-                np.zeros((1, p)), [float(mean)]
+                np.zeros((1, p)), [mean.tolist()]
             )
         X, u = np.zeros((len(self.classes_), p)), np.asarray(start, dtype=float)[None]
         if not loss.probability:
@@ -682,7 +747,8 @@ class BaseGradientBoosting(
         for t, members in enumerate(self.estimators_):
             for k, member in enumerate(members):
                 leaves[:, t, k] = member.tree_.apply(X)
-        return leaves[:, :, 0] if isinstance(self, RegressorMixin) else leaves
+        is_alone = isinstance(self, RegressorMixin) and leaves.shape[2] == 1
+        return leaves[:, :, 0] if is_alone else leaves
 
     # --- scikit-learn's counterpart, routing and tags ---------------------------------------------
 
@@ -708,6 +774,10 @@ class BaseGradientBoosting(
             )
         if not len(self.estimators_):
             yield "the model has no rounds."
+        if self._n_scores > self.estimators_.shape[1]:
+            yield f"a tree has leaves for all scores ({self._vectors_parameter})."
+        elif isinstance(self, RegressorMixin) and self._n_scores > 1:
+            yield "it has one target."
 
     def _counterpart(self) -> Any:
         # One learning rate multiplies all trees there; steps of other lengths go into the leaves.
@@ -729,7 +799,7 @@ class BaseGradientBoosting(
     to_shap = to_shap
 
     def _tree_terms(self) -> TreeTerms:
-        K = self.estimators_.shape[1]
+        K, n_members = self._n_scores, self.estimators_.shape[1]
         if hasattr(self._start, "predict"):
             raise ValueError(
                 f"to_shap requires scores that start from a constant; init="
@@ -738,6 +808,8 @@ class BaseGradientBoosting(
         start = 0.0 if isinstance(self._start, str) else self._start
 
         def outputs(t, value):
+            if n_members < K:
+                return self.steps_[t] * value
             # The trees of a round stand for one score after the other.
             return np.where(np.arange(K) == t % K, self.steps_[t // K] * value[:, :1], 0.0)
 
