@@ -4,25 +4,31 @@
 
 #include "several_rows.h"
 
-/* Add `size` numbers, 8 or 4, of m rows to the cells of their codes; a code above `last` counts as
-   `last`. Rows are counted from `first` where `rows` is NULL. Both strides are in numbers. */
-SEVERAL_ROWS
-static void add_numbers(
-    const uint8_t *restrict column, int last, const int32_t *restrict rows, ptrdiff_t first,
-    ptrdiff_t m, const double *restrict values, double *restrict cells, ptrdiff_t stride, int size)
-{
-    for (ptrdiff_t k = 0; k < m; k++) {
-        ptrdiff_t i = rows ? rows[k] : first + k;
-        int code = column[i] < last ? column[i] : last;
-        const double *some = values + i * stride;
-        double *to = cells + code * stride;
-        if (size == 8)
-            for (int d = 0; d < 8; d++)
-                to[d] += some[d];
-        else
-            for (int d = 0; d < 4; d++)
-                to[d] += some[d];
+/* Add SIZE numbers of m rows to the cells of their codes in two columns: neither waits for the other
+   where the codes of one stay the same. A code above `last` counts as `last`; rows are counted from
+   `first` where `rows` is NULL; strides are in numbers. */
+#define ADD_NUMBERS(NAME, SIZE)                                                                    \
+    SEVERAL_ROWS                                                                                   \
+    static void NAME(                                                                              \
+        const uint8_t *column, const uint8_t *other, int last, const int32_t *rows,                \
+        ptrdiff_t first, ptrdiff_t m, const double *restrict values, double *restrict cells,       \
+        double *restrict other_cells, ptrdiff_t stride)                                            \
+    {                                                                                              \
+        for (ptrdiff_t k = 0; k < m; k++) {                                                        \
+            ptrdiff_t i = rows ? rows[k] : first + k;                                              \
+            const double *some = values + i * stride;                                              \
+            double *to = cells + (column[i] < last ? column[i] : last) * stride;                   \
+            for (int d = 0; d < SIZE; d++)                                                         \
+                to[d] += some[d];                                                                  \
+            if (other) {                                                                           \
+                to = other_cells + (other[i] < last ? other[i] : last) * stride;                   \
+                for (int d = 0; d < SIZE; d++)                                                     \
+                    to[d] += some[d];                                                              \
+            }                                                                                      \
+        }                                                                                          \
     }
-}
+
+ADD_NUMBERS(add_8_numbers, 8)
+ADD_NUMBERS(add_4_numbers, 4)
 
 #endif

@@ -16,8 +16,10 @@ from .growth cimport comparable, lowest_bit
 from .threads cimport do_in_threads, start_of_part
 
 cdef extern from "vector_trees.h" nogil:
-    void add_numbers(const uint8_t*, int, const int32_t*, Py_ssize_t, Py_ssize_t, const double*,
-                     double*, Py_ssize_t, int)
+    void add_8_numbers(const uint8_t*, const uint8_t*, int, const int32_t*, Py_ssize_t, Py_ssize_t,
+                       const double*, double*, double*, Py_ssize_t)
+    void add_4_numbers(const uint8_t*, const uint8_t*, int, const int32_t*, Py_ssize_t, Py_ssize_t,
+                       const double*, double*, double*, Py_ssize_t)
 
 cdef enum:
     MOST_BINS = 256
@@ -84,15 +86,25 @@ cdef void count_part(void* context, Py_ssize_t part, int thread) noexcept nogil:
     cdef Py_ssize_t first = start_of_part(part, s.p, s.n_parts)
     cdef Py_ssize_t stop = start_of_part(part + 1, s.p, s.n_parts)
     cdef Py_ssize_t j, start, n_rows, d = 0, size = (s.last + 1) * s.D
+    cdef const uint8_t* column
+    cdef const uint8_t* other
+    cdef const int32_t* rows
+    cdef double* cells
     memset(s.table + first * size, 0, (stop - first) * size * sizeof(double))
     while d < s.D:
         start = 0
         while start < s.m:
             n_rows = min(<Py_ssize_t>ROWS_AT_A_TIME, s.m - start)
-            for j in range(first, stop):
-                add_numbers(
-                    s.codes + j * s.n, s.last, s.rows + start if s.rows != NULL else NULL, start,
-                    n_rows, s.values + d, s.table + j * size + d, s.D, 8 if d + 8 <= s.D else 4)
+            rows = s.rows + start if s.rows != NULL else NULL
+            for j in range(first, stop, 2):
+                column, cells = s.codes + j * s.n, s.table + j * size + d
+                other = column + s.n if j + 1 < stop else NULL
+                if d + 8 <= s.D:
+                    add_8_numbers(column, other, s.last, rows, start, n_rows, s.values + d, cells,
+                                  cells + size, s.D)
+                else:
+                    add_4_numbers(column, other, s.last, rows, start, n_rows, s.values + d, cells,
+                                  cells + size, s.D)
             start += n_rows
         d += 8
 
