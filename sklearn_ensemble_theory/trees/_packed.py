@@ -574,7 +574,7 @@ def packed_trees(
     """
     if not len(members):
         return None
-    trees = member_nodes(members)
+    trees = member_nodes(members, with_vectors=leaf_outputs is not None)
     if trees is None:
         return None
     if features is None:

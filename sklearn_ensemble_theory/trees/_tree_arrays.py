@@ -373,15 +373,18 @@ class GrownTree:
         return arrays.sklearn_tree(self.n_features, self.n_classes)
 
 
-def member_nodes(members: Sequence[Any]) -> list[Nodes] | None:
-    """The nodes of each member; None where a member is no tree of one output.
+def member_nodes(members: Sequence[Any], with_vectors: bool = False) -> list[Nodes] | None:
+    """The nodes of each member; None where a member is no tree, or one of several outputs.
+
+    These too `with_vectors`, where they are of this package.
 
     scikit-learn's own trees are read; an estimator of this package that is a tree gives its arrays
     by a method `_node_arrays()`, which a subclass does not inherit.
     """
     found: list[Nodes] = []
     for member in members:
-        if "_node_arrays" in vars(type(member)):
+        alone = with_vectors or getattr(member, "n_outputs_", 1) == 1
+        if "_node_arrays" in vars(type(member)) and alone:
             found.append(member._node_arrays())
         elif is_tree(member) and member.n_outputs_ == 1:
             found.append(FittedNodes(member.tree_))

@@ -36,7 +36,7 @@ _WHOLE_SUM = 2.0**28
 # Numbers of a table of rows that are made at once: they stay in the processor's cache.
 _BLOCK = 2**15
 # Nodes of at most so many rows have no sums in bins: their rows are counted where a cut is sought.
-FEW_ROWS = 128
+FEW_ROWS = 512
 # Bytes of the tables of nodes that are searched together.
 _TABLES_AT_ONCE = 2**25
 # Principal components are those of at most so many rows.
@@ -346,7 +346,7 @@ class VectorGrowth(HistogramGrowth):
                 *rules,
                 score,
                 place,
-                nodes.n_threads if cells is not None else 1,
+                nodes.n_threads,
             )
         else:
             cells = nodes.table_of(i) if cells is None else cells
@@ -377,16 +377,6 @@ class VectorGrowth(HistogramGrowth):
         """sum S² / (W + l2) of a node."""
         moments = sums[FIRST : FIRST + self.nodes.vectors.q]
         return float(moments @ self.nodes.vectors.means(sums[None], self.l2)[0])
-
-    def described(
-        self,
-        gain: float,
-        place: tuple[int, int, int],
-        counts: np.ndarray,
-        left: list[float],
-        order: np.ndarray | None,
-    ) -> NodeSplit:
-        return super().described(gain, place, counts, left, order)
 
 
 def best_cuts_by_numpy(
@@ -437,7 +427,22 @@ def best_cuts_by_numpy(
     return flat[np.arange(len(flat)), place], place
 
 
-# --- trees on the same columns --------------------------------------------------------------------
+# --- one tree for the targets of a fit, and trees on the same columns -----------------------------
+
+
+def grown_vectors(
+    columns: BinnedColumns, target: np.ndarray, weight: np.ndarray | None, options: GrowthOptions
+) -> TreeArrays:
+    """The tree of targets of shape (n, q), whose regularised values shrink to their means."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = np.average(target, axis=0, weights=weight)
+        centred = target - mean
+    if not np.isfinite(centred).all():
+        raise ValueError("y has differences beyond the largest float; scale y.")
+    tree, _ = VectorGrower(columns, options).grow(centred, weight, None)
+    return replace(tree, value=tree.value + mean)
+
+
 
 
 class VectorGrower:

@@ -9,7 +9,8 @@ from sklearn_ensemble_theory.trees._columns import BinnedColumns
 from sklearn_ensemble_theory.trees._growth import NumpyHistogramGrower
 from sklearn_ensemble_theory.trees._options import GrowthOptions
 from sklearn_ensemble_theory.trees._tree_arrays import LEAF
-from sklearn_ensemble_theory.trees._vector_growth import FEW_ROWS, VectorGrower
+from sklearn_ensemble_theory.trees import _vector_growth
+from sklearn_ensemble_theory.trees._vector_growth import VectorGrower
 
 N, P, Q = 400, 4, 3
 STRUCTURE = ("left", "right", "feature", "code", "missing_left", "n_rows")
@@ -25,6 +26,12 @@ OPTIONS = [
     options(max_depth=5, max_leaf_nodes=9, min_weight_leaf=8.0),
     options(max_depth=4, max_features=2, seed=5, min_impurity_decrease=0.01),
 ]
+@pytest.fixture(autouse=True)
+def small_nodes(monkeypatch):
+    """Nodes of at most 60 rows are searched by their rows, others by the sums of their bins."""
+    monkeypatch.setattr(_vector_growth, "FEW_ROWS", 60)
+
+
 each = pytest.mark.parametrize("given", OPTIONS, ids=str)
 weighted = pytest.mark.parametrize("weighing", ["equal", "whole", "real", "of each target"])
 
@@ -189,11 +196,10 @@ def test_all_components_are_all_targets_and_one_is_the_direction_of_the_targets(
     assert_allclose(tree.value, by_one.value, rtol=1e-9)
 
 
-def test_small_nodes_are_searched_by_their_rows():
-    """A tree whose nodes are all counted, as under draws of features, is the same."""
+@pytest.mark.parametrize("few", [0, N])
+def test_rows_and_bins_tell_the_same(few, monkeypatch):
     columns, target, _ = rows(10)
-    assert FEW_ROWS < N
     tree, _ = VectorGrower(columns, options(max_depth=9)).grow(target, None, None)
-    drawn = options(max_depth=9, max_features=P)  # all of them: every node has a table
-    counted, _ = VectorGrower(columns, drawn).grow(target, None, None)
-    assert_same(tree, counted)
+    monkeypatch.setattr(_vector_growth, "FEW_ROWS", few)
+    other, _ = VectorGrower(columns, options(max_depth=9)).grow(target, None, None)
+    assert_same(tree, other, rtol=0)
