@@ -213,7 +213,7 @@ class TreeArrays:
 
 
 class FittedNodes:
-    """The nodes of scikit-learn's `Tree` of one output, or of numbers, under the names of `TreeArrays`.
+    """The nodes of scikit-learn's `Tree`, of one output or of numbers, named as in `TreeArrays`.
 
     Views, which are made when they are read: most predictions only ask how deep the tree is.
     """

@@ -79,34 +79,20 @@ class RowVectors:
         self.squares = np.empty(n)
         block = max(1, _BLOCK // q)
         blocks = [slice(first, first + block) for first in range(0, n, block)]
-        # Sizes of targets and sums of weights, of the rows that count.
-        used = None
-        if rows is not None:
-            used = np.zeros(n)
-            used[rows] = 1.0
-        sizes, total, total_of_each = np.zeros(q), 0.0, 0.0
+        # Sizes of weighted targets and sums of weights, of the rows that count.
+        counts = np.ones(n) if rows is None else np.bincount(rows, minlength=n).astype(float)
+        own = None if weight is None else weight.reshape(n, -1)
+        sizes, totals = np.zeros(q), np.zeros(1 if own is None else own.shape[1])
         for part in blocks:
+            mass = counts[part, None] if own is None else own[part] * counts[part, None]
             size = np.abs(target[part])
-            if self.weighs_targets:
-                size *= weight[part]  # type: ignore[index]
-                counted = weight[part] if used is None else weight[part] * used[part, None]  # type: ignore[index]
-                total_of_each = max(total_of_each, 0.0) + counted.sum(axis=0)
-            else:
-                counted = used if weight is None else weight if used is None else weight * used
-                if counted is not None:
-                    size *= counted[part, None]
-                sizes += size.sum(axis=0)
-                continue
-            sizes += size.sum(axis=0) if used is None else used[part] @ size
-        if self.weighs_targets:
-            total = float(np.max(total_of_each))
-        else:
-            chosen = weight if weight is None or rows is None else weight[rows]
-            m = n if rows is None else len(rows)
-            total = float(m) if chosen is None else float(chosen.sum())
+            size *= mass
+            sizes += size.sum(axis=0)
+            totals += mass.sum(axis=0)
+        total = float(totals.max())
         whole = (
             weight is not None
-            and not self.weighs_targets
+            and weight.ndim == 1
             and total <= _WHOLE_SUM
             and bool((weight == np.rint(weight)).all())
         )
@@ -122,32 +108,28 @@ class RowVectors:
         weight_exponent = int(_exponents(np.array([total]))[0])
         self.least_weight = 1.0 if weight is None else float(np.ldexp(1.0, -weight_exponent))
 
+        # The targets are rounded before whole weights multiply them, so that weight 2 is two rows.
         for part in blocks:
-            some = values[part]
-            t = target[part] * up
-            some[:, COUNT] = 1.0
-            if weight is None:
-                some[:, WEIGHT] = 1.0
-            elif not self.weighs_targets:
-                w = weight[part]
-                some[:, WEIGHT] = w if whole else _rounded(w, weight_exponent)
-                if whole:
+            some, t = values[part], target[part] * up
+            some[:, COUNT] = some[:, WEIGHT] = 1.0
+            mass = some[:, WEIGHT, None]
+            if weight is not None:
+                if self.weighs_targets:
+                    mass = some[:, FIRST + q : FIRST + 2 * q]
+                    mass[:] = _rounded(weight[part], weight_exponent)
+                    some[:, WEIGHT] = _rounded(weight[part].mean(axis=1), weight_exponent)
+                elif whole:
+                    some[:, WEIGHT] = weight[part]
                     np.rint(t, out=t)
-                t *= w[:, None]
-            else:
-                w = weight[part]
-                some[:, FIRST + q : FIRST + 2 * q] = _rounded(w, weight_exponent)
-                some[:, WEIGHT] = _rounded(w.mean(axis=1), weight_exponent)
-                t *= w
+                else:
+                    some[:, WEIGHT] = _rounded(weight[part], weight_exponent)
+                t *= weight[part].reshape(len(t), -1)
             np.rint(t, out=t)
             t *= down
             some[:, FIRST : FIRST + q] = t
             np.multiply(t, t, out=t)
-            if self.weighs_targets:
-                t /= some[:, FIRST + q : FIRST + 2 * q]
+            t /= mass
             self.squares[part] = t.sum(axis=1)
-            if weight is not None and not self.weighs_targets:
-                self.squares[part] /= some[:, WEIGHT]
 
     def means(self, sums: np.ndarray, l2: float) -> np.ndarray:
         """The values of nodes, (m, q), from their sums, (m, D)."""
@@ -253,7 +235,9 @@ class VectorRows(NodeRows):
 
     def counts(self, i: int, feature: int) -> np.ndarray:
         """The rows of a node in the bins of one feature."""
-        column = self.columns.codes[:, feature].take(self.numbers(i))
+        rows = self.numbers(i)
+        assert rows is not None
+        column = self.columns.codes[:, feature].take(rows)
         return np.bincount(np.minimum(column, self.width - 1), minlength=self.width)
 
 
@@ -443,8 +427,6 @@ def grown_vectors(
     return replace(tree, value=tree.value + mean)
 
 
-
-
 class VectorGrower:
     """Grows trees of vectors on the same columns again and again.
 
@@ -503,7 +485,9 @@ class VectorGrower:
             nodes, columns, options, order, options.seed if seed is None else seed
         )
         table_bytes = 8 * columns.n_features * nodes.width * searched.values.shape[1]
-        group = 1 if growth.draws is not None else int(np.clip(_TABLES_AT_ONCE // table_bytes, 1, 16))
+        group = (
+            1 if growth.draws is not None else int(np.clip(_TABLES_AT_ONCE // table_bytes, 1, 16))
+        )
         requests = growth.requests(group)
         request: TreeRequest | None = next(requests)
         while request is not None:

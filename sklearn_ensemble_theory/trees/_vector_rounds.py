@@ -48,8 +48,9 @@ class VectorTreeRounds(BinnedTreeRounds):
         given = self.weight
         if task.reweighted:
             given = weight
-            total = float((given if rows is None else given[rows]).mean(axis=1).sum())
-            self._set_least_weight(total)
+            self._set_least_weight(
+                float((weight if rows is None else weight[rows]).mean(axis=1).sum())
+            )
         if self.options.max_features:
             # As a tree with this `random_state` draws the seed of its splitter.
             splits = int(seeded(seed).randint(0, MAX_SEED))
@@ -60,10 +61,11 @@ class VectorTreeRounds(BinnedTreeRounds):
             # The structure is that of the least squares, the values lower the risk itself.
             for k in range(target.shape[1]):
                 column, grown = np.ascontiguousarray(target[:, k]), tree.value[:, k]
+                kept: Any = False
                 if self.reoptimises:
-                    new, kept = task.risk.leaf_values(scores, column, leaf, len(tree), rows, k), False
+                    new = task.risk.leaf_values(scores, column, leaf, len(tree), rows, k)
                 else:
-                    own = np.ascontiguousarray(given[:, k])
+                    own = np.ascontiguousarray(weight[:, k])
                     arguments = scores, column, own, leaf, grown, rows, k
                     new = task.risk.lowering_values(*arguments)
                     kept = new == grown
@@ -75,4 +77,3 @@ class VectorTreeRounds(BinnedTreeRounds):
     def several(self, *arguments: Any) -> None:
         """Rounds are made one by one."""
         return None
-

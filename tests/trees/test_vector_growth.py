@@ -5,11 +5,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_ensemble_theory._native import native_disabled
+from sklearn_ensemble_theory.trees import _vector_growth
 from sklearn_ensemble_theory.trees._columns import BinnedColumns
 from sklearn_ensemble_theory.trees._growth import NumpyHistogramGrower
 from sklearn_ensemble_theory.trees._options import GrowthOptions
 from sklearn_ensemble_theory.trees._tree_arrays import LEAF
-from sklearn_ensemble_theory.trees import _vector_growth
 from sklearn_ensemble_theory.trees._vector_growth import VectorGrower
 
 N, P, Q = 400, 4, 3
@@ -26,6 +26,8 @@ OPTIONS = [
     options(max_depth=5, max_leaf_nodes=9, min_weight_leaf=8.0),
     options(max_depth=4, max_features=2, seed=5, min_impurity_decrease=0.01),
 ]
+
+
 @pytest.fixture(autouse=True)
 def small_nodes(monkeypatch):
     """Nodes of at most 60 rows are searched by their rows, others by the sums of their bins."""
@@ -173,7 +175,7 @@ def test_targets_of_any_size(size):
 
 
 def test_no_split_of_equal_targets():
-    columns, target, _ = rows(8)
+    columns, *_ = rows(8)
     constant = np.tile([0.1, 0.2, 0.3], (N, 1))
     for n_drawn in (0, 2):
         given = options(max_features=n_drawn)

@@ -107,6 +107,7 @@ def checked_learner(model) -> Any:
         "init": model.init is not None and not isinstance(model.init, str),
         "step": model.step != "fixed",
         "second_order": model.second_order,
+        "multi_class": model._asks_for_vectors() and isinstance(model, ClassifierMixin),
         "ccp_alpha": model.ccp_alpha != 0,
         "max_bins": model.estimator is None and model.max_bins is None,
     }

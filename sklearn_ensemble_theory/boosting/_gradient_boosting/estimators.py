@@ -1,8 +1,8 @@
 """Gradient boosting of real targets and of classes: parameters and predictions."""
 
 from collections.abc import Callable, Iterator
-from numbers import Real
-from typing import Any, ClassVar, Literal
+from numbers import Integral, Real
+from typing import ClassVar, Literal
 
 import numpy as np
 from sklearn import ensemble
@@ -19,6 +19,8 @@ from ..losses._losses import (
     predict_proba,
 )
 from .fit import BaseGradientBoosting
+
+TARGET_COMPONENTS = [Interval(Integral, 1, None, closed="left"), None]
 
 
 class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
@@ -162,9 +164,10 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         takes less time, makes a smaller model, and is often as good or better where the targets
         depend on the same features; separate ones are better where they do not.
     target_components : int, default=None
-        With ``multi_target="leaves"``: the cuts of a round are compared by so many principal components of the negative
-        gradients, as in the sketches of Iosipovoi and Vakhrushev (2022); leaves still get the values
-        of all targets. A round then takes as long as one of so many targets. None compares by all.
+        With ``multi_target="leaves"``: cuts are compared by so many principal components of
+        the negative gradients, as in the sketches of Iosipovoi and Vakhrushev (2022), and leaves
+        still get the values of all targets. A round then takes about as long as one of so many
+        targets. None compares cuts by all targets.
 
     Attributes
     ----------
@@ -272,6 +275,7 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         "loss": [StrOptions(loss_names("real")), HasMethods(["value", "gradient"])],
         "alpha": [Interval(Real, 0, 1, closed="neither")],
         "multi_target": [StrOptions({"leaves", "separate"})],
+        "target_components": TARGET_COMPONENTS,
     }
     _vectors_parameter, _vectors_value = "multi_target", "leaves"
 
@@ -360,11 +364,6 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         """
         u = self._scores(X)
         return self.loss_.inverse_link(u)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
     def staged_predict(self, X: MatrixLike) -> Iterator[np.ndarray]:
         """Predict the target after each round.
@@ -517,14 +516,14 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         trees and the compiled losses use threads, where a table has some 65,000 values or more.
 
     multi_class : {"separate", "one_tree"}, default="separate"
-        For more than two classes. "separate" grows a tree for each class and round; "one_tree" grows
-        one a round, whose leaves have a value for each class, and which is split by the sum of the
-        gains over classes. Many classes then take much less time and a much smaller model; a round
-        lowers the loss by less, so that more rounds or deeper trees may be needed.
+        For more than two classes. "separate" grows a tree for each class and round; "one_tree"
+        grows one a round, whose leaves have a value for each class, and which is split by the sum
+        of the gains over classes: a smaller model, in which a round lowers the loss by less.
     target_components : int, default=None
-        With ``multi_class="one_tree"``: the cuts of a round are compared by so many principal components of the negative
-        gradients, as in the sketches of Iosipovoi and Vakhrushev (2022); leaves still get the values
-        of all classes. A round then takes as long as one of so many classes. None compares by all.
+        With ``multi_class="one_tree"``: cuts are compared by so many principal components of
+        the negative gradients, as in the sketches of Iosipovoi and Vakhrushev (2022), and leaves
+        still get the values of all classes. A round then takes about as long as one of so many
+        classes. None compares cuts by all classes.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
         "balanced" for weights that give all classes the same total.
@@ -638,6 +637,7 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         "init": [StrOptions({"zero"}), None, HasMethods(["fit", "predict_proba"])],
         "class_weight": CLASS_WEIGHT,
         "multi_class": [StrOptions({"separate", "one_tree"})],
+        "target_components": TARGET_COMPONENTS,
     }
     _vectors_parameter, _vectors_value = "multi_class", "one_tree"
 

@@ -158,7 +158,6 @@ class BaseGradientBoosting(
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
-        "target_components": [Interval(Integral, 1, None, closed="left"), None],
     }
 
     # --- fit --------------------------------------------------------------------------------------
@@ -299,7 +298,7 @@ class BaseGradientBoosting(
             n_threads=n_threads,
             shares_generator=self.estimator is None,
             has_vectors=has_vectors,
-            n_components=self.target_components,
+            n_components=self.target_components if has_vectors else None,
         )
         weak = weak_learner(learner, train.X, train.weight, task, fit_params)
         step.prepare(weak)
@@ -454,7 +453,9 @@ class BaseGradientBoosting(
                 )
             if has_vectors != model.has_vectors:
                 name, now = self._vectors_parameter, getattr(self, self._vectors_parameter)
-                raise ValueError(f"{name}={now!r} is not that of the fit that warm_start=True goes on.")
+                raise ValueError(
+                    f"{name}={now!r} is not that of the fit that warm_start=True goes on."
+                )
             return model
         start: Any = self.init
         if self.init is None:
@@ -486,12 +487,18 @@ class BaseGradientBoosting(
         described |= {name: getattr(self, name) for name in BINNED_DEFAULTS}
         return BinnedTreeRegressor(**described)
 
-    # The parameter that asks for one tree for all scores of a round, and what it has to be.
-    _vectors_parameter: ClassVar[str]
-    _vectors_value: ClassVar[str]
+    # The parameter, where there is one, that asks for one tree for all scores of a round by this
+    # value; with it comes `target_components`.
+    _vectors_parameter: ClassVar[str] = ""
+    _vectors_value: ClassVar[str] = ""
+
+    def _takes_targets(self) -> bool:
+        """Whether y may have several columns."""
+        return isinstance(self, RegressorMixin) and bool(self._vectors_parameter)
 
     def _asks_for_vectors(self) -> bool:
-        return getattr(self, self._vectors_parameter) == self._vectors_value
+        name = self._vectors_parameter
+        return bool(name) and getattr(self, name) == self._vectors_value
 
     def _check_vectors(self, learner: Any) -> None:
         """Raise a ValueError where the base learner has no leaves with a number for each score."""
@@ -552,7 +559,7 @@ class BaseGradientBoosting(
         of_classes = isinstance(self, ClassifierMixin)
         if continued and isinstance(learner, BinnedTreeRegressor) and not sp.issparse(X):
             check_same_columns(self, X, learner.categorical_features)
-        several = not of_classes and has_columns(y) and np.shape(y)[1] > 1
+        several = self._takes_targets() and has_columns(y) and np.shape(y)[1] > 1
         options = {"multi_output": True} if several else {}
         X, y = self._validate(
             X, y, learner=learner, reset=not continued, y_numeric=not of_classes, **options
@@ -838,4 +845,5 @@ class BaseGradientBoosting(
         # The default is an exact tree for sparse X.
         tags.input_tags.sparse = self.estimator is None or accepts_sparse(learner)
         tags.input_tags.allow_nan = has_input_tag(learner, "allow_nan")
+        tags.target_tags.multi_output = self._takes_targets()
         return tags

@@ -105,9 +105,7 @@ class SeparableLoss(Loss):
         if getattr(self.losses[0], "quantile", None) is None or self.differentiable is False:
             return self
         columns = enumerate(self.losses)
-        return SeparableLoss(
-            [loss.adapted(y[:, k], u[:, k], sample_weight) for k, loss in columns]
-        )
+        return SeparableLoss([loss.adapted(y[:, k], u[:, k], sample_weight) for k, loss in columns])
 
     def optimal_constant(self, y: Array, sample_weight: Array | None = None) -> Any:
         return self._of_each("optimal_constant", y, sample_weight)
