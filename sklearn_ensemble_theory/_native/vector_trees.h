@@ -18,12 +18,19 @@
             ptrdiff_t i = rows ? rows[k] : first + k;                                              \
             const double *some = values + i * stride;                                              \
             double *to = cells + (column[i] < last ? column[i] : last) * stride;                   \
+            double number[SIZE], sum[SIZE];                                                        \
             for (int d = 0; d < SIZE; d++)                                                         \
-                to[d] += some[d];                                                                  \
+                number[d] = some[d];                                                               \
+            for (int d = 0; d < SIZE; d++)                                                         \
+                sum[d] = to[d] + number[d];                                                        \
+            for (int d = 0; d < SIZE; d++)                                                         \
+                to[d] = sum[d];                                                                    \
             if (other) {                                                                           \
                 to = other_cells + (other[i] < last ? other[i] : last) * stride;                   \
                 for (int d = 0; d < SIZE; d++)                                                     \
-                    to[d] += some[d];                                                              \
+                    sum[d] = to[d] + number[d];                                                    \
+                for (int d = 0; d < SIZE; d++)                                                     \
+                    to[d] = sum[d];                                                                \
             }                                                                                      \
         }                                                                                          \
     }

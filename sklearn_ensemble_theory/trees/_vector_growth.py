@@ -75,7 +75,8 @@ class RowVectors:
         n, q = target.shape
         self.q, self.weighs_targets = q, weight is not None and weight.ndim == 2
         width = FIRST + q * (1 + self.weighs_targets)
-        self.values = values = np.zeros((n, -(-width // 4) * 4))
+        self.values = values = _in_lines((n, -(-width // 4) * 4))
+        values[:, width:] = 0.0
         self.squares = np.empty(n)
         block = max(1, _BLOCK // q)
         blocks = [slice(first, first + block) for first in range(0, n, block)]
@@ -148,6 +149,14 @@ class RowVectors:
         return np.maximum(squares - explained, 0.0)
 
 
+def _in_lines(shape: tuple[int, ...]) -> np.ndarray:
+    """An empty array that begins where a line of the cache does: fewer vectors lie in two lines."""
+    size = int(np.prod(shape))
+    numbers = np.empty(size + 8)
+    first = (-numbers.ctypes.data // 8) % 8
+    return numbers[first : first + size].reshape(shape)
+
+
 def _exponents(totals: np.ndarray) -> np.ndarray:
     """The k for which a total times 2^k is just below 2^52; 0 for a total of 0."""
     found = _SUM_BITS - np.frexp(totals)[1]
@@ -185,7 +194,7 @@ class VectorRows(NodeRows):
     def answer(self, request: TreeRequest) -> TreeReply:
         self.divide(request.splits)
         p, D = self.columns.n_features, self.vectors.values.shape[1]
-        sums = np.empty((len(request.counted), p, self.width, D))
+        sums = _in_lines((len(request.counted), p, self.width, D))
         for i, table in zip(request.counted, sums):
             self.count(self.numbers(i), table)
         ranges = np.zeros((len(request.ranged), 2))
@@ -220,7 +229,7 @@ class VectorRows(NodeRows):
     def table_of(self, i: int) -> np.ndarray:
         """A new table of the rows of a node."""
         p, D = self.columns.n_features, self.vectors.values.shape[1]
-        table = np.empty((p, self.width, D))
+        table = _in_lines((p, self.width, D))
         self.count(self.numbers(i), table)
         return table
 

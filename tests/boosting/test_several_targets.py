@@ -133,7 +133,7 @@ def test_one_tree_for_two_classes_is_the_usual_one():
     assert_array_equal(other.fit(X, y).decision_function(X), one.decision_function(X))
 
 
-# --- one model by every route -----------------------------------------------------------------------
+# --- one model by every route ---------------------------------------------------------------------
 
 SETTINGS = [
     {},
@@ -351,7 +351,7 @@ def test_estimators_without_vectors_are_fitted_to_each_target(multi_target):
         assert model.predict(X).shape == (N, Q)
 
 
-# --- single trees -----------------------------------------------------------------------------------
+# --- single trees ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
