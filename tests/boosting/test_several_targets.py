@@ -12,6 +12,7 @@ from sklearn.metrics import log_loss, r2_score
 from sklearn.model_selection import train_test_split
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_ensemble_theory import (
     BaggingRegressor,
@@ -259,17 +260,58 @@ def test_components_keep_what_targets_have_in_common():
     assert by_one.score(X, mixed) > 0.5
 
 
-def test_one_tree_for_ten_digits():
-    """The figures of the user guide: the test loss, with less than a tenth of the leaves."""
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_one_tree_for_ten_digits(seed):
     X, y = load_digits(return_X_y=True)
-    train, test, y_train, y_test = train_test_split(X, y, random_state=0)
-    losses, leaves = {}, {}
-    for way in ("separate", "one_tree"):
-        model = GradientBoostingClassifier(multi_class=way, random_state=0).fit(train, y_train)
-        losses[way] = log_loss(y_test, model.predict_proba(test))
-        leaves[way] = sum(tree.get_n_leaves() for tree in model.estimators_.flat)
-    assert leaves["one_tree"] < 0.12 * leaves["separate"]
-    assert losses["one_tree"] < 1.2 * losses["separate"]
+    train, test, y_train, y_test = train_test_split(X, y, random_state=seed)
+    given = {"n_estimators": 200, "random_state": 0}
+    for second_order in (False, True):
+        losses, leaves = {}, {}
+        for way in ("separate", "one_tree"):
+            model = GradientBoostingClassifier(multi_class=way, second_order=second_order, **given)
+            proba = model.fit(train, y_train).predict_proba(test)
+            losses[way] = log_loss(y_test, proba)
+            leaves[way] = sum(tree.get_n_leaves() for tree in model.estimators_.flat)
+        print(losses, leaves)
+        assert leaves["one_tree"] < 0.15 * leaves["separate"]
+        assert losses["one_tree"] < 0.85 * losses["separate"]
+
+
+def mixtures(n, n_targets, seed):
+    """Targets that are combinations of eight functions, with errors; and their true means."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 20))
+    parts = [np.sin(2 * X[:, 0]), X[:, 1] * X[:, 2], np.abs(X[:, 3]), X[:, 4] > 0, X[:, 5]]
+    parts += [np.exp(-(X[:, 6] ** 2)), X[:, 7] * (X[:, 0] > 0), np.cos(3 * X[:, 8])]
+    truth = np.column_stack(parts) @ rng.standard_normal((8, n_targets)) / np.sqrt(8)
+    return X, truth + rng.standard_normal(truth.shape), truth
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [1000, 5000])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_one_tree_finds_what_targets_share(n, seed):
+    X, Y, truth = mixtures(n + 4000, 10, seed)
+    least = {}
+    for way in ("leaves", "separate"):
+        model = boosted(n_estimators=300, multi_target=way).fit(X[:n], Y[:n])
+        stages = model.staged_predict(X[n:])
+        least[way] = min(float(np.mean((stage - truth[n:]) ** 2)) for stage in stages)
+    print(least)
+    assert least["leaves"] < 0.9 * least["separate"]
+
+
+@pytest.mark.slow
+def test_five_components_of_fifty_targets():
+    X, Y, truth = mixtures(5000, 50, 0)
+    errors = []
+    for n_components in (None, 5):
+        model = boosted(n_estimators=100, max_depth=6, target_components=n_components)
+        model.fit(X[:3000], Y[:3000])
+        errors.append(float(np.mean((model.predict(X[3000:]) - truth[3000:]) ** 2)))
+    print(errors)
+    assert errors[1] < 1.1 * errors[0]
 
 
 def test_shapley_values_of_several_targets_have_the_trees():
@@ -409,3 +451,17 @@ def test_what_a_tree_of_several_targets_does_not_have(given, message):
     X[:, 4] = np.abs(X[:, 4]) > 1
     with pytest.raises(ValueError, match=message):
         BinnedTreeRegressor(**given).fit(X, np.abs(Y))
+
+
+# --- scikit-learn's checks, of what is not the default --------------------------------------------
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [
+        boosted(n_estimators=10, multi_target="separate"),
+        GradientBoostingClassifier(n_estimators=10, random_state=0, multi_class="one_tree"),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
