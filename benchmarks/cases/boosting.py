@@ -304,11 +304,11 @@ def boosted_targets(**given):
 register(
     Case(
         name="gradient-boosting-targets",
-        title="gradient boosting of several targets, n = 10,000, p = 20, depth 6, 100 rounds",
+        title="gradient boosting of several targets, n = 10,000, p = 20, depth 6, 50 rounds",
         data=several_targets,
         quality=excess_error,
         metric="excess error",
-        params={"n": 10_000, "q": 10, "n_estimators": 100, "learning_rate": 0.1, "max_depth": 6},
+        params={"n": 10_000, "q": 10, "n_estimators": 50, "learning_rate": 0.1, "max_depth": 6},
         quick={"n": 1_000, "n_estimators": 5, "q": (3,)},
         vary={"q": (10, 50)},
         sides={

@@ -284,10 +284,11 @@ class VectorGrowth(HistogramGrowth):
         seed: int,
     ) -> None:
         vectors = nodes.vectors
-        # The impurity of several outputs is their mean.
-        least = options.min_impurity_decrease * vectors.q
-        options = replace(options, min_impurity_decrease=least)
-        super().__init__(columns, options, order, Grid(-vectors.exponent, 1.0), None, seed)
+        # The impurity of several outputs is their mean; here it is in the units of the vectors.
+        with np.errstate(over="ignore", under="ignore"):
+            least = vectors.q * np.ldexp(options.min_impurity_decrease, -2 * vectors.exponent)
+        options = replace(options, min_impurity_decrease=float(least))
+        super().__init__(columns, options, order, Grid(0, 1.0), None, seed)
         self.nodes, self.same_size = nodes, SAME
         self.least_weight = max(self.least_weight, vectors.least_weight)
 
