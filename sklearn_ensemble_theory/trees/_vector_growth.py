@@ -41,7 +41,7 @@ FEW_ROWS = 512
 _TABLES_AT_ONCE = 2**25
 # Principal components are those of at most so many rows.
 _COMPONENT_ROWS = 2**13
-_LARGEST_EXPONENT = 900
+_LARGEST_EXPONENT = 1020
 
 
 class RowVectors:
@@ -104,14 +104,17 @@ class RowVectors:
             exponent = int(np.frexp(largest)[1])
             self.exponent = int(np.clip(exponent, -_LARGEST_EXPONENT, _LARGEST_EXPONENT))
         scaled = np.ldexp(sizes, -self.exponent)
-        fine = np.minimum(_exponents(scaled), 1000 + self.exponent)
-        up, down = np.ldexp(1.0, fine - self.exponent), np.ldexp(1.0, -fine)
+        fine = _exponents(scaled)
+        with np.errstate(over="ignore"):
+            up, down = np.ldexp(1.0, fine - self.exponent), np.ldexp(1.0, -fine)
+        is_tiny = not np.isfinite(up).all()
         weight_exponent = int(_exponents(np.array([total]))[0])
         self.least_weight = 1.0 if weight is None else float(np.ldexp(1.0, -weight_exponent))
 
         # The targets are rounded before whole weights multiply them, so that weight 2 is two rows.
         for part in blocks:
-            some, t = values[part], target[part] * up
+            some, t = values[part], target[part]
+            t = np.ldexp(t, fine - self.exponent) if is_tiny else t * up
             some[:, COUNT] = some[:, WEIGHT] = 1.0
             mass = some[:, WEIGHT, None]
             if weight is not None:

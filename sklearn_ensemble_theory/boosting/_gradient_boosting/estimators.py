@@ -515,6 +515,9 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         threadpoolctl. -1 means all processors. The model is the same for any number. Only binned
         trees and the compiled losses use threads, where a table has some 65,000 values or more.
 
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
+        "balanced" for weights that give all classes the same total.
     multi_class : {"separate", "one_tree"}, default="separate"
         For more than two classes. "separate" grows a tree for each class and round; "one_tree"
         grows one a round, whose leaves have a value for each class, and which is split by the sum
@@ -524,9 +527,6 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         the negative gradients, as in the sketches of Iosipovoi and Vakhrushev (2022), and leaves
         still get the values of all classes. A round then takes about as long as one of so many
         classes. None compares cuts by all classes.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
-        "balanced" for weights that give all classes the same total.
 
     Attributes
     ----------
