@@ -562,6 +562,11 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
                 f"Partial dependence of a {type(self).__name__} with categorical features requires "
                 "method='brute'."
             )
+        if self.n_outputs_ > 1:  # scikit-learn's recursion reads the first output only
+            raise ValueError(
+                f"Partial dependence of a {type(self).__name__} of several targets requires "
+                "method='brute'."
+            )
         return super()._compute_partial_dependence_recursion(grid, target_features)
 
     def _predict_validated(self, X: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
 from sklearn.datasets import load_digits
+from sklearn.inspection import partial_dependence
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import log_loss, r2_score
 from sklearn.model_selection import train_test_split
@@ -434,6 +435,15 @@ def test_regularised_values_shrink_to_the_means():
     X, Y = targets(20)
     tree = BinnedTreeRegressor(max_depth=2, l2_regularization=1e12).fit(X, Y + 5.0)
     assert_allclose(tree.predict(X), np.tile(Y.mean(axis=0) + 5.0, (N, 1)), rtol=1e-6)
+
+
+def test_partial_dependence_of_several_targets():
+    X, Y = targets(24)
+    tree = BinnedTreeRegressor(max_depth=3).fit(X, Y)
+    assert partial_dependence(tree, X, [0], method="brute")["average"].shape == (Q, 100)
+    with pytest.raises(ValueError, match="of several targets requires method='brute'"):
+        partial_dependence(tree, X, [0], method="recursion")
+    assert partial_dependence(boosted().fit(X, Y), X, [0])["average"].shape == (Q, 100)
 
 
 def test_bags_of_trees_of_several_targets():
