@@ -100,6 +100,11 @@ class LeastSquaresTask:
         it draws, so that they are those of scikit-learn's gradient boosting.
     n_threads : int, default=1
         Threads of a round; the result does not depend on it.
+    has_vectors : bool, default=False
+        Whether one member is fitted to all columns of the target, instead of one for each; only
+        learners with such members recognise the task.
+    n_components : int or None, default=None
+        Such a member is chosen by so many principal components of the target; None for all of it.
     """
 
     risk: Any = None
@@ -113,10 +118,13 @@ class LeastSquaresTask:
     random_state: Any = None
     shares_generator: bool = False
     n_threads: int = 1
+    has_vectors: bool = False
+    n_components: int | None = None
 
     @property
     def kind(self) -> str:
         drawn = "drawn_" if self.subsample < 1 else ""
+        drawn = "vector_" + drawn if self.has_vectors else drawn
         return drawn + ("reweighted_least_squares" if self.reweighted else "least_squares")
 
     def n_drawn(self, n: int) -> int:

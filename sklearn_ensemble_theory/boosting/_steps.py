@@ -186,7 +186,8 @@ class JointStep(FixedStep):
         if n_scores > 1:
             raise ValueError(
                 f"step={self.name!r} requires a loss with one score; {type(risk.loss).__name__} "
-                f"has {n_scores}; use OneVsRestClassifier around this estimator."
+                f"has {n_scores}; use OneVsRestClassifier, or for several targets "
+                "MultiOutputRegressor, around this estimator."
             )
 
     def task(self, risk: Any, **options: Any) -> Task:

@@ -30,7 +30,7 @@ from sklearn_ensemble_theory._conversion import shared_parameters, to_sklearn
 from sklearn_ensemble_theory._features import Features, naming_columns
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._learners import LeastSquaresTask, PreparedRounds, Task
-from sklearn_ensemble_theory._rows import positive_weights, validate_data
+from sklearn_ensemble_theory._rows import has_columns, positive_weights, validate_data
 from sklearn_ensemble_theory._typing import (
     ArrayLike,
     InteractionGroups,
@@ -41,10 +41,18 @@ from sklearn_ensemble_theory._typing import (
 from .._native import uses_native
 from ._columns import MISSING, MOST_BINS, BinnedColumns
 from ._growth import grown_arrays
-from ._options import QUANTILE_CRITERIA, TreeShape, growth_options, n_features_drawn
+from ._options import (
+    QUANTILE_CRITERIA,
+    GrowthOptions,
+    TreeShape,
+    growth_options,
+    n_features_drawn,
+)
 from ._packed import predictor
 from ._sklearn_trees import check_counts, fitted_tree
 from ._tree_arrays import GrownTree, Nodes, TreeArrays
+from ._vector_growth import grown_vectors
+from ._vector_rounds import VectorTreeRounds, check_grows_vectors
 from ._weak_learners import ROUNDS, BinnedMembers, BinnedTreeRounds, category_flags
 
 # Numbers of X that are held in single precision at once in predictions: 8 MB.
@@ -130,13 +138,16 @@ class BaseBinnedTree:
                 ensure_all_finite="allow-nan",
                 y_numeric=not is_class,
                 learner=self,
+                multi_output=not is_class and has_columns(y),
             )
         else:
             vars(self).pop("_encoder", None)
         # Refused before any work.
         Features.known_to(self, X.shape[1]).interactions(self.interaction_cst)
         y = np.asarray(y)
-        if y.ndim != 1:
+        if y.ndim == 2 and y.shape[1] == 1 and not is_class:
+            y = y[:, 0]  # as in scikit-learn's trees, without a warning
+        if y.ndim != 1 and (is_class or y.ndim != 2):
             raise ValueError(f"y must have one output; got an array of shape {y.shape}.")
         weight, kept = None, range(len(y))
         if sample_weight is not None:
@@ -180,13 +191,35 @@ class BaseBinnedTree:
         n_classes = 0 if classes is None else len(classes)
         shape = TreeShape(len(target), total, columns.n_features, n_classes)
         options = growth_options(self, shape, columns.any_missing, columns.categorical)
-        self._set_fitted(grown_arrays(columns, target, weight, rows, options), shape, classes)
+        if target.ndim == 2:
+            self._check_vectors(columns, options)
+            some = columns if rows is None else columns.take_rows(rows)
+            arrays = grown_vectors(some, target, weight, options)
+        else:
+            arrays = grown_arrays(columns, target, weight, rows, options)
+        self._set_fitted(arrays, shape, classes)
         if self.ccp_alpha > 0:
             self._prune_tree()
 
+    def _check_vectors(self, columns: BinnedColumns, options: GrowthOptions) -> None:
+        """Raise a ValueError for what trees of several targets do not have."""
+        usual = {"criterion": "squared_error", "splitter": "best", "ccp_alpha": 0.0}
+        for name, value in usual.items():
+            if getattr(self, name) != value:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} requires y of one column; for several use "
+                    f"{name}={value!r}."
+                )
+        if columns.missing > MISSING:
+            raise ValueError(
+                f"max_bins={self.max_bins!r} requires y of one column; for several it is at most "
+                f"{MISSING}."
+            )
+        check_grows_vectors(options, columns.categorical, "y of several columns")
+
     def _set_fitted(self, arrays: TreeArrays, shape: TreeShape, classes: np.ndarray | None) -> None:
         self.n_features_in_ = shape.n_features
-        self.n_outputs_ = 1
+        self.n_outputs_ = 1 if classes is not None else arrays.value.shape[1]
         self.max_features_ = n_features_drawn(self.max_features, shape.n_features)
         if classes is not None:
             self.classes_, self.n_classes_ = classes, len(classes)
@@ -241,12 +274,12 @@ class BaseBinnedTree:
 
         Returns
         -------
-        y : ndarray of shape (n_samples,)
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             The predictions.
         """
         values = self._values_at(X, check_input)
         if not is_classifier(self):
-            return values[:, 0]
+            return values[:, 0] if values.shape[1] == 1 else values
         classes: np.ndarray = self.classes_
         return classes.take(values.argmax(axis=1))
 
@@ -258,7 +291,8 @@ class BaseBinnedTree:
         if not (is_large and check_input):
             X, check_input = self._validate_X_predict(X, check_input), False
         if sp.issparse(X):
-            return self.tree_.predict(X)
+            values: np.ndarray = self.tree_.predict(X)
+            return values.reshape(len(values), -1)
         predict = predictor(self, self._nodes(), uses_native())
         parts = [predict(rows) for rows in self._in_single_precision(X, check_input)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
@@ -295,7 +329,7 @@ class BaseBinnedTree:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.sparse = False
         tags.input_tags.allow_nan = True
-        tags.target_tags.multi_output = False
+        tags.target_tags.multi_output = tags.classifier_tags is None
         tags.target_tags.single_output = True
         if tags.classifier_tags is not None:
             tags.classifier_tags.multi_label = False
@@ -387,7 +421,7 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
     feature_importances_ : ndarray of shape (n_features,)
         The normalised decrease of impurity by each feature.
     n_outputs_ : int
-        1.
+        Number of columns of y.
     n_features_in_ : int
         Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -510,8 +544,9 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         ----------
         X : array-like of shape (n_samples, n_features)
             Training rows. NaN is a missing value.
-        y : array-like of shape (n_samples,)
-            Targets; with criterion="poisson" non-negative and not all 0.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets; with criterion="poisson" non-negative and not all 0. A tree of several targets
+            has a value for each in every leaf, and is split by the sum of their squared errors.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights. Rows of weight 0 are ignored.
         check_input : bool, default=True
@@ -525,8 +560,10 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         Raises
         ------
         ValueError
-            If X has values too large for single precision, y has more than one column or values
-            that the criterion does not allow, or parameters cannot be combined.
+            If X has values too large for single precision, y has values that the criterion does not
+            allow, or parameters cannot be combined. With several columns of y also for
+            `monotonic_cst`, categorical features, ``criterion="poisson"``,
+            ``splitter="random"``, `ccp_alpha` and more than 255 bins.
         """
         self._fit_to_bins(X, y, sample_weight, check_input)
         return self
@@ -555,7 +592,8 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
             or self.max_bins > MISSING
         ):
             return None
-        return BinnedTreeRounds(self, X, weight, task)
+        rounds = VectorTreeRounds if task.has_vectors else BinnedTreeRounds
+        return rounds(self, X, weight, task)
 
     def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> Any:
         if fitted_encoder(self) is not None or self._nodes().sets is not None:
@@ -563,10 +601,16 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
                 f"Partial dependence of a {type(self).__name__} with categorical features requires "
                 "method='brute'."
             )
+        if self.n_outputs_ > 1:  # scikit-learn's recursion reads the first output only
+            raise ValueError(
+                f"Partial dependence of a {type(self).__name__} of several targets requires "
+                "method='brute'."
+            )
         return super()._compute_partial_dependence_recursion(grid, target_features)
 
     def _predict_validated(self, X: np.ndarray) -> np.ndarray:
-        return self.tree_.predict(np.asarray(X, dtype=np.float32))[:, 0]
+        values: np.ndarray = self.tree_.predict(np.asarray(X, dtype=np.float32))
+        return values[:, 0] if self.n_outputs_ == 1 else values[:, :, 0]
 
 
 class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):

@@ -248,6 +248,8 @@ class HistogramGrowth:
         Of the draws of features, where `options` asks for any.
     """
 
+    weight_place = -1  # of the weight among the sums of a node
+
     def __init__(
         self,
         columns: BinnedColumns,
@@ -422,7 +424,7 @@ class HistogramGrowth:
         return (
             self.depth[i] < options.max_depth
             and n_rows >= max(options.min_samples_split, 2 * options.min_samples_leaf)
-            and self.totals[i][-1] >= 2 * self.least_weight
+            and self.totals[i][self.weight_place] >= 2 * self.least_weight
         )
 
     def split(self, i: int, split: NodeSplit) -> tuple[int, int]:
@@ -577,7 +579,8 @@ class HistogramGrowth:
     def is_worth(self, i: int, size: float, parent: float) -> bool:
         """Whether the node is split, by the sums after and before; doubtful ones are noted."""
         units = self.value_unit**2 * self.weight_unit
-        least = self.options.min_impurity_decrease * self.totals[0][-1] * self.weight_unit
+        total = self.totals[0][self.weight_place] * self.weight_unit
+        least = self.options.min_impurity_decrease * total
         if (size - parent + _ROUNDING * size) * units < least:
             return False
         if not size - parent > _SUSPICIOUS * size:
@@ -665,7 +668,7 @@ class HistogramGrowth:
             impurity=impurity,
             n_rows=np.array([totals[1] for totals in self.totals])[order].astype(np.int64),
             weight=weight,
-            value=value[:, None],
+            value=value.reshape(len(order), -1),
             depth=max(self.depth),
             left_bins=left_bins,
         )

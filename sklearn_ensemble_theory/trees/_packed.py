@@ -544,6 +544,8 @@ def predictor(member: Any, nodes: Nodes, compiled: bool) -> Callable[[np.ndarray
     """The values (n, K) of rows in single precision; no scikit-learn tree is made for them."""
     if isinstance(nodes, TreeArrays) and (compiled or nodes.left_bins is not None):
         return nodes.values_of_rows
+    if getattr(member, "n_outputs_", 1) > 1:
+        return lambda rows: member.tree_.predict(rows)[:, :, 0]
     return member.tree_.predict
 
 
@@ -581,7 +583,7 @@ def packed_trees(
     """
     if not len(members):
         return None
-    trees = member_nodes(members)
+    trees = member_nodes(members, with_vectors=leaf_outputs is not None)
     if trees is None:
         return None
     if features is None:

@@ -404,7 +404,7 @@ class _GivenSeed(np.random.RandomState):
 
 
 def fitted_tree(estimator: Any, tree: Any, classes: np.ndarray | None = None) -> Any:
-    """One of scikit-learn's trees of one output, fitted to this `Tree`.
+    """One of scikit-learn's trees, of one output or for regression, fitted to this `Tree`.
 
     Parameters
     ----------
@@ -416,7 +416,7 @@ def fitted_tree(estimator: Any, tree: Any, classes: np.ndarray | None = None) ->
     """
     estimator.tree_ = tree
     estimator.n_features_in_ = tree.n_features
-    estimator.n_outputs_ = 1
+    estimator.n_outputs_ = tree.n_outputs
     if classes is not None:
         estimator.classes_, estimator.n_classes_ = classes, len(classes)
     return estimator

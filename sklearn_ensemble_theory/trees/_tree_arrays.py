@@ -45,7 +45,7 @@ class TreeArrays:
     n_rows : int64 array of shape (m,)
     weight : float64 array of shape (m,)
     value : float64 array of shape (m, K)
-        The mean of the target (K = 1), or the shares of the K classes.
+        The mean of the target (K = 1), or the shares of the K classes, or the means of K targets.
     depth : int
         Of the deepest leaf; the root has 0.
     left_bins : uint8 array of shape (m, 32) or None
@@ -212,11 +212,13 @@ class TreeArrays:
             "weighted_n_node_samples": self.weight,
             "missing_go_to_left": self.missing_left,
         }
-        return make_tree(fields, self.value[:, None, :], self.depth, n_features, n_classes)
+        # Several numbers in a node are the shares of classes, or the means of several outputs.
+        values = self.value[:, :, None] if n_classes == 1 else self.value[:, None, :]
+        return make_tree(fields, values, self.depth, n_features, n_classes)
 
 
 class FittedNodes:
-    """The nodes of scikit-learn's `Tree` of one output, under the names of `TreeArrays`.
+    """The nodes of scikit-learn's `Tree`, of one output or of numbers, named as in `TreeArrays`.
 
     Views, which are made when they are read: most predictions only ask how deep the tree is.
     """
@@ -256,7 +258,8 @@ class FittedNodes:
 
     @property
     def value(self) -> np.ndarray:
-        return self.tree.value[:, 0, :]
+        values = self.tree.value
+        return values[:, 0, :] if values.shape[1] == 1 else values[:, :, 0]
 
 
 Nodes = TreeArrays | FittedNodes
@@ -376,15 +379,18 @@ class GrownTree:
         return arrays.sklearn_tree(self.n_features, self.n_classes)
 
 
-def member_nodes(members: Sequence[Any]) -> list[Nodes] | None:
-    """The nodes of each member; None where a member is no tree of one output.
+def member_nodes(members: Sequence[Any], with_vectors: bool = False) -> list[Nodes] | None:
+    """The nodes of each member; None where a member is no tree, or one of several outputs.
+
+    These too `with_vectors`, where they are of this package.
 
     scikit-learn's own trees are read; an estimator of this package that is a tree gives its arrays
     by a method `_node_arrays()`, which a subclass does not inherit.
     """
     found: list[Nodes] = []
     for member in members:
-        if "_node_arrays" in vars(type(member)):
+        alone = with_vectors or getattr(member, "n_outputs_", 1) == 1
+        if "_node_arrays" in vars(type(member)) and alone:
             found.append(member._node_arrays())
         elif is_tree(member) and member.n_outputs_ == 1:
             found.append(FittedNodes(member.tree_))
@@ -453,3 +459,32 @@ class LeafOutputs:
                 for first in range(0, len(scores), _BLOCK):
                     part = slice(first, first + _BLOCK)
                     scores[part] += steps.take(leaf[part])
+
+
+class VectorOutputs(LeafOutputs):
+    """The outputs of one tree whose leaves hold a number for each of K scores.
+
+    ``np.asarray(outputs)`` is the array of the outputs.
+
+    Parameters
+    ----------
+    values : float array of shape (m, K)
+        Of the nodes.
+    leaf : int array of shape (n,)
+        The node of each row.
+    """
+
+    def __init__(self, values: NDArray[Any], leaf: NDArray[Any]) -> None:
+        super().__init__([values], [leaf], (len(leaf), values.shape[1]))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        outputs = self.values[0].take(self.leaves[0], axis=0)
+        return outputs if dtype is None else outputs.astype(dtype, copy=False)
+
+    def add_to(self, u: NDArray[Any], b: float) -> None:
+        """u <- u + b psi in place, by blocks that stay in the cache. O(n K)."""
+        steps, leaf = b * self.values[0], self.leaves[0]
+        size = max(1, 4 * _BLOCK // u.shape[1])
+        for first in range(0, len(u), size):
+            part = slice(first, first + size)
+            u[part] += steps.take(leaf[part], axis=0)

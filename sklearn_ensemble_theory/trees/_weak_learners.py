@@ -20,7 +20,7 @@ from sklearn_ensemble_theory._learners import (
 from sklearn_ensemble_theory._running import seeded
 from sklearn_ensemble_theory.trees._columns import BinnedColumns
 from sklearn_ensemble_theory.trees._compiled_growth import CompiledHistogramGrower
-from sklearn_ensemble_theory.trees._growth import histogram_grower
+from sklearn_ensemble_theory.trees._growth import HistogramGrower, histogram_grower
 from sklearn_ensemble_theory.trees._isotonic import MOST_ORDERED, monotonic_values
 from sklearn_ensemble_theory.trees._options import (
     MAX_SEED,
@@ -94,11 +94,20 @@ class BinnedTreeRounds:
             options, min_weight_leaf=least, features_per_tree=n_features if n_features < p else 0
         )
         self.options = monotonic_after_growth(options, self.n_drawn)
-        self.grower = histogram_grower(self.columns, self.options, task.n_threads)
+        self.grower: Any = self._make_grower()
         loss = None if task.risk is None else task.risk.loss
         # Leaf means are the optimal values of the squared loss.
         self.reoptimises = task.reoptimise_leaves and loss is not None and not loss.is_quadratic
         self.pattern = clone(estimator)
+
+    def _make_grower(self) -> HistogramGrower:
+        return histogram_grower(self.columns, self.options, self.task.n_threads)
+
+    def _set_least_weight(self, total: float) -> None:
+        """Of a leaf, where it is a share of weights that change with the round."""
+        if self.min_weight_fraction:
+            least = max(self.min_weight_fraction * total, self.task.min_weight_leaf)
+            self.grower.options = replace(self.options, min_weight_leaf=least)
 
     def best(
         self, target: Any, weight: np.ndarray, scores: np.ndarray | None = None
@@ -122,10 +131,7 @@ class BinnedTreeRounds:
             if task.reweighted:
                 # The growers take the arrays of a round by their identity.
                 given = np.ascontiguousarray(given)
-                if self.min_weight_fraction:  # a share of weights that change with the round
-                    total = float((given if rows is None else given[rows]).sum())
-                    least = max(self.min_weight_fraction * total, task.min_weight_leaf)
-                    self.grower.options = replace(self.options, min_weight_leaf=least)
+                self._set_least_weight(float((given if rows is None else given[rows]).sum()))
             tree, leaf = self._grown(column, given, rows, seed)
             if task.exact_leaves and task.reweighted:
                 best = task.risk.minimising_values(scores, leaf, len(tree))
@@ -271,7 +277,11 @@ def monotonic_after_growth(options: GrowthOptions, n_rows: int) -> GrowthOptions
 
 
 def set_leaf_values(
-    tree: TreeArrays, values: np.ndarray, options: GrowthOptions, is_final: Any = False
+    tree: TreeArrays,
+    values: np.ndarray,
+    options: GrowthOptions,
+    is_final: Any = False,
+    column: int = 0,
 ) -> None:
     """Set the values of the leaves to those that a loss proposes (Friedman 2001).
 
@@ -283,7 +293,7 @@ def set_leaf_values(
         values = np.where(is_final, values, values * (tree.weight / (tree.weight + l2)))
     if options.monotonic_cst is not None:
         values = monotonic_values(values, tree.weight + l2, tree, options.monotonic_cst)
-    tree.value[:, 0] = np.where(tree.left == LEAF, values, tree.value[:, 0])
+    tree.value[:, column] = np.where(tree.left == LEAF, values, tree.value[:, column])
 
 
 # --- weak learners of classes: a tree in each round -----------------------------------------------

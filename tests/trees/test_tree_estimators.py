@@ -239,9 +239,9 @@ def test_pickles_hold_arrays_only(binned, exact, seen):
 def test_wrong_input():
     X, classes, numbers = few_values()
     with pytest.raises(ValueError, match="y should be a 1d array"):
-        BinnedTreeRegressor().fit(X, np.column_stack([numbers, numbers]))
+        BinnedTreeClassifier().fit(X, np.column_stack([classes, classes]))
     with pytest.raises(ValueError, match="y must have one output"):
-        BinnedTreeRegressor().fit(X, np.column_stack([numbers, numbers]), check_input=False)
+        BinnedTreeClassifier().fit(X, np.column_stack([classes, classes]), check_input=False)
     for y in (-numbers, np.zeros(len(X))):
         with pytest.raises(ValueError, match=r"y .*poisson"):
             BinnedTreeRegressor(criterion="poisson").fit(X, y)
@@ -256,7 +256,7 @@ def test_wrong_input():
         tags = get_tags(kind())
         assert tags.input_tags.allow_nan
         assert not tags.input_tags.sparse
-        assert not tags.target_tags.multi_output
+        assert tags.target_tags.multi_output == (kind is BinnedTreeRegressor)
 
 
 def test_no_check_of_the_input():

@@ -105,6 +105,7 @@ def checked_learner(model) -> Any:
         "init": model.init is not None and not isinstance(model.init, str),
         "step": model.step != "fixed",
         "second_order": model.second_order,
+        "multi_class": model._asks_for_vectors() and isinstance(model, ClassifierMixin),
         "ccp_alpha": model.ccp_alpha != 0,
         "min_weight_leaf": model.min_weight_leaf is not None,
         "features_per_tree": model.features_per_tree is not None,

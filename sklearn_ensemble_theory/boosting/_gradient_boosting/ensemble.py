@@ -19,7 +19,13 @@ from joblib import effective_n_jobs
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..._compat import openmp_threads
-from ..._learners import is_tree, predict_validated, predictions_of, probabilities_of
+from ..._learners import (
+    checked_outputs,
+    is_tree,
+    predict_validated,
+    predictions_of,
+    probabilities_of,
+)
 from ..._rows import Rows
 from ...trees._packed import PackedCache, TreeSums, add_in_threads, packed_trees
 from .._risk import EmpiricalRisk
@@ -82,10 +88,12 @@ class AdditiveModel:
         K, the number of scores of a row.
     of_classes : bool
         Whether an `init` that is an estimator gives the probabilities of classes.
+    has_vectors : bool, default=False
+        Whether a round has one member for all scores.
 
     Attributes
     ----------
-    members : list of lists of K fitted estimators
+    members : list of lists of K fitted estimators, or of one
     steps, train_scores, validation_scores : lists of float
         Of validation rows the values of a metric, where one decides when to stop.
     judged_scores : list of float
@@ -98,8 +106,11 @@ class AdditiveModel:
         Threads that predict.
     """
 
-    def __init__(self, loss: Loss, init, n_scores: int, of_classes: bool) -> None:
+    def __init__(
+        self, loss: Loss, init, n_scores: int, of_classes: bool, has_vectors: bool = False
+    ) -> None:
         self.loss, self.init, self.n_scores, self.of_classes = loss, init, n_scores, of_classes
+        self.has_vectors = has_vectors
         self.members: list[list[Any]] = []
         self.steps: list[float] = []
         self.train_scores: list[float] = []
@@ -119,8 +130,10 @@ class AdditiveModel:
     def of(cls, estimator) -> AdditiveModel:
         """The model of a fitted estimator, to predict from."""
         of_classes = hasattr(estimator, "classes_")
-        n_scores = estimator.estimators_.shape[1]
-        model = cls(estimator.loss_, estimator._start, n_scores, of_classes)
+        n_members = estimator.estimators_.shape[1]
+        n_scores = getattr(estimator, "_n_scores", n_members)
+        has_vectors = n_members < n_scores
+        model = cls(estimator.loss_, estimator._start, n_scores, of_classes, has_vectors)
         model.members = estimator.estimators_.tolist()
         model.steps = estimator.steps_.tolist()
         model.n_jobs, model.packed = estimator.n_jobs, estimator._packed
@@ -154,17 +167,19 @@ class AdditiveModel:
             Whether there are validation rows.
         """
         factor = self.loss._deviance_factor
-        estimators = np.empty((len(self.members), self.n_scores), dtype=object)
+        n_members = 1 if self.has_vectors else self.n_scores
+        estimators = np.empty((len(self.members), n_members), dtype=object)
         for row, members in zip(estimators, self.members):
             row[:] = members
         found = {
             "_start": self.init,
             "_packed": PackedCache(),
+            "_n_scores": self.n_scores,
             "estimator_": learner,
             "estimators_": estimators,
             "loss_": self.loss,
             "n_estimators_": len(self.members),
-            "n_trees_per_iteration_": self.n_scores,
+            "n_trees_per_iteration_": n_members,
             "steps_": np.array(self.steps),
             "stop_reason_": self.stop_reason,
             "train_score_": factor * np.array(self.in_bag_scores),
@@ -205,7 +220,14 @@ class AdditiveModel:
         if not hasattr(self.init, "predict"):
             shape = (X.shape[0],) if self.n_scores == 1 else (X.shape[0], self.n_scores)
             return np.broadcast_to(0.0 if isinstance(self.init, str) else self.init, shape).copy()
-        if not self.of_classes:
+        if not self.of_classes and self.n_scores > 1:
+            prediction = checked_outputs(self.init.predict(X), self.init, X)
+            if prediction.shape != (X.shape[0], self.n_scores):
+                raise ValueError(
+                    f"init: {type(self.init).__name__} must predict {self.n_scores} targets, got "
+                    f"shape {prediction.shape}."
+                )
+        elif not self.of_classes:
             prediction = predictions_of(self.init, X)
         elif not self.loss.probability:
             raise ValueError(
@@ -263,8 +285,14 @@ def packed_rounds(
 ) -> TreeSums | None:
     """The sums of steps times outputs; None where the members are not all trees.
 
-    `members` are those of all rounds, K = `n_scores` a round.
+    `members` are those of all rounds, K = `n_scores` a round, or one for all scores.
     """
+    if len(members) < n_scores * len(steps):
+
+        def vectors(t: int, value: np.ndarray) -> np.ndarray:
+            return steps[t] * value
+
+        return packed_trees(members, width=n_scores, leaf_outputs=vectors, n_rows=n_rows)
     scale = np.repeat(np.asarray(steps, dtype=float), n_scores)
     return packed_trees(members, width=n_scores, scale=scale, n_rows=n_rows)
 
@@ -279,8 +307,9 @@ def outputs(members: list[Any], X) -> np.ndarray:
             column = member.tree_.predict(X)  # a binned tree, which is fitted to dense data only
         else:
             column = predict_validated(member, X)
-        columns.append(np.asarray(column, dtype=float).ravel())
-    return columns[0] if len(members) == 1 else np.column_stack(columns)
+        columns.append(np.squeeze(np.asarray(column, dtype=float)).reshape(X.shape[0], -1))
+    psi = np.hstack(columns)
+    return psi[:, 0] if psi.shape[1] == 1 else psi
 
 
 def _is_dense(X) -> bool:

@@ -1,7 +1,7 @@
 """Gradient boosting of real targets and of classes: parameters and predictions."""
 
 from collections.abc import Callable, Iterator
-from numbers import Real
+from numbers import Integral, Real
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -27,6 +27,8 @@ from ..losses._losses import (
     predict_proba,
 )
 from .fit import BaseGradientBoosting
+
+TARGET_COMPONENTS = [Interval(Integral, 1, None, closed="left"), None]
 
 
 class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
@@ -193,11 +195,22 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         as many as HistGradientBoosting takes: one for each core, or the limit of OMP_NUM_THREADS or
         threadpoolctl. -1 means all processors. The model is the same for any number. Only binned
         trees and the compiled losses use threads, where a table has some 65,000 values or more.
+    multi_target : {"leaves", "separate"}, default="leaves"
+        For y of several columns. "leaves" grows one tree a round, whose leaves have a value for
+        each target, and which is split by the sum of the gains over targets: scale targets to
+        similar sizes. "separate" grows a tree for each target, as a model for each would. One tree
+        takes less time, makes a smaller model, and is often as good or better where the targets
+        depend on the same features; separate ones are better where they do not.
+    target_components : int, default=None
+        With ``multi_target="leaves"``: cuts are compared by so many principal components of
+        the negative gradients, as in the sketches of Iosipovoi and Vakhrushev (2022), and leaves
+        still get the values of all targets. A round then takes about as long as one of so many
+        targets. None compares cuts by all targets.
 
     Attributes
     ----------
-    estimators_ : ndarray of shape (n_rounds, 1)
-        The fitted base learners.
+    estimators_ : ndarray of shape (n_rounds, 1) or (n_rounds, n_targets)
+        The fitted base learners; with several columns only for ``multi_target="separate"``.
     n_trees_per_iteration_ : int
         Number of base learners of a round.
     steps_ : ndarray of shape (n_rounds,)
@@ -227,7 +240,7 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         risk.
     init_ : fitted estimator or "zero"
         What the scores start from; for ``init=None`` a dummy estimator with a constant prediction.
-    initial_scores_ : float or None
+    initial_scores_ : float or ndarray of shape (n_targets,) or None
         The constant scores before the first round; None if `init` is an estimator.
     loss_ : Loss
         The loss.
@@ -278,6 +291,9 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
     J. Friedman, T. Hastie and R. Tibshirani (2000). "Additive logistic regression: a statistical
     view of boosting". *The Annals of Statistics* 28(2), 337-407.
 
+    L. Iosipovoi and A. Vakhrushev (2022). "SketchBoost: fast gradient boosted decision tree for
+    multioutput problems". *Advances in Neural Information Processing Systems* 35, 25422-25435.
+
     R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
 
     *DS-GA 1003: Machine Learning*, lecture 8, "Boosting and 'classical ML' review". New York
@@ -299,7 +315,10 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         **BaseGradientBoosting._parameter_constraints,
         "loss": [StrOptions(loss_names("real")), HasMethods(["value", "gradient"])],
         "alpha": [Interval(Real, 0, 1, closed="neither")],
+        "multi_target": [StrOptions({"leaves", "separate"})],
+        "target_components": TARGET_COMPONENTS,
     }
+    _vectors_parameter, _vectors_value = "multi_target", "leaves"
 
     def __init__(
         self,
@@ -342,6 +361,8 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         reoptimize_leaves: bool = True,
         second_order: bool = False,
         n_jobs: int | None = None,
+        multi_target: Literal["leaves", "separate"] = "leaves",
+        target_components: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.loss = loss
@@ -381,6 +402,8 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         self.reoptimize_leaves = reoptimize_leaves
         self.second_order = second_order
         self.n_jobs = n_jobs
+        self.multi_target = multi_target
+        self.target_components = target_components
 
     @by_chunks
     def predict(self, X: MatrixLike) -> np.ndarray:
@@ -393,7 +416,7 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
 
         Returns
         -------
-        y : ndarray of shape (n_samples,)
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
             Predictions.
         """
         u = self._scores(X)
@@ -409,7 +432,7 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
 
         Yields
         ------
-        y : ndarray of shape (n_samples,)
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
             Predictions after the round.
         """
         for u in self._staged_scores(X):
@@ -582,6 +605,15 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
         "balanced" for weights that give all classes the same total.
+    multi_class : {"separate", "one_tree"}, default="separate"
+        For more than two classes. "separate" grows a tree for each class and round; "one_tree"
+        grows one a round, whose leaves have a value for each class, and which is split by the sum
+        of the gains over classes: a smaller model, in which a round lowers the loss by less.
+    target_components : int, default=None
+        With ``multi_class="one_tree"``: cuts are compared by so many principal components of
+        the negative gradients, as in the sketches of Iosipovoi and Vakhrushev (2022), and leaves
+        still get the values of all classes. A round then takes about as long as one of so many
+        classes. None compares cuts by all classes.
 
     Attributes
     ----------
@@ -590,7 +622,7 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
     n_classes_ : int
         Number of classes.
     estimators_ : ndarray of shape (n_rounds, 1) or (n_rounds, n_classes)
-        The fitted base learners.
+        The fitted base learners; one a round for two classes, or with ``multi_class="one_tree"``.
     n_trees_per_iteration_ : int
         Number of base learners of a round.
     steps_ : ndarray of shape (n_rounds,)
@@ -670,6 +702,9 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
     J. Friedman, T. Hastie and R. Tibshirani (2000). "Additive logistic regression: a statistical
     view of boosting". *The Annals of Statistics* 28(2), 337-407.
 
+    L. Iosipovoi and A. Vakhrushev (2022). "SketchBoost: fast gradient boosted decision tree for
+    multioutput problems". *Advances in Neural Information Processing Systems* 35, 25422-25435.
+
     R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
 
     *DS-GA 1003: Machine Learning*, lecture 8, "Boosting and 'classical ML' review". New York
@@ -691,7 +726,10 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         "loss": [StrOptions(loss_names("two classes")), HasMethods(["value", "gradient"])],
         "init": [StrOptions({"zero"}), None, HasMethods(["fit", "predict_proba"])],
         "class_weight": CLASS_WEIGHT,
+        "multi_class": [StrOptions({"separate", "one_tree"})],
+        "target_components": TARGET_COMPONENTS,
     }
+    _vectors_parameter, _vectors_value = "multi_class", "one_tree"
 
     def __init__(
         self,
@@ -734,6 +772,8 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         second_order: bool = False,
         n_jobs: int | None = None,
         class_weight: dict | Literal["balanced"] | None = None,
+        multi_class: Literal["separate", "one_tree"] = "separate",
+        target_components: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.loss = loss
@@ -773,6 +813,8 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         self.second_order = second_order
         self.n_jobs = n_jobs
         self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.target_components = target_components
 
     @by_chunks
     def decision_function(self, X: MatrixLike) -> np.ndarray:

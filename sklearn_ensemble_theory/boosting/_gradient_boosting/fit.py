@@ -69,6 +69,7 @@ from ..._rows import (
     Rows,
     checked_groups,
     checked_weights,
+    has_columns,
     is_frame,
     kept_rows,
     validate_data,
@@ -76,7 +77,7 @@ from ..._rows import (
 from ..._running import Progress, warn_user
 from ..._typing import ArrayLike, MatrixLike, available_if
 from ...trees._binned_tree import BinnedTreeRegressor
-from ...trees._columns import MOST_BINS
+from ...trees._columns import MISSING, MOST_BINS
 from ...trees._options import check_no_constraint
 from ...trees._sklearn_trees import check_single_precision, single_precision, with_scaled_values
 from ...trees._weak_learners import category_flags
@@ -87,6 +88,7 @@ from .._weak_learners import check_takes_weights, seeded_clone, weak_learner
 from ..losses import Loss
 from ..losses._base import share_taken
 from ..losses._losses import make_loss
+from ..losses._separable import SeparableLoss
 from .blocks import fit_blocks
 from .ensemble import (
     AdditiveModel,
@@ -204,8 +206,8 @@ class BaseGradientBoosting(
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or Dask collection
             Training data; sparse where the base learner accepts it.
-        y : array-like of shape (n_samples,), or Dask collection
-            Targets.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), or Dask collection
+            Targets; several columns of real targets, in memory.
         sample_weight : array-like of shape (n_samples,) or Dask collection, default=None
             Non-negative weights. Rows of weight 0 are left out.
         monitor : callable, default=None
@@ -213,7 +215,7 @@ class BaseGradientBoosting(
             copy of the estimator as if the fit had ended with this round, and a dict with the
             training rows "X", "y" and "sample_weight" and their scores "raw_predictions". The fit
             ends where it returns True.
-        X_val, y_val : array-like of shape (n_val, n_features) and (n_val,), default=None
+        X_val, y_val : array-like of shape (n_val, n_features) and of that of y, default=None
             Validation rows. Their risk is recorded in `validation_scores_`. If `n_iter_no_change`
             is given, it determines when to stop, and no fraction of X is held out.
         sample_weight_val : array-like of shape (n_val,), default=None
@@ -303,6 +305,11 @@ class BaseGradientBoosting(
         validation = None
         if X_val is not None:
             validation = self._read_validation(X_val, y_val, sample_weight_val, classes)
+            if validation.y.shape[1:] != train.y.shape[1:]:
+                raise ValueError(
+                    f"y_val must have the columns of y; got the shapes {validation.y.shape} and "
+                    f"{train.y.shape}."
+                )
             loss.check_target(validation.y)
         elif self._patience is not None and self.validation_fraction is not None:
             if split_seed is None:
@@ -320,7 +327,9 @@ class BaseGradientBoosting(
         # The number of rounds, by fits to the training rows of folds.
         found, n_rounds = {}, self._most_rounds
         if n_rounds == "cv":
-            splits = drawn_splits(self.cv, X, given_y, train.numbers, classes is not None, groups)
+            # Folds are drawn in the order of y: of the first of several targets.
+            by = given_y if given_y.ndim == 1 else given_y[:, 0]
+            splits = drawn_splits(self.cv, X, by, train.numbers, classes is not None, groups)
             folds, side_by_side = [], min(n_threads, len(splits))
             for number, (part, others) in enumerate(splits):
                 own, rows = train.take(part), train.take(others)
@@ -410,6 +419,9 @@ class BaseGradientBoosting(
                     setattr(learner, name, max(least, math.ceil(share * len(train))))
         # The joint step of trees: splits of the second order where there is one, and exact leaves.
         n_scores = loss.n_scores(n_classes)
+        has_vectors = n_scores > 1 and self._asks_for_vectors()
+        if has_vectors:
+            self._check_vectors(learner)
         exact = self.step == "joint" and grows_leaves(learner)
         curved = not loss.is_quadratic and SecondOrderRisk.has_curvature(loss, train.y, n_scores)
         second_order = self._takes_second_order(loss, curved)
@@ -419,7 +431,7 @@ class BaseGradientBoosting(
         risk.adapts = True
         step = self._make_step(risk, n_scores)
         step.only_forwards = getattr(learner, "monotonic_cst", None) is not None
-        model = self._begin(loss, train, rng, classes, continued)
+        model = self._begin(loss, train, rng, classes, continued, has_vectors)
         risk.rate = share_taken(step.constant(), model.n_scores)
         task = step.task(
             risk,
@@ -434,6 +446,8 @@ class BaseGradientBoosting(
             features_per_tree=self.features_per_tree,
             n_threads=n_threads,
             shares_generator=self.estimator is None,
+            has_vectors=has_vectors,
+            n_components=self.target_components if has_vectors else None,
         )
         weak = weak_learner(learner, train.X, train.weight, task, fit_params)
         step.prepare(weak)
@@ -589,8 +603,10 @@ class BaseGradientBoosting(
         rng: np.random.RandomState,
         classes: np.ndarray | None,
         continued: bool,
+        has_vectors: bool,
     ) -> AdditiveModel:
         """The model before the first new round."""
+        n_classes = 0 if classes is None else len(classes)
         if continued:
             model = AdditiveModel.to_continue(self)
             if self._most_rounds < len(model.members):
@@ -600,8 +616,17 @@ class BaseGradientBoosting(
                 )
             # The parameter `loss` may have changed since the rounds so far.
             model.loss = loss
+            if loss.n_scores(n_classes) != model.n_scores:
+                raise ValueError(
+                    f"With warm_start=True, y must have {model.n_scores} columns, as in the "
+                    "previous fit."
+                )
+            if has_vectors != model.has_vectors:
+                name, now = self._vectors_parameter, getattr(self, self._vectors_parameter)
+                raise ValueError(
+                    f"{name}={now!r} is not that of the fit that warm_start=True goes on."
+                )
             return model
-        n_classes = 0 if classes is None else len(classes)
         start: Any = self.init
         if self.init is None:
             start = loss.initial_scores(train.y, train.weight, n_classes)
@@ -616,7 +641,8 @@ class BaseGradientBoosting(
                         "weights."
                     )
             start.fit(train.X, decoded(train.y, classes), **weight)
-        return AdditiveModel(loss, start, loss.n_scores(n_classes), classes is not None)
+        n_scores = loss.n_scores(n_classes)
+        return AdditiveModel(loss, start, n_scores, classes is not None, has_vectors)
 
     # --- the base learner -------------------------------------------------------------------------
 
@@ -631,6 +657,47 @@ class BaseGradientBoosting(
             return DecisionTreeRegressor(**described)
         described |= {name: getattr(self, name) for name in BINNED_DEFAULTS}
         return BinnedTreeRegressor(**described)
+
+    # The parameter, where there is one, that asks for one tree for all scores of a round by this
+    # value; with it comes `target_components`.
+    _vectors_parameter: ClassVar[str] = ""
+    _vectors_value: ClassVar[str] = ""
+
+    def _takes_targets(self) -> bool:
+        """Whether y may have several columns."""
+        return isinstance(self, RegressorMixin) and bool(self._vectors_parameter)
+
+    def _asks_for_vectors(self) -> bool:
+        name = self._vectors_parameter
+        return bool(name) and getattr(self, name) == self._vectors_value
+
+    def _check_vectors(self, learner: Any) -> None:
+        """Raise a ValueError where the base learner has no leaves with a number for each score."""
+        if (
+            type(learner) is not BinnedTreeRegressor
+            or learner.criterion != "squared_error"
+            or learner.splitter != "best"
+            or learner.ccp_alpha > 0
+            or learner.max_bins > MISSING
+        ):
+            name = "the default trees" if self.estimator is None else type(learner).__name__
+            raise ValueError(
+                f"{self._vectors_parameter}={self._vectors_value!r} requires trees in at most "
+                f"{MISSING} bins, of the squared error, without pruning, which {name} here are "
+                f"not; use another {self._vectors_parameter}."
+            )
+        if learner.monotonic_cst is not None:
+            raise ValueError(
+                f"{self._vectors_parameter}={self._vectors_value!r} requires trees without "
+                f"monotonic_cst; use another {self._vectors_parameter}."
+            )
+        if fitted_encoder(self) is not None or (
+            category_flags(learner, self.n_features_in_) is not None
+        ):
+            raise ValueError(
+                f"{self._vectors_parameter}={self._vectors_value!r} requires X without categorical "
+                f"features; use another {self._vectors_parameter}, or categorical_features=None."
+            )
 
     def _check_tree_parameters(self, X=None) -> None:
         """Raise a ValueError where parameters describe trees that are not used."""
@@ -693,7 +760,11 @@ class BaseGradientBoosting(
         of_classes = isinstance(self, ClassifierMixin)
         if continued:
             check_same_columns(self, X, learner)
-        X, y = self._validate(X, y, learner=learner, reset=not continued, y_numeric=not of_classes)
+        several = self._takes_targets() and has_columns(y) and np.shape(y)[1] > 1
+        options = {"multi_output": True} if several else {}
+        X, y = self._validate(
+            X, y, learner=learner, reset=not continued, y_numeric=not of_classes, **options
+        )
         classes = classes_of(y) if of_classes else None
         y = encoded(y, classes)
         if continued and classes is not None and not np.array_equal(self.classes_, classes):
@@ -702,6 +773,8 @@ class BaseGradientBoosting(
             )
         n_classes = 0 if classes is None else len(classes)
         loss = self._make_loss(n_classes)
+        if several:
+            loss = SeparableLoss.of(loss, y.shape[1])
         # Equal weights are None: loops over the rows then need not read them.
         rows = Rows(X, y, None, range(len(y)))
         if sample_weight is not None:
@@ -817,7 +890,7 @@ class BaseGradientBoosting(
         if isinstance(self, RegressorMixin):
             mean = np.asarray(loss.inverse_link(np.asarray(start)))
             return DummyRegressor(strategy="constant", constant=mean).fit(
-                np.zeros((1, p)), [float(mean)]
+                np.zeros((1, p)), [mean.tolist()]
             )
         X, u = np.zeros((len(self.classes_), p)), np.asarray(start, dtype=float)[None]
         if not loss.probability:
@@ -889,7 +962,8 @@ class BaseGradientBoosting(
         for t, members in enumerate(self.estimators_):
             for k, member in enumerate(members):
                 leaves[:, t, k] = member.tree_.apply(X)
-        return leaves[:, :, 0] if isinstance(self, RegressorMixin) else leaves
+        is_alone = isinstance(self, RegressorMixin) and leaves.shape[2] == 1
+        return leaves[:, :, 0] if is_alone else leaves
 
     # --- scikit-learn's counterpart, routing and tags ---------------------------------------------
 
@@ -915,6 +989,10 @@ class BaseGradientBoosting(
             )
         if not len(self.estimators_):
             yield "the model has no rounds."
+        if self._n_scores > self.estimators_.shape[1]:
+            yield f"a tree has leaves for all scores ({self._vectors_parameter})."
+        elif isinstance(self, RegressorMixin) and self._n_scores > 1:
+            yield "it has one target."
 
     def _counterpart(self) -> Any:
         # One learning rate multiplies all trees there; steps of other lengths go into the leaves.
@@ -938,7 +1016,7 @@ class BaseGradientBoosting(
     to_shap = to_shap
 
     def _tree_terms(self) -> TreeTerms:
-        K = self.estimators_.shape[1]
+        K, n_members = self._n_scores, self.estimators_.shape[1]
         if hasattr(self._start, "predict"):
             raise ValueError(
                 f"to_shap requires scores that start from a constant; init="
@@ -947,6 +1025,8 @@ class BaseGradientBoosting(
         start = 0.0 if isinstance(self._start, str) else self._start
 
         def outputs(t, value):
+            if n_members < K:
+                return self.steps_[t] * value
             # The trees of a round stand for one score after the other.
             return np.where(np.arange(K) == t % K, self.steps_[t // K] * value[:, :1], 0.0)
 
@@ -975,4 +1055,5 @@ class BaseGradientBoosting(
         # The default is an exact tree for sparse X.
         tags.input_tags.sparse = self.estimator is None or accepts_sparse(learner)
         tags.input_tags.allow_nan = has_input_tag(learner, "allow_nan")
+        tags.target_tags.multi_output = self._takes_targets()
         return tags

@@ -1,0 +1,568 @@
+"""Growth of trees whose leaves hold vectors: one tree for q targets, split by their summed gain.
+
+    sum over targets of  S_left² / (W_left + l2) + S_right² / (W_right + l2)
+
+The driver is that of `_growth.HistogramGrowth`, with sums of vectors in bins; these sums and the
+best cut of a column are compiled, with a second route through NumPy. Every number of a row is a
+multiple of a power of 2 such that sums of all rows are exact as doubles: both routes, and any
+number of threads, grow the same tree, and what remains of a node without one child is the other.
+
+With fewer components than targets, cuts are searched by the targets' projections on the principal
+components of their matrix (the sketches of Iosipovoi and Vakhrushev 2022), and the leaves get the
+means of all targets.
+"""
+
+from collections.abc import Generator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from sklearn_ensemble_theory._native import uses_native
+
+from ._columns import BinnedColumns
+from ._growth import Grid, HistogramGrowth, NodeRows, NodeSplit
+from ._histograms import SAME, TreeReply, TreeRequest, comparable_scores, goes_left
+from ._options import GrowthOptions
+from ._tree_arrays import LEAF, TreeArrays
+
+# The places of a row's numbers: its weight, 1, and then the targets (see _native/vector_trees.pyx).
+WEIGHT, COUNT, FIRST = 0, 1, 2
+# Sums stay below 2^52, where doubles hold every integer.
+_SUM_BITS = 52
+# Whole weights of at most this sum leave enough bits to round the targets before they are weighted.
+_WHOLE_SUM = 2.0**28
+# Numbers of a table of rows that are made at once: they stay in the processor's cache.
+_BLOCK = 2**15
+# Nodes of at most so many rows have no sums in bins: their rows are counted where a cut is sought.
+FEW_ROWS = 512
+# Bytes of the tables of nodes that are searched together.
+_TABLES_AT_ONCE = 2**25
+# Principal components are those of at most so many rows.
+_COMPONENT_ROWS = 2**13
+_LARGEST_EXPONENT = 1020
+
+
+class RowVectors:
+    """The numbers of the rows whose sums are exact, (n, D), and what they are multiples of.
+
+    Parameters
+    ----------
+    target : float array of shape (n, q)
+    weight : float array of shape (n,) or (n, q), or None
+        Positive; with columns, each target has weights of its own.
+    rows : int array or None
+        The rows that are summed; None for all.
+
+    Attributes
+    ----------
+    values : float array of shape (n, D)
+        Weight, 1, q weighted targets, q weights where targets have their own, and zeros.
+    exponent : int
+        The targets are multiplied by 2 to minus this.
+    least_weight : float
+        No weight of a row is below this.
+    squares : float array of shape (n,)
+        Sums over targets of weights times squares, exact up to rounding.
+    sizes : float array of shape (q,)
+        The mean size of each target.
+    """
+
+    def __init__(
+        self, target: np.ndarray, weight: np.ndarray | None, rows: np.ndarray | None
+    ) -> None:
+        n, q = target.shape
+        self.q, self.weighs_targets = q, weight is not None and weight.ndim == 2
+        width = FIRST + q * (1 + self.weighs_targets)
+        self.values = values = _in_lines((n, -(-width // 4) * 4))
+        values[:, width:] = 0.0
+        self.squares = np.empty(n)
+        block = max(1, _BLOCK // q)
+        blocks = [slice(first, first + block) for first in range(0, n, block)]
+        # Sizes of weighted targets and sums of weights, of the rows that count.
+        counts = np.ones(n) if rows is None else np.bincount(rows, minlength=n).astype(float)
+        own = None if weight is None else weight.reshape(n, -1)
+        sizes, totals = np.zeros(q), np.zeros(1 if own is None else own.shape[1])
+        for part in blocks:
+            mass = counts[part, None] if own is None else own[part] * counts[part, None]
+            size = np.abs(target[part])
+            size *= mass
+            sizes += size.sum(axis=0)
+            totals += mass.sum(axis=0)
+        total = float(totals.max())
+        whole = (
+            weight is not None
+            and weight.ndim == 1
+            and total <= _WHOLE_SUM
+            and bool((weight == np.rint(weight)).all())
+        )
+        self.sizes = sizes / total
+        largest = float(self.sizes.max(initial=0.0))
+        self.exponent = 0
+        if 0 < largest < np.inf:
+            exponent = int(np.frexp(largest)[1])
+            self.exponent = int(np.clip(exponent, -_LARGEST_EXPONENT, _LARGEST_EXPONENT))
+        scaled = np.ldexp(sizes, -self.exponent)
+        fine = _exponents(scaled)
+        with np.errstate(over="ignore"):
+            up, down = np.ldexp(1.0, fine - self.exponent), np.ldexp(1.0, -fine)
+        is_tiny = not np.isfinite(up).all()
+        weight_exponent = int(_exponents(np.array([total]))[0])
+        self.least_weight = 1.0 if weight is None else float(np.ldexp(1.0, -weight_exponent))
+
+        # The targets are rounded before whole weights multiply them, so that weight 2 is two rows.
+        for part in blocks:
+            some, t = values[part], target[part]
+            t = np.ldexp(t, fine - self.exponent) if is_tiny else t * up
+            some[:, COUNT] = some[:, WEIGHT] = 1.0
+            mass = some[:, WEIGHT, None]
+            if weight is not None:
+                if self.weighs_targets:
+                    mass = some[:, FIRST + q : FIRST + 2 * q]
+                    mass[:] = _rounded(weight[part], weight_exponent)
+                    some[:, WEIGHT] = _rounded(weight[part].mean(axis=1), weight_exponent)
+                elif whole:
+                    some[:, WEIGHT] = weight[part]
+                    np.rint(t, out=t)
+                else:
+                    some[:, WEIGHT] = _rounded(weight[part], weight_exponent)
+                t *= weight[part].reshape(len(t), -1)
+            np.rint(t, out=t)
+            t *= down
+            some[:, FIRST : FIRST + q] = t
+            np.multiply(t, t, out=t)
+            t /= mass
+            self.squares[part] = t.sum(axis=1)
+
+    def means(self, sums: np.ndarray, l2: float) -> np.ndarray:
+        """The values of nodes, (m, q), from their sums, (m, D)."""
+        q = self.q
+        if self.weighs_targets:
+            weight = sums[:, FIRST + q : FIRST + 2 * q]
+        else:
+            weight = sums[:, WEIGHT, None]
+        return sums[:, FIRST : FIRST + q] / (weight + l2)
+
+    def errors(self, sums: np.ndarray, squares: np.ndarray) -> np.ndarray:
+        """The squared errors about the means of nodes, summed over targets."""
+        q = self.q
+        moments = sums[:, FIRST : FIRST + q]
+        explained = np.einsum("ij,ij->i", moments, self.means(sums, 0.0))
+        return np.maximum(squares - explained, 0.0)
+
+
+def _in_lines(shape: tuple[int, ...]) -> np.ndarray:
+    """An empty array that begins where a line of the cache does: fewer vectors lie in two lines."""
+    size = int(np.prod(shape))
+    numbers = np.empty(size + 8)
+    first = (-numbers.ctypes.data // 8) % 8
+    return numbers[first : first + size].reshape(shape)
+
+
+def _exponents(totals: np.ndarray) -> np.ndarray:
+    """The k for which a total times 2^k is just below 2^52; 0 for a total of 0."""
+    found = _SUM_BITS - np.frexp(totals)[1]
+    return np.where(totals > 0, np.clip(found, -1000, 1000), 0)
+
+
+def _rounded(weight: np.ndarray, exponent: int) -> np.ndarray:
+    """Multiples of 2^-exponent, at least one."""
+    found = np.rint(weight * 2.0**exponent)
+    np.maximum(found, 1.0, out=found)
+    found *= 2.0**-exponent
+    return found
+
+
+# --- the rows of the nodes, and the sums in bins ------------------------------------------------
+
+
+class VectorRows(NodeRows):
+    """The rows of the leaves so far, and the sums of their vectors."""
+
+    def __init__(
+        self,
+        columns: BinnedColumns,
+        vectors: RowVectors,
+        target: np.ndarray,
+        rows: np.ndarray | None,
+        n_threads: int,
+        joint: Any,
+    ) -> None:
+        self.columns, self.vectors, self.target = columns, vectors, target
+        self.n_threads, self.joint = n_threads, joint
+        self.n_bins, self.width = columns.most_bins, columns.most_bins + columns.any_missing
+        self.rows = {0: None if rows is None else rows.astype(np.int32)}
+
+    def answer(self, request: TreeRequest) -> TreeReply:
+        self.divide(request.splits)
+        p, D = self.columns.n_features, self.vectors.values.shape[1]
+        sums = _in_lines((len(request.counted), p, self.width, D))
+        for i, table in zip(request.counted, sums):
+            self.count(self.numbers(i), table)
+        ranges = np.zeros((len(request.ranged), 2))
+        for i, pair in zip(request.ranged, ranges):
+            rows = self.numbers(i)
+            some = self.target if rows is None else self.target.take(rows, axis=0)
+            # Of each target, in units of its mean size.
+            spread, size = np.ptp(some, axis=0), self.vectors.sizes
+            pair[1] = np.divide(spread, size, out=np.zeros_like(spread), where=size > 0).max()
+        # The kinds of sums come first, as the driver reads them.
+        return TreeReply(np.moveaxis(sums, 3, 1), ranges)
+
+    def numbers(self, i: int) -> np.ndarray | None:
+        rows = self.rows[i]
+        if rows is not None and rows.dtype != np.int32:
+            rows = np.flatnonzero(rows) if rows.dtype == bool else rows
+            self.rows[i] = rows = rows.astype(np.int32)
+        return rows
+
+    def count(self, rows: np.ndarray | None, table: np.ndarray) -> None:
+        """Write the sums of rows in all bins to a table (p, bins, D). O(m p D)."""
+        values = self.vectors.values
+        if self.joint is None:
+            from sklearn_ensemble_theory._native.vector_trees import count_vectors
+
+            codes, missing = self.columns.codes.T, self.columns.any_missing
+            count_vectors(codes, self.n_bins, missing, rows, values, table, self.n_threads)
+            return
+        joint = self.joint if rows is None else self.joint[rows]
+        table[:] = (joint.T @ (values if rows is None else values[rows])).reshape(table.shape)
+
+    def table_of(self, i: int) -> np.ndarray:
+        """A new table of the rows of a node."""
+        p, D = self.columns.n_features, self.vectors.values.shape[1]
+        table = _in_lines((p, self.width, D))
+        self.count(self.numbers(i), table)
+        return table
+
+    def sums_on_left(self, i: int, feature: int, code: int, direction: int) -> np.ndarray:
+        """The sums of the rows of a node on the left of a cut."""
+        rows = self.numbers(i)
+        assert rows is not None
+        column = self.columns.codes[:, feature].take(rows)
+        goes = goes_left(column, code, bool(direction), self.columns.missing)
+        found: np.ndarray = self.vectors.values.take(rows[goes], axis=0).sum(axis=0)
+        return found
+
+    def counts(self, i: int, feature: int) -> np.ndarray:
+        """The rows of a node in the bins of one feature."""
+        rows = self.numbers(i)
+        assert rows is not None
+        column = self.columns.codes[:, feature].take(rows)
+        return np.bincount(np.minimum(column, self.width - 1), minlength=self.width)
+
+
+def one_hot_codes(columns: BinnedColumns) -> sp.csr_matrix:
+    """A row of the matrix has a one in the bin of each column: its products are sums in bins."""
+    n, p = columns.codes.shape
+    width = columns.most_bins + columns.any_missing
+    cells = np.minimum(columns.codes, width - 1) + width * np.arange(p, dtype=np.int32)
+    ones, starts = np.ones(n * p), np.arange(0, n * p + 1, p)
+    return sp.csr_matrix((ones, cells.ravel(), starts), shape=(n, p * width))
+
+
+# --- one tree -------------------------------------------------------------------------------------
+
+
+class VectorGrowth(HistogramGrowth):
+    """One tree of vectors while it grows; tables are views (D, p, bins) of arrays (p, bins, D).
+
+    Parameters
+    ----------
+    nodes : VectorRows
+        Asked for the rows of small nodes, which have no table.
+    columns, options, order, seed
+        As for `HistogramGrowth`.
+    """
+
+    weight_place = WEIGHT
+
+    def __init__(
+        self,
+        nodes: VectorRows,
+        columns: BinnedColumns,
+        options: GrowthOptions,
+        order: np.ndarray,
+        seed: int,
+    ) -> None:
+        vectors = nodes.vectors
+        # The impurity of several outputs is their mean; here it is in the units of the vectors.
+        with np.errstate(over="ignore", under="ignore"):
+            least = vectors.q * np.ldexp(options.min_impurity_decrease, -2 * vectors.exponent)
+        options = replace(options, min_impurity_decrease=float(least))
+        super().__init__(columns, options, order, Grid(0, 1.0), None, seed)
+        self.nodes, self.same_size = nodes, SAME
+        self.least_weight = max(self.least_weight, vectors.least_weight)
+
+    def opened(
+        self, pairs: list[tuple[int, int]], parents: list[np.ndarray]
+    ) -> Generator[TreeRequest, TreeReply, tuple[list[int], list[np.ndarray]]]:
+        few: list[int] = []
+        others, tables = [], []
+        for pair, parent in zip(pairs, parents):
+            largest = max(self.totals[i][COUNT] for i in pair)
+            if self.draws is None and (parent is None or largest <= FEW_ROWS):
+                few += [i for i in pair if self.may_split(i)]
+            else:
+                others.append(pair)
+                tables.append(parent)
+        found, sums = yield from super().opened(others, tables)
+        nothing: list[Any] = [None] * len(few)
+        return found + few, sums + nothing
+
+    def search(
+        self, ids: list[int], tables: list[np.ndarray], allowed: np.ndarray | None
+    ) -> list[NodeSplit | None]:
+        self.nodes.divide(self.request().splits)
+        return [self.split_of(i, table, allowed) for i, table in zip(ids, tables)]
+
+    def split_of(
+        self, i: int, table: np.ndarray | None, allowed: np.ndarray | None
+    ) -> NodeSplit | None:
+        """The best split of a node, None where there is none."""
+        nodes, n_bins = self.nodes, self.n_bins
+        vectors, p = nodes.vectors, self.columns.n_features
+        total = np.array(self.totals[i])
+        cells = None if table is None else np.moveaxis(table, 0, 2)
+        rules = self.l2, self.least_weight, float(self.options.min_samples_leaf)
+        if nodes.joint is None:
+            from sklearn_ensemble_theory._native.vector_trees import best_cuts
+
+            score, place = np.empty(p), np.empty(p, dtype=np.int64)
+            best_cuts(
+                self.columns.codes.T,
+                n_bins,
+                self.has_missing,
+                nodes.numbers(i) if cells is None else None,
+                vectors.values,
+                cells,
+                total,
+                vectors.q,
+                vectors.weighs_targets,
+                *rules,
+                score,
+                place,
+                nodes.n_threads,
+            )
+        else:
+            cells = nodes.table_of(i) if cells is None else cells
+            score, place = best_cuts_by_numpy(cells, n_bins, total, vectors, *rules)
+        if allowed is not None:
+            score[~allowed] = -np.inf
+        # argmax takes the first of equal gains: that of the feature of the lowest rank.
+        feature = int(self.order[score[self.order].argmax()])
+        if score[feature] == -np.inf:
+            return None
+        direction, code = divmod(int(place[feature]), n_bins)
+        if cells is None:
+            left = nodes.sums_on_left(i, feature, code, direction)
+            counts = nodes.counts(i, feature)
+        else:
+            left = cells[feature, : code + 1].sum(axis=0)
+            if direction:
+                left = left + cells[feature, n_bins]
+            counts = cells[feature, :, COUNT]
+        size = self.score_of(left) + self.score_of(total - left)
+        parent = self.score_of(total)
+        if not self.is_worth(i, size, parent):
+            return None
+        place_of_cut = feature, direction, code
+        return self.described(size - parent, place_of_cut, counts, left.tolist(), None)
+
+    def score_of(self, sums: np.ndarray) -> float:
+        """sum S² / (W + l2) of a node."""
+        moments = sums[FIRST : FIRST + self.nodes.vectors.q]
+        return float(moments @ self.nodes.vectors.means(sums[None], self.l2)[0])
+
+
+def best_cuts_by_numpy(
+    cells: np.ndarray,
+    n_bins: int,
+    total: np.ndarray,
+    vectors: RowVectors,
+    l2: float,
+    least_weight: float,
+    least_rows: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """What `_native.vector_trees.best_cuts` finds, from a table (p, bins, D)."""
+    q, has_missing = vectors.q, cells.shape[1] > n_bins
+    left = np.empty((cells.shape[0], 1 + has_missing, n_bins, cells.shape[2]))
+    np.cumsum(cells[:, :n_bins], axis=1, out=left[:, 0])
+    if has_missing:
+        np.add(left[:, 0], cells[:, n_bins:], out=left[:, 1])
+    right = total - left
+    forbidden = np.minimum(left[..., COUNT], right[..., COUNT]) < least_rows
+    forbidden |= np.minimum(left[..., WEIGHT], right[..., WEIGHT]) < least_weight
+    # Four sums over targets for each side, in the order of the compiled loop.
+    scores = 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sides = []
+        for side in (left, right):
+            sums = np.zeros((4, *side.shape[:-1]))
+            for k in range(q):
+                s = side[..., FIRST + k]
+                if vectors.weighs_targets:
+                    sums[k % 4] += s * s / (side[..., FIRST + q + k] + l2)
+                else:
+                    sums[k % 4] += s * s
+            sides.append(sums)
+        if vectors.weighs_targets:
+            both = np.zeros_like(sides[0])
+            for k in range(q):
+                s, t = left[..., FIRST + k], right[..., FIRST + k]
+                v, w = left[..., FIRST + q + k], right[..., FIRST + q + k]
+                both[k % 4] += s * s / (v + l2) + t * t / (w + l2)
+            scores = (both[0] + both[1]) + (both[2] + both[3])
+        else:
+            a, b = (((s[0] + s[1]) + (s[2] + s[3])) for s in sides)
+            scores = a / (left[..., WEIGHT] + l2) + b / (right[..., WEIGHT] + l2)
+        scores = comparable_scores(scores)
+    scores[forbidden] = -np.inf
+    flat = scores.reshape(len(scores), -1)
+    place = flat.argmax(axis=1)
+    return flat[np.arange(len(flat)), place], place
+
+
+# --- one tree for the targets of a fit, and trees on the same columns -----------------------------
+
+
+def grown_vectors(
+    columns: BinnedColumns, target: np.ndarray, weight: np.ndarray | None, options: GrowthOptions
+) -> TreeArrays:
+    """The tree of targets of shape (n, q), whose regularised values shrink to their means."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = np.average(target, axis=0, weights=weight)
+        centred = target - mean
+    if not np.isfinite(centred).all():
+        raise ValueError("y has differences beyond the largest float; scale y.")
+    tree, _ = VectorGrower(columns, options).grow(centred, weight, None)
+    return replace(tree, value=tree.value + mean)
+
+
+class VectorGrower:
+    """Grows trees of vectors on the same columns again and again.
+
+    Parameters
+    ----------
+    columns : BinnedColumns
+        With at most 255 bins, none of them categories.
+    options : GrowthOptions
+        With the squared error and without constraints.
+    n_components : int or None
+        So many principal components of the targets are compared in the search for cuts.
+    n_threads : int
+    """
+
+    def __init__(
+        self,
+        columns: BinnedColumns,
+        options: GrowthOptions,
+        n_components: int | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        self.columns, self.options = columns.in_one_byte(), options
+        self.n_components, self.n_threads = n_components, n_threads
+        self.joint: Any = None
+
+    def grow(
+        self,
+        target: np.ndarray,
+        weight: np.ndarray | None,
+        rows: np.ndarray | None,
+        seed: int | None = None,
+        rank: np.ndarray | None = None,
+    ) -> tuple[TreeArrays, np.ndarray]:
+        """A tree and the leaf of every row; O(n p q) for each level of the tree.
+
+        Parameters
+        ----------
+        target : float array of shape (n, q)
+        weight : float array of shape (n,) or (n, q), or None
+        rows, seed, rank
+            As in `_growth.HistogramGrower`.
+        """
+        columns, options = self.columns, self.options
+        if uses_native():
+            self.joint = None
+        elif self.joint is None:
+            self.joint = one_hot_codes(columns)
+        vectors = searched = RowVectors(target, weight, rows)
+        compared = target
+        if self.n_components is not None and self.n_components < target.shape[1]:
+            compared, common = _projected(target, weight, rows, self.n_components)
+            searched = RowVectors(compared, common, rows)
+        nodes = VectorRows(columns, searched, compared, rows, self.n_threads, self.joint)
+        order = np.arange(columns.n_features) if rank is None else np.argsort(rank)
+        growth = VectorGrowth(
+            nodes, columns, options, order, options.seed if seed is None else seed
+        )
+        table_bytes = 8 * columns.n_features * nodes.width * searched.values.shape[1]
+        group = (
+            1 if growth.draws is not None else int(np.clip(_TABLES_AT_ONCE // table_bytes, 1, 16))
+        )
+        requests = growth.requests(group)
+        request: TreeRequest | None = next(requests)
+        while request is not None:
+            try:
+                request = requests.send(nodes.answer(request))
+            except StopIteration:
+                request = None
+        nodes.divide(growth.request().splits)
+        return self._tree(growth, nodes, vectors, rows)
+
+    def _tree(
+        self,
+        growth: VectorGrowth,
+        nodes: VectorRows,
+        vectors: RowVectors,
+        rows: np.ndarray | None,
+    ) -> tuple[TreeArrays, np.ndarray]:
+        """The tree, with the means of all targets in its nodes, and the leaf of each row."""
+        order, number = growth.numbered()
+        m, q = len(order), vectors.q
+        leaf = np.zeros(self.columns.n_rows, dtype=np.min_scalar_type(m))
+        for i in nodes.rows:
+            leaf[nodes.numbers(i)] = number[i]
+        # Sums of the leaves, and upwards those of all nodes. A row is a one in its leaf.
+        used = leaf if rows is None else leaf[rows]
+        values = vectors.values if rows is None else vectors.values[rows]
+        squares = vectors.squares if rows is None else vectors.squares[rows]
+        ones, starts = np.ones(len(used)), np.arange(len(used) + 1)
+        member = sp.csr_matrix((ones, used.astype(np.int32), starts), shape=(len(used), m))
+        sums, square = np.asarray(member.T @ values), np.bincount(used, squares, m)
+        left, right = (number[np.array(part)[order]] for part in (growth.left, growth.right))
+        for i in np.flatnonzero(left != LEAF)[::-1].tolist():
+            sums[i] = sums[left[i]] + sums[right[i]]
+            square[i] = square[left[i]] + square[right[i]]
+        weight = sums[:, WEIGHT].copy()
+        # In the units of the targets.
+        value = np.ldexp(vectors.means(sums, self.options.l2_regularization), vectors.exponent)
+        error = vectors.errors(sums, square) / (q * weight)
+        with np.errstate(over="ignore", under="ignore"):
+            impurity = np.ldexp(error, 2 * vectors.exponent)
+        tree = growth.arrays(order, number, weight=weight, value=value, impurity=impurity)
+        return tree, leaf if rows is None else tree.leaves(self.columns)
+
+
+def _projected(
+    target: np.ndarray, weight: np.ndarray | None, rows: np.ndarray | None, n_components: int
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """The targets on their largest principal components, and the weights of the rows.
+
+    The components are those of rows at equal distances. Where targets have weights of their own,
+    their products with them are projected, and divided by the mean weight.
+    """
+    common = weight
+    if weight is not None and weight.ndim == 2:
+        common = weight.mean(axis=1)
+        target = target * weight / common[:, None]
+    step = max(1, (len(target) if rows is None else len(rows)) // _COMPONENT_ROWS)
+    some = target[::step] if rows is None else target[rows[::step]]
+    size = np.abs(some).max(initial=0.0)
+    if size > 0:
+        some = some / size  # squares neither overflow nor vanish
+    if common is not None:
+        some = some * np.sqrt(common[::step] if rows is None else common[rows[::step]])[:, None]
+    _, vectors = np.linalg.eigh(some.T @ some)
+    return np.ascontiguousarray(target @ vectors[:, -n_components:]), common
