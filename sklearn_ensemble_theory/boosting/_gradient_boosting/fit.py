@@ -686,11 +686,16 @@ class BaseGradientBoosting(
                 f"{MISSING} bins, of the squared error, without pruning, which {name} here are "
                 f"not; use another {self._vectors_parameter}."
             )
-        if learner.monotonic_cst is not None:
-            raise ValueError(
-                f"{self._vectors_parameter}={self._vectors_value!r} requires trees without "
-                f"monotonic_cst; use another {self._vectors_parameter}."
-            )
+        for name, given in {
+            "monotonic_cst": learner.monotonic_cst,
+            "interaction_cst": learner.interaction_cst,
+            "features_per_tree": self.features_per_tree,
+        }.items():
+            if given is not None:
+                raise ValueError(
+                    f"{self._vectors_parameter}={self._vectors_value!r} requires trees without "
+                    f"{name}; use another {self._vectors_parameter}."
+                )
         if fitted_encoder(self) is not None or (
             category_flags(learner, self.n_features_in_) is not None
         ):
