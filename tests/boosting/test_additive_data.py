@@ -102,7 +102,7 @@ def test_pairs_with_monotonic_features(model):
         fitted = model(60, learning_rate=0.3, interactions=[(0, 1), (0, 2)], monotonic_cst=cst)
         scores[str(cst)] = fitted.fit(X, y).score(X, y)
         if cst is not None:
-            assert_monotonic(fitted, X[:100], cst)
+            assert_monotonic(fitted, X[:40], cst)
     # the first signs are nearly those of the truth
     assert scores["[1, 0, -1]"] > 0.95 * scores["None"]
 
