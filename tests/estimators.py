@@ -21,6 +21,8 @@ SKLEARN_VERSION = parse_version(sklearn.__version__)
 # scikit-learn below 1.9 reads polars by the interchange protocol, which polars 2 no longer has.
 POLARS_IS_READ = parse_version("1.9") <= SKLEARN_VERSION or hasattr(pl.DataFrame, "__dataframe__")
 
+# What the number of rounds is called.
+ROUNDS = ("n_estimators", "n_iterations", "n_rounds", "max_iter")
 # Parameters that make a fit short; applied where the class has them.
 SHORT = {"n_estimators": 5}
 
@@ -106,7 +108,7 @@ def make(cls, **params):
 def with_rounds(cls, n_rounds):
     """A booster of so many rounds, in a ball that needs them all if it has one."""
     known = inspect.signature(cls).parameters
-    name = next(name for name in ("n_estimators", "n_iterations", "n_rounds") if name in known)
+    name = next(name for name in ROUNDS if name in known)
     return make(cls, **{name: n_rounds}, **({"radius": 5.0} if "radius" in known else {}))
 
 

@@ -150,7 +150,7 @@ def test_callbacks_follow_the_rounds_and_end_them(model, rows):
     assert ended == [0, 1, 2]
     assert stopped.stop_reason_ == "callback"
     short = type(model)(**model.get_params(deep=False))
-    name = "n_iterations" if hasattr(model, "n_iterations") else "n_estimators"
+    name = next(n for n in ("n_iterations", "max_iter", "n_estimators") if hasattr(model, n))
     short.set_params(**{name: 3}).fit(X, y)
     np.testing.assert_allclose(outputs(stopped, X), outputs(short, X))
 

@@ -326,7 +326,7 @@ def test_arguments_of_a_boosting_fit():
     model = make(package.GradientBoostingRegressor)
     with pytest.raises(TypeError, match="monitor must be callable, got int"):
         model.fit(X, Y, monitor=3)
-    with pytest.raises(ValueError, match="X_val and y_val must be given together, and with sample"):
+    with pytest.raises(ValueError, match="sample_weight_val is provided, but X_val"):
         model.fit(X, Y, sample_weight_val=np.ones(len(Y)))
 
 

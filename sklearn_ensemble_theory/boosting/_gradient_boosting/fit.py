@@ -27,7 +27,7 @@ from sklearn.base import (
     is_classifier,
 )
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.metrics import check_scoring
+from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
@@ -171,7 +171,7 @@ class BaseGradientBoosting(
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "scoring": [str, callable, None],
+        "scoring": [StrOptions({"loss", *get_scorer_names()}), callable, None],
         "min_weight_leaf": [Interval(Real, 0, None, closed="left"), None],
         "features_per_tree": [
             Interval(RealNotInt, 0, 1, closed="right"),
