@@ -178,13 +178,12 @@ static inline ptrdiff_t place_before(const Places *a, ptrdiff_t k)
 
 #if defined(__GNUC__)
 typedef double Two __attribute__((vector_size(16)));
-typedef int64_t TwoMasks __attribute__((vector_size(16)));
-#define BOTH(x) ((Two){(x), (x)})
-#define WHERE(mask, a) ((Two)((TwoMasks)(a) & (mask)))
-#define LARGER(a, b) ((Two)(((TwoMasks)(a) & ((a) > (b))) | ((TwoMasks)(b) & ~((a) > (b)))))
 #define OF(a, side) ((a)[side])
 #else
-#error "not yet"
+typedef struct Two {
+    double of[2];
+} Two;
+#define OF(a, side) ((a).of[side])
 #endif
 
 typedef struct RankedSides {
@@ -215,32 +214,78 @@ static inline void start_sides(
     set_place(a, 1, k, row, 1);
 }
 
-/* Row k to the left, in the sums. */
-static inline void move_row(RankedSides *a, ptrdiff_t k, const Ranked *row)
+/* `move_row`: row k to the left, in the sums.
+
+   `bound_of`: no less than the sum of G over both sides, by places that need not be quantiles: the
+   rows up to the place and equal parts of those above it, or less of the row at the place, or equal
+   parts of those below it. G is convex in tau W, so that it is the largest of these lines; where
+   there are no rows for one of them, it is 0 / 0, which is not larger. */
+#if defined(__GNUC__)
+typedef int64_t TwoMasks __attribute__((vector_size(16)));
+
+static inline Two where(TwoMasks mask, Two a)
 {
-    Two s = {row->s, -row->s}, w = {row->w, -row->w}, number = BOTH((double)k);
-    TwoMasks below = number <= a->place, at = number == a->place;
-    a->s += s;
-    a->w += w;
-    a->below_s += WHERE(below, s);
-    a->below_w += WHERE(below, w);
-    a->at_s += WHERE(at, s);
-    a->at_w += WHERE(at, w);
+    return (Two)((TwoMasks)a & mask);
 }
 
-/* No less than the sum of G over both sides, by places that need not be quantiles: the rows up to
-   the place and equal parts of those above it, or less of the row at the place, or equal parts of
-   those below it. G is convex in tau W, so that it is the largest of these lines. */
+static inline Two larger(Two a, Two b)
+{
+    TwoMasks is_first = (TwoMasks)(a > b);
+    return (Two)(((TwoMasks)a & is_first) | ((TwoMasks)b & ~is_first));
+}
+
+static inline void move_row(RankedSides *a, ptrdiff_t k, const Ranked *row)
+{
+    Two s = {row->s, -row->s}, w = {row->w, -row->w}, number = {(double)k, (double)k};
+    TwoMasks below = (TwoMasks)(number <= a->place), at = (TwoMasks)(number == a->place);
+    a->s += s;
+    a->w += w;
+    a->below_s += where(below, s);
+    a->below_w += where(below, w);
+    a->at_s += where(at, s);
+    a->at_w += where(at, w);
+}
+
 static inline double bound_of(const RankedSides *a, double tau)
 {
-    Two least = BOTH(tau) * a->w, more = least - a->below_w;
+    Two least = tau * a->w, more = least - a->below_w;
     Two above = a->below_s + more * ((a->s - a->below_s) / (a->w - a->below_w));
     Two at = a->below_s + more * a->at_t;
     Two below = (a->below_s - a->at_s) / (a->below_w - a->at_w) * least;
-    Two bound = LARGER(above, at); /* 0 / 0 is not larger */
-    bound = LARGER(below, bound);
+    Two bound = larger(below, larger(above, at));
     return OF(bound, 0) + OF(bound, 1);
 }
+#else
+static inline void move_row(RankedSides *a, ptrdiff_t k, const Ranked *row)
+{
+    for (int side = 0; side < 2; side++) {
+        double s = side ? -row->s : row->s, w = side ? -row->w : row->w;
+        double below = k <= OF(a->place, side), at = k == OF(a->place, side);
+        OF(a->s, side) += s;
+        OF(a->w, side) += w;
+        OF(a->below_s, side) += below * s;
+        OF(a->below_w, side) += below * w;
+        OF(a->at_s, side) += at * s;
+        OF(a->at_w, side) += at * w;
+    }
+}
+
+static inline double bound_of(const RankedSides *a, double tau)
+{
+    double sum = 0.0;
+    for (int side = 0; side < 2; side++) {
+        double s = OF(a->s, side), w = OF(a->w, side);
+        double below_s = OF(a->below_s, side), below_w = OF(a->below_w, side);
+        double least = tau * w, more = least - below_w;
+        double above = below_s + more * ((s - below_s) / (w - below_w));
+        double at = below_s + more * OF(a->at_t, side);
+        double below = (below_s - OF(a->at_s, side)) / (below_w - OF(a->at_w, side)) * least;
+        double bound = above > at ? above : at;
+        sum += below > bound ? below : bound;
+    }
+    return sum;
+}
+#endif
 
 /* Move rows to the left in the order of their codes, from `first` on, until a cut after one of them
    may have a score of at least `least`; the place of this row, or `stop`. There is no cut before
