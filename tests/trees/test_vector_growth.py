@@ -90,7 +90,7 @@ def gain_of(target, weight, goes, l2):
 @pytest.mark.parametrize("l2", [0.0, 5.0])
 def test_every_split_is_the_best_of_all_cuts(weighing, l2):
     columns, target, weight = rows(2, weighing)
-    given = options(max_depth=3, min_samples_leaf=7, l2_regularization=l2)
+    given = options(max_depth=2, min_samples_leaf=7, l2_regularization=l2)
     tree, _ = VectorGrower(columns, given).grow(target, weight, None)
     weight = np.ones((N, Q)) if weight is None else weight.reshape(N, -1) * np.ones(Q)
     codes, missing = columns.codes.astype(int), columns.missing
