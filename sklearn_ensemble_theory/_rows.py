@@ -186,11 +186,33 @@ def validate_data(
     return (X, *y) if y else X
 
 
+def check_continued(estimator: Any, names: np.ndarray | None, n_features: int | None) -> None:
+    """Refuse to continue a fit with other columns than its own; names may be new, or missing.
+
+    Raises
+    ------
+    ValueError
+        If the columns that have just been read are others.
+    """
+    if estimator.n_features_in_ != n_features:
+        raise ValueError(
+            f"X has {estimator.n_features_in_} features, but {type(estimator).__name__} is "
+            f"expecting {n_features} features as input, which warm_start=True goes on with."
+        )
+    now = getattr(estimator, "feature_names_in_", None)
+    if names is not None and now is not None and not np.array_equal(names, now):
+        raise ValueError(
+            "The feature names should match those of the fit that warm_start=True goes on with, in "
+            f"the same order: {names.tolist()}; got {now.tolist()}."
+        )
+
+
 def _encoder_of(
     estimator: Any, X: Any, learner: Any, reset: bool = True, **_: Any
 ) -> CategoricalColumns | None:
     """What makes numbers of categories, if there are any; a fit makes a new one."""
-    if not reset:
+    continues = getattr(estimator, "warm_start", False) and hasattr(estimator, "estimators_")
+    if not reset or continues:
         return fitted_encoder(estimator)
     takes = getattr(learner, "_takes_category_numbers", False)
     if takes and learner is not estimator:

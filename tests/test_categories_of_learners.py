@@ -193,7 +193,7 @@ def test_what_forests_refuse():
         with pytest.raises(ValueError, match="categorical_features requires trees in bins"):
             forest.fit(ARRAY, Y)
     forest = package.RandomForestRegressor(2, categorical_features=["colour"])
-    with pytest.raises(ValueError, match="y should be a 1d array"):
+    with pytest.raises(ValueError, match="requires X without categorical features"):
         forest.fit(FRAME, np.column_stack([Y, Y]))
     with pytest.raises(ValueError, match="constrains feature 'colour', which is categorical"):
         forest.set_params(monotonic_cst={"colour": 1}).fit(FRAME, Y)

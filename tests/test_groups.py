@@ -22,6 +22,8 @@ from .estimators import estimator_classes, make
 BY_CV = {
     "FrankWolfeClassifier": {"radius": "cv", "radii": [0.5, 2.0, 8.0]},
     "FrankWolfeRegressor": {"radius": "cv", "radii": [0.5, 20.0, 800.0]},
+    "GradientBoostingClassifier": {"n_estimators": "cv", "max_estimators": 20},
+    "GradientBoostingRegressor": {"n_estimators": "cv", "max_estimators": 20},
     "L2BoostingRegressor": {"n_estimators": "cv", "max_estimators": 20},
     "LinearL2BoostingRegressor": {"time": "cv"},
     "LogitBoostClassifier": {"n_estimators": "cv", "max_estimators": 20},

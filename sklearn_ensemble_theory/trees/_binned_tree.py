@@ -57,6 +57,12 @@ from ._weak_learners import ROUNDS, BinnedMembers, BinnedTreeRounds, category_fl
 
 # Numbers of X that are held in single precision at once in predictions: 8 MB.
 _VALUES_AT_ONCE = 2**21
+# What a tree of several targets has.
+OF_SEVERAL_TARGETS: dict[str, Any] = {
+    "criterion": "squared_error",
+    "splitter": "best",
+    "ccp_alpha": 0.0,
+}
 
 
 class BaseBinnedTree:
@@ -138,7 +144,7 @@ class BaseBinnedTree:
                 ensure_all_finite="allow-nan",
                 y_numeric=not is_class,
                 learner=self,
-                multi_output=not is_class and has_columns(y),
+                multi_output=has_columns(y) and (self._takes_targets() or np.shape(y)[1] > 1),
             )
         else:
             vars(self).pop("_encoder", None)
@@ -201,10 +207,15 @@ class BaseBinnedTree:
         if self.ccp_alpha > 0:
             self._prune_tree()
 
+    def _takes_targets(self) -> bool:
+        """Whether y may have several columns."""
+        own = {name: getattr(self, name) for name in OF_SEVERAL_TARGETS}
+        return not is_classifier(self) and own == OF_SEVERAL_TARGETS
+
     def _check_vectors(self, columns: BinnedColumns, options: GrowthOptions) -> None:
         """Raise a ValueError for what trees of several targets do not have."""
-        usual = {"criterion": "squared_error", "splitter": "best", "ccp_alpha": 0.0}
-        for name, value in usual.items():
+        check_grows_vectors(options, columns.categorical, "y of several columns")
+        for name, value in OF_SEVERAL_TARGETS.items():
             if getattr(self, name) != value:
                 raise ValueError(
                     f"{name}={getattr(self, name)!r} requires y of one column; for several use "
@@ -215,7 +226,6 @@ class BaseBinnedTree:
                 f"max_bins={self.max_bins!r} requires y of one column; for several it is at most "
                 f"{MISSING}."
             )
-        check_grows_vectors(options, columns.categorical, "y of several columns")
 
     def _set_fitted(self, arrays: TreeArrays, shape: TreeShape, classes: np.ndarray | None) -> None:
         self.n_features_in_ = shape.n_features
@@ -329,7 +339,7 @@ class BaseBinnedTree:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.sparse = False
         tags.input_tags.allow_nan = True
-        tags.target_tags.multi_output = tags.classifier_tags is None
+        tags.target_tags.multi_output = self._takes_targets()
         tags.target_tags.single_output = True
         if tags.classifier_tags is not None:
             tags.classifier_tags.multi_label = False

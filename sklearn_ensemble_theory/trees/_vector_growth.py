@@ -315,7 +315,8 @@ class VectorGrowth(HistogramGrowth):
         self, ids: list[int], tables: list[np.ndarray], allowed: np.ndarray | None
     ) -> list[NodeSplit | None]:
         self.nodes.divide(self.request().splits)
-        return [self.split_of(i, table, allowed) for i, table in zip(ids, tables)]
+        masks = [None] * len(ids) if allowed is None else list(allowed)
+        return [self.split_of(*each) for each in zip(ids, tables, masks)]
 
     def split_of(
         self, i: int, table: np.ndarray | None, allowed: np.ndarray | None

@@ -44,7 +44,7 @@ def refuse_to_compute(block):
 def test_estimators_that_need_all_rows_say_so_and_read_none(cls):
     X, y = rows(cls)
     model = make(cls)
-    if hasattr(model, "_fit_chunks"):
+    if getattr(model, "_fit_chunks", None) is not None:
         model.fit(da.from_array(X, chunks=(20, 3)), da.from_array(y, chunks=20))
         return
     lazy = da.from_array(X, chunks=(20, 3)).map_blocks(refuse_to_compute, dtype=float)
@@ -58,7 +58,9 @@ FORESTS = ("ExtraTreesClassifier", "RandomForestClassifier")  # balance the clas
 CLASSIFIERS = [
     cls
     for cls in estimator_classes()
-    if hasattr(cls, "_fit_chunks") and is_classifier(make(cls)) and cls.__name__ not in FORESTS
+    if getattr(cls, "_fit_chunks", None) is not None
+    and is_classifier(make(cls))
+    and cls.__name__ not in FORESTS
 ]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import is_classifier
 
@@ -146,6 +147,10 @@ def test_a_warm_start_with_other_columns_is_refused(cls):
     before = joblib.hash(vars(model.fit(X, y)))
     with pytest.raises(ValueError, match=r"X has 3 features, but .* is expecting 4 features"):
         model.fit(X[:, :3], y)
+    frames = [pd.DataFrame(X, columns=[*names]) for names in ("abcd", "bacd")]
+    other = make(cls, warm_start=True).fit(frames[0], y)
+    with pytest.raises(ValueError, match="feature names should match"):
+        other.fit(frames[1], y)
     assert joblib.hash(vars(model)) == before
 
 

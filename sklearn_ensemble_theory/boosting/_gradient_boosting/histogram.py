@@ -43,6 +43,7 @@ class HistogramBoosting(BaseGradientBoosting):
     n_jobs: Any = None
     min_weight_leaf: Any = None
     features_per_tree: Any = None
+    _vectors_parameter: ClassVar[str] = ""
     criterion, step, subsample, ccp_alpha = "deprecated", "fixed", 1.0, 0.0
     reoptimize_leaves = True
     second_order = False  # where the loss has a second derivative: `_takes_second_order`
