@@ -144,7 +144,9 @@ class BaseBinnedTree:
                 ensure_all_finite="allow-nan",
                 y_numeric=not is_class,
                 learner=self,
-                multi_output=has_columns(y) and (self._takes_targets() or np.shape(y)[1] > 1),
+                multi_output=not is_class
+                and has_columns(y)
+                and (self._takes_targets() or np.shape(y)[1] > 1),
             )
         else:
             vars(self).pop("_encoder", None)
@@ -210,7 +212,7 @@ class BaseBinnedTree:
     def _takes_targets(self) -> bool:
         """Whether y may have several columns."""
         own = {name: getattr(self, name) for name in OF_SEVERAL_TARGETS}
-        return not is_classifier(self) and own == OF_SEVERAL_TARGETS
+        return isinstance(self, DecisionTreeRegressor) and own == OF_SEVERAL_TARGETS
 
     def _check_vectors(self, columns: BinnedColumns, options: GrowthOptions) -> None:
         """Raise a ValueError for what trees of several targets do not have."""
