@@ -30,6 +30,7 @@ SORTED = (
 )
 FOLDS = "the rows of a fold beside the columns that its learners sort"
 QUERIES = "blocks of queries and their neighbours"
+HELD_OUT = "the rows that early stopping holds out, and the others"
 MOMENTS = "basis functions and their moments at the values of the feature"
 KERNEL_BLOCKS = "blocks of queries; see also test_memory_kernels.py"
 EXCEPTIONS: dict[str, tuple[float, float, str]] = {
@@ -46,6 +47,8 @@ EXCEPTIONS: dict[str, tuple[float, float, str]] = {
     "BinnedTreeRegressor": (1.4, 1.2, BINS),
     "ExtraTreesClassifier": (2.8, 1.2, FULL_TREES),
     "ExtraTreesRegressor": (4.7, 1.2, FULL_TREES),
+    "HistGradientBoostingClassifier": (1.9, 1.2, HELD_OUT),
+    "HistGradientBoostingRegressor": (1.6, 1.2, HELD_OUT),
     "LPBoostClassifier": (1.35, 1.2, SORTED),
     "LinearL2BoostingRegressor": (21.0, 12.5, MOMENTS),
     "NadarayaWatsonRegressor": (12.5, 45.0, KERNEL_BLOCKS),
