@@ -734,8 +734,8 @@ class RowChecks:
         )
         if y.ndim == 2 and y.shape[1] > 1 and not self.multi_output:
             raise ValueError(
-                f"y has {y.shape[1]} columns, and only one is fitted from Dask collections here: fit "
-                "a model to each; where the estimator takes several targets, it needs them in "
+                f"y has {y.shape[1]} columns, and only one is fitted from Dask collections here: "
+                "fit a model to each; where the estimator takes several targets, it needs them in "
                 "memory (X.compute(), y.compute())."
             )
         if not (self.multi_output and y.ndim == 2):

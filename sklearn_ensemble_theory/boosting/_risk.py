@@ -357,8 +357,8 @@ class SecondOrderRisk(EmpiricalRisk):
         """Raise the ValueError for a loss without second derivative."""
         if not cls.has_curvature(loss, y, n_scores):
             raise ValueError(
-                f"second_order=True requires a loss with a second derivative; {loss_name(loss)} has "
-                "none."
+                "second_order=True requires a loss with a second derivative; "
+                f"{loss_name(loss)} has none."
             )
 
     def at(self, u: Array) -> RiskState:

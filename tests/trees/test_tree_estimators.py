@@ -238,9 +238,9 @@ def test_pickles_hold_arrays_only(binned, exact, seen):
 
 def test_wrong_input():
     X, classes, numbers = few_values()
+    two = np.column_stack([classes, classes])
     for check_input in (True, False):
-        with pytest.raises(ValueError, match="one column of classes; it has 2. Use MultiOutput"):
-            two = np.column_stack([classes, classes])
+        with pytest.raises(ValueError, match=r"one column of classes; it has 2\. Use MultiOutput"):
             BinnedTreeClassifier().fit(X, two, check_input=check_input)
     for y in (-numbers, np.zeros(len(X))):
         with pytest.raises(ValueError, match=r"y .*poisson"):
