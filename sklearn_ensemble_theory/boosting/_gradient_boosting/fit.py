@@ -295,7 +295,7 @@ class BaseGradientBoosting(
         learner = numbered_learner(learner, fitted_encoder(self))
         n_classes = 0 if classes is None else len(classes)
         self._check_constraints(learner, self.n_features_in_, loss, n_classes)
-        given_y, groups = np.asarray(y), checked_groups(groups, X)
+        given_y, checked_X, groups = np.asarray(y), train.X, checked_groups(groups, X)
         train = replace(train, groups=None if groups is None else train.of(groups))
 
         # The rows that decide when to stop: given ones, or a share of X, which stays the same when
@@ -322,7 +322,8 @@ class BaseGradientBoosting(
         def metric_of(rows: Rows, given: Any, attributes: Callable[[], dict]) -> Metric | None:
             if scorer is None:
                 return None
-            y, own = decoded(rows.y, classes), rows.of(given)
+            # As the user gave them; of an array that the checks have left as it was no second copy.
+            y, own = decoded(rows.y, classes), rows.X if given is checked_X else rows.of(given)
             return Metric(scorer, self, attributes, own, y, rows.weight)
 
         # The number of rounds, by fits to the training rows of folds.
