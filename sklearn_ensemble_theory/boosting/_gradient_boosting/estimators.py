@@ -111,8 +111,9 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         a fixed seed in the order of y: for a table they are always the same, whatever the order of
         its rows. Pass ``KFold(5)`` for consecutive rows.
     max_estimators : int, default=10000
-        The largest number of rounds that ``n_estimators="cv"`` compares. It makes no more than the
-        best number so far and a fifth of it and 20.
+        The largest number of rounds that ``n_estimators="cv"`` compares. It ends once 20 rounds and
+        a fifth of the best number so far have followed the best, which is looked up every 10 rounds
+        or every tenth of those made.
     ccp_alpha : float, default=0.0
         Of the default trees: the complexity parameter of minimal cost-complexity pruning. Trees
         that are pruned are scikit-learn's exact ones.
@@ -519,8 +520,9 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         a fixed seed in the order of y: for a table they are always the same, whatever the order of
         its rows. Pass ``KFold(5)`` for consecutive rows.
     max_estimators : int, default=10000
-        The largest number of rounds that ``n_estimators="cv"`` compares. It makes no more than the
-        best number so far and a fifth of it and 20.
+        The largest number of rounds that ``n_estimators="cv"`` compares. It ends once 20 rounds and
+        a fifth of the best number so far have followed the best, which is looked up every 10 rounds
+        or every tenth of those made.
     ccp_alpha : float, default=0.0
         Of the default trees: the complexity parameter of minimal cost-complexity pruning. Trees
         that are pruned are scikit-learn's exact ones.
