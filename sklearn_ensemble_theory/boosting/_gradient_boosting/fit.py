@@ -316,8 +316,7 @@ class BaseGradientBoosting(
             if split_seed is None:
                 split_seed = self._seed_of_split(rng)
             train, validation = self._split(train, split_seed, loss)
-        if fit_params and not isinstance(train.numbers, range):
-            fit_params = check_method_params(X, fit_params, indices=train.numbers)
+        fit_params = train.params_of(X, fit_params)
         n_threads = n_threads_of(self.n_jobs)
         scorer = None if self.scoring == "loss" else check_scoring(self, self.scoring)
 
