@@ -34,7 +34,7 @@ from sklearn_ensemble_theory._categories import (
     encoder_of,
     fitted_encoder,
 )
-from sklearn_ensemble_theory._compat import check_sample_weight, safe_indexing
+from sklearn_ensemble_theory._compat import check_method_params, check_sample_weight, safe_indexing
 from sklearn_ensemble_theory._features import is_frame, naming_columns, refuse_dates
 from sklearn_ensemble_theory._learners import gets_missing, reads_single_precision
 from sklearn_ensemble_theory._running import warn_user
@@ -96,6 +96,12 @@ class Rows:
     def of(self, values: Any) -> Any:
         """The rows of another array, which has a row for each that `fit` was given."""
         return values if isinstance(self.numbers, range) else safe_indexing(values, self.numbers)
+
+    def params_of(self, X: Any, params: dict | None) -> dict:
+        """Arguments of `fit` for these rows: their own of arrays with a value for each row of X."""
+        indices = None if isinstance(self.numbers, range) else self.numbers
+        found: dict = check_method_params(X, params or {}, indices=indices)
+        return found
 
 
 def checked_rows(
@@ -732,6 +738,12 @@ class RowChecks:
             dtype=None if self.is_classifier else np.float64,
             input_name="y",
         )
+        if y.ndim == 2 and y.shape[1] > 1 and not self.multi_output:
+            raise ValueError(
+                f"y has {y.shape[1]} columns, and only one is fitted from Dask collections here: "
+                "fit a model to each; where the estimator takes several targets, it needs them in "
+                "memory (X.compute(), y.compute())."
+            )
         if not (self.multi_output and y.ndim == 2):
             y = column_or_1d(y)
         return y

@@ -29,6 +29,7 @@ from sklearn_ensemble_theory._compat import (
     HasMethods,
     Interval,
     StrOptions,
+    check_method_params,
     raise_for_params,
     routing_enabled,
 )
@@ -160,18 +161,20 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         groups, splits = checked_groups(groups, X), None
         if self.radius == "cv":
             splits = splits_of_rows(self.cv, X, y, rows.numbers, is_class, groups=groups)
+        routed = rows.params_of(X, routed)
         X, y = rows.X, rows.y
         # One generator for all fits: the weak learners of each fold have draws of their own.
         everything = Problem(loss, X, y, rows.weights(), self.fit_intercept)
         rng = check_random_state(self.random_state)
 
-        def solver(problem: Problem) -> ColumnSolver | AtomSolver:
+        def solver(problem: Problem, part: np.ndarray | None = None) -> ColumnSolver | AtomSolver:
             if self.estimator is None:
                 return ColumnSolver(problem, options)
+            params = check_method_params(X, routed, indices=part)
             weight = problem.weight if given else None
             kind = SignTask if is_classifier(self.estimator) else LeastSquaresTask
             task = kind(random_state=rng)
-            learner = weak_learner(self.estimator, problem.X, weight, task, routed)
+            learner = weak_learner(self.estimator, problem.X, weight, task, params)
             return AtomSolver(problem, options, learner)
 
         # First the radius, by the folds, then one fit to all rows.
@@ -356,7 +359,7 @@ def _signs(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _best_radius(
     radii: np.ndarray | None,
     full: ColumnSolver | AtomSolver,
-    solver: Callable[[Problem], ColumnSolver | AtomSolver],
+    solver: Callable[..., ColumnSolver | AtomSolver],
     problem: Problem,
     splits: list[tuple[np.ndarray, np.ndarray]],
 ) -> dict[str, Any]:
@@ -370,7 +373,7 @@ def _best_radius(
     # The radii of a fold in increasing order: the minimiser over one ball is in the next larger
     # one, and a few rounds from there are enough.
     for fold, (train, held) in enumerate(splits):
-        on_fold, start, held_out = solver(problem.rows(train)), None, problem.rows(held)
+        on_fold, start, held_out = solver(problem.rows(train), train), None, problem.rows(held)
         y = held_out.y / unit
         for k, radius in enumerate(radii):
             solution = on_fold.solve(float(radius), start)

@@ -357,8 +357,8 @@ class SecondOrderRisk(EmpiricalRisk):
         """Raise the ValueError for a loss without second derivative."""
         if not cls.has_curvature(loss, y, n_scores):
             raise ValueError(
-                f"second_order=True requires a loss with a second derivative; {_name(loss)} has "
-                "none."
+                "second_order=True requires a loss with a second derivative; "
+                f"{loss_name(loss)} has none."
             )
 
     def at(self, u: Array) -> RiskState:
@@ -378,7 +378,7 @@ class SecondOrderRisk(EmpiricalRisk):
         if not second.min() >= 0:
             raise ValueError(
                 "second_order=True, and step='joint' with trees, require a convex loss; the second "
-                f"derivative of {_name(self.loss)} is negative or NaN in some rows."
+                f"derivative of {loss_name(self.loss)} is negative or NaN in some rows."
             )
         size = np.abs(first)
         mean, mean_size = self._mean(second), self._mean(size)
@@ -452,5 +452,7 @@ class SecondOrderRisk(EmpiricalRisk):
         return inner(self.weight, values.mean(axis=1))
 
 
-def _name(loss: Any) -> str:
+def loss_name(loss: Any) -> str:
+    """The name of the user's loss; of several targets they have the same."""
+    loss = getattr(loss, "losses", [loss])[0]
     return type(getattr(loss, "loss", loss)).__name__

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn_ensemble_theory._learners import JointTask, LeastSquaresTask, Task
 from sklearn_ensemble_theory.trees._tree_arrays import add_multiple
 
-from ._risk import EmpiricalRisk, RiskState
+from ._risk import EmpiricalRisk, RiskState, loss_name
 
 LearningRate = float | Callable[[int], float]
 # Outputs may exceed a given bound by rounding.
@@ -185,8 +185,8 @@ class JointStep(FixedStep):
     def check(self, risk: Any, n_scores: int = 1) -> None:
         if n_scores > 1:
             raise ValueError(
-                f"step={self.name!r} requires a loss with one score; {type(risk.loss).__name__} "
-                f"has {n_scores}; use OneVsRestClassifier, or for several targets "
+                f"step={self.name!r} requires a loss with one score; there are {n_scores} "
+                "here; use OneVsRestClassifier, or for several targets "
                 "MultiOutputRegressor, around this estimator."
             )
 
@@ -201,7 +201,7 @@ class _QuadraticStep(Step):
         if not np.isfinite(risk.loss.smoothness):
             raise ValueError(
                 f"step={self.name!r} requires a loss with a finite smoothness constant; "
-                f"{type(risk.loss).__name__} has none. Use step='line_search' or step='fixed'."
+                f"{loss_name(risk.loss)} has none. Use step='line_search' or step='fixed'."
             )
 
 

@@ -165,7 +165,7 @@ class Clones:
     def fitted(self, X: Any, y: np.ndarray, **options: Any) -> Any:
         """A new clone, fitted."""
         member = seeded_clone(self.estimator, self.random_state)
-        member.fit(X, y, **options, **self.fit_params)
+        member.fit(X, y, **{**self.fit_params, **options})
         return member
 
     def fitted_under(self, weight: np.ndarray, y: np.ndarray) -> Any:
@@ -225,6 +225,7 @@ class RegressorClones(Clones):
         X = self.X
         if rows is not None:
             X, target = safe_indexing(X, rows), target[rows]
+            options |= check_method_params(self.X, self.fit_params, indices=rows)
         if weight is not None:
             options["sample_weight"] = weight if rows is None else weight[rows]
         return self.fitted(X, target, **options)
@@ -254,7 +255,7 @@ class TreeClones(RegressorClones):
                 member.min_samples_split = X.shape[0] + 1
             elif share > member.min_weight_fraction_leaf:
                 member.min_weight_fraction_leaf = share
-        return member.fit(X, y, **options, **self.fit_params)
+        return member.fit(X, y, **{**self.fit_params, **options})
 
     def fit_one(
         self,

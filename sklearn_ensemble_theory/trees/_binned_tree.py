@@ -135,6 +135,11 @@ class BaseBinnedTree:
     ) -> None:
         """`fit` of both trees."""
         is_class = is_classifier(self)
+        if is_class and has_columns(y) and np.shape(y)[1] > 1:
+            raise ValueError(
+                f"y must be one column of classes; it has {np.shape(y)[1]}. Use "
+                "MultiOutputClassifier around this tree, or scikit-learn's DecisionTreeClassifier."
+            )
         if check_input:
             X, y = validate_data(
                 self,

@@ -236,21 +236,14 @@ class VectorRows(NodeRows):
         self.count(self.numbers(i), table)
         return table
 
-    def sums_on_left(self, i: int, feature: int, code: int, direction: int) -> np.ndarray:
-        """The sums of the rows of a node on the left of a cut."""
+    def cut(self, i: int, feature: int, code: int, direction: int) -> tuple[np.ndarray, np.ndarray]:
+        """The sums of the rows of a node on the left of a cut, and its rows in the bins."""
         rows = self.numbers(i)
         assert rows is not None
         column = self.columns.codes[:, feature].take(rows)
         goes = goes_left(column, code, bool(direction), self.columns.missing)
-        found: np.ndarray = self.vectors.values.take(rows[goes], axis=0).sum(axis=0)
-        return found
-
-    def counts(self, i: int, feature: int) -> np.ndarray:
-        """The rows of a node in the bins of one feature."""
-        rows = self.numbers(i)
-        assert rows is not None
-        column = self.columns.codes[:, feature].take(rows)
-        return np.bincount(np.minimum(column, self.width - 1), minlength=self.width)
+        left: np.ndarray = self.vectors.values.take(rows[goes], axis=0).sum(axis=0)
+        return left, np.bincount(np.minimum(column, self.width - 1), minlength=self.width)
 
 
 def one_hot_codes(columns: BinnedColumns) -> sp.csr_matrix:
@@ -357,8 +350,7 @@ class VectorGrowth(HistogramGrowth):
             return None
         direction, code = divmod(int(place[feature]), n_bins)
         if cells is None:
-            left = nodes.sums_on_left(i, feature, code, direction)
-            counts = nodes.counts(i, feature)
+            left, counts = nodes.cut(i, feature, code, direction)
         else:
             left = cells[feature, : code + 1].sum(axis=0)
             if direction:

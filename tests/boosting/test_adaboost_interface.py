@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
+from sklearn import config_context
+from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -12,7 +13,12 @@ from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_ensemble_theory import (
     AdaBoostClassifier,
+    AdaBoostRegressor,
+    AgnosticBoostClassifier,
     DecisionStumpClassifier,
+    FrankWolfeRegressor,
+    LPBoostClassifier,
+    SmoothBoostClassifier,
 )
 
 from ..routes import native_disabled
@@ -90,8 +96,6 @@ def test_wrong_parts_fail_by_name(estimator, algorithm, message):
 
 
 def test_metadata_is_routed_to_the_learner():
-    from sklearn import config_context
-
     class Asks(LogisticRegression):
         def fit(self, X, y, sample_weight=None, colour=None):
             self.colour_ = colour
@@ -104,6 +108,38 @@ def test_metadata_is_routed_to_the_learner():
         assert {member.colour_ for member in model.estimators_} == {"red"}
     with pytest.raises(ValueError, match="colour"):
         AdaBoostClassifier(Asks()).fit(X, y, colour="red")
+
+
+def asking(learner):
+    """A learner whose `fit` must be given the first column of the rows that it is given."""
+
+    class Asks(learner):
+        def fit(self, X, y, sample_weight=None, first=None):
+            np.testing.assert_array_equal(first, X[:, 0])
+            return super().fit(X, y, sample_weight)
+
+    return Asks().set_fit_request(first=True, sample_weight=True)
+
+
+@pytest.mark.parametrize(
+    ("boosting", "given"),
+    [
+        (AdaBoostClassifier, {}),
+        (AdaBoostRegressor, {}),
+        (SmoothBoostClassifier, {"n_iter_no_change": 2}),
+        (AgnosticBoostClassifier, {}),
+        (LPBoostClassifier, {"nu": 0.9}),
+        (FrankWolfeRegressor, {"radius": "cv"}),
+    ],
+)
+def test_metadata_of_rows_go_with_the_rows_that_are_fitted(boosting, given):
+    X, y = noisy(90)
+    weight = np.arange(len(y)) % 3
+    learner = LogisticRegression if is_classifier(boosting()) else Ridge
+    with config_context(enable_metadata_routing=True):
+        model = boosting(asking(learner), n_estimators=3, **given)
+        model.fit(X, y, sample_weight=weight, first=X[:, 0])
+    assert model.predict(X).shape == y.shape
 
 
 def test_feature_importances_name_the_learner_that_has_none():

@@ -248,6 +248,31 @@ def test_metadata_is_routed_to_the_learner(regression):
         GradientBoostingRegressor(Asks()).fit(X, y, colour="red")
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"subsample": 0.5},
+        {"n_iter_no_change": 2},
+        {"n_estimators": "cv", "max_estimators": 2, "subsample": 0.5},
+    ],
+    ids=str,
+)
+def test_metadata_of_rows_go_with_the_rows_that_are_fitted(regression, given):
+    class Asks(Ridge):
+        def fit(self, X, y, sample_weight=None, first=None):
+            np.testing.assert_array_equal(first, X[:, 0])
+            return super().fit(X, y, sample_weight)
+
+    X, y, *_ = regression
+    weight = np.arange(len(y)) % 3
+    with config_context(enable_metadata_routing=True):
+        learner = Asks().set_fit_request(first=True, sample_weight=True)
+        model = GradientBoostingRegressor(learner, **{"n_estimators": 3, **given})
+        model.fit(X, y, sample_weight=weight, first=X[:, 0])
+    assert len(model) > 0
+
+
 def test_verbose_and_callbacks(regression, capsys):
     X, y, *_ = regression
     GradientBoostingRegressor(n_estimators=3, verbose=2).fit(X, y)

@@ -131,3 +131,29 @@ def test_rounds_beyond_an_early_stop_leave_no_draws(n_classes):
         fits.append((len(model), random_state.randint(2**31 - 1)))
     assert fits[0] == fits[1]
     assert fits[0][0] < 200
+
+
+def test_targets_that_a_loss_cannot_be_fitted_to_after_the_split():
+    X, y = np.zeros((20, 1)), np.zeros(20)
+    y[-1] = 1.0
+    found = []
+    for seed in range(12):
+        model = GradientBoostingRegressor(
+            loss="poisson", n_estimators=2, n_iter_no_change=2, random_state=seed
+        )
+        try:
+            model.fit(X, y)
+        except ValueError as error:
+            found.append(str(error))
+    assert found
+    assert all("after the early stopping split: loss='poisson' requires" in text for text in found)
+
+
+def test_a_column_of_validation_targets_is_one_target():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((50, 2)), rng.standard_normal(50)
+    model = GradientBoostingRegressor(n_estimators=3, random_state=0)
+    expected = model.fit(X, y, X_val=X[:9], y_val=y[:9]).validation_scores_
+    with pytest.warns(UserWarning, match="A column-vector y was passed"):
+        model.fit(X, y, X_val=X[:9], y_val=y[:9, None])
+    np.testing.assert_array_equal(model.validation_scores_, expected)

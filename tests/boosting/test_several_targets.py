@@ -367,6 +367,31 @@ def test_what_is_refused(given, message):
         boosted(**given).fit(X, Y)
 
 
+def test_separate_trees_have_constraints():
+    X, Y = targets(25)
+    signs = [1, 0, -1, 0, 0]
+    model = boosted(multi_target="separate", monotonic_cst=signs).fit(X, Y)
+    rows = np.repeat(X[:20], 50, axis=0)
+    for feature in (0, 2):
+        moved = rows.copy()
+        moved[:, feature] = np.tile(np.linspace(-3, 3, 50), 20)
+        steps = np.diff(model.predict(moved).reshape(20, 50, Q), axis=1)
+        assert (signs[feature] * steps >= 0).all()
+        assert steps.any()
+    # Signs that constrain nothing are none.
+    free = boosted(monotonic_cst=[0] * P).fit(X, Y)
+    assert_array_equal(free.predict(X), boosted().fit(X, Y).predict(X))
+    with pytest.raises(ValueError, match="'leaves' requires trees without monotonic_cst"):
+        boosted(monotonic_cst=signs).fit(X, Y)
+
+
+def test_messages_have_the_name_of_the_loss_of_the_user():
+    X, Y = targets(26)
+    for given in ({"second_order": True}, {"step": "quadratic_bound"}):
+        with pytest.raises(ValueError, match="AbsoluteLoss has none"):
+            boosted(loss="absolute_error", **given).fit(X, Y)
+
+
 def test_what_else_is_refused():
     X, Y = targets(17)
     with pytest.raises(ValueError, match="y_val must have the columns of y"):

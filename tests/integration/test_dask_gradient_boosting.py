@@ -195,3 +195,11 @@ def test_data_frames_with_categories(by_dtype):
     # Nothing of the encoder is left after a fit to numbers.
     model.set_params(categorical_features=None).fit(lazy[0].assign(kind=1.0), lazy[1])
     assert model.categories_ == [None, None]
+
+
+@pytest.mark.parametrize("way", ["leaves", "separate"])
+def test_several_targets_are_refused_by_name(way):
+    X, y = rows()
+    X, Y = lazily("even", X, np.column_stack([y, y]))
+    with pytest.raises(ValueError, match="y has 2 columns, and only one is fitted from Dask"):
+        GradientBoostingRegressor(multi_target=way).fit(X, Y)

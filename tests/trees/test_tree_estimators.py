@@ -238,10 +238,10 @@ def test_pickles_hold_arrays_only(binned, exact, seen):
 
 def test_wrong_input():
     X, classes, numbers = few_values()
-    with pytest.raises(ValueError, match="y should be a 1d array"):
-        BinnedTreeClassifier().fit(X, np.column_stack([classes, classes]))
-    with pytest.raises(ValueError, match="y must have one output"):
-        BinnedTreeClassifier().fit(X, np.column_stack([classes, classes]), check_input=False)
+    two = np.column_stack([classes, classes])
+    for check_input in (True, False):
+        with pytest.raises(ValueError, match=r"one column of classes; it has 2\. Use MultiOutput"):
+            BinnedTreeClassifier().fit(X, two, check_input=check_input)
     for y in (-numbers, np.zeros(len(X))):
         with pytest.raises(ValueError, match=r"y .*poisson"):
             BinnedTreeRegressor(criterion="poisson").fit(X, y)

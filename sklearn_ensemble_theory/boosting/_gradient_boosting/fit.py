@@ -72,6 +72,7 @@ from ..._rows import (
     has_columns,
     is_frame,
     kept_rows,
+    one_column,
     validate_data,
 )
 from ..._running import Progress, warn_user
@@ -294,7 +295,7 @@ class BaseGradientBoosting(
         learner = numbered_learner(learner, fitted_encoder(self))
         n_classes = 0 if classes is None else len(classes)
         self._check_constraints(learner, self.n_features_in_, loss, n_classes)
-        given_y, groups = np.asarray(y), checked_groups(groups, X)
+        given_y, checked_X, groups = np.asarray(y), train.X, checked_groups(groups, X)
         train = replace(train, groups=None if groups is None else train.of(groups))
 
         # The rows that decide when to stop: given ones, or a share of X, which stays the same when
@@ -314,14 +315,16 @@ class BaseGradientBoosting(
         elif self._patience is not None and self.validation_fraction is not None:
             if split_seed is None:
                 split_seed = self._seed_of_split(rng)
-            train, validation = self._split(train, split_seed)
+            train, validation = self._split(train, split_seed, loss)
+        fit_params = train.params_of(X, fit_params)
         n_threads = n_threads_of(self.n_jobs)
         scorer = None if self.scoring == "loss" else check_scoring(self, self.scoring)
 
         def metric_of(rows: Rows, given: Any, attributes: Callable[[], dict]) -> Metric | None:
             if scorer is None:
                 return None
-            y, own = decoded(rows.y, classes), rows.of(given)
+            # As the user gave them; of an array that the checks have left as it was no second copy.
+            y, own = decoded(rows.y, classes), rows.X if given is checked_X else rows.of(given)
             return Metric(scorer, self, attributes, own, y, rows.weight)
 
         # The number of rounds, by fits to the training rows of folds.
@@ -330,23 +333,26 @@ class BaseGradientBoosting(
             # Folds are drawn in the order of y: of the first of several targets.
             by = given_y if given_y.ndim == 1 else given_y[:, 0]
             splits = drawn_splits(self.cv, X, by, train.numbers, classes is not None, groups)
-            folds, side_by_side = [], min(n_threads, len(splits))
-            for number, (part, others) in enumerate(splits):
+            side_by_side = min(n_threads, len(splits))
+
+            # A function, so that the training rows of a fold are not kept: their codes suffice.
+            def fold(number: int, part: np.ndarray, others: np.ndarray) -> Fold:
                 own, rows = train.take(part), train.take(others)
                 if classes is not None and len(np.unique(own.y)) < n_classes:
                     raise ValueError(
                         f"cv: split {number} trains on rows without one of the classes of y; use "
                         "fewer folds."
                     )
+                self._check_part(loss, own.y, f"cv: the training rows of split {number}")
                 params = check_method_params(train.X, params=fit_params, indices=part)
                 seeded = check_random_state(rng.randint(np.iinfo(np.int32).max))
                 model, rounds = self._begin_rounds(
                     own, loss, learner, classes, seeded, params, n_threads // side_by_side
                 )
                 of_model = partial(self._fitted_attributes, model, learner, classes, True)
-                folds.append(
-                    Fold(model, rounds, HeldOut(model, rows, metric_of(rows, X, of_model)))
-                )
+                return Fold(model, rounds, HeldOut(model, rows, metric_of(rows, X, of_model)))
+
+            folds = [fold(number, *split) for number, split in enumerate(splits)]
             progress = Progress(
                 type(self).__name__, self.max_estimators, self.verbose, unit="rounds of all folds"
             )
@@ -686,8 +692,9 @@ class BaseGradientBoosting(
                 f"{MISSING} bins, of the squared error, without pruning, which {name} here are "
                 f"not; use another {self._vectors_parameter}."
             )
+        features = Features.known_to(self, self.n_features_in_)
         for name, given in {
-            "monotonic_cst": learner.monotonic_cst,
+            "monotonic_cst": features.signs(learner.monotonic_cst),  # None where all are 0
             "interaction_cst": learner.interaction_cst,
             "features_per_tree": self.features_per_tree,
         }.items():
@@ -746,11 +753,6 @@ class BaseGradientBoosting(
         signs = features.signs(self.monotonic_cst, n_classes if n_scores > 1 else 0)
         if signs is None:
             return
-        if n_scores > 1:
-            raise ValueError(
-                f"monotonic_cst requires a loss with one score; {type(loss).__name__} has "
-                f"{n_scores}."
-            )
         if isinstance(learner, BinnedTreeRegressor):
             flags = category_flags(learner, n_features)
             if flags is not None:
@@ -799,6 +801,8 @@ class BaseGradientBoosting(
     def _read_validation(self, X, y, sample_weight, classes: np.ndarray | None) -> Rows:
         X = self._validate(X, reset=False)
         check_consistent_length(X, y)
+        if has_columns(y) and np.shape(y)[1] == 1:
+            y = one_column(y)  # as y itself
         y = encoded(np.asarray(y), classes)
         if not np.issubdtype(y.dtype, np.number) or not np.isfinite(y).all():
             raise ValueError("y_val must contain finite numbers only.")
@@ -837,7 +841,7 @@ class BaseGradientBoosting(
             return int(self.random_state)
         return int(rng.randint(np.iinfo(np.int32).max))
 
-    def _split(self, rows: Rows, seed: int) -> tuple[Rows, Rows]:
+    def _split(self, rows: Rows, seed: int, loss: Loss) -> tuple[Rows, Rows]:
         """The rows to fit, and those that decide when to stop."""
         stratify = rows.y if isinstance(self, ClassifierMixin) else None
         part, others = split_off(len(rows), self.validation_fraction, seed, stratify, rows.groups)
@@ -847,7 +851,16 @@ class BaseGradientBoosting(
                 "The training data after the early stopping split is missing some classes. Try "
                 "using another random seed, a smaller validation_fraction, or X_val and y_val."
             )
+        self._check_part(loss, train.y, "The training data after the early stopping split")
         return train, rows.take(others)
+
+    @staticmethod
+    def _check_part(loss: Loss, y: np.ndarray, what: str) -> None:
+        """Raise a ValueError where the loss cannot be fitted to a part of the targets alone."""
+        try:
+            loss.check_target(y)
+        except ValueError as error:
+            raise ValueError(f"{what}: {error}") from error
 
     # --- the fitted model -------------------------------------------------------------------------
 

@@ -530,6 +530,7 @@ class AdaBoostClassifier(WeightedVotes):
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         rows = kept_rows(X, codes, sample_weight)
+        routed = rows.params_of(X, routed)
         X, codes, weight = rows.X, rows.y, rows.shares()
 
         # Rows are drawn by the weights where the learner does not take these.

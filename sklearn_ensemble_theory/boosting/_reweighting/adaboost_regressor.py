@@ -277,6 +277,7 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
         X, all_y = validate_data(self, X, y, y_numeric=True, **self._data_checks())
         estimator = numbered_learner(estimator, fitted_encoder(self))
         rows = kept_rows(X, all_y, sample_weight)
+        routed = rows.params_of(X, routed)
         X, y = rows.X, rows.y
         if not np.abs(y).max() < np.finfo(np.float64).max / 4:
             raise ValueError("y is so large that differences of its values overflow; scale y.")

@@ -35,7 +35,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from sklearn_ensemble_theory._arrays import inner
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._categories import fitted_encoder, numbered_learner
-from sklearn_ensemble_theory._compat import Interval
+from sklearn_ensemble_theory._compat import Interval, check_method_params
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._folds import split_off
 from sklearn_ensemble_theory._learners import (
@@ -92,7 +92,8 @@ class VoteClones(Clones):
             member = DummyClassifier(strategy="most_frequent").fit(self.X[rows], y)
         else:
             weight = weight / weight.mean()
-            member = self.fitted(self.X[rows], y, sample_weight=weight)
+            params = check_method_params(self.X, self.fit_params, indices=rows)
+            member = self.fitted(self.X[rows], y, **{**params, "sample_weight": weight})
         return member, np.where(predictions_of(member, self.X) == self.y, 1.0, -1.0)
 
 
@@ -132,22 +133,24 @@ class BinaryProblem:
     def take(self, part: np.ndarray) -> "BinaryProblem":
         rows = self.rows.take(part)
         weight = rows.weights()
-        return replace(self, rows=replace(rows, weight=weight / weight.sum()))
+        params = check_method_params(self.rows.X, self.fit_params, indices=part)
+        return replace(self, rows=replace(rows, weight=weight / weight.sum()), fit_params=params)
 
     def weak_learner(self, *, both_labels: bool = False) -> PreparedRounds:
         """The weak learner's fast path, or clones; outputs are margins, -1 and +1.
 
         With `both_labels` it is fitted to each row twice, with its own label and the other one.
         """
-        X, codes, weight = self.rows.X, self.rows.y, self.weight
+        X, codes, weight, params = self.rows.X, self.rows.y, self.weight, self.fit_params
         if both_labels:
+            params = check_method_params(X, params, indices=np.tile(np.arange(len(codes)), 2))
             X = vstack([X, X], format="csr") if issparse(X) else np.concatenate([X, X])
             codes, weight = np.concatenate([codes, 1 - codes]), np.tile(weight / 2, 2)
         task = ClassTask(codes, self.labels, random_state=self.seed)
         known = None if self.fit_params else prepare_rounds(self.estimator, X, weight, task)
         if known is not None:
             return known
-        return VoteClones(self.estimator, X, None, task, self.fit_params)
+        return VoteClones(self.estimator, X, None, task, params)
 
 
 # --- the risk, and what a round does --------------------------------------------------------------
@@ -501,6 +504,7 @@ class BinaryBooster(WeightedVotes):
         classes, codes = np.unique(y, return_inverse=True)
         rows, groups = kept_rows(X, codes, sample_weight), checked_groups(groups, X)
         splits = self._splits(X, codes, rows, groups) if len(classes) > 1 else None
+        routed = rows.params_of(X, routed)
         X, codes, weight = rows.X, rows.y, rows.shares()
         groups = None if groups is None else rows.of(groups)
 
