@@ -247,7 +247,7 @@ cdef inline double decrease_by(Growth* g, double score, const Sums* total) noexc
     """By how much a cut of this score reduces the impurity."""
     cdef double before
     if g.rules.criterion == QUANTILE:
-        before = g.lowest
+        before = min(g.lowest, score)  # rounding alone makes the score of a cut the lower one
     elif g.packing.form == CLASSES:
         before = all_on_the_right(g).right
         before = (before / total.weight if g.rules.criterion == GINI

@@ -244,7 +244,8 @@ class QuantileGrowth:
             return -np.inf, None
         whole = np.arange(len(rows))
         before = lowest_sums(whole, np.array([0]), np.array([len(rows)]), here, self.tau)[0]
-        decrease = (best.score - before) * (self.factor / units.scale / units.total_weight)
+        # Rounding alone makes the score of a cut the lower one.
+        decrease = max(best.score - before, 0.0) * (self.factor / units.scale / units.total_weight)
         if decrease + _EPSILON < options.min_impurity_decrease:
             return -np.inf, None
         return float(decrease), best

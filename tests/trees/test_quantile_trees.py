@@ -154,6 +154,19 @@ def test_both_routes_grow_the_same_tree(case, criterion):
             assert np.array_equal(a, b), field.name
 
 
+@pytest.mark.parametrize("max_leaf_nodes", [None, 40])
+@pytest.mark.parametrize("seed", range(10, 20))
+def test_both_routes_make_a_cut_that_gains_nothing(seed, max_leaf_nodes):
+    """Rounding does not refuse it where weights are not whole and many targets are equal."""
+    X, y, weight = problem(seed, 60, whole=True, weights="real")
+    tree = BinnedTreeRegressor(criterion="quantile", quantile=0.9, max_bins=16, min_samples_leaf=3)
+    tree.set_params(max_leaf_nodes=max_leaf_nodes, random_state=0)
+    ours = clone(tree).fit(X, 1e3 * y, weight)._nodes()
+    with native_disabled():
+        theirs = clone(tree).fit(X, 1e3 * y, weight)._nodes()
+    assert np.array_equal(ours.threshold, theirs.threshold)
+
+
 def test_lowest_sums_against_loops():
     rng = np.random.default_rng(0)
     rows = in_units(np.sort(rng.normal(size=50).round(1)), rng.integers(1, 5, 50).astype(float))
