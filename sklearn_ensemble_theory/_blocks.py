@@ -534,7 +534,7 @@ def _example(model: Any, X: Any) -> Any:
         return row
     row = X._meta_nonempty.iloc[:1].copy()
     for name, dtype, coded in zip(row.columns, row.dtypes, is_coded):
-        if (coded and dtype == object) or UNKNOWN_CATEGORY in getattr(dtype, "categories", ()):
+        if (coded and dtype == "object") or UNKNOWN_CATEGORY in getattr(dtype, "categories", ()):
             row[name] = row[name].mask([True])
     return row
 

@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._categories import (
-    check_same_columns,
     fitted_encoder,
     numbered_learner,
 )
@@ -293,12 +292,9 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         continued = self.warm_start and hasattr(self, "estimators_")
         frames = self._takes_frames(X, estimator) and (not continued or self._member_spec.frames)
         checks = {"as_frame": frames, "learner": estimator, **self._validation}
-        names = getattr(self, "feature_names_in_", None), self.__dict__.get("n_features_in_")
         if continued:
-            check_same_columns(self, X, estimator)
+            check_continued(self, X, estimator)
         X, y = validate_data(self, X, y, multi_output=True, **checks)
-        if continued:
-            check_continued(self, *names)
         estimator = numbered_learner(estimator, fitted_encoder(self))
         if sample_weight is not None:
             sample_weight = in_usual_units(checked_weights(sample_weight, X))
