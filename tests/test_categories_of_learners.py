@@ -198,9 +198,10 @@ def test_what_forests_refuse():
         forest = package.RandomForestRegressor(2, categorical_features=[1], **parameters)
         with pytest.raises(ValueError, match="categorical_features requires trees in bins"):
             forest.fit(ARRAY, Y)
-    forest = package.RandomForestRegressor(2, categorical_features=["colour"])
-    with pytest.raises(ValueError, match="requires X without categorical features"):
-        forest.fit(FRAME, np.column_stack([Y, Y]))
+    for kind in (package.RandomForestClassifier, package.RandomForestRegressor):
+        forest = kind(2, categorical_features=["colour"])
+        with pytest.raises(ValueError, match="requires X without categorical features"):
+            forest.fit(FRAME, np.column_stack([Y, Y]) > 0)
     with pytest.raises(ValueError, match="constrains feature 'colour', which is categorical"):
         forest.set_params(monotonic_cst={"colour": 1}).fit(FRAME, Y)
     with pytest.raises(TypeError, match="needs a dense X"):

@@ -162,6 +162,8 @@ class BaseForest(BaseBagging):
                     "single output."
                 )
         if encoder is not None:
+            if y.ndim > 1:
+                raise ValueError("y of several columns requires X without categorical features.")
             check_no_constraint(features, signs, encoder.flags)
         if features.interactions(self.interaction_cst) is not None:
             estimator, is_binned = self._for_interactions(estimator, X, y), True
