@@ -9,7 +9,8 @@ In each table two fifths of the columns or more are categories, in most of them 
 not in the folder are read from the public repositories below. Text and codes become pandas
 categories, which every side takes as they are: no library sees one-hot columns, and none has its
 parameters changed but for the number of threads, one. Each side of a table runs in a process of its
-own, on the same five folds; the time is that of its processor, and the first fit counts.
+own, on the same five folds; the time is that of its processor for all fits and predictions, the
+first ones too, without imports.
 
 The measure is the log-loss, or the mean squared error over the variance of the targets. The last
 lines of a table are the differences to the best peer over paired folds, with the corrected standard
@@ -62,7 +63,9 @@ class Table:
         path = folder / self.file
         if not path.exists():
             folder.mkdir(parents=True, exist_ok=True)
-            urlretrieve(f"https://raw.githubusercontent.com/{self.source}/{self.file}", path)
+            part = path.with_name(path.name + ".part")  # a whole file, or none
+            urlretrieve(f"https://raw.githubusercontent.com/{self.source}/{self.file}", part)
+            part.replace(path)
         header = None if isinstance(self.target, int) else "infer"
         X = pd.read_csv(path, header=header, na_values=["?"], skipinitialspace=True)
         target = X.columns[self.target] if header is None else self.target
@@ -194,6 +197,7 @@ def measure(table, side, folder):
     n_classes = 0 if one.is_regression else len(np.unique(y))
     folds = (KFold if one.is_regression else StratifiedKFold)(N_FOLDS, shuffle=True, random_state=0)
     splits = list(folds.split(X, y))
+    setup(one.is_regression, categorical)  # which imports the library
     losses, start = [], time.process_time()
     for train, test in splits:
         model = setup(one.is_regression, categorical).fit(X.iloc[train], y[train])
@@ -229,7 +233,7 @@ def show(table, found):
     one = next(iter(found.values()))
     kind = "squared error / variance" if TABLES[table].is_regression else "log-loss"
     print(f"\n{table}: {one['rows']} rows, {one['categorical']} of {one['columns']} columns are")
-    print(f"categories; {kind}, CPU seconds of {N_FOLDS} fits")
+    print(f"categories; {kind}, CPU seconds of {N_FOLDS} fits and predictions")
     for side, result in found.items():
         print(f"  {side:28s} {np.mean(result['losses']):8.4f} {result['seconds']:8.1f} s")
     peers = [side for side in found if not is_ours(side)]
@@ -266,6 +270,8 @@ def main(argv=None):
         print(json.dumps(measure(args.table[0], args.side[0], args.folder)))
         return 0
     sides = [side for side in args.side if find_spec(SIDES[side][1])]
+    if not sides:
+        raise SystemExit(f"Not installed: {', '.join(args.side)}.")
     for table in args.table:
         TABLES[table].read(args.folder)  # once, before the processes
         show(table, {side: in_own_process(table, side, args.folder) for side in sides})

@@ -18,12 +18,16 @@ from uuid import uuid4
 
 import numpy as np
 
+from sklearn_ensemble_theory._categories import fitted_encoder
+
 # How many results are added at a time: the depth of a sum over n blocks is log_8 n.
 FAN_IN = 8
 # In the place of what all calls share.
 COMMON = object()
 # Common arguments of at most so many bytes go with each task, without a task of their own.
 SMALL = 2**15
+# Dask's only value of a column whose categories it has not read.
+UNKNOWN_CATEGORY = "__UNKNOWN_CATEGORIES__"
 
 
 class Blocks(Protocol):
@@ -504,10 +508,9 @@ def _lazily(
 ) -> Any:
     from dask import delayed
 
-    meta = meta_of(X)
     is_array = hasattr(X, "numblocks")
-    one = np.ones((1, X.shape[1]), meta.dtype) if is_array else X._meta_nonempty.iloc[:1]
-    like = np.asarray(method(model, one, *args, **kwargs))[:0]  # its dtype, and its columns
+    # Of the result: its dtype, and its columns.
+    like = np.asarray(method(model, _example(model, X), *args, **kwargs))[:0]
     call = _Prediction(method, args, kwargs, like)
     if not is_array:
         return X.map_partitions(call, delayed(model, traverse=False), meta=like)
@@ -517,6 +520,23 @@ def _lazily(
     return X.map_blocks(
         call, delayed(model, traverse=False), dtype=like.dtype, meta=like, **columns
     )
+
+
+def _example(model: Any, X: Any) -> Any:
+    """A row of the dtypes of X; categories are missing where Dask makes up values for them."""
+    meta = meta_of(X)
+    encoder = fitted_encoder(model) or vars(model).get("_columns")  # of trees; of additive models
+    is_coded = np.zeros(meta.shape[1], dtype=bool) if encoder is None else encoder.flags
+    if not hasattr(meta, "columns"):
+        row = np.ones((1, meta.shape[1]), meta.dtype)
+        if row.dtype == object:
+            row[:, is_coded] = None
+        return row
+    row = X._meta_nonempty.iloc[:1].copy()
+    for name, dtype, coded in zip(row.columns, row.dtypes, is_coded):
+        if (coded and dtype == "object") or UNKNOWN_CATEGORY in getattr(dtype, "categories", ()):
+            row[name] = row[name].mask([True])
+    return row
 
 
 class _Prediction:

@@ -205,7 +205,8 @@ def check_same_columns(estimator: Any, X: Any, learner: Any) -> None:
     Raises
     ------
     ValueError
-        If there are others; the message names the first one.
+        If there are others; the message names the first one. If the learner has fewer bins than a
+        column has numbers.
     """
     known, takes = fitted_encoder(estimator), getattr(learner, "_takes_category_numbers", False)
     if issparse(X) or not (takes or known is not None):
@@ -225,6 +226,15 @@ def check_same_columns(estimator: Any, X: Any, learner: Any) -> None:
             f"categorical_features must be those of the previous fit with warm_start=True: feature "
             f"{features.label(j)} was {kinds[0]}, and is {kinds[1]} now."
         )
+    if known is None or not takes:
+        return
+    for j in np.flatnonzero(before).tolist():
+        n_numbers = known.numbers(j).max() + 1
+        if n_numbers > learner.max_bins:
+            raise ValueError(
+                f"max_bins={learner.max_bins} must be at least {n_numbers} with warm_start=True: "
+                f"so many bins feature {features.label(j)} has for its categories."
+            )
 
 
 def categories_of_blocks(

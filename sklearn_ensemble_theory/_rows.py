@@ -30,12 +30,13 @@ from sklearn_ensemble_theory._blocks import DaskBlocks, any_collection, by_chunk
 from sklearn_ensemble_theory._categories import (
     MOST_CATEGORY_BINS,
     CategoricalColumns,
+    check_same_columns,
     encoded,
     encoder_of,
     fitted_encoder,
 )
 from sklearn_ensemble_theory._compat import check_method_params, check_sample_weight, safe_indexing
-from sklearn_ensemble_theory._features import is_frame, naming_columns, refuse_dates
+from sklearn_ensemble_theory._features import Features, is_frame, naming_columns, refuse_dates
 from sklearn_ensemble_theory._learners import gets_missing, reads_single_precision
 from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._typing import ArrayLike
@@ -192,25 +193,30 @@ def validate_data(
     return (X, *y) if y else X
 
 
-def check_continued(estimator: Any, names: np.ndarray | None, n_features: int | None) -> None:
+def check_continued(estimator: Any, X: Any, learner: Any) -> None:
     """Refuse to continue a fit with other columns than its own; names may be new, or missing.
+
+    Before any value is read, which may be of another kind in another column.
 
     Raises
     ------
     ValueError
-        If the columns that have just been read are others.
+        If the columns of X are others.
     """
-    if estimator.n_features_in_ != n_features:
+    if not (is_frame(X) or issparse(X)):
+        X = check_array(X, dtype=None, ensure_all_finite=False)
+    now, before = Features.of(X), Features.known_to(estimator)
+    if now.n != before.n:
         raise ValueError(
-            f"X has {estimator.n_features_in_} features, but {type(estimator).__name__} is "
-            f"expecting {n_features} features as input, which warm_start=True goes on with."
+            f"X has {now.n} features, but {type(estimator).__name__} is expecting {before.n} "
+            "features as input, which warm_start=True goes on with."
         )
-    now = getattr(estimator, "feature_names_in_", None)
-    if names is not None and now is not None and not np.array_equal(names, now):
+    if now.names and before.names and now.names != before.names:
         raise ValueError(
             "The feature names should match those of the fit that warm_start=True goes on with, in "
-            f"the same order: {names.tolist()}; got {now.tolist()}."
+            f"the same order: {list(before.names)}; got {list(now.names)}."
         )
+    check_same_columns(estimator, X, learner)
 
 
 def _encoder_of(

@@ -167,6 +167,12 @@ def test_forests(kind):
     warm = kind(categorical_features=["colour"], warm_start=True, **parameters).fit(FRAME, y)
     warm.set_params(n_estimators=30).fit(FRAME[::-1], y[::-1])
     assert warm.score(FRAME, y) > 0.75
+    with pytest.raises(ValueError, match="X has 1 features"):
+        warm.fit(FRAME[["colour"]], y)
+    with pytest.raises(ValueError, match="feature names should match"):
+        warm.fit(FRAME[FRAME.columns[::-1]], y)
+    with pytest.raises(ValueError, match="max_bins=3 must be at least 7 with warm_start=True"):
+        warm.set_params(max_bins=3).fit(FRAME, y)
 
 
 def test_forests_of_sets_beat_those_of_dummies():
@@ -192,9 +198,10 @@ def test_what_forests_refuse():
         forest = package.RandomForestRegressor(2, categorical_features=[1], **parameters)
         with pytest.raises(ValueError, match="categorical_features requires trees in bins"):
             forest.fit(ARRAY, Y)
-    forest = package.RandomForestRegressor(2, categorical_features=["colour"])
-    with pytest.raises(ValueError, match="requires X without categorical features"):
-        forest.fit(FRAME, np.column_stack([Y, Y]))
+    for kind in (package.RandomForestClassifier, package.RandomForestRegressor):
+        forest = kind(2, categorical_features=["colour"])
+        with pytest.raises(ValueError, match="requires X without categorical features"):
+            forest.fit(FRAME, np.column_stack([Y, Y]) > 0)
     with pytest.raises(ValueError, match="constrains feature 'colour', which is categorical"):
         forest.set_params(monotonic_cst={"colour": 1}).fit(FRAME, Y)
     with pytest.raises(TypeError, match="needs a dense X"):

@@ -247,7 +247,7 @@ cdef inline double decrease_by(Growth* g, double score, const Sums* total) noexc
     """By how much a cut of this score reduces the impurity."""
     cdef double before
     if g.rules.criterion == QUANTILE:
-        before = g.lowest
+        before = min(g.lowest, score)  # rounding alone makes the score of a cut the lower one
     elif g.packing.form == CLASSES:
         before = all_on_the_right(g).right
         before = (before / total.weight if g.rules.criterion == GINI
@@ -510,6 +510,15 @@ cdef inline void describe_mean(
         value[0], value[1] = 1.0 - mean, mean
 
 
+cdef inline double weight_below(const Growth* g, double w) noexcept nogil:
+    """That of the rows up to the quantile, of rows of the weight w.
+
+    0.55 of 100 is just above 55: what rounding alone keeps from a whole number is this number.
+    """
+    cdef double least = g.tau * w
+    return rint(least) if fabs(least - rint(least)) <= EPSILON * w else least
+
+
 cdef inline Py_ssize_t describe_loss(
     Growth* g, Py_ssize_t node, const Ranked* ranked, const int32_t* order, Py_ssize_t size,
     bint is_pure
@@ -529,7 +538,7 @@ cdef inline Py_ssize_t describe_loss(
         g.slack += fabs(ranked[i].s)
         whole.w += ranked[i].w
     g.slack *= 1 - NEARLY
-    least = g.tau * whole.w
+    least = weight_below(g, whole.w)
     for k in range(size):
         i = k if order == NULL else order[k]
         whole.below_s += ranked[i].s
@@ -546,7 +555,8 @@ cdef inline Py_ssize_t describe_loss(
 
 cdef inline double quantile_of(const Growth* g, double y, double after) noexcept nogil:
     """Where all values between two targets are quantiles, the middle, as in scikit-learn."""
-    return 0.5 * y + 0.5 * after if g.node_sums.below_w == g.tau * g.node_sums.w else y
+    cdef bint is_middle = g.node_sums.below_w == weight_below(g, g.node_sums.w)
+    return 0.5 * y + 0.5 * after if is_middle else y
 
 
 cdef Sums describe_quantile(Growth* g, Py_ssize_t node, const Task* task) noexcept nogil:

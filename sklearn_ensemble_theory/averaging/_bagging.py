@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._categories import (
-    check_same_columns,
     fitted_encoder,
     numbered_learner,
 )
@@ -293,12 +292,9 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         continued = self.warm_start and hasattr(self, "estimators_")
         frames = self._takes_frames(X, estimator) and (not continued or self._member_spec.frames)
         checks = {"as_frame": frames, "learner": estimator, **self._validation}
-        names = getattr(self, "feature_names_in_", None), self.__dict__.get("n_features_in_")
         if continued:
-            check_same_columns(self, X, estimator)
+            check_continued(self, X, estimator)
         X, y = validate_data(self, X, y, multi_output=True, **checks)
-        if continued:
-            check_continued(self, *names)
         estimator = numbered_learner(estimator, fitted_encoder(self))
         if sample_weight is not None:
             sample_weight = in_usual_units(checked_weights(sample_weight, X))
@@ -496,7 +492,6 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
                 "_member_spec": spec.without_data(),
             }
 
-        # Members arrive in the order of their seeds, so that nothing depends on the workers.
         # Members come in the order of their seeds, whichever worker is first: an ensemble that a
         # callback ends early is the beginning of the whole one.
         for member, columns, outside in fit_members(spec, X, y, seeds, self.n_jobs):
@@ -1125,8 +1120,8 @@ class BaggingRegressor(BaggedRegressor, BaseBagging):
         Where the base learner is a decision tree of scikit-learn's: the number of bins, 2 to
         65,535, into which the columns of X are cut, once for all members, so that members
         are :class:`BinnedTreeRegressor`. `None` is exact trees. `"auto"` is exact trees up to
-        10,000 rows, and 2047 bins above where X is dense, y has one output and a binned tree has
-        the base learner's parameters.
+        10,000 rows (for the absolute error at the best cuts up to 1,000), and 2047 bins above
+        where X is dense, y has one output and a binned tree has the base learner's parameters.
 
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.

@@ -162,6 +162,8 @@ class BaseForest(BaseBagging):
                     "single output."
                 )
         if encoder is not None:
+            if y.ndim > 1:
+                raise ValueError("y of several columns requires X without categorical features.")
             check_no_constraint(features, signs, encoder.flags)
         if features.interactions(self.interaction_cst) is not None:
             estimator, is_binned = self._for_interactions(estimator, X, y), True
@@ -459,8 +461,8 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
     categorical_features : array-like, "from_dtype" or None, default="from_dtype"
         Which features are categorical: a mask, their indices, or their names. "from_dtype" takes
         the columns of a data frame with the dtype category (pandas) or Categorical or Enum
-        (polars). With such features trees are in bins, for any number of rows; y has one output,
-        and X is in memory. See :class:`BinnedTreeRegressor`.
+        (polars). With such features trees are in bins, for any number of rows, and y has one
+        output. See :class:`BinnedTreeRegressor`.
 
     cat_smooth : float, default=3.0
         How much the means of small categories are shrunk in the search of splits.
@@ -722,8 +724,8 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
     categorical_features : array-like, "from_dtype" or None, default="from_dtype"
         Which features are categorical: a mask, their indices, or their names. "from_dtype" takes
         the columns of a data frame with the dtype category (pandas) or Categorical or Enum
-        (polars). With such features trees are in bins, for any number of rows; y has one output,
-        and X is in memory. See :class:`BinnedTreeClassifier`.
+        (polars). With such features trees are in bins, for any number of rows, and y has one
+        output. See :class:`BinnedTreeClassifier`.
 
     cat_smooth : float, default=3.0
         How much the means of small categories are shrunk in the search of splits.
@@ -993,7 +995,7 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         Which features are categorical: a mask, their indices, or their names. "from_dtype" takes
         the columns of a data frame with the dtype category (pandas) or Categorical or Enum
         (polars). The cut is drawn in the order of the means of their targets. With such features
-        trees are in bins, for any number of rows; y has one output, and X is in memory. See
+        trees are in bins, for any number of rows, and y has one output. See
         :class:`BinnedTreeRegressor`.
 
     cat_smooth : float, default=3.0
@@ -1258,7 +1260,7 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         Which features are categorical: a mask, their indices, or their names. "from_dtype" takes
         the columns of a data frame with the dtype category (pandas) or Categorical or Enum
         (polars). The cut is drawn in the order of the means of their targets. With such features
-        trees are in bins, for any number of rows; y has one output, and X is in memory. See
+        trees are in bins, for any number of rows, and y has one output. See
         :class:`BinnedTreeClassifier`.
 
     cat_smooth : float, default=3.0

@@ -59,7 +59,7 @@ class CompactTree:
         sets: np.ndarray | None = getattr(arrays, "sets", None)
         self._some_set: np.ndarray | None = None
         if sets is not None:
-            self._some_set = sets[0]
+            self._some_set = sets[0].copy()  # not a view, which would keep all of them
             self._differs = np.flatnonzero((sets != sets[0]).any(axis=0))
             self._bytes = sets[:, self._differs]
 

@@ -20,6 +20,8 @@ from sklearn_ensemble_theory import (
     DivideAndConquerRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
+    HistGradientBoostingRegressor,
+    L2BoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -335,3 +337,25 @@ def test_chunks_have_the_same_numbers_of_categories(number):
     # Nothing of the encoder is left after a fit to numbers.
     model.fit(lazy[0].assign(kind=1.0), lazy[1])
     assert fitted_categories(model) == [None, None]
+
+
+CATEGORICAL = [
+    RandomForestRegressor(2, random_state=0),
+    HistGradientBoostingRegressor(max_iter=2),
+    L2BoostingRegressor(n_estimators=3),
+]
+
+
+@pytest.mark.parametrize("model", CATEGORICAL)
+def test_lazy_predictions_for_categories_that_dask_has_not_read(model):
+    """Dask makes up text for them, and numbers for objects in arrays."""
+    X = pd.DataFrame({"x": np.arange(40.0), "code": np.arange(40) % 4, "kind": [*"abcd"] * 10})
+    y = X["code"] % 2 + X["x"] / 40
+    as_categories = X.astype({"code": "category", "kind": "category"})
+    lazy = dd.from_pandas(X, npartitions=2).astype({"code": "category", "kind": "category"})
+    fitted = clone(model).set_params(categorical_features="from_dtype").fit(as_categories, y)
+    np.testing.assert_array_equal(fitted.predict(lazy).compute(), fitted.predict(as_categories))
+    rows = X.to_numpy(dtype=object)
+    fitted = clone(model).set_params(categorical_features=[1, 2]).fit(rows, y)
+    lazy = da.from_array(rows, chunks=(20, 3))
+    np.testing.assert_array_equal(fitted.predict(lazy).compute(), fitted.predict(rows))

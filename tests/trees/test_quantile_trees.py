@@ -1,6 +1,7 @@
 """Trees and forests whose nodes have medians and quantiles of their targets."""
 
 import warnings
+from contextlib import nullcontext
 from dataclasses import fields
 
 import numpy as np
@@ -154,6 +155,19 @@ def test_both_routes_grow_the_same_tree(case, criterion):
             assert np.array_equal(a, b), field.name
 
 
+@pytest.mark.parametrize("max_leaf_nodes", [None, 40])
+@pytest.mark.parametrize("seed", range(10, 20))
+def test_both_routes_make_a_cut_that_gains_nothing(seed, max_leaf_nodes):
+    """Rounding does not refuse it where weights are not whole and many targets are equal."""
+    X, y, weight = problem(seed, 60, whole=True, weights="real")
+    tree = BinnedTreeRegressor(criterion="quantile", quantile=0.9, max_bins=16, min_samples_leaf=3)
+    tree.set_params(max_leaf_nodes=max_leaf_nodes, random_state=0)
+    ours = clone(tree).fit(X, 1e3 * y, weight)._nodes()
+    with native_disabled():
+        theirs = clone(tree).fit(X, 1e3 * y, weight)._nodes()
+    assert np.array_equal(ours.threshold, theirs.threshold)
+
+
 def test_lowest_sums_against_loops():
     rng = np.random.default_rng(0)
     rows = in_units(np.sort(rng.normal(size=50).round(1)), rng.integers(1, 5, 50).astype(float))
@@ -205,6 +219,19 @@ def test_whole_weights_are_repeated_rows():
     repeated = BinnedTreeRegressor(**params).fit(X[rows], y[rows])
     assert np.array_equal(weighted.tree_.threshold, repeated.tree_.threshold)
     assert np.array_equal(weighted.predict(X), repeated.predict(X))
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_the_middle_of_quantiles_in_spite_of_rounding(native):
+    """0.55 of 100 rows are 55 rows, though 0.55 * 100 > 55; and 0.7 * 90 < 63."""
+    assert 0.55 * 100 > 55
+    assert 0.7 * 90 < 63
+    for tau, n, middle in ((0.55, 100, 54.5), (0.7, 90, 62.5), (0.5, 10, 4.5), (0.3, 3, 0.0)):
+        tree = BinnedTreeRegressor(criterion="quantile", quantile=tau, max_depth=1)
+        X, y = np.zeros((n, 1)), np.arange(float(n))
+        with nullcontext() if native else native_disabled():
+            assert tree.fit(X, y).predict(X[:1]) == middle
+            assert tree.fit(X, y, np.full(n, 3.0)).predict(X[:1]) == middle
 
 
 @pytest.mark.parametrize("power", [-900, -60, 60, 900])
