@@ -468,7 +468,8 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
     rows in the order of the targets.
 
     Integer weights are equivalent to repeating rows, except for `min_samples_split` and
-    `min_samples_leaf`, which count rows.
+    `min_samples_leaf`, which count rows, and for values that are missing in `predict` only: they
+    go where more rows go.
 
     References
     ----------
@@ -736,7 +737,8 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
     drawn or classes are weighted.
 
     Integer weights are equivalent to repeating rows, except for `min_samples_split` and
-    `min_samples_leaf`, which count rows.
+    `min_samples_leaf`, which count rows, and for values that are missing in `predict` only: they
+    go where more rows go.
 
     References
     ----------
