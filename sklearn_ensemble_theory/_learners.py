@@ -30,6 +30,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from sklearn.base import clone, is_classifier
+from sklearn.pipeline import Pipeline
 from sklearn.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -37,6 +38,7 @@ from sklearn.tree import (
     ExtraTreeRegressor,
 )
 from sklearn.utils import get_tags
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from sklearn_ensemble_theory._compat import routing_enabled
@@ -503,6 +505,32 @@ def _fast_path(estimator: Any, name: str) -> Callable | None:
     if getattr(estimator, "class_weight", None) is not None:
         return None
     return _own_method(estimator, name)
+
+
+def coded_learner(learner: Any, classes: Any) -> Any:
+    """The learner for positions among `classes` in the place of labels.
+
+    A dict as `class_weight`, of the learner or of the last step of a pipeline, names labels, and
+    without this its keys would be read as positions: {1: 50} would be the weight of the second of
+    the labels 1, 2, 3. It gets all classes, since members may be fitted to rows without some.
+
+    Parameters
+    ----------
+    learner : estimator
+    classes : array, or None for regressors
+        A list, of several outputs, has indicators, whose labels are their positions.
+    """
+    if classes is None or isinstance(classes, list):
+        return learner
+    if isinstance(learner, Pipeline):
+        name, last = learner.steps[-1]
+        coded = coded_learner(last, classes)
+        return learner if coded is last else clone(learner).set_params(**{name: coded})
+    given = getattr(learner, "class_weight", None)
+    if not isinstance(given, dict):
+        return learner
+    of_codes = dict(enumerate(compute_class_weight(given, classes=classes, y=classes).tolist()))
+    return clone(learner).set_params(class_weight=of_codes)
 
 
 def aligned_columns(

@@ -554,6 +554,12 @@ class LabelTotals:
         return factors[np.searchsorted(self.labels, y)]
 
 
+def weights_of_codes(class_weight: dict | str, labels: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """The weight of the class of each row, from its position among the labels."""
+    totals = LabelTotals(labels, np.bincount(codes, minlength=len(labels)))
+    return totals.factors(class_weight)[codes]
+
+
 def weights_with_classes(
     class_weight: dict | str, X: Any, y: Any, sample_weight: ArrayLike | None
 ) -> np.ndarray:

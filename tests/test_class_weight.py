@@ -5,14 +5,17 @@ import pytest
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import make_classification
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.class_weight import compute_sample_weight
 
 from sklearn_ensemble_theory import (
     AdaBoostClassifier,
     BaggedNearestNeighborsClassifier,
+    BaggingClassifier,
     BinnedTreeClassifier,
     DecisionStumpClassifier,
+    DivideAndConquerClassifier,
     HistogramClassifier,
     StackingClassifier,
     VotingClassifier,
@@ -122,6 +125,62 @@ def test_members_with_and_without_weights_of_classes_are_fits_of_their_own(data)
             fitted.predict_proba(X)[:, 1],
             clone(given).fit(X, y).predict_proba(X)[:, 1],
         )
+
+
+@pytest.mark.parametrize("labels", [(1, 2, 3), ("a", "b", "c")], ids=str)
+@pytest.mark.parametrize(
+    "learner",
+    [DecisionTreeClassifier(max_depth=2), BinnedTreeClassifier(max_depth=2)],
+    ids=lambda learner: type(learner).__name__,
+)
+@pytest.mark.parametrize(
+    "ensemble",
+    [
+        lambda member: BaggingClassifier(member, 5, random_state=0),
+        lambda member: DivideAndConquerClassifier(member, random_state=0),
+        lambda member: VotingClassifier([("one", member)], voting="soft"),
+        lambda member: StackingClassifier([("one", member)], cv=3, weights="simplex"),
+        lambda member: StackingClassifier(
+            [("one", DecisionTreeClassifier(max_depth=2, random_state=0))], member, cv=3
+        ),
+    ],
+    ids=["bagging", "blocks", "vote", "stack", "final"],
+)
+def test_members_get_weights_by_label(ensemble, learner, labels):
+    """Members are fitted to positions of labels, which are not the keys of the user's dict."""
+    X, code = make_classification(
+        200, 4, n_informative=3, n_redundant=0, n_classes=3, random_state=0
+    )
+    y = np.array(labels)[code]
+    member = learner.set_params(random_state=0)
+    of_labels = clone(member).set_params(class_weight={labels[1]: 20.0})
+    of_codes = clone(member).set_params(class_weight={1: 20.0})
+    for wrapped in (lambda one: one, lambda one: make_pipeline("passthrough", one)):
+        expected, found, plain = (
+            ensemble(wrapped(one)).fit(X, target).predict_proba(X)
+            for one, target in [(of_codes, code), (of_labels, y), (member, y)]
+        )
+        np.testing.assert_array_equal(found, expected)
+        assert not np.allclose(found, plain)
+    assert of_labels.class_weight == {labels[1]: 20.0}
+    with pytest.raises(ValueError, match="not in class_weight"):
+        ensemble(clone(member).set_params(class_weight={"d": 1.0})).fit(X, y)
+
+
+def test_weights_of_a_class_that_a_member_does_not_see():
+    X, y = np.arange(40.0)[:, None], np.r_[np.zeros(39, int), 1]
+    member = DecisionTreeClassifier(class_weight={1: 5.0}, random_state=0)
+    model = BaggingClassifier(member, 10, random_state=0).fit(X, y)
+    assert min(len(tree.classes_) for tree in model.estimators_) == 1
+
+
+@pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf, "much"])
+def test_binned_members_refuse_weights_that_are_none(data, bad):
+    X, y = data
+    tree = BinnedTreeClassifier(class_weight={"common": 1.0, "rare": bad})
+    for model in (tree, BaggingClassifier(tree, 2)):
+        with pytest.raises(ValueError, match=r"class_weight|convert string to float"):
+            model.fit(X, y)
 
 
 def test_members_that_take_no_weights_say_so(data):

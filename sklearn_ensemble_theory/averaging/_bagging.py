@@ -41,6 +41,7 @@ from sklearn_ensemble_theory._conversion import (
 )
 from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._learners import (
+    coded_learner,
     is_tree,
     prepare_members,
     reads_numbers,
@@ -301,6 +302,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         codes = None if groups is None else group_codes(groups, X)
         y, target = self._encode_y(y)
         classes = target.get("classes_")
+        estimator = coded_learner(estimator, classes)
 
         # The law of the rows' weights, and what the members share.
         scheme = self._make_scheme(y, sample_weight, classes, codes)
@@ -592,6 +594,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         facts = rows.given.sum(of_learner_rows, read, facts_of_block)
         if facts is None:
             raise ValueError("X has no rows.")
+        estimator = coded_learner(estimator, facts.target.get("classes_"))
         n_members, blocks = self._n_members(sum(facts.lengths.values())), facts.chunks
         if n_members < len(blocks):
             warn_user(

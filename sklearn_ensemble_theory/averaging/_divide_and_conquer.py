@@ -30,7 +30,10 @@ from sklearn_ensemble_theory._compat import (
     raise_for_params,
 )
 from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
-from sklearn_ensemble_theory._learners import is_tree
+from sklearn_ensemble_theory._learners import (
+    coded_learner,
+    is_tree,
+)
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     group_codes,
@@ -151,6 +154,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
         X, y = validate_data(self, X, y, multi_output=True, learner=estimator, **ROW_CHECKS)
         estimator = numbered_learner(estimator, fitted_encoder(self))
         y, description = self._encode_y(y)
+        estimator = coded_learner(estimator, description.get("classes_"))
         X = X.tocsr() if hasattr(X, "tocsr") else X
         # Rows of weight 0 are in no block: repeating or removing them changes nothing.
         weight, fitted = None, np.arange(len(y))
@@ -277,6 +281,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
             raise ValueError("X has no rows.")
         if facts.weighted:
             _check_takes_weight(estimator)
+        estimator = coded_learner(estimator, facts.target.get("classes_"))
         chunks = facts.chunks
         m = len(chunks)
         if self.n_blocks not in ("rate", m):

@@ -46,7 +46,13 @@ from sklearn_ensemble_theory._compat import (
 from sklearn_ensemble_theory._features import table_of
 from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._folds import splits_of_rows
-from sklearn_ensemble_theory._learners import checked_outputs, has_input_tag, requests, with_groups
+from sklearn_ensemble_theory._learners import (
+    checked_outputs,
+    coded_learner,
+    has_input_tag,
+    requests,
+    with_groups,
+)
 from sklearn_ensemble_theory._margin_losses import MARGIN_FUNCTIONS
 from sklearn_ensemble_theory._rows import (
     Rows,
@@ -194,6 +200,9 @@ class BaseStacking(TransformerMixin, NamedMembers):
         rows = rows_to_fit(X, y, sample_weight)
         if of_classes:
             rows = replace(rows, y=self._encode(rows.y))
+            if not self._members_are_fitted:
+                pairs = [(name, coded_learner(member, self.classes_)) for name, member in pairs]
+            final = coded_learner(final, self.classes_)
         groups = checked_groups(groups, X)
         fit_params = with_groups(fit_params, groups, self)
         params = fit_arguments(sample_weight, fit_params, X, rows)

@@ -23,6 +23,7 @@ from sklearn_ensemble_theory._learners import (
     aligned_columns,
     checked_codes,
     checked_outputs,
+    coded_learner,
     largest_column,
     predictions_of,
     probabilities_of,
@@ -164,6 +165,8 @@ class BaseVoting(TransformerMixin, NamedMembers):
         if rows.weight is not None:
             for name, member in pairs:
                 refuse_unweighted(member, name)  # before the first of them is fitted
+        if of_classes:
+            pairs = [(name, coded_learner(member, self.classes_)) for name, member in pairs]
         routed = self._routed(fit_arguments(sample_weight, fit_params, X, rows))
         data = rows.X, target
         # Members that another ensemble has fitted to these rows are taken from it.

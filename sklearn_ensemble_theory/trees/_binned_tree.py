@@ -14,7 +14,6 @@ from sklearn.tree import (
     ExtraTreeRegressor,
 )
 from sklearn.utils import check_array
-from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -30,7 +29,12 @@ from sklearn_ensemble_theory._conversion import shared_parameters, to_sklearn
 from sklearn_ensemble_theory._features import Features, naming_columns
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._learners import LeastSquaresTask, PreparedRounds, Task
-from sklearn_ensemble_theory._rows import has_columns, positive_weights, validate_data
+from sklearn_ensemble_theory._rows import (
+    has_columns,
+    positive_weights,
+    validate_data,
+    weights_of_codes,
+)
 from sklearn_ensemble_theory._typing import (
     ArrayLike,
     InteractionGroups,
@@ -170,7 +174,7 @@ class BaseBinnedTree:
             check_classification_targets(y)
             classes, target = np.unique(y, return_inverse=True)
             if self.class_weight is not None:
-                by_class = compute_sample_weight(self.class_weight, y)
+                by_class = weights_of_codes(self.class_weight, classes, target)
         else:
             target = np.ascontiguousarray(y, dtype=np.float64)
             check_counts(self, target)
@@ -183,10 +187,9 @@ class BaseBinnedTree:
         columns.are_for_one_tree = True
         if by_class is not None:
             weight = by_class if weight is None else weight * by_class
-            if weight.min() < 0 or not weight.max() > 0:
+            if not weight.max() > 0:
                 raise ValueError(
-                    "class_weight must not be negative, and be positive for a class of y, got "
-                    f"{self.class_weight!r}."
+                    "class_weight is 0 for the classes of all rows of positive weight."
                 )
         self._grow_on(columns, target, weight, classes=classes)
 
@@ -470,7 +473,8 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
     rows in the order of the targets.
 
     Integer weights are equivalent to repeating rows, except for `min_samples_split` and
-    `min_samples_leaf`, which count rows.
+    `min_samples_leaf`, which count rows, and for values that are missing in `predict` only: they
+    go where more rows go.
 
     References
     ----------
@@ -738,7 +742,8 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
     drawn or classes are weighted.
 
     Integer weights are equivalent to repeating rows, except for `min_samples_split` and
-    `min_samples_leaf`, which count rows.
+    `min_samples_leaf`, which count rows, and for values that are missing in `predict` only: they
+    go where more rows go.
 
     References
     ----------

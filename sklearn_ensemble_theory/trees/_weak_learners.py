@@ -8,7 +8,6 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import clone, is_classifier
 from sklearn.utils import check_random_state
-from sklearn.utils.class_weight import compute_sample_weight
 
 from sklearn_ensemble_theory._compat import random_sample_mask
 from sklearn_ensemble_theory._features import Features, constraints_of_columns
@@ -17,6 +16,7 @@ from sklearn_ensemble_theory._learners import (
     LeastSquaresTask,
     half_log_odds,
 )
+from sklearn_ensemble_theory._rows import weights_of_codes
 from sklearn_ensemble_theory._running import seeded
 from sklearn_ensemble_theory.trees._columns import BinnedColumns
 from sklearn_ensemble_theory.trees._compiled_growth import CompiledHistogramGrower
@@ -478,7 +478,7 @@ class BinnedMembers:
         if is_classifier(member):
             classes, codes = _classes_and_codes(y)
             if member.class_weight is not None:
-                by_class = compute_sample_weight(member.class_weight, y)
+                by_class = weights_of_codes(member.class_weight, classes, codes)
                 weights = by_class if weights is None else weights * by_class
             member._grow_on(columns, codes, weights, rows, classes=classes)
         else:

@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 import sklearn
 from sklearn import ensemble
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.metrics import get_scorer, log_loss, roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_validate
@@ -381,3 +382,16 @@ def test_a_tree_of_drawn_features_is_that_of_their_columns():
 def test_what_other_trees_do_not_have_is_refused(params, message):
     with pytest.raises(ValueError, match=message):
         GradientBoostingRegressor(**params).fit(*DIABETES)
+
+
+@pytest.mark.parametrize("scoring", ["neg_max_error", lambda model, X, y: 1.0], ids=["name", "own"])
+def test_metrics_without_weights_are_refused_where_rows_have_them(scoring):
+    X, y = DIABETES
+    weight = np.arange(1.0, len(y) + 1)
+    for model in (
+        HistGradientBoostingRegressor(scoring=scoring, early_stopping=True, max_iter=3),
+        GradientBoostingRegressor(scoring=scoring, n_iter_no_change=2, n_estimators=3),
+    ):
+        assert clone(model).fit(X, y).score(X, y) > 0
+        with pytest.raises(TypeError, match=r"scoring=.* takes no sample_weight"):
+            model.fit(X, y, weight)

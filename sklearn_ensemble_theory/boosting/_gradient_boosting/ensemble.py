@@ -389,7 +389,15 @@ class Metric:
     def __call__(self, scores: np.ndarray) -> float:
         so_far = copy(self.estimator)
         so_far.__dict__.update(self.attributes(), _known_scores=(self.X, scores))
-        return float(self.scorer(so_far, self.X, self.y, **self.weights))
+        try:
+            return float(self.scorer(so_far, self.X, self.y, **self.weights))
+        except TypeError as error:
+            if not self.weights or "sample_weight" not in str(error):
+                raise
+            raise TypeError(
+                f"scoring={self.estimator.scoring!r} takes no sample_weight, and the rows or the "
+                "classes have weights: use a metric, or a function, that takes it."
+            ) from error
 
 
 class HeldOut:

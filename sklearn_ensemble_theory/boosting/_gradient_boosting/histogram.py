@@ -317,7 +317,8 @@ class HistGradientBoostingRegressor(HistogramBoosting, GradientBoostingRegressor
         than 10,000 rows, or where `X_val` is given to `fit`.
     scoring : str, callable or None, default="loss"
         The score that decides: minus the loss, the name of a scorer of scikit-learn's, a scorer
-        ``scorer(estimator, X, y)``, or R² (None).
+        ``scorer(estimator, X, y)``, or R² (None). It gets ``sample_weight=`` where rows
+        have weights.
     validation_fraction : float, int or None, default=0.1
         Share or number of the rows that early stopping holds out. With None the score of the
         training rows decides.
@@ -533,7 +534,8 @@ class HistGradientBoostingClassifier(HistogramBoosting, GradientBoostingClassifi
         than 10,000 rows, or where `X_val` is given to `fit`.
     scoring : str, callable or None, default="loss"
         The score that decides: minus the loss, the name of a scorer of scikit-learn's, a scorer
-        ``scorer(estimator, X, y)``, or the accuracy (None).
+        ``scorer(estimator, X, y)``, or the accuracy (None). It gets
+        ``sample_weight=`` where rows or classes have weights.
     validation_fraction : float, int or None, default=0.1
         Share or number of the rows that early stopping holds out. With None the score of the
         training rows decides.
