@@ -161,10 +161,12 @@ ENTRIES = {
     "GradientBoostingClassifier": Entry(peer=of(ensemble.GradientBoostingClassifier), rounds=50),
     "GradientBoostingRegressor": Entry(peer=of(ensemble.GradientBoostingRegressor), rounds=50),
     "HistGradientBoostingClassifier": Entry(
-        {"max_iter": [20, 50]}, peer=of(ensemble.HistGradientBoostingClassifier)
+        params=lambda: {"max_iter": 50},
+        peer=of(ensemble.HistGradientBoostingClassifier, max_iter=50),
     ),
     "HistGradientBoostingRegressor": Entry(
-        {"max_iter": [20, 50]}, peer=of(ensemble.HistGradientBoostingRegressor)
+        params=lambda: {"max_iter": 50},
+        peer=of(ensemble.HistGradientBoostingRegressor, max_iter=50),
     ),
     # Ours choose the number of rounds after every round of every fold. The peer's stumps have its
     # defaults, which score as well as a grid of learning rates on these data, in a sixth of its
