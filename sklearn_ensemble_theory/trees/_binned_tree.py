@@ -56,7 +56,7 @@ from ._packed import predictor
 from ._sklearn_trees import check_counts, fitted_tree
 from ._tree_arrays import GrownTree, Nodes, TreeArrays
 from ._vector_growth import grown_vectors
-from ._vector_rounds import VectorTreeRounds, check_grows_vectors
+from ._vector_rounds import VectorTreeRounds
 from ._weak_learners import ROUNDS, BinnedMembers, BinnedTreeRounds, category_flags
 
 # Numbers of X that are held in single precision at once in predictions: 8 MB.
@@ -224,7 +224,15 @@ class BaseBinnedTree:
 
     def _check_vectors(self, columns: BinnedColumns, options: GrowthOptions) -> None:
         """Raise a ValueError for what trees of several targets do not have."""
-        check_grows_vectors(options, columns.categorical, "y of several columns")
+        given = {
+            "monotonic_cst": options.monotonic_cst is not None and np.any(options.monotonic_cst),
+            "interaction_cst": options.interactions is not None,
+        }
+        for name, is_given in given.items():
+            if is_given:
+                raise ValueError(f"y of several columns requires trees without {name}.")
+        if columns.categorical is not None:
+            raise ValueError("y of several columns requires X without categorical features.")
         for name, value in OF_SEVERAL_TARGETS.items():
             if getattr(self, name) != value:
                 raise ValueError(

@@ -16,18 +16,6 @@ from sklearn_ensemble_theory.trees._weak_learners import (
 )
 
 
-def check_grows_vectors(options: Any, categorical: np.ndarray | None, what: str) -> None:
-    """Raise a ValueError for what trees of vectors do not have."""
-    if options.monotonic_cst is not None and np.any(options.monotonic_cst):
-        raise ValueError(f"{what} requires trees without monotonic_cst.")
-    if options.interactions is not None:
-        raise ValueError(f"{what} requires trees without interaction_cst.")
-    if options.features_per_tree:
-        raise ValueError(f"{what} requires features_per_tree=None.")
-    if categorical is not None:
-        raise ValueError(f"{what} requires X without categorical features.")
-
-
 class VectorTreeRounds(BinnedTreeRounds):
     """Rounds of `BinnedTreeRegressor` with a vector in each leaf.
 
@@ -37,7 +25,6 @@ class VectorTreeRounds(BinnedTreeRounds):
     """
 
     def _make_grower(self) -> VectorGrower:
-        check_grows_vectors(self.options, self.columns.categorical, "One tree for several scores")
         task = self.task
         return VectorGrower(self.columns, self.options, task.n_components, task.n_threads)
 

@@ -298,12 +298,28 @@ def lower_quantile(values: Array, q: float, weight: Array | None) -> float:
     return float(values[order[place]])
 
 
-class PoissonLoss(Loss):
-    """l(y, u) = exp(u) - y u, the Poisson likelihood with logarithmic link, for y >= 0."""
+class LogLinkLoss(Loss):
+    """What likelihoods with the mean exp(u) share: the best constant is the log of the mean."""
 
     link_domain = (float(np.finfo(float).eps), np.inf)
     _constant_of_mean = True
-    _is_self_concordant = True
+
+    def inverse_link(self, u: np.ndarray) -> np.ndarray:
+        return bounded_exp(u)
+
+    def link(self, mean: np.ndarray) -> np.ndarray:
+        return np.log(mean)
+
+    def optimal_constant(
+        self, y: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> float | np.ndarray:
+        return float(np.log(np.average(y, weights=sample_weight)))
+
+
+class PoissonLoss(LogLinkLoss):
+    """l(y, u) = exp(u) - y u, the Poisson likelihood with logarithmic link, for y >= 0."""
+
+    _is_self_concordant = True  # of this class alone: a subclass may have another value
 
     def check_target(self, y: np.ndarray) -> None:
         if np.min(y, initial=0) < 0 or not np.max(y, initial=0) > 0:
@@ -317,17 +333,6 @@ class PoissonLoss(Loss):
 
     def hessian(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         return bounded_exp(u)
-
-    def inverse_link(self, u: np.ndarray) -> np.ndarray:
-        return bounded_exp(u)
-
-    def link(self, mean: np.ndarray) -> np.ndarray:
-        return np.log(mean)
-
-    def optimal_constant(
-        self, y: np.ndarray, sample_weight: np.ndarray | None = None
-    ) -> float | np.ndarray:
-        return float(np.log(np.average(y, weights=sample_weight)))
 
     def leaf_values(
         self,
@@ -351,12 +356,10 @@ class PoissonLoss(Loss):
         return PoissonLoops("poisson")
 
 
-class GammaLoss(Loss):
+class GammaLoss(LogLinkLoss):
     """l(y, u) = u + y exp(-u), the gamma likelihood with logarithmic link, for y > 0."""
 
-    link_domain = (float(np.finfo(float).eps), np.inf)
-    _constant_of_mean = True
-    _is_self_concordant = True
+    _is_self_concordant = True  # of this class alone: a subclass may have another value
 
     def check_target(self, y: np.ndarray) -> None:
         if not np.min(y, initial=np.inf) > 0:
@@ -370,17 +373,6 @@ class GammaLoss(Loss):
 
     def hessian(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         return y * bounded_exp(-u)
-
-    def inverse_link(self, u: np.ndarray) -> np.ndarray:
-        return bounded_exp(u)
-
-    def link(self, mean: np.ndarray) -> np.ndarray:
-        return np.log(mean)
-
-    def optimal_constant(
-        self, y: np.ndarray, sample_weight: np.ndarray | None = None
-    ) -> float | np.ndarray:
-        return float(np.log(np.average(y, weights=sample_weight)))
 
     def leaf_values(
         self,
