@@ -1,4 +1,4 @@
-"""Prediction intervals and prediction sets from out-of-bag predictions, without a further fit.
+"""Prediction intervals and prediction sets, from predictions out of bag or out of fold.
 
 Each training row is predicted by the members that are not fitted to it; how far these predictions
 are off says how far that of a new row will be. Rows that come in G groups of n_1, ..., n_G rows are
@@ -36,6 +36,8 @@ from sklearn_ensemble_theory.ensembles._training_rows import (
 MASK = 2**23
 # Shares of 1 that are sums of at most some thousand terms are equal if they differ by less.
 ROUNDING = 1e-12
+# Of the range in which an end is looked for: twice the bits of a float's fraction.
+HALVINGS = 104
 
 
 # --- of a fitted ensemble -------------------------------------------------------------------------
@@ -44,7 +46,7 @@ ROUNDING = 1e-12
 def prediction_interval(ensemble: FittedEnsemble, X, coverage: float, method: str) -> np.ndarray:
     """Return the lower and upper ends at the rows X, an array of shape (m, 2)."""
     check_is_fitted(ensemble)
-    coverage = _checked_coverage(coverage)
+    coverage = checked_coverage(coverage)
     if not isinstance(method, str) or method not in ("conformal", "jackknife+"):
         raise ValueError(f"method must be one of ['conformal', 'jackknife+'], got {method!r}.")
     X = ensemble._validate_X(X)
@@ -93,7 +95,7 @@ def _in_units_of_y(interval: np.ndarray, exponent: int) -> np.ndarray:
 def prediction_set(ensemble: FittedEnsemble, X, coverage: float) -> np.ndarray:
     """Return whether each class is in the set of each row of X, a bool array of shape (m, K)."""
     check_is_fitted(ensemble)
-    coverage = _checked_coverage(coverage)
+    coverage = checked_coverage(coverage)
     X = ensemble._validate_X(X)
     check_one_output(ensemble, "predict_set")
     rows = exchangeable_rows(ensemble, "Prediction sets")
@@ -107,7 +109,7 @@ def prediction_set(ensemble: FittedEnsemble, X, coverage: float) -> np.ndarray:
     return 1 - mean_prediction(ensemble, X, method) <= limit + ROUNDING
 
 
-def _checked_coverage(coverage: float) -> float:
+def checked_coverage(coverage: float) -> float:
     is_number = isinstance(coverage, Real) and not isinstance(coverage, bool)
     if not (is_number and 0 < coverage < 1):
         raise ValueError(f"coverage must be a number between 0 and 1, got {coverage!r}.")
@@ -190,3 +192,75 @@ def group_ends(
     upper = weighted_ranks(of_rows + residuals, shares, coverage)
     lower = -weighted_ranks(residuals - of_rows, shares, coverage)
     return upper + centre[:, 0], lower + centre[:, 0]
+
+
+# --- by folds -------------------------------------------------------------------------------------
+
+
+class FoldScores:
+    """Scores of the training rows, each by the model that its fold is left out of.
+
+    With the model of fold k in the place of those without row i the jackknife+ becomes the CV+
+    [Barber, Candès, Ramdas and Tibshirani, 2021].
+
+    Parameters
+    ----------
+    scores : float array of shape (n,)
+    fold : int array of shape (n,)
+        From 0 to K - 1.
+    groups : int array of shape (n,) or None
+        Codes of the groups that rows belong to.
+    """
+
+    def __init__(self, scores: np.ndarray, fold: np.ndarray, groups: np.ndarray | None) -> None:
+        n = len(scores)
+        shares = np.full(n, 1 / (n + 1)) if groups is None else hierarchical_shares(groups)
+        self.total = float(shares.sum())
+        self.sorted: list[np.ndarray] = []
+        self.reached: list[np.ndarray] = []
+        for k in range(int(fold.max()) + 1):
+            own = np.flatnonzero(fold == k)
+            order = own[np.argsort(scores[own])]
+            self.sorted.append(scores[order])
+            self.reached.append(np.append(0.0, np.cumsum(shares[order])))
+
+    def check(self, coverage: float) -> None:
+        """Raise a ValueError where the rows are too few for a finite end."""
+        if self.total < coverage - 1e-9:
+            raise ValueError(
+                f"coverage={coverage:g} requires more rows, or groups of rows, than were fitted: "
+                f"at most {self.total:.4g} is possible."
+            )
+
+    def share_up_to(self, values: np.ndarray, is_inside: bool = True) -> np.ndarray:
+        """The share of the rows with a score of at most, or below, the value for their fold.
+
+        The values are of shape (m, K).
+        """
+        side = "right" if is_inside else "left"
+        pairs = enumerate(zip(self.sorted, self.reached))
+        return sum(
+            reached[np.searchsorted(scores, values[:, k], side)]  # type: ignore[call-overload]
+            for k, (scores, reached) in pairs
+        )
+
+    def upper_ends(
+        self, centre: np.ndarray, scale: np.ndarray | None, coverage: float
+    ) -> np.ndarray:
+        """The smallest t with a share of `coverage` of centre_k + scale_k score_i <= t.
+
+        Centres and scales are of shape (m, K). O(m K log n) for each of some 60 halvings, where
+        sorting takes O(m n).
+        """
+        self.check(coverage)
+        factor = np.ones_like(centre) if scale is None else scale
+        low = np.min(centre + factor * [s[0] for s in self.sorted], axis=1)
+        high = np.max(centre + factor * [s[-1] for s in self.sorted], axis=1)
+        # Halving from below and above all sums until no number is between.
+        for _ in range(HALVINGS):
+            middle = low + (high - low) / 2
+            if not ((low < middle) & (middle < high)).any():
+                break
+            enough = self.share_up_to((middle[:, None] - centre) / factor) >= coverage - 1e-9
+            high, low = np.where(enough, middle, high), np.where(enough, low, middle)
+        return high

@@ -27,6 +27,12 @@ from ..losses._losses import (
     predict_proba,
 )
 from .fit import BaseGradientBoosting
+from .uncertainty import (
+    predict_distribution,
+    predict_interval,
+    predict_quantiles,
+    predict_set,
+)
 
 TARGET_COMPONENTS = [Interval(Integral, 1, None, closed="left"), None]
 
@@ -114,6 +120,17 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         The largest number of rounds that ``n_estimators="cv"`` compares. It ends once 20 rounds and
         a fifth of the best number so far have followed the best, which is looked up every 10 rounds
         or every tenth of those made.
+    cv_rule : {"minimum", "one_standard_error"}, default="minimum"
+        How ``n_estimators="cv"`` chooses: the least mean of the folds, or the fewest rounds whose
+        mean is at most a standard error (of the folds' mean) above it.
+    cv_prediction : {"refit", "mean"}, default="refit"
+        What ``n_estimators="cv"`` returns: a fit of so many rounds to all rows, or the mean of the
+        scores of the folds' models. The mean needs no further fit, is often more accurate, and
+        takes as many times the time to predict as there are folds.
+    keep_training_rows : bool, default=False
+        Whether the fitted model keeps the training rows, which are part of its pickle. From them
+        `standard_error`, `predict_interval`, `predict_quantiles` and `predict_distribution` make
+        further fits when they are first asked for. See `forget_training_rows`.
     ccp_alpha : float, default=0.0
         Of the default trees: the complexity parameter of minimal cost-complexity pruning. Trees
         that are pruned are scikit-learn's exact ones.
@@ -235,6 +252,12 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
     cv_path_ : ndarray of shape (n_rounds_compared + 1, n_folds)
         The risk, or the metric, on each held-out fold after 0, 1, ... rounds; only with
         ``n_estimators="cv"``. A fold counts by the weight of its rows.
+    cv_results_ : dict
+        The same in the form of scikit-learn's searches, for 1, 2, ... rounds: arrays
+        "n_estimators", "mean_score", "standard_error" of that mean, and "split0_score", ...
+    n_rounds_ : int
+        With ``n_estimators="cv"``, the number that it has chosen. It is `n_estimators_`, unless
+        ``cv_prediction="mean"``, where this is the number of rounds of all folds together.
     n_estimators_ : int
         Number of rounds.
     stop_reason_ : {"n_estimators", "early stopping", "callback", "monitor", "weak learner"}
@@ -349,6 +372,9 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         scoring: str | Callable[..., float] | None = "loss",
         cv: CVLike | None = 5,
         max_estimators: int = 10_000,
+        cv_rule: Literal["minimum", "one_standard_error"] = "minimum",
+        cv_prediction: Literal["refit", "mean"] = "refit",
+        keep_training_rows: bool = False,
         ccp_alpha: float = 0.0,
         l2_regularization: float = 0.0,
         min_weight_leaf: float | None = None,
@@ -390,6 +416,9 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         self.scoring = scoring
         self.cv = cv
         self.max_estimators = max_estimators
+        self.cv_rule = cv_rule
+        self.cv_prediction = cv_prediction
+        self.keep_training_rows = keep_training_rows
         self.ccp_alpha = ccp_alpha
         self.l2_regularization = l2_regularization
         self.min_weight_leaf = min_weight_leaf
@@ -439,6 +468,10 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         """
         for u in self._staged_scores(X):
             yield np.array(self.loss_.inverse_link(u))
+
+    predict_interval = predict_interval
+    predict_quantiles = predict_quantiles
+    predict_distribution = predict_distribution
 
 
 class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
@@ -523,6 +556,17 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         The largest number of rounds that ``n_estimators="cv"`` compares. It ends once 20 rounds and
         a fifth of the best number so far have followed the best, which is looked up every 10 rounds
         or every tenth of those made.
+    cv_rule : {"minimum", "one_standard_error"}, default="minimum"
+        How ``n_estimators="cv"`` chooses: the least mean of the folds, or the fewest rounds whose
+        mean is at most a standard error (of the folds' mean) above it.
+    cv_prediction : {"refit", "mean"}, default="refit"
+        What ``n_estimators="cv"`` returns: a fit of so many rounds to all rows, or the mean of the
+        scores of the folds' models. The mean needs no further fit, is often more accurate, and
+        takes as many times the time to predict as there are folds.
+    keep_training_rows : bool, default=False
+        Whether the fitted model keeps the training rows, which are part of its pickle. From them
+        `standard_error` and `predict_set` make further fits when they are first asked for. See
+        `forget_training_rows`.
     ccp_alpha : float, default=0.0
         Of the default trees: the complexity parameter of minimal cost-complexity pruning. Trees
         that are pruned are scikit-learn's exact ones.
@@ -648,6 +692,12 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
     cv_path_ : ndarray of shape (n_rounds_compared + 1, n_folds)
         The risk, or the metric, on each held-out fold after 0, 1, ... rounds; only with
         ``n_estimators="cv"``. A fold counts by the weight of its rows.
+    cv_results_ : dict
+        The same in the form of scikit-learn's searches, for 1, 2, ... rounds: arrays
+        "n_estimators", "mean_score", "standard_error" of that mean, and "split0_score", ...
+    n_rounds_ : int
+        With ``n_estimators="cv"``, the number that it has chosen. It is `n_estimators_`, unless
+        ``cv_prediction="mean"``, where this is the number of rounds of all folds together.
     n_estimators_ : int
         Number of rounds.
     stop_reason_ : {"n_estimators", "early stopping", "callback", "monitor", "weak learner"}
@@ -760,6 +810,9 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         scoring: str | Callable[..., float] | None = "loss",
         cv: CVLike | None = 5,
         max_estimators: int = 10_000,
+        cv_rule: Literal["minimum", "one_standard_error"] = "minimum",
+        cv_prediction: Literal["refit", "mean"] = "refit",
+        keep_training_rows: bool = False,
         ccp_alpha: float = 0.0,
         l2_regularization: float = 0.0,
         min_weight_leaf: float | None = None,
@@ -801,6 +854,9 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         self.scoring = scoring
         self.cv = cv
         self.max_estimators = max_estimators
+        self.cv_rule = cv_rule
+        self.cv_prediction = cv_prediction
+        self.keep_training_rows = keep_training_rows
         self.ccp_alpha = ccp_alpha
         self.l2_regularization = l2_regularization
         self.min_weight_leaf = min_weight_leaf
@@ -908,3 +964,5 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         """
         for u in self._staged_scores(X):
             yield self.loss_.class_probabilities(u)
+
+    predict_set = predict_set

@@ -11,7 +11,6 @@ from abc import ABCMeta
 from collections.abc import Callable, Iterator
 from copy import copy, deepcopy
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -40,7 +39,6 @@ from ..._compat import (
     Interval,
     RealNotInt,
     StrOptions,
-    check_method_params,
     fitted_loss,
     raise_for_params,
     routing_enabled,
@@ -101,7 +99,9 @@ from .ensemble import (
     encoded,
     n_threads_of,
 )
-from .folds import Fold, boost_folds
+from .folds import SEEDS, Fold, PartFits, boost_folds, mean_of_folds, shares_of, standard_errors
+from .resampling import Resampling, values_of
+from .uncertainty import confidence_interval, forget_training_rows, standard_error
 
 # A sparse X of at most so many values, 16 MB in single precision, is binned as a dense one.
 MOST_DENSE_VALUES = 2**22
@@ -128,7 +128,16 @@ BINNED_DEFAULTS: dict[str, Any] = {
 # And those of the rounds in which they are grown.
 ROUND_DEFAULTS: dict[str, Any] = {"min_weight_leaf": None, "features_per_tree": None}
 # Fitted attributes that not every fit sets.
-OPTIONAL = ("validation_scores_", "oob_improvement_", "oob_scores_", "oob_score_", "cv_path_")
+OPTIONAL = (
+    "validation_scores_",
+    "oob_improvement_",
+    "oob_scores_",
+    "oob_score_",
+    "cv_path_",
+    "n_rounds_",
+    "_fold_shares",
+    "_resampling",
+)
 
 
 def accepts_sparse(estimator) -> bool:
@@ -161,6 +170,9 @@ class BaseGradientBoosting(
         "n_estimators": [Interval(Integral, 1, None, closed="left"), StrOptions({"cv"})],
         "cv": ["cv_object"],
         "max_estimators": [Interval(Integral, 1, None, closed="left")],
+        "cv_rule": [StrOptions({"minimum", "one_standard_error"})],
+        "cv_prediction": [StrOptions({"refit", "mean"})],
+        "keep_training_rows": ["boolean"],
         "learning_rate": [Interval(Real, 0, None, closed="left"), callable],
         "step": [StrOptions(set(STEP_RULES))],
         "output_bound": [Interval(Real, 0, None, closed="neither"), None],
@@ -290,6 +302,7 @@ class BaseGradientBoosting(
                     raise ValueError(
                         f'{name}={getattr(self, name)!r} cannot be used with n_estimators="cv".'
                     )
+            self._check_mean_of_folds(monitor)
         continued = self.warm_start and self.__sklearn_is_fitted__()
         train, classes, loss = self._read(X, y, sample_weight, learner, continued)
         learner = numbered_learner(learner, fitted_encoder(self))
@@ -327,60 +340,10 @@ class BaseGradientBoosting(
             y, own = decoded(rows.y, classes), rows.X if given is checked_X else rows.of(given)
             return Metric(scorer, self, attributes, own, y, rows.weight)
 
-        # The number of rounds, by fits to the training rows of folds.
-        found, n_rounds = {}, self._most_rounds
-        if n_rounds == "cv":
-            # Folds are drawn in the order of y: of the first of several targets.
-            by = given_y if given_y.ndim == 1 else given_y[:, 0]
-            splits = drawn_splits(self.cv, X, by, train.numbers, classes is not None, groups)
-            side_by_side = min(n_threads, len(splits))
-
-            # A function, so that the training rows of a fold are not kept: their codes suffice.
-            def fold(number: int, part: np.ndarray, others: np.ndarray) -> Fold:
-                own, rows = train.take(part), train.take(others)
-                if classes is not None and len(np.unique(own.y)) < n_classes:
-                    raise ValueError(
-                        f"cv: split {number} trains on rows without one of the classes of y; use "
-                        "fewer folds."
-                    )
-                self._check_part(loss, own.y, f"cv: the training rows of split {number}")
-                params = check_method_params(train.X, params=fit_params, indices=part)
-                seeded = check_random_state(rng.randint(np.iinfo(np.int32).max))
-                model, rounds = self._begin_rounds(
-                    own, loss, learner, classes, seeded, params, n_threads // side_by_side
-                )
-                of_model = partial(self._fitted_attributes, model, learner, classes, True)
-                return Fold(model, rounds, HeldOut(model, rows, metric_of(rows, X, of_model)))
-
-            folds = [fold(number, *split) for number, split in enumerate(splits)]
-            progress = Progress(
-                type(self).__name__, self.max_estimators, self.verbose, unit="rounds of all folds"
-            )
-            sign = 1.0 if scorer is None else -1.0
-            n_rounds, found["cv_path_"] = boost_folds(
-                folds, self.max_estimators, sign, side_by_side, progress
-            )
-
-        model, rounds = self._begin_rounds(
-            train, loss, learner, classes, rng, fit_params, n_threads, continued
-        )
-        risk: Any = rounds.risk
-        u = rounds.u
-
         # Callbacks and the monitor may look at the model after each round, and end the fit.
         def attributes() -> dict:
             followed = validation is not None
             return found | self._fitted_attributes(model, learner, classes, followed)
-
-        held_out = None
-        if validation is not None:
-            metric = metric_of(validation, X if X_val is None else X_val, attributes)
-            held_out = HeldOut(model, validation, metric)
-        judge = self._judge_of_training(
-            train, lambda rows: metric_of(rows, X, attributes), split_seed
-        )
-        if not continued:
-            self._before_rounds(model, risk, u, held_out, judge)
 
         def data() -> dict:
             weight = {} if train.weight is None else {"sample_weight": train.weight}
@@ -391,17 +354,72 @@ class BaseGradientBoosting(
             so_far = copy(self)
             so_far.__dict__.update(attributes())
             seen = {"X": train.X, "y": train.y, "sample_weight": train.weight}
-            return bool(monitor(index, so_far, {**seen, "raw_predictions": u}))
+            return bool(monitor(index, so_far, {**seen, "raw_predictions": rounds.u}))
 
-        n_more = n_rounds - len(model.members)
-        reports = RoundReports(self, n_more, data=data, attributes=attributes)
-        ends = None if monitor is None else monitored
-        self._add_rounds(model, rounds, n_more, held_out, judge, reports, ends)
+        parts = PartFits(self, train, loss, learner, classes, fit_params)
+        found, n_rounds, folds, splits = {}, self._most_rounds, None, []
+        if n_rounds == "cv":
+            # Folds are drawn in the order of y: of the first of several targets.
+            by = given_y if given_y.ndim == 1 else given_y[:, 0]
+            splits = drawn_splits(self.cv, X, by, train.numbers, classes is not None, groups)
+            folds = parts.folds(splits, rng, lambda rows, of: metric_of(rows, X, of))
+            n_rounds, found = self._rounds_of(folds, 1.0 if scorer is None else -1.0)
+        if folds is not None and self.cv_prediction == "mean":
+            reports = RoundReports(self, 0, data=data, attributes=attributes)
+            model = mean_of_folds(folds, n_rounds, train)
+            reports.finish("the models of the folds are averaged")
+        else:
+            model, rounds = self._begin_rounds(
+                train, loss, learner, classes, rng, fit_params, n_threads, continued
+            )
+            held_out = None
+            if validation is not None:
+                metric = metric_of(validation, X if X_val is None else X_val, attributes)
+                held_out = HeldOut(model, validation, metric)
+            judge = self._judge_of_training(
+                train, lambda rows: metric_of(rows, X, attributes), split_seed
+            )
+            if not continued:
+                risk: Any = rounds.risk
+                self._before_rounds(model, risk, rounds.u, held_out, judge)
+            n_more = n_rounds - len(model.members)
+            reports = RoundReports(self, n_more, data=data, attributes=attributes)
+            ends = None if monitor is None else monitored
+            self._add_rounds(model, rounds, n_more, held_out, judge, reports, ends)
+        if self.keep_training_rows:
+            # The generator is left as it is without.
+            seed = int(deepcopy(rng).randint(SEEDS))
+            n_rounds = found.get("n_rounds_", len(model.members))
+            found["_resampling"] = Resampling.of(parts, n_rounds, seed, folds, splits)
 
         # Everything has been fitted: from here on nothing fails.
         self._rng, self._split_seed = rng, split_seed
         self._set_fitted(attributes())
         return self
+
+    def _check_mean_of_folds(self, monitor: Any) -> None:
+        """Raise a ValueError where the mean of the folds' models is no model of rounds."""
+        if self.cv_prediction != "mean":
+            return
+        if monitor is not None:
+            raise ValueError('monitor cannot be used with cv_prediction="mean".')
+        if hasattr(self.init, "fit"):
+            raise ValueError(
+                'init must be None or "zero" with cv_prediction="mean"; got '
+                f"{type(self.init).__name__}."
+            )
+
+    def _rounds_of(self, folds: list[Fold], sign: float) -> tuple[int, dict]:
+        """The number of rounds that the folds choose, and what is known of it after the fit."""
+        progress = Progress(
+            type(self).__name__, self.max_estimators, self.verbose, unit="rounds of all folds"
+        )
+        side_by_side = min(n_threads_of(self.n_jobs), len(folds))
+        n_rounds, path = boost_folds(
+            folds, self.max_estimators, sign, side_by_side, progress, self.cv_rule
+        )
+        found = {"cv_path_": path, "n_rounds_": n_rounds, "_fold_shares": shares_of(folds)}
+        return n_rounds, found
 
     def _begin_rounds(
         self,
@@ -895,6 +913,28 @@ class BaseGradientBoosting(
         check_is_fitted(self)
         X = self._validate(X, reset=False)
         return islice(AdditiveModel.of(self).staged_scores(X), 1, None)
+
+    def _values_of(self, X: Any) -> np.ndarray:
+        """What is predicted for an X that is validated, as numbers (see `values_of`)."""
+        return values_of(AdditiveModel.of(self), X)
+
+    standard_error = standard_error
+    confidence_interval = confidence_interval
+    forget_training_rows = forget_training_rows
+
+    @property
+    def cv_results_(self) -> dict[str, np.ndarray]:
+        """The scores of the folds by the number of rounds."""
+        check_is_fitted(self)
+        if "cv_path_" not in vars(self):
+            raise AttributeError('cv_results_ requires n_estimators="cv".')
+        path, shares = self.cv_path_[1:], self._fold_shares
+        found = {
+            "n_estimators": np.arange(1, len(path) + 1),
+            "mean_score": path @ shares,
+            "standard_error": standard_errors(path, shares),
+        }
+        return found | {f"split{k}_score": scores for k, scores in enumerate(path.T)}
 
     @property
     def init_(self) -> Any:

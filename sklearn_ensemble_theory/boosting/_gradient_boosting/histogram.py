@@ -46,6 +46,7 @@ class HistogramBoosting(BaseGradientBoosting):
     _vectors_parameter: ClassVar[str] = ""
     criterion, step, subsample, ccp_alpha = "deprecated", "fixed", 1.0, 0.0
     reoptimize_leaves = True
+    keep_training_rows = False
     second_order = False  # where the loss has a second derivative: `_takes_second_order`
     validation_fraction: Any
     _fit_chunks: Any = None

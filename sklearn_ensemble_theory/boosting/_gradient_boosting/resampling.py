@@ -1,0 +1,412 @@
+"""Fits to halves and to folds of the training rows: how a model would change, how far it is off.
+
+*Halves.* Of P splits of the rows into halves, let f and f' be the fits to both, Z = (f + f')/2 and
+D = (f - f')²/4. The halves are disjoint, so that E D = Var(f)/2 = Var(Z), and for any learner
+
+    V = mean D - (1 - 1/P) var Z
+
+is an unbiased estimate of the variance of the mean of all fits over training sets [Wang and
+Lindsay, 2014]. mean D is one that is too large, and never negative. Everything that a fit finds in
+the rows, the bins of the columns too, has to be found within its half: shared bins put the same
+edges beside a jump in all of them.
+
+*Folds.* Each row is predicted by the model that its fold is left out of. What these predictions
+are off gives intervals, and a model of its size gives distributions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from ..._folds import drawn_splits
+from ..._rows import group_codes, is_frame, rows_of
+from ..._running import Progress
+from ...ensembles._distributions import (
+    LOCATION_SCALE_FAMILIES,
+    MEAN_FAMILIES,
+    check_family,
+    check_support,
+    frozen_location_scale,
+    frozen_of_mean,
+)
+from ...ensembles._intervals import FoldScores
+from ..losses import GammaLoss, Loss, QuantileLoss, SquaredLoss
+from ..losses._losses import LogLinkLoss
+from .ensemble import AdditiveModel
+from .folds import Fold, PartFits, boost_folds, shares_of
+
+# Folds of a fit that has chosen its rounds without any.
+N_FOLDS = 10
+# The ratio of the two variances of halves is that of their means over so many points.
+N_POINTS, LEAST_RATIO = 500, 0.1
+# Scales: leaves of at least so many rows, absolute residuals of at least this share of their mean.
+SCALE_ROWS, LEAST_RESIDUAL = 10, 1e-3
+MOST_SCALE_ROUNDS = 1000
+
+
+@dataclass
+class FoldModels:
+    """The models of K folds.
+
+    Attributes
+    ----------
+    models : list of K AdditiveModel
+    fold : int array of shape (n,)
+        The fold of each row.
+    out_of_fold : float array of shape (n,) or (n, K)
+        The predictions of the rows by the models that they are left out of.
+    """
+
+    models: list[AdditiveModel]
+    fold: np.ndarray
+    out_of_fold: np.ndarray
+
+    @classmethod
+    def of(cls, models: list[AdditiveModel], fold: np.ndarray, X: Any) -> Self:
+        found: Any = None
+        for k, model in enumerate(models):
+            own = np.flatnonzero(fold == k)
+            predicted = values_of(model, rows_of(X, own))
+            if found is None:
+                found = np.empty((len(fold), *predicted.shape[1:]))
+            found[own] = predicted
+        return cls(models, fold, found)
+
+    def at(self, X: Any) -> np.ndarray:
+        """The predictions of all models, (m, K) or (m, K, n_classes)."""
+        return np.stack([values_of(model, X) for model in self.models], axis=1)
+
+
+def values_of(model: AdditiveModel, X: Any) -> np.ndarray:
+    """What is predicted: numbers, probabilities of classes, or scores where there are none."""
+    u, loss = model.scores(X), model.loss
+    if not model.of_classes:
+        return np.asarray(loss.inverse_link(u))
+    return loss.class_probabilities(u) if loss.probability else u
+
+
+class Resampling:
+    """Fits to halves and folds of the training rows, made when they are first asked for.
+
+    Parameters
+    ----------
+    parts : PartFits
+        Whose booster has the parameters of the fit.
+    n_rounds : int
+    seed : int
+    folds : FoldModels or None
+        Those that have chosen the number of rounds.
+    """
+
+    def __init__(
+        self, parts: PartFits, n_rounds: int, seed: int, folds: FoldModels | None = None
+    ) -> None:
+        self.parts: PartFits | None = parts
+        self.n_rounds, self.seed = n_rounds, seed
+        self.made: dict[Any, Any] = {} if folds is None else {("folds", None): folds}
+
+    @classmethod
+    def of(
+        cls,
+        parts: PartFits,
+        n_rounds: int,
+        seed: int,
+        folds: Sequence[Fold] | None,
+        splits: Sequence[tuple[np.ndarray, np.ndarray]],
+    ) -> Self:
+        """Of a fit that ends, with the folds that have chosen its rounds, if there are any."""
+        rows = parts.rows
+        found = cls(replace(parts, booster=parameters_of(parts.booster)), n_rounds, seed)
+        if folds is not None:
+            fold = np.full(len(rows), -1)
+            for k, (_, test) in enumerate(splits):
+                fold[test] = k
+            n_tests = sum(len(test) for _, test in splits)
+            if n_tests == len(rows) and (fold >= 0).all():  # each row is tested on once
+                models = [one.first(n_rounds) for one in folds]
+                found.made["folds", None] = FoldModels.of(models, fold, rows.X)
+        return found
+
+    def fitted(self, key: Any, what: str, make: Callable[[PartFits], Any]) -> Any:
+        """What `make` returns, made once."""
+        if key not in self.made:
+            if self.parts is None:
+                raise ValueError(
+                    f"{what} requires the training rows, which were removed; fit again."
+                )
+            self.made[key] = make(self.parts)
+        return self.made[key]
+
+    # --- halves -----------------------------------------------------------------------------------
+
+    def variance(self, X: Any, kind: str, n_pairs: int) -> tuple[np.ndarray, np.ndarray]:
+        """The mean of the fits to halves, and a variance over training sets."""
+        models, ratio = self.fitted(
+            ("halves", n_pairs), "standard_error", lambda parts: self._fit_halves(parts, n_pairs)
+        )
+        pairs = predictions_of_pairs(models, X)
+        mean, spread = pairs.mean(axis=(0, 1)), mean_of_squares(pairs)
+        if kind == "single":
+            return mean, pairs.reshape(-1, *pairs.shape[2:]).var(axis=0, ddof=1)
+        return mean, spread if kind == "conservative" else ratio * spread
+
+    def _fit_halves(self, parts: PartFits, n_pairs: int) -> tuple[list[AdditiveModel], np.ndarray]:
+        rows, rng = parts.rows, np.random.RandomState(self.seed)
+        codes = None if rows.groups is None else group_codes(rows.groups, rows.groups)
+        n_units = len(rows) if codes is None else int(codes.max()) + 1
+        if n_units < 4:
+            raise ValueError(
+                f"Standard errors require at least 4 rows, or groups of rows; got {n_units}."
+            )
+        halves = []
+        for _ in range(n_pairs):
+            order = rng.permutation(n_units)
+            if parts.classes is not None and codes is None:
+                # Both halves have about equally many rows of each class.
+                order = order[np.argsort(rows.y[order], kind="stable")]
+                order = np.concatenate([order[::2], order[1::2]])
+                middle = (n_units + 1) // 2
+                order = np.delete(order, rng.randint(middle)) if n_units % 2 else order
+            m = n_units // 2
+            for half in (order[:m], order[-m:]):
+                halves.append(
+                    np.sort(half) if codes is None else np.flatnonzero(np.isin(codes, half))
+                )
+        models = parts.models(halves, self.n_rounds, self.seed)
+        # V is noisy at a point, and may be negative; its ratio to mean D differs little between
+        # points. Training rows are no points like others: one half of a pair has seen them.
+        points = with_shuffled_columns(rows.X, rng)
+        pairs = predictions_of_pairs(models, points)
+        spread = mean_of_squares(pairs)
+        between = pairs.mean(axis=1).var(axis=0, ddof=1)
+        total = spread.sum(axis=0)
+        ratio = 1 - (1 - 1 / n_pairs) * between.sum(axis=0) / np.where(total > 0, total, 1.0)
+        return models, np.maximum(ratio, LEAST_RATIO)
+
+    # --- folds ------------------------------------------------------------------------------------
+
+    def folds(self, transform: str | None = None) -> FoldModels:
+        """The models of the folds; of the logarithm of y with "log"."""
+
+        def make(parts: PartFits) -> FoldModels:
+            if transform == "log":
+                logs = replace(parts.rows, y=np.log(parts.rows.y))
+                parts = replace(parts, rows=logs, loss=SquaredLoss())
+            return self._fit_folds(parts)
+
+        return self.fitted(("folds", transform), "This", make)
+
+    def _fit_folds(self, parts: PartFits) -> FoldModels:
+        fold = self._fold_numbers(parts)
+        trains = [np.flatnonzero(fold != k) for k in range(int(fold.max()) + 1)]
+        return FoldModels.of(parts.models(trains, self.n_rounds, self.seed), fold, parts.rows.X)
+
+    def _fold_numbers(self, parts: PartFits) -> np.ndarray:
+        """The folds that are known, or ten."""
+        known = self.made.get(("folds", None))
+        if known is not None:
+            return known.fold
+        rows, of_classes = parts.rows, parts.classes is not None
+        n_folds = min(N_FOLDS, len(rows))
+        if rows.groups is not None:
+            n_folds = min(n_folds, len(np.unique(rows.groups)))
+        elif of_classes:
+            n_folds = min(n_folds, int(np.unique(rows.y, return_counts=True)[1].min()))
+        if n_folds < 2:
+            raise ValueError("Folds require at least two rows of each class, or two groups.")
+        fold = np.empty(len(rows), dtype=np.intp)
+        splits = drawn_splits(n_folds, rows.y, rows.y, slice(None), of_classes, rows.groups)
+        for k, (_, test) in enumerate(splits):
+            fold[test] = k
+        return fold
+
+    def scales(self, transform: str | None = None) -> tuple[FoldModels, np.ndarray]:
+        """The models of the size of the residuals, and the residuals divided by theirs.
+
+        The size is fitted to the absolute residuals out of fold by the gamma loss, the likelihood
+        of Laplace's distribution; those of the fits themselves are too small. Its rounds are the
+        choice of the same folds, and may be none.
+        """
+        location = self.folds(transform)
+        return self.fitted(
+            ("scales", transform),
+            "This",
+            lambda parts: self._fit_scales(parts, location, transform),
+        )
+
+    def _fit_scales(
+        self, parts: PartFits, location: FoldModels, transform: str | None
+    ) -> tuple[FoldModels, np.ndarray]:
+        rows, fold = parts.rows, location.fold
+        y = np.log(rows.y) if transform == "log" else rows.y
+        residual = y - location.out_of_fold
+        size = np.abs(residual)
+        # Of equal targets the scale is as small as their rounding.
+        mean = max(float(size.mean()), float(np.finfo(float).eps * max(np.abs(y).max(), 1.0)))
+        parts = for_other_targets(parts, np.maximum(size, LEAST_RESIDUAL * mean), GammaLoss())
+        splits = [
+            (np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(fold.max() + 1)
+        ]
+        folds = parts.folds(splits, np.random.RandomState(self.seed))
+        progress = Progress("scales", MOST_SCALE_ROUNDS, parts.booster.verbose, unit="rounds")
+        n_rounds, path = boost_folds(
+            folds, MOST_SCALE_ROUNDS, 1.0, parts.threads(len(folds))[1], progress
+        )
+        mean_path = path @ shares_of(folds)
+        n_rounds = 0 if mean_path[0] <= mean_path[n_rounds] else n_rounds
+        found = FoldModels.of([one.first(n_rounds) for one in folds], fold, rows.X)
+        return found, residual / found.out_of_fold
+
+    def quantiles(self, levels: tuple[float, ...]) -> list[FoldModels]:
+        """The models of the folds by the quantile losses of these levels."""
+
+        def make(level: float) -> Callable[[PartFits], FoldModels]:
+            return lambda parts: self._fit_folds(
+                for_other_targets(parts, parts.rows.y, QuantileLoss(level), same_trees=True)
+            )
+
+        return [self.fitted(("quantile", level), "This", make(level)) for level in levels]
+
+    # --- intervals, sets, distributions -----------------------------------------------------------
+
+    def interval(self, X: Any, coverage: float, method: str, side: str) -> np.ndarray:
+        """The ends of the intervals at X, an array of shape (m, 2)."""
+        parts = self._exchangeable("Prediction intervals")
+        rows = parts.rows
+        groups = None if rows.groups is None else group_codes(rows.groups, rows.groups)
+        y, scale = rows.y, None
+        alpha = (1 - coverage) / 2 if side == "both" else 1 - coverage
+        if method == "cqr":
+            levels = (alpha, 1 - alpha)
+            lower, upper = self.quantiles(levels)
+            low, high = lower.at(X), upper.at(X)
+            below, above, fold = lower.out_of_fold - y, y - upper.out_of_fold, upper.fold
+        else:
+            folds = self.folds()
+            low = high = folds.at(X)
+            below, above, fold = folds.out_of_fold - y, y - folds.out_of_fold, folds.fold
+        if method == "normalized":
+            scales, _ = self.scales()
+            scale = scales.at(X)
+            below, above = below / scales.out_of_fold, above / scales.out_of_fold
+        if side == "both":
+            below = above = np.maximum(below, above)
+        ends = np.empty((len(low), 2))
+        ends[:] = -np.inf, np.inf
+        if side != "upper":
+            ends[:, 0] = -FoldScores(below, fold, groups).upper_ends(-low, scale, coverage)
+        if side != "lower":
+            ends[:, 1] = FoldScores(above, fold, groups).upper_ends(high, scale, coverage)
+        if side == "both":  # where residuals are small, or quantiles cross, the ends may too
+            ends.sort(axis=1)
+        return ends
+
+    def prediction_set(self, X: Any, coverage: float) -> np.ndarray:
+        """Whether each class is in the set of each row of X, a bool array of shape (m, K)."""
+        rows = self._exchangeable("Prediction sets").rows
+        folds = self.folds()
+        codes = (rows.y > 0).astype(np.intp) if folds.out_of_fold.shape[1] == 2 else rows.y
+        own = folds.out_of_fold[np.arange(len(rows)), codes.astype(np.intp)]
+        groups = None if rows.groups is None else group_codes(rows.groups, rows.groups)
+        scores = FoldScores(1 - own, folds.fold, groups)
+        scores.check(coverage)
+        values = 1 - folds.at(X)
+        below = [scores.share_up_to(values[:, :, c] - 1e-12, False) for c in range(values.shape[2])]
+        return np.stack(below, axis=1) < coverage - 1e-9
+
+    def _exchangeable(self, what: str) -> PartFits:
+        parts = self.parts
+        if parts is None:
+            raise ValueError(f"{what} require the training rows, which were removed; fit again.")
+        weight = parts.rows.weight
+        if weight is not None and np.ptp(weight) > 0:
+            raise ValueError(
+                f"{what} are defined for rows of equal weight; this model was fitted with "
+                "sample_weight or class_weight."
+            )
+        return parts
+
+    def distribution(self, X: Any, family: str) -> Any:
+        """The distributions of the targets at X."""
+        parts = self.parts
+        check_family(family, LOCATION_SCALE_FAMILIES + MEAN_FAMILIES)
+        if parts is not None:
+            check_support(family, parts.rows.y)
+        if family in MEAN_FAMILIES:
+            folds = self.folds()
+            if not isinstance(folds.models[0].loss, LogLinkLoss):
+                raise ValueError(
+                    f"family={family!r} requires predictions above 0, those of loss='poisson', "
+                    f"'gamma' or 'tweedie'; got {type(folds.models[0].loss).__name__}."
+                )
+            y, weight = self._targets()
+            mean = folds.at(X).mean(axis=1)
+            return frozen_of_mean(family, mean, y, folds.out_of_fold, weight)
+        transform = "log" if family == "lognormal" else None
+        scales, z = self.scales(transform)
+        location = self.folds(transform).at(X).mean(axis=1)
+        _, weight = self._targets()
+        return frozen_location_scale(family, location, scales.at(X).mean(axis=1), z, weight)
+
+    def _targets(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """The targets and their weights, which stay when the rows are forgotten."""
+        return self.fitted(
+            "targets", "predict_distribution", lambda parts: (parts.rows.y, parts.rows.weight)
+        )
+
+
+# --- parts ----------------------------------------------------------------------------------------
+
+
+def parameters_of(booster: Any) -> Any:
+    """A booster with the parameters of this one, and with what it knows of columns."""
+    other = clone(booster)
+    for name in ("_encoder", "n_features_in_", "feature_names_in_"):
+        if name in vars(booster):
+            setattr(other, name, getattr(booster, name))
+    return other
+
+
+def for_other_targets(
+    parts: PartFits, y: np.ndarray, loss: Loss, *, same_trees: bool = False
+) -> PartFits:
+    """Fits of something else than the mean, which has neither its constraints nor its start."""
+    booster, learner = parameters_of(parts.booster), clone(parts.learner)
+    known = booster.get_params(deep=False)
+    plain = {"init": None, "step": "fixed", "second_order": False, "scoring": "loss"}
+    booster.set_params(**{name: value for name, value in plain.items() if name in known})
+    named = learner.get_params(deep=False)
+    if "monotonic_cst" in named:
+        learner.set_params(monotonic_cst=None)
+    least = named.get("min_samples_leaf")
+    if not same_trees and isinstance(least, int) and len(y) >= 10 * SCALE_ROWS:
+        learner.set_params(min_samples_leaf=max(least, SCALE_ROWS))
+    rows = replace(parts.rows, y=y)
+    return replace(parts, booster=booster, learner=learner, rows=rows, loss=loss)
+
+
+def with_shuffled_columns(X: Any, rng: np.random.RandomState) -> Any:
+    """Points whose features are those of different rows of X."""
+    points = rows_of(X, rng.randint(X.shape[0], size=min(N_POINTS, X.shape[0])))
+    if is_frame(X):
+        return points  # ratios are larger at training rows: errors on the safe side
+    if sp.issparse(points):
+        return sp.csr_array(with_shuffled_columns(points.toarray(), rng))
+    return np.column_stack([rng.permutation(column) for column in points.T])
+
+
+def predictions_of_pairs(models: list[AdditiveModel], X: Any) -> np.ndarray:
+    """Of 2P models the predictions by pairs, of shape (P, 2, m) or (P, 2, m, K)."""
+    found = np.stack([values_of(model, X) for model in models])
+    return found.reshape(-1, 2, *found.shape[1:])
+
+
+def mean_of_squares(pairs: np.ndarray) -> np.ndarray:
+    """The mean of D = (f - f')²/4 over the pairs."""
+    return ((pairs[:, 0] - pairs[:, 1]) ** 2).mean(axis=0) / 4

@@ -1,0 +1,375 @@
+"""How sure a fitted model is: methods of `GradientBoosting*` that ask fits to parts of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, Literal
+
+import numpy as np
+from scipy.stats import norm
+from sklearn.utils.validation import check_is_fitted
+
+from ..._typing import ArrayLike, MatrixLike, available_if
+from ...ensembles._intervals import checked_coverage
+from ..losses._losses import loss_gives_probabilities
+from .resampling import Resampling
+
+Kind = Literal["single", "unbiased", "conservative"]
+
+
+def resampling_of(model: Any, what: str) -> Resampling:
+    """The further fits of a fitted model, or a ValueError that says how to have them."""
+    check_is_fitted(model)
+    found = vars(model).get("_resampling")
+    if found is None:
+        raise ValueError(
+            f"{what} fits the model again to parts of the training rows, which were not kept; fit "
+            "GradientBoosting* in memory with keep_training_rows=True."
+        )
+    if model._n_scores > 1 and not hasattr(model, "classes_"):
+        raise ValueError(f"{what} requires y of one column; it had {model._n_scores}.")
+    return found
+
+
+def one_of(name: str, given: Any, known: tuple[str, ...]) -> str:
+    """A ValueError unless the argument is one of the values it can have."""
+    if not isinstance(given, str) or given not in known:
+        raise ValueError(f"{name} must be one of {list(known)}, got {given!r}.")
+    return given
+
+
+def forget_training_rows(self: Any) -> Any:
+    """Remove the training rows that ``keep_training_rows=True`` has kept.
+
+    The fits to parts of the rows that were made so far stay, and with them what was computed from
+    them: standard errors, quantiles and distributions. Intervals and sets need the targets.
+
+    Returns
+    -------
+    self : object
+        The estimator.
+    """
+    resampling_of(self, "forget_training_rows").parts = None
+    return self
+
+
+def standard_error(
+    self: Any, X: MatrixLike, kind: Kind = "single", n_pairs: int = 20
+) -> np.ndarray:
+    """Compute standard errors of the predictions over training sets.
+
+    The rows are split into halves `n_pairs` times, and the model is fitted to each half. For f and
+    f' the fits to both halves of a split, let Z = (f + f')/2 and D = (f - f')²/4, and var Z the
+    variance of Z over the P splits, for the same training rows.
+
+    - ``"single"``: the standard deviation of all fits to halves. It is that of the fit to all rows,
+      which `predict` returns, as far as variances are proportional to 1/n; in simulations (see
+      the user guide) 1.0 to 1.1 times the true one.
+    - ``"unbiased"``: of the mean of all fits to halves, from V = mean D - (1 - 1/P) var Z. The mean
+      of V over training sets is the variance over training sets, for any learner and number of
+      rows [Wang and Lindsay, 2014]. V is noisy at a single point: it is mean D times the ratio of
+      the sums of V and of mean D at 500 points whose features are those of different rows.
+    - ``"conservative"``: of the same mean, from mean D, whose expectation is larger than its
+      variance.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Points at which to compute the standard error.
+    kind : {"single", "unbiased", "conservative"}, default="single"
+        Of what, and by which estimate.
+    n_pairs : int, default=20
+        The number of splits P, at least 2.
+
+    Returns
+    -------
+    error : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        In the units of y; for a classifier those of the probabilities, or of the scores where the
+        loss has no probabilities.
+
+    Raises
+    ------
+    ValueError
+        If the model was fitted without ``keep_training_rows=True``, if there are fewer than four
+        rows or groups, or if a half has no row of some class.
+
+    Notes
+    -----
+    The standard error is about the expectation of the prediction over training sets: bias, as
+    beside a jump that trees of a given depth smooth out, is not in it. Rows have to be independent;
+    with `groups` whole groups are drawn.
+
+    Cost: the first call with some `n_pairs` takes that many fits of the rounds of the model to two
+    halves, about `n_pairs` fits; then 2 `n_pairs` predictions.
+
+    References
+    ----------
+    Q. Wang and B. Lindsay (2014). "Variance estimation of a general U-statistic with application
+    to cross-validation". *Statistica Sinica* 24(3), 1117-1141.
+    """
+    return np.sqrt(_mean_and_variance(self, X, kind, n_pairs, "standard_error")[1])
+
+
+def confidence_interval(
+    self: Any, X: MatrixLike, coverage: float = 0.9, kind: Kind = "single", n_pairs: int = 20
+) -> np.ndarray:
+    """Compute normal intervals for the expectation of the prediction over training sets.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Points.
+    coverage : float, default=0.9
+        The probability aimed at.
+    kind : {"single", "unbiased", "conservative"}, default="single"
+        As in `standard_error`. With "single" the interval is about what the model predicts, and
+        with the others about the mean of the fits to halves.
+    n_pairs : int, default=20
+        As in `standard_error`.
+
+    Returns
+    -------
+    interval : ndarray of shape (n_samples, 2) or (n_samples, n_classes, 2)
+        Lower and upper ends.
+
+    Raises
+    ------
+    ValueError
+        As in `standard_error`.
+
+    Notes
+    -----
+    It is not an interval for new targets, which have noise (`predict_interval`), nor for the true
+    mean, from which the expectation of a regularised fit differs by its bias.
+    """
+    z = norm.ppf((1 + checked_coverage(coverage)) / 2)
+    centre, variance = _mean_and_variance(self, X, kind, n_pairs, "confidence_interval")
+    width = z * np.sqrt(variance)
+    return np.stack([centre - width, centre + width], axis=-1)
+
+
+def _mean_and_variance(
+    self: Any, X: Any, kind: str, n_pairs: int, what: str
+) -> tuple[np.ndarray, np.ndarray]:
+    resampling = resampling_of(self, what)
+    one_of("kind", kind, ("single", "unbiased", "conservative"))
+    if not isinstance(n_pairs, Integral) or isinstance(n_pairs, bool) or n_pairs < 2:
+        raise ValueError(f"n_pairs must be an integer of at least 2, got {n_pairs!r}.")
+    X = self._validate(X, reset=False)
+    mean, variance = resampling.variance(X, kind, int(n_pairs))
+    if kind == "single":
+        mean = self._values_of(X)
+    if variance.ndim == 2 and variance.shape[1] == 1:
+        mean, variance = mean[:, 0], variance[:, 0]
+    return mean, variance
+
+
+def predict_interval(
+    self: Any,
+    X: MatrixLike,
+    coverage: float = 0.9,
+    method: Literal["cv+", "normalized", "cqr"] = "cv+",
+    side: Literal["both", "lower", "upper"] = "both",
+) -> np.ndarray:
+    """Predict intervals that contain the target of a new row with a given probability.
+
+    The rows are split into folds: those of `cv` with ``n_estimators="cv"``, ten otherwise. Row i
+    is predicted by the model f_k(i) that its fold is left out of. With alpha = 1 - `coverage` and
+    the residuals R_i = abs(y_i - f_k(i)(x_i)):
+
+    - ``"cv+"``: from the floor(alpha (n + 1))-th smallest f_k(i)(x) - R_i to the ceil((1 - alpha)
+      (n + 1))-th smallest f_k(i)(x) + R_i [Barber, Candès, Ramdas and Tibshirani, 2021].
+    - ``"normalized"``: the same with residuals in units of a size s_k(i)(x) that is fitted to the
+      residuals of other rows: wider where targets are noisier.
+    - ``"cqr"``: the same with the distances of y_i below the alpha/2 and above the 1 - alpha/2
+      quantiles that are fitted to the other folds [Romano, Patterson and Candès, 2019].
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows to predict.
+    coverage : float, default=0.9
+        The probability 1 - alpha aimed at, on average over the rows.
+    method : {"cv+", "normalized", "cqr"}, default="cv+"
+        How the interval is computed.
+    side : {"both", "lower", "upper"}, default="both"
+        Which ends there are; the other one is infinite. A single end has residuals with their sign.
+
+    Returns
+    -------
+    interval : ndarray of shape (n_samples, 2)
+        Lower and upper ends, in the units of y.
+
+    Raises
+    ------
+    ValueError
+        If the model was fitted without ``keep_training_rows=True``, if rows have different weights,
+        if y has several columns, or if (n + 1) `coverage` > n.
+
+    Notes
+    -----
+    For exchangeable rows, "cv+" and "cqr" cover with a probability of at least 1 - 2 alpha -
+    sqrt(2/n), whatever the distribution, where nothing was chosen on the same folds; usually it is
+    about 1 - alpha. Rounds that the folds have chosen and the sizes of "normalized", which the
+    residuals of all folds enter, are not covered by this theorem; simulations (see the user guide)
+    show no difference.
+
+    Coverage is an average over rows. "cv+" has intervals of about the same width everywhere, and
+    covers less than the average where the noise is large. With groups, folds are of whole groups,
+    and the intervals are for a row of a new group.
+
+    Cost: the first call makes the fits, ten of the rounds of the model (none with
+    ``n_estimators="cv"``), about as many again for "normalized" and twice as many for "cqr" at each
+    coverage; then the predictions of all models, and O(K log n) for each row.
+
+    References
+    ----------
+    R. F. Barber, E. J. Candès, A. Ramdas and R. J. Tibshirani (2021). "Predictive inference with
+    the jackknife+". *The Annals of Statistics* 49(1), 486-507.
+
+    Y. Romano, E. Patterson and E. J. Candès (2019). "Conformalized quantile regression". *Advances
+    in Neural Information Processing Systems* 32.
+    """
+    resampling = resampling_of(self, "predict_interval")
+    one_of("method", method, ("cv+", "normalized", "cqr"))
+    one_of("side", side, ("both", "lower", "upper"))
+    coverage = checked_coverage(coverage)
+    return resampling.interval(self._validate(X, reset=False), coverage, method, side)
+
+
+def predict_distribution(
+    self: Any,
+    X: MatrixLike,
+    family: Literal[
+        "empirical",
+        "normal",
+        "student-t",
+        "laplace",
+        "lognormal",
+        "gamma",
+        "poisson",
+        "negative-binomial",
+    ] = "empirical",
+) -> Any:
+    """Predict the distribution of the targets.
+
+    The rows are split into folds, as for `predict_interval`. The location of a distribution is the
+    mean of the folds' models. Its scale is the mean of models that are fitted to the absolute
+    residuals out of fold, as the residuals of a fit are too small on its own rows. Its form is
+    fitted to the residuals out of fold divided by their scale:
+
+    - ``"empirical"``: their own distribution, smoothed;
+    - ``"normal"``, ``"student-t"``, ``"laplace"``: by the largest likelihood;
+    - ``"lognormal"``: the normal one, of models of log y.
+
+    For positive predictions, of a loss with logarithmic link, the mean of the folds' models is the
+    mean of
+
+    - ``"gamma"``, ``"negative-binomial"``: with the dispersion of the largest likelihood out of
+      fold;
+    - ``"poisson"``.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows to predict.
+    family : str, default="empirical"
+        One of these names.
+
+    Returns
+    -------
+    distribution : frozen distribution of `scipy.stats`
+        One distribution for each row: methods mean, std, var, median, cdf, sf, ppf, pdf (pmf of
+        counts), logpdf, rvs and interval return arrays of shape (n_samples,) or broadcast with it.
+
+    Raises
+    ------
+    ValueError
+        If the model was fitted without ``keep_training_rows=True``, if y has several columns or
+        values that the family does not have, or if the loss does not predict positive numbers where
+        the family needs them.
+
+    Notes
+    -----
+    The mean of a distribution is that of the folds' models, which has usually a smaller error than
+    `predict`; with ``cv_prediction="mean"`` both are the same where the form is symmetric.
+
+    Cost: the first call makes the fits, some 20 of the rounds of the model; then the predictions of
+    all models.
+    """
+    resampling = resampling_of(self, "predict_distribution")
+    return resampling.distribution(self._validate(X, reset=False), family)
+
+
+def predict_quantiles(
+    self: Any, X: MatrixLike, quantiles: float | Sequence[float] | ArrayLike = (0.05, 0.5, 0.95)
+) -> np.ndarray:
+    """Predict quantiles of the target, which do not cross.
+
+    They are those of the "empirical" family of `predict_distribution`: location plus scale times
+    the quantiles of the residuals out of fold in units of their scale.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows to predict.
+    quantiles : float or array-like of shape (n_quantiles,), default=(0.05, 0.5, 0.95)
+        Levels between 0 and 1, in any order.
+
+    Returns
+    -------
+    y : ndarray of shape (n_samples, n_quantiles) or (n_samples,)
+        Quantiles, in the units of y; one dimension for a single number as `quantiles`.
+
+    Raises
+    ------
+    ValueError
+        As in `predict_distribution`, or if a level is not between 0 and 1.
+    """
+    levels = np.asarray(quantiles, dtype=float)
+    if levels.ndim > 1 or not ((levels > 0) & (levels < 1)).all():
+        raise ValueError(f"quantiles must be numbers between 0 and 1, got {quantiles!r}.")
+    found = predict_distribution(self, X).ppf(levels.reshape(-1, 1)).T
+    return found[:, 0] if levels.ndim == 0 else found
+
+
+@available_if(loss_gives_probabilities)
+def predict_set(self: Any, X: MatrixLike, coverage: float = 0.9) -> np.ndarray:
+    """Predict sets of classes that contain the class of a new row with a given probability.
+
+    With p_k(i) the probabilities by the model that the fold of row i is left out of, a class c is
+    in the set of x if fewer than `coverage` (n + 1) training rows have 1 - p_k(i)(y_i | x_i) below
+    1 - p_k(i)(c | x): the CV+ of classes [Romano, Sesia and Candès, 2020].
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows to predict.
+    coverage : float, default=0.9
+        The probability 1 - alpha aimed at, on average over the rows.
+
+    Returns
+    -------
+    is_in_set : bool ndarray of shape (n_samples, n_classes)
+        The columns are in the order of `classes_`. A set may be empty or hold all classes.
+
+    Raises
+    ------
+    ValueError
+        If the model was fitted without ``keep_training_rows=True``, if rows have different weights,
+        or if (n + 1) `coverage` > n.
+
+    Notes
+    -----
+    For exchangeable rows a set contains the class with a probability of at least 1 - 2 alpha -
+    sqrt(2/n), usually about 1 - alpha. The costs are those of `predict_interval`.
+
+    References
+    ----------
+    Y. Romano, M. Sesia and E. J. Candès (2020). "Classification with valid and adaptive coverage".
+    *Advances in Neural Information Processing Systems* 33.
+    """
+    resampling = resampling_of(self, "predict_set")
+    coverage = checked_coverage(coverage)
+    return resampling.prediction_set(self._validate(X, reset=False), coverage)
