@@ -8,6 +8,7 @@ compared group by group: a row of group g counts 1/((G + 1) n_g), and the new on
 
 import math
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -237,12 +238,11 @@ class FoldScores:
 
         The values are of shape (m, K).
         """
-        side = "right" if is_inside else "left"
-        pairs = enumerate(zip(self.sorted, self.reached))
-        return sum(
-            reached[np.searchsorted(scores, values[:, k], side)]  # type: ignore[call-overload]
-            for k, (scores, reached) in pairs
-        )
+        side: Any = "right" if is_inside else "left"
+        total = np.zeros(len(values))
+        for k, (scores, reached) in enumerate(zip(self.sorted, self.reached)):
+            total += reached[np.searchsorted(scores, values[:, k], side)]
+        return total
 
     def upper_ends(
         self, centre: np.ndarray, scale: np.ndarray | None, coverage: float

@@ -99,6 +99,7 @@ def checked_learner(model) -> Any:
     name = "" if model.estimator is None else "estimator: "
     refused = {
         "n_estimators": model.n_estimators == "cv",
+        "keep_training_rows": model.keep_training_rows,
         "subsample": model.subsample < 1,
         "n_iter_no_change": model.n_iter_no_change is not None,
         "warm_start": model.warm_start,

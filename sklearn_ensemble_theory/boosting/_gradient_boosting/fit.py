@@ -357,7 +357,8 @@ class BaseGradientBoosting(
             return bool(monitor(index, so_far, {**seen, "raw_predictions": rounds.u}))
 
         parts = PartFits(self, train, loss, learner, classes, fit_params)
-        found, n_rounds, folds, splits = {}, self._most_rounds, None, []
+        found: dict[str, Any] = {}
+        n_rounds, folds, splits = self._most_rounds, None, []
         if n_rounds == "cv":
             # Folds are drawn in the order of y: of the first of several targets.
             by = given_y if given_y.ndim == 1 else given_y[:, 0]

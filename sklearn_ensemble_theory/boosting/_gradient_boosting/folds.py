@@ -59,8 +59,10 @@ class PartFits:
         """The fit to a part before its first round; `name` says in errors which part it is."""
         own = self.rows.take(part)
         if self.classes is not None and len(np.unique(own.y)) < len(self.classes):
-            raise ValueError(f"{name} trains on rows without one of the classes of y.")
-        self.booster._check_part(self.loss, own.y, f"{name}: its training rows")
+            raise ValueError(
+                f"{name} trains on rows without one of the classes of y; use fewer folds."
+            )
+        self.booster._check_part(self.loss, own.y, f"the training rows of {name}")
         params = check_method_params(self.rows.X, params=self.fit_params, indices=part)
         rng = check_random_state(seed)
         return self.booster._begin_rounds(
@@ -76,7 +78,7 @@ class PartFits:
         progress = Progress(type(booster).__name__, len(parts), booster.verbose, unit=what)
 
         def fit(number: int) -> AdditiveModel:
-            name = f"part {number + 1} of the training rows"
+            name = f"fit {number} of {len(parts)} to parts of the rows"
             # A function, so that what the rounds hold of the rows is not kept.
             model, rounds = self.begin(parts[number], seeds[number], n_threads, name)
             add_rounds(model, rounds, n_rounds)

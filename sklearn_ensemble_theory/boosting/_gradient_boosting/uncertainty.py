@@ -330,7 +330,9 @@ def predict_quantiles(
     levels = np.asarray(quantiles, dtype=float)
     if levels.ndim > 1 or not ((levels > 0) & (levels < 1)).all():
         raise ValueError(f"quantiles must be numbers between 0 and 1, got {quantiles!r}.")
-    found = predict_distribution(self, X).ppf(levels.reshape(-1, 1)).T
+    resampling = resampling_of(self, "predict_quantiles")
+    distribution = resampling.distribution(self._validate(X, reset=False), "empirical")
+    found = distribution.ppf(levels.reshape(-1, 1)).T
     return found[:, 0] if levels.ndim == 0 else found
 
 

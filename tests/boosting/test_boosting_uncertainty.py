@@ -1,0 +1,368 @@
+"""Standard errors, intervals and sets of gradient boosting against fits to each part by hand."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_classification, make_friedman1
+from sklearn.linear_model import LinearRegression
+
+from sklearn_ensemble_theory import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+)
+from sklearn_ensemble_theory.boosting._gradient_boosting.folds import SEEDS
+from sklearn_ensemble_theory.ensembles._intervals import (
+    FoldScores,
+    conformal_rank,
+    hierarchical_shares,
+    weighted_ranks,
+)
+
+pytestmark = pytest.mark.routes
+
+X, Y = make_friedman1(121, 5, noise=1.0, random_state=0)
+NEW = make_friedman1(40, 5, random_state=1)[0]
+FAST = {"n_estimators": 8, "learning_rate": 0.3, "random_state": 0}
+KEPT = GradientBoostingRegressor(keep_training_rows=True, **FAST)
+
+
+def fitted_by_hand(model, parts, X=X, y=Y, n_rounds=None):
+    """Fits to parts of the rows with the seeds that the model gives them."""
+    resampling = model._resampling
+    seeds = np.random.RandomState(resampling.seed).randint(SEEDS, size=len(parts))
+    found = []
+    for part, seed in zip(parts, seeds):
+        one = clone(model).set_params(
+            n_estimators=n_rounds or model.n_estimators_,
+            random_state=np.random.RandomState(seed),
+            keep_training_rows=False,
+        )
+        found.append(one.fit(X[part], y[part]))
+    return found
+
+
+def folds_by_hand(model, X=X, y=Y, **options):
+    """The folds, the fits to the others, and the predictions out of fold."""
+    fold = model._resampling.folds().fold
+    trains = [np.flatnonzero(fold != k) for k in range(fold.max() + 1)]
+    models = fitted_by_hand(model, trains, X, y, **options)
+    own = np.array([models[k].predict(X[i : i + 1])[0] for i, k in enumerate(fold)])
+    return fold, models, own
+
+
+# --- halves ---------------------------------------------------------------------------------------
+
+
+def test_standard_errors_are_those_of_fits_to_halves():
+    model = clone(KEPT).fit(X, Y)
+    errors = {
+        kind: model.standard_error(NEW, kind, 4) for kind in ("single", "unbiased", "conservative")
+    }
+    models, ratio = model._resampling.made["halves", 4]
+    assert len(models) == 8
+    # The halves are drawn from the seed of the fits; of 121 rows one is in neither of a pair.
+    rng = np.random.RandomState(model._resampling.seed)
+    halves = []
+    for _ in range(4):
+        order = rng.permutation(121)
+        halves += [np.sort(order[:60]), np.sort(order[-60:])]
+    f = np.array([one.predict(NEW) for one in fitted_by_hand(model, halves)]).reshape(4, 2, -1)
+    d = ((f[:, 0] - f[:, 1]) ** 2 / 4).mean(axis=0)
+    np.testing.assert_allclose(errors["conservative"] ** 2, d, rtol=1e-10)
+    np.testing.assert_allclose(errors["single"], f.reshape(8, -1).std(axis=0, ddof=1), rtol=1e-10)
+    # V of all points together is the ratio at others, whose features are of different rows.
+    v = d - (1 - 1 / 4) * f.mean(axis=1).var(axis=0, ddof=1)
+    np.testing.assert_allclose(errors["unbiased"] ** 2, ratio * d, rtol=1e-10)
+    assert v.sum() / d.sum() == pytest.approx(ratio, abs=0.1)
+
+
+def test_the_mean_of_the_targets_has_their_standard_error():
+    # A tree without cuts predicts the mean; D of a split is then (difference of the means of the
+    # halves)²/4, whose mean over all splits is s²/n, and Z is the same in all of them.
+    model = GradientBoostingRegressor(
+        n_estimators=1, min_samples_split=1.0, max_depth=1, min_samples_leaf=100,
+        keep_training_rows=True, random_state=0,
+    ).fit(X[:120], Y[:120])  # fmt: skip
+    error = model.standard_error(NEW[:3], "conservative", 150)
+    expected = Y[:120].std(ddof=1) / np.sqrt(120)
+    np.testing.assert_allclose(error, expected, rtol=0.15)
+    np.testing.assert_allclose(model.standard_error(NEW[:3], "unbiased", 150), error, rtol=1e-6)
+
+
+def test_variances_over_training_sets():
+    """V of the mean of halves and the spread of halves of one fit, against many training sets."""
+    points = np.random.default_rng(9).random((40, 5))
+    found = []
+    for seed in range(60):
+        rows, y = make_friedman1(200, 5, noise=1.0, random_state=seed)
+        model = GradientBoostingRegressor(
+            n_estimators=25, max_bins=32, keep_training_rows=True, n_jobs=1, random_state=0
+        ).fit(rows, y)
+        resampling = model._resampling
+        mean, v = resampling.variance(points, "unbiased", 6)
+        _, d = resampling.variance(points, "conservative", 6)
+        _, single = resampling.variance(points, "single", 6)
+        found.append((mean, v, d, single, model.predict(points)))
+    mean, v, d, single, one = np.array(found).transpose(1, 0, 2)
+    ratio = np.sqrt(v.mean() / mean.var(axis=0, ddof=1).mean())
+    assert 0.88 < ratio < 1.12
+    assert np.sqrt(d.mean() / mean.var(axis=0, ddof=1).mean()) > 1.08
+    assert 0.88 < np.sqrt(single.mean() / one.var(axis=0, ddof=1).mean()) < 1.15
+
+
+def test_confidence_intervals_are_centred_where_their_error_is():
+    model = clone(KEPT).fit(X, Y)
+    error = model.standard_error(NEW, n_pairs=3)
+    interval = model.confidence_interval(NEW, 0.9, n_pairs=3)
+    np.testing.assert_allclose(interval.mean(axis=1), model.predict(NEW))
+    np.testing.assert_allclose(np.ptp(interval, axis=1), 2 * 1.6448536 * error, rtol=1e-6)
+    of_mean = model.confidence_interval(NEW, 0.9, "conservative", 3)
+    mean, _ = model._resampling.variance(np.float64(NEW), "conservative", 3)
+    np.testing.assert_allclose(of_mean.mean(axis=1), mean)
+
+
+def test_halves_of_groups_and_of_classes():
+    groups = np.repeat(np.arange(11), 11)
+    model = clone(KEPT).fit(X, Y, groups=groups)
+    assert np.isfinite(model.standard_error(NEW, n_pairs=2)).all()
+    labels = np.where(Y > np.quantile(Y, 0.95), "rare", "often")
+    classifier = GradientBoostingClassifier(keep_training_rows=True, **FAST).fit(X, labels)
+    error = classifier.standard_error(NEW, n_pairs=3)
+    assert error.shape == (40, 2)
+    np.testing.assert_allclose(error[:, 0], error[:, 1])  # of p and 1 - p
+    with pytest.raises(ValueError, match="without one of the classes"):
+        labels[:] = "often"
+        labels[0] = "rare"
+        classifier.fit(X, labels).standard_error(NEW)
+
+
+# --- folds ----------------------------------------------------------------------------------------
+
+
+def ends_by_sorting(low, high, below, above, fold, scale, coverage):
+    """The order statistics of all n numbers of each row."""
+    rank = conformal_rank(len(fold), coverage)
+    s = 1.0 if scale is None else scale[:, fold]
+    lower = np.sort(low[:, fold] - s * below, axis=1)[:, -rank]
+    upper = np.sort(high[:, fold] + s * above, axis=1)[:, rank - 1]
+    return np.column_stack([lower, upper])
+
+
+@pytest.mark.parametrize("coverage", [0.5, 0.9, 0.95])
+def test_cv_plus_by_sorting(coverage):
+    model = clone(KEPT).fit(X, Y)
+    fold, models, own = folds_by_hand(model)
+    assert np.bincount(fold).tolist() == [13] + [12] * 9
+    at = np.column_stack([one.predict(NEW) for one in models])
+    size = np.abs(Y - own)
+    expected = ends_by_sorting(at, at, size, size, fold, None, coverage)
+    np.testing.assert_allclose(model.predict_interval(NEW, coverage), expected, rtol=1e-10)
+    # A single end has residuals with their sign.
+    expected = ends_by_sorting(at, at, own - Y, Y - own, fold, None, coverage)
+    for side, other in [("lower", np.inf), ("upper", -np.inf)]:
+        found = model.predict_interval(NEW, coverage, side=side)
+        column = int(side == "upper")
+        np.testing.assert_allclose(found[:, column], expected[:, column], rtol=1e-10)
+        assert (found[:, 1 - column] == other).all()
+
+
+def test_normalized_and_quantile_intervals_by_sorting():
+    model = clone(KEPT).fit(X, Y)
+    found = model.predict_interval(NEW, 0.8, "normalized")
+    fold, models, own = folds_by_hand(model)
+    at = np.column_stack([one.predict(NEW) for one in models])
+    scales, z = model._resampling.scales()
+    np.testing.assert_allclose(z, (Y - own) / scales.out_of_fold, rtol=1e-8)
+    size = np.abs(z)
+    expected = ends_by_sorting(at, at, size, size, fold, scales.at(NEW), 0.8)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    # Two models of each fold by the quantile loss, and the larger of both distances.
+    found = model.predict_interval(NEW, 0.8, "cqr")
+    ends = []
+    for level in (0.1, 0.9):
+        quantile = clone(model).set_params(loss="quantile", alpha=level).fit(X, Y)
+        quantile._resampling.seed = model._resampling.seed
+        ends.append(folds_by_hand(quantile))
+    (fold, lower, own_low), (_, upper, own_high) = ends
+    low, high = (np.column_stack([m.predict(NEW) for m in some]) for some in (lower, upper))
+    off = np.maximum(own_low - Y, Y - own_high)
+    expected = ends_by_sorting(low, high, off, off, fold, None, 0.8)
+    np.testing.assert_allclose(found, np.sort(expected, axis=1), rtol=1e-9)
+
+
+def test_ends_of_groups_are_weighted_order_statistics():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(30), rng.integers(1, 6, 30))
+    fold, n = groups % 5, len(groups)
+    scores, centre = rng.exponential(size=n), rng.normal(size=(7, 5))
+    found = FoldScores(scores, fold, groups).upper_ends(centre, None, 0.8)
+    expected = weighted_ranks(centre[:, fold] + scores, hierarchical_shares(groups), 0.8)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    with pytest.raises(ValueError, match=r"coverage=0\.99 requires more rows, or groups"):
+        FoldScores(scores, fold, groups).upper_ends(centre, None, 0.99)
+
+
+def test_intervals_cover():
+    """Targets of new rows, with noise that grows with a feature."""
+    inside = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        x = rng.random((700, 3))
+        scale = 0.2 + 2 * x[:, 1]
+        y = 3 * x[:, 0] + scale * (rng.gamma(1.0, size=700) - 1)
+        model = GradientBoostingRegressor(
+            n_estimators=20, keep_training_rows=True, random_state=0
+        ).fit(x[:300], y[:300])
+        new, target = x[300:], y[300:]
+        quiet = new[:, 1] < 0.2
+        for method in ("cv+", "normalized"):
+            low, high = model.predict_interval(new, 0.8, method).T
+            hits = (low <= target) & (target <= high)
+            inside.append((hits.mean(), hits[quiet].mean(), hits[new[:, 1] > 0.8].mean()))
+    mean = np.array(inside).reshape(8, 2, 3).mean(axis=0)
+    assert np.all((0.77 < mean[:, 0]) & (mean[:, 0] < 0.86)), mean
+    # The width of the CV+ is the same everywhere; the normalised one follows the noise.
+    assert mean[0, 1] - mean[0, 2] > 0.2
+    assert abs(mean[1, 1] - mean[1, 2]) < 0.15
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_sets_of_classes_by_counting(n_classes):
+    x, y = make_classification(
+        120, 5, n_informative=4, n_redundant=0, n_classes=n_classes, flip_y=0.2, random_state=0
+    )
+    labels = np.array([*"abc"])[y]
+    model = GradientBoostingClassifier(keep_training_rows=True, **FAST).fit(x, labels)
+    found = model.predict_set(x[:30] + 0.1, 0.8)
+    fold = model._resampling.folds().fold
+    trains = [np.flatnonzero(fold != k) for k in range(10)]
+    models = fitted_by_hand(model, trains, x, labels)
+    own = np.array([models[k].predict_proba(x[i : i + 1])[0, y[i]] for i, k in enumerate(fold)])
+    at = np.array([one.predict_proba(x[:30] + 0.1) for one in models])
+    below = (1 - own[:, None, None] < 1 - at[fold] - 1e-12).sum(axis=0)
+    np.testing.assert_array_equal(found, below < 0.8 * 121 - 1e-9)
+
+
+# --- the mean of the folds ------------------------------------------------------------------------
+
+
+def test_the_mean_of_the_folds_is_the_mean_of_their_fits():
+    model = GradientBoostingRegressor(
+        n_estimators="cv", cv_prediction="mean", keep_training_rows=True,
+        learning_rate=0.3, random_state=0,
+    ).fit(X, Y)  # fmt: skip
+    folds = model._resampling.folds()
+    assert model.n_estimators_ == 5 * model.n_rounds_
+    np.testing.assert_allclose(model.predict(NEW), folds.at(NEW).mean(axis=1), rtol=1e-12)
+    *_, last = model.staged_predict(X)
+    np.testing.assert_allclose(model.train_scores_[-1], np.mean((Y - last) ** 2) / 2, rtol=1e-10)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_interval(NEW), model.predict_interval(NEW))
+    np.testing.assert_allclose(model.to_sklearn().predict(NEW), model.predict(NEW), rtol=1e-6)
+    # The intervals are those of the folds that have chosen the rounds.
+    own = folds.out_of_fold
+    expected = ends_by_sorting(
+        folds.at(NEW), folds.at(NEW), abs(Y - own), abs(Y - own), folds.fold, None, 0.9
+    )
+    np.testing.assert_allclose(model.predict_interval(NEW), expected, rtol=1e-10)
+
+
+def test_mean_of_classes():
+    labels = np.digitize(Y, [12, 16])
+    model = GradientBoostingClassifier(
+        n_estimators="cv", cv_prediction="mean", learning_rate=0.3, random_state=0
+    ).fit(X, labels)
+    assert model.estimators_.shape == (5 * model.n_rounds_, 3)
+    assert model.score(X, labels) > 0.8
+    np.testing.assert_allclose(model.predict_proba(NEW).sum(axis=1), 1)
+
+
+def test_the_rule_of_one_standard_error():
+    plain = GradientBoostingRegressor(n_estimators="cv", learning_rate=0.3, random_state=0)
+    model = clone(plain).set_params(cv_rule="one_standard_error").fit(X, Y)
+    plain.fit(X, Y)
+    np.testing.assert_array_equal(plain.cv_path_, model.cv_path_)
+    folds = np.array([25, 24, 24, 24, 24]) / 121
+    mean = plain.cv_path_[1:] @ folds
+    best = np.argmin(mean)
+    deviations = plain.cv_path_[1 + best] - mean[best]
+    error = np.sqrt((folds**2 * deviations**2).sum() * 5 / 4)
+    assert model.n_rounds_ == 1 + np.flatnonzero(mean <= mean[best] + error)[0] < plain.n_rounds_
+    results = plain.cv_results_
+    assert results["n_estimators"][best] == plain.n_rounds_
+    np.testing.assert_allclose(results["mean_score"], mean)
+    np.testing.assert_allclose(results["standard_error"][best], error)
+    np.testing.assert_array_equal(results["split4_score"], plain.cv_path_[1:, 4])
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+
+def test_refusals():
+    model = GradientBoostingRegressor(**FAST).fit(X, Y)
+    for method in ("standard_error", "predict_interval", "predict_quantiles"):
+        with pytest.raises(ValueError, match=f"{method}.* keep_training_rows=True"):
+            getattr(model, method)(NEW)
+    with pytest.raises(ValueError, match="keep_training_rows"):
+        HistGradientBoostingRegressor(max_iter=3).fit(X, Y).predict_distribution(NEW)
+    model = clone(KEPT).fit(X, Y)
+    for arguments, message in [
+        ({"coverage": 1.2}, "coverage must be"),
+        ({"method": "jackknife"}, "method must be one of"),
+        ({"side": "left"}, "side must be one of"),
+        ({"coverage": 0.995}, "coverage=0.995 requires more rows"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            model.predict_interval(NEW, **arguments)
+    with pytest.raises(ValueError, match="n_pairs must be an integer of at least 2"):
+        model.standard_error(NEW, n_pairs=1)
+    with pytest.raises(ValueError, match="kind must be one of"):
+        model.standard_error(NEW, "double")
+    with pytest.raises(ValueError, match="X has 4 features"):
+        model.predict_interval(NEW[:, :4])
+    weighted = clone(KEPT).fit(X, Y, sample_weight=np.linspace(1, 2, 121))
+    with pytest.raises(ValueError, match="rows of equal weight"):
+        weighted.predict_interval(NEW)
+    assert np.isfinite(weighted.standard_error(NEW, n_pairs=2)).all()
+    with pytest.raises(ValueError, match="at least 4 rows"):
+        clone(KEPT).fit(X[:3], Y[:3]).standard_error(NEW)
+    several = clone(KEPT).fit(X, np.column_stack([Y, Y]))
+    with pytest.raises(ValueError, match="requires y of one column; it had 2"):
+        several.predict_interval(NEW)
+    with pytest.raises(ValueError, match="init must be None"):
+        clone(KEPT).set_params(
+            n_estimators="cv", cv_prediction="mean", init=LinearRegression()
+        ).fit(X, Y)
+    with pytest.raises(ValueError, match="monitor cannot be used"):
+        clone(KEPT).set_params(n_estimators="cv", cv_prediction="mean").fit(
+            X, Y, monitor=lambda *a: False
+        )
+
+
+def test_rows_are_forgotten():
+    model = clone(KEPT).fit(X, Y)
+    error = model.standard_error(NEW, n_pairs=2)
+    size = len(pickle.dumps(model))
+    assert model.forget_training_rows() is model
+    assert len(pickle.dumps(model)) < size
+    np.testing.assert_array_equal(model.standard_error(NEW, n_pairs=2), error)
+    with pytest.raises(ValueError, match="which were removed"):
+        model.standard_error(NEW, n_pairs=3)
+    with pytest.raises(ValueError, match="which were removed"):
+        model.predict_interval(NEW)
+    # Fits are made again after the next one.
+    assert not np.array_equal(model.fit(X, -2 * Y).standard_error(NEW, n_pairs=2), error)
+
+
+def test_kept_rows_change_nothing_else():
+    plain = GradientBoostingRegressor(subsample=0.5, **FAST).fit(X, Y)
+    kept = GradientBoostingRegressor(subsample=0.5, keep_training_rows=True, **FAST).fit(X, Y)
+    np.testing.assert_array_equal(plain.predict(NEW), kept.predict(NEW))
+    # Parameters that change after the fit are those of the next one.
+    first = clone(kept).fit(X, Y).standard_error(NEW, n_pairs=2)
+    np.testing.assert_array_equal(
+        kept.set_params(max_depth=1).standard_error(NEW, n_pairs=2), first
+    )
