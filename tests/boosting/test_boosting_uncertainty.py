@@ -96,15 +96,15 @@ def test_variances_over_training_sets():
     """V of the mean of halves and the spread of halves of one fit, against many training sets."""
     points = np.random.default_rng(9).random((40, 5))
     found = []
-    for seed in range(60):
+    for seed in range(40):
         rows, y = make_friedman1(200, 5, noise=1.0, random_state=seed)
         model = GradientBoostingRegressor(
-            n_estimators=25, max_bins=32, keep_training_rows=True, n_jobs=1, random_state=0
+            n_estimators=15, max_bins=32, keep_training_rows=True, n_jobs=1, random_state=0
         ).fit(rows, y)
         resampling = model._resampling
-        mean, v = resampling.variance(points, "unbiased", 6)
-        _, d = resampling.variance(points, "conservative", 6)
-        _, single = resampling.variance(points, "single", 6)
+        mean, v = resampling.variance(points, "unbiased", 5)
+        _, d = resampling.variance(points, "conservative", 5)
+        _, single = resampling.variance(points, "single", 5)
         found.append((mean, v, d, single, model.predict(points)))
     mean, v, d, single, one = np.array(found).transpose(1, 0, 2)
     ratio = np.sqrt(v.mean() / mean.var(axis=0, ddof=1).mean())
@@ -128,7 +128,7 @@ def test_halves_of_groups_and_of_classes():
     groups = np.repeat(np.arange(11), 11)
     model = clone(KEPT).fit(X, Y, groups=groups)
     assert np.isfinite(model.standard_error(NEW, n_pairs=2)).all()
-    labels = np.where(Y > np.quantile(Y, 0.95), "rare", "often")
+    labels = np.where(np.quantile(Y, 0.95) < Y, "rare", "often")
     classifier = GradientBoostingClassifier(keep_training_rows=True, **FAST).fit(X, labels)
     error = classifier.standard_error(NEW, n_pairs=3)
     assert error.shape == (40, 2)
@@ -223,7 +223,7 @@ def test_intervals_cover():
             hits = (low <= target) & (target <= high)
             inside.append((hits.mean(), hits[quiet].mean(), hits[new[:, 1] > 0.8].mean()))
     mean = np.array(inside).reshape(8, 2, 3).mean(axis=0)
-    assert np.all((0.77 < mean[:, 0]) & (mean[:, 0] < 0.86)), mean
+    assert np.all((mean[:, 0] > 0.77) & (mean[:, 0] < 0.86)), mean
     # The width of the CV+ is the same everywhere; the normalised one follows the noise.
     assert mean[0, 1] - mean[0, 2] > 0.2
     assert abs(mean[1, 1] - mean[1, 2]) < 0.15
