@@ -133,10 +133,11 @@ def test_halves_of_groups_and_of_classes():
     error = classifier.standard_error(NEW, n_pairs=3)
     assert error.shape == (40, 2)
     np.testing.assert_allclose(error[:, 0], error[:, 1])  # of p and 1 - p
+    labels[:] = "often"
+    labels[0] = "rare"
+    classifier.fit(X, labels)
     with pytest.raises(ValueError, match="without one of the classes"):
-        labels[:] = "often"
-        labels[0] = "rare"
-        classifier.fit(X, labels).standard_error(NEW)
+        classifier.standard_error(NEW)
 
 
 # --- folds ----------------------------------------------------------------------------------------
