@@ -238,20 +238,7 @@ def predict_interval(
     return resampling.interval(self._validate(X, reset=False), coverage, method, side)
 
 
-def predict_distribution(
-    self: Any,
-    X: MatrixLike,
-    family: Literal[
-        "empirical",
-        "normal",
-        "student-t",
-        "laplace",
-        "lognormal",
-        "gamma",
-        "poisson",
-        "negative-binomial",
-    ] = "empirical",
-) -> Any:
+def predict_distribution(self: Any, X: MatrixLike, family: str = "empirical") -> Any:
     """Predict the distribution of the targets.
 
     The rows are split into folds, as for `predict_interval`. The location of a distribution is the
@@ -275,7 +262,7 @@ def predict_distribution(
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Rows to predict.
     family : str, default="empirical"
-        One of these names.
+        One of the names above.
 
     Returns
     -------
