@@ -50,9 +50,12 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         are.
     loss : str or object, default="squared_error"
         The name of a loss of real targets, which `boosting.losses` lists: ``"squared_error"``,
-        ``"absolute_error"``, ``"poisson"`` and ``"gamma"`` (logarithmic link), ``"huber"`` or
-        ``"quantile"`` (see `alpha`), for instance; an instance of a class in `boosting.losses`; or
-        any object with methods ``value(y, u)`` and ``gradient(y, u)``.
+        ``"absolute_error"``, ``"huber"`` or ``"quantile"`` (see `alpha`), for instance; with
+        logarithmic link ``"poisson"`` and ``"tweedie"`` (see `power`) for y of at least 0 and
+        ``"gamma"`` for y above 0; ``"binomial"`` for shares of successes between 0 and 1, with the
+        numbers of trials as `sample_weight`, and probabilities as predictions. Or an instance of a
+        class in `boosting.losses`, or any object with methods ``value(y, u)`` and
+        ``gradient(y, u)``.
     learning_rate : float or callable, default=0.1
         Factor of every step. A callable is called with the round t = 0, 1, ... and returns a finite
         number of at least 0.
@@ -87,6 +90,9 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
     alpha : float, default=0.9
         For ``loss="quantile"`` the quantile, and for ``loss="huber"`` the quantile of the absolute
         residuals that is the `delta` of each round (Friedman 2001, algorithm 4).
+    power : float, default=1.5
+        For ``loss="tweedie"``: the power of the mean to which the variance is proportional, strictly
+        between 1 (Poisson) and 2 (gamma).
     verbose : int, default=0
         1 prints progress every few seconds, 2 in every round. Callbacks of
         `sklearn.callback` (scikit-learn 1.9) are set by `set_callbacks`.
@@ -317,6 +323,7 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         **BaseGradientBoosting._parameter_constraints,
         "loss": [StrOptions(loss_names("real")), HasMethods(["value", "gradient"])],
         "alpha": [Interval(Real, 0, 1, closed="neither")],
+        "power": [Interval(Real, 1, 2, closed="neither")],
         "multi_target": [StrOptions({"leaves", "separate"})],
         "target_components": TARGET_COMPONENTS,
     }
@@ -340,6 +347,7 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         random_state: RandomStateLike = None,
         max_features: float | Literal["sqrt", "log2"] | None = None,
         alpha: float = 0.9,
+        power: float = 1.5,
         verbose: bool | int = 0,
         max_leaf_nodes: int | None = None,
         warm_start: bool = False,
@@ -381,6 +389,7 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         self.random_state = random_state
         self.max_features = max_features
         self.alpha = alpha
+        self.power = power
         self.verbose = verbose
         self.max_leaf_nodes = max_leaf_nodes
         self.warm_start = warm_start

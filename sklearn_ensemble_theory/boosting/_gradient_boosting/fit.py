@@ -127,6 +127,8 @@ BINNED_DEFAULTS: dict[str, Any] = {
 }
 # And those of the rounds in which they are grown.
 ROUND_DEFAULTS: dict[str, Any] = {"min_weight_leaf": None, "features_per_tree": None}
+# And those of losses by name.
+LOSS_PARAMETERS = ("alpha", "power")
 # Fitted attributes that not every fit sets.
 OPTIONAL = ("validation_scores_", "oob_improvement_", "oob_scores_", "oob_score_", "cv_path_")
 
@@ -588,7 +590,8 @@ class BaseGradientBoosting(
 
     def _make_loss(self, n_classes: int) -> Loss:
         """The loss for a target of so many classes; 0 for a real target."""
-        return make_loss(self.loss, n_classes, getattr(self, "alpha", None))
+        given = {name: getattr(self, name) for name in LOSS_PARAMETERS if hasattr(self, name)}
+        return make_loss(self.loss, n_classes, **given)
 
     def _make_step(self, risk: EmpiricalRisk, n_scores: int) -> Step:
         step = STEP_RULES[self.step].of(self)

@@ -479,7 +479,8 @@ class HistGradientBoostingRegressor(HistogramBoosting, GradientBoostingRegressor
     def _make_loss(self, n_classes: int) -> Loss:
         if isinstance(self.loss, str) and self.loss == "quantile" and self.quantile is None:
             raise ValueError("loss='quantile' needs the parameter quantile, between 0 and 1.")
-        return make_loss(self.loss, n_classes, self.quantile)
+        given = {} if self.quantile is None else {"alpha": self.quantile}
+        return make_loss(self.loss, n_classes, **given)
 
 
 class HistGradientBoostingClassifier(HistogramBoosting, GradientBoostingClassifier):
