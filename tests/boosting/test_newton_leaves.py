@@ -40,11 +40,7 @@ both_routes = pytest.mark.parametrize(
 
 def model_of(loss, kind, **options):
     options = {"n_estimators": 20, "random_state": 0, "max_depth": 2, **options}
-    made = (
-        GradientBoostingRegressor
-        if kind in OF_REALS
-        else GradientBoostingClassifier
-    )
+    made = GradientBoostingRegressor if kind in OF_REALS else GradientBoostingClassifier
     return made(loss=loss, **options)
 
 

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from sklearn import ensemble
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import accuracy_score, r2_score
 
 from ..._blocks import by_chunks
 from ..._compat import HasMethods, Interval, StrOptions
@@ -20,12 +21,7 @@ from ..._typing import (
     RandomStateLike,
     available_if,
 )
-from ..losses._losses import (
-    loss_gives_probabilities,
-    loss_names,
-    predict_log_proba,
-    predict_proba,
-)
+from ..losses._losses import loss_gives_probabilities, loss_names
 from .fit import BaseGradientBoosting
 
 TARGET_COMPONENTS = [Interval(Integral, 1, None, closed="left"), None]
@@ -91,8 +87,8 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         For ``loss="quantile"`` the quantile, and for ``loss="huber"`` the quantile of the absolute
         residuals that is the `delta` of each round (Friedman 2001, algorithm 4).
     power : float, default=1.5
-        For ``loss="tweedie"``: the power of the mean to which the variance is proportional, strictly
-        between 1 (Poisson) and 2 (gamma).
+        For ``loss="tweedie"``: the power of the mean to which the variance is proportional,
+        strictly between 1 (Poisson) and 2 (gamma).
     verbose : int, default=0
         1 prints progress every few seconds, 2 in every round. Callbacks of
         `sklearn.callback` (scikit-learn 1.9) are set by `set_callbacks`.
@@ -417,37 +413,70 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         self.target_components = target_components
 
     @by_chunks
-    def predict(self, X: MatrixLike) -> np.ndarray:
+    def predict(self, X: MatrixLike, offset: ArrayLike | None = None) -> np.ndarray:
         """Predict the target, by the inverse link of the loss.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to predict.
+        offset : array-like of shape (n_samples,), default=None
+            Is added to the scores: see `fit`. None is 0.
 
         Returns
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_targets)
             Predictions.
         """
-        u = self._scores(X)
+        u = self._scores(X, offset)
         return self.loss_.inverse_link(u)
 
-    def staged_predict(self, X: MatrixLike) -> Iterator[np.ndarray]:
+    def staged_predict(
+        self, X: MatrixLike, offset: ArrayLike | None = None
+    ) -> Iterator[np.ndarray]:
         """Predict the target after each round.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to predict.
+        offset : array-like of shape (n_samples,), default=None
+            Is added to the scores: see `fit`. None is 0.
 
         Yields
         ------
         y : ndarray of shape (n_samples,) or (n_samples, n_targets)
             Predictions after the round.
         """
-        for u in self._staged_scores(X):
+        for u in self._staged_scores(X, offset):
             yield np.array(self.loss_.inverse_link(u))
+
+    def score(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> float:
+        """R² of `predict`, the mean over several targets.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+        offset : array-like of shape (n_samples,), default=None
+            Is added to the scores: see `fit`. None is 0.
+
+        Returns
+        -------
+        score : float
+            R², at most 1.
+        """
+        return float(r2_score(y, self.predict(X, offset), sample_weight=sample_weight))
 
 
 class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
@@ -829,7 +858,7 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         self.target_components = target_components
 
     @by_chunks
-    def decision_function(self, X: MatrixLike) -> np.ndarray:
+    def decision_function(self, X: MatrixLike, offset: ArrayLike | None = None) -> np.ndarray:
         """Compute the scores.
 
         For two classes a positive score predicts the second class; for more, the class with the
@@ -839,81 +868,161 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to predict.
+        offset : array-like of shape (n_samples,), default=None
+            Is added to the scores: see `fit`. None is 0.
 
         Returns
         -------
         score : ndarray of shape (n_samples,) or (n_samples, n_classes)
             Scores.
         """
-        return self._scores(X)
+        return self._scores(X, offset)
 
-    def staged_decision_function(self, X: MatrixLike) -> Iterator[np.ndarray]:
+    def staged_decision_function(
+        self, X: MatrixLike, offset: ArrayLike | None = None
+    ) -> Iterator[np.ndarray]:
         """Compute the scores after each round.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to predict.
+        offset : array-like of shape (n_samples,), default=None
+            Is added to the scores: see `fit`. None is 0.
 
         Yields
         ------
         score : ndarray of shape (n_samples,) or (n_samples, n_classes)
             Scores after the round.
         """
-        for u in self._staged_scores(X):
+        for u in self._staged_scores(X, offset):
             yield u.copy()
 
     def _decide(self, u: np.ndarray) -> np.ndarray:
         return self.classes_.take(u > 0 if u.ndim == 1 else u.argmax(axis=1))
 
     @by_chunks
-    def predict(self, X: MatrixLike) -> np.ndarray:
+    def predict(self, X: MatrixLike, offset: ArrayLike | None = None) -> np.ndarray:
         """Predict the class with the largest score; ties go to the first.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to predict.
+        offset : array-like of shape (n_samples,), default=None
+            Is added to the scores: see `fit`. None is 0.
 
         Returns
         -------
         y : ndarray of shape (n_samples,)
             Predictions.
         """
-        return self._decide(self._scores(X))
+        return self._decide(self._scores(X, offset))
 
-    def staged_predict(self, X: MatrixLike) -> Iterator[np.ndarray]:
+    def staged_predict(
+        self, X: MatrixLike, offset: ArrayLike | None = None
+    ) -> Iterator[np.ndarray]:
         """Predict the class after each round.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to predict.
+        offset : array-like of shape (n_samples,), default=None
+            Is added to the scores: see `fit`. None is 0.
 
         Yields
         ------
         y : ndarray of shape (n_samples,)
             Predictions after the round.
         """
-        for u in self._staged_scores(X):
+        for u in self._staged_scores(X, offset):
             yield self._decide(u)
 
-    predict_proba = predict_proba
-    predict_log_proba = predict_log_proba
+    @available_if(loss_gives_probabilities)
+    @by_chunks
+    def predict_proba(self, X: MatrixLike, offset: ArrayLike | None = None) -> np.ndarray:
+        """Class probabilities, by the inverse link of the loss.
+
+        Only for losses with `probability`: not for the hinge loss, for instance.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+        offset : array-like of shape (n_samples,), default=None
+            Is added to the scores: see `fit`. None is 0.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            The columns are in the order of `classes_`.
+        """
+        return self.loss_.class_probabilities(self._scores(X, offset))
 
     @available_if(loss_gives_probabilities)
-    def staged_predict_proba(self, X: MatrixLike) -> Iterator[np.ndarray]:
+    @by_chunks
+    def predict_log_proba(self, X: MatrixLike, offset: ArrayLike | None = None) -> np.ndarray:
+        """Logarithms of the class probabilities.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+        offset : array-like of shape (n_samples,), default=None
+            Is added to the scores: see `fit`. None is 0.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes)
+            Logarithms of the class probabilities, in the order of `classes_`.
+        """
+        return np.log(np.maximum(self.predict_proba(X, offset), np.finfo(float).tiny))
+
+    def score(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> float:
+        """Accuracy of `predict`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+        offset : array-like of shape (n_samples,), default=None
+            Is added to the scores: see `fit`. None is 0.
+
+        Returns
+        -------
+        score : float
+            The share of right labels.
+        """
+        return float(accuracy_score(y, self.predict(X, offset), sample_weight=sample_weight))
+
+    @available_if(loss_gives_probabilities)
+    def staged_predict_proba(
+        self, X: MatrixLike, offset: ArrayLike | None = None
+    ) -> Iterator[np.ndarray]:
         """Class probabilities after each round.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to predict.
+        offset : array-like of shape (n_samples,), default=None
+            Is added to the scores: see `fit`. None is 0.
 
         Yields
         ------
         proba : ndarray of shape (n_samples, n_classes)
             Class probabilities after the round, in the order of `classes_`.
         """
-        for u in self._staged_scores(X):
+        for u in self._staged_scores(X, offset):
             yield self.loss_.class_probabilities(u)

@@ -94,6 +94,8 @@ class HistogramBoosting(BaseGradientBoosting):
         y_val: ArrayLike | None = None,
         sample_weight_val: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+        offset_val: ArrayLike | None = None,
     ) -> Self:
         """Boost trees.
 
@@ -111,6 +113,11 @@ class HistogramBoosting(BaseGradientBoosting):
             Weights of these rows.
         groups : array-like of shape (n_samples,), default=None
             Labels of the rows that belong together: early stopping holds out whole groups.
+        offset : array-like of shape (n_samples,), default=None
+            What is known of the scores, on the scale of the link, and not fitted; for instance the
+            logarithm of the exposure. Of one score a row.
+        offset_val : array-like of shape (n_val,), default=None
+            The offset of `X_val`.
 
         Returns
         -------
@@ -135,7 +142,8 @@ class HistogramBoosting(BaseGradientBoosting):
             )
         auto = isinstance(self.early_stopping, str)
         self.do_early_stopping_ = X_val is not None if auto else bool(self.early_stopping)
-        return self._fit_rows(X, y, sample_weight, (X_val, y_val, sample_weight_val), groups)
+        validation = (X_val, y_val, sample_weight_val, offset_val)
+        return self._fit_rows(X, y, sample_weight, validation, groups, offset)
 
     @property
     def n_iter_(self) -> int:

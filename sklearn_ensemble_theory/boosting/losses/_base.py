@@ -359,6 +359,26 @@ class Loss(BaseEstimator):
         """
         return self.optimal_constant(y, sample_weight)
 
+    def optimal_shift(self, y: Array, u: Array, sample_weight: Array | None = None) -> float:
+        """Return the number that has to be added to all scores for the smallest risk.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,)
+            Targets.
+        u : ndarray of shape (n,)
+            Scores, such as an offset.
+        sample_weight : ndarray of shape (n,), default=None
+            Weights of the rows; equal weights by default.
+
+        Returns
+        -------
+        shift : float
+            The number; `optimal_constant` for scores of 0.
+        """
+        weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        return float(self.line_search(y, u, np.ones(len(y)), weight)[0])
+
     def leaf_values(
         self,
         y: Array,

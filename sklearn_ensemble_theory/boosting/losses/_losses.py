@@ -254,6 +254,12 @@ class HuberLoss(Loss):
         loss = self if self.quantile is None else AbsoluteLoss()
         return loss.optimal_constant(y, sample_weight)
 
+    def optimal_shift(
+        self, y: np.ndarray, u: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> float:
+        loss: Any = super() if self.quantile is None else AbsoluteLoss()
+        return loss.optimal_shift(y, u, sample_weight)
+
     @property
     def lipschitz(self) -> float:  # type: ignore[override]
         return self.delta
@@ -318,6 +324,12 @@ class LogLinkLoss(Loss):
         self, y: np.ndarray, sample_weight: np.ndarray | None = None
     ) -> float | np.ndarray:
         return float(np.log(np.average(y, weights=sample_weight)))
+
+    def optimal_shift(
+        self, y: np.ndarray, u: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> float:
+        weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        return float(self.leaf_values(y, u, weight, np.zeros(len(y), dtype=int), 1)[0])
 
     def terms(self, y: Array, u: Array) -> tuple[Array, Array]:
         """The terms of the negative gradient: y exp((1 - p) u) and exp((2 - p) u)."""
@@ -507,7 +519,7 @@ class BinomialLoss(Loss):
         return log_odds(y, sample_weight)
 
     def _compiled(self) -> CompiledLoss:
-        return LogLoops("binomial")
+        return NewtonLoops("binomial")
 
 
 # --- classes --------------------------------------------------------------------------------------
