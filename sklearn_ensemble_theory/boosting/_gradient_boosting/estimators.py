@@ -278,15 +278,16 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
     where these are of no use, or without it, by a search that computes the gradient some twenty
     times.
 
-    With Dask collections binned trees are boosted on rows in chunks, for "squared_error", "poisson"
-    and "gamma". The rows are read twice: for the quantiles, and for the codes of the bins, which
-    stay on the workers with the targets and the scores. A round of trees of depth d takes d + 1
-    sums over the chunks. The trees are those of the same rows in memory with the same bins,
-    which are cut at exact quantiles where no chunk has more than 32,768 rows and all chunks
-    have at most 131,072 together. `max_depth` is at most 8, unless `max_leaf_nodes` is given,
-    with which each split is a sum. `subsample`, `init` with an estimator, `step`,
-    `second_order`, `n_iter_no_change`, `warm_start`, `max_features`, `min_weight_leaf`,
-    `features_per_tree`, `ccp_alpha`, other base learners and callbacks need all rows in memory.
+    With Dask collections binned trees are boosted on rows in chunks, for "squared_error",
+    "poisson", "gamma", "tweedie" and "binomial". The rows are read twice: for the quantiles, and
+    for the codes of the bins, which stay on the workers with the targets and the scores. A round of
+    trees of depth d takes d + 1 sums over the chunks. The trees are those of the same rows in
+    memory with the same bins, which are cut at exact quantiles where no chunk has more than 32,768
+    rows and all chunks have at most 131,072 together. `max_depth` is at most 8, unless
+    `max_leaf_nodes` is given, with which each split is a sum. `offset`, `subsample`, `init` with an
+    estimator, `step`, `second_order`, `n_iter_no_change`, `warm_start`, `max_features`,
+    `min_weight_leaf`, `features_per_tree`, `ccp_alpha`, other base learners and callbacks need all
+    rows in memory.
 
     References
     ----------
@@ -311,6 +312,18 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = GradientBoostingRegressor(loss=HuberLoss(delta=50), random_state=0).fit(X, y)
     >>> bool(model.train_scores_[-1] < model.train_scores_[0])
+    True
+
+    Counts in the times `exposure`, and the counts to be expected in other times:
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X, exposure = rng.random((500, 2)), rng.uniform(0.5, 2, 500)
+    >>> counts = rng.poisson(exposure * np.exp(2 * X[:, 0]))
+    >>> model = GradientBoostingRegressor(loss="poisson", n_estimators=50, random_state=0)
+    >>> model = model.fit(X, counts, offset=np.log(exposure))
+    >>> rate = model.predict(X[:2])
+    >>> bool(np.allclose(model.predict(X[:2], offset=np.log([3, 4])), rate * [3, 4]))
     True
     """
 
@@ -732,7 +745,7 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
     d + 1 sums over the chunks. The trees are those of the same rows in memory with the same
     bins, which are cut at exact quantiles where no chunk has more than 32,768 rows and all
     chunks have at most 131,072 together. `max_depth` is at most 8, unless `max_leaf_nodes` is
-    given, with which each split is a sum. `subsample`, `init` with an estimator, `step`,
+    given, with which each split is a sum. `offset`, `subsample`, `init` with an estimator, `step`,
     `second_order`, `n_iter_no_change`, `warm_start`, `max_features`, `min_weight_leaf`,
     `features_per_tree`, `ccp_alpha`, other base learners and callbacks need all rows in memory.
 
@@ -958,7 +971,8 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         proba : ndarray of shape (n_samples, n_classes)
             The columns are in the order of `classes_`.
         """
-        return self.loss_.class_probabilities(self._scores(X, offset))
+        u = self._scores(X, offset)
+        return self.loss_.class_probabilities(u)
 
     @available_if(loss_gives_probabilities)
     @by_chunks

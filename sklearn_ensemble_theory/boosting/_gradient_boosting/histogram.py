@@ -285,7 +285,8 @@ class HistGradientBoostingRegressor(HistogramBoosting, GradientBoostingRegressor
     loss : str or object, default="squared_error"
         "squared_error", "absolute_error", "gamma" and "poisson" (logarithmic link; targets above 0,
         or of at least 0), "quantile", or any object with methods ``value(y, u)`` and
-        ``gradient(y, u)``, such as an instance of a class in `boosting.losses`.
+        ``gradient(y, u)``, such as an instance of a class in `boosting.losses`: among them
+        `TweedieLoss` and, for shares of successes, `BinomialLoss`.
     quantile : float, default=None
         The quantile of ``loss="quantile"``, strictly between 0 and 1.
     learning_rate : float, default=0.1
