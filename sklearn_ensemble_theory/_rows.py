@@ -43,6 +43,9 @@ from sklearn_ensemble_theory._typing import ArrayLike
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
+# Of a larger one no residual can be squared and summed.
+LARGEST_OFFSET = 1e150
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -62,6 +65,8 @@ class Rows:
         Which rows belong together.
     block : int
         The number of the block; 0 in memory.
+    offset : float64 array of shape (n,) or None
+        What is known of their scores, and added to those of a model.
     """
 
     X: Any
@@ -70,6 +75,7 @@ class Rows:
     numbers: range | np.ndarray
     groups: np.ndarray | None = None
     block: int = 0
+    offset: np.ndarray | None = field(default=None, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -92,6 +98,7 @@ class Rows:
             numbers.start + part if isinstance(numbers, range) else numbers[part],
             None if self.groups is None else self.groups[part],
             self.block,
+            offset=None if self.offset is None else self.offset[part],
         )
 
     def of(self, values: Any) -> Any:
@@ -614,6 +621,28 @@ def checked_groups(groups: ArrayLike | None, X: Any) -> np.ndarray | None:
     except TypeError as error:
         raise ValueError(f"groups must be labels that can be compared: {error}.") from error
     return labels
+
+
+def checked_offset(offset: ArrayLike | None, X: Any, name: str = "offset") -> np.ndarray | None:
+    """One finite number for each row of X; None where none are given.
+
+    Raises
+    ------
+    ValueError
+        If the offset is anything else.
+    """
+    if offset is None:
+        return None
+    try:
+        found = check_array(offset, ensure_2d=False, dtype=np.float64, input_name=name)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must have a finite number for each row: {error}") from error
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    if found.shape != (n,):
+        raise ValueError(f"{name} must have the shape ({n},), of the rows; got {found.shape}.")
+    if np.max(np.abs(found), initial=0.0) > LARGEST_OFFSET:
+        raise ValueError(f"{name} must have no number above {LARGEST_OFFSET:g} in absolute value.")
+    return found
 
 
 def group_codes(groups: ArrayLike, X: Any) -> np.ndarray:

@@ -86,6 +86,24 @@ SEVERAL_ROWS static void log1p_of_rows(
     }
 }
 
+/* exp((2 - power) u) and exp((1 - power) u) of n <= BLOCK rows, of TWEEDIE. */
+SEVERAL_ROWS static void exp_of_both_terms(
+    const LossOptions *options, const double *restrict u, ptrdiff_t n, double *restrict rising,
+    double *restrict falling)
+{
+    const double up = 2.0 - options->power, down = 1.0 - options->power;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        rising[i] = smaller(up * u[i], MAX_EXPONENT);
+        falling[i] = smaller(down * u[i], MAX_EXPONENT);
+    }
+    if (up > 0)
+        exp_of_rows(rising, n);
+    else
+        for (ptrdiff_t i = 0; i < n; i++)
+            rising[i] = 1.0;
+    exp_of_rows(falling, n);
+}
+
 /* The losses of n <= BLOCK rows with one score each, and their negative gradients. `value` has room
    for BLOCK rows. */
 SEVERAL_ROWS static void losses_of_rows(
@@ -93,6 +111,7 @@ SEVERAL_ROWS static void losses_of_rows(
     double *restrict target, double *restrict value)
 {
     const double delta = options->delta;
+    const double rising = 2.0 - options->power, falling = options->power - 1.0;
     const Kink above = options->above, below = options->below;
     double e[BLOCK];
     switch (options->kind) {
@@ -130,6 +149,27 @@ SEVERAL_ROWS static void losses_of_rows(
             value[i] = rate - y[i] * u[i];
         }
         break;
+    case TWEEDIE:
+        exp_of_both_terms(options, u, n, e, value);
+        for (ptrdiff_t i = 0; i < n; i++) {
+            double rate = e[i], events = y[i] * value[i];
+            target[i] = events - rate;
+            value[i] = (rising > 0 ? rate / rising : u[i]) + events / falling;
+        }
+        break;
+    case BINOMIAL:
+        for (ptrdiff_t i = 0; i < n; i++)
+            e[i] = -fabs(u[i]);
+        exp_of_rows(e, n);
+        log1p_of_rows(e, n, value);
+        for (ptrdiff_t i = 0; i < n; i++) {
+            /* Of success and of failure: 1 minus the other has lost its digits where it is small. */
+            double share = 1.0 / (1.0 + e[i]), rare = e[i] * share;
+            double p = u[i] < 0 ? rare : share, q = u[i] < 0 ? share : rare;
+            target[i] = y[i] * q - (1.0 - y[i]) * p;
+            value[i] += u[i] < 0 ? -y[i] * u[i] : (1.0 - y[i]) * u[i];
+        }
+        break;
     case LOGISTIC:
         for (ptrdiff_t i = 0; i < n; i++)
             e[i] = -fabs(y[i] * u[i]);
@@ -154,7 +194,7 @@ SEVERAL_ROWS static void losses_of_rows(
 }
 
 /* Second derivatives of n <= BLOCK rows. For POISSON the expected events, which are the same; not
-   for HUBER and KINK, whose leaf values need none. */
+   for TWEEDIE, HUBER and KINK, whose leaf values need none. */
 SEVERAL_ROWS static void curvatures_of_rows(
     const LossOptions *options, const double *restrict u, const double *restrict target, ptrdiff_t n,
     double *restrict second)
@@ -165,6 +205,7 @@ SEVERAL_ROWS static void curvatures_of_rows(
             second[i] = smaller(u[i], MAX_EXPONENT);
         exp_of_rows(second, n);
         break;
+    case BINOMIAL:
     case LOGISTIC:
         for (ptrdiff_t i = 0; i < n; i++)
             second[i] = -fabs(u[i]);

@@ -2,12 +2,12 @@
 
 cdef extern from "loss_options.h" nogil:
     ctypedef enum LossKind:
-        SQUARED, HUBER, KINK, POISSON, LOGISTIC, EXPONENTIAL, MULTINOMIAL
+        SQUARED, HUBER, KINK, POISSON, TWEEDIE, BINOMIAL, LOGISTIC, EXPONENTIAL, MULTINOMIAL
     ctypedef struct Kink:
         double left, right
     ctypedef struct LossOptions:
         LossKind kind
-        double delta
+        double delta, power
         Kink above, below
 
 

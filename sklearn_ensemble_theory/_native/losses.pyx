@@ -5,7 +5,7 @@ several in turn where one would wait for the other, and then in the order of the
 of threads changes no bit. Where all rows weigh the same, `weight` has one entry.
 """
 
-from libc.math cimport INFINITY, copysign, expm1, fabs, log, log1p
+from libc.math cimport INFINITY, copysign, exp, expm1, fabs, log, log1p
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc
 
@@ -24,6 +24,8 @@ cdef extern from "losses.h" nogil:
     double sum_losses_of_classes(
         const int64_t*, const double*, Py_ssize_t, const double*, double, Py_ssize_t, double*,
         double*)
+    void exp_of_both_terms(
+        const LossOptions*, const double*, Py_ssize_t, double*, double*)
     void curvatures_of_rows(
         const LossOptions*, const double*, const double*, Py_ssize_t, double*)
     void huber_terms(
@@ -34,8 +36,9 @@ cdef extern from "losses.h" nogil:
         const int64_t*, const double*, Py_ssize_t, Py_ssize_t, const double*, Py_ssize_t, double*)
 
 KINDS = {
-    "squared": SQUARED, "huber": HUBER, "kink": KINK, "poisson": POISSON, "logistic": LOGISTIC,
-    "exponential": EXPONENTIAL, "multinomial": MULTINOMIAL,
+    "squared": SQUARED, "huber": HUBER, "kink": KINK, "poisson": POISSON, "tweedie": TWEEDIE,
+    "binomial": BINOMIAL, "logistic": LOGISTIC, "exponential": EXPONENTIAL,
+    "multinomial": MULTINOMIAL,
 }
 
 # Numbers of leaves: those of rounds in native code, and of others.
@@ -66,14 +69,18 @@ cdef class Loss:
         One of `KINDS`; "multinomial" has a score for each class, the others have one.
     delta : float, default=0.0
         Of "huber": the residual at which the square turns into a line.
+    power : float, default=1.5
+        Of "tweedie": above 1, at most 2.
     above, below : tuple of two floats
         Of "kink": the slopes on its left and right, for y > 0 and for other y.
     """
 
-    def __init__(self, kind, *, double delta=0.0, above=(0.0, 0.0), below=(0.0, 0.0)):
-        require(kind in KINDS)
+    def __init__(
+        self, kind, *, double delta=0.0, double power=1.5, above=(0.0, 0.0), below=(0.0, 0.0)
+    ):
+        require(kind in KINDS and 1.0 < power <= 2.0)
         self.options.kind = KINDS[kind]
-        self.options.delta = delta
+        self.options.delta, self.options.power = delta, power
         self.options.above.left, self.options.above.right = above
         self.options.below.left, self.options.below.right = below
 
@@ -156,28 +163,26 @@ cdef class Loss:
                 &rows, score, &target[0], &leaf[0], sizeof(int32_t), sums.shape[0], &sums[0, 0])
 
     def shorten_steps(
-        self, const double[::1] target, const double[::1] weight, const int32_t[::1] leaf,
-        double[::1] steps, double rate, double longest, int n_threads
+        self, y, const double[::1] u, const double[::1] weight, const double[::1] target,
+        const int32_t[::1] leaf, double[::1] steps, double rate, double longest, int n_threads
     ):
         """Shorten the steps of leaves whose losses they would raise. O(n) where a step is long.
 
         Parameters
         ----------
-        target, weight, leaf, n_threads
+        y, u, weight, target, leaf, n_threads
             As for `add_leaf_sums`.
         steps : float64 array of shape (n_leaves,)
             Changed in place.
         rate, longest : float
             The share of the steps that is taken; steps of at most this length raise no loss.
         """
-        cdef Py_ssize_t n = leaf.shape[0]
         cdef LossRows rows
-        if n == 0:
+        if len(y) == 0:
             return
-        require(target.shape[0] == n and (weight.shape[0] == n or weight.shape[0] == 1)
-                and leaves_are_below(&leaf[0], n, steps.shape[0]))
-        rows.options, rows.n, rows.n_threads = &self.options, n, n_threads
-        rows.same, rows.each = weight[0], each_of(weight)
+        rows = self.rows(y, u, weight, n_threads)
+        require(target.shape[0] == rows.n and leaf.shape[0] == rows.n
+                and leaves_are_below(&leaf[0], rows.n, steps.shape[0]))
         with nogil:
             shorten_steps(
                 &rows, &target[0], &leaf[0], sizeof(int32_t), steps.shape[0], &steps[0], rate,
@@ -317,8 +322,9 @@ cdef void fill_tables(const LeafTables* to, Py_ssize_t chunk, const Leaf* leaf) 
     cdef Py_ssize_t i = start_of_part(chunk, rows.n, to.n_chunks)
     cdef Py_ssize_t stop = start_of_part(chunk + 1, rows.n, to.n_chunks), m, k
     cdef int table
-    cdef double[BLOCK] second
+    cdef double[BLOCK] second, events
     cdef const double* first
+    cdef const double* y = <const double*>rows.y  # not of MULTINOMIAL
     cdef LeafSums sums
     cdef double scale = rows.same if rows.each == NULL else 1.0
     for table in range(4):
@@ -329,10 +335,15 @@ cdef void fill_tables(const LeafTables* to, Py_ssize_t chunk, const Leaf* leaf) 
         if rows.options.kind == MULTINOMIAL:
             curvatures_of_class(
                 <const int64_t*>rows.y + i, rows.u + i * rows.K, rows.K, to.score, first, m, second)
+        elif rows.options.kind == TWEEDIE:
+            exp_of_both_terms(rows.options, rows.u + i, m, second, events)
+            for k in range(m):
+                events[k] *= y[i + k]
+            first = events
         else:
             curvatures_of_rows(rows.options, rows.u + i, first, m, second)
             if rows.options.kind == POISSON:
-                first = <const double*>rows.y + i
+                first = y + i
         add_rows(tables, first, second, leaf + i, rows.each + i if rows.each != NULL else NULL, m)
         i += m
     for k in range(to.n_leaves):
@@ -407,7 +418,7 @@ cdef int shorten_steps(
     cdef double* long_ones
     cdef Py_ssize_t c, k, n_long = 0
     cdef int looks
-    if rows.options.kind != LOGISTIC and rows.options.kind != MULTINOMIAL:
+    if rows.options.kind not in (BINOMIAL, LOGISTIC, MULTINOMIAL):
         return 0
     for k in range(n_leaves):
         n_long += fabs(steps[k]) > longest
@@ -453,16 +464,26 @@ cdef void add_changes_of(const Changes* to, Py_ssize_t chunk, const Leaf* leaf) 
     """The number of rows of the other side of the step, or the changes of the losses of all rows.
 
     From log(1 + e^-m) the step d towards the row's class leads to log(1 + a (e^-d - 1)) more, where
-    a = |target| is the probability of the other classes.
+    a = |target| is the probability of the other classes. A row with the share y of successes is y
+    rows of one class and 1 - y of the other.
     """
     cdef const LossRows* rows = to.rows
     cdef double* table = to.tables + chunk * to.n_leaves
-    cdef double d, a
+    cdef double d, a, y
+    cdef bint of_shares = rows.options.kind == BINOMIAL
     cdef Py_ssize_t i
     for i in range(start_of_part(chunk, rows.n, to.n_chunks),
                    start_of_part(chunk + 1, rows.n, to.n_chunks)):
         d = to.steps[leaf[i]]
         if d == 0:
+            continue
+        if of_shares:
+            y = (<const double*>rows.y)[i]
+            if not to.of_losses:
+                table[leaf[i]] += y < 1 if d > 0 else y > 0
+                continue
+            d = change_of_share(y, rows.u[i], d)
+            table[leaf[i]] += d * (rows.same if rows.each == NULL else rows.each[i])
             continue
         d = d if to.target[i] > 0 else -d
         if not to.of_losses:
@@ -470,9 +491,20 @@ cdef void add_changes_of(const Changes* to, Py_ssize_t chunk, const Leaf* leaf) 
             continue
         # Of a probability of 1 to rounding the distance from 1 is not known.
         a = smaller(fabs(to.target[i]), 1.0 - 1.2e-16)
-        # Beyond the range of the exponential function.
-        d = log1p(a * expm1(-d)) if d > -MAX_EXPONENT else larger(log(a) - d, 0.0)
+        d = change_of_log(a, -d)
         table[leaf[i]] += d * (rows.same if rows.each == NULL else rows.each[i])
+
+
+cdef inline double change_of_log(double a, double d) noexcept nogil:
+    """log(1 + a (e^d - 1)), beyond the range of the exponential function too."""
+    return log1p(a * expm1(d)) if d < MAX_EXPONENT else larger(log(a) + d, 0.0)
+
+
+cdef inline double change_of_share(double y, double u, double d) noexcept nogil:
+    """log(1 + e^(u + d)) - y (u + d) minus the same for d = 0."""
+    if u > 0:  # by the rarer outcome, whose probability has all digits
+        y, u, d = 1.0 - y, -u, -d
+    return change_of_log(1.0 / (1.0 + exp(smaller(-u, MAX_EXPONENT))), d) - y * d
 
 
 def add_group_sums(

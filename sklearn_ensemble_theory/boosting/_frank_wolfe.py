@@ -414,9 +414,9 @@ class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
         of the score. "cv" selects the element of `radii` with the smallest held-out risk; in each
         fold the radii are solved in increasing order, each from the solution of the previous one.
     loss : str or object, default="squared_error"
-        "squared_error", "huber" (with ``delta=1``), "poisson", "gamma", an instance of a
-        differentiable loss of `boosting.losses`, or any object with the methods ``value(y, u)`` and
-        ``gradient(y, u)`` of a convex smooth loss.
+        "squared_error", "huber" (with ``delta=1``), "poisson", "gamma", "tweedie" (with
+        ``power=1.5``), "binomial", an instance of a differentiable loss of `boosting.losses`, or
+        any object with the methods ``value(y, u)`` and ``gradient(y, u)`` of a convex smooth loss.
     n_estimators : int, default=100
         Maximum number of rounds. With the columns of X, more rounds are often needed.
     step : {"line_search", "open_loop", "short"}, default="line_search"

@@ -214,10 +214,18 @@ class EmpiricalRisk:
         codes = leaf_codes(leaf)
         steps = loops.leaf_values(arrays, codes, n_leaves, score or 0, self.n_threads)
         if loops.boosts:
-            _, _, weight, target = arrays
+            y, scores, weight, target = arrays
             longest = self.longest_step
             loops.loops.shorten_steps(
-                target, weight, codes, steps, self.rate, longest, self.n_threads
+                y,
+                scores.ravel(),
+                weight,
+                target,
+                codes,
+                steps,
+                self.rate,
+                longest,
+                self.n_threads,
             )
         return steps
 

@@ -15,6 +15,8 @@ ROWS = [
     ("quantile", losses.QuantileLoss(quantile=0.3), "real"),
     ("poisson", losses.PoissonLoss(), "count"),
     ("gamma", losses.GammaLoss(), "positive"),
+    ("tweedie", losses.TweedieLoss(power=1.3), "claims"),
+    ("binomial", losses.BinomialLoss(), "share"),
     ("log_loss", losses.LogisticLoss(), "sign"),
     ("log_loss", losses.MultinomialLoss(), "code"),
     ("exponential", losses.ExponentialLoss(), "sign"),
@@ -22,7 +24,8 @@ ROWS = [
 ]
 CASES = [(loss, kind) for _, loss, kind in ROWS]
 ONE_SCORE = [(loss, kind) for loss, kind in CASES if kind != "code"]
-REGRESSION = [name for name, _, kind in ROWS if kind in ("real", "count", "positive")]
+OF_REALS = ("real", "count", "positive", "claims", "share")
+REGRESSION = [name for name, _, kind in ROWS if kind in OF_REALS]
 BINARY = [name for name, _, kind in ROWS if kind == "sign"]
 BY_NAME = {name: loss for name, loss, kind in ROWS if kind != "code"}
 
@@ -35,6 +38,10 @@ def targets(kind, n, rng):
         return rng.poisson(1.5, n).astype(float)
     if kind == "positive":
         return rng.gamma(2.0, 1.0, n)
+    if kind == "claims":
+        return rng.gamma(2.0 * rng.poisson(1.0, n) + 1e-300, 1.0)
+    if kind == "share":
+        return rng.integers(0, 4, n) / 3
     return rng.choice([-1.0, 1.0], n) if kind == "sign" else rng.integers(0, 4, n)
 
 
@@ -146,6 +153,6 @@ def far_problem(kind, seed=0, n=300):
     y = targets(kind, n, rng)
     if kind == "real":
         y = 5 * X[:, 0] + y
-    if kind in ("real", "count", "positive"):
+    if kind in OF_REALS and kind != "share":
         y[::50] = 1e6
     return X, y

@@ -101,10 +101,10 @@ def test_variances_over_training_sets():
         model = GradientBoostingRegressor(
             n_estimators=15, max_bins=32, keep_training_rows=True, n_jobs=1, random_state=0
         ).fit(rows, y)
-        resampling = model._resampling
-        mean, v = resampling.variance(points, "unbiased", 5)
-        _, d = resampling.variance(points, "conservative", 5)
-        _, single = resampling.variance(points, "single", 5)
+        resampling, at = model._resampling, model._rows_with(points, None)
+        mean, v = resampling.variance(at, "unbiased", 5)
+        _, d = resampling.variance(at, "conservative", 5)
+        _, single = resampling.variance(at, "single", 5)
         found.append((mean, v, d, single, model.predict(points)))
     mean, v, d, single, one = np.array(found).transpose(1, 0, 2)
     ratio = np.sqrt(v.mean() / mean.var(axis=0, ddof=1).mean())
@@ -120,7 +120,7 @@ def test_confidence_intervals_are_centred_where_their_error_is():
     np.testing.assert_allclose(interval.mean(axis=1), model.predict(NEW))
     np.testing.assert_allclose(np.ptp(interval, axis=1), 2 * 1.6448536 * error, rtol=1e-6)
     of_mean = model.confidence_interval(NEW, 0.9, "conservative", 3)
-    mean, _ = model._resampling.variance(np.float64(NEW), "conservative", 3)
+    mean, _ = model._resampling.variance(model._rows_with(NEW, None), "conservative", 3)
     np.testing.assert_allclose(of_mean.mean(axis=1), mean)
 
 
@@ -178,7 +178,9 @@ def test_normalized_and_quantile_intervals_by_sorting():
     scales, z = model._resampling.scales()
     np.testing.assert_allclose(z, (Y - own) / scales.out_of_fold, rtol=1e-8)
     size = np.abs(z)
-    expected = ends_by_sorting(at, at, size, size, fold, scales.at(NEW), 0.8)
+    expected = ends_by_sorting(
+        at, at, size, size, fold, scales.at(model._rows_with(NEW, None)), 0.8
+    )
     np.testing.assert_allclose(found, expected, rtol=1e-9)
     # Two models of each fold by the quantile loss, and the larger of both distances.
     found = model.predict_interval(NEW, 0.8, "cqr")
@@ -257,7 +259,9 @@ def test_the_mean_of_the_folds_is_the_mean_of_their_fits():
     ).fit(X, Y)  # fmt: skip
     folds = model._resampling.folds()
     assert model.n_estimators_ == 5 * model.n_rounds_
-    np.testing.assert_allclose(model.predict(NEW), folds.at(NEW).mean(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(
+        model.predict(NEW), folds.at(model._rows_with(NEW, None)).mean(axis=1), rtol=1e-12
+    )
     *_, last = model.staged_predict(X)
     np.testing.assert_allclose(model.train_scores_[-1], np.mean((Y - last) ** 2) / 2, rtol=1e-10)
     again = pickle.loads(pickle.dumps(model))
@@ -266,7 +270,13 @@ def test_the_mean_of_the_folds_is_the_mean_of_their_fits():
     # The intervals are those of the folds that have chosen the rounds.
     own = folds.out_of_fold
     expected = ends_by_sorting(
-        folds.at(NEW), folds.at(NEW), abs(Y - own), abs(Y - own), folds.fold, None, 0.9
+        folds.at(model._rows_with(NEW, None)),
+        folds.at(model._rows_with(NEW, None)),
+        abs(Y - own),
+        abs(Y - own),
+        folds.fold,
+        None,
+        0.9,
     )
     np.testing.assert_allclose(model.predict_interval(NEW), expected, rtol=1e-10)
 

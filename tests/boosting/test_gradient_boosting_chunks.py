@@ -30,7 +30,7 @@ from sklearn_ensemble_theory.trees._histograms import (
 from tests.boosting.gradient_boosting_data import assert_same_rounds
 
 from ..local_blocks import LocalBlocks
-from .loss_cases import CASES, OF_USERS, LogCosh, far_problem
+from .loss_cases import CASES, OF_REALS, OF_USERS, LogCosh, far_problem
 
 
 @pytest.fixture(autouse=True)
@@ -215,7 +215,7 @@ def test_no_round_raises_the_training_loss(loss, kind, rate):
     """Far from the optimum, with outliers; what searches leave grows with the rounds."""
     X, y = far_problem(kind)
     options = {"loss": loss, "learning_rate": rate, "n_estimators": 20, "random_state": 0}
-    if kind in ("real", "count", "positive"):
+    if kind in OF_REALS:
         model = GradientBoostingRegressor(init="zero", **options)
     else:
         model = GradientBoostingClassifier(**options)

@@ -21,6 +21,7 @@ from sklearn_ensemble_theory.boosting.losses._base import as_loss, longer_steps,
 from ..routes import native_disabled
 from .loss_cases import (
     CASES,
+    OF_REALS,
     OF_USERS,
     Gamma,
     LogCosh,
@@ -39,11 +40,7 @@ both_routes = pytest.mark.parametrize(
 
 def model_of(loss, kind, **options):
     options = {"n_estimators": 20, "random_state": 0, "max_depth": 2, **options}
-    made = (
-        GradientBoostingRegressor
-        if kind in ("real", "count", "positive")
-        else GradientBoostingClassifier
-    )
+    made = GradientBoostingRegressor if kind in OF_REALS else GradientBoostingClassifier
     return made(loss=loss, **options)
 
 
@@ -167,7 +164,7 @@ def test_no_round_raises_the_training_loss(loss, kind, route):
     has_second = as_loss(loss).hessian(y[:1], np.zeros((1, 4) if kind == "code" else 1))
     with route():
         starts = [None]
-        if kind in ("real", "count", "positive"):
+        if kind in OF_REALS:
             starts += [Far(30.0 if kind == "count" else 1e4)]
         for init in starts:
             for second_order in (False, True)[: 1 + (has_second is not None)]:

@@ -49,11 +49,12 @@ def lazily(chunks, *arrays):
 
 @pytest.mark.parametrize("chunks", CHUNKS)
 @pytest.mark.parametrize("weights", ["none", "whole", "real"])
-@pytest.mark.parametrize("loss", ["squared_error", "poisson", "gamma"])
+@pytest.mark.parametrize("loss", ["squared_error", "poisson", "gamma", "tweedie", "binomial"])
 def test_regression_in_memory(chunks, weights, loss):
     X, y = rows()
     y = y if loss == "squared_error" else np.exp(y)
-    y = y.round() if loss == "poisson" else y
+    y = y.round() if loss in ("poisson", "tweedie") else y
+    y = np.minimum(y, 4) / 4 if loss == "binomial" else y
     rng = np.random.default_rng(1)
     kinds = {"none": None, "whole": rng.integers(0, 3, len(y)) * 1.0, "real": rng.random(len(y))}
     weight = kinds[weights]

@@ -267,6 +267,13 @@ class AdditiveModel:
             u += b * outputs(members, X)
         return u
 
+    def scores_of(self, rows: Rows) -> np.ndarray:
+        """The scores of rows of a fit, with their offset."""
+        u = self.scores(rows.X)
+        if rows.offset is not None:
+            u += rows.offset
+        return u
+
     def _tree_sums(self, X) -> TreeSums | None:
         """The rounds as sums of trees; None where they are not all trees, or X is sparse."""
         if not _is_dense(X):
@@ -409,7 +416,7 @@ class HeldOut:
     def __init__(self, model: AdditiveModel, rows: Rows, metric: Metric | None = None) -> None:
         self.rows, self.metric = rows, metric
         self.risk = EmpiricalRisk(model.loss, rows.y, rows.weight)
-        self.scores, self.n_scores = model.scores(rows.X), model.n_scores
+        self.scores, self.n_scores = model.scores_of(rows), model.n_scores
 
     def score(self) -> float:
         """The risk or the metric at the scores so far."""

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from sklearn import ensemble
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import accuracy_score, r2_score
 
 from ..._blocks import by_chunks
 from ..._compat import HasMethods, Interval, StrOptions
@@ -20,12 +21,7 @@ from ..._typing import (
     RandomStateLike,
     available_if,
 )
-from ..losses._losses import (
-    loss_gives_probabilities,
-    loss_names,
-    predict_log_proba,
-    predict_proba,
-)
+from ..losses._losses import loss_gives_probabilities, loss_names
 from .fit import BaseGradientBoosting
 from .uncertainty import (
     predict_distribution,
@@ -56,9 +52,12 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         are.
     loss : str or object, default="squared_error"
         The name of a loss of real targets, which `boosting.losses` lists: ``"squared_error"``,
-        ``"absolute_error"``, ``"poisson"`` and ``"gamma"`` (logarithmic link), ``"huber"`` or
-        ``"quantile"`` (see `alpha`), for instance; an instance of a class in `boosting.losses`; or
-        any object with methods ``value(y, u)`` and ``gradient(y, u)``.
+        ``"absolute_error"``, ``"huber"`` or ``"quantile"`` (see `alpha`), for instance; with
+        logarithmic link ``"poisson"`` and ``"tweedie"`` (see `power`) for y of at least 0 and
+        ``"gamma"`` for y above 0; ``"binomial"`` for shares of successes between 0 and 1, with the
+        numbers of trials as `sample_weight`, and probabilities as predictions. Or an instance of a
+        class in `boosting.losses`, or any object with methods ``value(y, u)`` and
+        ``gradient(y, u)``.
     learning_rate : float or callable, default=0.1
         Factor of every step. A callable is called with the round t = 0, 1, ... and returns a finite
         number of at least 0.
@@ -93,6 +92,9 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
     alpha : float, default=0.9
         For ``loss="quantile"`` the quantile, and for ``loss="huber"`` the quantile of the absolute
         residuals that is the `delta` of each round (Friedman 2001, algorithm 4).
+    power : float, default=1.5
+        For ``loss="tweedie"``: the power of the mean to which the variance is proportional,
+        strictly between 1 (Poisson) and 2 (gamma).
     verbose : int, default=0
         1 prints progress every few seconds, 2 in every round. Callbacks of
         `sklearn.callback` (scikit-learn 1.9) are set by `set_callbacks`.
@@ -299,15 +301,16 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
     where these are of no use, or without it, by a search that computes the gradient some twenty
     times.
 
-    With Dask collections binned trees are boosted on rows in chunks, for "squared_error", "poisson"
-    and "gamma". The rows are read twice: for the quantiles, and for the codes of the bins, which
-    stay on the workers with the targets and the scores. A round of trees of depth d takes d + 1
-    sums over the chunks. The trees are those of the same rows in memory with the same bins,
-    which are cut at exact quantiles where no chunk has more than 32,768 rows and all chunks
-    have at most 131,072 together. `max_depth` is at most 8, unless `max_leaf_nodes` is given,
-    with which each split is a sum. `subsample`, `init` with an estimator, `step`,
-    `second_order`, `n_iter_no_change`, `warm_start`, `max_features`, `min_weight_leaf`,
-    `features_per_tree`, `ccp_alpha`, other base learners and callbacks need all rows in memory.
+    With Dask collections binned trees are boosted on rows in chunks, for "squared_error",
+    "poisson", "gamma", "tweedie" and "binomial". The rows are read twice: for the quantiles, and
+    for the codes of the bins, which stay on the workers with the targets and the scores. A round of
+    trees of depth d takes d + 1 sums over the chunks. The trees are those of the same rows in
+    memory with the same bins, which are cut at exact quantiles where no chunk has more than 32,768
+    rows and all chunks have at most 131,072 together. `max_depth` is at most 8, unless
+    `max_leaf_nodes` is given, with which each split is a sum. `offset`, `subsample`, `init` with an
+    estimator, `step`, `second_order`, `n_iter_no_change`, `warm_start`, `max_features`,
+    `min_weight_leaf`, `features_per_tree`, `ccp_alpha`, other base learners and callbacks need all
+    rows in memory.
 
     References
     ----------
@@ -333,6 +336,18 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
     >>> model = GradientBoostingRegressor(loss=HuberLoss(delta=50), random_state=0).fit(X, y)
     >>> bool(model.train_scores_[-1] < model.train_scores_[0])
     True
+
+    Counts in the times `exposure`, and the counts to be expected in other times:
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X, exposure = rng.random((500, 2)), rng.uniform(0.5, 2, 500)
+    >>> counts = rng.poisson(exposure * np.exp(2 * X[:, 0]))
+    >>> model = GradientBoostingRegressor(loss="poisson", n_estimators=50, random_state=0)
+    >>> model = model.fit(X, counts, offset=np.log(exposure))
+    >>> rate = model.predict(X[:2])
+    >>> bool(np.allclose(model.predict(X[:2], offset=np.log([3, 4])), rate * [3, 4]))
+    True
     """
 
     _sklearn_class = ensemble.GradientBoostingRegressor
@@ -340,6 +355,7 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         **BaseGradientBoosting._parameter_constraints,
         "loss": [StrOptions(loss_names("real")), HasMethods(["value", "gradient"])],
         "alpha": [Interval(Real, 0, 1, closed="neither")],
+        "power": [Interval(Real, 1, 2, closed="neither")],
         "multi_target": [StrOptions({"leaves", "separate"})],
         "target_components": TARGET_COMPONENTS,
     }
@@ -363,6 +379,7 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         random_state: RandomStateLike = None,
         max_features: float | Literal["sqrt", "log2"] | None = None,
         alpha: float = 0.9,
+        power: float = 1.5,
         verbose: bool | int = 0,
         max_leaf_nodes: int | None = None,
         warm_start: bool = False,
@@ -407,6 +424,7 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         self.random_state = random_state
         self.max_features = max_features
         self.alpha = alpha
+        self.power = power
         self.verbose = verbose
         self.max_leaf_nodes = max_leaf_nodes
         self.warm_start = warm_start
@@ -437,37 +455,70 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         self.target_components = target_components
 
     @by_chunks
-    def predict(self, X: MatrixLike) -> np.ndarray:
+    def predict(self, X: MatrixLike, offset: ArrayLike | None = None) -> np.ndarray:
         """Predict the target, by the inverse link of the loss.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to predict.
+        offset : array-like of shape (n_samples,), default=None
+            Is added to the scores: see `fit`. None is 0.
 
         Returns
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_targets)
             Predictions.
         """
-        u = self._scores(X)
+        u = self._scores(X, offset)
         return self.loss_.inverse_link(u)
 
-    def staged_predict(self, X: MatrixLike) -> Iterator[np.ndarray]:
+    def staged_predict(
+        self, X: MatrixLike, offset: ArrayLike | None = None
+    ) -> Iterator[np.ndarray]:
         """Predict the target after each round.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to predict.
+        offset : array-like of shape (n_samples,), default=None
+            Is added to the scores: see `fit`. None is 0.
 
         Yields
         ------
         y : ndarray of shape (n_samples,) or (n_samples, n_targets)
             Predictions after the round.
         """
-        for u in self._staged_scores(X):
+        for u in self._staged_scores(X, offset):
             yield np.array(self.loss_.inverse_link(u))
+
+    def score(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> float:
+        """R² of `predict`, the mean over several targets.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+        offset : array-like of shape (n_samples,), default=None
+            Is added to the scores: see `fit`. None is 0.
+
+        Returns
+        -------
+        score : float
+            R², at most 1.
+        """
+        return float(r2_score(y, self.predict(X, offset), sample_weight=sample_weight))
 
     predict_interval = predict_interval
     predict_quantiles = predict_quantiles
@@ -744,7 +795,7 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
     d + 1 sums over the chunks. The trees are those of the same rows in memory with the same
     bins, which are cut at exact quantiles where no chunk has more than 32,768 rows and all
     chunks have at most 131,072 together. `max_depth` is at most 8, unless `max_leaf_nodes` is
-    given, with which each split is a sum. `subsample`, `init` with an estimator, `step`,
+    given, with which each split is a sum. `offset`, `subsample`, `init` with an estimator, `step`,
     `second_order`, `n_iter_no_change`, `warm_start`, `max_features`, `min_weight_leaf`,
     `features_per_tree`, `ccp_alpha`, other base learners and callbacks need all rows in memory.
 
@@ -876,7 +927,7 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         self.target_components = target_components
 
     @by_chunks
-    def decision_function(self, X: MatrixLike) -> np.ndarray:
+    def decision_function(self, X: MatrixLike, offset: ArrayLike | None = None) -> np.ndarray:
         """Compute the scores.
 
         For two classes a positive score predicts the second class; for more, the class with the
@@ -886,83 +937,164 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to predict.
+        offset : array-like of shape (n_samples,), default=None
+            Is added to the scores: see `fit`. None is 0.
 
         Returns
         -------
         score : ndarray of shape (n_samples,) or (n_samples, n_classes)
             Scores.
         """
-        return self._scores(X)
+        return self._scores(X, offset)
 
-    def staged_decision_function(self, X: MatrixLike) -> Iterator[np.ndarray]:
+    def staged_decision_function(
+        self, X: MatrixLike, offset: ArrayLike | None = None
+    ) -> Iterator[np.ndarray]:
         """Compute the scores after each round.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to predict.
+        offset : array-like of shape (n_samples,), default=None
+            Is added to the scores: see `fit`. None is 0.
 
         Yields
         ------
         score : ndarray of shape (n_samples,) or (n_samples, n_classes)
             Scores after the round.
         """
-        for u in self._staged_scores(X):
+        for u in self._staged_scores(X, offset):
             yield u.copy()
 
     def _decide(self, u: np.ndarray) -> np.ndarray:
         return self.classes_.take(u > 0 if u.ndim == 1 else u.argmax(axis=1))
 
     @by_chunks
-    def predict(self, X: MatrixLike) -> np.ndarray:
+    def predict(self, X: MatrixLike, offset: ArrayLike | None = None) -> np.ndarray:
         """Predict the class with the largest score; ties go to the first.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to predict.
+        offset : array-like of shape (n_samples,), default=None
+            Is added to the scores: see `fit`. None is 0.
 
         Returns
         -------
         y : ndarray of shape (n_samples,)
             Predictions.
         """
-        return self._decide(self._scores(X))
+        return self._decide(self._scores(X, offset))
 
-    def staged_predict(self, X: MatrixLike) -> Iterator[np.ndarray]:
+    def staged_predict(
+        self, X: MatrixLike, offset: ArrayLike | None = None
+    ) -> Iterator[np.ndarray]:
         """Predict the class after each round.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to predict.
+        offset : array-like of shape (n_samples,), default=None
+            Is added to the scores: see `fit`. None is 0.
 
         Yields
         ------
         y : ndarray of shape (n_samples,)
             Predictions after the round.
         """
-        for u in self._staged_scores(X):
+        for u in self._staged_scores(X, offset):
             yield self._decide(u)
 
-    predict_proba = predict_proba
-    predict_log_proba = predict_log_proba
+    @available_if(loss_gives_probabilities)
+    @by_chunks
+    def predict_proba(self, X: MatrixLike, offset: ArrayLike | None = None) -> np.ndarray:
+        """Class probabilities, by the inverse link of the loss.
+
+        Only for losses with `probability`: not for the hinge loss, for instance.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+        offset : array-like of shape (n_samples,), default=None
+            Is added to the scores: see `fit`. None is 0.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            The columns are in the order of `classes_`.
+        """
+        u = self._scores(X, offset)
+        return self.loss_.class_probabilities(u)
 
     @available_if(loss_gives_probabilities)
-    def staged_predict_proba(self, X: MatrixLike) -> Iterator[np.ndarray]:
+    @by_chunks
+    def predict_log_proba(self, X: MatrixLike, offset: ArrayLike | None = None) -> np.ndarray:
+        """Logarithms of the class probabilities.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+        offset : array-like of shape (n_samples,), default=None
+            Is added to the scores: see `fit`. None is 0.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes)
+            Logarithms of the class probabilities, in the order of `classes_`.
+        """
+        return np.log(np.maximum(self.predict_proba(X, offset), np.finfo(float).tiny))
+
+    def score(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> float:
+        """Accuracy of `predict`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+        offset : array-like of shape (n_samples,), default=None
+            Is added to the scores: see `fit`. None is 0.
+
+        Returns
+        -------
+        score : float
+            The share of right labels.
+        """
+        return float(accuracy_score(y, self.predict(X, offset), sample_weight=sample_weight))
+
+    @available_if(loss_gives_probabilities)
+    def staged_predict_proba(
+        self, X: MatrixLike, offset: ArrayLike | None = None
+    ) -> Iterator[np.ndarray]:
         """Class probabilities after each round.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to predict.
+        offset : array-like of shape (n_samples,), default=None
+            Is added to the scores: see `fit`. None is 0.
 
         Yields
         ------
         proba : ndarray of shape (n_samples, n_classes)
             Class probabilities after the round, in the order of `classes_`.
         """
-        for u in self._staged_scores(X):
+        for u in self._staged_scores(X, offset):
             yield self.loss_.class_probabilities(u)
 
     predict_set = predict_set

@@ -66,6 +66,7 @@ from ..._rows import (
     ChunkedRows,
     Rows,
     checked_groups,
+    checked_offset,
     checked_weights,
     has_columns,
     is_frame,
@@ -127,6 +128,8 @@ BINNED_DEFAULTS: dict[str, Any] = {
 }
 # And those of the rounds in which they are grown.
 ROUND_DEFAULTS: dict[str, Any] = {"min_weight_leaf": None, "features_per_tree": None}
+# And those of losses by name.
+LOSS_PARAMETERS = ("alpha", "power")
 # Fitted attributes that not every fit sets.
 OPTIONAL = (
     "validation_scores_",
@@ -143,6 +146,15 @@ OPTIONAL = (
 def accepts_sparse(estimator) -> bool:
     # Trees do; before scikit-learn 1.7 their tags do not state it.
     return is_tree(estimator) or has_input_tag(estimator, "sparse")
+
+
+def check_one_score(n_scores: int) -> None:
+    """Raise a ValueError for an offset of rows with several scores."""
+    if n_scores > 1:
+        raise ValueError(
+            f"offset requires one score for each row, of one target or two classes; here are "
+            f"{n_scores}."
+        )
 
 
 def _members_are_trees(model) -> bool:
@@ -211,6 +223,8 @@ class BaseGradientBoosting(
         y_val: ArrayLike | None = None,
         sample_weight_val: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+        offset_val: ArrayLike | None = None,
         **fit_params: Any,
     ) -> Self:
         """Boost the base learner.
@@ -238,6 +252,13 @@ class BaseGradientBoosting(
             `n_iter_no_change` holds rows out, it holds out `validation_fraction` of the groups, and
             all rows of a group are on the same side, as in the folds of ``n_estimators="cv"``. A
             warm start needs the same groups.
+        offset : array-like of shape (n_samples,), default=None
+            What is known of the scores, on the scale of the link: the scores are the offset and
+            what is fitted. For counts in the times `exposure`, with a logarithmic link, it is
+            ``np.log(exposure)``. Of one score a row (no more than two classes), in memory, and not
+            with an estimator as `init`. A warm start needs the same offset.
+        offset_val : array-like of shape (n_val,), default=None
+            The offset of the validation rows.
         **fit_params : dict
             Routed to the base learners' `fit` if metadata routing is enabled.
 
@@ -267,27 +288,38 @@ class BaseGradientBoosting(
             fit_params = process_routing(self, "fit", **passed)["estimator"]["fit"]
         if monitor is not None and not callable(monitor):
             raise TypeError(f"monitor must be callable, got {type(monitor).__name__}.")
-        validation = (X_val, y_val, sample_weight_val)
-        return self._fit_rows(X, y, sample_weight, validation, groups, monitor, fit_params)
+        validation = (X_val, y_val, sample_weight_val, offset_val)
+        return self._fit_rows(X, y, sample_weight, validation, groups, offset, monitor, fit_params)
 
     def _fit_rows(
         self,
         X: Any,
         y: Any,
         sample_weight: Any,
-        given: tuple[Any, Any, Any],
+        given: tuple[Any, Any, Any, Any],
         groups: Any,
+        offset: Any,
         monitor: Callable[[int, Any, dict], Any] | None = None,
         fit_params: dict | None = None,
     ) -> Self:
         """`fit` of all classes; `given` are the rows that decide when to stop, or None."""
-        X_val, y_val, sample_weight_val = given
+        X_val, y_val, sample_weight_val, offset_val = given
         if (X_val is None) != (y_val is None):
             names = ("y_val", "X_val") if X_val is None else ("X_val", "y_val")
             raise ValueError("{} is provided, but {} was not provided.".format(*names))
         if X_val is None and sample_weight_val is not None:
             raise ValueError(
                 "sample_weight_val is provided, but X_val and y_val were not provided."
+            )
+        if X_val is None and offset_val is not None:
+            raise ValueError("offset_val is provided, but X_val and y_val were not provided.")
+        if X_val is not None and (offset is None) != (offset_val is None):
+            names = ("offset_val", "offset") if offset is None else ("offset", "offset_val")
+            raise ValueError("{} is provided, but {} was not provided.".format(*names))
+        if offset is not None and hasattr(self.init, "fit"):
+            raise ValueError(
+                f"offset cannot be used with init={type(self.init).__name__}(), which is not "
+                "fitted with it; add the scores that this estimator predicts to the offset."
             )
         learner = self._base_learner(X)
         if is_classifier(learner):
@@ -309,7 +341,11 @@ class BaseGradientBoosting(
         n_classes = 0 if classes is None else len(classes)
         self._check_constraints(learner, self.n_features_in_, loss, n_classes)
         given_y, checked_X, groups = np.asarray(y), train.X, checked_groups(groups, X)
-        train = replace(train, groups=None if groups is None else train.of(groups))
+        known = checked_offset(offset, X)
+        if known is not None:
+            check_one_score(loss.n_scores(n_classes))
+            known = train.of(known)
+        train = replace(train, groups=None if groups is None else train.of(groups), offset=known)
 
         # The rows that decide when to stop: given ones, or a share of X, which stays the same when
         # a fit is continued. The generator is a copy: a fit that fails must not have drawn from
@@ -319,6 +355,7 @@ class BaseGradientBoosting(
         validation = None
         if X_val is not None:
             validation = self._read_validation(X_val, y_val, sample_weight_val, classes)
+            validation = replace(validation, offset=checked_offset(offset_val, X_val, "offset_val"))
             if validation.y.shape[1:] != train.y.shape[1:]:
                 raise ValueError(
                     f"y_val must have the columns of y; got the shapes {validation.y.shape} and "
@@ -476,7 +513,7 @@ class BaseGradientBoosting(
         )
         weak = weak_learner(learner, train.X, train.weight, task, fit_params)
         step.prepare(weak)
-        rounds = boost(risk, weak, step, model.scores(train.X), start=len(model.members))
+        rounds = boost(risk, weak, step, model.scores_of(train), start=len(model.members))
         return model, rounds
 
     def _fit_chunks(self, rows: ChunkedRows) -> None:
@@ -607,7 +644,8 @@ class BaseGradientBoosting(
 
     def _make_loss(self, n_classes: int) -> Loss:
         """The loss for a target of so many classes; 0 for a real target."""
-        return make_loss(self.loss, n_classes, getattr(self, "alpha", None))
+        given = {name: getattr(self, name) for name in LOSS_PARAMETERS if hasattr(self, name)}
+        return make_loss(self.loss, n_classes, **given)
 
     def _make_step(self, risk: EmpiricalRisk, n_scores: int) -> Step:
         step = STEP_RULES[self.step].of(self)
@@ -653,7 +691,9 @@ class BaseGradientBoosting(
                 )
             return model
         start: Any = self.init
-        if self.init is None:
+        if self.init is None and train.offset is not None:
+            start = loss.optimal_shift(train.y, train.offset, train.weight)
+        elif self.init is None:
             start = loss.initial_scores(train.y, train.weight, n_classes)
         elif not isinstance(self.init, str):
             start = seeded_clone(self.init, rng)
@@ -900,24 +940,32 @@ class BaseGradientBoosting(
         """Iterate over the members of the rounds."""
         return iter(self.estimators_)
 
-    def _scores(self, X) -> np.ndarray:
+    def _scores(self, X, offset=None) -> np.ndarray:
         check_is_fitted(self)
         known = vars(self).get("_known_scores")  # of a model that a metric looks at
         if known is not None and X is known[0]:
             scores: np.ndarray = known[1].copy()
             return scores
-        X = self._validate(X, reset=False)
-        return AdditiveModel.of(self).scores(X)
+        return AdditiveModel.of(self).scores_of(self._rows_with(X, offset))
 
-    def _staged_scores(self, X) -> Iterator[np.ndarray]:
-        """The scores after each round, in one array that changes."""
+    def _staged_scores(self, X, offset=None) -> Iterator[np.ndarray]:
+        """The scores after each round."""
         check_is_fitted(self)
-        X = self._validate(X, reset=False)
-        return islice(AdditiveModel.of(self).staged_scores(X), 1, None)
+        rows = self._rows_with(X, offset)
+        for u in islice(AdditiveModel.of(self).staged_scores(rows.X), 1, None):
+            yield u if rows.offset is None else u + rows.offset
 
-    def _values_of(self, X: Any) -> np.ndarray:
-        """What is predicted for an X that is validated, as numbers (see `values_of`)."""
-        return values_of(AdditiveModel.of(self), X)
+    def _rows_with(self, X, offset) -> Rows:
+        """Rows to predict."""
+        X = self._validate(X, reset=False)
+        known = checked_offset(offset, X)
+        if known is not None:
+            check_one_score(self._n_scores)
+        return Rows(X, np.empty(0), None, range(X.shape[0]), offset=known)
+
+    def _values_of(self, rows: Rows) -> np.ndarray:
+        """What is predicted for these rows, as numbers (see `values_of`)."""
+        return values_of(AdditiveModel.of(self), rows)
 
     standard_error = standard_error
     confidence_interval = confidence_interval

@@ -95,6 +95,8 @@ class HistogramBoosting(BaseGradientBoosting):
         y_val: ArrayLike | None = None,
         sample_weight_val: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+        offset_val: ArrayLike | None = None,
     ) -> Self:
         """Boost trees.
 
@@ -112,6 +114,11 @@ class HistogramBoosting(BaseGradientBoosting):
             Weights of these rows.
         groups : array-like of shape (n_samples,), default=None
             Labels of the rows that belong together: early stopping holds out whole groups.
+        offset : array-like of shape (n_samples,), default=None
+            What is known of the scores, on the scale of the link, and not fitted; for instance the
+            logarithm of the exposure. Of one score a row.
+        offset_val : array-like of shape (n_val,), default=None
+            The offset of `X_val`.
 
         Returns
         -------
@@ -136,7 +143,8 @@ class HistogramBoosting(BaseGradientBoosting):
             )
         auto = isinstance(self.early_stopping, str)
         self.do_early_stopping_ = X_val is not None if auto else bool(self.early_stopping)
-        return self._fit_rows(X, y, sample_weight, (X_val, y_val, sample_weight_val), groups)
+        validation = (X_val, y_val, sample_weight_val, offset_val)
+        return self._fit_rows(X, y, sample_weight, validation, groups, offset)
 
     @property
     def n_iter_(self) -> int:
@@ -278,7 +286,8 @@ class HistGradientBoostingRegressor(HistogramBoosting, GradientBoostingRegressor
     loss : str or object, default="squared_error"
         "squared_error", "absolute_error", "gamma" and "poisson" (logarithmic link; targets above 0,
         or of at least 0), "quantile", or any object with methods ``value(y, u)`` and
-        ``gradient(y, u)``, such as an instance of a class in `boosting.losses`.
+        ``gradient(y, u)``, such as an instance of a class in `boosting.losses`: among them
+        `TweedieLoss` and, for shares of successes, `BinomialLoss`.
     quantile : float, default=None
         The quantile of ``loss="quantile"``, strictly between 0 and 1.
     learning_rate : float, default=0.1
@@ -480,7 +489,8 @@ class HistGradientBoostingRegressor(HistogramBoosting, GradientBoostingRegressor
     def _make_loss(self, n_classes: int) -> Loss:
         if isinstance(self.loss, str) and self.loss == "quantile" and self.quantile is None:
             raise ValueError("loss='quantile' needs the parameter quantile, between 0 and 1.")
-        return make_loss(self.loss, n_classes, self.quantile)
+        given = {} if self.quantile is None else {"alpha": self.quantile}
+        return make_loss(self.loss, n_classes, **given)
 
 
 class HistGradientBoostingClassifier(HistogramBoosting, GradientBoostingClassifier):

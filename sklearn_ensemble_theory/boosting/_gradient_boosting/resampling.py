@@ -25,7 +25,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from ..._folds import drawn_splits
-from ..._rows import group_codes, is_frame, rows_of
+from ..._rows import Rows, group_codes, is_frame
 from ..._running import Progress
 from ...ensembles._distributions import (
     LOCATION_SCALE_FAMILIES,
@@ -68,24 +68,24 @@ class FoldModels:
     out_of_fold: np.ndarray
 
     @classmethod
-    def of(cls, models: list[AdditiveModel], fold: np.ndarray, X: Any) -> Self:
+    def of(cls, models: list[AdditiveModel], fold: np.ndarray, rows: Rows) -> Self:
         found: Any = None
         for k, model in enumerate(models):
             own = np.flatnonzero(fold == k)
-            predicted = values_of(model, rows_of(X, own))
+            predicted = values_of(model, rows.take(own))
             if found is None:
                 found = np.empty((len(fold), *predicted.shape[1:]))
             found[own] = predicted
         return cls(models, fold, found)
 
-    def at(self, X: Any) -> np.ndarray:
+    def at(self, rows: Rows) -> np.ndarray:
         """The predictions of all models, (m, K) or (m, K, n_classes)."""
-        return np.stack([values_of(model, X) for model in self.models], axis=1)
+        return np.stack([values_of(model, rows) for model in self.models], axis=1)
 
 
-def values_of(model: AdditiveModel, X: Any) -> np.ndarray:
+def values_of(model: AdditiveModel, rows: Rows) -> np.ndarray:
     """What is predicted: numbers, probabilities of classes, or scores where there are none."""
-    u, loss = model.scores(X), model.loss
+    u, loss = model.scores_of(rows), model.loss
     if not model.of_classes:
         return np.asarray(loss.inverse_link(u))
     return loss.class_probabilities(u) if loss.probability else u
@@ -130,7 +130,7 @@ class Resampling:
             n_tests = sum(len(test) for _, test in splits)
             if n_tests == len(rows) and (fold >= 0).all():  # each row is tested on once
                 models = [one.first(n_rounds) for one in folds]
-                found.made["folds", None] = FoldModels.of(models, fold, rows.X)
+                found.made["folds", None] = FoldModels.of(models, fold, rows)
         return found
 
     def fitted(self, key: Any, what: str, make: Callable[[PartFits], Any]) -> Any:
@@ -145,12 +145,12 @@ class Resampling:
 
     # --- halves -----------------------------------------------------------------------------------
 
-    def variance(self, X: Any, kind: str, n_pairs: int) -> tuple[np.ndarray, np.ndarray]:
+    def variance(self, at: Rows, kind: str, n_pairs: int) -> tuple[np.ndarray, np.ndarray]:
         """The mean of the fits to halves, and a variance over training sets."""
         models, ratio = self.fitted(
             ("halves", n_pairs), "standard_error", lambda parts: self._fit_halves(parts, n_pairs)
         )
-        pairs = predictions_of_pairs(models, X)
+        pairs = predictions_of_pairs(models, at)
         mean, spread = pairs.mean(axis=(0, 1)), mean_of_squares(pairs)
         if kind == "single":
             return mean, pairs.reshape(-1, *pairs.shape[2:]).var(axis=0, ddof=1)
@@ -181,7 +181,7 @@ class Resampling:
         models = parts.models(halves, self.n_rounds, self.seed)
         # V is noisy at a point, and may be negative; its ratio to mean D differs little between
         # points. Training rows are no points like others: one half of a pair has seen them.
-        points = with_shuffled_columns(rows.X, rng)
+        points = with_shuffled_columns(rows, rng)
         pairs = predictions_of_pairs(models, points)
         spread = mean_of_squares(pairs)
         between = pairs.mean(axis=1).var(axis=0, ddof=1)
@@ -205,7 +205,7 @@ class Resampling:
     def _fit_folds(self, parts: PartFits) -> FoldModels:
         fold = self._fold_numbers(parts)
         trains = [np.flatnonzero(fold != k) for k in range(int(fold.max()) + 1)]
-        return FoldModels.of(parts.models(trains, self.n_rounds, self.seed), fold, parts.rows.X)
+        return FoldModels.of(parts.models(trains, self.n_rounds, self.seed), fold, parts.rows)
 
     def _fold_numbers(self, parts: PartFits) -> np.ndarray:
         """The folds that are known, or ten."""
@@ -260,7 +260,7 @@ class Resampling:
         )
         mean_path = path @ shares_of(folds)
         n_rounds = 0 if mean_path[0] <= mean_path[n_rounds] else n_rounds
-        found = FoldModels.of([one.first(n_rounds) for one in folds], fold, rows.X)
+        found = FoldModels.of([one.first(n_rounds) for one in folds], fold, parts.rows)
         return found, residual / found.out_of_fold
 
     def quantiles(self, levels: tuple[float, ...]) -> list[FoldModels]:
@@ -275,25 +275,29 @@ class Resampling:
 
     # --- intervals, sets, distributions -----------------------------------------------------------
 
-    def interval(self, X: Any, coverage: float, method: str, side: str) -> np.ndarray:
-        """The ends of the intervals at X, an array of shape (m, 2)."""
+    def interval(self, at: Rows, coverage: float, method: str, side: str) -> np.ndarray:
+        """The ends of the intervals of these rows, an array of shape (m, 2)."""
         parts = self._exchangeable("Prediction intervals")
         rows = parts.rows
         groups = None if rows.groups is None else group_codes(rows.groups, rows.groups)
         y, scale = rows.y, None
         alpha = (1 - coverage) / 2 if side == "both" else 1 - coverage
         if method == "cqr":
+            if rows.offset is not None:
+                raise ValueError(
+                    "method='cqr' fits quantiles, which have no offset; use method='normalized'."
+                )
             levels = (alpha, 1 - alpha)
             lower, upper = self.quantiles(levels)
-            low, high = lower.at(X), upper.at(X)
+            low, high = lower.at(at), upper.at(at)
             below, above, fold = lower.out_of_fold - y, y - upper.out_of_fold, upper.fold
         else:
             folds = self.folds()
-            low = high = folds.at(X)
+            low = high = folds.at(at)
             below, above, fold = folds.out_of_fold - y, y - folds.out_of_fold, folds.fold
         if method == "normalized":
             scales, _ = self.scales()
-            scale = scales.at(X)
+            scale = scales.at(replace(at, offset=None))
             below, above = below / scales.out_of_fold, above / scales.out_of_fold
         if side == "both":
             below = above = np.maximum(below, above)
@@ -307,8 +311,8 @@ class Resampling:
             ends.sort(axis=1)
         return ends
 
-    def prediction_set(self, X: Any, coverage: float) -> np.ndarray:
-        """Whether each class is in the set of each row of X, a bool array of shape (m, K)."""
+    def prediction_set(self, at: Rows, coverage: float) -> np.ndarray:
+        """Whether each class is in the set of each of these rows, a bool array of shape (m, K)."""
         rows = self._exchangeable("Prediction sets").rows
         folds = self.folds()
         codes = (rows.y > 0).astype(np.intp) if folds.out_of_fold.shape[1] == 2 else rows.y
@@ -316,7 +320,7 @@ class Resampling:
         groups = None if rows.groups is None else group_codes(rows.groups, rows.groups)
         scores = FoldScores(1 - own, folds.fold, groups)
         scores.check(coverage)
-        values = 1 - folds.at(X)
+        values = 1 - folds.at(at)
         below = [scores.share_up_to(values[:, :, c] - 1e-12, False) for c in range(values.shape[2])]
         return np.stack(below, axis=1) < coverage - 1e-9
 
@@ -332,8 +336,8 @@ class Resampling:
             )
         return parts
 
-    def distribution(self, X: Any, family: str) -> Any:
-        """The distributions of the targets at X."""
+    def distribution(self, at: Rows, family: str) -> Any:
+        """The distributions of the targets of these rows."""
         parts = self.parts
         check_family(family, LOCATION_SCALE_FAMILIES + MEAN_FAMILIES)
         if parts is not None:
@@ -346,13 +350,15 @@ class Resampling:
                     f"'gamma' or 'tweedie'; got {type(folds.models[0].loss).__name__}."
                 )
             y, weight = self._targets()
-            mean = folds.at(X).mean(axis=1)
+            mean = folds.at(at).mean(axis=1)
             return frozen_of_mean(family, mean, y, folds.out_of_fold, weight)
         transform = "log" if family == "lognormal" else None
         scales, z = self.scales(transform)
-        location = self.folds(transform).at(X).mean(axis=1)
+        location = self.folds(transform).at(at).mean(axis=1)
         _, weight = self._targets()
-        return frozen_location_scale(family, location, scales.at(X).mean(axis=1), z, weight)
+        return frozen_location_scale(
+            family, location, scales.at(replace(at, offset=None)).mean(axis=1), z, weight
+        )
 
     def _targets(self) -> tuple[np.ndarray, np.ndarray | None]:
         """The targets and their weights, which stay when the rows are forgotten."""
@@ -387,23 +393,24 @@ def for_other_targets(
     least = named.get("min_samples_leaf")
     if not same_trees and isinstance(least, int) and len(y) >= 10 * SCALE_ROWS:
         learner.set_params(min_samples_leaf=max(least, SCALE_ROWS))
-    rows = replace(parts.rows, y=y)
+    rows = replace(parts.rows, y=y, offset=None)
     return replace(parts, booster=booster, learner=learner, rows=rows, loss=loss)
 
 
-def with_shuffled_columns(X: Any, rng: np.random.RandomState) -> Any:
-    """Points whose features are those of different rows of X."""
-    points = rows_of(X, rng.randint(X.shape[0], size=min(N_POINTS, X.shape[0])))
+def with_shuffled_columns(rows: Rows, rng: np.random.RandomState) -> Rows:
+    """Points whose features are those of different rows."""
+    points = rows.take(rng.randint(len(rows), size=min(N_POINTS, len(rows))))
+    X = points.X
     if is_frame(X):
         return points  # ratios are larger at training rows: errors on the safe side
-    if sp.issparse(points):
-        return sp.csr_array(with_shuffled_columns(points.toarray(), rng))
-    return np.column_stack([rng.permutation(column) for column in points.T])
+    columns = X.toarray().T if sp.issparse(X) else X.T
+    mixed = np.column_stack([rng.permutation(column) for column in columns])
+    return replace(points, X=sp.csr_array(mixed) if sp.issparse(X) else mixed)
 
 
-def predictions_of_pairs(models: list[AdditiveModel], X: Any) -> np.ndarray:
+def predictions_of_pairs(models: list[AdditiveModel], rows: Rows) -> np.ndarray:
     """Of 2P models the predictions by pairs, of shape (P, 2, m) or (P, 2, m, K)."""
-    found = np.stack([values_of(model, X) for model in models])
+    found = np.stack([values_of(model, rows) for model in models])
     return found.reshape(-1, 2, *found.shape[1:])
 
 

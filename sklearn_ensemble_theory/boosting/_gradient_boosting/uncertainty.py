@@ -55,7 +55,11 @@ def forget_training_rows(self: Any) -> Any:
 
 
 def standard_error(
-    self: Any, X: MatrixLike, kind: Kind = "single", n_pairs: int = 20
+    self: Any,
+    X: MatrixLike,
+    kind: Kind = "single",
+    n_pairs: int = 20,
+    offset: ArrayLike | None = None,
 ) -> np.ndarray:
     """Compute standard errors of the predictions over training sets.
 
@@ -81,6 +85,8 @@ def standard_error(
         Of what, and by which estimate.
     n_pairs : int, default=20
         The number of splits P, at least 2.
+    offset : array-like of shape (n_samples,), default=None
+        Is added to the scores: see `fit`. None is 0.
 
     Returns
     -------
@@ -108,11 +114,16 @@ def standard_error(
     Q. Wang and B. Lindsay (2014). "Variance estimation of a general U-statistic with application
     to cross-validation". *Statistica Sinica* 24(3), 1117-1141.
     """
-    return np.sqrt(_mean_and_variance(self, X, kind, n_pairs, "standard_error")[1])
+    return np.sqrt(_mean_and_variance(self, X, offset, kind, n_pairs, "standard_error")[1])
 
 
 def confidence_interval(
-    self: Any, X: MatrixLike, coverage: float = 0.9, kind: Kind = "single", n_pairs: int = 20
+    self: Any,
+    X: MatrixLike,
+    coverage: float = 0.9,
+    kind: Kind = "single",
+    n_pairs: int = 20,
+    offset: ArrayLike | None = None,
 ) -> np.ndarray:
     """Compute normal intervals for the expectation of the prediction over training sets.
 
@@ -127,6 +138,8 @@ def confidence_interval(
         with the others about the mean of the fits to halves.
     n_pairs : int, default=20
         As in `standard_error`.
+    offset : array-like of shape (n_samples,), default=None
+        Is added to the scores: see `fit`. None is 0.
 
     Returns
     -------
@@ -144,22 +157,22 @@ def confidence_interval(
     mean, from which the expectation of a regularised fit differs by its bias.
     """
     z = norm.ppf((1 + checked_coverage(coverage)) / 2)
-    centre, variance = _mean_and_variance(self, X, kind, n_pairs, "confidence_interval")
+    centre, variance = _mean_and_variance(self, X, offset, kind, n_pairs, "confidence_interval")
     width = z * np.sqrt(variance)
     return np.stack([centre - width, centre + width], axis=-1)
 
 
 def _mean_and_variance(
-    self: Any, X: Any, kind: str, n_pairs: int, what: str
+    self: Any, X: Any, offset: Any, kind: str, n_pairs: int, what: str
 ) -> tuple[np.ndarray, np.ndarray]:
     resampling = resampling_of(self, what)
     one_of("kind", kind, ("single", "unbiased", "conservative"))
     if not isinstance(n_pairs, Integral) or isinstance(n_pairs, bool) or n_pairs < 2:
         raise ValueError(f"n_pairs must be an integer of at least 2, got {n_pairs!r}.")
-    X = self._validate(X, reset=False)
-    mean, variance = resampling.variance(X, kind, int(n_pairs))
+    rows = self._rows_with(X, offset)
+    mean, variance = resampling.variance(rows, kind, int(n_pairs))
     if kind == "single":
-        mean = self._values_of(X)
+        mean = self._values_of(rows)
     if variance.ndim == 2 and variance.shape[1] == 1:
         mean, variance = mean[:, 0], variance[:, 0]
     return mean, variance
@@ -171,6 +184,7 @@ def predict_interval(
     coverage: float = 0.9,
     method: Literal["cv+", "normalized", "cqr"] = "cv+",
     side: Literal["both", "lower", "upper"] = "both",
+    offset: ArrayLike | None = None,
 ) -> np.ndarray:
     """Predict intervals that contain the target of a new row with a given probability.
 
@@ -195,6 +209,8 @@ def predict_interval(
         How the interval is computed.
     side : {"both", "lower", "upper"}, default="both"
         Which ends there are; the other one is infinite. A single end has residuals with their sign.
+    offset : array-like of shape (n_samples,), default=None
+        Is added to the scores: see `fit`. None is 0.
 
     Returns
     -------
@@ -235,10 +251,12 @@ def predict_interval(
     one_of("method", method, ("cv+", "normalized", "cqr"))
     one_of("side", side, ("both", "lower", "upper"))
     coverage = checked_coverage(coverage)
-    return resampling.interval(self._validate(X, reset=False), coverage, method, side)
+    return resampling.interval(self._rows_with(X, offset), coverage, method, side)
 
 
-def predict_distribution(self: Any, X: MatrixLike, family: str = "empirical") -> Any:
+def predict_distribution(
+    self: Any, X: MatrixLike, family: str = "empirical", offset: ArrayLike | None = None
+) -> Any:
     """Predict the distribution of the targets.
 
     The rows are split into folds, as for `predict_interval`. The location of a distribution is the
@@ -263,6 +281,8 @@ def predict_distribution(self: Any, X: MatrixLike, family: str = "empirical") ->
         Rows to predict.
     family : str, default="empirical"
         One of the names above.
+    offset : array-like of shape (n_samples,), default=None
+        Is added to the scores: see `fit`. None is 0.
 
     Returns
     -------
@@ -286,11 +306,14 @@ def predict_distribution(self: Any, X: MatrixLike, family: str = "empirical") ->
     all models.
     """
     resampling = resampling_of(self, "predict_distribution")
-    return resampling.distribution(self._validate(X, reset=False), family)
+    return resampling.distribution(self._rows_with(X, offset), family)
 
 
 def predict_quantiles(
-    self: Any, X: MatrixLike, quantiles: float | Sequence[float] | ArrayLike = (0.05, 0.5, 0.95)
+    self: Any,
+    X: MatrixLike,
+    quantiles: float | Sequence[float] | ArrayLike = (0.05, 0.5, 0.95),
+    offset: ArrayLike | None = None,
 ) -> np.ndarray:
     """Predict quantiles of the target, which do not cross.
 
@@ -303,6 +326,8 @@ def predict_quantiles(
         Rows to predict.
     quantiles : float or array-like of shape (n_quantiles,), default=(0.05, 0.5, 0.95)
         Levels between 0 and 1, in any order.
+    offset : array-like of shape (n_samples,), default=None
+        Is added to the scores: see `fit`. None is 0.
 
     Returns
     -------
@@ -318,13 +343,15 @@ def predict_quantiles(
     if levels.ndim > 1 or not ((levels > 0) & (levels < 1)).all():
         raise ValueError(f"quantiles must be numbers between 0 and 1, got {quantiles!r}.")
     resampling = resampling_of(self, "predict_quantiles")
-    distribution = resampling.distribution(self._validate(X, reset=False), "empirical")
+    distribution = resampling.distribution(self._rows_with(X, offset), "empirical")
     found = distribution.ppf(levels.reshape(-1, 1)).T
     return found[:, 0] if levels.ndim == 0 else found
 
 
 @available_if(loss_gives_probabilities)
-def predict_set(self: Any, X: MatrixLike, coverage: float = 0.9) -> np.ndarray:
+def predict_set(
+    self: Any, X: MatrixLike, coverage: float = 0.9, offset: ArrayLike | None = None
+) -> np.ndarray:
     """Predict sets of classes that contain the class of a new row with a given probability.
 
     With p_k(i) the probabilities by the model that the fold of row i is left out of, a class c is
@@ -337,6 +364,8 @@ def predict_set(self: Any, X: MatrixLike, coverage: float = 0.9) -> np.ndarray:
         Rows to predict.
     coverage : float, default=0.9
         The probability 1 - alpha aimed at, on average over the rows.
+    offset : array-like of shape (n_samples,), default=None
+        Is added to the scores: see `fit`. None is 0.
 
     Returns
     -------
@@ -361,4 +390,4 @@ def predict_set(self: Any, X: MatrixLike, coverage: float = 0.9) -> np.ndarray:
     """
     resampling = resampling_of(self, "predict_set")
     coverage = checked_coverage(coverage)
-    return resampling.prediction_set(self._validate(X, reset=False), coverage)
+    return resampling.prediction_set(self._rows_with(X, offset), coverage)

@@ -25,6 +25,7 @@ from ._base import Loss as Loss
 from ._base import as_loss as as_loss
 from ._losses import REGISTRY
 from ._losses import AbsoluteLoss as AbsoluteLoss
+from ._losses import BinomialLoss as BinomialLoss
 from ._losses import ExponentialLoss as ExponentialLoss
 from ._losses import GammaLoss as GammaLoss
 from ._losses import HingeLoss as HingeLoss
@@ -34,6 +35,7 @@ from ._losses import MultinomialLoss as MultinomialLoss
 from ._losses import PoissonLoss as PoissonLoss
 from ._losses import QuantileLoss as QuantileLoss
 from ._losses import SquaredLoss as SquaredLoss
+from ._losses import TweedieLoss as TweedieLoss
 
 __all__ = ["Loss", *sorted({loss.__name__ for _, _, loss in REGISTRY})]
 

@@ -88,8 +88,8 @@ class Loss(BaseEstimator):
     _deviance_factor: float = 1.0
 
     @classmethod
-    def _of_alpha(cls, alpha: float) -> Loss:
-        """The loss that users name, for an estimator with the parameter `alpha`."""
+    def _of_parameters(cls, **parameters: float) -> Loss:
+        """The loss that users name, by the parameters of an estimator that it reads."""
         return cls()
 
     def value(self, y: Array, u: Array) -> Array:
@@ -358,6 +358,26 @@ class Loss(BaseEstimator):
             The scores.
         """
         return self.optimal_constant(y, sample_weight)
+
+    def optimal_shift(self, y: Array, u: Array, sample_weight: Array | None = None) -> float:
+        """Return the number that has to be added to all scores for the smallest risk.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,)
+            Targets.
+        u : ndarray of shape (n,)
+            Scores, such as an offset.
+        sample_weight : ndarray of shape (n,), default=None
+            Weights of the rows; equal weights by default.
+
+        Returns
+        -------
+        shift : float
+            The number; `optimal_constant` for scores of 0.
+        """
+        weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        return float(self.line_search(y, u, np.ones(len(y)), weight)[0])
 
     def leaf_values(
         self,
@@ -639,8 +659,11 @@ def newton_steps(first: Array, second: Array, total: Array) -> Array:
     return np.where(flat, 0.0, first / np.where(flat, 1.0, second))
 
 
-def poisson_steps(events: Array, expected: Array) -> Array:
-    """log(sum w y / sum w exp(u)): exact; a leaf without events takes one Newton step, -1."""
+def log_ratio_steps(events: Array, expected: Array) -> Array:
+    """log(events / expected): exact for a logarithmic link; a leaf without events takes -1.
+
+    That is Newton's step for the Poisson loss, whose minimum is at minus infinity.
+    """
     present = expected > SMALLEST_RATE
     known = (events > 0) & present
     ratio = np.where(known, events, 1.0) / np.where(known, expected, 1.0)

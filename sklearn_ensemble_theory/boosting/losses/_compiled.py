@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..._native import uses_native
-from ._base import Array, newton_steps, poisson_steps
+from ._base import Array, log_ratio_steps, newton_steps
 
 # Newton's method for the leaves of Huber's loss ends where no step would change by a larger share.
 HUBER_TOLERANCE = 1e-14
@@ -114,11 +114,11 @@ class LogLoops(NewtonLoops):
         return np.maximum(second, 0.0, out=second)
 
 
-class PoissonLoops(NewtonLoops):
+class LogLinkLoops(NewtonLoops):
     boosts = False
 
     def steps(self, first: Array, second: Array, total: Array) -> Array:
-        return poisson_steps(first, second)
+        return log_ratio_steps(first, second)
 
 
 class MultinomialLoops(LogLoops):

@@ -23,17 +23,17 @@ from ._base import (
     Loss,
     as_loss,
     bounded_exp,
-    poisson_steps,
+    log_ratio_steps,
 )
 from ._compiled import (
     FLAT_TOLERANCE,
     CompiledLoss,
     HuberLoops,
     KinkLoops,
+    LogLinkLoops,
     LogLoops,
     MultinomialLoops,
     NewtonLoops,
-    PoissonLoops,
     compiled_loss,
     middle_of_flat,
 )
@@ -177,7 +177,7 @@ class QuantileLoss(PiecewiseLinearLoss):
         self.quantile = quantile
 
     @classmethod
-    def _of_alpha(cls, alpha: float) -> QuantileLoss:
+    def _of_parameters(cls, alpha: float = 0.5, **parameters: float) -> QuantileLoss:
         return cls(alpha)
 
     def check_target(self, y: np.ndarray) -> None:
@@ -215,7 +215,7 @@ class HuberLoss(Loss):
         self.quantile = quantile
 
     @classmethod
-    def _of_alpha(cls, alpha: float) -> HuberLoss:
+    def _of_parameters(cls, alpha: float | None = None, **parameters: float) -> HuberLoss:
         return cls(quantile=alpha)
 
     def check_target(self, y: np.ndarray) -> None:
@@ -253,6 +253,12 @@ class HuberLoss(Loss):
     ) -> Any:
         loss = self if self.quantile is None else AbsoluteLoss()
         return loss.optimal_constant(y, sample_weight)
+
+    def optimal_shift(
+        self, y: np.ndarray, u: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> float:
+        loss: Any = super() if self.quantile is None else AbsoluteLoss()
+        return loss.optimal_shift(y, u, sample_weight)
 
     @property
     def lipschitz(self) -> float:  # type: ignore[override]
@@ -299,7 +305,11 @@ def lower_quantile(values: Array, q: float, weight: Array | None) -> float:
 
 
 class LogLinkLoss(Loss):
-    """What likelihoods with the mean exp(u) share: the best constant is the log of the mean."""
+    """What likelihoods with the mean exp(u) and a variance of its power p share.
+
+    The derivative is exp((2 - p) u) - y exp((1 - p) u), and a step b of a leaf multiplies its sums
+    S and T of both terms by powers of exp(b) whose quotient is exp(b): b = log(T / S) is exact.
+    """
 
     link_domain = (float(np.finfo(float).eps), np.inf)
     _constant_of_mean = True
@@ -315,24 +325,19 @@ class LogLinkLoss(Loss):
     ) -> float | np.ndarray:
         return float(np.log(np.average(y, weights=sample_weight)))
 
+    def optimal_shift(
+        self, y: np.ndarray, u: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> float:
+        weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        return float(self.leaf_values(y, u, weight, np.zeros(len(y), dtype=int), 1)[0])
 
-class PoissonLoss(LogLinkLoss):
-    """l(y, u) = exp(u) - y u, the Poisson likelihood with logarithmic link, for y >= 0."""
-
-    _is_self_concordant = True  # of this class alone: a subclass may have another value
-
-    def check_target(self, y: np.ndarray) -> None:
-        if np.min(y, initial=0) < 0 or not np.max(y, initial=0) > 0:
-            raise ValueError("loss='poisson' requires non-negative y and sum(y) > 0.")
-
-    def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
-        return bounded_exp(u) - y * u
+    def terms(self, y: Array, u: Array) -> tuple[Array, Array]:
+        """The terms of the negative gradient: y exp((1 - p) u) and exp((2 - p) u)."""
+        raise NotImplementedError
 
     def gradient(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
-        return bounded_exp(u) - y
-
-    def hessian(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
-        return bounded_exp(u)
+        events, expected = self.terms(y, u)
+        return expected - events
 
     def leaf_values(
         self,
@@ -343,17 +348,41 @@ class PoissonLoss(LogLinkLoss):
         n_leaves: int,
         score: int | None = None,
     ) -> np.ndarray:
-        events = group_sums(weight * y, leaf, n_leaves)
-        return poisson_steps(events, group_sums(weight * bounded_exp(u), leaf, n_leaves))
+        sums = (group_sums(weight * term, leaf, n_leaves) for term in self.terms(y, u))
+        return log_ratio_steps(*sums)
 
     def leaf_terms(self, y: np.ndarray, u: np.ndarray, score: int | None = None) -> tuple | None:
-        return y, bounded_exp(u)
+        return self.terms(y, u)
 
     def leaf_steps(self, first: np.ndarray, second: np.ndarray, total: np.ndarray) -> np.ndarray:
-        return poisson_steps(first, second)
+        return log_ratio_steps(first, second)
+
+
+class PoissonLoss(LogLinkLoss):
+    """l(y, u) = exp(u) - y u, the Poisson likelihood with logarithmic link, for y >= 0."""
+
+    _is_self_concordant = True  # of this class alone: a subclass may have another value
+
+    def check_target(self, y: np.ndarray) -> None:
+        check_counts(y, "poisson")
+
+    def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        return bounded_exp(u) - y * u
+
+    def terms(self, y: Array, u: Array) -> tuple[Array, Array]:
+        return y, bounded_exp(u)
+
+    def hessian(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        return bounded_exp(u)
 
     def _compiled(self) -> CompiledLoss:
-        return PoissonLoops("poisson")
+        return LogLinkLoops("poisson")
+
+
+def check_counts(y: Array, name: str) -> None:
+    """Raise a ValueError unless y has no negative values and is not 0 everywhere."""
+    if np.min(y, initial=0) < 0 or not np.max(y, initial=0) > 0:
+        raise ValueError(f"loss={name!r} requires non-negative y and sum(y) > 0.")
 
 
 class GammaLoss(LogLinkLoss):
@@ -368,29 +397,129 @@ class GammaLoss(LogLinkLoss):
     def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         return u + y * bounded_exp(-u)
 
-    def gradient(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
-        return 1.0 - y * bounded_exp(-u)
+    def terms(self, y: Array, u: Array) -> tuple[Array, Array]:
+        return y * bounded_exp(-u), np.ones(len(y))
 
     def hessian(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         return y * bounded_exp(-u)
 
-    def leaf_values(
-        self,
-        y: np.ndarray,
-        u: np.ndarray,
-        weight: np.ndarray,
-        leaf: np.ndarray,
-        n_leaves: int,
-        score: int | None = None,
-    ) -> np.ndarray:
-        ratio = group_sums(weight * y * bounded_exp(-u), leaf, n_leaves)
-        return -poisson_steps(group_sums(weight, leaf, n_leaves), ratio)
+    def _compiled(self) -> CompiledLoss:
+        return LogLinkLoops("tweedie", power=2.0)
 
-    def leaf_terms(self, y: np.ndarray, u: np.ndarray, score: int | None = None) -> tuple | None:
-        return np.ones(len(y)), y * bounded_exp(-u)
 
-    def leaf_steps(self, first: np.ndarray, second: np.ndarray, total: np.ndarray) -> np.ndarray:
-        return -poisson_steps(first, second)
+class TweedieLoss(LogLinkLoss):
+    """l(y, u) = exp((2 - p) u) / (2 - p) + y exp((1 - p) u) / (p - 1), for y >= 0.
+
+    Half the unit deviance at the mean exp(u), up to a function of y, of the distribution whose
+    variance is proportional to the power p of its mean: for 1 < p < 2 a Poisson number of gamma
+    variables, such as the claims of a year, with a positive probability of 0. The limits of the
+    derivatives are those of `PoissonLoss` (p = 1) and of `GammaLoss` (p = 2).
+
+    Parameters
+    ----------
+    power : float, default=1.5
+        p, strictly between 1 and 2.
+
+    References
+    ----------
+    B. Jorgensen (1997). *The Theory of Dispersion Models*, chapter 4. Chapman & Hall.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.metrics import mean_tweedie_deviance
+    >>> from sklearn_ensemble_theory.boosting.losses import TweedieLoss
+    >>> y, u = np.array([0.0, 1.0, 5.0]), np.log([0.5, 2.0, 4.0])
+    >>> loss = TweedieLoss(power=1.5)
+    >>> gap = loss.risk(y, u) - loss.risk(y, u + 1)
+    >>> deviances = [mean_tweedie_deviance(y, np.exp(v), power=1.5) for v in (u, u + 1)]
+    >>> bool(np.isclose(2 * gap, deviances[0] - deviances[1]))
+    True
+    """
+
+    _is_self_concordant = True  # of this class alone: a subclass may have another value
+
+    def __init__(self, power: float = 1.5) -> None:
+        self.power = power
+
+    @classmethod
+    def _of_parameters(cls, power: float = 1.5, **parameters: float) -> TweedieLoss:
+        return cls(power)
+
+    def check_target(self, y: np.ndarray) -> None:
+        if not (isinstance(self.power, Real) and 1 < self.power < 2):
+            raise ValueError(f"power must be strictly between 1 and 2, got {self.power!r}.")
+        check_counts(y, "tweedie")
+
+    def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        events, expected = self.terms(y, u)
+        return expected / (2 - self.power) + events / (self.power - 1)
+
+    def terms(self, y: Array, u: Array) -> tuple[Array, Array]:
+        return y * bounded_exp((1 - self.power) * u), bounded_exp((2 - self.power) * u)
+
+    def hessian(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        events, expected = self.terms(y, u)
+        return (2 - self.power) * expected + (self.power - 1) * events
+
+    def _compiled(self) -> CompiledLoss:
+        return LogLinkLoops("tweedie", power=float(self.power))
+
+
+class BinomialLoss(Loss):
+    """l(y, u) = log(1 + exp(u)) - y u for a share y of successes; u is the log-odds of one.
+
+    With the numbers of trials as weights, the binomial likelihood of counts, up to a factor: that
+    of `LogisticLoss` for a row of each trial. G1 = 1 and G2 = 1/4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_ensemble_theory.boosting.losses import BinomialLoss
+    >>> successes, trials = np.array([1, 30]), np.array([1, 99])
+    >>> u = BinomialLoss().optimal_constant(successes / trials, trials)
+    >>> round(float(BinomialLoss().inverse_link(u)), 2)
+    0.31
+    """
+
+    smoothness = 0.25
+    lipschitz = 1.0
+    link_domain = (SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
+    _is_self_concordant = True
+    _constant_of_mean = True
+
+    def check_target(self, y: np.ndarray) -> None:
+        low, high = np.min(y, initial=np.inf), np.max(y, initial=-np.inf)
+        if not (low >= 0 and high <= 1):
+            raise ValueError(
+                "loss='binomial' requires y between 0 and 1, the shares of successes; the numbers "
+                "of trials are sample weights."
+            )
+        if high == 0 or low == 1:
+            raise ValueError("loss='binomial' requires y that is not 0 everywhere, nor 1.")
+
+    def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        return -y * log_expit(u) - (1 - y) * log_expit(-u)
+
+    def gradient(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        return (1 - y) * expit(u) - y * expit(-u)
+
+    def hessian(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        return expit(u) * expit(-u)
+
+    def inverse_link(self, u: np.ndarray) -> np.ndarray:
+        return expit(u)
+
+    def link(self, mean: np.ndarray) -> np.ndarray:
+        return np.log(mean) - np.log1p(-mean)
+
+    def optimal_constant(
+        self, y: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> float | np.ndarray:
+        return log_odds(y, sample_weight)
+
+    def _compiled(self) -> CompiledLoss:
+        return NewtonLoops("binomial")
 
 
 # --- classes --------------------------------------------------------------------------------------
@@ -441,15 +570,15 @@ class LogisticLoss(MarginLoss):
     def optimal_constant(
         self, y: np.ndarray, sample_weight: np.ndarray | None = None
     ) -> float | np.ndarray:
-        return log_odds(y, sample_weight)
+        return log_odds(y > 0, sample_weight)
 
     def _compiled(self) -> CompiledLoss:
         return LogLoops("logistic")
 
 
-def log_odds(y: Array, sample_weight: Array | None) -> float:
-    """log of the odds of +1, kept finite (|.| <= 36.04) where only one class is present."""
-    share = np.average(y > 0, weights=sample_weight)
+def log_odds(share: Array, sample_weight: Array | None) -> float:
+    """log of the odds of the mean share, kept finite (|.| <= 36.04) where that is 0 or 1."""
+    share = np.average(share, weights=sample_weight)
     share = np.clip(share, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
     return float(np.log(share) - np.log1p(-share))
 
@@ -488,7 +617,7 @@ class ExponentialLoss(MarginLoss):
     def optimal_constant(
         self, y: np.ndarray, sample_weight: np.ndarray | None = None
     ) -> float | np.ndarray:
-        return 0.5 * log_odds(y, sample_weight)
+        return 0.5 * log_odds(y > 0, sample_weight)
 
     def line_search(
         self,
@@ -617,6 +746,8 @@ REGISTRY: tuple[tuple[str, Target, type[Loss]], ...] = (
     ("quantile", "real", QuantileLoss),
     ("poisson", "real", PoissonLoss),
     ("gamma", "real", GammaLoss),
+    ("tweedie", "real", TweedieLoss),
+    ("binomial", "real", BinomialLoss),
     ("log_loss", "two classes", LogisticLoss),
     ("log_loss", "many classes", MultinomialLoss),
     ("exponential", "two classes", ExponentialLoss),
@@ -633,10 +764,11 @@ def loss_names(target: Target, differentiable: bool = False) -> set[str]:
     }
 
 
-def make_loss(loss: Any, n_classes: int = 0, alpha: float | None = None) -> Loss:
+def make_loss(loss: Any, n_classes: int = 0, **parameters: float) -> Loss:
     """The loss of an estimator's parameter `loss`, for a target of so many classes; 0 if real.
 
-    `alpha` is the parameter of this name, for losses by name that read it (`Loss._of_alpha`).
+    `parameters` are others of the estimator, for losses by name that read them
+    (`Loss._of_parameters`).
 
     Raises
     ------
@@ -648,7 +780,7 @@ def make_loss(loss: Any, n_classes: int = 0, alpha: float | None = None) -> Loss
     if isinstance(loss, str):
         for name, kind, cls in REGISTRY:
             if (name, kind) == (loss, target):
-                return cls() if alpha is None else cls._of_alpha(alpha)
+                return cls._of_parameters(**parameters)
     found = None if isinstance(loss, str) else as_loss(loss)
     needed = n_classes if n_classes > 2 else 1
     if found is not None and found.n_scores(n_classes) == needed:
