@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, issparse
 
 from sklearn_ensemble_theory._compat import make_tree
 from sklearn_ensemble_theory._learners import is_tree
@@ -22,6 +22,8 @@ from sklearn_ensemble_theory.trees._columns import MISSING, SET, BinnedColumns
 LEAF, NO_FEATURE = -1, -2
 # In trees of more nodes than this, rows go down together, level by level.
 MOST_MASKS = 64
+# Numbers of X that are held in single precision at once in predictions: 8 MB.
+VALUES_AT_ONCE = 2**21
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,11 +290,16 @@ class CategoricalTree:
         self.node_count, self.max_depth = len(arrays), arrays.depth
         self.n_leaves = int(np.count_nonzero(arrays.is_leaf))
 
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        return self.arrays.values_of_rows(X)
+    def predict(self, X: Any) -> np.ndarray:
+        return self.arrays.value[self.apply(X)]
 
-    def apply(self, X: np.ndarray) -> np.ndarray:
-        return self.arrays.leaves_of_rows(X).astype(np.intp)
+    def apply(self, X: Any) -> np.ndarray:
+        if not issparse(X):
+            return self.arrays.leaves_of_rows(X).astype(np.intp)
+        step = max(VALUES_AT_ONCE // max(X.shape[1], 1), 1)
+        starts = range(0, max(X.shape[0], 1), step)
+        parts = (X[start : start + step].astype(np.float32).toarray() for start in starts)
+        return np.concatenate([self.apply(part) for part in parts])
 
     def decision_path(self, X: np.ndarray) -> Any:
         """The nodes that rows pass, as a CSR matrix of ones. O(n depth)."""
@@ -300,14 +307,15 @@ class CategoricalTree:
         inner = np.flatnonzero(~self.arrays.is_leaf)
         for child in (self.children_left, self.children_right):
             parents[child[inner]] = inner
-        at, rows = self.apply(X), np.arange(len(X))
+        at = self.apply(X)
+        rows = np.arange(len(at))
         passed = [(rows, at)]
         while len(rows):  # from the leaves to the root
             above = parents[at]
             rows, at = rows[above != LEAF], above[above != LEAF]
             passed.append((rows, at))
         place = tuple(np.concatenate(each) for each in zip(*passed))
-        shape = len(X), self.node_count
+        shape = X.shape[0], self.node_count
         return csr_matrix((np.ones(len(place[0]), dtype=np.intp), place), shape=shape)
 
     def compute_feature_importances(self, normalize: bool = True) -> np.ndarray:
