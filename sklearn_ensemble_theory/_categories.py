@@ -185,6 +185,7 @@ class CategoricalColumns:
     def _codes(self, column: Any, j: int) -> np.ndarray:
         """The numbers of the categories of a column."""
         categories = self.categories[j]
+        assert categories is not None
         with self._naming(j):
             codes = _numbers(column, categories)
         if np.isnan(codes).all():

@@ -341,7 +341,7 @@ class BaseBinnedTree:
         if not isinstance(check_input, (bool, int, np.bool_)):
             raise TypeError(f"check_input must be a bool, got {type(check_input).__name__}.")
         if check_input and fitted_encoder(self) is not None:
-            checks = {"accept_sparse": "csr", "dtype": np.float32, "order": "C"}
+            checks: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float32, "order": "C"}
             return validate_data(self, X, reset=False, learner=self, **checks)
         # Of what overflows in single precision scikit-learn's next check raises an error.
         with np.errstate(over="ignore", invalid="ignore"), naming_columns(X, True):

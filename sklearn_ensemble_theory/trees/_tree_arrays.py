@@ -129,7 +129,7 @@ class TreeArrays:
             if self.missing_left[i]:
                 goes |= column == columns.missing
             if self.code[i] == SET:
-                goes = self._members[i][np.minimum(column, MISSING)]
+                goes = self.members[i][np.minimum(column, MISSING)]
             stack += ((self.left[i], rows & goes), (self.right[i], rows > goes))
         return node
 
@@ -143,7 +143,7 @@ class TreeArrays:
             goes = code <= self.code[at]
             goes |= (code == columns.missing) & (self.missing_left[at] > 0)
             if self.left_bins is not None:
-                members = self._members[at, np.minimum(code, MISSING)]
+                members = self.members[at, np.minimum(code, MISSING)]
                 goes = np.where(self.code[at] == SET, members, goes)
             at = np.where(goes, self.left[at], self.right[at])
             node[rows] = at
@@ -152,7 +152,7 @@ class TreeArrays:
         return node
 
     @property
-    def _members(self) -> np.ndarray:
+    def members(self) -> np.ndarray:
         """`left_bins` as truth values, (m, 256)."""
         assert self.left_bins is not None
         return np.unpackbits(self.left_bins, axis=1, bitorder="little").view(bool)
@@ -178,7 +178,7 @@ class TreeArrays:
         node, rows = np.zeros(len(X), dtype=np.intp), np.arange(len(X))
         if self.left[0] == LEAF:
             return node
-        members = None if self.left_bins is None else self._members
+        members = None if self.left_bins is None else self.members
         while len(rows):
             at = node[rows]
             x = X[rows, self.feature[at]]
