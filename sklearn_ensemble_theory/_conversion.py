@@ -308,7 +308,11 @@ def _orders(
 
 def _numbers_of(model: Any, X: Any, orders: dict[int, np.ndarray]) -> np.ndarray:
     """X as numbers, those of categories in these orders."""
-    options = {"accept_sparse": "csr", "dtype": np.float64, "ensure_all_finite": "allow-nan"}
+    options: dict[str, Any] = {
+        "accept_sparse": "csr",
+        "dtype": np.float64,
+        "ensure_all_finite": "allow-nan",
+    }
     X = validate_data(model, X, reset=False, **options)
     X = X.toarray() if issparse(X) else np.array(X)
     for j, order in orders.items():
