@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory._rows import positive_rows
@@ -101,8 +102,13 @@ def columns_in_one_piece(X, dtype=np.float64):
     n, p = X.shape
     buffer = np.empty((min(_COLUMNS_AT_ONCE, p), n), dtype=dtype)
     step = _BLOCK_VALUES // max(len(buffer), 1)
+    X = X.tocsc() if issparse(X) else X
     for first in range(0, p, _COLUMNS_AT_ONCE):
         columns = buffer[: p - first]
+        if issparse(X):
+            columns[:] = X[:, first : first + len(columns)].toarray().T
+            yield from columns
+            continue
         for start in range(0, n, step):
             columns[:, start : start + step] = X[
                 start : start + step, first : first + len(columns)

@@ -17,8 +17,9 @@ from typing import Any, Protocol, Self, TypeVar, cast
 from uuid import uuid4
 
 import numpy as np
+from scipy.sparse import issparse
 
-from sklearn_ensemble_theory._categories import fitted_encoder
+from sklearn_ensemble_theory._categories import MOST_DENSE_VALUES, fitted_encoder
 
 # How many results are added at a time: the depth of a sum over n blocks is log_8 n.
 FAN_IN = 8
@@ -488,14 +489,20 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 def by_chunks(method: Method) -> Method:
     """A method of X that returns a lazy Dask array where X is a Dask collection.
 
-    Each chunk of rows is predicted by itself when it is computed. For other X the method is called
-    as it is.
+    Each chunk of rows is predicted by itself when it is computed. A large sparse X with categories
+    is predicted some rows at a time. For other X the method is called as it is.
     """
 
     @wraps(method)
     def predict(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         if hasattr(type(X), "__dask_graph__") and is_collection(X):
             return _lazily(method, self, X, args, kwargs)
+        if issparse(X) and X.ndim == 2 and fitted_encoder(self) is not None:
+            rows = max(MOST_DENSE_VALUES // max(X.shape[1], 1), 1)
+            if X.shape[0] > rows:  # so many can be dense
+                X = X.tocsr()
+                parts = [X[start : start + rows] for start in range(0, X.shape[0], rows)]
+                return np.concatenate([method(self, part, *args, **kwargs) for part in parts])
         return method(self, X, *args, **kwargs)
 
     # The name in tracebacks, and where scikit-learn looks for the caller of a member.

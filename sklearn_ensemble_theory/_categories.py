@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csc_array, issparse
 from sklearn.base import clone
-from sklearn.utils import check_array
+from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._features import Features, column_of, is_frame, naming_columns
@@ -24,6 +24,8 @@ from sklearn_ensemble_theory._running import warn_user
 MAX_CATEGORIES = 2**16 - 2
 # Of a column in trees: sets of bins have 256 bits, one of which is that of missing values.
 MOST_CATEGORY_BINS = 255
+# A sparse X of at most so many values, 16 MB in single precision, is binned as a dense one.
+MOST_DENSE_VALUES = 2**22
 
 
 class CategoricalColumns:
@@ -31,7 +33,7 @@ class CategoricalColumns:
 
     Parameters
     ----------
-    X : {array, data frame} of shape (n, p)
+    X : {array, CSC matrix, data frame} of shape (n, p)
     categorical_features : "from_dtype", None, or array-like of bool, int or str
     most : int, default=None
         So many numbers at most for the categories of a column.
@@ -129,27 +131,26 @@ class CategoricalColumns:
                     UserWarning,
                 )
 
-    def encode(self, X: Any) -> np.ndarray:
+    def encode(self, X: Any) -> Any:
         """X as floats, with the number of each category; NaN for missing and unseen ones.
+
+        A sparse X stays sparse: what is not stored is 0 there, and has the number of this category.
 
         Raises
         ------
         TypeError
             If a column whose categories are text has none, or the other way round.
+        ValueError
+            If a sparse X has missing or infinite values in columns without categories.
         """
+        if issparse(X):
+            return self._encode_sparse(X.tocsc())
         n, p = X.shape
         out = np.empty((n, p), order="F")
         for j, categories in enumerate(self.categories):
             column = column_of(X, j)
             if categories is not None:
-                with self._naming(j):
-                    codes = _numbers(column, categories)
-                if np.isnan(codes).all():
-                    self._check_kind(column, j)
-                if self.most is not None and len(categories) > self.most:
-                    known = ~np.isnan(codes)
-                    codes[known] = self.numbers(j)[codes[known].astype(np.intp)]
-                out[:, j] = codes
+                out[:, j] = self._codes(column, j)
                 continue
             with naming_columns(X, takes_categories=True, only=j):
                 if not hasattr(column, "to_numpy"):
@@ -160,6 +161,39 @@ class CategoricalColumns:
                 except TypeError:  # polars has no such arguments
                     out[:, j] = np.asarray(column.to_numpy(), dtype=np.float64)
         return out
+
+    def _encode_sparse(self, X: Any) -> csc_array:
+        """O(stored values), and O(n) for each column of categories."""
+        of_numbers = np.repeat(~self.flags, np.diff(X.indptr))
+        assert_all_finite(X.data[of_numbers], input_name="X")
+        values, rows = [np.empty(0)], [np.empty(0, dtype=np.intp)]
+        for j, categories in enumerate(self.categories):
+            if categories is None:
+                own = slice(*X.indptr[j : j + 2])
+                values.append(X.data[own].astype(np.float64))
+                rows.append(X.indices[own])
+            else:
+                codes = self._codes(column_of(X, j), j)
+                rows.append(np.flatnonzero(codes))
+                values.append(codes[rows[-1]])
+        ends = np.cumsum([len(some) for some in rows])
+        # Trees take no indices of 64 bits.
+        index = np.int32 if max(ends[-1], *X.shape) < 2**31 else np.int64
+        places = np.concatenate(rows).astype(index), ends.astype(index)
+        return csc_array((np.concatenate(values), *places), shape=X.shape)
+
+    def _codes(self, column: Any, j: int) -> np.ndarray:
+        """The numbers of the categories of a column."""
+        categories = self.categories[j]
+        assert categories is not None
+        with self._naming(j):
+            codes = _numbers(column, categories)
+        if np.isnan(codes).all():
+            self._check_kind(column, j)
+        if self.most is not None and len(categories) > self.most:
+            known = ~np.isnan(codes)
+            codes[known] = self.numbers(j)[codes[known].astype(np.intp)]
+        return codes
 
     def _check_kind(self, column: Any, j: int) -> None:
         """Refuse a column of which no value is known because its type is another one."""
@@ -181,19 +215,13 @@ def encoder_of(X: Any, categorical_features: Any, most: int) -> CategoricalColum
 
     Raises
     ------
-    TypeError
-        If X is sparse.
     ValueError
         If `categorical_features` does not fit X.
     """
     given = categorical_features
     if given is None or (isinstance(given, str) and given == "from_dtype" and not is_frame(X)):
         return None
-    if issparse(X):
-        raise TypeError("categorical_features needs a dense X.")
-    if not is_frame(X):
-        X = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
-    columns = CategoricalColumns(X, given, most)
+    columns = CategoricalColumns(_as_given(X), given, most)
     return columns if columns.any else None
 
 
@@ -209,11 +237,10 @@ def check_same_columns(estimator: Any, X: Any, learner: Any) -> None:
         column has numbers.
     """
     known, takes = fitted_encoder(estimator), getattr(learner, "_takes_category_numbers", False)
-    if issparse(X) or not (takes or known is not None):
+    if not (takes or known is not None):
         return
     categorical_features = learner.categorical_features if takes else None
-    if not is_frame(X):
-        X = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
+    X = _as_given(X)
     features = Features.of(X)
     if features.n != estimator.n_features_in_:
         return  # refused by its number
@@ -287,13 +314,18 @@ def numbered_learner(learner: Any, columns: CategoricalColumns | None) -> Any:
     return clone(learner).set_params(categorical_features=np.flatnonzero(columns.flags).tolist())
 
 
-def encoded(columns: CategoricalColumns, X: Any) -> np.ndarray:
-    """X as an array of numbers, those of the categories among them."""
-    if issparse(X):
-        raise TypeError("X must be dense, as it was in fit: it has categorical features.")
-    if not is_frame(X):
-        X = check_array(X, dtype=None, ensure_all_finite=False)
-    return columns.encode(X)
+def encoded(columns: CategoricalColumns, X: Any) -> Any:
+    """X as numbers, those of the categories among them; sparse where it is."""
+    return columns.encode(_as_given(X, 1))
+
+
+def _as_given(X: Any, least: int = 0) -> Any:
+    """X by columns, of any type; with at least so many rows."""
+    if is_frame(X):
+        return X
+    return check_array(
+        X, accept_sparse="csc", dtype=None, ensure_all_finite=False, ensure_min_samples=least
+    )
 
 
 def _values(column):

@@ -19,9 +19,15 @@ from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._categories import CategoricalColumns, fitted_encoder
 from sklearn_ensemble_theory._features import Features
+from sklearn_ensemble_theory._rows import validate_data
+
+# Of the trees for shap in all, where sets of categories make them grow: half a GB.
+MOST_NODES = 2**21
 
 
 def to_sklearn(self: Any) -> Any:
@@ -136,7 +142,7 @@ class TreeTerms(NamedTuple):
     features: Sequence[np.ndarray | None] | None = None  # the columns of X that a member sees
 
 
-def to_shap(self: Any) -> dict[str, Any]:
+def to_shap(self: Any, X: Any = None) -> Any:
     """The trees of the ensemble as the dictionary that `shap.TreeExplainer` takes.
 
     For ensembles that shap does not know: bagging, AdaBoost, extra-trees, gradient boosting of
@@ -146,20 +152,37 @@ def to_shap(self: Any) -> dict[str, Any]:
     - `predict_proba` of bagging and forests; with ``voting="hard"`` the shares of the votes;
     - `decision_function` of a classifier that boosts.
 
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features), default=None
+        Rows to explain, or to compare with; needed where features are categorical.
+
     Returns
     -------
     model : dict
         With the keys of shap: "trees", one dictionary of arrays for each, "base_offset" and the
         types. The values of nodes have a column for each output.
 
+    numbers : ndarray of shape (n_samples, n_features)
+        Only if X is given: X as these trees read it, with numbers in place of categories, NaN where
+        they are missing or new.
+
     Raises
     ------
     ValueError
-        If the output is no sum of trees; the message says why.
+        If the output is no sum of trees, X is not given though features are categorical, or the
+        trees would have more than two million nodes; the message says why.
 
     Notes
     -----
     Cost: O(nodes of the trees), without training data.
+
+    shap knows thresholds only. Categories get numbers in an order in which the sets of the trees
+    are nearly intervals (the first principal component of the sets), and a node with a set becomes
+    one threshold for each end of an interval; what is below the node is repeated for each interval.
+    Where sets of several features with many categories follow each other, the repetitions multiply,
+    in memory and in the time of shap. The weight of a side is shared out equally among its
+    intervals, so that the Shapley values are those of the nodes with sets, to rounding.
 
     Of most trees the weights of the training rows in each node are known; by them shap weighs the
     two sides of a split that is not on the path. Where they are not, of stumps that boost more
@@ -176,11 +199,19 @@ def to_shap(self: Any) -> dict[str, Any]:
     >>> len(explained["trees"]), explained["trees"][0]["value"].shape
     (10, (3, 1))
 
-    With shap installed, ``shap.TreeExplainer(explained).shap_values(X)`` are the values.
+    With shap installed, ``shap.TreeExplainer(explained).shap_values(X)`` are the values. Where
+    features are categorical, ``explained, numbers = model.to_shap(X)``, and the values are those of
+    ``shap.TreeExplainer(explained).shap_values(numbers)``.
     """
     check_is_fitted(self)
+    encoder = fitted_encoder(self)
+    if encoder is not None and X is None:
+        raise ValueError(
+            "to_shap requires X, the rows to explain, of a model with categorical features: it "
+            "returns (model, numbers), and the trees of the model read the numbers."
+        )
     terms = self._tree_terms()
-    trees = []
+    trees: list[dict[str, np.ndarray]] = []
     for t, member in enumerate(terms.members):
         nodes = _nodes_of(member)
         features = None if terms.features is None else terms.features[t]
@@ -194,10 +225,16 @@ def to_shap(self: Any) -> dict[str, Any]:
             f"{type(self).__name__} has no trees to explain: y has one class, or no estimator was "
             "kept."
         )
+    orders = {} if encoder is None else _orders(trees, encoder)
+    room = MOST_NODES
+    for t, nodes in enumerate(trees):
+        if "members" in nodes:
+            trees[t] = _with_thresholds(nodes, orders, room)
+            room -= len(trees[t]["feature"])
     # Stumps compare in double precision, trees in single.
     reads_double = all(hasattr(member, "_leaf_values") for member in terms.members)
     start = np.asarray(terms.start, dtype=np.float64)
-    return {
+    model = {
         "trees": trees,
         "base_offset": start if len(start) > 1 else float(start[0]),
         "input_dtype": np.float64 if reads_double else np.float32,
@@ -205,6 +242,7 @@ def to_shap(self: Any) -> dict[str, Any]:
         "objective": None,
         "tree_output": "raw_value",
     }
+    return model if X is None else (model, _numbers_of(self, X, orders))
 
 
 def _nodes_of(member: Any) -> dict[str, np.ndarray]:
@@ -228,12 +266,8 @@ def _nodes_of(member: Any) -> dict[str, np.ndarray]:
             f"to_shap requires an estimator that is a tree or a decision stump; "
             f"{type(member).__name__} is neither."
         )
-    if getattr(tree, "sets", None) is not None:
-        raise ValueError(
-            "to_shap requires trees without nodes of categorical_features: the trees that shap "
-            "takes cut at thresholds. Use columns of one category each, as of OneHotEncoder."
-        )
-    tree = tree.sklearn_tree() if hasattr(tree, "sklearn_tree") else tree  # a compact one
+    tree = tree.readable_tree() if hasattr(tree, "readable_tree") else tree  # a compact one
+    has_sets = getattr(tree, "sets", None) is not None
     if tree.n_outputs > 1 and hasattr(member, "classes_"):
         raise ValueError("to_shap requires a single target of a classifier; y has several columns.")
     left, right = tree.children_left, tree.children_right
@@ -242,7 +276,153 @@ def _nodes_of(member: Any) -> dict[str, np.ndarray]:
         "children_right": right,
         "children_default": np.where(tree.missing_go_to_left != 0, left, right),
         "feature": tree.feature,
-        "threshold": tree.threshold,
+        "threshold": tree.arrays.threshold if has_sets else tree.threshold,
         "node_sample_weight": np.nan_to_num(tree.weighted_n_node_samples),
         "value": tree.value[:, :, 0] if tree.n_outputs > 1 else tree.value[:, 0, :],
+        **({"members": tree.arrays.members} if has_sets else {}),
     }
+
+
+# --- sets of categories as thresholds -------------------------------------------------------------
+
+
+def _orders(
+    trees: list[dict[str, np.ndarray]], encoder: CategoricalColumns
+) -> dict[int, np.ndarray]:
+    """The numbers of the categories of each feature in an order of few intervals."""
+    found = {}
+    for j in np.flatnonzero(encoder.flags).tolist():
+        K = int(encoder.numbers(j).max()) + 1
+        products = np.zeros((K, K))
+        for nodes in trees:
+            if "members" in nodes:
+                at = np.flatnonzero((nodes["feature"] == j) & np.isnan(nodes["threshold"]))
+                weight = nodes["node_sample_weight"][at]
+                sets = nodes["members"][at, :K].astype(float)
+                sets -= sets.mean(axis=1, keepdims=True)
+                # After `compact` no weights are known.
+                products += (sets.T * (weight if weight.any() else 1.0)) @ sets
+        found[j] = np.argsort(np.linalg.eigh(products)[1][:, -1], kind="stable")
+    return found
+
+
+def _numbers_of(model: Any, X: Any, orders: dict[int, np.ndarray]) -> np.ndarray:
+    """X as numbers, those of categories in these orders."""
+    options: dict[str, Any] = {
+        "accept_sparse": "csr",
+        "dtype": np.float64,
+        "ensure_all_finite": "allow-nan",
+    }
+    X = validate_data(model, X, reset=False, **options)
+    X = X.toarray() if issparse(X) else np.array(X)
+    for j, order in orders.items():
+        known = ~np.isnan(X[:, j])
+        X[known, j] = np.argsort(order)[X[known, j].astype(np.intp)]
+    return X
+
+
+class _Piece(NamedTuple):
+    """What is below an interval of numbers: a node, and of its weights this share.
+
+    Of each feature the numbers that come here are `first` to `last` by `ranges`, all where it is
+    not there.
+    """
+
+    node: int
+    ranges: dict[int, tuple[int, int]]
+    share: float
+    first: int = 0
+
+
+def _with_thresholds(
+    nodes: dict[str, np.ndarray], orders: dict[int, np.ndarray], room: int
+) -> dict[str, np.ndarray]:
+    """The tree with thresholds of numbers in place of sets, balanced over their intervals.
+
+    A feature's paths to all intervals of one side have together the weight of the side, and a row
+    takes one of them. Shapley values are linear in both numbers, and stay what they were.
+    """
+    left, right, weight = (
+        nodes[name] for name in ("children_left", "children_right", "node_sample_weight")
+    )
+    has_set = np.isnan(nodes["threshold"]) & (left >= 0)
+    missing_left = nodes["children_default"] == left
+    children: list[list[int]] = [[], []]
+    found: list[tuple[int, float, float, bool]] = []  # node, threshold, weight, missing left
+    # (the node above, its side, intervals, the node of their set, the interval of missing values)
+    stack = [(-1, 0, [_Piece(0, {}, 1.0)], 0, 0)]
+    while stack:
+        above, side, pieces, source, missing = stack.pop()
+        at = len(found)
+        if above >= 0:
+            children[side][above] = at
+        if at == room:
+            raise ValueError(
+                f"The trees that shap takes have no sets of categories, and would have more than "
+                f"{MOST_NODES:,} nodes without: use a model of fewer or smaller trees, or fewer "
+                "categories (max_bins)."
+            )
+        for links in children:
+            links.append(-1)
+        if len(pieces) == 1:
+            source, ranges, share, _ = pieces[0]
+            if not has_set[source]:
+                one = nodes["threshold"][source], share * weight[source], missing_left[source]
+                found.append((source, *one))
+                if left[source] >= 0:
+                    for k, child in enumerate((left[source], right[source])):
+                        stack.append((at, k, [_Piece(child, ranges, share)], 0, 0))
+                continue
+            pieces, missing = _intervals(nodes, orders, *pieces[0][:3])
+        middle = len(pieces) // 2
+        mass = sum(piece.share * weight[piece.node] for piece in pieces)
+        found.append((source, pieces[middle].first - 0.5, mass, missing < middle))
+        stack.append((at, 0, pieces[:middle], source, missing))
+        stack.append((at, 1, pieces[middle:], source, missing - middle))
+    source, threshold, mass, goes_left = (np.array(column) for column in zip(*found))
+    below = [np.array(links) for links in children]
+    return {
+        "children_left": below[0],
+        "children_right": below[1],
+        "children_default": np.where(goes_left, *below),
+        "feature": nodes["feature"][source],
+        "threshold": threshold,
+        "node_sample_weight": mass,
+        "value": nodes["value"][source],
+    }
+
+
+def _intervals(
+    nodes: dict[str, np.ndarray],
+    orders: dict[int, np.ndarray],
+    i: int,
+    ranges: dict[int, tuple[int, int]],
+    share: float,
+) -> tuple[list[_Piece], int]:
+    """The intervals of numbers that a set sends to one side, and which missing values belong to.
+
+    A side to which no number that comes here goes has an interval below all of them: it keeps its
+    weight.
+    """
+    j, members = int(nodes["feature"][i]), nodes["members"][i]
+    first, last = ranges.get(j, (0, len(orders[j]) - 1))
+    goes_left = members[orders[j][first : last + 1]]
+    ends = np.flatnonzero(goes_left[1:] != goes_left[:-1]).tolist()
+    starts = [first, *(first + end + 1 for end in ends)] if len(goes_left) else []
+    found = [
+        (start, stop - 1, bool(goes_left[start - first]))
+        for start, stop in zip(starts, [*starts[1:], last + 1])
+    ]
+    sides = [one[2] for one in found]
+    found = [(first, first - 1, side) for side in (True, False) if side not in sides] + found
+    sides = [one[2] for one in found]
+    pieces = [
+        _Piece(
+            int(nodes["children_left" if side else "children_right"][i]),
+            {**ranges, j: (start, stop)},
+            share / sides.count(side),
+            start,
+        )
+        for start, stop, side in found
+    ]
+    return pieces, sides.index(bool(members[-1]))

@@ -417,7 +417,9 @@ def is_frame(X: Any) -> bool:
 
 
 def column_of(X: Any, j: int) -> Any:
-    """A column of an array, or of a data frame of pandas or polars."""
+    """A column of an array, a CSC matrix, or a data frame of pandas or polars."""
+    if issparse(X):
+        return X[:, [j]].toarray()[:, 0]
     if not is_frame(X):
         return X[:, j]
     return X.iloc[:, j] if hasattr(X, "iloc") else X.to_series(j)

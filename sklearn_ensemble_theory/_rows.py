@@ -29,6 +29,7 @@ from sklearn.utils.validation import validate_data as sklearn_validate_data
 from sklearn_ensemble_theory._blocks import DaskBlocks, any_collection, by_chunks
 from sklearn_ensemble_theory._categories import (
     MOST_CATEGORY_BINS,
+    MOST_DENSE_VALUES,
     CategoricalColumns,
     check_same_columns,
     encoded,
@@ -147,7 +148,8 @@ def validate_data(
     A dense X may have missing values where the `learner` that gets it takes or checks them, unless
     an option says otherwise. Where this is a tree, X becomes numbers here, with its names in an
     error. Where it has `categorical_features` and takes the numbers of categories, X becomes these,
-    by the estimator's `_encoder`, which a fit makes.
+    by the estimator's `_encoder`, which a fit makes; then a sparse X of few rows to predict is
+    dense.
 
     Raises
     ------
@@ -252,6 +254,10 @@ def _checked_numbers(
     """`validate_data` of scikit-learn's, of X with the numbers of its categories."""
     sklearn_validate_data(estimator, data[0], reset=reset, skip_check_array=True)
     X = encoded(encoder, data[0])
+    if issparse(X):
+        options["ensure_all_finite"] = "allow-nan"  # of categories: the others are finite
+        if not reset and options.get("accept_sparse") and np.prod(X.shape) <= MOST_DENSE_VALUES:
+            X = X.toarray()
     if len(data) > 1:
         return check_X_y(X, data[1], estimator=estimator, **options)
     return check_array(X, estimator=estimator, input_name="X", **options)

@@ -5,7 +5,6 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_array
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -204,10 +203,6 @@ def test_what_forests_refuse():
             forest.fit(FRAME, np.column_stack([Y, Y]) > 0)
     with pytest.raises(ValueError, match="constrains feature 'colour', which is categorical"):
         forest.set_params(monotonic_cst={"colour": 1}).fit(FRAME, Y)
-    with pytest.raises(TypeError, match="needs a dense X"):
-        forest.set_params(monotonic_cst=None, categorical_features=[1]).fit(
-            csr_array(np.nan_to_num(ARRAY)), Y
-        )
 
 
 @pytest.mark.parametrize("algorithm", ["discrete", "real", "gentle"])

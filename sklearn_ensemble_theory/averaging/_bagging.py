@@ -429,7 +429,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
             check_counts(estimator, y)
         # Columns are binned, or converted to single precision, once for all members.
         prepared, checked = None, False
-        if not routed and can_be_binned(X, y):
+        if not routed and (is_binned or can_be_binned(X, y)):
             prepared = prepare_members(estimator, X, scheme.sample_weight, self.n_jobs)
         if prepared is None:
             X, checked = member_input(estimator, X)

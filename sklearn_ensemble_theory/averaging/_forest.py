@@ -21,7 +21,11 @@ from sklearn.tree import (
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._categories import fitted_categories, fitted_encoder
+from sklearn_ensemble_theory._categories import (
+    MOST_DENSE_VALUES,
+    fitted_categories,
+    fitted_encoder,
+)
 from sklearn_ensemble_theory._compat import (
     Interval,
     RealNotInt,
@@ -151,6 +155,8 @@ class BaseForest(BaseBagging):
         estimator.set_params(monotonic_cst=signs)
         encoder = fitted_encoder(self)
         is_binned = encoder is not None
+        if is_binned and sp.issparse(X) and np.prod(X.shape) <= MOST_DENSE_VALUES:
+            X = X.toarray()
         if self.criterion == "quantile":
             is_binned = True
             check_no_signs(self.criterion, signs)
@@ -175,8 +181,6 @@ class BaseForest(BaseBagging):
         by_dtype = isinstance(given, str) and given == "from_dtype"
         if by_dtype and (self.max_bins is None or not is_frame(X)):
             return estimator  # categories that are numbers are taken as these
-        if sp.issparse(X) and given is not None:
-            raise TypeError("categorical_features needs a dense X.")
         if not is_frame(X) and given is not None:
             features = Features(np.shape(X)[1] if np.ndim(X) == 2 else 0)
         if not features.n or not features.flags(given, X).any():

@@ -54,13 +54,11 @@ from ._options import (
 )
 from ._packed import predictor
 from ._sklearn_trees import check_counts, fitted_tree
-from ._tree_arrays import GrownTree, Nodes, TreeArrays
+from ._tree_arrays import VALUES_AT_ONCE, GrownTree, Nodes, TreeArrays
 from ._vector_growth import grown_vectors
 from ._vector_rounds import VectorTreeRounds
 from ._weak_learners import ROUNDS, BinnedMembers, BinnedTreeRounds, category_flags
 
-# Numbers of X that are held in single precision at once in predictions: 8 MB.
-_VALUES_AT_ONCE = 2**21
 # What a tree of several targets has.
 OF_SEVERAL_TARGETS: dict[str, Any] = {
     "criterion": "squared_error",
@@ -314,22 +312,21 @@ class BaseBinnedTree:
     def _values_at(self, X: Any, check_input: bool) -> np.ndarray:
         """The values (n, K) of the leaves of rows, without `tree_` where there are loops for it."""
         check_is_fitted(self)
-        is_large = isinstance(X, np.ndarray) and X.ndim == 2 and X.size > _VALUES_AT_ONCE
+        is_large = isinstance(X, np.ndarray) and X.ndim == 2 and X.size > VALUES_AT_ONCE
         is_large = is_large and fitted_encoder(self) is None
         if not (is_large and check_input):
             X, check_input = self._validate_X_predict(X, check_input), False
-        if sp.issparse(X):
-            values: np.ndarray = self.tree_.predict(X)
-            return values.reshape(len(values), -1)
         predict = predictor(self, self._nodes(), uses_native())
         parts = [predict(rows) for rows in self._in_single_precision(X, check_input)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def _in_single_precision(self, X: np.ndarray, check_input: bool) -> Iterator[np.ndarray]:
-        """The rows of X in parts, each checked where that is asked for."""
-        step = max(_VALUES_AT_ONCE // max(X.shape[1], 1), 1)
-        for start in range(0, max(len(X), 1), step):
+    def _in_single_precision(self, X: Any, check_input: bool) -> Iterator[np.ndarray]:
+        """The rows of X in dense parts, each checked where that is asked for."""
+        step = max(VALUES_AT_ONCE // max(X.shape[1], 1), 1)
+        for start in range(0, max(X.shape[0], 1), step):
             rows = X[start : start + step]
+            if sp.issparse(rows):
+                rows = rows.astype(np.float32).toarray()
             if check_input:
                 with np.errstate(over="ignore"):  # an error, and no warning before it
                     if start == 0:
@@ -344,7 +341,8 @@ class BaseBinnedTree:
         if not isinstance(check_input, (bool, int, np.bool_)):
             raise TypeError(f"check_input must be a bool, got {type(check_input).__name__}.")
         if check_input and fitted_encoder(self) is not None:
-            return validate_data(self, X, reset=False, dtype=np.float32, learner=self, order="C")
+            checks: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float32, "order": "C"}
+            return validate_data(self, X, reset=False, learner=self, **checks)
         # Of what overflows in single precision scikit-learn's next check raises an error.
         with np.errstate(over="ignore", invalid="ignore"), naming_columns(X, True):
             return super()._validate_X_predict(X, check_input)  # type: ignore[misc]
@@ -614,7 +612,6 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         # Trees are grown one by one for other tasks, and with parameters that rounds do not have.
         if (
             not isinstance(task, LeastSquaresTask)
-            or sp.issparse(X)
             or self.criterion != "squared_error"
             or self.splitter != "best"
             or self.ccp_alpha > 0

@@ -5,6 +5,7 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from sklearn_ensemble_theory._bins import (
     bin_coder,
@@ -88,7 +89,7 @@ class BinnedColumns:
     @classmethod
     def of(
         cls,
-        X: np.ndarray,
+        X: Any,
         max_bins: int,
         sample_weight: np.ndarray | None = None,
         n_threads: int = 1,
@@ -100,8 +101,8 @@ class BinnedColumns:
 
         Parameters
         ----------
-        X : array of shape (n, p)
-            Dense; NaN is a missing value.
+        X : {array, sparse matrix} of shape (n, p)
+            NaN is a missing value.
         max_bins : int
             From 2 to 65,535, or to 255 where `wide` is False. A column with no more distinct values
             gets a bin for each of them.
@@ -127,6 +128,7 @@ class BinnedColumns:
         thread.
         """
         n, p = X.shape
+        X = X.tocsc() if issparse(X) else X
         kept = None
         if sample_weight is not None:
             sample_weight = np.asarray(sample_weight, dtype=np.float64)
@@ -148,7 +150,7 @@ class BinnedColumns:
         )
         edges = [column_edges for part in found for column_edges, _ in part]
         for j in [] if categorical is None else np.flatnonzero(categorical).tolist():
-            x = np.ascontiguousarray(X[:, j], dtype=np.float32)
+            (x,) = columns_in_one_piece(X[:, j : j + 1], np.float32)
             edges[j] = _edges_of_numbers(x, j, min(max_bins, MISSING))
             bin_coder(edges[j], codes.dtype, missing).code(x, codes[:, j])
         has_missing = np.array([misses for part in found for _, misses in part], dtype=bool)
@@ -156,7 +158,7 @@ class BinnedColumns:
             has_missing |= (codes == missing).any(axis=0)
         return cls(codes, edges, has_missing, missing, categorical)
 
-    def coded(self, X: np.ndarray) -> "BinnedColumns":
+    def coded(self, X: Any) -> "BinnedColumns":
         """Other rows in the same bins. O(n p)."""
         codes = np.empty(X.shape, dtype=self.codes.dtype, order="F")
         has_missing = np.zeros(X.shape[1], dtype=bool)

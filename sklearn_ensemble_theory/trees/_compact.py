@@ -145,7 +145,7 @@ class CompactTree:
         total = self._importances.sum()
         return self._importances / total if normalize and total > 0 else self._importances.copy()
 
-    def _tree(self) -> Any:
+    def readable_tree(self) -> Any:
         """What finds the leaves of rows."""
         sets = self.sets
         if sets is None:
@@ -185,13 +185,13 @@ class CompactTree:
         return make_tree(fields, self.value, self.max_depth, self.n_features, n_classes)
 
     def predict(self, X: Any) -> np.ndarray:
-        return self._tree().predict(X)
+        return self.readable_tree().predict(X)
 
     def apply(self, X: Any) -> np.ndarray:
-        return self._tree().apply(X)
+        return self.readable_tree().apply(X)
 
     def decision_path(self, X: Any) -> Any:
-        return self._tree().decision_path(X)
+        return self.readable_tree().decision_path(X)
 
     def __getattr__(self, name: str) -> Any:
         reason = "; compact() removed what it is" if name in REMOVED else ""

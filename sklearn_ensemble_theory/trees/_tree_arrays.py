@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, issparse
 
 from sklearn_ensemble_theory._compat import make_tree
 from sklearn_ensemble_theory._learners import is_tree
@@ -22,6 +22,8 @@ from sklearn_ensemble_theory.trees._columns import MISSING, SET, BinnedColumns
 LEAF, NO_FEATURE = -1, -2
 # In trees of more nodes than this, rows go down together, level by level.
 MOST_MASKS = 64
+# Numbers of X that are held in single precision at once in predictions: 8 MB.
+VALUES_AT_ONCE = 2**21
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +129,7 @@ class TreeArrays:
             if self.missing_left[i]:
                 goes |= column == columns.missing
             if self.code[i] == SET:
-                goes = self._members[i][np.minimum(column, MISSING)]
+                goes = self.members[i][np.minimum(column, MISSING)]
             stack += ((self.left[i], rows & goes), (self.right[i], rows > goes))
         return node
 
@@ -141,7 +143,7 @@ class TreeArrays:
             goes = code <= self.code[at]
             goes |= (code == columns.missing) & (self.missing_left[at] > 0)
             if self.left_bins is not None:
-                members = self._members[at, np.minimum(code, MISSING)]
+                members = self.members[at, np.minimum(code, MISSING)]
                 goes = np.where(self.code[at] == SET, members, goes)
             at = np.where(goes, self.left[at], self.right[at])
             node[rows] = at
@@ -150,7 +152,7 @@ class TreeArrays:
         return node
 
     @property
-    def _members(self) -> np.ndarray:
+    def members(self) -> np.ndarray:
         """`left_bins` as truth values, (m, 256)."""
         assert self.left_bins is not None
         return np.unpackbits(self.left_bins, axis=1, bitorder="little").view(bool)
@@ -176,7 +178,7 @@ class TreeArrays:
         node, rows = np.zeros(len(X), dtype=np.intp), np.arange(len(X))
         if self.left[0] == LEAF:
             return node
-        members = None if self.left_bins is None else self._members
+        members = None if self.left_bins is None else self.members
         while len(rows):
             at = node[rows]
             x = X[rows, self.feature[at]]
@@ -288,11 +290,16 @@ class CategoricalTree:
         self.node_count, self.max_depth = len(arrays), arrays.depth
         self.n_leaves = int(np.count_nonzero(arrays.is_leaf))
 
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        return self.arrays.values_of_rows(X)
+    def predict(self, X: Any) -> np.ndarray:
+        return self.arrays.value[self.apply(X)]
 
-    def apply(self, X: np.ndarray) -> np.ndarray:
-        return self.arrays.leaves_of_rows(X).astype(np.intp)
+    def apply(self, X: Any) -> np.ndarray:
+        if not issparse(X):
+            return self.arrays.leaves_of_rows(X).astype(np.intp)
+        step = max(VALUES_AT_ONCE // max(X.shape[1], 1), 1)
+        starts = range(0, max(X.shape[0], 1), step)
+        parts = (X[start : start + step].astype(np.float32).toarray() for start in starts)
+        return np.concatenate([self.apply(part) for part in parts])
 
     def decision_path(self, X: np.ndarray) -> Any:
         """The nodes that rows pass, as a CSR matrix of ones. O(n depth)."""
@@ -300,14 +307,15 @@ class CategoricalTree:
         inner = np.flatnonzero(~self.arrays.is_leaf)
         for child in (self.children_left, self.children_right):
             parents[child[inner]] = inner
-        at, rows = self.apply(X), np.arange(len(X))
+        at = self.apply(X)
+        rows = np.arange(len(at))
         passed = [(rows, at)]
         while len(rows):  # from the leaves to the root
             above = parents[at]
             rows, at = rows[above != LEAF], above[above != LEAF]
             passed.append((rows, at))
         place = tuple(np.concatenate(each) for each in zip(*passed))
-        shape = len(X), self.node_count
+        shape = X.shape[0], self.node_count
         return csr_matrix((np.ones(len(place[0]), dtype=np.intp), place), shape=shape)
 
     def compute_feature_importances(self, normalize: bool = True) -> np.ndarray:

@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import sklearn_ensemble_theory as package
 
+from ..routes import uses_native
+from . import set_trees
 from .counterparts import diabetes
 
 FEW = {"n_estimators": 6}
@@ -131,13 +134,95 @@ def test_rounds_that_are_no_votes_on_all_rows_are_refused():
         model.to_shap()
 
 
-@pytest.mark.parametrize("name", ["RandomForestRegressor", "GradientBoostingRegressor"])
-def test_sets_of_categories_are_refused(name):
-    X, targets, _ = diabetes()
-    X = np.column_stack([X, targets["two"]])
-    model = getattr(package, name)(n_estimators=2, categorical_features=[X.shape[1] - 1])
-    with pytest.raises(ValueError, match="categorical_features"):
-        model.fit(X, targets["real"]).to_shap()
+@pytest.mark.parametrize(("model", "kind"), set_trees.CASES)
+def test_sets_of_categories_are_chains_of_thresholds(model, kind):
+    """Rows of missing and of new categories among them; sparse rows have the same numbers."""
+    if not uses_native() and "Extra" in type(model).__name__:
+        pytest.skip("random cuts of compiled code")
+    X, targets, new = set_trees.mixed()
+    model = clone(model).fit(X, targets[kind])
+    explained, numbers = model.to_shap(new)
+    np.testing.assert_allclose(summed(explained, numbers), output(model, new), rtol=1e-9)
+    np.testing.assert_array_equal(np.isnan(numbers[:, 1]), new[:, 1] == 77)
+    for tree in explained["trees"]:
+        assert np.isfinite(tree["threshold"]).all()
+        left, right = tree["children_left"], tree["children_right"]
+        inner, weight = left >= 0, tree["node_sample_weight"]
+        np.testing.assert_allclose(weight[left[inner]] + weight[right[inner]], weight[inner])
+    with pytest.raises(ValueError, match="to_shap requires X, the rows to explain"):
+        model.to_shap()
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_shapley_values_of_chains_are_those_of_the_sets(in_order, monkeypatch):
+    """By the definition, over all sets of features that are known; for any order of numbers."""
+    if not in_order:
+        plain = {0: np.arange(9), 1: np.arange(6)}
+        monkeypatch.setattr("sklearn_ensemble_theory._conversion._orders", lambda *_: plain)
+    X, targets, new = set_trees.mixed()
+    forest = package.RandomForestRegressor(**set_trees.FEW, max_depth=5)
+    forest.fit(X, targets["real"])
+    explained, numbers = forest.to_shap(new)
+    of_encoder = forest._encoder.encode(new)
+    grown = [len(tree._node_arrays()) for tree in forest.estimators_]
+    for tree, member, m in zip(explained["trees"], forest.estimators_, grown):
+        # Without the order sets are no intervals, and what is below is repeated.
+        assert len(tree["feature"]) >= m * (1 if in_order else 1.5)
+        for x, z in zip(of_encoder[:8], numbers):
+            of_sets = set_trees.shapley_values(set_trees.nodes_with_sets(member), x)
+            of_chains = set_trees.shapley_values(set_trees.nodes_with_thresholds(tree), z)
+            values = [np.ravel(parts) for parts in of_sets]
+            values[0], values[1] = values[0] / 4, values[1] / 4  # the mean of four trees
+            np.testing.assert_allclose(np.ravel(of_chains[0]), values[0], atol=1e-12)
+            np.testing.assert_allclose(np.ravel(of_chains[1]), values[1], atol=1e-12)
+
+
+def test_the_order_of_numbers_keeps_trees_small():
+    """As the guide says; in the order of the encoder there are 100,000 nodes."""
+    rng = np.random.default_rng(0)
+    C, Z = rng.integers(0, 30, (20_000, 8)), rng.standard_normal((20_000, 3))
+    effect = rng.standard_normal((8, 30))
+    y = sum(one[c] for one, c in zip(effect, C.T)) + Z[:, 0] * effect[0][C[:, 0]]
+    X = np.column_stack([C, Z])
+    y += Z.sum(axis=1) + rng.standard_normal(len(X))
+    model = package.GradientBoostingRegressor(categorical_features=list(range(8)), random_state=0)
+    explained, _ = model.fit(X, y).to_shap(X[:1])
+    assert sum(len(tree.tree_.children_left) for tree in model.estimators_.ravel()) == 1500
+    assert 3500 < sum(len(tree["feature"]) for tree in explained["trees"]) < 5000
+
+
+def test_text_and_compact_trees():
+    pd = pytest.importorskip("pandas")
+    X, targets, new = set_trees.mixed()
+    frames = []
+    for rows in (X, new):
+        frame = pd.DataFrame(rows, columns=["a", "b", "x"])
+        known = frame["a"].notna()
+        frame["a"] = frame["a"].map(lambda v: f"c{v:.0f}").where(known, None).astype(object)
+        frames.append(frame)
+    model = package.RandomForestRegressor(**{**set_trees.FEW, "categorical_features": ["a", "b"]})
+    model.fit(frames[0], targets["real"])
+    expected = model.predict(frames[1])[:, None]
+    for one in (model, model.compact()):
+        explained, numbers = one.to_shap(frames[1])
+        np.testing.assert_allclose(summed(explained, numbers), expected, rtol=1e-6)
+    assert not explained["trees"][0]["node_sample_weight"].any()
+
+
+def test_rows_are_returned_as_numbers_without_categories():
+    X, targets, new = diabetes()
+    model = package.RandomForestRegressor(**SEED).fit(X, targets["real"])
+    explained, numbers = model.to_shap(new)
+    np.testing.assert_array_equal(numbers, new)
+    assert explained.keys() == model.to_shap().keys()
+
+
+def test_trees_that_would_be_too_large_are_refused(monkeypatch):
+    X, targets, new = set_trees.mixed()
+    model = package.RandomForestRegressor(**set_trees.FEW).fit(X, targets["real"])
+    monkeypatch.setattr("sklearn_ensemble_theory._conversion.MOST_NODES", 300)
+    with pytest.raises(ValueError, match="more than 300 nodes"):
+        model.to_shap(new)
 
 
 def test_several_targets_of_a_classifier_are_refused():

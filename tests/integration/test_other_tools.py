@@ -8,11 +8,14 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 from sklearn.ensemble import GradientBoostingClassifier as Peer
 from sklearn.tree import export_text, plot_tree
 
 import sklearn_ensemble_theory as package
+
+from ..conversion import set_trees
 
 FORESTS = {"n_estimators": 5, "max_depth": 4, "max_bins": 64, "random_state": 0}
 ROUNDS = {"n_estimators": 8, "random_state": 0}
@@ -129,6 +132,29 @@ def test_shapley_values_are_those_of_scikit_learns_model():
             shap.TreeExplainer(m).shap_values(X[:20]) for m in (model.to_sklearn(), peer)
         )
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize(("model", "kind"), set_trees.CASES)
+@pytest.mark.filterwarnings("ignore")
+def test_shapley_values_of_categories_add_up(model, kind):
+    """By weights and by rows in their place; of the trees of a forest they are those by hand."""
+    shap = tool("shap")
+    X, targets, new = set_trees.mixed()
+    model = clone(model).fit(X, targets[kind])
+    boosts = hasattr(model, "decision_function")
+    expected = model.decision_function(new) if boosts else output(model, new)
+    for background in [{}, {"data": model.to_shap(X[40:80])[1]}]:
+        explained, numbers = model.to_shap(new)
+        explainer = shap.TreeExplainer(explained, **background)
+        values = np.asarray(explainer.shap_values(numbers))
+        found = values.sum(axis=1) + explainer.expected_value
+        np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=1e-6, atol=1e-6)
+    if type(model).__name__ == "RandomForestRegressor":
+        by_weights = shap.TreeExplainer(model.to_shap(new)[0]).shap_values(numbers)
+        trees = [set_trees.nodes_with_sets(tree) for tree in model.estimators_]
+        for x, found in zip(model._encoder.encode(new), by_weights):
+            by_hand = np.mean([set_trees.shapley_values(tree, x)[0] for tree in trees], axis=0)
+            np.testing.assert_allclose(found, by_hand[:, 0], atol=1e-9)
 
 
 # ONNX

@@ -138,7 +138,7 @@ def test_a_binned_tree_predicts_in_parts(tree_class, monkeypatch):
     X, y = rows_of(20_000, classes=tree_class is BinnedTreeClassifier)
     tree = tree_class().fit(X, y)
     whole = tree.predict(X)
-    monkeypatch.setattr(tree_predictions, "_VALUES_AT_ONCE", 2**15)
+    monkeypatch.setattr(tree_predictions, "VALUES_AT_ONCE", 2**15)
     in_parts, _, peak = traced(lambda: tree.predict(X))
     np.testing.assert_array_equal(in_parts, whole)
     assert peak < 0.3 * X.nbytes
@@ -150,7 +150,7 @@ def test_a_binned_tree_predicts_in_parts(tree_class, monkeypatch):
 def test_every_part_is_checked(monkeypatch):
     X, y = rows_of(200)
     tree = BinnedTreeRegressor().fit(X, y)
-    monkeypatch.setattr(tree_predictions, "_VALUES_AT_ONCE", 100)
+    monkeypatch.setattr(tree_predictions, "VALUES_AT_ONCE", 100)
     expected = tree.predict(X.tolist())
     np.testing.assert_array_equal(tree.predict(X), expected)
     for i in (0, 150):

@@ -311,7 +311,7 @@ def outputs(members: list[Any], X) -> np.ndarray:
         if is_tree(member) and isinstance(X, np.ndarray):
             column = member.predict(np.asarray(X, dtype=np.float32), check_input=False)
         elif sp.issparse(X) and getattr(member, "_reads_single_precision", False):
-            column = member.tree_.predict(X)  # a binned tree, which is fitted to dense data only
+            column = member.predict(X, check_input=False)
         else:
             column = predict_validated(member, X)
         columns.append(np.squeeze(np.asarray(column, dtype=float)).reshape(X.shape[0], -1))

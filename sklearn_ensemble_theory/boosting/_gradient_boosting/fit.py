@@ -32,7 +32,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter
 
-from ..._categories import check_same_columns, fitted_categories, fitted_encoder, numbered_learner
+from ..._categories import (
+    MOST_DENSE_VALUES,
+    check_same_columns,
+    fitted_categories,
+    fitted_encoder,
+    numbered_learner,
+)
 from ..._compat import (
     CallbackSupportMixin,
     HasMethods,
@@ -104,8 +110,6 @@ from .folds import SEEDS, Fold, PartFits, boost_folds, mean_of_folds, shares_of,
 from .resampling import Resampling, values_of
 from .uncertainty import confidence_interval, forget_training_rows, standard_error
 
-# A sparse X of at most so many values, 16 MB in single precision, is binned as a dense one.
-MOST_DENSE_VALUES = 2**22
 # Parameters that describe the default trees, with their defaults.
 TREE_DEFAULTS: dict[str, Any] = {
     "min_samples_split": 2,
@@ -717,11 +721,18 @@ class BaseGradientBoosting(
             return self.estimator
         # What has no parameter of a name leaves it at its default.
         described = {name: getattr(self, name, value) for name, value in TREE_DEFAULTS.items()}
-        stays_sparse = sp.issparse(X) and math.prod(X.shape) > MOST_DENSE_VALUES
-        if self.max_bins is None or stays_sparse or self.ccp_alpha != 0:
+        # A large sparse X is left to scikit-learn's trees, unless it has categories.
+        is_large = sp.issparse(X) and math.prod(X.shape) > MOST_DENSE_VALUES
+        if is_large and self._names_categories() and (self.max_bins or 0) <= MISSING:
+            is_large = False
+        if self.max_bins is None or is_large or self.ccp_alpha != 0:
             return DecisionTreeRegressor(**described)
         described |= {name: getattr(self, name) for name in BINNED_DEFAULTS}
         return BinnedTreeRegressor(**described)
+
+    def _names_categories(self) -> bool:
+        given = self.categorical_features
+        return given is not None and not (isinstance(given, str) and given == "from_dtype")
 
     # The parameter, where there is one, that asks for one tree for all scores of a round by this
     # value; with it comes `target_components`.
@@ -773,13 +784,9 @@ class BaseGradientBoosting(
     def _check_tree_parameters(self, X=None) -> None:
         """Raise a ValueError where parameters describe trees that are not used."""
         if self.estimator is None:
-            given = self.categorical_features
-            is_default = given is None or (isinstance(given, str) and given == "from_dtype")
-            if not is_default and sp.issparse(X):
-                raise TypeError("categorical_features needs a dense X.")
             is_binned = isinstance(self._base_learner(X), BinnedTreeRegressor)
             for name, is_given in {
-                "categorical_features": not is_default,
+                "categorical_features": self._names_categories(),
                 "interaction_cst": self.interaction_cst is not None,
                 "l2_regularization": self.l2_regularization > 0,
                 "features_per_tree": self.features_per_tree is not None,
@@ -882,7 +889,8 @@ class BaseGradientBoosting(
         found = validate_data(self, X, *y, as_frame=as_frame, learner=learner, **options)
         read, *y = found if y else (found,)
         if not as_frame:
-            if sp.issparse(read) and not accepts_sparse(learner):
+            is_small = math.prod(read.shape) <= MOST_DENSE_VALUES
+            if sp.issparse(read) and is_small and not accepts_sparse(learner):
                 read = read.toarray()  # a small one, for the default trees
                 check_single_precision(read)
             elif is_tree(learner):
