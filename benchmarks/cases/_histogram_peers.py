@@ -7,7 +7,7 @@ are also those of OpenMP, which `measuring.py` sets for each process.
 BINS = 255
 
 
-def scikit_learn(name):
+def scikit_learn(name, **fixed):
     """A setup of scikit-learn's histogram gradient boosting; `loss` and `quantile` if given."""
 
     def setup(data, n_estimators, learning_rate, seed, max_depth=None, max_leaf_nodes=None, **more):
@@ -19,12 +19,11 @@ def scikit_learn(name):
             learning_rate=learning_rate,
             max_depth=max_depth,
             max_leaf_nodes=max_leaf_nodes,
-            min_samples_leaf=1,
             l2_regularization=0.0,
             max_bins=BINS,
             early_stopping=False,
             random_state=seed,
-            **chosen,
+            **{"min_samples_leaf": 1, **chosen, **fixed},
         )
 
     return setup
@@ -41,14 +40,13 @@ def lightgbm(name, **fixed):
             learning_rate=learning_rate,
             max_depth=max_depth,
             num_leaves=max_leaf_nodes or 2**max_depth,
-            min_child_samples=1,
             min_child_weight=0.0,
             reg_lambda=0.0,
             max_bin=BINS,
             n_jobs=threads,
             random_state=seed,
             verbose=-1,
-            **fixed,
+            **{"min_child_samples": 1, **fixed},
         )
 
     return setup

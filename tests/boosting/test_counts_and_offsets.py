@@ -19,6 +19,8 @@ from sklearn_ensemble_theory import (
     HistGradientBoostingRegressor,
 )
 from sklearn_ensemble_theory.boosting import losses
+from sklearn_ensemble_theory.boosting.losses._base import safe_length
+from sklearn_ensemble_theory.boosting.losses._compiled import compiled_loss
 
 from ..routes import native_disabled
 from .loss_cases import OF_REALS, ROWS, targets
@@ -418,3 +420,56 @@ def test_what_offsets_do_not_go_with():
         model.fit(X, y, offset=offset, X_val=X, y_val=y)
     with pytest.raises(ValueError, match="offset_val is provided, but offset was not provided"):
         model.fit(X, y, X_val=X, y_val=y, offset_val=offset)
+
+
+@pytest.mark.parametrize("loss", ["poisson", "tweedie", "gamma", "binomial"])
+@pytest.mark.parametrize("size", [-1e5, -900.0, 900.0, 1e5])
+def test_offsets_far_from_0(size, loss):
+    """Exponentials of the offset alone are no floats; those of the scores are."""
+    X, _, y = claims()
+    y = y / y.max() if loss == "binomial" else y + 0.1
+    offset = np.random.default_rng(0).standard_normal(N)
+    options = {"loss": loss, "n_estimators": 5, "random_state": 0}
+    near = GradientBoostingRegressor(**options).fit(X, y, offset=offset)
+    far = GradientBoostingRegressor(**options).fit(X, y, offset=offset + size)
+    assert far.initial_scores_ == pytest.approx(near.initial_scores_ - size, rel=1e-9)
+    expected = near.predict(X, offset)
+    np.testing.assert_allclose(far.predict(X, offset + size), expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize("loss", ["tweedie", "gamma", "poisson"])
+@pytest.mark.parametrize("scale", [1e-150, 1e-100, 1e100])
+def test_amounts_of_any_size(scale, loss):
+    X, _, y = claims()
+    y = y + 0.1 if loss == "gamma" else y
+    options = {"loss": loss, "n_estimators": 5, "random_state": 0}
+    expected = GradientBoostingRegressor(**options).fit(X, y).predict(X)
+    found = GradientBoostingRegressor(**options).fit(X, scale * y).predict(X)
+    np.testing.assert_allclose(found / scale, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("width", [1e3, 1e6])
+@pytest.mark.parametrize("loss", ["poisson", "tweedie", "gamma", "binomial"])
+def test_offsets_that_differ_by_more_than_exponentials_do(width, loss):
+    X, _, y = claims()
+    y = y / y.max() if loss == "binomial" else y + 0.1
+    offset = np.random.default_rng(0).uniform(-width, width, N)
+    model = GradientBoostingRegressor(loss=loss, n_estimators=5).fit(X, y, offset=offset)
+    risks = model.train_scores_
+    assert np.isfinite(risks).all()
+    assert (np.diff(risks) <= 1e-9 * np.abs(risks[1:])).all()
+
+
+@pytest.mark.parametrize("parent", [losses.TweedieLoss, losses.BinomialLoss, losses.GammaLoss])
+def test_subclasses_have_no_loops_and_no_bound(parent):
+    own = type("Own", (parent,), {})()
+    assert compiled_loss(own) is None
+    assert safe_length(own, 0.1) == 0 < safe_length(parent(), 0.1)
+    X, _, y = claims()
+    y = (y + 0.1) / (1 + y.max())
+    options = {"n_estimators": 5, "random_state": 0, "min_samples_leaf": 20}
+    expected = GradientBoostingRegressor(loss=parent(), **options).fit(X, y)
+    found = GradientBoostingRegressor(loss=own, **options).fit(X, y)
+    assert (np.diff(found.train_scores_) < 0).all()
+    if parent is not losses.BinomialLoss:  # whose short Newton steps are lengthened
+        np.testing.assert_allclose(found.predict(X), expected.predict(X), rtol=1e-9)

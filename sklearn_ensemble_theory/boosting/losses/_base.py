@@ -666,8 +666,12 @@ def log_ratio_steps(events: Array, expected: Array) -> Array:
     """
     present = expected > SMALLEST_RATE
     known = (events > 0) & present
-    ratio = np.where(known, events, 1.0) / np.where(known, expected, 1.0)
-    return np.where(known, np.log(ratio), np.where(present, -1.0, 0.0))
+    events, expected = np.where(known, events, 1.0), np.where(known, expected, 1.0)
+    with np.errstate(over="ignore", divide="ignore"):
+        steps = np.log(events / expected)
+    # The quotient may be no float where its logarithm is one.
+    steps = np.where(np.isfinite(steps), steps, np.log(events) - np.log(expected))
+    return np.where(known, steps, np.where(present, -1.0, 0.0))
 
 
 # --- losses of the user ---------------------------------------------------------------------------

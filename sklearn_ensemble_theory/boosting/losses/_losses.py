@@ -329,7 +329,10 @@ class LogLinkLoss(Loss):
         self, y: np.ndarray, u: np.ndarray, sample_weight: np.ndarray | None = None
     ) -> float:
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
-        return float(self.leaf_values(y, u, weight, np.zeros(len(y), dtype=int), 1)[0])
+        # Exponentials of large scores that are nearly the same need not overflow.
+        centre = np.mean(u)
+        steps = self.leaf_values(y, u - centre, weight, np.zeros(len(y), dtype=int), 1)
+        return float(steps[0] - centre)
 
     def terms(self, y: Array, u: Array) -> tuple[Array, Array]:
         """The terms of the negative gradient: y exp((1 - p) u) and exp((2 - p) u)."""
