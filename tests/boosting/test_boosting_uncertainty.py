@@ -377,3 +377,69 @@ def test_kept_rows_change_nothing_else():
     np.testing.assert_array_equal(
         kept.set_params(max_depth=1).standard_error(NEW, n_pairs=2), first
     )
+
+
+def test_offsets_of_counts():
+    """Rows of other exposures: intervals of rates times the exposure, and negative binomial laws."""
+    rng = np.random.default_rng(0)
+    exposure = rng.uniform(0.5, 2.0, 400)
+    x = rng.random((400, 2))
+    rate = np.exp(1 + x[:, 0])
+    counts = rng.negative_binomial(3, 3 / (3 + exposure * rate)).astype(float)
+    model = GradientBoostingRegressor(
+        loss="poisson", n_estimators=20, keep_training_rows=True, random_state=0
+    ).fit(x[:200], counts[:200], offset=np.log(exposure[:200]))
+    new, offset = x[200:], np.log(exposure[200:])
+    np.testing.assert_allclose(
+        model.standard_error(new, n_pairs=2, offset=offset),
+        model.standard_error(new, n_pairs=2) * exposure[200:],
+    )
+    folds = model._resampling.folds()
+    shares = folds.at(model._rows_with(new, None)) * exposure[200:, None]
+    np.testing.assert_allclose(folds.at(model._rows_with(new, offset)), shares)
+    law = model.predict_distribution(new, "negative-binomial", offset=offset)
+    np.testing.assert_allclose(law.mean(), shares.mean(axis=1))
+    poisson = model.predict_distribution(new, "poisson", offset=offset)
+    assert law.logpmf(counts[200:]).mean() > poisson.logpmf(counts[200:]).mean() + 0.02
+    low, high = model.predict_interval(new, 0.8, "normalized", offset=offset).T
+    assert 0.7 < np.mean((low <= counts[200:]) & (counts[200:] <= high)) < 0.95
+    with pytest.raises(ValueError, match="'cqr' fits quantiles, which have no offset"):
+        model.predict_interval(new, method="cqr", offset=offset)
+    with pytest.raises(ValueError, match="family='gamma' is for targets that are positive"):
+        model.predict_distribution(new, "gamma")
+
+
+def test_distributions_are_of_the_folds():
+    model = clone(KEPT).fit(X, Y)
+    rows = model._rows_with(NEW, None)
+    scales, z = model._resampling.scales()
+    location = model._resampling.folds().at(rows).mean(axis=1)
+    scale = scales.at(rows).mean(axis=1)
+    normal = model.predict_distribution(NEW, "normal")
+    np.testing.assert_allclose(normal.mean(), location)
+    np.testing.assert_allclose(normal.std(), scale * np.sqrt(np.mean(z**2)))
+    quantiles = model.predict_quantiles(NEW, [0.9, 0.1, 0.5])
+    law = model.predict_distribution(NEW)
+    np.testing.assert_allclose(quantiles, law.ppf([[0.9], [0.1], [0.5]]).T)
+    np.testing.assert_array_equal(quantiles[:, 2], model.predict_quantiles(NEW, 0.5))
+    assert (quantiles[:, 1] < quantiles[:, 2]).all()
+    assert (quantiles[:, 2] < quantiles[:, 0]).all()
+    logs = model.predict_distribution(NEW, "lognormal")
+    # Of models of log y, whose median is exp of their mean.
+    at = model._resampling.folds("log").at(rows).mean(axis=1)
+    np.testing.assert_allclose(logs.median(), np.exp(at))
+    with pytest.raises(ValueError, match="family='poisson' .*y has"):
+        model.predict_distribution(NEW, "poisson")
+    with pytest.raises(ValueError, match="family='gamma' requires predictions above 0"):
+        model.predict_distribution(NEW, "gamma")
+    with pytest.raises(ValueError, match="quantiles must be numbers between 0 and 1"):
+        model.predict_quantiles(NEW, [0.5, 1.5])
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "huber"])
+def test_constant_targets(loss):
+    model = clone(KEPT).set_params(loss=loss).fit(X, np.full(121, 3.0))
+    np.testing.assert_allclose(model.predict_interval(NEW), 3.0)
+    np.testing.assert_allclose(model.predict_quantiles(NEW), 3.0, atol=1e-6)
+    np.testing.assert_allclose(model.predict_distribution(NEW, "normal").mean(), 3.0)
+    np.testing.assert_array_equal(model.standard_error(NEW, n_pairs=2), 0.0)
