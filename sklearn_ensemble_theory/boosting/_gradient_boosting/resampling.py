@@ -122,7 +122,12 @@ class Resampling:
     ) -> Self:
         """Of a fit that ends, with the folds that have chosen its rounds, if there are any."""
         rows = parts.rows
-        found = cls(replace(parts, booster=parameters_of(parts.booster)), n_rounds, seed)
+        # The user may change the arrays that were given to `fit`. polars' frames do not change.
+        X = rows.X.copy() if hasattr(rows.X, "copy") else rows.X
+        weight = None if rows.weight is None else rows.weight.copy()
+        rows = replace(rows, X=X, y=rows.y.copy(), weight=weight)
+        parts = replace(parts, booster=parameters_of(parts.booster), rows=rows)
+        found = cls(parts, n_rounds, seed)
         if folds is not None:
             fold = np.full(len(rows), -1)
             for k, (_, test) in enumerate(splits):
@@ -200,7 +205,7 @@ class Resampling:
                 parts = replace(parts, rows=logs, loss=SquaredLoss())
             return self._fit_folds(parts)
 
-        return self.fitted(("folds", transform), "This", make)
+        return self.fitted(("folds", transform), "Another fit", make)
 
     def _fit_folds(self, parts: PartFits) -> FoldModels:
         fold = self._fold_numbers(parts)
@@ -271,7 +276,7 @@ class Resampling:
                 for_other_targets(parts, parts.rows.y, QuantileLoss(level), same_trees=True)
             )
 
-        return [self.fitted(("quantile", level), "This", make(level)) for level in levels]
+        return [self.fitted(("quantile", level), "Another fit", make(level)) for level in levels]
 
     # --- intervals, sets, distributions -----------------------------------------------------------
 
