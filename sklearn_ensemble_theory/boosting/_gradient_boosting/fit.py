@@ -97,6 +97,7 @@ from ..losses._losses import make_loss
 from ..losses._separable import SeparableLoss
 from .blocks import fit_blocks
 from .ensemble import (
+    LARGEST_TARGET,
     AdditiveModel,
     DrawnScores,
     HeldOut,
@@ -517,7 +518,15 @@ class BaseGradientBoosting(
         )
         weak = weak_learner(learner, train.X, train.weight, task, fit_params)
         step.prepare(weak)
-        rounds = boost(risk, weak, step, model.scores_of(train), start=len(model.members))
+        u = model.scores_of(train)
+        if train.offset is not None:
+            size = np.max(np.abs(loss.gradient(train.y, u)), initial=0.0)
+            if not size <= LARGEST_TARGET:
+                raise ValueError(
+                    "offset differs too much between rows: derivatives of the loss are "
+                    f"{size:.1g}, above {LARGEST_TARGET:g}."
+                )
+        rounds = boost(risk, weak, step, u, start=len(model.members))
         return model, rounds
 
     def _fit_chunks(self, rows: ChunkedRows) -> None:
