@@ -34,7 +34,7 @@ cdef enum:
 
 # What is left of a category's distance from the node by rounding, and the steps of its places in
 # the order: the same as in `trees._vector_growth`.
-cdef double NO_DISTANCE = 2.0**-40, PLACES = 2.0**32
+cdef double NO_DISTANCE = 2.0**-40, PLACES = 2.0**32, LARGE_PART = 0.7
 
 
 cdef struct Search:
@@ -215,8 +215,9 @@ cdef void order_categories(
     targets count by their weights. O(n q) a step.
     """
     cdef Category some[MOST_BINS]
-    cdef Py_ssize_t k, largest = 0
+    cdef Py_ssize_t k
     cdef int i, step
+    cdef bint is_turned
     cdef double dot, size
     cdef const double* x
     for i in range(n):
@@ -235,18 +236,21 @@ cdef void order_categories(
         size = 0.0
         for k in range(s.q):
             b[k] *= weight_of(s, s.total, k) / s.total[WEIGHT]
-            if fabs(b[k]) > size:
-                size, largest = fabs(b[k]), k
+            size = max(size, fabs(b[k]))
         if not size > 0:
             break
         for k in range(s.q):
             a[k] = b[k] / size
-    size = 0.0
+    k = 0
+    while k + 1 < s.q and fabs(a[k]) <= LARGE_PART:
+        k += 1
+    # The first large part is positive: of two classes both are equal up to rounding.
+    is_turned, size = a[k] < 0, 0.0
     for i in range(n):
         x, dot = z + i * s.q, 0.0
         for k in range(s.q):
             dot += a[k] * x[k]
-        some[i] = Category(-dot if a[largest] < 0 else dot, bins[i])
+        some[i] = Category(-dot if is_turned else dot, bins[i])
         size = max(size, fabs(dot))
     for i in range(n if size > 0 else 0):  # what differs by rounding has one place
         some[i].place = rint(some[i].place / size * PLACES)

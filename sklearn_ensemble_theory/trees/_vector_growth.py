@@ -49,7 +49,7 @@ _TABLES_AT_ONCE = 2**25
 _COMPONENT_ROWS = 2**13
 _LARGEST_EXPONENT = 1020
 # Of the order of categories, as in _native/vector_trees.pyx.
-_POWER_STEPS, _NO_DISTANCE, _PLACES = 20, 2.0**-40, 2.0**32
+_POWER_STEPS, _NO_DISTANCE, _PLACES, _LARGE_PART = 20, 2.0**-40, 2.0**32, 0.7
 
 
 class RowVectors:
@@ -557,14 +557,14 @@ def order_of_categories(
     of_targets = vectors.weights(total) / total[WEIGHT]
     # Starts in no direction that data have by their design.
     a = 1.0 + np.arange(vectors.q) * 0.6180339887498949 % 1.0
-    largest = 0
     for _ in range(_POWER_STEPS):
         b = ((z @ a * mass) @ z) * of_targets
-        largest = int(np.abs(b).argmax())
-        if not b[largest]:
+        size = np.abs(b).max()
+        if not size > 0:
             break
-        a = b / np.abs(b[largest])
-    place = z @ (-a if a[largest] < 0 else a)
+        a = b / size
+    # The first large part is positive: of two classes both are equal up to rounding.
+    place = z @ (a * np.sign(a[np.argmax(np.abs(a) > _LARGE_PART)]))
     size = np.abs(place).max(initial=0.0)
     if size > 0:
         place = np.rint(place / size * _PLACES)
