@@ -241,10 +241,10 @@ cdef void order_categories(
             break
         for k in range(s.q):
             a[k] = b[k] / size
-    k = 0
-    while k + 1 < s.q and fabs(a[k]) <= LARGE_PART:
-        k += 1
-    # The first large part is positive: of two classes both are equal up to rounding.
+    k = s.q - 1
+    while k > 0 and fabs(a[k]) <= LARGE_PART:
+        k -= 1
+    # The last large part is positive: of two classes both are equal up to rounding.
     is_turned, size = a[k] < 0, 0.0
     for i in range(n):
         x, dot = z + i * s.q, 0.0

@@ -563,8 +563,8 @@ def order_of_categories(
         if not size > 0:
             break
         a = b / size
-    # The first large part is positive: of two classes both are equal up to rounding.
-    place = z @ (a * np.sign(a[np.argmax(np.abs(a) > _LARGE_PART)]))
+    # The last large part is positive: of two classes both are equal up to rounding.
+    place = z @ (a * np.sign(a[np.flatnonzero(np.abs(a) > _LARGE_PART)[-1]]))
     size = np.abs(place).max(initial=0.0)
     if size > 0:
         place = np.rint(place / size * _PLACES)
