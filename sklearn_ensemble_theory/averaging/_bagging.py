@@ -81,12 +81,12 @@ from sklearn_ensemble_theory.averaging._members import (
     MAX_SEED,
     MemberSpec,
     OutOfBag,
-    takes_bins,
     fit_members,
     member_params,
     member_router,
     outside_predictions,
     random_state_names,
+    takes_bins,
     takes_sample_weight,
     with_bins,
 )

@@ -462,8 +462,8 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
     categorical_features : array-like, "from_dtype" or None, default="from_dtype"
         Which features are categorical: a mask, their indices, or their names. "from_dtype" takes
         the columns of a data frame with the dtype category (pandas) or Categorical or Enum
-        (polars). With such features trees are in bins, for any number of rows, and y has one
-        output. See :class:`BinnedTreeRegressor`.
+        (polars). With such features trees are in bins, for any number of rows; at most 255 where y
+        has several outputs. See :class:`BinnedTreeRegressor`.
 
     cat_smooth : float, default=3.0
         How much the means of small categories are shrunk in the search of splits.
@@ -725,8 +725,8 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
     categorical_features : array-like, "from_dtype" or None, default="from_dtype"
         Which features are categorical: a mask, their indices, or their names. "from_dtype" takes
         the columns of a data frame with the dtype category (pandas) or Categorical or Enum
-        (polars). With such features trees are in bins, for any number of rows, and y has one
-        output. See :class:`BinnedTreeClassifier`.
+        (polars). With such features trees are in bins, for any number of rows; at most 255 where y
+        has several outputs. See :class:`BinnedTreeClassifier`.
 
     cat_smooth : float, default=3.0
         How much the means of small categories are shrunk in the search of splits.
@@ -996,7 +996,7 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         Which features are categorical: a mask, their indices, or their names. "from_dtype" takes
         the columns of a data frame with the dtype category (pandas) or Categorical or Enum
         (polars). The cut is drawn in the order of the means of their targets. With such features
-        trees are in bins, for any number of rows, 255 where y has several outputs. See
+        trees are in bins, for any number of rows; at most 255 where y has several outputs. See
         :class:`BinnedTreeRegressor`.
 
     cat_smooth : float, default=3.0
@@ -1261,7 +1261,7 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         Which features are categorical: a mask, their indices, or their names. "from_dtype" takes
         the columns of a data frame with the dtype category (pandas) or Categorical or Enum
         (polars). The cut is drawn in the order of the means of their targets. With such features
-        trees are in bins, for any number of rows, 255 where y has several outputs. See
+        trees are in bins, for any number of rows; at most 255 where y has several outputs. See
         :class:`BinnedTreeClassifier`.
 
     cat_smooth : float, default=3.0

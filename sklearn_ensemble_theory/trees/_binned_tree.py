@@ -91,6 +91,7 @@ class BaseBinnedTree:
     interaction_cst: Any
     _grown: GrownTree
     _encoder: CategoricalColumns | None
+    criterion: str
     class_weight: Any  # of the classifier
     _prune_tree: Any  # of scikit-learn's trees
     # Where ensembles have made numbers of categories, it gets these.

@@ -12,8 +12,8 @@ from sklearn_ensemble_theory.trees._tree_arrays import (
     LEAF,
     NO_FEATURE,
     CategoricalTree,
-    of_all_outputs,
     TreeArrays,
+    of_all_outputs,
 )
 
 REMOVED = ("impurity", "n_node_samples", "weighted_n_node_samples", "compute_partial_dependence")

@@ -402,7 +402,7 @@ class HistogramGrowth:
         return found
 
     def occupied(self, i: int, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """How many values each feature has in a node (2 may stand for more), and whether some miss."""
+        """How many values each feature has in a node (2 may be more), and whether some miss."""
         counts = table[1]
         n_values = np.count_nonzero(counts[:, : self.n_bins], axis=1)
         return n_values, counts[:, self.n_bins :].any(axis=1)

@@ -274,7 +274,9 @@ class FittedNodes:
     @property
     def value(self) -> np.ndarray:
         values = self.tree.value
-        return values[:, 0, :] if values.shape[1] == 1 else of_all_outputs(values, self.tree.n_classes)
+        return (
+            values[:, 0, :] if values.shape[1] == 1 else of_all_outputs(values, self.tree.n_classes)
+        )
 
 
 Nodes = TreeArrays | FittedNodes

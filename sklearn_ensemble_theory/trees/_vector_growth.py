@@ -525,12 +525,12 @@ def _scores(
             v, w = left[..., FIRST + q + k], right[..., FIRST + q + k]
             both[k % 4] += s * s / (v + l2) + t * t / (w + l2)
         return (both[0] + both[1]) + (both[2] + both[3])
-    scores = 0.0
+    scores = np.zeros(left.shape[:-1])
     for side in (left, right):
         sums = np.zeros((4, *side.shape[:-1]))
         for k in range(q):
             sums[k % 4] += side[..., FIRST + k] ** 2
-        scores = scores + ((sums[0] + sums[1]) + (sums[2] + sums[3])) / (side[..., WEIGHT] + l2)
+        scores += ((sums[0] + sums[1]) + (sums[2] + sums[3])) / (side[..., WEIGHT] + l2)
     return scores
 
 
@@ -640,10 +640,10 @@ def grown_classes(
 
     The values of a node are the shares of all classes, those of one output after the other.
     """
-    ends = np.cumsum(n_classes)
+    ends: Any = np.cumsum(n_classes)
     target = np.zeros((len(codes), ends[-1]))
     np.put_along_axis(target, codes + (ends - n_classes), 1.0, axis=1)
-    # The impurity of a tree of vectors is the mean over their numbers, that of classes over outputs.
+    # The impurity of vectors is the mean over their numbers, that of classes over outputs.
     unit = len(ends) / ends[-1] * (np.log(2.0) if options.criterion == "log_loss" else 1.0)
     least = unit * options.min_impurity_decrease
     tree, _ = VectorGrower(columns, replace(options, min_impurity_decrease=least)).grow(

@@ -1,5 +1,5 @@
-"""Categories in trees of vectors: against all sets of categories, trees of one target, and the other
-route."""
+"""Categories in trees of vectors: against all sets of categories, trees of one target, and the
+other route."""
 
 import itertools
 
@@ -86,7 +86,9 @@ def squared_gain(target, weight, l2=0.0):
     weight = weight * np.ones(target.shape)
 
     def gain(goes):
-        parts = [(weight[s] * target[s]).sum(0) ** 2 / (weight[s].sum(0) + l2) for s in (goes, ~goes)]
+        parts = [
+            (weight[s] * target[s]).sum(0) ** 2 / (weight[s].sum(0) + l2) for s in (goes, ~goes)
+        ]
         return (parts[0] + parts[1] - (weight * target).sum(0) ** 2 / (weight.sum(0) + l2)).sum()
 
     return gain
@@ -145,7 +147,9 @@ def test_sets_of_two_outputs_of_classes(criterion):
             for column in y.T:
                 shares = np.bincount(column[part], minlength=3) / part.sum()
                 some = shares[shares > 0]
-                found += 1 - (some**2).sum() if criterion == "gini" else -(some * np.log2(some)).sum()
+                found += (
+                    1 - (some**2).sum() if criterion == "gini" else -(some * np.log2(some)).sum()
+                )
             return part.sum() * found / 2
 
         def gain(goes, impurity=impurity):
@@ -158,9 +162,9 @@ def test_sets_of_two_outputs_of_classes(criterion):
         if nodes.node_count > 1:
             goes = tree.apply(x[:, None]) == nodes.children_left[0]
             ratios.append(gain(goes) / max(gains_of_sets(x, gain)))
-            lowered = nodes.impurity[0] - (
-                nodes.weighted_n_node_samples[1:] @ nodes.impurity[1:]
-            ) / 60
+            lowered = (
+                nodes.impurity[0] - (nodes.weighted_n_node_samples[1:] @ nodes.impurity[1:]) / 60
+            )
             assert_allclose(60 * lowered, gain(goes))
     assert len(ratios) > 50
     assert max(ratios) <= 1 + 1e-9

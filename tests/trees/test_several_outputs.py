@@ -49,9 +49,9 @@ def test_a_tree_of_several_outputs_is_that_of_scikit_learn(given, criterion, wei
     weight = weight if weighs else None
     given = {"min_samples_leaf": 25, **given}  # in large nodes no two cuts are equally good
     tree = BinnedTreeClassifier(criterion=criterion, **given).fit(X, Y, weight)
-    expected = DecisionTreeClassifier(
-        criterion=criterion, **{"random_state": 0, **given}
-    ).fit(X, Y, weight)
+    expected = DecisionTreeClassifier(criterion=criterion, **{"random_state": 0, **given}).fit(
+        X, Y, weight
+    )
     assert expected.tree_.node_count > 5
     assert_array_equal(tree.predict(X), expected.predict(X))
     for found, right in zip(tree.predict_proba(X), expected.predict_proba(X)):
