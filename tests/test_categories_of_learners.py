@@ -197,10 +197,15 @@ def test_what_forests_refuse():
         forest = package.RandomForestRegressor(2, categorical_features=[1], **parameters)
         with pytest.raises(ValueError, match="categorical_features requires trees in bins"):
             forest.fit(ARRAY, Y)
-    for kind in (package.RandomForestClassifier, package.RandomForestRegressor):
-        forest = kind(2, categorical_features=["colour"])
-        with pytest.raises(ValueError, match="requires X without categorical features"):
-            forest.fit(FRAME, np.column_stack([Y, Y]) > 0)
+    two = np.column_stack([Y, Y])
+    for given, message in [
+        ({"max_bins": 300}, "max_bins=300 requires y of one column"),
+        ({"criterion": "poisson"}, "criterion='poisson' requires y of one column"),
+    ]:
+        forest = package.RandomForestRegressor(2, categorical_features=["colour"], **given)
+        with pytest.raises(ValueError, match=message):
+            forest.fit(FRAME, np.abs(two))
+    forest = package.RandomForestRegressor(2, categorical_features=["colour"])
     with pytest.raises(ValueError, match="constrains feature 'colour', which is categorical"):
         forest.set_params(monotonic_cst={"colour": 1}).fit(FRAME, Y)
 

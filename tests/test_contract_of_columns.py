@@ -39,6 +39,7 @@ INPUTS = {
     "monotonic": (NUMBERS, {"monotonic_cst": {"size": 1, "age": -1}}),
     "interactions": (NUMBERS, {"interaction_cst": [["size", "kind"], ["age"]]}),
     "targets": (NUMBERS, {}),
+    "categories and targets": (FRAME, {"categorical_features": ["kind"]}),
 }
 
 
@@ -66,9 +67,13 @@ def cases():
     for cls in estimator_classes():
         for name, (X, params) in INPUTS.items():
             own = own_params(cls, params)
+            several = "targets" in name
+            if several and (
+                not get_tags(make(cls)).target_tags.multi_output or is_classifier(make(cls))
+            ):
+                continue
             if name == "targets":
-                if not get_tags(make(cls)).target_tags.multi_output or is_classifier(make(cls)):
-                    continue
+                pass
             elif own is None or (
                 "estimator" in own
                 and not takes_trees(
@@ -76,11 +81,11 @@ def cases():
                 )
             ):
                 continue
-            if name == "categories" and cls.__name__.startswith("FrankWolfe"):
+            if "categories" in name and cls.__name__.startswith("FrankWolfe"):
                 continue  # the weak learners get numbers
             if name == "categories" and cls.__name__.startswith("Extra") and not uses_native():
                 continue  # random cuts of categories are compiled
-            y = TWO_TARGETS if name == "targets" else SCORE
+            y = TWO_TARGETS if several else SCORE
             y = LABELS if is_classifier(make(cls)) else y
             yield pytest.param(
                 lambda cls=cls, own=own: make(cls, **own), X, y, id=f"{cls.__name__}-{name}"

@@ -81,12 +81,12 @@ from sklearn_ensemble_theory.averaging._members import (
     MAX_SEED,
     MemberSpec,
     OutOfBag,
-    can_be_binned,
     fit_members,
     member_params,
     member_router,
     outside_predictions,
     random_state_names,
+    takes_bins,
     takes_sample_weight,
     with_bins,
 )
@@ -429,7 +429,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
             check_counts(estimator, y)
         # Columns are binned, or converted to single precision, once for all members.
         prepared, checked = None, False
-        if not routed and (is_binned or can_be_binned(X, y)):
+        if not routed and (is_binned or takes_bins(estimator, X, y)):
             prepared = prepare_members(estimator, X, scheme.sample_weight, self.n_jobs)
         if prepared is None:
             X, checked = member_input(estimator, X)

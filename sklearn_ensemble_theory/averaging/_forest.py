@@ -57,6 +57,7 @@ from sklearn_ensemble_theory.trees._binned_tree import (
     BinnedTreeRegressor,
     binned_equivalent,
 )
+from sklearn_ensemble_theory.trees._columns import MISSING
 from sklearn_ensemble_theory.trees._options import (
     check_no_constraint,
     check_no_quantiles,
@@ -168,9 +169,9 @@ class BaseForest(BaseBagging):
                     "single output."
                 )
         if encoder is not None:
-            if y.ndim > 1:
-                raise ValueError("y of several columns requires X without categorical features.")
             check_no_constraint(features, signs, encoder.flags)
+            if y.ndim > 1 and self.max_bins == "auto":  # the most of trees of several targets
+                estimator.set_params(max_bins=MISSING)
         if features.interactions(self.interaction_cst) is not None:
             estimator, is_binned = self._for_interactions(estimator, X, y), True
         return super()._prepared(estimator, scheme, X, y, target, is_binned=is_binned, **options)
@@ -465,8 +466,8 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
     categorical_features : array-like, "from_dtype" or None, default="from_dtype"
         Which features are categorical: a mask, their indices, or their names. "from_dtype" takes
         the columns of a data frame with the dtype category (pandas) or Categorical or Enum
-        (polars). With such features trees are in bins, for any number of rows, and y has one
-        output. See :class:`BinnedTreeRegressor`.
+        (polars). With such features trees are in bins, for any number of rows; at most 255 where y
+        has several outputs. See :class:`BinnedTreeRegressor`.
 
     cat_smooth : float, default=3.0
         How much the means of small categories are shrunk in the search of splits.
@@ -728,8 +729,8 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
     categorical_features : array-like, "from_dtype" or None, default="from_dtype"
         Which features are categorical: a mask, their indices, or their names. "from_dtype" takes
         the columns of a data frame with the dtype category (pandas) or Categorical or Enum
-        (polars). With such features trees are in bins, for any number of rows, and y has one
-        output. See :class:`BinnedTreeClassifier`.
+        (polars). With such features trees are in bins, for any number of rows; at most 255 where y
+        has several outputs. See :class:`BinnedTreeClassifier`.
 
     cat_smooth : float, default=3.0
         How much the means of small categories are shrunk in the search of splits.
@@ -999,7 +1000,7 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         Which features are categorical: a mask, their indices, or their names. "from_dtype" takes
         the columns of a data frame with the dtype category (pandas) or Categorical or Enum
         (polars). The cut is drawn in the order of the means of their targets. With such features
-        trees are in bins, for any number of rows, and y has one output. See
+        trees are in bins, for any number of rows; at most 255 where y has several outputs. See
         :class:`BinnedTreeRegressor`.
 
     cat_smooth : float, default=3.0
@@ -1264,7 +1265,7 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         Which features are categorical: a mask, their indices, or their names. "from_dtype" takes
         the columns of a data frame with the dtype category (pandas) or Categorical or Enum
         (polars). The cut is drawn in the order of the means of their targets. With such features
-        trees are in bins, for any number of rows, and y has one output. See
+        trees are in bins, for any number of rows; at most 255 where y has several outputs. See
         :class:`BinnedTreeClassifier`.
 
     cat_smooth : float, default=3.0

@@ -38,7 +38,7 @@ from sklearn_ensemble_theory._scaling import shifted_by
 from sklearn_ensemble_theory.averaging._learner_blocks import RowsInChunks
 from sklearn_ensemble_theory.averaging._sampling import SamplingScheme
 from sklearn_ensemble_theory.ensembles._members import member_input, member_predictions
-from sklearn_ensemble_theory.trees._binned_tree import binned_equivalent
+from sklearn_ensemble_theory.trees._binned_tree import BaseBinnedTree, binned_equivalent
 from sklearn_ensemble_theory.trees._sklearn_trees import add_to_outputs, fitted_in_units
 
 MAX_SEED = np.iinfo(np.int32).max
@@ -379,6 +379,12 @@ class OutOfBag:
 def can_be_binned(X, y: np.ndarray) -> bool:
     """Whether X is a dense array of numbers, and y one output."""
     return isinstance(X, np.ndarray) and X.dtype.kind in "fiub" and y.ndim == 1
+
+
+def takes_bins(estimator: BaseEstimator, X, y: np.ndarray) -> bool:
+    """The same, where y may have several outputs if the tree in bins has them."""
+    several = y.ndim > 1 and isinstance(estimator, BaseBinnedTree) and estimator._takes_targets()
+    return can_be_binned(X, y[:, 0] if several else y)
 
 
 def with_bins(

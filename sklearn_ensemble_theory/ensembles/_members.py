@@ -331,11 +331,17 @@ def leaf_outputs(members: Sequence, n_classes: int, votes: bool) -> LeafFunction
     """
 
     def outputs(t: int, value: np.ndarray) -> np.ndarray:
+        # Those of several outputs follow each other.
         classes = members[t].classes_
+        classes = classes if isinstance(classes, list) else [classes]
         if votes:
-            chosen = classes.take(value.argmax(axis=1))
-            return np.equal(chosen[:, None], np.arange(n_classes)).astype(float)
-        return aligned_columns(value, classes.astype(np.intp), n_classes)
+            ends = np.cumsum([len(each) for each in classes])
+            parts = zip(classes, np.split(value, ends[:-1], axis=1))
+            chosen = np.column_stack([each.take(part.argmax(axis=1)) for each, part in parts])
+            found = np.zeros((len(value), n_classes))
+            np.put_along_axis(found, chosen.astype(np.intp), 1.0, axis=1)
+            return found
+        return aligned_columns(value, np.concatenate(classes).astype(np.intp), n_classes)
 
     return outputs
 

@@ -33,7 +33,6 @@ from sklearn_ensemble_theory._rows import (
     has_columns,
     positive_weights,
     validate_data,
-    weights_of_codes,
 )
 from sklearn_ensemble_theory._typing import (
     ArrayLike,
@@ -55,16 +54,16 @@ from ._options import (
 from ._packed import predictor
 from ._sklearn_trees import check_counts, fitted_tree
 from ._tree_arrays import VALUES_AT_ONCE, GrownTree, Nodes, TreeArrays
-from ._vector_growth import grown_vectors
+from ._vector_growth import grown_classes, grown_vectors
 from ._vector_rounds import VectorTreeRounds
-from ._weak_learners import ROUNDS, BinnedMembers, BinnedTreeRounds, category_flags
-
-# What a tree of several targets has.
-OF_SEVERAL_TARGETS: dict[str, Any] = {
-    "criterion": "squared_error",
-    "splitter": "best",
-    "ccp_alpha": 0.0,
-}
+from ._weak_learners import (
+    ROUNDS,
+    BinnedMembers,
+    BinnedTreeRounds,
+    category_flags,
+    classes_and_codes,
+    weights_of_outputs,
+)
 
 
 class BaseBinnedTree:
@@ -89,6 +88,7 @@ class BaseBinnedTree:
     interaction_cst: Any
     _grown: GrownTree
     _encoder: CategoricalColumns | None
+    criterion: str
     class_weight: Any  # of the classifier
     _prune_tree: Any  # of scikit-learn's trees
     # Where ensembles have made numbers of categories, it gets these.
@@ -137,11 +137,6 @@ class BaseBinnedTree:
     ) -> None:
         """`fit` of both trees."""
         is_class = is_classifier(self)
-        if is_class and has_columns(y) and np.shape(y)[1] > 1:
-            raise ValueError(
-                f"y must be one column of classes; it has {np.shape(y)[1]}. Use "
-                "MultiOutputClassifier around this tree, or scikit-learn's DecisionTreeClassifier."
-            )
         if check_input:
             X, y = validate_data(
                 self,
@@ -151,9 +146,8 @@ class BaseBinnedTree:
                 ensure_all_finite="allow-nan",
                 y_numeric=not is_class,
                 learner=self,
-                multi_output=not is_class
-                and has_columns(y)
-                and (self._takes_targets() or np.shape(y)[1] > 1),
+                multi_output=has_columns(y)
+                and (np.shape(y)[1] > 1 or (self._takes_targets() and not is_class)),
             )
         else:
             vars(self).pop("_encoder", None)
@@ -162,7 +156,7 @@ class BaseBinnedTree:
         y = np.asarray(y)
         if y.ndim == 2 and y.shape[1] == 1 and not is_class:
             y = y[:, 0]  # as in scikit-learn's trees, without a warning
-        if y.ndim != 1 and (is_class or y.ndim != 2):
+        if y.ndim != 1 and (y.ndim != 2 or y.shape[1] < 2):
             raise ValueError(f"y must have one output; got an array of shape {y.shape}.")
         weight, kept = None, range(len(y))
         if sample_weight is not None:
@@ -170,9 +164,9 @@ class BaseBinnedTree:
         classes = by_class = None
         if is_class:
             check_classification_targets(y)
-            classes, target = np.unique(y, return_inverse=True)
+            classes, target = classes_and_codes(y)
             if self.class_weight is not None:
-                by_class = weights_of_codes(self.class_weight, classes, target)
+                by_class = weights_of_outputs(self.class_weight, classes, target)
         else:
             target = np.ascontiguousarray(y, dtype=np.float64)
             check_counts(self, target)
@@ -198,17 +192,24 @@ class BaseBinnedTree:
         weight: np.ndarray | None,
         rows: np.ndarray | None = None,
         *,
-        classes: np.ndarray | None = None,
+        classes: Any = None,
     ) -> None:
-        """Grow the tree on rows of columns in bins, prune it, and set the fitted attributes."""
+        """Grow the tree on rows of columns in bins, prune it, and set the fitted attributes.
+
+        `classes` are the labels, a list of those of each output where there are several.
+        """
         total = float(len(target) if weight is None else weight.sum())
-        n_classes = 0 if classes is None else len(classes)
+        n_classes = 0 if classes is None else max(map(len, _each_output(classes)))
         shape = TreeShape(len(target), total, columns.n_features, n_classes)
         options = growth_options(self, shape, columns.any_missing, columns.categorical)
         if target.ndim == 2:
             self._check_vectors(columns, options)
             some = columns if rows is None else columns.take_rows(rows)
-            arrays = grown_vectors(some, target, weight, options)
+            if classes is None:
+                arrays = grown_vectors(some, target, weight, options)
+            else:
+                counts = [len(labels) for labels in classes]
+                arrays = grown_classes(some, target, counts, weight, options)
         else:
             arrays = grown_arrays(columns, target, weight, rows, options)
         self._set_fitted(arrays, shape, classes)
@@ -217,8 +218,7 @@ class BaseBinnedTree:
 
     def _takes_targets(self) -> bool:
         """Whether y may have several columns."""
-        own = {name: getattr(self, name) for name in OF_SEVERAL_TARGETS}
-        return isinstance(self, DecisionTreeRegressor) and own == OF_SEVERAL_TARGETS
+        return isinstance(self, DecisionTreeClassifier) or self.criterion == "squared_error"
 
     def _check_vectors(self, columns: BinnedColumns, options: GrowthOptions) -> None:
         """Raise a ValueError for what trees of several targets do not have."""
@@ -229,27 +229,28 @@ class BaseBinnedTree:
         for name, is_given in given.items():
             if is_given:
                 raise ValueError(f"y of several columns requires trees without {name}.")
-        if columns.categorical is not None:
-            raise ValueError("y of several columns requires X without categorical features.")
-        for name, value in OF_SEVERAL_TARGETS.items():
-            if getattr(self, name) != value:
-                raise ValueError(
-                    f"{name}={getattr(self, name)!r} requires y of one column; for several use "
-                    f"{name}={value!r}."
-                )
+        if not self._takes_targets():
+            raise ValueError(
+                f"criterion={self.criterion!r} requires y of one column; for several use "
+                "criterion='squared_error'."
+            )
         if columns.missing > MISSING:
             raise ValueError(
                 f"max_bins={self.max_bins!r} requires y of one column; for several it is at most "
                 f"{MISSING}."
             )
 
-    def _set_fitted(self, arrays: TreeArrays, shape: TreeShape, classes: np.ndarray | None) -> None:
+    def _set_fitted(self, arrays: TreeArrays, shape: TreeShape, classes: Any) -> None:
         self.n_features_in_ = shape.n_features
-        self.n_outputs_ = 1 if classes is not None else arrays.value.shape[1]
+        self.n_outputs_ = arrays.value.shape[1]
         self.max_features_ = n_features_drawn(self.max_features, shape.n_features)
+        counts: Any = 1
         if classes is not None:
-            self.classes_, self.n_classes_ = classes, len(classes)
-        self._grown = GrownTree(arrays, shape.n_features, max(shape.n_classes, 1))
+            self.n_outputs_ = len(_each_output(classes))
+            several = isinstance(classes, list)
+            counts = [len(labels) for labels in classes] if several else len(classes)
+            self.classes_, self.n_classes_ = classes, np.array(counts) if several else counts
+        self._grown = GrownTree(arrays, shape.n_features, counts)
 
     categories_ = property(fitted_categories)
 
@@ -306,8 +307,16 @@ class BaseBinnedTree:
         values = self._values_at(X, check_input)
         if not is_classifier(self):
             return values[:, 0] if values.shape[1] == 1 else values
-        classes: np.ndarray = self.classes_
-        return classes.take(values.argmax(axis=1))
+        found = [
+            labels.take(shares.argmax(axis=1))
+            for labels, shares in zip(_each_output(self.classes_), self._shares(values))
+        ]
+        return found[0] if self.n_outputs_ == 1 else np.column_stack(found)
+
+    def _shares(self, values: np.ndarray) -> list[np.ndarray]:
+        """The shares of the classes of each output."""
+        ends = np.cumsum([len(labels) for labels in _each_output(self.classes_)])
+        return np.split(values, ends[:-1], axis=1)
 
     def _values_at(self, X: Any, check_input: bool) -> np.ndarray:
         """The values (n, K) of the leaves of rows, without `tree_` where there are loops for it."""
@@ -357,9 +366,12 @@ class BaseBinnedTree:
         tags.input_tags.allow_nan = True
         tags.target_tags.multi_output = self._takes_targets()
         tags.target_tags.single_output = True
-        if tags.classifier_tags is not None:
-            tags.classifier_tags.multi_label = False
         return tags
+
+
+def _each_output(classes: Any) -> list[np.ndarray]:
+    """The labels of each output."""
+    return classes if isinstance(classes, list) else [classes]
 
 
 class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
@@ -466,7 +478,8 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
     impurity is larger; in nodes that have seen none, to the side with more rows. Categories that
     `fit` or the node has not seen go with them. Of two sets of categories the best are found at the
     cost of sorting: in the order of the means of their targets they lie side by side [Breiman et
-    al. 1984, theorem 4.5].
+    al. 1984, theorem 4.5]. For several targets the order is that of the first principal component
+    of the means [Coppersmith et al. 1999], which is near the best.
 
     Trees of ensembles are bound to the bins of all rows: edges do not move to where the data of a
     node are dense. With 255 bins this rarely changes the accuracy, except that of ensembles of full
@@ -488,6 +501,9 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
 
     L. Breiman, J. H. Friedman, R. A. Olshen and C. J. Stone (1984). *Classification and Regression
     Trees*. Wadsworth.
+
+    D. Coppersmith, S. J. Hong and J. R. M. Hosking (1999). "Partitioning nominal attributes in
+    decision trees". *Data Mining and Knowledge Discovery* 3, 197-217.
 
     Examples
     --------
@@ -589,8 +605,8 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         ValueError
             If X has values too large for single precision, y has values that the criterion does not
             allow, or parameters cannot be combined. With several columns of y also for
-            `monotonic_cst`, categorical features, ``criterion="poisson"``,
-            ``splitter="random"``, `ccp_alpha` and more than 255 bins.
+            `monotonic_cst`, `interaction_cst`, other criteria than the squared error and more than
+            255 bins.
         """
         self._fit_to_bins(X, y, sample_weight, check_input)
         return self
@@ -682,9 +698,10 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         For two classes: 1, -1 or 0 for probabilities of the second class that increase, decrease or
         are free in a feature. A dict has the signs of the constrained features by their names.
-    class_weight : dict, "balanced" or None, default=None
+    class_weight : dict, list of dict, "balanced" or None, default=None
         Weights of the classes, multiplied with the sample weights. "balanced" weighs classes
-        inversely to their numbers of rows.
+        inversely to their numbers of rows. For several outputs, a list of a dict for each; their
+        weights are multiplied.
     ccp_alpha : float, default=0.0
         The complexity parameter of minimal cost-complexity pruning.
     random_state : int, RandomState instance or None, default=None
@@ -708,9 +725,9 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-    n_classes_ : int
+    classes_ : ndarray of shape (n_classes,) or list of such arrays
+        The class labels; a list of those of each output where y has several columns.
+    n_classes_ : int or ndarray of shape (n_outputs,)
         The number of classes.
     tree_ : Tree
         The tree as scikit-learn's `Tree`, made when it is first asked for.
@@ -721,7 +738,7 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
     feature_importances_ : ndarray of shape (n_features,)
         The normalised decrease of impurity by each feature.
     n_outputs_ : int
-        1.
+        Number of columns of y.
     n_features_in_ : int
         Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -740,8 +757,8 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
     impurity is larger; in nodes that have seen none, to the side with more rows. Categories that
     `fit` or the node has not seen go with them. Of two sets of categories the best are found at the
     cost of sorting: for two classes they lie side by side in the order of the shares of the second
-    [Breiman et al. 1984, theorem 4.5]. For more classes the order is that of the first principal
-    component of the shares [Coppersmith et al. 1999], which is near the best.
+    [Breiman et al. 1984, theorem 4.5]. For more classes, or several outputs, the order is that of
+    the first principal component of the shares [Coppersmith et al. 1999], which is near the best.
 
     `AdaBoostClassifier` cuts the columns into bins once for all rounds, unless features or cuts are
     drawn or classes are weighted.
@@ -791,7 +808,7 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
         min_impurity_decrease: float = 0.0,
         max_features: float | Literal["sqrt", "log2"] | None = None,
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
-        class_weight: dict | Literal["balanced"] | None = None,
+        class_weight: dict | list[dict] | Literal["balanced"] | None = None,
         ccp_alpha: float = 0.0,
         random_state: RandomStateLike = None,
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
@@ -832,8 +849,9 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
         ----------
         X : array-like of shape (n_samples, n_features)
             Training rows. NaN is a missing value.
-        y : array-like of shape (n_samples,)
-            Class labels.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Class labels. A tree of several outputs has the shares of the classes of each in every
+            leaf, and is split by the mean of their impurities.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights. Rows of weight 0 are ignored.
         check_input : bool, default=True
@@ -847,14 +865,14 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
         Raises
         ------
         ValueError
-            If X has values too large for single precision, y has more than one column, or
-            parameters cannot be combined.
+            If X has values too large for single precision, or parameters cannot be combined. With
+            several columns of y also for `monotonic_cst`, `interaction_cst` and more than 255 bins.
         """
         self._fit_to_bins(X, y, sample_weight, check_input)
         return self
 
     @by_chunks
-    def predict_proba(self, X: MatrixLike, check_input: bool = True) -> np.ndarray:
+    def predict_proba(self, X: MatrixLike, check_input: bool = True) -> Any:
         """Predict the shares of the classes in the leaves.
 
         Parameters
@@ -866,10 +884,12 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
 
         Returns
         -------
-        proba : ndarray of shape (n_samples, n_classes)
-            Probabilities, in the order of `classes_`.
+        proba : ndarray of shape (n_samples, n_classes), or list of such arrays
+            Probabilities, in the order of `classes_`; a list of those of each output where y has
+            several columns.
         """
-        return self._values_at(X, check_input)
+        shares = self._shares(self._values_at(X, check_input))
+        return shares[0] if self.n_outputs_ == 1 else shares
 
     @by_chunks
     def predict_log_proba(self, X: MatrixLike, check_input: bool = True) -> Any:
@@ -884,11 +904,12 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
 
         Returns
         -------
-        log_proba : ndarray of shape (n_samples, n_classes)
+        log_proba : ndarray of shape (n_samples, n_classes), or list of such arrays
             Log-probabilities, -inf for 0, in the order of `classes_`.
         """
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X, check_input))
+            shares = [np.log(part) for part in self._shares(self._values_at(X, check_input))]
+        return shares[0] if self.n_outputs_ == 1 else shares
 
     _reads_single_precision = True
     _sklearn_class = DecisionTreeClassifier

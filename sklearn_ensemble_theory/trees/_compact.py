@@ -13,6 +13,7 @@ from sklearn_ensemble_theory.trees._tree_arrays import (
     NO_FEATURE,
     CategoricalTree,
     TreeArrays,
+    of_all_outputs,
 )
 
 REMOVED = ("impurity", "n_node_samples", "weighted_n_node_samples", "compute_partial_dependence")
@@ -164,11 +165,13 @@ class CompactTree:
             nothing,
             nothing,
             nothing,
-            self.value[:, 0],
+            of_all_outputs(self.value, self.n_classes),
             self.max_depth,
             left_bins,
         )
-        return CategoricalTree(arrays, self.n_features, int(self.n_classes[0]))
+        several = self.n_outputs > 1 and self.n_classes.max() > 1
+        counts = self.n_classes.tolist() if several else int(self.n_classes[0])
+        return CategoricalTree(arrays, self.n_features, counts)
 
     def sklearn_tree(self) -> Any:
         """scikit-learn's `Tree`, without sets; impurities and weights NaN, numbers of rows 0."""

@@ -387,9 +387,7 @@ class HistogramGrowth:
                     continue
                 # scikit-learn forgets what is constant above where it grows best first.
                 parent = LEAF if self.options.max_leaf_nodes else self.parents[part[0]]
-                counts = tables[first][1]
-                n_values = np.count_nonzero(counts[:, : self.n_bins], axis=1)
-                has_missing = counts[:, self.n_bins :].any(axis=1)
+                n_values, has_missing = self.occupied(part[0], tables[first])
                 ruled_out = None if allowed is None else ~allowed[0]
                 allowed = self.draws.features(part[0], parent, n_values, has_missing, ruled_out)
                 allowed = allowed[None]
@@ -402,6 +400,12 @@ class HistogramGrowth:
                 if spread <= self.same_size:
                     found[ids.index(i)] = None
         return found
+
+    def occupied(self, i: int, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """How many values each feature has in a node (2 may be more), and whether some miss."""
+        counts = table[1]
+        n_values = np.count_nonzero(counts[:, : self.n_bins], axis=1)
+        return n_values, counts[:, self.n_bins :].any(axis=1)
 
     # --- the tree -------------------------------------------------------------------------
 

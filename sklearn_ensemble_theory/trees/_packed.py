@@ -23,6 +23,7 @@ from sklearn_ensemble_theory.trees._tree_arrays import (
     Nodes,
     TreeArrays,
     member_nodes,
+    of_all_outputs,
 )
 
 # leaf_outputs(t, value): what tree t adds to the sums for rows of its values; (m, K) -> (m, width).
@@ -545,7 +546,8 @@ def predictor(member: Any, nodes: Nodes, compiled: bool) -> Callable[[np.ndarray
     if isinstance(nodes, TreeArrays) and (compiled or nodes.left_bins is not None):
         return nodes.values_of_rows
     if getattr(member, "n_outputs_", 1) > 1:
-        return lambda rows: member.tree_.predict(rows)[:, :, 0]
+        tree = member.tree_
+        return lambda rows: of_all_outputs(tree.predict(rows), tree.n_classes)
     return member.tree_.predict
 
 

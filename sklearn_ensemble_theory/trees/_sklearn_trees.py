@@ -403,22 +403,24 @@ class _GivenSeed(np.random.RandomState):
         return self._seed
 
 
-def fitted_tree(estimator: Any, tree: Any, classes: np.ndarray | None = None) -> Any:
-    """One of scikit-learn's trees, of one output or for regression, fitted to this `Tree`.
+def fitted_tree(estimator: Any, tree: Any, classes: Any = None) -> Any:
+    """One of scikit-learn's trees, fitted to this `Tree`.
 
     Parameters
     ----------
     estimator : estimator
         Not fitted; it is the one that is returned.
     tree : Tree
-    classes : array of shape (K,) or None
+    classes : array of shape (K,), list of them for several outputs, or None
         The labels; None for regression.
     """
     estimator.tree_ = tree
     estimator.n_features_in_ = tree.n_features
     estimator.n_outputs_ = tree.n_outputs
     if classes is not None:
-        estimator.classes_, estimator.n_classes_ = classes, len(classes)
+        several = isinstance(classes, list)
+        estimator.classes_ = classes
+        estimator.n_classes_ = np.array(tree.n_classes) if several else len(classes)
     return estimator
 
 

@@ -47,7 +47,8 @@ class TreeArrays:
     n_rows : int64 array of shape (m,)
     weight : float64 array of shape (m,)
     value : float64 array of shape (m, K)
-        The mean of the target (K = 1), or the shares of the K classes, or the means of K targets.
+        The mean of the target (K = 1), or the shares of the K classes, those of several outputs
+        after each other, or the means of K targets.
     depth : int
         Of the deepest leaf; the root has 0.
     left_bins : uint8 array of shape (m, 32) or None
@@ -195,14 +196,14 @@ class TreeArrays:
         links = [np.ascontiguousarray(a, np.int32) for a in (self.left, self.right, self.feature)]
         return [*links, np.ascontiguousarray(self.missing_left, dtype=np.uint8)]
 
-    def sklearn_tree(self, n_features: int, n_classes: int = 1) -> Any:
+    def sklearn_tree(self, n_features: int, n_classes: Any = 1) -> Any:
         """The same tree as scikit-learn's `Tree`. O(m).
 
         Parameters
         ----------
         n_features : int
-        n_classes : int, default=1
-            1 for regression.
+        n_classes : int or list of int, default=1
+            Of each output; 1 for regression.
         """
         fields = {
             "left_child": self.left,
@@ -214,13 +215,27 @@ class TreeArrays:
             "weighted_n_node_samples": self.weight,
             "missing_go_to_left": self.missing_left,
         }
-        # Several numbers in a node are the shares of classes, or the means of several outputs.
-        values = self.value[:, :, None] if n_classes == 1 else self.value[:, None, :]
+        values = by_output(self.value, n_classes)
         return make_tree(fields, values, self.depth, n_features, n_classes)
 
 
+def by_output(values: np.ndarray, n_classes: Any) -> np.ndarray:
+    """Values (m, K) of nodes as scikit-learn's, (m, n_outputs, most classes of an output)."""
+    if np.ndim(n_classes) == 0:
+        # Several numbers in a node are the shares of classes, or the means of several outputs.
+        return values[:, :, None] if n_classes == 1 else values[:, None, :]
+    found = np.zeros((len(values), len(n_classes), max(n_classes)))
+    found[:, np.arange(max(n_classes)) < np.reshape(n_classes, (-1, 1))] = values
+    return found
+
+
+def of_all_outputs(values: np.ndarray, n_classes: np.ndarray) -> np.ndarray:
+    """The values (m, K) from scikit-learn's."""
+    return values[:, np.arange(values.shape[2]) < np.reshape(n_classes, (-1, 1))]
+
+
 class FittedNodes:
-    """The nodes of scikit-learn's `Tree`, of one output or of numbers, named as in `TreeArrays`.
+    """The nodes of scikit-learn's `Tree`, named as in `TreeArrays`.
 
     Views, which are made when they are read: most predictions only ask how deep the tree is.
     """
@@ -261,7 +276,9 @@ class FittedNodes:
     @property
     def value(self) -> np.ndarray:
         values = self.tree.value
-        return values[:, 0, :] if values.shape[1] == 1 else values[:, :, 0]
+        return (
+            values[:, 0, :] if values.shape[1] == 1 else of_all_outputs(values, self.tree.n_classes)
+        )
 
 
 Nodes = TreeArrays | FittedNodes
@@ -275,23 +292,23 @@ class CategoricalTree:
     """
 
     is_built: ClassVar[bool] = True
-    n_outputs: ClassVar[int] = 1
 
-    def __init__(self, arrays: TreeArrays, n_features: int, n_classes: int) -> None:
+    def __init__(self, arrays: TreeArrays, n_features: int, n_classes: Any) -> None:
         self.arrays, self.n_features = arrays, n_features
-        self.n_classes = np.array([n_classes])
-        self.max_n_classes = n_classes
+        self.value = by_output(arrays.value, n_classes)
+        _, self.n_outputs, self.max_n_classes = self.value.shape
+        self.n_classes = np.resize(n_classes, self.n_outputs)
         self.children_left, self.children_right = arrays.left, arrays.right
         self.feature, self.missing_go_to_left = arrays.feature, arrays.missing_left
         self.impurity, self.n_node_samples = arrays.impurity, arrays.n_rows
         self.weighted_n_node_samples = arrays.weight
-        self.value = arrays.value[:, None, :]
         self.sets = arrays.sets
         self.node_count, self.max_depth = len(arrays), arrays.depth
         self.n_leaves = int(np.count_nonzero(arrays.is_leaf))
 
     def predict(self, X: Any) -> np.ndarray:
-        return self.arrays.value[self.apply(X)]
+        values = self.arrays.value if self.n_outputs == 1 else self.value
+        return values[self.apply(X)]
 
     def apply(self, X: Any) -> np.ndarray:
         if not issparse(X):
@@ -343,11 +360,11 @@ class GrownTree:
     ----------
     arrays : TreeArrays
     n_features : int
-    n_classes : int
-        1 for regression.
+    n_classes : int or list of int
+        Of each output; 1 for regression.
     """
 
-    def __init__(self, arrays: TreeArrays, n_features: int, n_classes: int) -> None:
+    def __init__(self, arrays: TreeArrays, n_features: int, n_classes: Any) -> None:
         self.arrays: TreeArrays | None = arrays
         self.n_features, self.n_classes = n_features, n_classes
         self._tree: Any = None

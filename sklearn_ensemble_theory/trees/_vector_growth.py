@@ -7,21 +7,27 @@ best cut of a column are compiled, with a second route through NumPy. Every numb
 multiple of a power of 2 such that sums of all rows are exact as doubles: both routes, and any
 number of threads, grow the same tree, and what remains of a node without one child is the other.
 
+A cut of categories is one of their order by the first principal component of their mean vectors in
+the node, shrunk by `cat_smooth` (Coppersmith, Hong and Hosking 1999). Classes of several outputs
+are indicators: with unit weights the gain is then that of the Gini index, summed over outputs.
+
 With fewer components than targets, cuts are searched by the targets' projections on the principal
 components of their matrix (the sketches of Iosipovoi and Vakhrushev 2022), and the leaves get the
 means of all targets.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import xlogy
 
 from sklearn_ensemble_theory._native import uses_native
+from sklearn_ensemble_theory._running import seeded
 
-from ._columns import BinnedColumns
+from ._columns import MISSING, BinnedColumns
 from ._growth import Grid, HistogramGrowth, NodeRows, NodeSplit
 from ._histograms import SAME, TreeReply, TreeRequest, comparable_scores, goes_left
 from ._options import GrowthOptions
@@ -42,6 +48,8 @@ _TABLES_AT_ONCE = 2**25
 # Principal components are those of at most so many rows.
 _COMPONENT_ROWS = 2**13
 _LARGEST_EXPONENT = 1020
+# Of the order of categories, as in _native/vector_trees.pyx.
+_POWER_STEPS, _NO_DISTANCE, _PLACES, _LARGE_PART = 20, 2.0**-40, 2.0**32, 0.7
 
 
 class RowVectors:
@@ -54,6 +62,8 @@ class RowVectors:
         Positive; with columns, each target has weights of its own.
     rows : int array or None
         The rows that are summed; None for all.
+    unscaled : bool, default=False
+        Whether the targets are indicators, which are summed as they are.
 
     Attributes
     ----------
@@ -70,7 +80,11 @@ class RowVectors:
     """
 
     def __init__(
-        self, target: np.ndarray, weight: np.ndarray | None, rows: np.ndarray | None
+        self,
+        target: np.ndarray,
+        weight: np.ndarray | None,
+        rows: np.ndarray | None,
+        unscaled: bool = False,
     ) -> None:
         n, q = target.shape
         self.q, self.weighs_targets = q, weight is not None and weight.ndim == 2
@@ -100,7 +114,7 @@ class RowVectors:
         self.sizes = sizes / total
         largest = float(self.sizes.max(initial=0.0))
         self.exponent = 0
-        if 0 < largest < np.inf:
+        if 0 < largest < np.inf and not unscaled:
             exponent = int(np.frexp(largest)[1])
             self.exponent = int(np.clip(exponent, -_LARGEST_EXPONENT, _LARGEST_EXPONENT))
         scaled = np.ldexp(sizes, -self.exponent)
@@ -135,14 +149,15 @@ class RowVectors:
             t /= mass
             self.squares[part] = t.sum(axis=1)
 
+    def weights(self, sums: np.ndarray) -> np.ndarray:
+        """The weights of the targets, (..., q) or (..., 1), in sums, (..., D)."""
+        if self.weighs_targets:
+            return sums[..., FIRST + self.q : FIRST + 2 * self.q]
+        return sums[..., WEIGHT, None]
+
     def means(self, sums: np.ndarray, l2: float) -> np.ndarray:
         """The values of nodes, (m, q), from their sums, (m, D)."""
-        q = self.q
-        if self.weighs_targets:
-            weight = sums[:, FIRST + q : FIRST + 2 * q]
-        else:
-            weight = sums[:, WEIGHT, None]
-        return sums[:, FIRST : FIRST + q] / (weight + l2)
+        return sums[:, FIRST : FIRST + self.q] / (self.weights(sums) + l2)
 
     def errors(self, sums: np.ndarray, squares: np.ndarray) -> np.ndarray:
         """The squared errors about the means of nodes, summed over targets."""
@@ -236,7 +251,9 @@ class VectorRows(NodeRows):
         self.count(self.numbers(i), table)
         return table
 
-    def cut(self, i: int, feature: int, code: int, direction: int) -> tuple[np.ndarray, np.ndarray]:
+    def cut(
+        self, i: int, feature: int, code: int | np.ndarray, direction: int
+    ) -> tuple[np.ndarray, np.ndarray]:
         """The sums of the rows of a node on the left of a cut, and its rows in the bins."""
         rows = self.numbers(i)
         assert rows is not None
@@ -256,6 +273,25 @@ def one_hot_codes(columns: BinnedColumns) -> sp.csr_matrix:
 
 
 # --- one tree -------------------------------------------------------------------------------------
+
+
+class CutRules(NamedTuple):
+    """What a cut has to leave on both sides, and how it is scored."""
+
+    l2: float
+    least_weight: float
+    least_rows: float
+    cat_smooth: float
+    by_entropy: bool  # of indicators
+
+
+class Cuts(NamedTuple):
+    """The best cut of each column."""
+
+    score: np.ndarray  # (p,), rounded for comparisons; -inf where there is no cut
+    place: np.ndarray  # (p,), of the bin, or in the order, plus n_bins with missing on the left
+    share: np.ndarray  # (p,), of the gain of categories that counts
+    order: np.ndarray  # (p, n_bins), of the categories of the node
 
 
 class VectorGrowth(HistogramGrowth):
@@ -287,6 +323,18 @@ class VectorGrowth(HistogramGrowth):
         super().__init__(columns, options, order, Grid(0, 1.0), None, seed)
         self.nodes, self.same_size = nodes, SAME
         self.least_weight = max(self.least_weight, vectors.least_weight)
+        self.rules = CutRules(
+            self.l2,
+            self.least_weight,
+            float(options.min_samples_leaf),
+            self.cat_smooth,
+            options.criterion == "log_loss",
+        )
+        self.random_cuts = seeded(seed) if options.random_splits else None
+        # Of few drawn features a table, which is of all, costs more than their rows.
+        drawn = options.max_features
+        is_few = 0 < 2 * drawn <= columns.n_features
+        self.few_rows = columns.n_rows if is_few else FEW_ROWS
 
     def opened(
         self, pairs: list[tuple[int, int]], parents: list[np.ndarray]
@@ -295,7 +343,7 @@ class VectorGrowth(HistogramGrowth):
         others, tables = [], []
         for pair, parent in zip(pairs, parents):
             largest = max(self.totals[i][COUNT] for i in pair)
-            if self.draws is None and (parent is None or largest <= FEW_ROWS):
+            if parent is None or largest <= self.few_rows:
                 few += [i for i in pair if self.may_split(i)]
             else:
                 others.append(pair)
@@ -303,6 +351,15 @@ class VectorGrowth(HistogramGrowth):
         found, sums = yield from super().opened(others, tables)
         nothing: list[Any] = [None] * len(few)
         return found + few, sums + nothing
+
+    def occupied(self, i: int, table: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        if table is not None:
+            return super().occupied(i, table)
+        codes = self.columns.codes.T[:, self.nodes.numbers(i)]
+        is_missing = codes == self.columns.missing
+        lowest, highest = codes.min(axis=1), np.where(is_missing, 0, codes).max(axis=1)
+        any_value = ~is_missing.all(axis=1)
+        return any_value * (1 + (highest > lowest)), is_missing.any(axis=1)
 
     def search(
         self, ids: list[int], tables: list[np.ndarray], allowed: np.ndarray | None
@@ -315,58 +372,98 @@ class VectorGrowth(HistogramGrowth):
         self, i: int, table: np.ndarray | None, allowed: np.ndarray | None
     ) -> NodeSplit | None:
         """The best split of a node, None where there is none."""
-        nodes, n_bins = self.nodes, self.n_bins
-        vectors, p = nodes.vectors, self.columns.n_features
+        nodes, n_bins, columns = self.nodes, self.n_bins, self.columns
         total = np.array(self.totals[i])
         cells = None if table is None else np.moveaxis(table, 0, 2)
-        rules = self.l2, self.least_weight, float(self.options.min_samples_leaf)
-        if nodes.joint is None:
-            from sklearn_ensemble_theory._native.vector_trees import best_cuts
-
-            score, place = np.empty(p), np.empty(p, dtype=np.int64)
-            best_cuts(
-                self.columns.codes.T,
-                n_bins,
-                self.has_missing,
-                nodes.numbers(i) if cells is None else None,
-                vectors.values,
-                cells,
-                total,
-                vectors.q,
-                vectors.weighs_targets,
-                *rules,
-                score,
-                place,
-                nodes.n_threads,
-            )
-        else:
-            cells = nodes.table_of(i) if cells is None else cells
-            score, place = best_cuts_by_numpy(cells, n_bins, total, vectors, *rules)
-        if allowed is not None:
-            score[~allowed] = -np.inf
+        if nodes.joint is not None and cells is None:
+            cells = nodes.table_of(i)
+        draws = None
+        if self.random_cuts is not None:
+            draws = self.random_cuts.random_sample((columns.n_features, 2))
+        cuts = self.cuts_of(i, cells, total, allowed, draws)
         # argmax takes the first of equal gains: that of the feature of the lowest rank.
-        feature = int(self.order[score[self.order].argmax()])
-        if score[feature] == -np.inf:
+        feature = int(self.order[cuts.score[self.order].argmax()])
+        if cuts.score[feature] == -np.inf:
             return None
-        direction, code = divmod(int(place[feature]), n_bins)
+        direction, place = divmod(int(cuts.place[feature]), n_bins)
+        code: int | np.ndarray = place
+        order, share, on_left = None, 1.0, np.arange(place + 1)
+        if columns.categorical is not None and columns.categorical[feature]:
+            order, share = cuts.order[feature].astype(np.intp), float(cuts.share[feature])
+            code, on_left = np.zeros(MISSING + 1, dtype=bool), order[: place + 1]
+            code[on_left], code[MISSING] = True, direction
         if cells is None:
             left, counts = nodes.cut(i, feature, code, direction)
         else:
-            left = cells[feature, : code + 1].sum(axis=0)
+            left = cells[feature, on_left].sum(axis=0)
             if direction:
                 left = left + cells[feature, n_bins]
             counts = cells[feature, :, COUNT]
-        size = self.score_of(left) + self.score_of(total - left)
-        parent = self.score_of(total)
-        if not self.is_worth(i, size, parent):
+        if order is not None:
+            order = order[: np.count_nonzero(counts[:n_bins])]
+        vectors, rules = nodes.vectors, self.rules
+        parent = float(score_of(total, vectors, rules))
+        size = float(score_of(left, vectors, rules) + score_of(total - left, vectors, rules))
+        size = parent + share * (size - parent)
+        # Entropies are negative; with as much added to both, rounding is relative to the rows.
+        above = vectors.q * total[WEIGHT] if rules.by_entropy else 0.0
+        if not self.is_worth(i, size + above, parent + above):
             return None
-        place_of_cut = feature, direction, code
-        return self.described(size - parent, place_of_cut, counts, left.tolist(), None)
+        place_of_cut = feature, direction, place
+        return self.described(size - parent, place_of_cut, counts, left.tolist(), order)
 
-    def score_of(self, sums: np.ndarray) -> float:
-        """sum S² / (W + l2) of a node."""
-        moments = sums[FIRST : FIRST + self.nodes.vectors.q]
-        return float(moments @ self.nodes.vectors.means(sums[None], self.l2)[0])
+    def cuts_of(
+        self,
+        i: int,
+        cells: np.ndarray | None,
+        total: np.ndarray,
+        allowed: np.ndarray | None,
+        draws: np.ndarray | None,
+    ) -> Cuts:
+        """The best cut of each column, or with draws the one that they say."""
+        nodes, columns, n_bins = self.nodes, self.columns, self.n_bins
+        vectors = nodes.vectors
+        if nodes.joint is not None:
+            flags, vectors = columns.categorical, nodes.vectors
+            assert cells is not None
+            cuts = best_cuts_by_numpy(cells, n_bins, total, vectors, self.rules, flags, draws)
+            if allowed is not None:
+                cuts.score[~allowed] = -np.inf
+            return cuts
+        from sklearn_ensemble_theory._native.vector_trees import best_cuts
+
+        cuts = _empty_cuts(columns.n_features, n_bins)
+        best_cuts(
+            columns.codes.T,
+            n_bins,
+            self.has_missing,
+            nodes.numbers(i) if cells is None else None,
+            vectors.values,
+            cells,
+            total,
+            vectors.q,
+            vectors.weighs_targets,
+            self.rules,
+            None if allowed is None else allowed.view(np.uint8),
+            columns.flags,
+            draws,
+            *cuts,
+            nodes.n_threads,
+        )
+        return cuts
+
+
+def _empty_cuts(p: int, n_bins: int) -> Cuts:
+    place, order = np.zeros(p, dtype=np.int64), np.zeros((p, n_bins), dtype=np.uint8)
+    return Cuts(np.empty(p), place, np.ones(p), order)
+
+
+def score_of(sums: np.ndarray, vectors: RowVectors, rules: CutRules) -> np.ndarray:
+    """The score of nodes, from their sums, (..., D)."""
+    moments, weight = sums[..., FIRST : FIRST + vectors.q], vectors.weights(sums)
+    if rules.by_entropy:
+        return xlogy(moments, moments / weight).sum(axis=-1)
+    return (moments * moments / (weight + rules.l2)).sum(axis=-1)
 
 
 def best_cuts_by_numpy(
@@ -374,47 +471,146 @@ def best_cuts_by_numpy(
     n_bins: int,
     total: np.ndarray,
     vectors: RowVectors,
-    l2: float,
-    least_weight: float,
-    least_rows: float,
-) -> tuple[np.ndarray, np.ndarray]:
+    rules: CutRules,
+    categorical: np.ndarray | None = None,
+    draws: np.ndarray | None = None,
+) -> Cuts:
     """What `_native.vector_trees.best_cuts` finds, from a table (p, bins, D)."""
-    q, has_missing = vectors.q, cells.shape[1] > n_bins
-    left = np.empty((cells.shape[0], 1 + has_missing, n_bins, cells.shape[2]))
+    p, has_missing = cells.shape[0], cells.shape[1] > n_bins
+    found = _empty_cuts(p, n_bins)
+    sets = np.flatnonzero([] if categorical is None else categorical).tolist()
+    if sets:
+        cells = cells.copy()
+    for j in sets:
+        # Bins without rows come last.
+        order = order_of_categories(cells[j, :n_bins], total, vectors, rules.cat_smooth)
+        found.order[j] = np.concatenate([order, np.setdiff1d(np.arange(n_bins), order)])
+        cells[j, :n_bins] = cells[j, found.order[j]]
+    left = np.empty((p, 1 + has_missing, n_bins, cells.shape[2]))
     np.cumsum(cells[:, :n_bins], axis=1, out=left[:, 0])
     if has_missing:
         np.add(left[:, 0], cells[:, n_bins:], out=left[:, 1])
     right = total - left
-    forbidden = np.minimum(left[..., COUNT], right[..., COUNT]) < least_rows
-    forbidden |= np.minimum(left[..., WEIGHT], right[..., WEIGHT]) < least_weight
-    # Four sums over targets for each side, in the order of the compiled loop.
-    scores = 0.0
+    forbidden = np.minimum(left[..., COUNT], right[..., COUNT]) < rules.least_rows
+    forbidden |= np.minimum(left[..., WEIGHT], right[..., WEIGHT]) < rules.least_weight
     with np.errstate(divide="ignore", invalid="ignore"):
-        sides = []
-        for side in (left, right):
-            sums = np.zeros((4, *side.shape[:-1]))
-            for k in range(q):
-                s = side[..., FIRST + k]
-                if vectors.weighs_targets:
-                    sums[k % 4] += s * s / (side[..., FIRST + q + k] + l2)
-                else:
-                    sums[k % 4] += s * s
-            sides.append(sums)
-        if vectors.weighs_targets:
-            both = np.zeros_like(sides[0])
-            for k in range(q):
-                s, t = left[..., FIRST + k], right[..., FIRST + k]
-                v, w = left[..., FIRST + q + k], right[..., FIRST + q + k]
-                both[k % 4] += s * s / (v + l2) + t * t / (w + l2)
-            scores = (both[0] + both[1]) + (both[2] + both[3])
-        else:
-            a, b = (((s[0] + s[1]) + (s[2] + s[3])) for s in sides)
-            scores = a / (left[..., WEIGHT] + l2) + b / (right[..., WEIGHT] + l2)
+        scores = _scores(left, right, vectors, rules)
+        shares = np.ones((p, *scores.shape[1:]))
+        before = score_of(total, vectors, rules)
+        for j in sets if rules.cat_smooth > 0 else []:
+            shares[j] = _shares(cells[j], left[j], n_bins, total, vectors, rules.cat_smooth)
+            scores[j] = before + shares[j] * (scores[j] - before)
         scores = comparable_scores(scores)
     scores[forbidden] = -np.inf
-    flat = scores.reshape(len(scores), -1)
+    if draws is not None:
+        _keep_drawn(scores, cells, n_bins, draws, sets)
+    flat = scores.reshape(p, -1)
     place = flat.argmax(axis=1)
-    return flat[np.arange(len(flat)), place], place
+    best, share = (part.reshape(p, -1)[np.arange(p), place] for part in (flat, shares))
+    return Cuts(best, place, share, found.order)
+
+
+def _scores(
+    left: np.ndarray, right: np.ndarray, vectors: RowVectors, rules: CutRules
+) -> np.ndarray:
+    """The scores of both sides of each cut, before they are rounded."""
+    if rules.by_entropy:
+        return score_of(left, vectors, rules) + score_of(right, vectors, rules)
+    q, l2 = vectors.q, rules.l2
+    # Four sums over targets for each side, in the order of the compiled loop.
+    if vectors.weighs_targets:
+        both = np.zeros((4, *left.shape[:-1]))
+        for k in range(q):
+            s, t = left[..., FIRST + k], right[..., FIRST + k]
+            v, w = left[..., FIRST + q + k], right[..., FIRST + q + k]
+            both[k % 4] += s * s / (v + l2) + t * t / (w + l2)
+        return (both[0] + both[1]) + (both[2] + both[3])
+    scores = np.zeros(left.shape[:-1])
+    for side in (left, right):
+        sums = np.zeros((4, *side.shape[:-1]))
+        for k in range(q):
+            sums[k % 4] += side[..., FIRST + k] ** 2
+        scores += ((sums[0] + sums[1]) + (sums[2] + sums[3])) / (side[..., WEIGHT] + l2)
+    return scores
+
+
+def _distances(
+    cells: np.ndarray, total: np.ndarray, vectors: RowVectors, smooth: float
+) -> np.ndarray:
+    """The means of categories, (k, q), about those of the node, shrunk."""
+    moments, weight = cells[:, FIRST : FIRST + vectors.q], vectors.weights(cells)
+    x = moments - total[FIRST : FIRST + vectors.q] / vectors.weights(total) * weight
+    x[np.abs(x) <= _NO_DISTANCE * np.abs(moments)] = 0.0
+    return x / (weight + smooth)
+
+
+def order_of_categories(
+    cells: np.ndarray, total: np.ndarray, vectors: RowVectors, smooth: float
+) -> np.ndarray:
+    """The bins with rows by the first principal component of their distances, from (bins, D).
+
+    Categories and targets count by their weights; places that differ by rounding are equal.
+    """
+    bins = np.flatnonzero(cells[:, COUNT])
+    z = _distances(cells[bins], total, vectors, smooth)
+    mass = cells[bins, WEIGHT] / total[WEIGHT]
+    of_targets = vectors.weights(total) / total[WEIGHT]
+    # Starts in no direction that data have by their design.
+    a = 1.0 + np.arange(vectors.q) * 0.6180339887498949 % 1.0
+    for _ in range(_POWER_STEPS):
+        b = ((z @ a * mass) @ z) * of_targets
+        size = np.abs(b).max()
+        if not size > 0:
+            break
+        a = b / size
+    # The last large part is positive: of two classes both are equal up to rounding.
+    place = z @ (a * np.sign(a[np.flatnonzero(np.abs(a) > _LARGE_PART)[-1]]))
+    size = np.abs(place).max(initial=0.0)
+    if size > 0:
+        place = np.rint(place / size * _PLACES)
+    return bins[place.argsort(kind="stable")]
+
+
+def _shares(
+    cells: np.ndarray,
+    left: np.ndarray,
+    n_bins: int,
+    total: np.ndarray,
+    vectors: RowVectors,
+    smooth: float,
+) -> np.ndarray:
+    """The shares of the gains that shrunk means have (see `in_order_of_means`)."""
+    shifts = np.nan_to_num(_distances(cells, total, vectors, smooth)) * vectors.weights(cells)
+    shift = np.repeat(shifts[:n_bins].cumsum(axis=0)[None], len(left), axis=0)
+    if len(left) > 1:
+        shift[1] += shifts[n_bins]
+    rest = shifts.sum(axis=0) - shift
+    w, whole = vectors.weights(left), vectors.weights(total)
+    x = left[..., FIRST : FIRST + vectors.q] - total[FIRST : FIRST + vectors.q] / whole * w
+    full = (x * x * (1 / w + 1 / (whole - w))).sum(axis=-1)
+    shrunk = (shift * shift / w + rest * rest / (whole - w)).sum(axis=-1)
+    share: np.ndarray = np.where(full > 0, np.minimum(shrunk / full, 1.0), 1.0)
+    return share
+
+
+def _keep_drawn(
+    scores: np.ndarray, cells: np.ndarray, n_bins: int, draws: np.ndarray, sets: list[int]
+) -> None:
+    """Forbid all cuts but one of each column, at a uniform code or place in the order."""
+    for j, (u, v) in enumerate(draws.tolist()):
+        full = np.flatnonzero(cells[j, :n_bins, COUNT])
+        at, direction = 0, 0
+        if len(full) > 1:
+            direction = int(cells[j, n_bins:, COUNT].any() and v >= 0.5)
+            if j in sets:
+                at = int(u * (len(full) - 1))
+            else:
+                code = full[0] + int(u * (full[-1] - full[0]))
+                at = int(np.searchsorted(full, code, side="right")) - 1
+        kept = scores[j, direction, full[at]] if len(full) else -np.inf
+        scores[j] = -np.inf
+        if len(full):
+            scores[j, direction, full[at]] = kept
 
 
 # --- one tree for the targets of a fit, and trees on the same columns -----------------------------
@@ -433,15 +629,45 @@ def grown_vectors(
     return replace(tree, value=tree.value + mean)
 
 
+def grown_classes(
+    columns: BinnedColumns,
+    codes: np.ndarray,
+    n_classes: Sequence[int],
+    weight: np.ndarray | None,
+    options: GrowthOptions,
+) -> TreeArrays:
+    """The tree of several outputs of classes, codes of shape (n, m): that of their indicators.
+
+    The values of a node are the shares of all classes, those of one output after the other.
+    """
+    ends: Any = np.cumsum(n_classes)
+    target = np.zeros((len(codes), ends[-1]))
+    np.put_along_axis(target, codes + (ends - n_classes), 1.0, axis=1)
+    # The impurity of vectors is the mean over their numbers, that of classes over outputs.
+    unit = len(ends) / ends[-1] * (np.log(2.0) if options.criterion == "log_loss" else 1.0)
+    least = unit * options.min_impurity_decrease
+    tree, _ = VectorGrower(columns, replace(options, min_impurity_decrease=least)).grow(
+        target, weight, None
+    )
+    # Weights and weighted indicators are rounded by different units.
+    parts = np.split(tree.value, ends[:-1], axis=1)
+    shares = np.hstack([part / part.sum(axis=1, keepdims=True) for part in parts])
+    if options.criterion == "log_loss":
+        impurity = -xlogy(shares, shares).sum(axis=1) / np.log(2.0)
+    else:
+        impurity = (shares * (1.0 - shares)).sum(axis=1)
+    return replace(tree, value=shares, impurity=np.maximum(impurity / len(ends), 0.0))
+
+
 class VectorGrower:
     """Grows trees of vectors on the same columns again and again.
 
     Parameters
     ----------
     columns : BinnedColumns
-        With at most 255 bins, none of them categories.
+        With at most 255 bins.
     options : GrowthOptions
-        With the squared error and without constraints.
+        Without constraints; with the squared error, or the Gini index or the entropy of indicators.
     n_components : int or None
         So many principal components of the targets are compared in the search for cuts.
     n_threads : int
@@ -480,7 +706,7 @@ class VectorGrower:
             self.joint = None
         elif self.joint is None:
             self.joint = one_hot_codes(columns)
-        vectors = searched = RowVectors(target, weight, rows)
+        vectors = searched = RowVectors(target, weight, rows, options.criterion == "log_loss")
         compared = target
         if self.n_components is not None and self.n_components < target.shape[1]:
             compared, common = _projected(target, weight, rows, self.n_components)

@@ -472,13 +472,12 @@ class BinnedMembers:
             member.set_params(**of_columns)
             columns = columns.take_features(features)
         rows = None if len(rows) == columns.n_rows else rows
-        classes = None
         if weights is not None:
             weights = np.asarray(weights, dtype=np.float64)
         if is_classifier(member):
-            classes, codes = _classes_and_codes(y)
+            classes, codes = classes_and_codes(y)
             if member.class_weight is not None:
-                by_class = weights_of_codes(member.class_weight, classes, codes)
+                by_class = weights_of_outputs(member.class_weight, classes, codes)
                 weights = by_class if weights is None else weights * by_class
             member._grow_on(columns, codes, weights, rows, classes=classes)
         else:
@@ -486,7 +485,15 @@ class BinnedMembers:
         return member
 
 
-def _classes_and_codes(y):
+def classes_and_codes(y: np.ndarray) -> tuple[Any, np.ndarray]:
+    """The labels and their codes; of several outputs a list of the labels, and codes (n, m)."""
+    if y.ndim == 1:
+        return _unique(y)
+    pairs = [_unique(column) for column in y.T]
+    return [labels for labels, _ in pairs], np.column_stack([codes for _, codes in pairs])
+
+
+def _unique(y):
     """`np.unique` with the inverse, without a sort where y holds small integers."""
     if y.dtype.kind not in "iu" or not len(y) or y.min() < 0 or y.max() >= len(y):
         return np.unique(y, return_inverse=True)
@@ -494,3 +501,17 @@ def _classes_and_codes(y):
     classes = np.flatnonzero(counts)
     codes = y if len(classes) == len(counts) else (np.cumsum(counts > 0) - 1)[y]
     return classes.astype(y.dtype), codes
+
+
+def weights_of_outputs(class_weight: Any, classes: Any, codes: np.ndarray) -> np.ndarray:
+    """The weights of the rows by their classes; of several outputs they are multiplied."""
+    if not isinstance(classes, list):
+        return weights_of_codes(class_weight, classes, codes)
+    given = len(classes) * [class_weight] if class_weight == "balanced" else class_weight
+    if not isinstance(given, list) or len(given) != len(classes):
+        raise ValueError(
+            f"class_weight must be 'balanced' or a list of {len(classes)} dicts, one for each "
+            f"output; got {class_weight!r}."
+        )
+    columns = zip(given, classes, codes.T)
+    return np.prod([weights_of_codes(*each) for each in columns], axis=0)

@@ -120,7 +120,8 @@ def test_confidence_intervals_are_centred_where_their_error_is():
     np.testing.assert_allclose(interval.mean(axis=1), model.predict(NEW))
     np.testing.assert_allclose(np.ptp(interval, axis=1), 2 * 1.6448536 * error, rtol=1e-6)
     of_mean = model.confidence_interval(NEW, 0.9, "conservative", 3)
-    mean, _ = model._resampling.variance(model._rows_with(NEW, None), "conservative", 3)
+    at = model._rows_with(NEW, None)
+    mean, _ = model._resampling.variance(at, "conservative", 3)
     np.testing.assert_allclose(of_mean.mean(axis=1), mean)
 
 
@@ -385,7 +386,7 @@ def test_kept_rows_change_nothing_else():
 
 
 def test_offsets_of_counts():
-    """Rows of other exposures: intervals of rates times the exposure, and negative binomial laws."""
+    """Rows of other exposures: intervals and negative binomial laws of rates times exposure."""
     rng = np.random.default_rng(0)
     exposure = rng.uniform(0.5, 2.0, 400)
     x = rng.random((400, 2))
@@ -433,7 +434,7 @@ def test_distributions_are_of_the_folds():
     # Of models of log y, whose median is exp of their mean.
     at = model._resampling.folds("log").at(rows).mean(axis=1)
     np.testing.assert_allclose(logs.median(), np.exp(at))
-    with pytest.raises(ValueError, match="family='poisson' .*y has"):
+    with pytest.raises(ValueError, match=r"family='poisson' .*y has"):
         model.predict_distribution(NEW, "poisson")
     with pytest.raises(ValueError, match="family='gamma' requires predictions above 0"):
         model.predict_distribution(NEW, "gamma")

@@ -352,7 +352,6 @@ REFUSED = [
         {"estimator": BinnedTreeRegressor(max_depth=3, monotonic_cst=[1, 0, 0, 0, 0])},
         "multi_target='leaves' requires trees without monotonic_cst",
     ),
-    ({"categorical_features": [4]}, "multi_target='leaves' requires X without categorical"),
     ({"step": "joint"}, "step='joint' requires a loss with one score"),
     ({"multi_target": "both"}, "The 'multi_target' parameter"),
     ({"target_components": 0}, "The 'target_components' parameter"),
@@ -482,11 +481,10 @@ def test_bags_of_trees_of_several_targets():
     ("given", "message"),
     [
         ({"criterion": "poisson"}, "criterion='poisson' requires y of one column"),
-        ({"splitter": "random"}, "splitter='random' requires y of one column"),
-        ({"ccp_alpha": 0.1}, "ccp_alpha=0.1 requires y of one column"),
+        ({"criterion": "absolute_error"}, "criterion='absolute_error' requires y of one column"),
         ({"max_bins": 300}, "max_bins=300 requires y of one column"),
         ({"monotonic_cst": [1, 0, 0, 0, 0]}, "y of several columns requires trees without mono"),
-        ({"categorical_features": [4]}, "y of several columns requires X without categ"),
+        ({"interaction_cst": [[0], [1]]}, "y of several columns requires trees without inter"),
     ],
 )
 def test_what_a_tree_of_several_targets_does_not_have(given, message):

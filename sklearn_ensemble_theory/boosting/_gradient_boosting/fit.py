@@ -782,13 +782,6 @@ class BaseGradientBoosting(
                     f"{self._vectors_parameter}={self._vectors_value!r} requires trees without "
                     f"{name}; use another {self._vectors_parameter}."
                 )
-        if fitted_encoder(self) is not None or (
-            category_flags(learner, self.n_features_in_) is not None
-        ):
-            raise ValueError(
-                f"{self._vectors_parameter}={self._vectors_value!r} requires X without categorical "
-                f"features; use another {self._vectors_parameter}, or categorical_features=None."
-            )
 
     def _check_tree_parameters(self, X=None) -> None:
         """Raise a ValueError where parameters describe trees that are not used."""
