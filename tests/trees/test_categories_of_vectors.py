@@ -322,10 +322,10 @@ def outputs(model, X):
 
 @pytest.mark.parametrize("kind", FORESTS)
 def test_forests_of_several_outputs_have_sets(kind):
-    X, Y = table(n=200)
+    X, Y = table(n=300)
     labels = np.where(Y > 0, "yes", "no")
     y = labels if "Classifier" in kind.__name__ else Y
-    given = {"n_estimators": 15, "random_state": 0, "bootstrap": True}
+    given = {"n_estimators": 20, "random_state": 0, "bootstrap": True}
     model = kind(categorical_features=[0], oob_score="Reg" in kind.__name__, **given).fit(X, y)
     assert model.estimator_.max_bins == 255
     assert all(tree._nodes().sets is not None for tree in model.estimators_)
