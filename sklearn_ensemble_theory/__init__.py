@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sklearn_ensemble_theory import bounds as bounds
     from sklearn_ensemble_theory import datasets as datasets
     from sklearn_ensemble_theory import inspection as inspection
+    from sklearn_ensemble_theory import metrics as metrics
     from sklearn_ensemble_theory.averaging import *
     from sklearn_ensemble_theory.boosting import *
     from sklearn_ensemble_theory.combining import *

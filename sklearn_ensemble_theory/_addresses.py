@@ -32,6 +32,7 @@ ROOMS = {
         DecisionStumpRegressor HistogramClassifier HistogramRegressor ReLUUnitRegressor
     """,
     "inspection": "",
+    "metrics": "",
     "smoothing": """
         LinearL2BoostingRegressor NadarayaWatsonRegressor SmoothingSplineRegressor
     """,

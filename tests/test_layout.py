@@ -14,6 +14,7 @@ RUNTIME = {"numpy", "scipy", "sklearn", "joblib", NAME}
 ROOMS = (
     "bounds",
     "datasets",
+    "metrics",
     "trees",
     "ensembles",
     "erm",
