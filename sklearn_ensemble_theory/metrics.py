@@ -113,7 +113,7 @@ def crps(
     >>> crps(y, norm([0.0, 1.0, 2.0], 1.0), per_row=True).round(3)
     array([0.238, 0.25 , 0.602])
     """
-    y = _checked_y(y)
+    y = checked_values(y)
     law = getattr(distribution, "dist", None)
     name = getattr(law, "name", None)
     standard = getattr(law, "_crps", STANDARD_CRPS.get(str(name)))
@@ -204,7 +204,7 @@ def log_score(
     >>> round(log_score([0.1, 1.2, 3.0], norm([0.0, 1.0, 2.0], 1.0)), 3)
     1.094
     """
-    y = _checked_y(y)
+    y = checked_values(y)
     # SciPy's frozen discrete distributions have no density.
     is_discrete = hasattr(getattr(distribution, "dist", distribution), "pmf")
     log_density = getattr(distribution, "logpmf" if is_discrete else "logpdf", None)
@@ -218,7 +218,7 @@ def log_score(
     return _mean_of(scores, y, sample_weight, per_row)
 
 
-def _checked_y(y: ArrayLike) -> np.ndarray:
+def checked_values(y: ArrayLike) -> np.ndarray:
     found: np.ndarray = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
     if found.ndim != 1:
         raise ValueError(f"y must have one dimension; got the shape {found.shape}.")
@@ -325,6 +325,24 @@ STANDARD_CRPS: dict[str, Callable[..., np.ndarray]] = {
 # --- scorers --------------------------------------------------------------------------------------
 
 
+def predicted_distribution(estimator: Any, X: Any, options: dict[str, Any]) -> Any:
+    """What `predict_distribution` returns, of the last step of a pipeline too.
+
+    Raises
+    ------
+    TypeError
+        If the estimator does not have the method.
+    """
+    if isinstance(estimator, Pipeline):  # which has the methods of scikit-learn's only
+        X, estimator = estimator[:-1].transform(X), estimator[-1]
+    if not hasattr(estimator, "predict_distribution"):
+        raise TypeError(
+            "estimator must have the method predict_distribution; "
+            f"{type(estimator).__name__} does not."
+        )
+    return estimator.predict_distribution(X, **options)
+
+
 class _DistributionScorer:
     """scorer(estimator, X, y): minus the score of the estimator's predictive distributions."""
 
@@ -334,14 +352,7 @@ class _DistributionScorer:
     def __call__(
         self, estimator: Any, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
-        if isinstance(estimator, Pipeline):  # which has the methods of scikit-learn's only
-            X, estimator = estimator[:-1].transform(X), estimator[-1]
-        if not hasattr(estimator, "predict_distribution"):
-            raise TypeError(
-                "estimator must have the method predict_distribution; "
-                f"{type(estimator).__name__} does not."
-            )
-        found = estimator.predict_distribution(X, **self.options)
+        found = predicted_distribution(estimator, X, self.options)
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
         return -float(self.score(y, found, **weight))
 

@@ -3,12 +3,14 @@
 from sklearn_ensemble_theory._addresses import publish
 
 from ._bias_variance import BiasVarianceDisplay, bias_variance_decomposition
+from ._calibration import PITDisplay, QuantileReliabilityDisplay
 from ._conditional_risk import ConditionalRiskDisplay
 from ._excess_risk import ExcessRiskDisplay
 from ._importances import ImportanceDisplay, LocalExplanationDisplay, TermImportanceDisplay
 from ._margins import EdgeDisplay, MarginDisplay
 from ._member_variance import VarianceDecompositionDisplay
 from ._partial_dependence import partial_dependence
+from ._prediction_bands import PredictionBandDisplay
 from ._shape_functions import ShapeFunctionDisplay
 from ._smoothing_displays import BoostingPathDisplay, SmootherSpectrumDisplay
 
@@ -21,6 +23,9 @@ __all__ = [
     "ImportanceDisplay",
     "LocalExplanationDisplay",
     "MarginDisplay",
+    "PITDisplay",
+    "PredictionBandDisplay",
+    "QuantileReliabilityDisplay",
     "ShapeFunctionDisplay",
     "SmootherSpectrumDisplay",
     "TermImportanceDisplay",
