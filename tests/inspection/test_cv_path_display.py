@@ -44,7 +44,8 @@ def test_path_of_gradient_boosting(rule):
     assert lines[f"minimum: {best}"].get_xdata()[0] == best
     low, high = display.ax_.get_ylim()
     drawn = model.cv_path_[max(1, model.n_rounds_ // 4) :]
-    assert low < drawn.min() and drawn.max() < high
+    assert low < drawn.min()
+    assert drawn.max() < high
 
 
 def test_metrics_are_greater_for_better_models():
@@ -54,7 +55,8 @@ def test_metrics_are_greater_for_better_models():
     ).fit(X, labels)
     _, ax = plt.subplots()
     display = CVPathDisplay.from_estimator(model, ax=ax, show_folds=False)
-    assert display.ax_ is ax and display.n_best_ == model.n_rounds_
+    assert display.ax_ is ax
+    assert display.n_best_ == model.n_rounds_
     best = display.mean_[display.n_best_]
     assert best == display.mean_[1:].max()
     fewest = display.n_one_standard_error_

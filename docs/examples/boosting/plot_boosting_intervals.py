@@ -54,9 +54,9 @@ axes[0].legend(loc="upper left", fontsize="small")
 plt.show()
 
 # %%
-# All of them contain nine of ten new targets on average; by tenths of the feature they differ. The
-# least coverage of "cv+" is where the noise is largest. "normalized" fits the size of the residuals,
-# "cqr" both ends, by the quantile loss, which varies more between training sets.
+# All of them contain about nine of ten new targets on average; by tenths of the feature they differ.
+# The least coverage of "cv+" is where the noise is largest. "normalized" fits the size of the
+# residuals, "cqr" both ends, by the quantile loss; its intervals are wider here.
 tenth = (10 * X_new[:, 0]).astype(int)
 figure, axis = plt.subplots(figsize=(7, 3.8), layout="constrained")
 for method, interval in intervals.items():

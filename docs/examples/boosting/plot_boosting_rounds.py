@@ -2,10 +2,10 @@
 How many rounds: the path of the folds
 ======================================
 
-`n_estimators="cv"` fits five folds side by side and scores the rows that each leaves out after every
-round. This example draws the path of the folds, and compares what can be done with it: fit all rows
-again with the rounds of the minimum, or with fewer by the one-standard-error rule, or take the mean
-of the models of the folds, which are there already.
+`n_estimators="cv"` fits five folds side by side and scores the rows that each leaves out after
+every round. This example draws the path of the folds, and compares what can be done with it: fit
+all rows again with the rounds of the minimum, or with fewer by the one-standard-error rule, or take
+the mean of the models of the folds, which are there already.
 """
 
 # %%
@@ -23,9 +23,8 @@ model = GradientBoostingRegressor(n_estimators="cv", random_state=0).fit(X, y)
 print(f"{model.n_rounds_} rounds of {len(model.cv_path_) - 1} compared")
 
 # %%
-# The mean of the folds with a band of one standard error. The folds differ in level, as some rows are
-# more difficult than others, and much less in form: the band is about the level, and the minimum is
-# known better than the band suggests.
+# The mean of the folds with a band of one standard error. The folds differ in level, as some rows
+# are more difficult than others, and much less in form: the band is about the level.
 display = CVPathDisplay.from_estimator(model)
 plt.show()
 
@@ -54,7 +53,7 @@ mean = {name: np.mean(values) for name, values in errors.items()}
 assert mean["mean of the folds"] < mean['"cv"'] < mean["one standard error"] < mean["100 rounds"]
 
 figure, axis = plt.subplots(figsize=(7, 3.2), layout="constrained")
-for place, (name, values) in enumerate(errors.items()):
+for place, values in enumerate(errors.values()):
     axis.plot(np.array(values) / least, np.full(5, place), "o", color="C0", alpha=0.6, mew=0)
     axis.plot(np.mean(values) / np.mean(least), place, "|", color="k", ms=16, mew=2)
 axis.axvline(1, color="0.5", lw=0.8)

@@ -11,7 +11,6 @@ out of fold. A row between classes has a set of several.
 # Three classes in the plane which overlap.
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.colors import ListedColormap
 
 from sklearn_ensemble_theory import GradientBoostingClassifier
 

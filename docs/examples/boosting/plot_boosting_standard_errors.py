@@ -57,8 +57,7 @@ plt.show()
 # %%
 # The truth, from sixty training sets, and estimates, each of which knows one training set only and
 # varies around the truth. The root of their mean square, over x and ten training sets, is about a
-# tenth above the truth: halves vary a little more than fits to all rows, beyond what their size
-# explains.
+# tenth above the truth.
 others = [fitted(seed)[0] for seed in range(1, 61)]
 predictions = np.array([other.predict(x[:, None]) for other in others])
 truth = predictions.std(axis=0, ddof=1)
