@@ -54,7 +54,7 @@ axes[0].legend(loc="upper left", fontsize="small")
 plt.show()
 
 # %%
-# All of them contain about nine of ten new targets on average; by tenths of the feature they differ.
+# All of them contain about nine of ten new targets; by tenths of the feature they differ.
 # The least coverage of "cv+" is where the noise is largest. "normalized" fits the size of the
 # residuals, "cqr" both ends, by the quantile loss; its intervals are wider here.
 tenth = (10 * X_new[:, 0]).astype(int)
