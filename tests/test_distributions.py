@@ -1,6 +1,7 @@
-"""Laws of residuals and of means: fitted parameters by certificates, the smoothed law by its parts."""
+"""Laws of residuals and means: parameters by certificates, the smoothed law by its parts."""
 
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -62,9 +63,7 @@ def test_moments_and_entropy_are_integrals_of_the_density(name):
     parts = np.r_[law.isf(1 - 1e-14), law.knots, law.isf(1e-14)]
 
     def integral(function):
-        middle = [
-            quad(lambda x: function(x) * law.pdf(x), *ends)[0] for ends in zip(parts, parts[1:])
-        ]
+        middle = [quad(lambda x: function(x) * law.pdf(x), *ends)[0] for ends in pairwise(parts)]
         return sum(middle)
 
     assert integral(np.ones_like) == pytest.approx(1, abs=1e-9)
@@ -320,7 +319,7 @@ def test_targets_that_a_family_cannot_have(family, y, what):
 
 
 def test_unknown_families():
-    with pytest.raises(ValueError, match="family must be one of .*'student-t'.*got 'cauchy'"):
+    with pytest.raises(ValueError, match=r"family must be one of .*'student-t'.*got 'cauchy'"):
         frozen_location_scale("cauchy", 0.0, 1.0, np.ones(3))
-    with pytest.raises(ValueError, match="family must be one of .*'poisson'.*got None"):
+    with pytest.raises(ValueError, match=r"family must be one of .*'poisson'.*got None"):
         frozen_of_mean(None, np.ones(3), np.ones(3), np.ones(3))

@@ -1,6 +1,7 @@
 """Scores of distributions: closed forms against integrals, sums, simulations and quantiles."""
 
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -51,7 +52,7 @@ def by_integral(distribution, y):
     options = {"limit": 400, "epsabs": 1e-12, "epsrel": 1e-10}
     return sum(
         quad(lambda t: (distribution.cdf(t) - (y <= t)) ** 2, low, high, **options)[0]
-        for low, high in zip(ends, ends[1:])
+        for low, high in pairwise(ends)
     )
 
 
@@ -167,7 +168,7 @@ def test_bad_input_of_scores(score):
         score([1.0, np.nan], law)
     with pytest.raises(ValueError, match="outside of their range in row 1"):
         score([1.0, 2.0], stats.norm(0.0, [1.0, -1.0]))
-    with pytest.raises(ValueError, match="(?i)weight"):
+    with pytest.raises(ValueError, match=r"(?i)weight"):
         score([1.0, 2.0], law, sample_weight=[0.0, 0.0])
     with pytest.raises(ValueError, match="sample_weight"):
         score([1.0, 2.0], law, sample_weight=[1.0])
@@ -176,7 +177,7 @@ def test_bad_input_of_scores(score):
 
 
 def test_crps_names_the_laws_it_has():
-    with pytest.raises(TypeError, match="'laplace', 'lognorm'.*got 'expon'"):
+    with pytest.raises(TypeError, match=r"'laplace', 'lognorm'.*got 'expon'"):
         crps([1.0], stats.expon())
 
 

@@ -345,7 +345,8 @@ class _Reference:
         """The number of a feature."""
         if isinstance(name, str):
             return self.features.number(name, parameter)
-        if not isinstance(name, Integral) or not -self.features.n <= name < self.features.n:
+        p = self.features.n
+        if not isinstance(name, Integral) or int(name) not in range(-p, p):
             raise ValueError(
                 f"{parameter} has {name!r}, which is no feature of the {self.features.n} of X."
             )
@@ -375,8 +376,8 @@ class _Reference:
             raise ValueError(f"X has no number in the feature {self.names[j]}.")
         if len(finite) <= grid_resolution:
             return finite
-        ends = np.nanquantile(column.astype(float), [0.01, 0.99])
-        return np.linspace(*ends, grid_resolution)
+        low, high = np.nanquantile(column.astype(float), [0.01, 0.99])
+        return np.linspace(low, high, grid_resolution)
 
     def rows(self, moved: Sequence[tuple[int, np.ndarray]]) -> Any:
         """The reference row with each of the values of each of some features, below each other."""
