@@ -29,7 +29,7 @@ MAP = {
         ("of a mean, or for new targets, with little tuning", "RandomForest", BOTH),
         ("the same around a learner of your own", "Bagging", BOTH),
         ("bands around curves, y is a number", "L2Boosting", NUMBERS),
-        ("distributions, widths that follow the noise", "GradientBoosting", BOTH),
+        ("also distributions, and widths that follow the noise", "GradientBoosting", BOTH),
     ],
     ("Millions of rows", "speed_and_memory"): [
         ("in memory: trees on bins, in threads", "GradientBoosting", BOTH),
