@@ -25,11 +25,11 @@ MAP = {
         ("enough rows to learn weights from held-out predictions", "Stacking", BOTH),
         ("few rows, or members that are fitted already", "Voting", BOTH),
     ],
-    ("Error bars and intervals", "uncertainty"): [
+    ("How sure is the model?", "uncertainty"): [
         ("of a mean, or for new targets, with little tuning", "RandomForest", BOTH),
         ("the same around a learner of your own", "Bagging", BOTH),
         ("bands around curves, y is a number", "L2Boosting", NUMBERS),
-        ('the quantiles themselves: loss="quantile"', "GradientBoosting", NUMBERS),
+        ("also distributions, and widths that follow the noise", "GradientBoosting", BOTH),
     ],
     ("Millions of rows", "speed_and_memory"): [
         ("in memory: trees on bins, in threads", "GradientBoosting", BOTH),

@@ -41,6 +41,7 @@ WORDS = {
     "user_guide/which_defaults": ["defaults", "hyperparameters", "tuning"],
     "user_guide/uncertainty": [
         *("conformal prediction", "confidence interval", "error bar", "jackknife"),
+        *("CRPS", "NGBoost", "predictive distribution", "probabilistic prediction"),
         *("prediction interval", "quantile regression forest", "standard error", "uncertainty"),
     ],
 }

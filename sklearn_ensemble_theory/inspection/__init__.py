@@ -5,6 +5,7 @@ from sklearn_ensemble_theory._addresses import publish
 from ._bias_variance import BiasVarianceDisplay, bias_variance_decomposition
 from ._calibration import PITDisplay, QuantileReliabilityDisplay
 from ._conditional_risk import ConditionalRiskDisplay
+from ._cv_path import CVPathDisplay
 from ._excess_risk import ExcessRiskDisplay
 from ._importances import ImportanceDisplay, LocalExplanationDisplay, TermImportanceDisplay
 from ._margins import EdgeDisplay, MarginDisplay
@@ -17,6 +18,7 @@ from ._smoothing_displays import BoostingPathDisplay, SmootherSpectrumDisplay
 __all__ = [
     "BiasVarianceDisplay",
     "BoostingPathDisplay",
+    "CVPathDisplay",
     "ConditionalRiskDisplay",
     "EdgeDisplay",
     "ExcessRiskDisplay",

@@ -113,6 +113,25 @@ def test_variances_over_training_sets():
     assert 0.88 < np.sqrt(single.mean() / one.var(axis=0, ddof=1).mean()) < 1.15
 
 
+@pytest.mark.slow
+def test_the_mean_of_the_folds_varies_less_than_a_fit():
+    points = make_friedman1(40, 5, random_state=99)[0]
+    predictions, single, conservative = [], [], []
+    for seed in range(40):
+        rows, y = make_friedman1(200, 5, noise=2.0, random_state=seed)
+        model = GradientBoostingRegressor(
+            n_estimators="cv", cv_prediction="mean", learning_rate=0.2, max_bins=32,
+            keep_training_rows=True, random_state=0,
+        ).fit(rows, y)  # fmt: skip
+        predictions.append(model.predict(points))
+        if seed < 12:
+            single.append(model.standard_error(points, n_pairs=8))
+            conservative.append(model.standard_error(points, "conservative", n_pairs=8))
+    variance = np.var(predictions, axis=0, ddof=1).mean()
+    assert 1.1 < np.sqrt(np.mean(np.square(single)) / variance) < 1.45
+    assert 0.85 < np.sqrt(np.mean(np.square(conservative)) / variance) < 1.15
+
+
 def test_confidence_intervals_are_centred_where_their_error_is():
     model = clone(KEPT).fit(X, Y)
     error = model.standard_error(NEW, n_pairs=3)

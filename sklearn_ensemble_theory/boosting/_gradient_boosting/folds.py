@@ -193,17 +193,23 @@ def boost_folds(
             in_threads(Fold.add, [(fold, step) for fold in folds[k : k + n_threads]])
         n_rounds += step
         path = np.array([fold.path for fold in folds]).T
-        # The model without rounds is none of those that a fit can have.
-        mean = sign * (path @ weights)
-        best = 1 + int(np.argmin(mean[1:]))
-        progress.advance(f"mean validation score {sign * mean[best]:.4g} of {best} rounds", step)
+        best, fewest = rounds_of_rules(path, weights, sign)
+        score = path[best] @ weights
+        progress.advance(f"mean validation score {score:.4g} of {best} rounds", step)
         if n_rounds == most or n_rounds - best >= PATIENCE + PATIENCE_SHARE * best:
             break
-    if rule == "one_standard_error":
-        close = mean[1:] <= mean[best] + standard_errors(path[best], weights)
-        best = 1 + int(np.argmax(close))
-    progress.finish(f"{best} rounds are chosen")
-    return best, path
+    chosen = best if rule == "minimum" else fewest
+    progress.finish(f"{chosen} rounds are chosen")
+    return chosen, path
+
+
+def rounds_of_rules(path: np.ndarray, weights: np.ndarray, sign: float) -> tuple[int, int]:
+    """The rounds of the least mean score, and the fewest whose mean is a standard error from it."""
+    # The model without rounds is none of those that a fit can have.
+    mean = sign * (path[1:] @ weights)
+    best = int(np.argmin(mean))
+    close = mean <= mean[best] + standard_errors(path[1 + best], weights)
+    return 1 + best, 1 + int(np.argmax(close))
 
 
 def shares_of(folds: Sequence[Fold]) -> np.ndarray:

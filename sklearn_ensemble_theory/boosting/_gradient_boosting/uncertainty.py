@@ -104,7 +104,8 @@ def standard_error(
     -----
     The standard error is about the expectation of the prediction over training sets: bias, as
     beside a jump that trees of a given depth smooth out, is not in it. Rows have to be independent;
-    with `groups` whole groups are drawn.
+    with `groups` whole groups are drawn. With ``cv_prediction="mean"``, which varies less than one
+    fit, "single" is too large, and "conservative" is closer.
 
     Cost: the first call with some `n_pairs` takes that many fits of the rounds of the model to two
     halves, about `n_pairs` fits; then 2 `n_pairs` predictions.
