@@ -50,6 +50,8 @@ for name, values in errors.items():
     ratio = np.mean(values) / np.mean(least)
     print(f"{name:20s} error {np.mean(values):.3f}, {ratio:.2f} of the least")
 mean = {name: np.mean(values) for name, values in errors.items()}
+assert mean['"cv"'] < 1.03 * np.mean(least)
+assert mean["mean of the folds"] < 0.98 * np.mean(least)
 assert mean["mean of the folds"] < mean['"cv"'] < mean["one standard error"] < mean["100 rounds"]
 
 figure, axis = plt.subplots(figsize=(7, 3.2), layout="constrained")
