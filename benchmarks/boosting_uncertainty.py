@@ -10,7 +10,8 @@ standard_errors: `standard_error` beside the standard deviation over fresh train
 rounds: the squared error with ``n_estimators="cv"`` over that of the best number of rounds, which
     the test rows choose.
 costs: processor's times of each method, in those of a fit of the same 100 rounds.
-intervals, quantiles, distributions, counts, amounts, tables: all sides on the same rows. An interval is of 90 %; "least" is its least coverage over tenths of the feature that the noise
+intervals, quantiles, distributions, counts, amounts, tables: all sides on the same rows. An
+    interval is of 90 %; "least" is its least coverage over tenths of the feature that the noise
     grows with. The pinball loss is the mean over the levels .1 to .9, of sorted quantiles, and
     "cross" the share of rows where they are not sorted. The log score is the mean of minus the
     logarithm of the density, the CRPS is twice the mean pinball loss over 99 levels.

@@ -424,7 +424,7 @@ class QuantileReliabilityDisplay:
         y: ArrayLike,
         predictions: Any,
         *,
-        levels: Sequence[float] | ArrayLike = LEVELS,
+        levels: ArrayLike = LEVELS,
         sample_weight: ArrayLike | None = None,
         confidence: float = 0.95,
         ax: Any = None,

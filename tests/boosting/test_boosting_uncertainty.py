@@ -329,6 +329,16 @@ def test_the_rule_of_one_standard_error():
     np.testing.assert_array_equal(results["split4_score"], plain.cv_path_[1:, 4])
 
 
+def test_folds_of_the_loss_of_huber_have_a_minimum():
+    # Its delta goes to 0 with the residuals of training rows; risks have to be of one loss.
+    model = GradientBoostingRegressor(
+        n_estimators="cv", loss="huber", max_estimators=400, learning_rate=0.3, random_state=0
+    ).fit(X, Y)
+    assert model.n_rounds_ < len(model.cv_path_) - 1 < 400
+    other = clone(model).fit(X, 1024 * Y)
+    np.testing.assert_allclose(other.cv_path_, 1024**2 * model.cv_path_, rtol=1e-6)
+
+
 # --- what is refused ------------------------------------------------------------------------------
 
 

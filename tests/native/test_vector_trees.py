@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from sklearn_ensemble_theory.trees._vector_growth import CutRules
+
 from ..routes import uses_native
 
 pytestmark = pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
@@ -36,8 +38,13 @@ def search(**others):
     from sklearn_ensemble_theory._native.vector_trees import best_cuts
 
     score, place = np.empty(P), np.empty(P, dtype=np.int64)
-    rules = {"l2": 0.0, "least_weight": 1.0, "least_rows": 1.0}
     given = {
+        "rules": CutRules(0.0, 1.0, 1.0, 0.0, False),
+        "allowed": None,
+        "categorical": None,
+        "draws": None,
+        "share": np.empty(P),
+        "order": None,
         "table": None,
         "total": np.full(D, float(N)),
         "n_targets": Q,
@@ -45,7 +52,7 @@ def search(**others):
         "score": score,
         "place": place,
     }
-    best_cuts(**{**of_rows(), **rules, **given, **others})
+    best_cuts(**{**of_rows(), **given, **others})
     return place
 
 
@@ -91,6 +98,12 @@ def test_rows_that_do_not_fit(others):
         (search, {"n_targets": 4, "weighs_targets": True}),
         (search, {"score": np.empty(P - 1)}),
         (search, {"place": np.empty(P + 1, dtype=np.int64)}),
+        (search, {"share": np.empty(P - 1)}),
+        (search, {"allowed": np.ones(P + 1, dtype=np.uint8)}),
+        (search, {"categorical": np.ones(P - 1, dtype=np.uint8)}),
+        (search, {"categorical": np.ones(P, dtype=np.uint8)}),
+        (search, {"draws": np.zeros((P, 3))}),
+        (search, {"order": np.zeros((P, BINS + 1), dtype=np.uint8)}),
     ],
 )
 def test_what_else_does_not_fit(call, others):

@@ -415,8 +415,9 @@ class HeldOut:
 
     def __init__(self, model: AdditiveModel, rows: Rows, metric: Metric | None = None) -> None:
         self.rows, self.metric = rows, metric
-        self.risk = EmpiricalRisk(model.loss, rows.y, rows.weight)
         self.scores, self.n_scores = model.scores_of(rows), model.n_scores
+        loss = model.loss.adapted(rows.y, self.scores, rows.weight)
+        self.risk = EmpiricalRisk(loss, rows.y, rows.weight)
 
     def score(self) -> float:
         """The risk or the metric at the scores so far."""
