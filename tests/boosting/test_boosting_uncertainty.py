@@ -370,10 +370,11 @@ def test_rows_are_forgotten():
 
 
 def test_kept_rows_change_nothing_else():
-    rows, targets = X.copy(), Y.copy()
-    model = clone(KEPT).fit(rows, targets)
-    rows[:], targets[:] = 0.0, 0.0
-    again = clone(KEPT).fit(X, Y)
+    groups = np.arange(len(Y)) // 2
+    rows, targets, offset, labels = X.copy(), Y.copy(), Y / 2, groups.copy()
+    model = clone(KEPT).fit(rows, targets, offset=offset, groups=labels)
+    rows[:], targets[:], offset[:], labels[:] = 0.0, 0.0, 0.0, 0
+    again = clone(KEPT).fit(X, Y, offset=Y / 2, groups=groups)
     np.testing.assert_array_equal(model.predict_interval(NEW), again.predict_interval(NEW))
     plain = GradientBoostingRegressor(subsample=0.5, **FAST).fit(X, Y)
     kept = GradientBoostingRegressor(subsample=0.5, keep_training_rows=True, **FAST).fit(X, Y)

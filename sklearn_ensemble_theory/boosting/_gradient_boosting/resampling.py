@@ -124,8 +124,9 @@ class Resampling:
         rows = parts.rows
         # The user may change the arrays that were given to `fit`. polars' frames do not change.
         X = rows.X.copy() if hasattr(rows.X, "copy") else rows.X
-        weight = None if rows.weight is None else rows.weight.copy()
-        rows = replace(rows, X=X, y=rows.y.copy(), weight=weight)
+        given = {name: getattr(rows, name) for name in ("y", "weight", "groups", "offset")}
+        own = {name: None if array is None else array.copy() for name, array in given.items()}
+        rows = replace(rows, X=X, **own)
         parts = replace(parts, booster=parameters_of(parts.booster), rows=rows)
         found = cls(parts, n_rounds, seed)
         if folds is not None:
