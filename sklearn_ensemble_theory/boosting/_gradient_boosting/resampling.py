@@ -253,8 +253,9 @@ class Resampling:
         y = np.log(rows.y) if transform == "log" else rows.y
         residual = y - location.out_of_fold
         size = np.abs(residual)
-        # Of equal targets the scale is as small as their rounding.
-        mean = max(float(size.mean()), float(np.finfo(float).eps * max(np.abs(y).max(), 1.0)))
+        # Of equal targets the scale is as small as their rounding; of zeros that of 1.
+        largest = float(np.abs(y).max()) or 1.0
+        mean = max(float(size.mean()), float(np.finfo(float).eps) * largest)
         parts = for_other_targets(parts, np.maximum(size, LEAST_RESIDUAL * mean), GammaLoss())
         splits = [
             (np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(fold.max() + 1)
