@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import reduce, wraps
+from inspect import signature
 from typing import Any, Protocol, Self, TypeVar, cast
 from uuid import uuid4
 
@@ -492,17 +493,32 @@ def by_chunks(method: Method) -> Method:
     Each chunk of rows is predicted by itself when it is computed. A large sparse X with categories
     is predicted some rows at a time. For other X the method is called as it is.
     """
+    takes_offset = "offset" in signature(method).parameters
 
     @wraps(method)
     def predict(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+        if takes_offset and args and "offset" not in kwargs:
+            args, kwargs = args[1:], {"offset": args[0], **kwargs}
+        offset = kwargs.get("offset")
         if hasattr(type(X), "__dask_graph__") and is_collection(X):
+            if offset is not None:
+                raise ValueError(
+                    "offset is of rows in memory, and X is a Dask collection; predict chunk by "
+                    "chunk, each with its offset."
+                )
             return _lazily(method, self, X, args, kwargs)
         if issparse(X) and X.ndim == 2 and fitted_encoder(self) is not None:
             rows = max(MOST_DENSE_VALUES // max(X.shape[1], 1), 1)
             if X.shape[0] > rows:  # so many can be dense
-                X = X.tocsr()
-                parts = [X[start : start + rows] for start in range(0, X.shape[0], rows)]
-                return np.concatenate([method(self, part, *args, **kwargs) for part in parts])
+                from sklearn_ensemble_theory._rows import checked_offset
+
+                X, parts = X.tocsr(), []
+                offset = checked_offset(offset, X)
+                for start in range(0, X.shape[0], rows):
+                    part = slice(start, start + rows)
+                    own = kwargs if offset is None else {**kwargs, "offset": offset[part]}
+                    parts.append(method(self, X[part], *args, **own))
+                return np.concatenate(parts)
         return method(self, X, *args, **kwargs)
 
     # The name in tracebacks, and where scikit-learn looks for the caller of a member.

@@ -218,3 +218,16 @@ def test_bad_values(model):
     wrong = {"categorical_features" if own else "estimator__categorical_features": [7]}
     with pytest.raises(ValueError, match="out of bounds"):
         clone(model).set_params(**wrong).fit(csr_array(np.nan_to_num(X, posinf=0.0)), y)
+
+
+def test_offsets_of_rows_that_are_predicted_some_at_a_time(monkeypatch):
+    X, y, new = data()
+    model = package.GradientBoostingRegressor(n_estimators=3, random_state=0, **CATEGORICAL)
+    model.fit(csr_array(X), y)
+    offset = np.arange(len(new), dtype=float)
+    pretend_large(monkeypatch)
+    expected = model.predict(new) + offset
+    np.testing.assert_allclose(model.predict(csr_array(new), offset=offset), expected)
+    np.testing.assert_allclose(model.predict(csr_array(new), offset), expected)
+    with pytest.raises(ValueError, match=rf"must have the shape \({len(new)},\)"):
+        model.predict(csr_array(new), offset=np.append(offset, 0.0))

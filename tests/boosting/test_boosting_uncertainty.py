@@ -373,6 +373,7 @@ def test_refusals():
     several = clone(KEPT).fit(X, np.column_stack([Y, Y]))
     with pytest.raises(ValueError, match="requires y of one column; it had 2"):
         several.predict_interval(NEW)
+    assert several.forget_training_rows() is several
     with pytest.raises(ValueError, match="init must be None"):
         clone(KEPT).set_params(
             n_estimators="cv", cv_prediction="mean", init=LinearRegression()
@@ -399,10 +400,11 @@ def test_rows_are_forgotten():
 
 
 def test_kept_rows_change_nothing_else():
-    rows, targets = X.copy(), Y.copy()
-    model = clone(KEPT).fit(rows, targets)
-    rows[:], targets[:] = 0.0, 0.0
-    again = clone(KEPT).fit(X, Y)
+    groups = np.arange(len(Y)) // 2
+    rows, targets, offset, labels = X.copy(), Y.copy(), Y / 2, groups.copy()
+    model = clone(KEPT).fit(rows, targets, offset=offset, groups=labels)
+    rows[:], targets[:], offset[:], labels[:] = 0.0, 0.0, 0.0, 0
+    again = clone(KEPT).fit(X, Y, offset=Y / 2, groups=groups)
     np.testing.assert_array_equal(model.predict_interval(NEW), again.predict_interval(NEW))
     plain = GradientBoostingRegressor(subsample=0.5, **FAST).fit(X, Y)
     kept = GradientBoostingRegressor(subsample=0.5, keep_training_rows=True, **FAST).fit(X, Y)
@@ -478,3 +480,15 @@ def test_constant_targets(loss):
     np.testing.assert_allclose(model.predict_quantiles(NEW), 3.0, atol=1e-6)
     np.testing.assert_allclose(model.predict_distribution(NEW, "normal").mean(), 3.0)
     np.testing.assert_array_equal(model.standard_error(NEW, n_pairs=2), 0.0)
+
+
+@pytest.mark.parametrize("unit", [1e-100, 1e-19, 1e100])
+def test_units_of_y(unit):
+    """Sizes of residuals, and the forms of distributions, have no unit of their own."""
+    model, other = clone(KEPT).fit(X, Y), clone(KEPT).fit(X, Y * unit)
+    for ask in (
+        lambda model: model.predict_interval(NEW, method="normalized"),
+        lambda model: model.predict_quantiles(NEW),
+        lambda model: model.predict_distribution(NEW, "laplace").ppf(0.2),
+    ):
+        np.testing.assert_allclose(ask(other) / unit, ask(model), rtol=1e-8)

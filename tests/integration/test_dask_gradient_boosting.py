@@ -204,3 +204,12 @@ def test_several_targets_are_refused_by_name(way):
     X, Y = lazily("even", X, np.column_stack([y, y]))
     with pytest.raises(ValueError, match="y has 2 columns, and only one is fitted from Dask"):
         GradientBoostingRegressor(multi_target=way).fit(X, Y)
+
+
+def test_offsets_are_of_rows_in_memory():
+    X, y = rows(100)
+    model = GradientBoostingRegressor(n_estimators=2).fit(X, y, offset=y)
+    lazy = da.from_array(X, chunks=(50, -1))
+    with pytest.raises(ValueError, match="offset is of rows in memory"):
+        model.predict(lazy, y)
+    np.testing.assert_array_equal(model.predict(lazy).compute(), model.predict(X))

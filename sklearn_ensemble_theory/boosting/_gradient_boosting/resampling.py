@@ -124,8 +124,9 @@ class Resampling:
         rows = parts.rows
         # The user may change the arrays that were given to `fit`. polars' frames do not change.
         X = rows.X.copy() if hasattr(rows.X, "copy") else rows.X
-        weight = None if rows.weight is None else rows.weight.copy()
-        rows = replace(rows, X=X, y=rows.y.copy(), weight=weight)
+        given = {name: getattr(rows, name) for name in ("y", "weight", "groups", "offset")}
+        own = {name: None if array is None else array.copy() for name, array in given.items()}
+        rows = replace(rows, X=X, **own)
         parts = replace(parts, booster=parameters_of(parts.booster), rows=rows)
         found = cls(parts, n_rounds, seed)
         if folds is not None:
@@ -252,8 +253,9 @@ class Resampling:
         y = np.log(rows.y) if transform == "log" else rows.y
         residual = y - location.out_of_fold
         size = np.abs(residual)
-        # Of equal targets the scale is as small as their rounding.
-        mean = max(float(size.mean()), float(np.finfo(float).eps * max(np.abs(y).max(), 1.0)))
+        # Of equal targets the scale is as small as their rounding; of zeros that of 1.
+        largest = float(np.abs(y).max()) or 1.0
+        mean = max(float(size.mean()), float(np.finfo(float).eps) * largest)
         parts = for_other_targets(parts, np.maximum(size, LEAST_RESIDUAL * mean), GammaLoss())
         splits = [
             (np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(fold.max() + 1)

@@ -18,7 +18,7 @@ from .resampling import Resampling
 Kind = Literal["single", "unbiased", "conservative"]
 
 
-def resampling_of(model: Any, what: str) -> Resampling:
+def resampling_of(model: Any, what: str, fits: bool = True) -> Resampling:
     """The further fits of a fitted model, or a ValueError that says how to have them."""
     check_is_fitted(model)
     found = vars(model).get("_resampling")
@@ -27,7 +27,7 @@ def resampling_of(model: Any, what: str) -> Resampling:
             f"{what} fits the model again to parts of the training rows, which were not kept; fit "
             "GradientBoosting* in memory with keep_training_rows=True."
         )
-    if model._n_scores > 1 and not hasattr(model, "classes_"):
+    if fits and model._n_scores > 1 and not hasattr(model, "classes_"):
         raise ValueError(f"{what} requires y of one column; it had {model._n_scores}.")
     return found
 
@@ -50,7 +50,7 @@ def forget_training_rows(self: Any) -> Any:
     self : object
         The estimator.
     """
-    resampling_of(self, "forget_training_rows").parts = None
+    resampling_of(self, "forget_training_rows", fits=False).parts = None
     return self
 
 
