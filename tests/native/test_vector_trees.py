@@ -103,7 +103,13 @@ def test_rows_that_do_not_fit(others):
         (search, {"categorical": np.ones(P - 1, dtype=np.uint8)}),
         (search, {"categorical": np.ones(P, dtype=np.uint8)}),
         (search, {"draws": np.zeros((P, 3))}),
-        (search, {"order": np.zeros((P, BINS + 1), dtype=np.uint8)}),
+        (
+            search,
+            {
+                "categorical": np.ones(P, dtype=np.uint8),
+                "order": np.zeros((P - 1, BINS), dtype=np.uint8),
+            },
+        ),
     ],
 )
 def test_what_else_does_not_fit(call, others):
