@@ -156,7 +156,7 @@ class Fold:
         made = add_rounds(self.model, self.rounds, n_rounds)
         # By one loss: that of "huber" becomes flatter as residuals do, which lowers every risk.
         loss = self.held_out.risk.loss
-        self.path += self.held_out.scores_after([(*members, loss) for *members, _ in made])
+        self.path += self.held_out.scores_after([(*one[:2], loss) for one in made])
         self.path += [self.path[-1]] * (length - len(self.path))
 
     def first(self, n_rounds: int) -> AdditiveModel:

@@ -125,7 +125,7 @@ class Resampling:
         # The user may change the arrays that were given to `fit`. polars' frames do not change.
         X = rows.X.copy() if hasattr(rows.X, "copy") else rows.X
         given = {name: getattr(rows, name) for name in ("y", "weight", "groups", "offset")}
-        own = {name: None if array is None else array.copy() for name, array in given.items()}
+        own: dict[str, Any] = {k: None if a is None else a.copy() for k, a in given.items()}
         rows = replace(rows, X=X, **own)
         parts = replace(parts, booster=parameters_of(parts.booster), rows=rows)
         found = cls(parts, n_rounds, seed)
