@@ -164,7 +164,7 @@ class Resampling:
 
     def _fit_halves(self, parts: PartFits, n_pairs: int) -> tuple[list[AdditiveModel], np.ndarray]:
         rows, rng = parts.rows, np.random.RandomState(self.seed)
-        codes = None if rows.groups is None else group_codes(rows.groups, rows.groups)
+        codes = codes_of_groups(rows)
         n_units = len(rows) if codes is None else int(codes.max()) + 1
         if n_units < 4:
             raise ValueError(
@@ -242,7 +242,7 @@ class Resampling:
         location = self.folds(transform)
         return self.fitted(
             ("scales", transform),
-            "This",
+            "Another fit",
             lambda parts: self._fit_scales(parts, location, transform),
         )
 
@@ -286,7 +286,7 @@ class Resampling:
         """The ends of the intervals of these rows, an array of shape (m, 2)."""
         parts = self._exchangeable("Prediction intervals")
         rows = parts.rows
-        groups = None if rows.groups is None else group_codes(rows.groups, rows.groups)
+        groups = codes_of_groups(rows)
         y, scale = rows.y, None
         alpha = (1 - coverage) / 2 if side == "both" else 1 - coverage
         if method == "cqr":
@@ -322,9 +322,10 @@ class Resampling:
         """Whether each class is in the set of each of these rows, a bool array of shape (m, K)."""
         rows = self._exchangeable("Prediction sets").rows
         folds = self.folds()
-        codes = (rows.y > 0).astype(np.intp) if folds.out_of_fold.shape[1] == 2 else rows.y
+        # Two classes are -1 and +1.
+        codes = rows.y > 0 if folds.out_of_fold.shape[1] == 2 else rows.y
         own = folds.out_of_fold[np.arange(len(rows)), codes.astype(np.intp)]
-        groups = None if rows.groups is None else group_codes(rows.groups, rows.groups)
+        groups = codes_of_groups(rows)
         scores = FoldScores(1 - own, folds.fold, groups)
         scores.check(coverage)
         values = 1 - folds.at(at)
@@ -375,6 +376,11 @@ class Resampling:
 
 
 # --- parts ----------------------------------------------------------------------------------------
+
+
+def codes_of_groups(rows: Rows) -> np.ndarray | None:
+    """The groups as numbers 0 ... G-1; None where rows come by themselves."""
+    return None if rows.groups is None else group_codes(rows.groups, rows.X)
 
 
 def parameters_of(booster: Any) -> Any:
