@@ -114,6 +114,7 @@ def crps(
     array([0.238, 0.25 , 0.602])
     """
     y = checked_values(y)
+    check_rows(distribution, y)
     law = getattr(distribution, "dist", None)
     name = getattr(law, "name", None)
     standard = getattr(law, "_crps", STANDARD_CRPS.get(str(name)))
@@ -205,6 +206,7 @@ def log_score(
     1.094
     """
     y = checked_values(y)
+    check_rows(distribution, y)
     # SciPy's frozen discrete distributions have no density.
     is_discrete = hasattr(getattr(distribution, "dist", distribution), "pmf")
     log_density = getattr(distribution, "logpmf" if is_discrete else "logpdf", None)
@@ -223,6 +225,17 @@ def checked_values(y: ArrayLike) -> np.ndarray:
     if found.ndim != 1:
         raise ValueError(f"y must have one dimension; got the shape {found.shape}.")
     return found
+
+
+def check_rows(distribution: Any, y: np.ndarray) -> None:
+    """Raise a ValueError unless the parameters are for the values of y, or one for all."""
+    given = [*getattr(distribution, "args", ()), *getattr(distribution, "kwds", {}).values()]
+    shapes = {np.shape(parameter) for parameter in given} - {(), (1,), y.shape}
+    if shapes:
+        raise ValueError(
+            f"distribution must have parameters for the {len(y)} values of y, or one for all; it "
+            f"has some of the shape {shapes.pop()}."
+        )
 
 
 def _mean_of(

@@ -160,6 +160,8 @@ def test_integer_weights_repeat_rows():
 @pytest.mark.parametrize("score", [crps, log_score])
 def test_bad_input_of_scores(score):
     law = stats.norm([0.0, 1.0])
+    with pytest.raises(ValueError, match=r"parameters for the 3 values of y.* shape \(2,\)"):
+        score([1.0, 2.0, 3.0], stats.norm(np.zeros(2), 1.0))
     with pytest.raises(ValueError, match="parameters for the 3 values of y"):
         score([1.0, 2.0, 3.0], stats.norm(np.zeros((2, 1))))
     with pytest.raises(ValueError, match="y must have one dimension"):

@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 from sklearn_ensemble_theory._rows import checked_weights
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
-from sklearn_ensemble_theory.metrics import checked_values, predicted_distribution
+from sklearn_ensemble_theory.metrics import check_rows, checked_values, predicted_distribution
 
 from ._plotting import COLORS, GREY, pyplot
 
@@ -22,6 +22,7 @@ LEVELS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 def pit_ends(y: np.ndarray, distribution: Any) -> tuple[np.ndarray, np.ndarray]:
     """The distribution functions below and at the values y; the same where there is a density."""
+    check_rows(distribution, y)
     upper = np.asarray(distribution.cdf(y))
     is_discrete = hasattr(getattr(distribution, "dist", distribution), "pmf")
     lower = np.asarray(distribution.cdf(np.ceil(y) - 1)) if is_discrete else upper

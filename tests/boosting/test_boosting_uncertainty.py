@@ -471,6 +471,10 @@ def test_distributions_are_of_the_folds():
         model.predict_distribution(NEW, "gamma")
     with pytest.raises(ValueError, match="quantiles must be numbers between 0 and 1"):
         model.predict_quantiles(NEW, [0.5, 1.5])
+    # Of Y = offset + f(X) the logarithm is none of log-offset + log f(X).
+    shifted = clone(KEPT).fit(X, Y, offset=Y / 2)
+    with pytest.raises(ValueError, match="family='lognormal' fits log y, whose offset"):
+        shifted.predict_distribution(NEW, "lognormal")
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "huber"])
