@@ -75,7 +75,7 @@ def friedman(X):
 
 
 def jumps(X):
-    return 5 * (X[:, 0] > 0.5) * (X[:, 1] > 0.3) + 4 * (X[:, 2] > 0.6) - 3 * (X[:, 3] > 0.25)
+    return 5.0 * (X[:, 0] > 0.5) * (X[:, 1] > 0.3) + 4 * (X[:, 2] > 0.6) - 3 * (X[:, 3] > 0.25)
 
 
 def smooth(X):
@@ -493,16 +493,17 @@ def rounds(n_sets, folder, data=None):
             def error(predicted, target=target):
                 return np.mean((predicted - target) ** 2)
 
+            same = {"n_jobs": 1, "random_state": 0}
             start = time.process_time()
-            mean = GradientBoostingRegressor(n_jobs=1, random_state=0, **BY_FOLDS).fit(X, y)
+            mean = GradientBoostingRegressor(**same, **BY_FOLDS).fit(X, y)
             of_folds = time.process_time() - start
             start = time.process_time()
-            one = GradientBoostingRegressor(mean.n_rounds_, n_jobs=1, random_state=0).fit(X, y)
+            one = GradientBoostingRegressor(n_estimators=mean.n_rounds_, **same).fit(X, y)
             of_one = time.process_time() - start
             longest = max(1500, 2 * mean.n_rounds_)
-            path = GradientBoostingRegressor(longest, n_jobs=1, random_state=0).fit(X, y)
+            path = GradientBoostingRegressor(n_estimators=longest, **same).fit(X, y)
             best = min(error(predicted) for predicted in path.staged_predict(new))
-            default = GradientBoostingRegressor(n_jobs=1, random_state=0).fit(X, y)
+            default = GradientBoostingRegressor(**same).fit(X, y)
             errors = [error(model.predict(new)) for model in (mean, one, default)]
             found.append([*errors, best, mean.n_rounds_, of_folds, of_one])
         mean, one, default, best, n_rounds, of_folds, of_one = np.mean(found, axis=0)
