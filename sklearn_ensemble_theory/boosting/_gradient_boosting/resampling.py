@@ -124,9 +124,11 @@ class Resampling:
         rows = parts.rows
         # The user may change the arrays that were given to `fit`. polars' frames do not change.
         X = rows.X.copy() if hasattr(rows.X, "copy") else rows.X
-        given = {name: getattr(rows, name) for name in ("y", "weight", "groups", "offset")}
-        own = {name: None if array is None else array.copy() for name, array in given.items()}
-        rows = replace(rows, X=X, **own)
+        weight, groups, offset = (
+            None if array is None else array.copy()
+            for array in (rows.weight, rows.groups, rows.offset)
+        )
+        rows = replace(rows, X=X, y=rows.y.copy(), weight=weight, groups=groups, offset=offset)
         parts = replace(parts, booster=parameters_of(parts.booster), rows=rows)
         found = cls(parts, n_rounds, seed)
         if folds is not None:
@@ -360,12 +362,12 @@ class Resampling:
             mean = folds.at(at).mean(axis=1)
             return frozen_of_mean(family, mean, y, folds.out_of_fold, weight)
         transform = "log" if family == "lognormal" else None
-        if transform and parts is not None and parts.rows.offset is not None:
-            if not isinstance(parts.loss, LogLinkLoss):
-                raise ValueError(
-                    "family='lognormal' fits log y, whose offset is that of a loss with "
-                    f"logarithmic link, which {type(parts.loss).__name__} does not have."
-                )
+        has_offset = parts is not None and parts.rows.offset is not None
+        if parts and transform and has_offset and not isinstance(parts.loss, LogLinkLoss):
+            raise ValueError(
+                "family='lognormal' fits log y, whose offset is that of a loss with logarithmic "
+                f"link, which {type(parts.loss).__name__} does not have."
+            )
         scales, z = self.scales(transform)
         location = self.folds(transform).at(at).mean(axis=1)
         _, weight = self._targets()

@@ -188,9 +188,9 @@ def predict_interval(
 ) -> np.ndarray:
     """Predict intervals that contain the target of a new row with a given probability.
 
-    The rows are split into folds: those of `cv` with ``n_estimators="cv"``, ten otherwise. Row i
-    is predicted by the model f_k(i) that its fold is left out of. With alpha = 1 - `coverage` and
-    the residuals R_i = abs(y_i - f_k(i)(x_i)):
+    The rows are split into folds: with ``n_estimators="cv"`` those of `cv`, if it tests on each row
+    once; otherwise ten. Row i is predicted by the model f_k(i) that its fold is left out of. With
+    alpha = 1 - `coverage` and the residuals R_i = abs(y_i - f_k(i)(x_i)):
 
     - ``"cv+"``: from the floor(alpha (n + 1))-th smallest f_k(i)(x) - R_i to the ceil((1 - alpha)
       (n + 1))-th smallest f_k(i)(x) + R_i [Barber, Candès, Ramdas and Tibshirani, 2021].
