@@ -19,11 +19,14 @@ from uuid import uuid4
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils import check_array
 
 from sklearn_ensemble_theory._categories import MOST_DENSE_VALUES, fitted_encoder
 
 # How many results are added at a time: the depth of a sum over n blocks is log_8 n.
 FAN_IN = 8
+# Of a larger offset no residual can be squared and summed.
+LARGEST_OFFSET = 1e150
 # In the place of what all calls share.
 COMMON = object()
 # Common arguments of at most so many bytes go with each task, without a task of their own.
@@ -487,6 +490,28 @@ def _parts_like(column: Any, name: str, parts: Sequence[Any], lengths: Any) -> l
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
+def checked_offset(offset: Any, X: Any, name: str = "offset") -> np.ndarray | None:
+    """One finite number for each row of X; None where none are given.
+
+    Raises
+    ------
+    ValueError
+        If the offset is anything else.
+    """
+    if offset is None:
+        return None
+    try:
+        found = check_array(offset, ensure_2d=False, dtype=np.float64, input_name=name)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must have a finite number for each row: {error}") from error
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    if found.shape != (n,):
+        raise ValueError(f"{name} must have the shape ({n},), of the rows; got {found.shape}.")
+    if np.max(np.abs(found), initial=0.0) > LARGEST_OFFSET:
+        raise ValueError(f"{name} must have no number above {LARGEST_OFFSET:g} in absolute value.")
+    return found
+
+
 def by_chunks(method: Method) -> Method:
     """A method of X that returns a lazy Dask array where X is a Dask collection.
 
@@ -510,8 +535,6 @@ def by_chunks(method: Method) -> Method:
         if issparse(X) and X.ndim == 2 and fitted_encoder(self) is not None:
             rows = max(MOST_DENSE_VALUES // max(X.shape[1], 1), 1)
             if X.shape[0] > rows:  # so many can be dense
-                from sklearn_ensemble_theory._rows import checked_offset
-
                 X, parts = X.tocsr(), []
                 offset = checked_offset(offset, X)
                 for start in range(0, X.shape[0], rows):

@@ -44,9 +44,6 @@ from sklearn_ensemble_theory._typing import ArrayLike
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
-# Of a larger one no residual can be squared and summed.
-LARGEST_OFFSET = 1e150
-
 
 @dataclass(frozen=True)
 class Rows:
@@ -627,28 +624,6 @@ def checked_groups(groups: ArrayLike | None, X: Any) -> np.ndarray | None:
     except TypeError as error:
         raise ValueError(f"groups must be labels that can be compared: {error}.") from error
     return labels
-
-
-def checked_offset(offset: ArrayLike | None, X: Any, name: str = "offset") -> np.ndarray | None:
-    """One finite number for each row of X; None where none are given.
-
-    Raises
-    ------
-    ValueError
-        If the offset is anything else.
-    """
-    if offset is None:
-        return None
-    try:
-        found = check_array(offset, ensure_2d=False, dtype=np.float64, input_name=name)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must have a finite number for each row: {error}") from error
-    n = X.shape[0] if hasattr(X, "shape") else len(X)
-    if found.shape != (n,):
-        raise ValueError(f"{name} must have the shape ({n},), of the rows; got {found.shape}.")
-    if np.max(np.abs(found), initial=0.0) > LARGEST_OFFSET:
-        raise ValueError(f"{name} must have no number above {LARGEST_OFFSET:g} in absolute value.")
-    return found
 
 
 def group_codes(groups: ArrayLike, X: Any) -> np.ndarray:

@@ -32,6 +32,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter
 
+from ..._blocks import checked_offset
 from ..._categories import (
     MOST_DENSE_VALUES,
     check_same_columns,
@@ -72,7 +73,6 @@ from ..._rows import (
     ChunkedRows,
     Rows,
     checked_groups,
-    checked_offset,
     checked_weights,
     has_columns,
     is_frame,

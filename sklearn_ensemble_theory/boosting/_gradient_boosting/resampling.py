@@ -361,12 +361,12 @@ class Resampling:
             mean = folds.at(at).mean(axis=1)
             return frozen_of_mean(family, mean, y, folds.out_of_fold, weight)
         transform = "log" if family == "lognormal" else None
-        if transform and parts is not None and parts.rows.offset is not None:
-            if not isinstance(parts.loss, LogLinkLoss):
-                raise ValueError(
-                    "family='lognormal' fits log y, whose offset is that of a loss with "
-                    f"logarithmic link, which {type(parts.loss).__name__} does not have."
-                )
+        has_offset = parts is not None and parts.rows.offset is not None
+        if parts and transform and has_offset and not isinstance(parts.loss, LogLinkLoss):
+            raise ValueError(
+                "family='lognormal' fits log y, whose offset is that of a loss with logarithmic "
+                f"link, which {type(parts.loss).__name__} does not have."
+            )
         scales, z = self.scales(transform)
         location = self.folds(transform).at(at).mean(axis=1)
         _, weight = self._targets()

@@ -69,7 +69,7 @@ def standard_error(
 
     - ``"single"``: the standard deviation of all fits to halves. It is that of the fit to all rows,
       which `predict` returns, as far as variances are proportional to 1/n; in simulations (see
-      the user guide) 1.0 to 1.1 times the true one.
+      the user guide) 1.0 to 1.15 times the true one.
     - ``"unbiased"``: of the mean of all fits to halves, from V = mean D - (1 - 1/P) var Z. The mean
       of V over training sets is the variance over training sets, for any learner and number of
       rows [Wang and Lindsay, 2014]. V is noisy at a single point: it is mean D times the ratio of
@@ -189,9 +189,9 @@ def predict_interval(
 ) -> np.ndarray:
     """Predict intervals that contain the target of a new row with a given probability.
 
-    The rows are split into folds: those of `cv` with ``n_estimators="cv"``, ten otherwise. Row i
-    is predicted by the model f_k(i) that its fold is left out of. With alpha = 1 - `coverage` and
-    the residuals R_i = abs(y_i - f_k(i)(x_i)):
+    The rows are split into folds: with ``n_estimators="cv"`` those of `cv`, if it tests on each row
+    once; otherwise ten. Row i is predicted by the model f_k(i) that its fold is left out of. With
+    alpha = 1 - `coverage` and the residuals R_i = abs(y_i - f_k(i)(x_i)):
 
     - ``"cv+"``: from the floor(alpha (n + 1))-th smallest f_k(i)(x) - R_i to the ceil((1 - alpha)
       (n + 1))-th smallest f_k(i)(x) + R_i [Barber, Candès, Ramdas and Tibshirani, 2021].
