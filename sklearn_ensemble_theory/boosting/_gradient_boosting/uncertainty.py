@@ -108,7 +108,7 @@ def standard_error(
     fit, "single" is too large, and "conservative" is closer.
 
     Cost: the first call with some `n_pairs` takes that many fits of the rounds of the model to two
-    halves, about `n_pairs` fits; then 2 `n_pairs` predictions.
+    halves, the time of about 25 fits for 20 pairs; then 2 `n_pairs` predictions.
 
     References
     ----------
