@@ -225,7 +225,7 @@ class Resampling:
         elif of_classes:
             n_folds = min(n_folds, int(np.unique(rows.y, return_counts=True)[1].min()))
         if n_folds < 2:
-            raise ValueError("Folds require at least two rows of each class, or two groups.")
+            raise ValueError("Folds require at least two rows, two of each class, or two groups.")
         fold = np.empty(len(rows), dtype=np.intp)
         splits = drawn_splits(n_folds, rows.y, rows.y, slice(None), of_classes, rows.groups)
         for k, (_, test) in enumerate(splits):
