@@ -144,10 +144,10 @@ class PITDisplay:
     >>> import numpy as np
     >>> from scipy.stats import norm
     >>> from sklearn_ensemble_theory.inspection import PITDisplay
-    >>> y = norm.rvs(size=500, random_state=0)
+    >>> y = np.random.default_rng(0).standard_normal(500)
     >>> display = PITDisplay.from_predictions(y, norm(0.0, 0.7), n_bins=5)
     >>> display.heights_.round(2)  # too narrow
-    array([1.38, 0.81, 0.65, 0.87, 1.3 ])
+    array([1.45, 0.83, 0.64, 0.68, 1.4 ])
     >>> print(*np.round(display.band_, 2))  # of uniform samples, for all bars together
     0.77 1.24
     """
@@ -354,8 +354,8 @@ class QuantileReliabilityDisplay:
     >>> display = QuantileReliabilityDisplay.from_estimator(
     ...     forest, X[300:], y[300:], levels=[0.1, 0.5, 0.9]
     ... )
-    >>> display.observed.round(2)
-    array([0.08, 0.49, 0.89])
+    >>> display.observed.round(1)
+    array([0.1, 0.5, 0.9])
     """
 
     def __init__(self, levels: np.ndarray, observed: np.ndarray, n: float) -> None:
