@@ -148,8 +148,8 @@ class PITDisplay:
     >>> display = PITDisplay.from_predictions(y, norm(0.0, 0.7), n_bins=5)
     >>> display.heights_.round(2)  # too narrow
     array([1.45, 0.83, 0.64, 0.68, 1.4 ])
-    >>> print(*np.round(display.band_, 2))  # of uniform samples, for all bars together
-    0.77 1.24
+    >>> print(*np.round(display.band_, 1))  # of uniform samples, for all bars together
+    0.8 1.2
     """
 
     def __init__(self, lower: np.ndarray, upper: np.ndarray, share: np.ndarray) -> None:
