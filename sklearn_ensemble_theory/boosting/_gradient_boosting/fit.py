@@ -108,7 +108,7 @@ from .ensemble import (
     n_threads_of,
 )
 from .folds import SEEDS, Fold, PartFits, boost_folds, mean_of_folds, shares_of, standard_errors
-from .resampling import Resampling, values_of
+from .resampling import Resampling
 from .uncertainty import confidence_interval, forget_training_rows, standard_error
 
 # Parameters that describe the default trees, with their defaults.
@@ -972,10 +972,6 @@ class BaseGradientBoosting(
         if known is not None:
             check_one_score(self._n_scores)
         return Rows(X, np.empty(0), None, range(X.shape[0]), offset=known)
-
-    def _values_of(self, rows: Rows) -> np.ndarray:
-        """What is predicted for these rows, as numbers (see `values_of`)."""
-        return values_of(AdditiveModel.of(self), rows)
 
     standard_error = standard_error
     confidence_interval = confidence_interval

@@ -100,16 +100,12 @@ class Resampling:
         Whose booster has the parameters of the fit.
     n_rounds : int
     seed : int
-    folds : FoldModels or None
-        Those that have chosen the number of rounds.
     """
 
-    def __init__(
-        self, parts: PartFits, n_rounds: int, seed: int, folds: FoldModels | None = None
-    ) -> None:
+    def __init__(self, parts: PartFits, n_rounds: int, seed: int) -> None:
         self.parts: PartFits | None = parts
         self.n_rounds, self.seed = n_rounds, seed
-        self.made: dict[Any, Any] = {} if folds is None else {("folds", None): folds}
+        self.made: dict[Any, Any] = {}
 
     @classmethod
     def of(
@@ -210,7 +206,7 @@ class Resampling:
 
     def _fit_folds(self, parts: PartFits) -> FoldModels:
         fold = self._fold_numbers(parts)
-        trains = [np.flatnonzero(fold != k) for k in range(int(fold.max()) + 1)]
+        trains = [train for train, _ in splits_of_folds(fold)]
         return FoldModels.of(parts.models(trains, self.n_rounds, self.seed), fold, parts.rows)
 
     def _fold_numbers(self, parts: PartFits) -> np.ndarray:
@@ -257,10 +253,7 @@ class Resampling:
         largest = float(np.abs(y).max()) or 1.0
         mean = max(float(size.mean()), float(np.finfo(float).eps) * largest)
         parts = for_other_targets(parts, np.maximum(size, LEAST_RESIDUAL * mean), GammaLoss())
-        splits = [
-            (np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(fold.max() + 1)
-        ]
-        folds = parts.folds(splits, np.random.RandomState(self.seed))
+        folds = parts.folds(splits_of_folds(fold), np.random.RandomState(self.seed))
         progress = Progress("scales", MOST_SCALE_ROUNDS, parts.booster.verbose, unit="rounds")
         n_rounds, path = boost_folds(
             folds, MOST_SCALE_ROUNDS, 1.0, parts.threads(len(folds))[1], progress
@@ -382,6 +375,12 @@ class Resampling:
 
 
 # --- parts ----------------------------------------------------------------------------------------
+
+
+def splits_of_folds(fold: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The rows to train on and those left out, for each fold, from the fold of each row."""
+    numbers = range(int(fold.max()) + 1)
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in numbers]
 
 
 def codes_of_groups(rows: Rows) -> np.ndarray | None:

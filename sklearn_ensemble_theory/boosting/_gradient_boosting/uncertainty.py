@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from ..._typing import ArrayLike, MatrixLike, available_if
 from ...ensembles._intervals import checked_coverage
 from ..losses._losses import loss_gives_probabilities
-from .resampling import Resampling
+from .ensemble import AdditiveModel
+from .resampling import Resampling, values_of
 
 Kind = Literal["single", "unbiased", "conservative"]
 
@@ -173,7 +174,7 @@ def _mean_and_variance(
     rows = self._rows_with(X, offset)
     mean, variance = resampling.variance(rows, kind, int(n_pairs))
     if kind == "single":
-        mean = self._values_of(rows)
+        mean = values_of(AdditiveModel.of(self), rows)
     if variance.ndim == 2 and variance.shape[1] == 1:
         mean, variance = mean[:, 0], variance[:, 0]
     return mean, variance
