@@ -24,7 +24,7 @@ from .growth cimport (
     divide_categories, follow, integer_scale, lowest_bit, may_follow, node_score, set_sends_left,
     unpack, write_set)
 from .losses cimport (
-    MULTINOMIAL, Loss, LossRows, add_leaf_sums, shorten_steps, sum_losses)
+    Loss, LossRows, leaf_steps, sum_losses)
 from .threads cimport CHUNK_ROWS, do_in_threads, n_row_chunks, start_of_part
 
 import numpy as np
@@ -1147,28 +1147,18 @@ cdef int write_fields(const Growth* g, const Fields* to, Py_ssize_t first, doubl
     return depth
 
 
-cdef int set_newton_steps(
+cdef int set_leaf_steps(
     const Fields* to, Py_ssize_t first, Py_ssize_t m, const LossRows* rows, Py_ssize_t score,
     const double* target, const uint16_t* leaf, double* sums, double l2, double rate,
     double longest
 ) except -1 nogil:
-    """Leaves get their Newton step; regularised ones shrink as means do.
+    """Leaves get the steps of the loss; regularised ones shrink as means do.
 
-    A curvature that has vanished beside the weights says nothing of the length of a step. There is
-    room for 4 m sums.
+    There is room for 4 m sums.
     """
     cdef Py_ssize_t i, k
-    cdef double share = 1.0
     cdef double* steps = sums + 3 * m
-    memset(sums, 0, 3 * m * sizeof(double))
-    add_leaf_sums(rows, score, target, leaf, 2, m, sums)
-    if rows.options.kind == MULTINOMIAL:  # scores of classes that move together change nothing
-        share = <double>(rows.K - 1) / <double>rows.K
-    for i in range(m):
-        steps[i] = 0.0
-        if to.left[first + i] == NO_NODE and not sums[3 * i + 1] <= 1e-150 * sums[3 * i + 2]:
-            steps[i] = share * (sums[3 * i] / sums[3 * i + 1])
-    shorten_steps(rows, target, leaf, 2, m, steps, rate, longest)
+    leaf_steps(rows, score, target, leaf, 2, m, rate, longest, sums, steps)
     for i in range(m):
         k = first + i
         if to.left[k] == NO_NODE:
@@ -1674,7 +1664,7 @@ cdef class BoostedTrees:
         double[::1] scores not None, double[::1] target not None, const double[::1] weight or None,
         const Py_ssize_t[:, :, ::1] rank not None, double length, double rate,
         double longest, double stop_at,
-        bint takes_newton_steps, options, units
+        bint reoptimises, options, units
     ):
         """Rounds of gradient boosting: a tree for each score, and a step along its outputs.
 
@@ -1696,11 +1686,11 @@ cdef class BoostedTrees:
         length : float
             By which the outputs are multiplied before they are added to the scores.
         rate, longest : float
-            As for `Loss.shorten_steps`.
+            As for `Loss.leaf_steps`.
         stop_at : float
             A round after which the risk is not below this is the last one.
-        takes_newton_steps : bool
-            Whether leaves get Newton steps of the loss; otherwise they keep the means.
+        reoptimises : bool
+            Whether leaves get the steps of the loss; otherwise they keep the means.
         options, units
             As in `grow`.
 
@@ -1762,8 +1752,8 @@ cdef class BoostedTrees:
                         number_nodes(g, self.waiting)
                         self.find_leaves(&leaf[k, 0], 2)
                         depth = write_fields(g, &to, first, l2)
-                        if takes_newton_steps:
-                            set_newton_steps(
+                        if reoptimises:
+                            set_leaf_steps(
                                 &to, first, g.n_nodes, &rows, k, g.gradient, &leaf[k, 0], &sums[0],
                                 l2, rate, longest)
                     sizes.append((g.n_nodes, depth))

@@ -30,9 +30,6 @@ cdef class Loss:
 
 
 cdef double sum_losses(const LossRows* rows, double* target) except? -1 nogil
-cdef int add_leaf_sums(
+cdef int leaf_steps(
     const LossRows* rows, Py_ssize_t score, const double* target, const void* leaf, int leaf_size,
-    Py_ssize_t n_leaves, double* sums) except -1 nogil
-cdef int shorten_steps(
-    const LossRows* rows, const double* target, const void* leaf, int leaf_size,
-    Py_ssize_t n_leaves, double* steps, double rate, double longest) except -1 nogil
+    Py_ssize_t n_leaves, double rate, double longest, double* sums, double* steps) except -1 nogil

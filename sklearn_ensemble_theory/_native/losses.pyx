@@ -8,6 +8,7 @@ of threads changes no bit. Where all rows weigh the same, `weight` has one entry
 from libc.math cimport INFINITY, copysign, exp, expm1, fabs, log, log1p
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memset
 
 from .arrays cimport require
 from .threads cimport do_in_threads, n_row_chunks, start_of_part
@@ -56,6 +57,8 @@ cdef enum:
     # With more leaves their sums are taken over all rows at once: a table a chunk would be too large.
     MAX_CHUNKED_LEAVES = 1024
 
+# An expected number of events below this is none. As in `log_ratio_steps`.
+cdef double SMALLEST_RATE = 1e-290
 # One kink more or less by rounding would move the minimum by a whole gap. As in `root_of_jumps`.
 cdef double JUMP_TOLERANCE = 1e-12, ROUNDING = 2.3e-16
 
@@ -162,31 +165,44 @@ cdef class Loss:
             add_leaf_sums(
                 &rows, score, &target[0], &leaf[0], sizeof(int32_t), sums.shape[0], &sums[0, 0])
 
-    def shorten_steps(
+    def leaf_steps(
         self, y, const double[::1] u, const double[::1] weight, const double[::1] target,
-        const int32_t[::1] leaf, double[::1] steps, double rate, double longest, int n_threads
+        const int32_t[::1] leaf, Py_ssize_t score, double[::1] steps, double rate, double longest,
+        int n_threads
     ):
-        """Shorten the steps of leaves whose losses they would raise. O(n) where a step is long.
+        """The steps of leaves by which boosting lowers the loss. O(n + n_leaves).
+
+        Newton steps, or the exact minima of losses with a logarithmic link or a kink; not of
+        "huber", whose derivative has two kinks.
 
         Parameters
         ----------
-        y, u, weight, target, leaf, n_threads
+        y, u, weight, target, leaf, score, n_threads
             As for `add_leaf_sums`.
         steps : float64 array of shape (n_leaves,)
-            Changed in place.
+            Output; 0 for a leaf without rows.
         rate, longest : float
             The share of the steps that is taken; steps of at most this length raise no loss.
         """
         cdef LossRows rows
+        cdef double* sums
         if len(y) == 0:
+            steps[:] = 0.0
             return
         rows = self.rows(y, u, weight, n_threads)
-        require(target.shape[0] == rows.n and leaf.shape[0] == rows.n
+        require(self.options.kind != HUBER and target.shape[0] == rows.n
+                and leaf.shape[0] == rows.n and 0 <= score < rows.K
                 and leaves_are_below(&leaf[0], rows.n, steps.shape[0]))
-        with nogil:
-            shorten_steps(
-                &rows, &target[0], &leaf[0], sizeof(int32_t), steps.shape[0], &steps[0], rate,
-                longest)
+        sums = <double*>malloc(3 * steps.shape[0] * sizeof(double))
+        if sums == NULL:
+            raise MemoryError
+        try:
+            with nogil:
+                leaf_steps(
+                    &rows, score, &target[0], &leaf[0], sizeof(int32_t), steps.shape[0], rate,
+                    longest, sums, &steps[0])
+        finally:
+            free(sums)
 
 
 cdef inline const double* each_of(const double[::1] weight) noexcept nogil:
@@ -378,6 +394,61 @@ cdef inline void add_row(LeafSums* to, double first, double second, double w) no
     to.first += w * first
     to.second += w * second
     to.weight += w
+
+
+# --- steps of leaves ------------------------------------------------------------------------------
+
+
+cdef int leaf_steps(
+    const LossRows* rows, Py_ssize_t score, const double* target, const void* leaf, int leaf_size,
+    Py_ssize_t n_leaves, double rate, double longest, double* sums, double* steps
+) except -1 nogil:
+    """The steps of leaves by which boosting lowers the loss: `EmpiricalRisk.leaf_values`.
+
+    Newton steps, or the exact minima of losses with a logarithmic link or a kink. O(n + n_leaves).
+
+    Parameters
+    ----------
+    target, leaf, leaf_size, n_leaves
+        As for `add_leaf_sums`.
+    rate, longest
+        As for `shorten_steps`.
+    sums : 3 n_leaves doubles
+        Room for sums.
+    steps : n_leaves doubles
+        Output.
+    """
+    cdef Py_ssize_t k
+    cdef double share = 1.0
+    if rows.options.kind == KINK:
+        return kink_steps(rows, leaf, leaf_size, n_leaves, steps)
+    memset(sums, 0, 3 * n_leaves * sizeof(double))
+    add_leaf_sums(rows, score, target, leaf, leaf_size, n_leaves, sums)
+    if rows.options.kind in (POISSON, TWEEDIE):
+        for k in range(n_leaves):
+            steps[k] = log_ratio_step(sums[3 * k], sums[3 * k + 1])
+        return 0
+    if rows.options.kind == MULTINOMIAL:  # scores of classes that move together change nothing
+        share = <double>(rows.K - 1) / <double>rows.K
+    for k in range(n_leaves):
+        steps[k] = share * newton_step(sums[3 * k], sums[3 * k + 1], sums[3 * k + 2])
+    return shorten_steps(rows, target, leaf, leaf_size, n_leaves, steps, rate, longest)
+
+
+cdef inline double newton_step(double first, double second, double total) noexcept nogil:
+    """As `newton_steps` of the losses in Python."""
+    return 0.0 if second <= 1e-150 * total else first / second
+
+
+cdef inline double log_ratio_step(double events, double expected) noexcept nogil:
+    """As `log_ratio_steps` of the losses in Python."""
+    cdef double ratio
+    if not expected > SMALLEST_RATE:
+        return 0.0
+    if not events > 0:
+        return -1.0
+    ratio = events / expected
+    return log(ratio) if 0 < ratio < INFINITY else log(events) - log(expected)
 
 
 # --- steps that would raise the loss of a leaf ----------------------------------------------------
@@ -654,84 +725,64 @@ cdef struct Jump:
     double size
 
 
-def kink_leaves(
-    Loss loss,
-    const double[::1] y,
-    const double[::1] u,
-    const double[::1] weight,
-    const int32_t[::1] leaf,
-    double[::1] steps,
-):
+cdef int kink_steps(
+    const LossRows* rows, const void* leaf, int leaf_size, Py_ssize_t n_leaves, double* steps
+) except -1 nogil:
     """The step that minimises the risk in each leaf, for a loss with one kink at y.
 
     It is a weighted quantile of y - u: where the derivative, which jumps up at each of these,
-    passes 0. Where the derivative is 0 on an interval, its middle.
+    passes 0; where it is 0 on an interval, its middle; 0 for a leaf without rows that jump.
 
-    Parameters
-    ----------
-    loss : Loss("kink", ...)
-    y, u : float64 arrays of shape (n,)
-    weight : float64 array of shape (n,) or (1,)
-    leaf : int32 array of shape (n,)
-    steps : float64 array of shape (n_leaves,)
-        Output; 0 for a leaf without rows that jump.
-
-    Notes
-    -----
     Two passes over the rows count the jumps in intervals, and the rows of the interval in which the
     derivative passes 0 are partitioned further: O(n) on average.
     """
-    cdef Py_ssize_t n = y.shape[0], n_leaves = steps.shape[0], k
+    if leaf_size == 2:
+        return kink_steps_of(rows, <const uint16_t*>leaf, n_leaves, steps)
+    return kink_steps_of(rows, <const int32_t*>leaf, n_leaves, steps)
+
+
+cdef int kink_steps_of(
+    const LossRows* rows, const Leaf* leaf, Py_ssize_t n_leaves, double* steps
+) except -1 nogil:
+    cdef Py_ssize_t n = rows.n, k
     cdef Py_ssize_t n_intervals = max(2, min(N_INTERVALS, MAX_INTERVALS // max(n_leaves, 1)))
-    cdef const double* each = NULL
+    cdef const double* y = <const double*>rows.y
+    cdef const LossOptions* options = rows.options
     # By how much the derivative jumps up at a row with y <= 0, and with y > 0.
-    cdef double[2] jump = [loss.options.below.right - loss.options.below.left,
-                           loss.options.above.right - loss.options.above.left]
-    cdef KinkLeaf* leaves = NULL
+    cdef double[2] jump = [options.below.right - options.below.left,
+                           options.above.right - options.above.left]
+    cdef KinkLeaf* leaves = <KinkLeaf*>malloc((n_leaves + 1) * sizeof(KinkLeaf))
     # Of each interval; apart, as the jumps of those without rows are not looked at.
-    cdef int32_t* counts = NULL
-    cdef double* totals = NULL
+    cdef int32_t* counts = <int32_t*>calloc(n_leaves * n_intervals, sizeof(int32_t))
+    cdef double* totals = <double*>calloc(n_leaves * n_intervals, sizeof(double))
     cdef Jump* jumps = NULL
-    require(loss.options.kind == KINK and u.shape[0] == n and leaf.shape[0] == n
-            and (weight.shape[0] == n or weight.shape[0] == 1))
-    steps[:] = 0.0
-    if n == 0:
-        return
-    require(leaves_are_below(&leaf[0], n, n_leaves))
-    each = each_of(weight)
     try:
-        leaves = <KinkLeaf*>malloc((n_leaves + 1) * sizeof(KinkLeaf))
-        counts = <int32_t*>calloc(n_leaves * n_intervals, sizeof(int32_t))
-        totals = <double*>calloc(n_leaves * n_intervals, sizeof(double))
         if leaves == NULL or counts == NULL or totals == NULL:
             raise MemoryError
-        with nogil:
-            describe_leaves(
-                &loss.options, jump, &y[0], &u[0], each, &leaf[0], n, leaves, n_leaves,
-                n_intervals)
-            count_jumps(
-                jump, &y[0], &u[0], each, &leaf[0], n, leaves, counts, totals, n_intervals)
-            choose_intervals(leaves, n_leaves, counts, totals, n_intervals)
+        describe_leaves(
+            options, jump, y, rows.u, rows.each, leaf, n, leaves, n_leaves, n_intervals)
+        count_jumps(jump, y, rows.u, rows.each, leaf, n, leaves, counts, totals, n_intervals)
+        choose_intervals(leaves, n_leaves, counts, totals, n_intervals)
         jumps = <Jump*>malloc(max(leaves[n_leaves].first, 1) * sizeof(Jump))
         if jumps == NULL:
             raise MemoryError
-        with nogil:
-            collect_jumps(jump, &y[0], &u[0], each, &leaf[0], n, leaves, n_intervals, jumps)
-            for k in range(n_leaves):
-                if leaves[k].first < leaves[k + 1].first:
-                    steps[k] = quantile_of_leaf(
-                        &leaves[k], jumps + leaves[k].first,
-                        leaves[k + 1].first - leaves[k].first)
+        collect_jumps(jump, y, rows.u, rows.each, leaf, n, leaves, n_intervals, jumps)
+        for k in range(n_leaves):
+            steps[k] = 0.0
+            if leaves[k].first < leaves[k + 1].first:
+                steps[k] = quantile_of_leaf(
+                    &leaves[k], jumps + leaves[k].first, leaves[k + 1].first - leaves[k].first)
     finally:
         free(leaves)
         free(counts)
         free(totals)
         free(jumps)
+    return 0
 
 
 cdef void describe_leaves(
     const LossOptions* options, const double* jump, const double* y, const double* u,
-    const double* each, const int32_t* leaf, Py_ssize_t n, KinkLeaf* leaves, Py_ssize_t n_leaves,
+    const double* each, const Leaf* leaf, Py_ssize_t n, KinkLeaf* leaves, Py_ssize_t n_leaves,
     Py_ssize_t n_intervals
 ) noexcept nogil:
     """Ranges and weights of the leaves, and what follows from them."""
@@ -774,7 +825,7 @@ cdef inline int32_t interval_of(
 
 cdef void count_jumps(
     const double* jump, const double* y, const double* u, const double* each,
-    const int32_t* leaf, Py_ssize_t n, const KinkLeaf* leaves, int32_t* counts, double* totals,
+    const Leaf* leaf, Py_ssize_t n, const KinkLeaf* leaves, int32_t* counts, double* totals,
     Py_ssize_t n_intervals
 ) noexcept nogil:
     """How many rows each interval of each leaf has, and their jumps together."""
@@ -823,7 +874,7 @@ cdef void choose_intervals(
 
 cdef void collect_jumps(
     const double* jump, const double* y, const double* u, const double* each,
-    const int32_t* leaf, Py_ssize_t n, KinkLeaf* leaves, Py_ssize_t n_intervals, Jump* jumps
+    const Leaf* leaf, Py_ssize_t n, KinkLeaf* leaves, Py_ssize_t n_intervals, Jump* jumps
 ) noexcept nogil:
     """The rows of the chosen intervals, leaf after leaf."""
     cdef Py_ssize_t i

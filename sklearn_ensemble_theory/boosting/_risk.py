@@ -212,22 +212,9 @@ class EmpiricalRisk:
             arrays = tuple(part if part.size == 1 else part.take(rows, axis=0) for part in arrays)
             leaf = leaf.take(rows)
         codes = leaf_codes(leaf)
-        steps = loops.leaf_values(arrays, codes, n_leaves, score or 0, self.n_threads)
-        if loops.boosts:
-            y, scores, weight, target = arrays
-            longest = self.longest_step
-            loops.loops.shorten_steps(
-                y,
-                scores.ravel(),
-                weight,
-                target,
-                codes,
-                steps,
-                self.rate,
-                longest,
-                self.n_threads,
-            )
-        return steps
+        return loops.leaf_values(
+            arrays, codes, n_leaves, score or 0, self.n_threads, self.rate, self.longest_step
+        )
 
     @property
     def longest_step(self) -> float:

@@ -229,7 +229,7 @@ class BinnedTreeRounds:
             rate=task.risk.rate,
             longest=task.risk.longest_step,
             stop_at=stop_at,
-            takes_newton_steps=self.reoptimises,
+            reoptimises=self.reoptimises,
         )
         if len(risks) < n:
             self.draw_for(len(risks), width)

@@ -117,7 +117,7 @@ def rounds(**others):
         "rate": 0.5,
         "longest": 5.0,
         "stop_at": 1e100,
-        "takes_newton_steps": True,
+        "reoptimises": True,
         "options": OPTIONS,
         "units": weight_units(None, N, OPTIONS),
         **others,

@@ -86,11 +86,12 @@ def ranges(**wrong):
 
 
 def quantiles(**wrong):
-    from sklearn_ensemble_theory._native.losses import Loss, kink_leaves
+    from sklearn_ensemble_theory._native.losses import Loss
 
     loss = wrong.pop("loss", Loss("kink", above=(-1.0, 1.0), below=(-1.0, 1.0)))
-    of_rows = names("y", "u", "weight", "leaf", "steps")(**wrong)
-    kink_leaves(loss, **of_rows)
+    score = wrong.pop("score", 0)
+    of_rows = names("y", "u", "weight", "target", "leaf", "steps", "n_threads")(**wrong)
+    loss.leaf_steps(**of_rows, score=score, rate=1.0, longest=np.inf)
     return of_rows["steps"]
 
 
@@ -171,7 +172,7 @@ OF_CHUNKS = (value, leaf_sums, class_value, class_sums, slopes)
         ((class_sums,), {"score": K}),
         ((class_sums,), {"score": -1}),
         ((*OF_CHUNKS, quantiles, group_sums), {"weight": np.ones(2)}),
-        ((value, leaf_sums, class_sums), {"target": np.ones(N + 1)}),
+        ((value, leaf_sums, class_sums, quantiles), {"target": np.ones(N + 1)}),
         (IN_LEAVES, {"leaf": np.zeros(N - 1, np.int32)}),
         (IN_LEAVES, {"leaf": np.zeros(N, np.int64)}),
         (IN_LEAVES, {"leaf": np.array([0, 1, 2, 0, 0], np.int32)}),
@@ -195,6 +196,4 @@ def test_losses_that_do_not_fit():
     with pytest.raises(ValueError):
         Loss("cubic")
     with pytest.raises(ValueError):
-        quantiles(loss=Loss("squared"))
-    with pytest.raises(TypeError):
-        quantiles(loss=None)
+        quantiles(loss=Loss("huber", delta=1.0))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..._native import uses_native
-from ._base import Array, log_ratio_steps, newton_steps
+from ._base import Array
 
 # Newton's method for the leaves of Huber's loss ends where no step would change by a larger share.
 HUBER_TOLERANCE = 1e-14
@@ -29,8 +29,8 @@ class CompiledLoss:
 
     # Whether the targets are the codes of classes, and a row has a score for each class.
     takes_codes = False
-    # Whether its loops are enough for rounds of boosting, in which leaves take Newton steps.
-    boosts = False
+    # Whether its loops are enough for rounds of boosting.
+    boosts = True
 
     def __init__(self, kind: str, **options: Any) -> None:
         from ..._native.losses import Loss
@@ -54,16 +54,31 @@ class CompiledLoss:
         return float(self.loops.value(y, u.ravel(), weight, target.ravel(), n_threads))
 
     def leaf_values(
-        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int, n_threads: int
+        self,
+        arrays: Arrays,
+        leaf: Array,
+        n_leaves: int,
+        score: int,
+        n_threads: int,
+        rate: float = 1.0,
+        longest: float = np.inf,
     ) -> Array:
-        """What `Loss.leaf_values` returns."""
-        raise NotImplementedError
+        """What `Loss.leaf_values` returns; steps above `longest` are shortened if need be."""
+        y, u, weight, target = arrays
+        steps = np.empty(n_leaves)
+        self.loops.leaf_steps(
+            y, u.ravel(), weight, target, leaf, score, steps, rate, longest, n_threads
+        )
+        return steps
 
     def leaf_sums(
         self, arrays: Arrays, leaf: Array, n_leaves: int, score: int, n_threads: int
     ) -> Array:
         """The sums of `Loss.leaf_terms` and of the weights in each leaf, of shape (n_leaves, 3)."""
-        raise NotImplementedError
+        y, u, weight, target = arrays
+        sums = np.zeros((n_leaves, 3))
+        self.loops.add_leaf_sums(y, u.ravel(), weight, target, leaf, score, sums, n_threads)
+        return sums
 
     def hessian(self, target: Array) -> Array | None:
         """The second derivatives from the negative gradient, a new array; None if they need more.
@@ -71,28 +86,6 @@ class CompiledLoss:
         They have an absolute error of the order of the rounding of 1.
         """
         return None
-
-
-class NewtonLoops(CompiledLoss):
-    """A loss whose leaves take a Newton step."""
-
-    boosts = True
-
-    def leaf_values(
-        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int, n_threads: int
-    ) -> Array:
-        return self.steps(*self.leaf_sums(arrays, leaf, n_leaves, score, n_threads).T)
-
-    def leaf_sums(
-        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int, n_threads: int
-    ) -> Array:
-        y, u, weight, target = arrays
-        sums = np.zeros((n_leaves, 3))
-        self.loops.add_leaf_sums(y, u.ravel(), weight, target, leaf, score, sums, n_threads)
-        return sums
-
-    def steps(self, first: Array, second: Array, total: Array) -> Array:
-        return newton_steps(first, second, total)
 
 
 def compiled_loss(loss: Any) -> CompiledLoss | None:
@@ -105,20 +98,13 @@ def compiled_loss(loss: Any) -> CompiledLoss | None:
 # --- kinds of losses ------------------------------------------------------------------------------
 
 
-class LogLoops(NewtonLoops):
+class LogLoops(CompiledLoss):
     def hessian(self, target: Array) -> Array | None:
         # p (1 - p), where the negative gradient is 1 - p or -p.
         size = np.abs(target)
         second = 1.0 - size
         second *= size
         return np.maximum(second, 0.0, out=second)
-
-
-class LogLinkLoops(NewtonLoops):
-    boosts = False
-
-    def steps(self, first: Array, second: Array, total: Array) -> Array:
-        return log_ratio_steps(first, second)
 
 
 class MultinomialLoops(LogLoops):
@@ -143,45 +129,27 @@ class MultinomialLoops(LogLoops):
         self, arrays: Arrays, leaf: Array, n_leaves: int, score: int, n_threads: int
     ) -> Array:
         sums = super().leaf_sums(arrays, leaf, n_leaves, score, n_threads)
-        sums[:, 0] *= _share_of_free_scores(arrays)
+        n_classes = arrays[1].shape[1]
+        sums[:, 0] *= (n_classes - 1) / n_classes  # the scores that are free
         return sums
-
-    def leaf_values(
-        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int, n_threads: int
-    ) -> Array:
-        sums = super().leaf_sums(arrays, leaf, n_leaves, score, n_threads)
-        return _share_of_free_scores(arrays) * self.steps(*sums.T)
-
-
-def _share_of_free_scores(arrays: Arrays) -> float:
-    n_classes: int = arrays[1].shape[1]
-    return (n_classes - 1) / n_classes
-
-
-class KinkLoops(CompiledLoss):
-    """A loss with one kink: the slopes on its left and right for y > 0, then for other y."""
-
-    def __init__(self, above: tuple[float, float], below: tuple[float, float]) -> None:
-        super().__init__("kink", above=above, below=below)
-
-    def leaf_values(
-        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int, n_threads: int
-    ) -> Array:
-        from ..._native.losses import kink_leaves
-
-        y, u, weight, _ = arrays
-        steps = np.empty(n_leaves)
-        kink_leaves(self.loops, y, u, weight, leaf, steps)
-        return steps
 
 
 class HuberLoops(CompiledLoss):
+    boosts = False  # delta changes with the rounds
+
     def __init__(self, delta: float) -> None:
         super().__init__("huber", delta=delta)
         self.delta = delta
 
     def leaf_values(
-        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int, n_threads: int
+        self,
+        arrays: Arrays,
+        leaf: Array,
+        n_leaves: int,
+        score: int,
+        n_threads: int,
+        rate: float = 1.0,
+        longest: float = np.inf,
     ) -> Array:
         """Newton's method on the derivative, which is piecewise linear, inside brackets."""
         from ..._native.losses import huber_slopes, residual_ranges

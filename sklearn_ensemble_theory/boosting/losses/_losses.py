@@ -29,11 +29,8 @@ from ._compiled import (
     FLAT_TOLERANCE,
     CompiledLoss,
     HuberLoops,
-    KinkLoops,
-    LogLinkLoops,
     LogLoops,
     MultinomialLoops,
-    NewtonLoops,
     compiled_loss,
     middle_of_flat,
 )
@@ -100,7 +97,7 @@ class SquaredLoss(Loss):
         return float(mean_from_first(y, sample_weight))
 
     def _compiled(self) -> CompiledLoss:
-        return NewtonLoops("squared")
+        return CompiledLoss("squared")
 
 
 class PiecewiseLinearLoss(Loss):
@@ -161,7 +158,7 @@ class AbsoluteLoss(PiecewiseLinearLoss):
         return y, -1.0, 1.0
 
     def _compiled(self) -> CompiledLoss:
-        return KinkLoops((-1.0, 1.0), (-1.0, 1.0))
+        return CompiledLoss("kink", above=(-1.0, 1.0), below=(-1.0, 1.0))
 
 
 class QuantileLoss(PiecewiseLinearLoss):
@@ -193,7 +190,7 @@ class QuantileLoss(PiecewiseLinearLoss):
 
     def _compiled(self) -> CompiledLoss:
         slopes = -float(self.quantile), 1 - float(self.quantile)
-        return KinkLoops(slopes, slopes)
+        return CompiledLoss("kink", above=slopes, below=slopes)
 
 
 class HuberLoss(Loss):
@@ -379,7 +376,7 @@ class PoissonLoss(LogLinkLoss):
         return bounded_exp(u)
 
     def _compiled(self) -> CompiledLoss:
-        return LogLinkLoops("poisson")
+        return CompiledLoss("poisson")
 
 
 def check_counts(y: Array, name: str) -> None:
@@ -407,7 +404,7 @@ class GammaLoss(LogLinkLoss):
         return y * bounded_exp(-u)
 
     def _compiled(self) -> CompiledLoss:
-        return LogLinkLoops("tweedie", power=2.0)
+        return CompiledLoss("tweedie", power=2.0)
 
 
 class TweedieLoss(LogLinkLoss):
@@ -466,7 +463,7 @@ class TweedieLoss(LogLinkLoss):
         return (2 - self.power) * expected + (self.power - 1) * events
 
     def _compiled(self) -> CompiledLoss:
-        return LogLinkLoops("tweedie", power=float(self.power))
+        return CompiledLoss("tweedie", power=float(self.power))
 
 
 class BinomialLoss(Loss):
@@ -522,7 +519,7 @@ class BinomialLoss(Loss):
         return log_odds(y, sample_weight)
 
     def _compiled(self) -> CompiledLoss:
-        return NewtonLoops("binomial")
+        return CompiledLoss("binomial")
 
 
 # --- classes --------------------------------------------------------------------------------------
@@ -639,7 +636,7 @@ class ExponentialLoss(MarginLoss):
         return np.array([exponential_step(scaled, y * psi)])
 
     def _compiled(self) -> CompiledLoss:
-        return NewtonLoops("exponential")
+        return CompiledLoss("exponential")
 
 
 def exponential_step(weight: Array, margins: Array) -> float:
@@ -677,7 +674,7 @@ class HingeLoss(PiecewiseLinearLoss, MarginLoss):
         return y, np.where(positive, -1.0, 0.0), np.where(positive, 0.0, 1.0)
 
     def _compiled(self) -> CompiledLoss:
-        return KinkLoops((-1.0, 0.0), (0.0, 1.0))
+        return CompiledLoss("kink", above=(-1.0, 0.0), below=(0.0, 1.0))
 
 
 class MultinomialLoss(Loss):
