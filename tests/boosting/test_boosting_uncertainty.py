@@ -14,6 +14,7 @@ from sklearn_ensemble_theory import (
     HistGradientBoostingRegressor,
 )
 from sklearn_ensemble_theory.boosting._gradient_boosting.folds import SEEDS
+from sklearn_ensemble_theory.boosting._gradient_boosting.resampling import calibrated_power
 from sklearn_ensemble_theory.ensembles._intervals import (
     FoldScores,
     conformal_rank,
@@ -218,6 +219,35 @@ def test_normalized_and_quantile_intervals_by_sorting():
     off = np.maximum(own_low - Y, Y - own_high)
     expected = ends_by_sorting(low, high, off, off, fold, None, 0.8)
     np.testing.assert_allclose(found, np.sort(expected, axis=1), rtol=1e-9)
+
+
+def test_the_power_of_the_scales_is_the_likeliest():
+    rng = np.random.default_rng(0)
+    scale, weight = np.exp(0.5 * rng.normal(size=4000)), rng.random(4000)
+    size = 3 * scale**1.4 * rng.exponential(size=4000)  # mean log s + size / s is its likelihood
+    c, power = calibrated_power(size, scale, weight)
+    assert power == pytest.approx(1.4, abs=0.1)
+    assert c == pytest.approx(np.log(3), abs=0.1)
+
+    def risk(c, b):
+        return np.average(c + b * np.log(scale) + size / (np.exp(c) * scale**b), weights=weight)
+
+    around = [risk(c + d, power + e) for d in (-0.01, 0, 0.01) for e in (-0.01, 0, 0.01)]
+    assert np.argmin(around) == 4
+    # Sizes that differ less than the scales say, or not at all, leave these as they are.
+    assert calibrated_power(np.sqrt(scale), scale, None) == (0.0, 1.0)
+    assert calibrated_power(size, np.ones(4000), None) == (0.0, 1.0)
+
+
+def test_scales_keep_their_mean_and_are_those_of_the_models():
+    model = clone(KEPT).fit(X, Y)
+    scales, z = model._resampling.scales()
+    assert np.abs(z).mean() == pytest.approx(1, rel=0.05)
+    rows = model._resampling.parts.rows
+    for k in range(3):
+        own = scales.fold == k
+        at = scales.at(rows)[own, k]
+        np.testing.assert_allclose(at, scales.out_of_fold[own], rtol=1e-12)
 
 
 def test_ends_of_groups_are_weighted_order_statistics():

@@ -22,6 +22,7 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.optimize import minimize_scalar
 from sklearn.base import clone
 
 from ..._folds import drawn_splits
@@ -36,6 +37,7 @@ from ...ensembles._distributions import (
     frozen_of_mean,
 )
 from ...ensembles._intervals import FoldScores
+from ...trees._packed import PackedCache
 from ..losses import GammaLoss, Loss, QuantileLoss, SquaredLoss
 from ..losses._losses import LogLinkLoss
 from .ensemble import AdditiveModel
@@ -47,7 +49,9 @@ N_FOLDS = 10
 N_POINTS, LEAST_RATIO = 500, 0.1
 # Scales: leaves of at least so many rows, absolute residuals of at least this share of their mean.
 SCALE_ROWS, LEAST_RESIDUAL = 10, 1e-3
-MOST_SCALE_ROUNDS = 1000
+# Residuals are noisy: smaller steps, which need more rounds, are no more accurate.
+MOST_SCALE_ROUNDS, SCALE_RATE = 1000, 0.2
+LARGEST_POWER = 2.0
 
 
 @dataclass
@@ -233,7 +237,8 @@ class Resampling:
 
         The size is fitted to the absolute residuals out of fold by the gamma loss, the likelihood
         of Laplace's distribution; those of the fits themselves are too small. Its rounds are the
-        choice of the same folds, and may be none.
+        choice of the same folds, and may be none. Models that stop early have sizes that differ too
+        little: a power of them is taken, by the same likelihood out of fold.
         """
         location = self.folds(transform)
         return self.fitted(
@@ -253,6 +258,7 @@ class Resampling:
         largest = float(np.abs(y).max()) or 1.0
         mean = max(float(size.mean()), float(np.finfo(float).eps) * largest)
         parts = for_other_targets(parts, np.maximum(size, LEAST_RESIDUAL * mean), GammaLoss())
+        parts.booster.set_params(learning_rate=SCALE_RATE)
         folds = parts.folds(splits_of_folds(fold), np.random.RandomState(self.seed))
         progress = Progress("scales", MOST_SCALE_ROUNDS, parts.booster.verbose, unit="rounds")
         n_rounds, path = boost_folds(
@@ -260,7 +266,15 @@ class Resampling:
         )
         mean_path = path @ shares_of(folds)
         n_rounds = 0 if mean_path[0] <= mean_path[n_rounds] else n_rounds
-        found = FoldModels.of([one.first(n_rounds) for one in folds], fold, parts.rows)
+        models = [one.first(n_rounds) for one in folds]
+        found = FoldModels.of(models, fold, parts.rows)
+        c, power = calibrated_power(size, found.out_of_fold, rows.weight)
+        if power > 1:
+            for model in models:
+                model.init = c + power * model.init
+                model.steps = [power * b for b in model.steps]
+                model.packed = PackedCache()
+            found = FoldModels.of(models, fold, parts.rows)
         return found, residual / found.out_of_fold
 
     def quantiles(self, levels: tuple[float, ...]) -> list[FoldModels]:
@@ -413,6 +427,27 @@ def for_other_targets(
         learner.set_params(min_samples_leaf=max(least, SCALE_ROWS))
     rows = replace(parts.rows, y=y, offset=None)
     return replace(parts, booster=booster, learner=learner, rows=rows, loss=loss)
+
+
+def calibrated_power(
+    size: np.ndarray, scale: np.ndarray, weight: np.ndarray | None
+) -> tuple[float, float]:
+    """c and b in [1, LARGEST_POWER] for which exp(c) scale^b is the likeliest scale of the sizes.
+
+    The likelihood is that of the gamma loss, mean(log s + size / s), in which c has a closed form.
+    """
+    logs = np.log(scale)
+    centre = float(np.average(logs, weights=weight))
+    logs = logs - centre
+
+    def log_ratio(b: float) -> float:
+        return float(np.log(np.average(size * np.exp(-b * logs), weights=weight)))
+
+    # The mean of b logs is 0. The function is convex.
+    if not size.any() or not log_ratio(1 + 1e-3) < log_ratio(1.0):
+        return 0.0, 1.0
+    b = minimize_scalar(log_ratio, bounds=(1.0, LARGEST_POWER), method="bounded").x
+    return log_ratio(b) - b * centre, float(b)
 
 
 def with_shuffled_columns(rows: Rows, rng: np.random.RandomState) -> Rows:
