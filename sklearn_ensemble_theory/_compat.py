@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import sklearn
+from sklearn.base import BaseEstimator
 from sklearn.base import _fit_context as sklearn_fit_context
 from sklearn.isotonic import isotonic_regression
 from sklearn.tree import DecisionTreeRegressor
@@ -86,6 +87,16 @@ __all__ = [
 SKLEARN_VERSION = parse_version(sklearn.__version__)
 # Before, scikit-learn's trees leave out some of the splits of features with missing values.
 TREES_TRY_BOTH_SIDES = parse_version("1.9.dev0") <= SKLEARN_VERSION
+
+
+@cache
+def _parameter_names(estimator_class: Any) -> list[str]:
+    names: list[str] = BaseEstimator._get_param_names.__func__(estimator_class)  # type: ignore
+    return names
+
+
+# What a class may have as `_get_param_names`: to read the signature takes as long as several trees.
+parameter_names: Any = classmethod(_parameter_names)
 
 
 def own_requests(estimator):

@@ -24,7 +24,7 @@ from sklearn_ensemble_theory._categories import (
     fitted_categories,
     fitted_encoder,
 )
-from sklearn_ensemble_theory._compat import Interval, StrOptions
+from sklearn_ensemble_theory._compat import Interval, StrOptions, parameter_names
 from sklearn_ensemble_theory._conversion import shared_parameters, to_sklearn
 from sklearn_ensemble_theory._features import Features, naming_columns
 from sklearn_ensemble_theory._fitting import fit_context
@@ -72,6 +72,7 @@ class BaseBinnedTree:
     The nodes are kept as arrays until `tree_` is asked for.
     """
 
+    _get_param_names = parameter_names  # ensembles clone many trees
     _parameter_constraints: ClassVar[dict] = {
         "max_bins": [Interval(Integral, 2, MOST_BINS, closed="both")],
         "monotonic_cst": ["array-like", dict, None],

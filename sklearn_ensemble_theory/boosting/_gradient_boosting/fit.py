@@ -47,6 +47,7 @@ from ..._compat import (
     RealNotInt,
     StrOptions,
     fitted_loss,
+    parameter_names,
     raise_for_params,
     routing_enabled,
 )
@@ -175,6 +176,7 @@ class BaseGradientBoosting(
 ):
     """All of gradient boosting but the public predictions."""
 
+    _get_param_names = parameter_names
     _sklearn_class: Any
     _rng: np.random.RandomState
     _split_seed: int | None
