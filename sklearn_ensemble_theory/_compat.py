@@ -91,12 +91,12 @@ TREES_TRY_BOTH_SIDES = parse_version("1.9.dev0") <= SKLEARN_VERSION
 
 @cache
 def _parameter_names(estimator_class: Any) -> list[str]:
-    names: list[str] = BaseEstimator._get_param_names.__func__(estimator_class)  # type: ignore
+    names: list[str] = BaseEstimator._get_param_names.__func__(estimator_class)
     return names
 
 
 # What a class may have as `_get_param_names`: to read the signature takes as long as several trees.
-parameter_names: Any = classmethod(_parameter_names)
+parameter_names: Any = classmethod(_parameter_names)  # type: ignore[arg-type]
 
 
 def own_requests(estimator):
