@@ -146,35 +146,37 @@ def _values_to_cut(x, cumulated, max_bins):
     A value that holds two quantiles or more gets a bin of its own; the bins that are left are
     divided among the other values, where again a value may hold two quantiles.
     """
+    targets = _shares(max_bins)
+    if cumulated is None:
+        rank = np.ceil(targets * len(x)).astype(np.intp) - 1
+    else:
+        rank = np.searchsorted(cumulated, targets * cumulated[-1])
+    picked = x[rank]  # increasing
+    if (picked[1:] != picked[:-1]).all():  # no value is heavy
+        return picked, x[:0]
+    last = np.append(np.flatnonzero(x[1:] != x[:-1]), len(x) - 1)
+    values = x[last]
+    weight = np.diff(last + 1 if cumulated is None else cumulated[last], prepend=0)
+    others = np.ones(len(values), dtype=bool)  # than those with a bin of their own
+    n_alone = 0
     # Setting heavy values apart moves the quantiles of the others, which may show new heavy ones.
     # The loop ends at the latest where values apart, of two edges each, would take all bins.
-    alone = x[:0]
-    while True:
-        targets = np.arange(1, max_bins - 2 * len(alone)) / (max_bins - 2 * len(alone))
-        targets *= 1 - _RANK_TOLERANCE
-        if cumulated is None:
-            rank = np.ceil(targets * len(x)).astype(np.intp) - 1
-        else:
-            rank = np.searchsorted(cumulated, targets * cumulated[-1])
-        picked = x[rank]  # increasing
-        is_new = np.empty(len(picked), dtype=bool)
-        is_new[:1] = True
-        np.not_equal(picked[1:], picked[:-1], out=is_new[1:])
-        if is_new.all():  # no value is heavy
-            return picked, alone
-        first = np.flatnonzero(is_new)
-        values = picked[first]
-        heavy = values[np.diff(first, append=len(picked)) > 1]
-        n_alone = len(alone) + len(heavy)
+    while others.any():
+        own = np.flatnonzero(others)
+        cumulated = np.cumsum(weight[own])
+        rank = np.searchsorted(cumulated, _shares(max_bins - 2 * n_alone) * cumulated[-1])
+        n_quantiles = np.bincount(rank, minlength=len(own))
+        heavy = own[n_quantiles > 1]
+        n_alone += len(heavy)
         if len(heavy) == 0 or 2 * n_alone >= max_bins:
-            return values, alone
-        alone = np.concatenate([alone, heavy])
-        others = ~np.isin(x, heavy)
-        if not others.any():
-            return alone, alone
-        if cumulated is not None:
-            cumulated = np.cumsum(np.diff(cumulated, prepend=0)[others])
-        x = x[others]
+            return values[own[n_quantiles > 0]], values[~others]
+        others[heavy] = False
+    return values, values
+
+
+def _shares(n_bins: int) -> np.ndarray:
+    """The shares of the rows below the edges of so many bins."""
+    return np.arange(1, n_bins) / n_bins * (1 - _RANK_TOLERANCE)
 
 
 def check_bin_edges(
