@@ -13,7 +13,7 @@ from copy import copy, deepcopy
 from dataclasses import replace
 from itertools import islice
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -163,6 +163,27 @@ def check_one_score(n_scores: int) -> None:
         )
 
 
+class GivenRows(NamedTuple):
+    """Validation rows as the user gives them; all None where there are none."""
+
+    X: Any
+    y: Any
+    sample_weight: Any
+    offset: Any
+
+    def check(self, offset: Any) -> None:
+        """Raise a ValueError for a part without the others; training rows have this offset."""
+        if (self.X is None) != (self.y is None):
+            names = ("y_val", "X_val") if self.X is None else ("X_val", "y_val")
+            raise ValueError("{} is provided, but {} was not provided.".format(*names))
+        for name in ("sample_weight", "offset"):
+            if self.X is None and getattr(self, name) is not None:
+                raise ValueError(f"{name}_val is provided, but X_val and y_val were not provided.")
+        if self.X is not None and (offset is None) != (self.offset is None):
+            names = ("offset_val", "offset") if offset is None else ("offset", "offset_val")
+            raise ValueError("{} is provided, but {} was not provided.".format(*names))
+
+
 def _members_are_trees(model) -> bool:
     """For `available_if`: whether the base learner is a tree, or an AttributeError."""
     learner = model._base_learner()
@@ -295,7 +316,7 @@ class BaseGradientBoosting(
             fit_params = process_routing(self, "fit", **passed)["estimator"]["fit"]
         if monitor is not None and not callable(monitor):
             raise TypeError(f"monitor must be callable, got {type(monitor).__name__}.")
-        validation = (X_val, y_val, sample_weight_val, offset_val)
+        validation = GivenRows(X_val, y_val, sample_weight_val, offset_val)
         return self._fit_rows(X, y, sample_weight, validation, groups, offset, monitor, fit_params)
 
     def _fit_rows(
@@ -303,56 +324,34 @@ class BaseGradientBoosting(
         X: Any,
         y: Any,
         sample_weight: Any,
-        given: tuple[Any, Any, Any, Any],
+        given: GivenRows,
         groups: Any,
         offset: Any,
         monitor: Callable[[int, Any, dict], Any] | None = None,
         fit_params: dict | None = None,
     ) -> Self:
-        """`fit` of all classes; `given` are the rows that decide when to stop, or None."""
-        X_val, y_val, sample_weight_val, offset_val = given
-        if (X_val is None) != (y_val is None):
-            names = ("y_val", "X_val") if X_val is None else ("X_val", "y_val")
-            raise ValueError("{} is provided, but {} was not provided.".format(*names))
-        if X_val is None and sample_weight_val is not None:
-            raise ValueError(
-                "sample_weight_val is provided, but X_val and y_val were not provided."
-            )
-        if X_val is None and offset_val is not None:
-            raise ValueError("offset_val is provided, but X_val and y_val were not provided.")
-        if X_val is not None and (offset is None) != (offset_val is None):
-            names = ("offset_val", "offset") if offset is None else ("offset", "offset_val")
-            raise ValueError("{} is provided, but {} was not provided.".format(*names))
-        if offset is not None and hasattr(self.init, "fit"):
-            raise ValueError(
-                f"offset cannot be used with init={type(self.init).__name__}(), which is not "
-                "fitted with it; add the scores that this estimator predicts to the offset."
-            )
+        """`fit` of all classes; `given` decide when to stop, where the user has any."""
+        given.check(offset)
         learner = self._base_learner(X)
         if is_classifier(learner):
             name = type(learner).__name__
             raise ValueError(
                 f"estimator must be a regressor, as it is fitted to gradients; got {name}."
             )
+        self._check_init(offset)
         if self._most_rounds == "cv":
-            given = {"warm_start": self.warm_start, "n_iter_no_change": self._patience is not None}
-            for name, others in given.items():
-                if others:
-                    raise ValueError(
-                        f'{name}={getattr(self, name)!r} cannot be used with n_estimators="cv".'
-                    )
-            self._check_mean_of_folds(monitor)
+            self._check_folds(monitor)
         continued = self.warm_start and self.__sklearn_is_fitted__()
         train, classes, loss = self._read(X, y, sample_weight, learner, continued)
         learner = numbered_learner(learner, fitted_encoder(self))
         n_classes = 0 if classes is None else len(classes)
         self._check_constraints(learner, self.n_features_in_, loss, n_classes)
         given_y, checked_X, groups = np.asarray(y), train.X, checked_groups(groups, X)
-        known = checked_offset(offset, X)
-        if known is not None:
+        offset = checked_offset(offset, X)
+        if offset is not None:
             check_one_score(loss.n_scores(n_classes))
-            known = train.of(known)
-        train = replace(train, groups=None if groups is None else train.of(groups), offset=known)
+            offset = train.of(offset)
+        train = replace(train, groups=None if groups is None else train.of(groups), offset=offset)
 
         # The rows that decide when to stop: given ones, or a share of X, which stays the same when
         # a fit is continued. The generator is a copy: a fit that fails must not have drawn from
@@ -360,15 +359,8 @@ class BaseGradientBoosting(
         rng = deepcopy(self._rng) if continued else check_random_state(self._seed_of_rounds())
         split_seed = self._split_seed if continued else None
         validation = None
-        if X_val is not None:
-            validation = self._read_validation(X_val, y_val, sample_weight_val, classes)
-            validation = replace(validation, offset=checked_offset(offset_val, X_val, "offset_val"))
-            if validation.y.shape[1:] != train.y.shape[1:]:
-                raise ValueError(
-                    f"y_val must have the columns of y; got the shapes {validation.y.shape} and "
-                    f"{train.y.shape}."
-                )
-            loss.check_target(validation.y)
+        if given.X is not None:
+            validation = self._read_validation(given, train, classes, loss)
         elif self._patience is not None and self.validation_fraction is not None:
             if split_seed is None:
                 split_seed = self._seed_of_split(rng)
@@ -377,11 +369,11 @@ class BaseGradientBoosting(
         n_threads = n_threads_of(self.n_jobs)
         scorer = None if self.scoring == "loss" else check_scoring(self, self.scoring)
 
-        def metric_of(rows: Rows, given: Any, attributes: Callable[[], dict]) -> Metric | None:
+        def metric_of(rows: Rows, known: Any, attributes: Callable[[], dict]) -> Metric | None:
             if scorer is None:
                 return None
             # As the user gave them; of an array that the checks have left as it was no second copy.
-            y, own = decoded(rows.y, classes), rows.X if given is checked_X else rows.of(given)
+            y, own = decoded(rows.y, classes), rows.X if known is checked_X else rows.of(known)
             return Metric(scorer, self, attributes, own, y, rows.weight)
 
         # Callbacks and the monitor may look at the model after each round, and end the fit.
@@ -419,7 +411,7 @@ class BaseGradientBoosting(
             )
             held_out = None
             if validation is not None:
-                metric = metric_of(validation, X if X_val is None else X_val, attributes)
+                metric = metric_of(validation, X if given.X is None else given.X, attributes)
                 held_out = HeldOut(model, validation, metric)
             judge = self._judge_of_training(
                 train, lambda rows: metric_of(rows, X, attributes), split_seed
@@ -442,8 +434,23 @@ class BaseGradientBoosting(
         self._set_fitted(attributes())
         return self
 
-    def _check_mean_of_folds(self, monitor: Any) -> None:
-        """Raise a ValueError where the mean of the folds' models is no model of rounds."""
+    def _check_init(self, offset: Any) -> None:
+        """Raise a ValueError where the start of the scores cannot be used with an offset."""
+        if offset is not None and hasattr(self.init, "fit"):
+            raise ValueError(
+                f"offset cannot be used with init={type(self.init).__name__}(), which is not "
+                "fitted with it; add the scores that this estimator predicts to the offset."
+            )
+
+    def _check_folds(self, monitor: Any) -> None:
+        """Raise a ValueError for what cannot be used with rounds by cross-validation."""
+        others = {"warm_start": self.warm_start, "n_iter_no_change": self._patience is not None}
+        for name, is_given in others.items():
+            if is_given:
+                raise ValueError(
+                    f'{name}={getattr(self, name)!r} cannot be used with n_estimators="cv".'
+                )
+        # The mean of the folds' models is no model of rounds.
         if self.cv_prediction != "mean":
             return
         if monitor is not None:
@@ -868,16 +875,25 @@ class BaseGradientBoosting(
             SecondOrderRisk.check(loss, rows.y, loss.n_scores(n_classes))
         return rows, classes, loss
 
-    def _read_validation(self, X, y, sample_weight, classes: np.ndarray | None) -> Rows:
-        X = self._validate(X, reset=False)
+    def _read_validation(
+        self, given: GivenRows, train: Rows, classes: np.ndarray | None, loss: Loss
+    ) -> Rows:
+        """The validation rows that the user has given."""
+        X, y = self._validate(given.X, reset=False), given.y
         check_consistent_length(X, y)
         if has_columns(y) and np.shape(y)[1] == 1:
             y = one_column(y)  # as y itself
         y = encoded(np.asarray(y), classes)
         if not np.issubdtype(y.dtype, np.number) or not np.isfinite(y).all():
             raise ValueError("y_val must contain finite numbers only.")
-        weight = None if sample_weight is None else checked_weights(sample_weight, X)
-        return Rows(X, y, weight, range(len(y)))
+        if y.shape[1:] != train.y.shape[1:]:
+            raise ValueError(
+                f"y_val must have the columns of y; got the shapes {y.shape} and {train.y.shape}."
+            )
+        weight = None if given.sample_weight is None else checked_weights(given.sample_weight, X)
+        loss.check_target(y)
+        known = checked_offset(given.offset, given.X, "offset_val")
+        return Rows(X, y, weight, range(len(y)), offset=known)
 
     def _validate(self, X, *y, learner=None, **options) -> Any:
         """X, and y where it is given, validated; in single precision where trees will hold it."""

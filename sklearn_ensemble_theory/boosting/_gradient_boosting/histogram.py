@@ -27,7 +27,7 @@ from ..losses import Loss
 from ..losses._losses import make_loss
 from .ensemble import AdditiveModel
 from .estimators import GradientBoostingClassifier, GradientBoostingRegressor
-from .fit import BaseGradientBoosting
+from .fit import BaseGradientBoosting, GivenRows
 
 # "auto" stops early on more rows than this. A metric of training rows is that of as many.
 MANY_ROWS = 10_000
@@ -143,7 +143,7 @@ class HistogramBoosting(BaseGradientBoosting):
             )
         auto = isinstance(self.early_stopping, str)
         self.do_early_stopping_ = X_val is not None if auto else bool(self.early_stopping)
-        validation = (X_val, y_val, sample_weight_val, offset_val)
+        validation = GivenRows(X_val, y_val, sample_weight_val, offset_val)
         return self._fit_rows(X, y, sample_weight, validation, groups, offset)
 
     @property
