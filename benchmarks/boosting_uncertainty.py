@@ -20,8 +20,8 @@ Files of tables that are not in the folder are read from public repositories, as
 `categorical_tables.py`; categories become columns of 0 and 1, and missing numbers the median. At
 most 2,000 rows are trained on. Each side runs in a process of its own with one thread; the time is
 that of its processor for all fits and predictions, the first ones too, without imports. Libraries
-have their defaults; NGBoost has a second side, which stops by a fifth of the rows. A library that
-is not installed is left out.
+have their defaults; NGBoost has a second side, which stops by a fifth of the rows, as XGBoostLSS
+always does. A library that is not installed is left out.
 """
 
 import argparse
@@ -201,6 +201,37 @@ def ngboost(X, y, new, law="Normal", stops=False):
     return of_distribution(model.pred_dist(new).dist)
 
 
+def xgboostlss(X, y, new, law="Gaussian"):
+    """With rounds by a fifth of the rows; its own default is ten rounds."""
+    import xgboost
+    from scipy import stats
+    from xgboostlss.model import XGBoostLSS
+
+    def fitted(rows, n_rounds, held=()):
+        model = XGBoostLSS(getattr(import_module(f"xgboostlss.distributions.{law}"), law)())
+        params = {"eta": 0.1, "nthread": 1, "seed": 0}
+        data = xgboost.DMatrix(X[rows], label=y[rows], nthread=1)
+        stops = {}
+        if len(held):
+            others = xgboost.DMatrix(X[held], label=y[held], nthread=1)
+            stops = {"evals": [(data, "train"), (others, "held")], "early_stopping_rounds": 50}
+        model.train(params, data, num_boost_round=n_rounds, verbose_eval=False, **stops)
+        return model
+
+    order = np.random.default_rng(0).permutation(len(y))
+    held, train = np.split(order, [len(y) // 5])
+    n_rounds = 1 + fitted(train, 2000, held).booster.best_iteration
+    found = fitted(order, n_rounds).predict(xgboost.DMatrix(new), pred_type="parameters")
+    found = {name: column.to_numpy(dtype=float) for name, column in found.items()}
+    laws = {
+        "Gaussian": lambda loc, scale: stats.norm(loc, scale),
+        "Gamma": lambda concentration, rate: stats.gamma(concentration, scale=1 / rate),
+        "Poisson": lambda rate: stats.poisson(rate),
+        "NegativeBinomial": lambda total_count, probs: stats.nbinom(total_count, 1 - probs),
+    }
+    return of_distribution(laws[law](**found))
+
+
 def quantile_forest(X, y, new):
     from quantile_forest import RandomForestQuantileRegressor
 
@@ -262,6 +293,10 @@ SIDES = {
         f"NGBoost {law}, stopped": (partial(ngboost, law=law, stops=True), NGBOOST)
         for law in MEAN_LAWS
     },
+    **{
+        f"XGBoostLSS {law}": (partial(xgboostlss, law=law), "xgboostlss.model")
+        for law in ("Gaussian", "Gamma", "Poisson", "NegativeBinomial")
+    },
     "quantile-forest": (quantile_forest, "quantile_forest"),
     **{
         f"{name}, {what}": (partial(a_model_for_each, library=name, levels=levels), module)
@@ -269,7 +304,14 @@ SIDES = {
         for what, levels in (("two levels", ENDS), ("nine levels", LEVELS))
     },
 }
-DISTRIBUTIONS = ["empirical by folds, ours", "normal by folds, ours", "NGBoost", "NGBoost, stopped"]
+DISTRIBUTIONS = [
+    "empirical by folds, ours",
+    "normal by folds, ours",
+    "student-t by folds, ours",
+    "NGBoost",
+    "NGBoost, stopped",
+    "XGBoostLSS Gaussian",
+]
 INTERVALS = [
     "cv+, ours",
     "normalized, ours",
@@ -298,7 +340,7 @@ COMPARISONS = {
     ),
     "distributions": (
         ["concrete", "normal 2000"],
-        [*DISTRIBUTIONS, "student-t by folds, ours"],
+        DISTRIBUTIONS,
         20,
     ),
     "counts": (
@@ -308,6 +350,8 @@ COMPARISONS = {
             "negative-binomial by folds, ours",
             "NGBoost Poisson",
             "NGBoost Poisson, stopped",
+            "XGBoostLSS Poisson",
+            "XGBoostLSS NegativeBinomial",
         ],
         10,
     ),
@@ -320,6 +364,7 @@ COMPARISONS = {
             "NGBoost LogNormal",
             "NGBoost Gamma, stopped",
             "NGBoost LogNormal, stopped",
+            "XGBoostLSS Gamma",
         ],
         10,
     ),
