@@ -39,7 +39,7 @@ from ...ensembles._intervals import FoldScores
 from ..losses import GammaLoss, Loss, QuantileLoss, SquaredLoss
 from ..losses._losses import LogLinkLoss
 from .ensemble import AdditiveModel
-from .folds import Fold, PartFits, boost_folds, shares_of
+from .folds import MemoryFolds, PartFits, boost_folds
 
 # Folds of a fit that has chosen its rounds without any.
 N_FOLDS = 10
@@ -113,7 +113,7 @@ class Resampling:
         parts: PartFits,
         n_rounds: int,
         seed: int,
-        folds: Sequence[Fold] | None,
+        folds: MemoryFolds | None,
         splits: Sequence[tuple[np.ndarray, np.ndarray]],
     ) -> Self:
         """Of a fit that ends, with the folds that have chosen its rounds, if there are any."""
@@ -131,8 +131,8 @@ class Resampling:
                 fold[test] = k
             n_tests = sum(len(test) for _, test in splits)
             if n_tests == len(rows) and (fold >= 0).all():  # each row is tested on once
-                models = [one.first(n_rounds) for one in folds]
-                found.made["folds", None] = FoldModels.of(models, fold, rows)
+                models = FoldModels.of(folds.models(n_rounds), fold, rows)
+                found.made["folds", None] = models
         return found
 
     def fitted(self, key: Any, what: str, make: Callable[[PartFits], Any]) -> Any:
@@ -255,12 +255,10 @@ class Resampling:
         parts = for_other_targets(parts, np.maximum(size, LEAST_RESIDUAL * mean), GammaLoss())
         folds = parts.folds(splits_of_folds(fold), np.random.RandomState(self.seed))
         progress = Progress("scales", MOST_SCALE_ROUNDS, parts.booster.verbose, unit="rounds")
-        n_rounds, path = boost_folds(
-            folds, MOST_SCALE_ROUNDS, 1.0, parts.threads(len(folds))[1], progress
-        )
-        mean_path = path @ shares_of(folds)
+        n_rounds, path = boost_folds(folds, MOST_SCALE_ROUNDS, 1.0, progress)
+        mean_path = path @ folds.shares
         n_rounds = 0 if mean_path[0] <= mean_path[n_rounds] else n_rounds
-        found = FoldModels.of([one.first(n_rounds) for one in folds], fold, parts.rows)
+        found = FoldModels.of(folds.models(n_rounds), fold, parts.rows)
         return found, residual / found.out_of_fold
 
     def quantiles(self, levels: tuple[float, ...]) -> list[FoldModels]:
