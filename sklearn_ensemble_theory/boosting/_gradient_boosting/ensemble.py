@@ -199,7 +199,9 @@ class AdditiveModel:
 
     def first(self, n_rounds: int) -> AdditiveModel:
         """The model of the first rounds, without their history."""
-        model = AdditiveModel(self.loss, self.init, self.n_scores, self.of_classes, self.has_vectors)
+        model = AdditiveModel(
+            self.loss, self.init, self.n_scores, self.of_classes, self.has_vectors
+        )
         model.members, model.steps = self.members[:n_rounds], self.steps[:n_rounds]
         return model
 
