@@ -422,15 +422,14 @@ class OfBlocks:
     same one, wherever the blocks are.
     """
 
-    parts: dict[int, np.ndarray]
+    parts: dict[int, Any]
 
     def __add__(self, other: OfBlocks) -> OfBlocks:
         return OfBlocks(self.parts | other.parts)
 
-    def total(self, n_blocks: int) -> np.ndarray:
+    def total(self, n_blocks: int) -> Any:
         """The sum over `n_blocks` blocks, of which some may have no rows."""
-        total: np.ndarray = in_tree_order(self.parts, n_blocks)
-        return total
+        return in_tree_order(self.parts, n_blocks)
 
 
 @dataclass
@@ -693,12 +692,13 @@ def followed(
     return u, loss_of_rows(u, data, loss)
 
 
-def targets_of_folds(data: BinnedBlock, n_splits: int, classifies: bool) -> Parts:
-    """The summary of the targets that each fit holds out."""
-    held = [data.held_out(k) for k in range(n_splits)]
-    return Parts(
-        [None if one is None else TargetSummary.of(one.y, one.weight, classifies) for one in held]
-    )
+def targets_of_folds(data: BinnedBlock, n_splits: int, classifies: bool) -> OfBlocks:
+    """Parts with the summary of the targets that each fit holds out."""
+    held = []
+    for k in range(n_splits):
+        own = data.held_out(k)
+        held.append(None if own is None else TargetSummary.of(own.y, own.weight, classifies))
+    return OfBlocks({data.number: Parts(held)})
 
 
 def risks_of_block(block: Rows, model: AdditiveModel, as_signs: bool) -> OfBlocks:
@@ -1003,7 +1003,7 @@ class FitsInLockstep:
 
 
 def begun_folds(
-    begin: Callable[..., BlockBoosting], data: Blocks, n_splits: int, rng: np.random.RandomState
+    begin: partial[BlockBoosting], data: Blocks, n_splits: int, rng: np.random.RandomState
 ) -> list[BlockBoosting]:
     """The fits of the folds before their first round.
 
@@ -1012,8 +1012,8 @@ def begun_folds(
     ValueError
         If a fold has no rows, or cannot be fitted to the others.
     """
-    model, _, loss, _, n_classes, _ = begin.args
-    held = data.sum(targets_of_folds, n_splits, n_classes > 0).parts
+    model, _, loss, _, n_classes, n_blocks = begin.args
+    held = data.sum(targets_of_folds, n_splits, n_classes > 0).total(n_blocks).parts
     fits = []
     for k, one in enumerate(held):
         others = [other for other in held if other is not None and other is not one]
