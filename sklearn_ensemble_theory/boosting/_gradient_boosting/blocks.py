@@ -7,6 +7,11 @@ scores; where there are categories, once more before that, to list them. A round
 level of the trees, and `leaf_tables`: pure functions of the state of a block, which return the new
 state and what is summed. Sums of targets are sums of integers, so that the trees do not depend on
 the blocks.
+
+A fit is a generator, which yields such functions as questions to the blocks and is sent the sums.
+The folds of cross-validation are several fits: what all of them ask next is answered in one pass
+over the blocks (`FitsInLockstep`), and each leaves out the rows that a hash of their numbers gives
+to its fold. They share the codes; each has scores of its own.
 """
 
 from __future__ import annotations
@@ -610,8 +615,8 @@ class FitState(NamedTuple):
         The scores of the others.
     """
 
-    fitted: ScoredBlock | None
-    held_out: np.ndarray | None
+    fitted: Any
+    held_out: Any
 
 
 class Question(NamedTuple):
@@ -653,24 +658,21 @@ def answers_of_block(
     states: list[FitState], data: BinnedBlock, questions: list[Question | None]
 ) -> tuple[list[FitState], Parts]:
     """The states and, for each fit, the sums over its rows and over those that it holds out."""
-    new, answers = [], []
-    for k, (state, question) in enumerate(zip(states, questions)):
+    new, answers = list(states), Parts([None] * len(states))
+    for k, question in enumerate(questions):
         if question is None:
-            new.append(state)
-            answers.append(None)
             continue
-        function, args, changes, follows = question
-        fitted, held_out = state
-        value = score = None
-        if fitted is not None:
-            value = function(fitted, data.fitted(k), *args)
-            if changes:
+        (fitted, held_out), value, score = states[k], None, None
+        own = data.fitted(k)
+        if own is not None:
+            value = question.function(fitted, own, *question.args)
+            if question.changes:
                 fitted, value = value
-        if follows is not None and held_out is not None:
-            held_out, score = followed(held_out, data.held_out(k), *follows)
-        new.append(FitState(fitted, held_out))
-        answers.append(Parts([value, score]))
-    return new, Parts(answers)
+        others = data.held_out(k) if question.follows else None
+        if question.follows and others is not None:
+            held_out, score = followed(held_out, others, *question.follows)
+        new[k], answers.parts[k] = FitState(fitted, held_out), Parts([value, score])
+    return new, answers
 
 
 def sums_of_block(
@@ -876,7 +878,8 @@ class BlockBoosting:
         waiting = [growth.requests() for growth in growths]
         for generator in waiting:
             next(generator)  # the root, which has been counted
-        requests, splits = _answered(waiting, replies), [[] for _ in growths]
+        splits: list[list[Split]] = [[] for _ in growths]
+        requests = _answered(waiting, replies)
         while any(request is not None for request in requests):
             self._note(requests, splits)
             found = yield from self.asked(Question(grow_on_block, (units, requests)))
