@@ -448,7 +448,7 @@ def after_splits(
     codes: np.ndarray, node: np.ndarray, splits: Sequence[Split], places: np.ndarray | None = None
 ) -> np.ndarray:
     """The node of each row after the splits; the arguments are those of `answered`."""
-    largest = max(split[5] for split in splits)
+    largest = max((split[5] for split in splits), default=0)
     node = node.astype(np.promote_types(node.dtype, np.min_scalar_type(largest)))
     # Parents come first, so that rows may move down several levels in one request.
     for i, feature, code, missing_left, left, right in splits:

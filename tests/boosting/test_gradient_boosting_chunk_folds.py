@@ -131,6 +131,17 @@ def test_steps_of_leaves_that_are_searched(share):
     np.testing.assert_allclose(found.predict(X), expected.predict(X), rtol=1e-8)
 
 
+@pytest.mark.parametrize("constant", [False, True])
+def test_trees_without_a_split(constant):
+    X, y = rows()
+    y = np.full(N, 2.5) if constant else y
+    model = GradientBoostingRegressor(**FEW_ROUNDS, min_samples_leaf=N // 2)
+    found, expected = in_chunks(model, X, y), in_memory(model, X, y)
+    assert_same_choice(found, expected)
+    np.testing.assert_allclose(found.predict(X), expected.predict(X), rtol=1e-12)
+    assert found.estimators_[0, 0].tree_.node_count == 1
+
+
 @pytest.mark.parametrize("n_classes", [0, 3])
 def test_a_fold_is_the_fit_in_which_its_rows_have_no_weight(n_classes):
     """Shares of rows and of weights are those of the rows that are fitted."""
