@@ -9,7 +9,7 @@ kink.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 import numpy as np
@@ -41,12 +41,12 @@ def expanded(length: Any, tried: int) -> Any:
 class _Search:
     """The state of a search for the roots of many increasing functions.
 
-    `near` and `far` are the ends of the brackets with the functions' values there, `b` the roots
-    of the functions that are `settled`.
+    Its methods are generators, which yield arguments and are sent the functions' values there.
+    `near` and `far` are the ends of the brackets with these values, `b` the roots of the functions
+    that are `settled`.
     """
 
-    def __init__(self, slope: Callable[[Array], Array], n_groups: int) -> None:
-        self.slope = slope
+    def __init__(self, n_groups: int) -> None:
         self.b, self.settled = np.zeros(n_groups), np.zeros(n_groups, dtype=bool)
         self.near = self.near_slope = self.far = self.far_slope = self.b
 
@@ -54,9 +54,9 @@ class _Search:
         self.b = np.where(which, b, self.b)
         self.settled = self.settled | which
 
-    def expand(self, first: Any) -> None:
+    def expand(self, first: Any) -> Generator[Array, Array, None]:
         """Bracket each root by going from 0 against the sign of the function there."""
-        at_zero = self.slope(self.b)
+        at_zero = yield self.b
         sign = -np.sign(at_zero)
         self.near_slope = at_zero
         self.far = sign * np.broadcast_to(np.asarray(first, dtype=float), sign.shape)
@@ -65,7 +65,7 @@ class _Search:
         for tried in range(MAX_EXPANSIONS):
             if not seeking.any():
                 break
-            values = self.slope(np.where(seeking, self.far, self.b))
+            values = yield np.where(seeking, self.far, self.b)
             crossed = seeking & (values * sign >= 0)
             self.far_slope = np.where(crossed, values, self.far_slope)
             vanished = seeking & ~crossed & (np.abs(values) <= VANISHING_SLOPE * np.abs(at_zero))
@@ -76,14 +76,15 @@ class _Search:
             self.far = np.where(seeking, expanded(self.far, tried), self.far)
         self.settle(seeking, self.near)  # it never turns: the last point seen
 
-    def start_from(self, low: Array, high: Array) -> None:
+    def start_from(self, low: Array, high: Array) -> Generator[Array, Array, None]:
         """Brackets that are known."""
         self.near, self.far = low, high
-        self.near_slope, self.far_slope = self.slope(low), self.slope(high)
+        self.near_slope = yield low
+        self.far_slope = yield high
         self.settle((self.near_slope >= 0) | (low == high), low)
         self.settle(~self.settled & (self.far_slope <= 0), high)
 
-    def close(self) -> Array:
+    def close(self) -> Generator[Array, Array, Array]:
         """The roots, by false position.
 
         In Illinois' variant, with a bisection whenever a bracket has not halved in two steps.
@@ -112,7 +113,7 @@ class _Search:
                 trial = np.where(span > width / 2, middle, trial)
                 width = span
             trial = np.where(self.settled, self.b, trial)
-            values = self.slope(trial)
+            values = yield trial
             self.settle(~self.settled & (values == 0), trial)
             # The root lies between trial and far; a product of the two might overflow or vanish.
             opposite = np.sign(values) * far_slope < 0
@@ -214,12 +215,26 @@ def root_of_increasing(
         length = float(np.broadcast_to(first, 1)[0])
         ends = None if bracket is None else (float(bracket[0][0]), float(bracket[1][0]))
         return np.array([_root_of_one(of_one, length, ends)])
-    search = _Search(slope, n_groups)
-    if bracket is None:
-        search.expand(first)
-    else:
-        search.start_from(*bracket)
-    return search.close()
+    search = root_search(n_groups, first, bracket)
+    b = next(search)
+    while True:
+        try:
+            b = search.send(slope(b))
+        except StopIteration as end:
+            root: Array = end.value
+            return root
+
+
+def root_search(
+    n_groups: int, first: Any = 1.0, bracket: tuple[Array, Array] | None = None
+) -> Generator[Array, Array, Array]:
+    """`root_of_increasing` as a generator: it yields b, is sent the derivatives there, and returns.
+
+    For functions that are evaluated together with others.
+    """
+    search = _Search(n_groups)
+    yield from search.expand(first) if bracket is None else search.start_from(*bracket)
+    return (yield from search.close())
 
 
 def root_of_jumps(

@@ -4,6 +4,7 @@ Both are rounded to multiples of a power of two, whose sums are exact: as double
 compiled code (`BinSums`), as integers in blocks (`answered`).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -393,28 +394,36 @@ def answered(
     node: np.ndarray,
     request: TreeRequest,
     units: GridUnits,
+    places: np.ndarray | None = None,
 ) -> tuple[np.ndarray, TreeReply]:
     """The node of each row after the splits, a new array, and the reply; O(n p) for sums.
 
     Parameters
     ----------
     codes : uint8 array of shape (n, p), in Fortran order
+        Or of more rows, some of which are asked.
     rows : IntegerRows
     target : float array of shape (n,)
     node : integer array of shape (n,)
         The node of each row before the splits.
     request : TreeRequest
     units : GridUnits
+    places : int32 array of shape (n,), default=None
+        The rows of `codes` that are asked; all by default.
     """
     if request.splits:
-        node = _after_splits(codes, node, request.splits)
+        node = after_splits(codes, node, request.splits, places)
     n_kinds = 2 if units.weight is None else 3
     shape = (len(request.counted), n_kinds, codes.shape[1], units.n_bins + units.has_missing)
     sums = np.empty(shape, np.int64)
     for i, out in zip(request.counted, sums):
-        chosen = None if i == 0 else np.flatnonzero(node == i).astype(np.int32)
+        own, at = rows.values, places
+        if i > 0:
+            chosen = np.flatnonzero(node == i).astype(np.int32)
+            own = [values.take(chosen) for values in own]
+            at = chosen if places is None else places.take(chosen)
         count = _count_compiled if rows.bits else _count
-        count(codes, rows, chosen, units, out)
+        count(codes, IntegerRows(own, rows.bits), at, units, out)
     ranges = np.full((len(request.ranged), 2), -np.inf)
     for i, pair in zip(request.ranged, ranges):
         some = target[node == i]
@@ -435,25 +444,28 @@ def goes_left(
     return goes
 
 
-def _after_splits(codes, node, splits):
-    largest = max(split[5] for split in splits)
+def after_splits(
+    codes: np.ndarray, node: np.ndarray, splits: Sequence[Split], places: np.ndarray | None = None
+) -> np.ndarray:
+    """The node of each row after the splits; the arguments are those of `answered`."""
+    largest = max((split[5] for split in splits), default=0)
     node = node.astype(np.promote_types(node.dtype, np.min_scalar_type(largest)))
     # Parents come first, so that rows may move down several levels in one request.
     for i, feature, code, missing_left, left, right in splits:
         rows = np.flatnonzero(node == i)
-        column = codes[:, feature].take(rows)
+        column = codes[:, feature].take(rows if places is None else places.take(rows))
         goes = goes_left(column, code, missing_left, MISSING)
         node[rows] = np.where(goes, node.dtype.type(left), node.dtype.type(right))
     return node
 
 
-def _count_compiled(codes, rows, chosen, units, out):
+def _count_compiled(codes, rows, at, units, out):
     from sklearn_ensemble_theory._native.boosted_trees import count_in_bins
 
     p = codes.shape[1]
     tables = np.empty((len(rows.values), p, MISSING + 1), np.int64)
     for values, table in zip(rows.values, tables):
-        count_in_bins(codes.T, chosen, values if chosen is None else values.take(chosen), table)
+        count_in_bins(codes.T, at, values, table)
     cells = np.arange(units.n_bins + units.has_missing)
     cells[units.n_bins :] = MISSING
     tables = tables[:, :, cells]
@@ -467,14 +479,13 @@ def _count_compiled(codes, rows, chosen, units, out):
     out[0 if len(tables) == 1 else 2] = tables[-1] >> bits
 
 
-def _count(codes, rows, chosen, units, out):
+def _count(codes, rows, at, units, out):
     for j in range(codes.shape[1]):
-        column = codes[:, j] if chosen is None else codes[:, j].take(chosen)
+        column = codes[:, j] if at is None else codes[:, j].take(at)
         if units.has_missing:
             column = np.minimum(column, units.n_bins)
         width = out.shape[2]
         out[1, j] = np.bincount(column, minlength=width)
         for values, place in zip(rows.values, (0, 2)):
-            values = values if chosen is None else values.take(chosen)
             # Sums below 2^53 are exact.
             out[place, j] = np.bincount(column, values.astype(np.float64), width)

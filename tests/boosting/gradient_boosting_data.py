@@ -24,8 +24,9 @@ def assert_same_rounds(model, expected):
         for name in ("children_left", "feature", "n_node_samples", "missing_go_to_left"):
             np.testing.assert_array_equal(getattr(one.tree_, name), getattr(other.tree_, name))
         pair = [tree._node_arrays() for tree in (one, other) if hasattr(tree, "_node_arrays")]
-        if pair and all(nodes.left_bins is not None for nodes in pair):
-            np.testing.assert_array_equal(pair[0].left_bins, pair[1].left_bins)
+        if len(pair) == 2:
+            if all(nodes.left_bins is not None for nodes in pair):
+                np.testing.assert_array_equal(pair[0].left_bins, pair[1].left_bins)
             np.testing.assert_array_equal(pair[0].threshold, pair[1].threshold)
         else:
             np.testing.assert_array_equal(one.tree_.threshold, other.tree_.threshold)

@@ -75,6 +75,10 @@ MODELS = {
     "LogitBoost, pairs": (LogitBoostClassifier(30, max_bins=16, interactions=2), classes),
     "AdaBoost": (AdaBoostClassifier(n_estimators=20), classes),
     "gradient boosting": (GradientBoostingRegressor(n_estimators=5, max_depth=2), same),
+    "gradient boosting by folds": (
+        GradientBoostingRegressor(n_estimators="cv", max_estimators=4, max_depth=2, cv=3),
+        same,
+    ),
     "sketches": (SketchedLinearRegression(3, random_state=0, n_refinements=2), same),
     "pursuit": (MatchingPursuitRegressor(4), same),
     "pursuit by folds": (MatchingPursuitRegressor(4, early_stopping="cv"), same),
@@ -168,19 +172,20 @@ def test_a_worker_that_is_killed_in_a_fit_changes_nothing(client, name, tmp_path
     client.wait_for_workers(2, timeout=120)
 
 
-def test_gradient_boosting_has_the_same_bits_wherever_the_chunks_are(client):
+@pytest.mark.parametrize("name", ["gradient boosting", "gradient boosting by folds"])
+def test_gradient_boosting_has_the_same_bits_wherever_the_chunks_are(client, name):
     """Chunks of a worker are counted together, but rounded sums are added in one order."""
     X, y = rows()
-    model = fitted("gradient boosting", *lazy(X, y))
+    model = fitted(name, *lazy(X, y))
     # In one worker, which has the same loops.
-    scores, predictions = client.submit(boosted_in_one_thread, X, y).result()
+    scores, predictions = client.submit(boosted_in_one_thread, name, X, y).result()
     np.testing.assert_array_equal(model.train_score_, scores)
     np.testing.assert_array_equal(model.predict(X), predictions)
 
 
-def boosted_in_one_thread(X, y):
+def boosted_in_one_thread(name, X, y):
     with dask.config.set(scheduler="synchronous"):
-        model = fitted("gradient boosting", *lazy(X, y))
+        model = fitted(name, *lazy(X, y))
     return model.train_score_, model.predict(X)
 
 
@@ -199,7 +204,9 @@ class KillWorker(distributed.SchedulerPlugin):
                 os.kill(self.pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("name", ["gradient boosting", "LogitBoost, pairs"])
+@pytest.mark.parametrize(
+    "name", ["gradient boosting", "gradient boosting by folds", "LogitBoost, pairs"]
+)
 def test_a_worker_that_is_killed_between_rounds_changes_nothing(client, name):
     """What it kept of its chunks is computed again."""
     X, y = rows()

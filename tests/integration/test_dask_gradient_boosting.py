@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
+from sklearn.model_selection import KFold
 
 from sklearn_ensemble_theory import (
     GradientBoostingClassifier,
@@ -10,6 +12,7 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory.trees import _sklearn_trees as code_trees
 from tests.boosting.gradient_boosting_data import assert_same_rounds
+from tests.local_blocks import hashed_folds
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -101,6 +104,33 @@ def test_data_frames_of_unknown_lengths():
     assert_same_rounds(GradientBoostingClassifier(**model.get_params()).fit(*arrays), expected)
 
 
+@pytest.mark.parametrize("cv_prediction", ["refit", "mean"])
+@pytest.mark.parametrize("kind", [GradientBoostingRegressor, GradientBoostingClassifier])
+def test_rounds_by_cross_validation(kind, cv_prediction):
+    """Of arrays, and of data frames of unknown lengths; folds are a hash of the row's number."""
+    X, y = rows()
+    y = y > 0 if kind is GradientBoostingClassifier else y
+    weight = np.random.default_rng(1).integers(1, 3, len(y)) * 1.0
+    model = kind(n_estimators="cv", cv=3, max_estimators=15)
+    model.set_params(random_state=0, max_bins=32, cv_prediction=cv_prediction)
+    fold = hashed_folds(len(y), 3)
+    splits = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(3)]
+    X = np.nan_to_num(X).round(1).clip(-1, 1)  # all parts have the same values
+    expected = clone(model).set_params(cv=splits).fit(X, y, weight)
+    frame, target = pd.DataFrame(X, columns=list("abcd")), pd.DataFrame({"y": y, "w": weight})
+    lazy = dd.from_pandas(frame, npartitions=3)
+    columns = dd.from_pandas(target, npartitions=3)
+    for given in (lazily("uneven", X, y, weight), (lazy, columns["y"], columns["w"])):
+        assert model.fit(*given).n_rounds_ == expected.n_rounds_
+        np.testing.assert_allclose(model.cv_path_, expected.cv_path_, rtol=1e-10)
+        assert_same_rounds(model, expected)
+    with pytest.raises(TypeError, match="takes no groups with Dask collections"):
+        model.fit(*lazily("even", X, y), groups=np.arange(len(y)))
+    with pytest.raises(ValueError, match="cv must be an integer of at least 2 for rows in chunks"):
+        model.set_params(cv=KFold(3)).fit(*lazily("even", X, y))
+    assert len(model.cv_path_) <= 16  # of the last fit that has succeeded
+
+
 def test_constraints_by_name():
     X, y = rows()
     frame = pd.DataFrame(X, columns=list("abcd"))
@@ -137,6 +167,9 @@ def test_converted_to_scikit_learn():
         {"subsample": 0.5},
         {"n_iter_no_change": 3},
         {"warm_start": True},
+        {"keep_training_rows": True},
+        {"scoring": "r2", "n_estimators": "cv"},
+        {"cv": [([0, 1], [2, 3])], "n_estimators": "cv"},
         {"step": "line_search"},
         {"second_order": True},
         {"ccp_alpha": 0.1},

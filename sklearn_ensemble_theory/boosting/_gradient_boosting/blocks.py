@@ -7,12 +7,19 @@ scores; where there are categories, once more before that, to list them. A round
 level of the trees, and `leaf_tables`: pure functions of the state of a block, which return the new
 state and what is summed. Sums of targets are sums of integers, so that the trees do not depend on
 the blocks.
+
+A fit is a generator, which yields such functions as questions to the blocks and is sent the sums.
+The folds of cross-validation are several fits: what all of them ask next is answered in one pass
+over the blocks (`FitsInLockstep`), and each leaves out the rows that a hash of their numbers gives
+to its fold. They share the codes; each has scores of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,17 +28,26 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..._bins import QuantileSketch, columns_with_missing
-from ..._blocks import Blocks, in_tree_order
+from ..._blocks import Blocks, added, in_tree_order
 from ..._categories import (
     CategoricalColumns,
     numbered_learner,
     tree_categories_of_blocks,
 )
-from ..._roots import root_of_increasing
+from ..._folds import checked_n_splits, first_rows_of, folds_by_hash
+from ..._roots import root_search
 from ..._rows import ChunkedRows, Rows
 from ...trees._columns import MISSING, BinnedColumns
 from ...trees._growth import Grid, HistogramGrowth, sum_bits
-from ...trees._histograms import GridUnits, IntegerRows, TreeRequest, answered, integer_rows
+from ...trees._histograms import (
+    GridUnits,
+    IntegerRows,
+    Split,
+    TreeRequest,
+    after_splits,
+    answered,
+    integer_rows,
+)
 from ...trees._options import TreeShape, growth_options
 from ...trees._sklearn_trees import check_single_precision
 from ...trees._tree_arrays import LeafOutputs
@@ -51,6 +67,7 @@ from ..losses._base import (
     steps_to_try,
 )
 from .ensemble import AdditiveModel, classes_of, encoded
+from .folds import SEEDS, mean_model, risks_of_rounds
 
 # Of deeper trees, or of more leaves, the sums in bins would take more memory than many rows.
 MOST_LEVELS, MOST_LEAVES = 8, 512
@@ -70,6 +87,7 @@ def fit_blocks(model, rows: ChunkedRows) -> dict[str, Any]:
         If parameters ask for what needs all rows in memory.
     """
     learner = checked_learner(model)
+    n_splits = checked_n_splits(model.cv) if model.n_estimators == "cv" else 0
     classifies = isinstance(model, ClassifierMixin)
     if not classifies:
         _check_loss(model, model._make_loss(0))
@@ -77,20 +95,49 @@ def fit_blocks(model, rows: ChunkedRows) -> dict[str, Any]:
     learner = numbered_learner(learner, encoder)
     rows = rows.knowing(allow_nan=True, encode=None if encoder is None else encoder.encode)
     summary = rows.sum(summary_of_block, classifies)
-    classes = None
+    targets, classes = summary.targets, None
     if classifies:
-        classes = classes_of(summary.labels)
+        classes = classes_of(targets.labels)
         rows = rows.knowing(classes=classes)
     else:
-        encoded(np.array([summary.low, summary.high]), None)  # refuses what is too large
-    loss = model._make_loss(len(summary.labels))
+        encoded(np.array([targets.low, targets.high]), None)  # refuses what is too large
+    n_classes, n_blocks = len(targets.labels), len(rows.given)
+    loss = model._make_loss(n_classes)
     _check_loss(model, loss)
-    model._check_constraints(learner, len(summary.missing), loss, len(summary.labels))
-    boosting = BlockBoosting(model, learner, loss, summary, encoder)
-    fitted = boosting.fit(rows, classes)
-    found = fitted.attributes(learner, classes, followed=False)
+    model._check_constraints(learner, len(summary.missing), loss, n_classes)
+    columns = columns_of(summary, learner, encoder)
+    begin = partial(BlockBoosting, model, learner, loss, columns, n_classes, n_blocks)
+    rng = check_random_state(model.random_state)
+    whole = begin(targets, rng)
+    rows = rows.knowing(first_rows=first_rows_of(summary.lengths))
+    data = rows.map(binned_block, columns, n_classes == 2, n_splits).grouped()
+    n_rounds, found, fitted = model.n_estimators, {}, whole.fitted
+    is_mean = n_splits > 0 and model.cv_prediction == "mean"
+    if n_splits:
+        folds = BlockFolds(begun_folds(begin, data, n_splits, rng), data, model.max_estimators)
+        n_rounds, found = model._rounds_of(folds, 1.0)
+        if is_mean:
+            fitted = mean_model(folds.models(n_rounds))
+        del folds  # and their scores, where the rows are
+    reports = RoundReports(model, 0 if is_mean else n_rounds)
+
+    def report(risk: float) -> None:
+        reports.begin_round()
+        fitted.add_risks(risk)
+        reports.end_round(fitted.last_risks)
+
+    if is_mean:
+        losses = rows.sum(risks_of_block, fitted, n_classes == 2).total(n_blocks)
+        for risk in losses / targets.weight:
+            fitted.add_risks(float(risk))
+        reports.finish("the models of the folds are averaged")
+    else:
+        data = data.map(BinnedBlock.whole) if n_splits else data
+        FitsInLockstep([whole], data, n_rounds, report).run()
+        reports.finish(fitted.stop_reason)
+    found |= fitted.attributes(learner, classes, followed=False)
     found |= {} if encoder is None else {"_encoder": encoder}
-    return {**found, "_rng": boosting.rng, "_split_seed": None}
+    return {**found, "_rng": rng, "_split_seed": None}
 
 
 def checked_learner(model) -> Any:
@@ -98,7 +145,7 @@ def checked_learner(model) -> Any:
     learner = model._base_learner()
     name = "" if model.estimator is None else "estimator: "
     refused = {
-        "n_estimators": model.n_estimators == "cv",
+        "scoring": model.n_estimators == "cv" and model.scoring != "loss",
         "keep_training_rows": model.keep_training_rows,
         "subsample": model.subsample < 1,
         "n_iter_no_change": model.n_iter_no_change is not None,
@@ -163,8 +210,8 @@ def _check_loss(model, loss: Loss) -> None:
 
 
 @dataclass
-class RowSummary:
-    """What the rows of one or several blocks have.
+class TargetSummary:
+    """What is known of the targets and the weights of some rows.
 
     Attributes
     ----------
@@ -175,8 +222,6 @@ class RowSummary:
         Whether there are weights.
     whole : bool
         Whether all weights are whole numbers.
-    missing : bool array of shape (p,)
-    sketch : QuantileSketch
     labels : array
         Of a classifier: the classes, in increasing order.
     label_weights : float array
@@ -188,26 +233,38 @@ class RowSummary:
     weight: float
     weighted: bool
     whole: bool
-    missing: np.ndarray
-    sketch: QuantileSketch
     labels: np.ndarray
     label_weights: np.ndarray
     mean: float = 0.0
     low: float = 0.0
     high: float = 0.0
 
-    def __add__(self, other: RowSummary) -> RowSummary:
+    @classmethod
+    def of(cls, y: np.ndarray, weight: np.ndarray | None, classifies: bool) -> TargetSummary:
+        whole = weight is None or bool(np.all(weight == np.rint(weight)))
+        total = float(len(y) if weight is None else weight.sum())
+        none = np.empty(0)
+        found = cls(len(y), total, weight is not None, whole, none, none)
+        if classifies:
+            found.labels, number = np.unique(y, return_inverse=True)
+            counts = np.bincount(number.ravel(), weight, len(found.labels))
+            found.label_weights = counts.astype(float)
+            return found
+        found.low, found.high = float(y.min()), float(y.max())
+        size = max(-found.low, found.high) or 1.0
+        found.mean = float(np.average(y / size, weights=weight)) * size
+        return found
+
+    def __add__(self, other: TargetSummary) -> TargetSummary:
         weight = self.weight + other.weight
         labels = np.concatenate([self.labels, other.labels])
         labels, number = np.unique(labels, return_inverse=True)
         label_weights = np.concatenate([self.label_weights, other.label_weights])
-        return RowSummary(
+        return TargetSummary(
             self.n_rows + other.n_rows,
             weight,
             self.weighted,
             self.whole and other.whole,
-            self.missing | other.missing,
-            self.sketch + other.sketch,
             labels,
             np.bincount(number.ravel(), label_weights, len(labels)),
             self.weight / weight * self.mean + other.weight / weight * other.mean,
@@ -215,62 +272,104 @@ class RowSummary:
             max(self.high, other.high),
         )
 
+    def examples(self, n_classes: int) -> np.ndarray:
+        """Targets as the loss takes them: each class, or the least, the mean and the largest."""
+        if n_classes:
+            return np.array([-1.0, 1.0]) if n_classes == 2 else np.arange(n_classes)
+        return np.array([self.low, self.mean, self.high])
+
+
+@dataclass
+class RowSummary:
+    """What the rows of one or several blocks have.
+
+    Attributes
+    ----------
+    lengths : dict
+        The number of rows of each block, by its number.
+    targets : TargetSummary
+    missing : bool array of shape (p,)
+    sketch : QuantileSketch
+    """
+
+    lengths: dict[int, int]
+    targets: TargetSummary
+    missing: np.ndarray
+    sketch: QuantileSketch
+
+    def __add__(self, other: RowSummary) -> RowSummary:
+        return RowSummary(
+            self.lengths | other.lengths,
+            self.targets + other.targets,
+            self.missing | other.missing,
+            self.sketch + other.sketch,
+        )
+
 
 def summary_of_block(block: Rows, classifies: bool) -> RowSummary:
     """The summary of one block; O(n p), and a sort of at most 32,768 rows of each column."""
     X, y, weight = block.X, block.y, block.weight
     check_single_precision(X)
-    whole = weight is None or bool(np.all(weight == np.rint(weight)))
-    total = float(len(y) if weight is None else weight.sum())
     # Trees read single precision, and so do their bins.
     sketch = QuantileSketch.of(
         X.astype(np.float32, copy=False), weight, np.random.default_rng(block.block)
     )
-    found = RowSummary(
-        n_rows=len(y),
-        weight=total,
-        weighted=weight is not None,
-        whole=whole,
-        missing=columns_with_missing(X),
-        sketch=sketch,
-        labels=np.empty(0),
-        label_weights=np.empty(0),
-    )
     if classifies:
         check_classification_targets(y)
-        found.labels, number = np.unique(y, return_inverse=True)
-        found.label_weights = np.bincount(number.ravel(), weight, len(found.labels)).astype(float)
-        return found
-    found.low, found.high = float(y.min()), float(y.max())
-    size = max(-found.low, found.high) or 1.0
-    found.mean = float(np.average(y / size, weights=weight)) * size
-    return found
+    targets = TargetSummary.of(y, weight, classifies)
+    return RowSummary({block.block: len(y)}, targets, columns_with_missing(X), sketch)
 
 
 # --- a round on one block of rows -----------------------------------------------------------------
 
 
 class BinnedBlock(NamedTuple):
-    """The rows of a block, which stay the same: p + 8 or p + 16 bytes a row.
+    """The rows of a block, which stay the same: p + 8 or p + 16 bytes a row, 1 more with folds.
 
     Attributes
     ----------
-    codes : uint8 array of shape (n, p)
+    codes : uint8 array of shape (m, p)
     y : array of shape (n,)
         As the loss takes it.
     weight : float64 array of shape (n,) or None
     number : int
         That of the block.
+    fold : integer array of shape (n,) or None
+        The number of the fit that holds out each row; None where all rows are fitted.
+    rows : int32 array of shape (n,) or None
+        The rows of `codes` that these are; None for all.
     """
 
     codes: np.ndarray
     y: np.ndarray
     weight: np.ndarray | None
     number: int
+    fold: np.ndarray | None = None
+    rows: np.ndarray | None = None
 
     @property
     def total(self) -> float:
         return float(len(self.y) if self.weight is None else self.weight.sum())
+
+    def whole(self) -> BinnedBlock:
+        """The same rows without folds."""
+        return self._replace(fold=None)
+
+    def fitted(self, k: int) -> BinnedBlock | None:
+        """The rows that fit k is made of; None if there are none."""
+        return self if self.fold is None else self.taken(self.fold != k)
+
+    def held_out(self, k: int) -> BinnedBlock | None:
+        """The rows that it holds out; None if there are none."""
+        return None if self.fold is None else self.taken(self.fold == k)
+
+    def taken(self, chosen: np.ndarray) -> BinnedBlock | None:
+        """Some rows, with the codes of all; None if there are none. O(n)."""
+        rows = np.flatnonzero(chosen).astype(np.int32)
+        if not len(rows):
+            return None
+        weight = None if self.weight is None else self.weight.take(rows)
+        return BinnedBlock(self.codes, self.y.take(rows), weight, self.number, rows=rows)
 
 
 class ScoredBlock(NamedTuple):
@@ -292,21 +391,32 @@ class ScoredBlock(NamedTuple):
 
 
 class ScoreMove(NamedTuple):
-    """The trees of a round as steps: the values of their nodes, and the coefficient."""
+    """The trees of a round as steps.
+
+    Attributes
+    ----------
+    values : list of K arrays
+        Of the nodes of each tree.
+    step : float
+        The coefficient.
+    splits : list of K lists of Split
+        All splits of each tree, for rows that did not follow its growth; empty where there are
+        none.
+    """
 
     values: list[np.ndarray]
     step: float
+    splits: list[list[Split]]
 
 
 @dataclass
 class Parts:
-    """Sums for several trees; None for those that asked nothing."""
+    """Sums for several trees or fits; None for those that asked nothing, or have no rows."""
 
     parts: list[Any]
 
     def __add__(self, other: Parts) -> Parts:
-        pairs = zip(self.parts, other.parts, strict=True)
-        return Parts([None if a is None else a + b for a, b in pairs])
+        return Parts([added(pair) for pair in zip(self.parts, other.parts, strict=True)])
 
 
 @dataclass
@@ -317,15 +427,14 @@ class OfBlocks:
     same one, wherever the blocks are.
     """
 
-    parts: dict[int, np.ndarray]
+    parts: dict[int, Any]
 
     def __add__(self, other: OfBlocks) -> OfBlocks:
         return OfBlocks(self.parts | other.parts)
 
-    def total(self, n_blocks: int) -> np.ndarray:
+    def total(self, n_blocks: int) -> Any:
         """The sum over `n_blocks` blocks, of which some may have no rows."""
-        total: np.ndarray = in_tree_order(self.parts, n_blocks)
-        return total
+        return in_tree_order(self.parts, n_blocks)
 
 
 @dataclass
@@ -347,19 +456,30 @@ class RoundStart:
         return RoundStart(self.sizes + other.sizes, self.replies + other.replies)
 
 
-def binned_block(block: Rows, columns: BinnedColumns, as_signs: bool) -> BinnedBlock:
+def binned_block(
+    block: Rows, columns: BinnedColumns, as_signs: bool, n_splits: int = 0
+) -> BinnedBlock:
     """The codes of the rows, and targets -1 and +1 where there are two classes. O(n p)."""
-    y = 2.0 * block.y - 1.0 if as_signs else block.y
+    y = signs(block.y) if as_signs else block.y
     codes = columns.coded(block.X).codes
-    return BinnedBlock(codes, np.require(y, None, ["C", "W"]), block.weight, block.block)
+    fold = folds_by_hash(block.numbers, n_splits) if n_splits else None
+    return BinnedBlock(codes, np.require(y, None, ["C", "W"]), block.weight, block.block, fold)
+
+
+def signs(number: np.ndarray) -> np.ndarray:
+    """-1 and +1 for the numbers of two classes."""
+    return 2.0 * number - 1.0
 
 
 def scored_block(data: BinnedBlock, start, n_scores: int) -> ScoredBlock:
     """The state before the first round."""
     n = len(data.y)
+    return ScoredBlock(first_scores(n, start, n_scores), np.empty((0, n)), [], [])
+
+
+def first_scores(n: int, start, n_scores: int) -> np.ndarray:
     shape = (n,) if n_scores == 1 else (n, n_scores)
-    u = np.broadcast_to(np.asarray(start, dtype=np.float64), shape).copy()
-    return ScoredBlock(u, np.empty((0, n)), [], [])
+    return np.broadcast_to(np.asarray(start, dtype=np.float64), shape).copy()
 
 
 def start_round(
@@ -402,7 +522,7 @@ def grow_on_block(
         reply = None
         if request is not None:
             nodes[k], reply = answered(
-                data.codes, rows[k], state.target[k], nodes[k], request, units
+                data.codes, rows[k], state.target[k], nodes[k], request, units, data.rows
             )
         replies.append(reply)
     return state._replace(rows=rows, nodes=nodes), Parts(replies)
@@ -438,7 +558,12 @@ def leaf_tables(
 
 def loss_of_block(state: ScoredBlock, data: BinnedBlock, loss: Loss, move: ScoreMove) -> OfBlocks:
     """The sum of the weighted losses after a move."""
-    value = EmpiricalRisk(loss, data.y, data.weight).value(_moved(state, move)) * data.total
+    return loss_of_rows(_moved(state, move), data, loss)
+
+
+def loss_of_rows(u: np.ndarray, data: BinnedBlock, loss: Loss) -> OfBlocks:
+    """The sum of the weighted losses."""
+    value = EmpiricalRisk(loss, data.y, data.weight).value(u) * data.total
     return OfBlocks({data.number: np.array([value])})
 
 
@@ -476,7 +601,131 @@ def _moved(state: ScoredBlock, move: ScoreMove | None) -> np.ndarray:
     return u
 
 
-# --- a fit ----------------------------------------------------------------------------------------
+# --- several fits on one block of rows ------------------------------------------------------------
+
+
+class FitState(NamedTuple):
+    """What changes of one fit; None where the block has no such rows.
+
+    Attributes
+    ----------
+    fitted : ScoredBlock or None
+        Of the rows that are fitted.
+    held_out : array or None
+        The scores of the others.
+    """
+
+    fitted: Any
+    held_out: Any
+
+
+class Question(NamedTuple):
+    """What a fit asks of its rows.
+
+    Attributes
+    ----------
+    function : callable
+        ``function(state, data, *args)`` of the rows of a block that are fitted returns a new state
+        and what is summed, or this alone.
+    args : tuple
+    changes : bool
+        Whether it returns a new state.
+    follows : tuple (Loss, ScoreMove or None), default=None
+        The scores of the rows that are held out make this move, and their losses are summed.
+    """
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    changes: bool = True
+    follows: tuple[Loss, ScoreMove | None] | None = None
+
+
+def first_states(data: BinnedBlock, starts: list[Any], n_scores: int) -> list[FitState]:
+    """The states of all fits before their first round."""
+    states = []
+    for k, start in enumerate(starts):
+        own, others = data.fitted(k), data.held_out(k)
+        states.append(
+            FitState(
+                None if own is None else scored_block(own, start, n_scores),
+                None if others is None else first_scores(len(others.y), start, n_scores),
+            )
+        )
+    return states
+
+
+def answers_of_block(
+    states: list[FitState], data: BinnedBlock, questions: list[Question | None]
+) -> tuple[list[FitState], Parts]:
+    """The states and, for each fit, the sums over its rows and over those that it holds out."""
+    new, answers = list(states), Parts([None] * len(states))
+    for k, question in enumerate(questions):
+        if question is None:
+            continue
+        (fitted, held_out), value, score = states[k], None, None
+        own = data.fitted(k)
+        if own is not None:
+            value = question.function(fitted, own, *question.args)
+            if question.changes:
+                fitted, value = value
+        others = data.held_out(k) if question.follows else None
+        if question.follows and others is not None:
+            held_out, score = followed(held_out, others, *question.follows)
+        new[k], answers.parts[k] = FitState(fitted, held_out), Parts([value, score])
+    return new, answers
+
+
+def sums_of_block(
+    states: list[FitState], data: BinnedBlock, questions: list[Question | None]
+) -> Parts:
+    """The same where no fit changes its state."""
+    return answers_of_block(states, data, questions)[1]
+
+
+def followed(
+    u: np.ndarray, data: BinnedBlock, loss: Loss, move: ScoreMove | None
+) -> tuple[np.ndarray, OfBlocks]:
+    """The scores of rows that are held out after a move, and the sum of their weighted losses."""
+    if move is not None:
+        root = np.zeros(len(u), np.uint8)
+        nodes = [after_splits(data.codes, root, splits, data.rows) for splits in move.splits]
+        u = u.copy()
+        LeafOutputs(move.values, nodes, u.shape).add_to(u, move.step)
+    return u, loss_of_rows(u, data, loss)
+
+
+def targets_of_folds(data: BinnedBlock, n_splits: int, classifies: bool) -> OfBlocks:
+    """Parts with the summary of the targets that each fit holds out."""
+    held = []
+    for k in range(n_splits):
+        own = data.held_out(k)
+        held.append(None if own is None else TargetSummary.of(own.y, own.weight, classifies))
+    return OfBlocks({data.number: Parts(held)})
+
+
+def risks_of_block(block: Rows, model: AdditiveModel, as_signs: bool) -> OfBlocks:
+    """The sums of the weighted losses after each round of a model. O(n) a round."""
+    rows = replace(block, y=signs(block.y)) if as_signs else block
+    total = len(rows) if rows.weight is None else rows.weight.sum()
+    return OfBlocks({block.block: total * np.array(risks_of_rounds(model, rows))})
+
+
+# --- fits -----------------------------------------------------------------------------------------
+
+Questions = Generator[Question, Parts, Any]
+
+
+def columns_of(
+    summary: RowSummary, learner: Any, encoder: CategoricalColumns | None
+) -> BinnedColumns:
+    """The bins of all rows, without codes."""
+    edges = summary.sketch.edges(learner.max_bins)
+    if encoder is not None:
+        for j in np.flatnonzero(encoder.flags).tolist():
+            edges[j] = np.arange(encoder.numbers(j).max()) + 0.5
+    codes = np.empty((0, len(summary.missing)), np.uint8)
+    flags = None if encoder is None else encoder.flags
+    return BinnedColumns(codes, edges, summary.missing, MISSING, flags)
 
 
 class BlockBoosting:
@@ -487,8 +736,22 @@ class BlockBoosting:
     model : BaseGradientBoosting
     learner : BinnedTreeRegressor
     loss : Loss
-    summary : RowSummary
-    encoder : CategoricalColumns or None
+    columns : BinnedColumns
+        Of which the bins are read.
+    n_classes : int
+        0 for real targets.
+    n_blocks : int
+    targets : TargetSummary
+        Of the rows that are fitted.
+    rng : RandomState
+    held_weight : float, default=0
+        That of the rows that are held out.
+
+    Attributes
+    ----------
+    fitted : AdditiveModel
+    path : list of float
+        The risks of the rows that are held out, after 0, 1, ... rounds.
     """
 
     def __init__(
@@ -496,106 +759,98 @@ class BlockBoosting:
         model,
         learner,
         loss: Loss,
-        summary: RowSummary,
-        encoder: CategoricalColumns | None,
+        columns: BinnedColumns,
+        n_classes: int,
+        n_blocks: int,
+        targets: TargetSummary,
+        rng: np.random.RandomState,
+        held_weight: float = 0.0,
     ) -> None:
-        self.model, self.loss, self.summary = model, loss, summary
+        self.model, self.loss, self.columns, self.targets = model, loss, columns, targets
         self.pattern = clone(learner)
-        p = len(summary.missing)
-        self.shape = TreeShape(summary.n_rows, summary.weight, p, 0)
-        has_missing = bool(summary.missing.any())
-        flags = None if encoder is None else encoder.flags
-        options = growth_options(learner, self.shape, has_missing, flags)
-        self.options = monotonic_after_growth(options, summary.n_rows)
+        self.shape = TreeShape(targets.n_rows, targets.weight, columns.n_features, 0)
+        options = growth_options(learner, self.shape, columns.any_missing, columns.categorical)
+        self.options = monotonic_after_growth(options, targets.n_rows)
         if self.options.max_features:
             raise ValueError(
                 f"max_features={learner.max_features!r} needs all rows in memory; with Dask "
                 "collections all features are considered at each node."
             )
-        codes = np.empty((0, p), np.uint8)
-        edges = summary.sketch.edges(learner.max_bins)
-        if encoder is not None:
-            for j in np.flatnonzero(encoder.flags).tolist():
-                edges[j] = np.arange(encoder.numbers(j).max()) + 0.5
-        self.columns = BinnedColumns(codes, edges, summary.missing, MISSING, flags)
-        self.rng: Any = check_random_state(model.random_state)
+        self.n_blocks, self.rng, self.held_weight = n_blocks, rng, held_weight
         self.ties = np.random.RandomState(0)
         # Leaf means are the optimal values of the squared loss.
         reoptimises = model.reoptimize_leaves and not loss.is_quadratic
         self.leaf_loss = loss if reoptimises else None
-        self.bits = sum_bits(summary.n_rows)
+        self.bits = sum_bits(targets.n_rows)
         self.units: GridUnits | None = None
-
-    def fit(self, rows: ChunkedRows, classes: np.ndarray | None) -> AdditiveModel:
-        """Boost; the rows are read once more."""
-        n_classes = 0 if classes is None else len(classes)
-        start, loss = self.start(n_classes), self.loss
-        n_scores = loss.n_scores(n_classes)
-        fitted = AdditiveModel(loss, start, n_scores, classes is not None)
-        reports = RoundReports(self.model, self.model.n_estimators)
-
-        def report(risk: float) -> None:
-            reports.begin_round()
-            fitted.add_risks(risk)
-            reports.end_round(fitted.last_risks)
-
-        self.n_blocks = len(rows.given)
-        data = rows.map(binned_block, self.columns, n_classes == 2).grouped()
-        state = data.map(scored_block, 0.0 if isinstance(start, str) else start, n_scores)
-        move = None
-        for t in range(self.model.n_estimators):
-            state, replies, risk = self.started(state, data, move, n_scores)
-            if t:  # the risk after a round is known with the first sums of the next one
-                report(risk)
-            state, members, values = self.grown(state, data, replies)
-            rate = self.model.learning_rate
-            move = ScoreMove(values, float(rate(t) if callable(rate) else rate))
-            fitted.members.append(members)
-            fitted.steps.append(move.step)
-        losses = state.sum(loss_of_block, data, loss, move).total(self.n_blocks)
-        report(float(losses[0] / self.summary.weight))
-        reports.finish(fitted.stop_reason)
-        return fitted
+        n_scores, start = loss.n_scores(n_classes), self.start(n_classes)
+        self.fitted = AdditiveModel(loss, start, n_scores, bool(n_classes))
+        self.path: list[float] = []
 
     def start(self, n_classes: int) -> Any:
         """What the scores start from."""
-        summary, loss = self.summary, self.loss
-        if n_classes:
-            y = np.array([-1.0, 1.0]) if n_classes == 2 else np.arange(n_classes)
-            loss.check_target(y)
-            weight = summary.label_weights
-        else:
-            y, weight = np.array([summary.mean]), None
-            loss.check_target(np.array([summary.low, summary.mean, summary.high]))
+        targets, loss = self.targets, self.loss
+        y = targets.examples(n_classes)
+        loss.check_target(y)
         if self.model.init is not None:
             return self.model.init
-        return loss.initial_scores(y, weight, n_classes)
+        if n_classes:
+            return loss.initial_scores(y, targets.label_weights, n_classes)
+        return loss.initial_scores(np.array([targets.mean]), None, 0)
 
-    def started(
-        self, state: Blocks, data: Blocks, move: ScoreMove | None, n_scores: int
-    ) -> tuple[Blocks, list[Any], float]:
-        """The state at the start of a round, the sums of the roots, and the risk.
+    def rounds(self, n_rounds: int, report: Callable[[float], None] | None = None) -> Questions:
+        """Rounds that are added to the model, with the path; `report` is given their risks."""
+        move = None
+        for t in range(n_rounds):
+            replies, risk = yield from self.started(move)
+            if t and report:  # the risk after a round is known with the first sums of the next one
+                report(risk)
+            members, values, splits = yield from self.grown(replies)
+            rate = self.model.learning_rate
+            move = ScoreMove(values, float(rate(t) if callable(rate) else rate), splits)
+            self.fitted.members.append(members)
+            self.fitted.steps.append(move.step)
+        follows = self.loss, move
+        losses = yield from self.summed(Question(loss_of_block, follows, False, follows))
+        if report:
+            report(float(losses[0] / self.targets.weight))
+
+    def summed(self, question: Question) -> Questions:
+        """The total of what is `OfBlocks`."""
+        found = yield from self.asked(question)
+        return found.total(self.n_blocks)
+
+    def asked(self, question: Question) -> Questions:
+        """The sum over the rows that are fitted; that over the others goes to the path."""
+        value, score = (yield question).parts
+        if score is not None:
+            self.path.append(float(score.total(self.n_blocks)[0] / self.held_weight))
+        return value
+
+    def started(self, move: ScoreMove | None) -> Questions:
+        """The start of a round: the sums of the roots, and the risk.
 
         The units of the integers are those of the round before, if they fit: the roots are then
         counted in the pass that finds the targets, and otherwise in one more.
         """
-        columns, summary, expected = self.columns, self.summary, self.units
-        roots = [ROOT] * n_scores
-        state, found = state.step(start_round, data, self.loss, move, expected, roots)
+        columns, targets, expected = self.columns, self.targets, self.units
+        roots, follows = [ROOT] * self.fitted.n_scores, (self.loss, move)
+        question = Question(start_round, (*follows, expected, roots), follows=follows)
+        found = yield from self.asked(question)
         loss, *sizes = found.sizes.total(self.n_blocks)
         exact = [self.exponent(size) for size in sizes]
         replies = found.replies
         if expected is None or not all(
             e - SPARE_BITS <= given <= e for e, given in zip(exact, expected.targets)
         ):
-            weight, whole = None, summary.whole and summary.weight <= MOST_WHOLE
-            if summary.weighted:
-                weight = 0 if whole else self.exponent(summary.weight)
+            weight, whole = None, targets.whole and targets.weight <= MOST_WHOLE
+            if targets.weighted:
+                weight = 0 if whole else self.exponent(targets.weight)
             bins = columns.most_bins, columns.any_missing
             self.units = GridUnits(tuple(exact), weight, whole, *bins)
-            state, replies = state.step(grow_on_block, data, self.units, roots)
+            replies = yield from self.asked(Question(grow_on_block, (self.units, roots)))
         self.sizes = sizes
-        return state, replies.parts, float(loss / summary.weight)
+        return replies.parts, float(loss / targets.weight)
 
     def exponent(self, size: float) -> int:
         """The k for which size * 2^k is just below 2^bits."""
@@ -603,11 +858,9 @@ class BlockBoosting:
             return 0
         return int(np.clip(self.bits - np.frexp(size)[1], -1000, 1000))
 
-    def grown(
-        self, state: Blocks, data: Blocks, replies: list[Any]
-    ) -> tuple[Blocks, list[Any], list[np.ndarray]]:
-        """The trees of a round: fitted members, and the values of the nodes of the blocks."""
-        units, summary = self.units, self.summary
+    def grown(self, replies: list[Any]) -> Questions:
+        """The trees of a round: fitted members, the values of the nodes of the blocks, splits."""
+        units, weight = self.units, self.targets.weight
         assert units is not None  # see `started`
         seeds = [int(self.rng.randint(np.iinfo(np.int32).max)) for _ in replies]
         growths = []
@@ -615,7 +868,7 @@ class BlockBoosting:
             # Always the first of equally good features would make the trees alike.
             self.ties.seed(seed)
             rank = self.ties.permutation(self.shape.n_features)
-            targets = Grid(exponent, float(size) / self.summary.weight)
+            targets = Grid(exponent, float(size) / weight)
             order = np.argsort(rank)
             growths.append(
                 HistogramGrowth(self.columns, self.options, order, targets, units.weight)
@@ -625,18 +878,22 @@ class BlockBoosting:
         waiting = [growth.requests() for growth in growths]
         for generator in waiting:
             next(generator)  # the root, which has been counted
+        splits: list[list[Split]] = [[] for _ in growths]
         requests = _answered(waiting, replies)
         while any(request is not None for request in requests):
-            state, found = state.step(grow_on_block, data, units, requests)
+            self._note(requests, splits)
+            found = yield from self.asked(Question(grow_on_block, (units, requests)))
             requests = _answered(waiting, found.parts)
         last = [growth.request() for growth in growths]
+        self._note(last, splits)
         sizes = [len(growth.left) for growth in growths]
-        state, found = state.step(leaf_tables, data, units, last, sizes, self.leaf_loss)
+        question = Question(leaf_tables, (units, last, sizes, self.leaf_loss))
+        found = yield from self.asked(question)
         tables = [of_blocks.total(self.n_blocks) for of_blocks in found.parts]
         leaf_steps = [None] * len(tables)
         if self.leaf_loss is not None:
-            sums = [table[:, 3:].T / summary.weight for table in tables]
-            leaf_steps = self.steps(state, data, sums)
+            sums = [table[:, 3:].T / weight for table in tables]
+            leaf_steps = yield from self.steps(sums)
         members, values = [], []
         for growth, seed, table, own in zip(growths, seeds, tables, leaf_steps):
             tree, number = growth.tree(table[:, :3])
@@ -650,9 +907,15 @@ class BlockBoosting:
             values.append(tree.value[:, 0].take(number))
         # One bit is left for sums that are larger in the next round.
         self.units = units._replace(targets=tuple(self.exponent(size) - 1 for size in self.sizes))
-        return state, members, values
+        return members, values, splits
 
-    def steps(self, state: Blocks, data: Blocks, sums: list[np.ndarray]) -> list[np.ndarray]:
+    def _note(self, requests: Sequence[TreeRequest | None], splits: list[list[Split]]) -> None:
+        """Add the splits of the requests to those of their trees, if rows are held out."""
+        for own, request in zip(splits, requests):
+            if self.held_weight and request is not None:
+                own += request.splits
+
+    def steps(self, sums: list[np.ndarray]) -> Questions:
         """The steps of the leaves of each tree, from the sums of `leaf_terms` and of the weights.
 
         As in memory (see `lowering_steps`): where a leaf's loss may rise, the rows are read again.
@@ -668,12 +931,12 @@ class BlockBoosting:
         if not asked.any():
             return steps
 
-        def summed(function, moves: np.ndarray) -> np.ndarray:
+        def summed(function, moves: np.ndarray) -> Questions:
             parts = np.split(np.where(asked, moves, 0.0), ends)
-            total = state.sum(function, data, loss, parts).total(self.n_blocks)
-            return np.where(asked, total / self.summary.weight, 0.0)
+            total = yield from self.summed(Question(function, (loss, parts), changes=False))
+            return np.where(asked, total / self.targets.weight, 0.0)
 
-        falls = summed(falls_of_block, steps_to_try(loss, found, rate))
+        falls = yield from summed(falls_of_block, steps_to_try(loss, found, rate))
         share = loss._newton_share(np.empty((0, len(steps))))  # which is a factor of `first`
         wrong = asked & is_wrong(loss, found, first / share, falls, True, share)
         if safe_length(loss, rate) > 0:
@@ -681,20 +944,120 @@ class BlockBoosting:
         longer = longer_steps(found, first / share, falls[0], share)
         asked &= longer != found
         if asked.any():
-            more = summed(falls_of_block, longer)
+            more = yield from summed(falls_of_block, longer)
             found = np.where(asked & (more[0] > falls[0]), longer, found)
         asked = wrong
         if asked.any():
-            exact = root_of_increasing(lambda moves: summed(slopes_of_block, moves), len(found))
-            found = np.where(asked, exact, found)
+            search = root_search(len(found))
+            moves = next(search)
+            try:
+                while True:
+                    moves = search.send((yield from summed(slopes_of_block, moves)))
+            except StopIteration as end:
+                found = np.where(asked, end.value, found)
         return np.split(found, ends)
 
 
-def _answered(
-    waiting: list[Generator[TreeRequest, Any, None]], replies: list[Any]
-) -> list[TreeRequest | None]:
-    """Give the trees their answers; what they ask next, None for those that are grown."""
-    requests: list[TreeRequest | None] = []
+class FitsInLockstep:
+    """Fits to the rows of one table, with one pass over the blocks for what all of them ask next.
+
+    Parameters
+    ----------
+    fits : sequence of BlockBoosting
+        Of one loss and the same columns. Fit k leaves out the rows of fold k, if there are folds.
+    data : Blocks
+        Of BinnedBlock.
+    n_rounds : int
+        The largest number of rounds.
+    report : callable, default=None
+        As in `BlockBoosting.rounds`.
+    """
+
+    def __init__(
+        self,
+        fits: Sequence[BlockBoosting],
+        data: Blocks,
+        n_rounds: int,
+        report: Callable[[float], None] | None = None,
+    ) -> None:
+        self.fits, self.data = fits, data
+        starts = [fit.fitted.init for fit in fits]
+        starts = [0.0 if isinstance(start, str) else start for start in starts]
+        self.states = data.map(first_states, starts, fits[0].fitted.n_scores)
+        self.waiting = [fit.rounds(n_rounds, report) for fit in fits]
+        self.questions: list[Question | None] = [next(each) for each in self.waiting]
+
+    def run(self, goes_on: Callable[[BlockBoosting], bool] = lambda fit: True) -> None:
+        """Answer the fits that are to go on, until there are none."""
+        while True:
+            pairs = zip(self.fits, self.questions)
+            asked = [question if goes_on(fit) else None for fit, question in pairs]
+            given = [question for question in asked if question is not None]
+            if not given:
+                return
+            if any(question.changes for question in given):
+                self.states, found = self.states.step(answers_of_block, self.data, asked)
+            else:
+                found = self.states.sum(sums_of_block, self.data, asked)
+            next_ones = _answered(self.waiting, found.parts)
+            for k, question in enumerate(asked):
+                if question is not None:
+                    self.questions[k] = next_ones[k]
+
+
+def begun_folds(
+    begin: partial[BlockBoosting], data: Blocks, n_splits: int, rng: np.random.RandomState
+) -> list[BlockBoosting]:
+    """The fits of the folds before their first round.
+
+    Raises
+    ------
+    ValueError
+        If a fold has no rows, or cannot be fitted to the others.
+    """
+    model, _, loss, _, n_classes, n_blocks = begin.args
+    held = data.sum(targets_of_folds, n_splits, n_classes > 0).total(n_blocks).parts
+    fits = []
+    for k, one in enumerate(held):
+        others = [other for other in held if other is not None and other is not one]
+        if one is None or not others:
+            raise ValueError(f"cv={n_splits}: split {k} has no rows to test on; use fewer folds.")
+        targets = reduce(add, others)
+        if len(targets.labels) < n_classes:
+            raise ValueError(
+                f"cv: split {k} trains on rows without one of the classes of y; use fewer folds."
+            )
+        name = f"the training rows of cv: split {k}"
+        model._check_part(loss, targets.examples(n_classes), name)
+        fits.append(begin(targets, check_random_state(rng.randint(SEEDS)), one.weight))
+    return fits
+
+
+class BlockFolds:
+    """The fits of K folds in lockstep; see `folds.Folds`."""
+
+    def __init__(self, fits: Sequence[BlockBoosting], data: Blocks, most: int) -> None:
+        self.fits, self.n_rounds = fits, 0
+        self.lockstep = FitsInLockstep(fits, data, most)
+        weights = np.array([fit.held_weight for fit in fits])
+        self.shares = weights / weights.sum()
+
+    @property
+    def path(self) -> np.ndarray:
+        return np.array([fit.path for fit in self.fits]).T
+
+    def add(self, n_rounds: int) -> None:
+        self.n_rounds += n_rounds
+        # The score after a round is known with the first sums of the next one.
+        self.lockstep.run(lambda fit: len(fit.path) <= self.n_rounds)
+
+    def models(self, n_rounds: int) -> list[AdditiveModel]:
+        return [fit.fitted.first(n_rounds) for fit in self.fits]
+
+
+def _answered(waiting: Sequence[Generator[Any, Any, None]], replies: Sequence[Any]) -> list[Any]:
+    """Give trees or fits their answers; what they ask next, None for those that ask no more."""
+    requests: list[Any] = []
     for generator, reply in zip(waiting, replies):
         try:
             requests.append(None if reply is None else generator.send(reply))

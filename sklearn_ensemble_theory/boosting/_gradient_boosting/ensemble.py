@@ -197,6 +197,14 @@ class AdditiveModel:
 
     # --- the history ------------------------------------------------------------------------------
 
+    def first(self, n_rounds: int) -> AdditiveModel:
+        """The model of the first rounds, without their history."""
+        model = AdditiveModel(
+            self.loss, self.init, self.n_scores, self.of_classes, self.has_vectors
+        )
+        model.members, model.steps = self.members[:n_rounds], self.steps[:n_rounds]
+        return model
+
     def add_risks(self, risk: float, drawn: tuple[float, float, float] | None = None) -> None:
         """Record the risk after a round, and what `DrawnScores` found where rows were drawn."""
         self.train_scores.append(risk)

@@ -117,7 +117,8 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
     cv : int, cross-validation generator or iterable, default=5
         The splits of ``n_estimators="cv"``. An integer is the number of folds, which are drawn from
         a fixed seed in the order of y: for a table they are always the same, whatever the order of
-        its rows. Pass ``KFold(5)`` for consecutive rows.
+        its rows. Pass ``KFold(5)`` for consecutive rows. With Dask collections an integer, and the
+        folds are drawn by the numbers of the rows.
     max_estimators : int, default=10000
         The largest number of rounds that ``n_estimators="cv"`` compares. It ends once 20 rounds and
         a fifth of the best number so far have followed the best, which is looked up every 10 rounds
@@ -307,10 +308,16 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
     trees of depth d takes d + 1 sums over the chunks. The trees are those of the same rows in
     memory with the same bins, which are cut at exact quantiles where no chunk has more than 32,768
     rows and all chunks have at most 131,072 together. `max_depth` is at most 8, unless
-    `max_leaf_nodes` is given, with which each split is a sum. `offset`, `subsample`, `init` with an
-    estimator, `step`, `second_order`, `n_iter_no_change`, `warm_start`, `max_features`,
-    `min_weight_leaf`, `features_per_tree`, `ccp_alpha`, other base learners and callbacks need all
-    rows in memory.
+    `max_leaf_nodes` is given, with which each split is a sum. `groups`, `offset`, `subsample`,
+    `init` with an estimator, `step`, `second_order`, `n_iter_no_change`, `keep_training_rows`,
+    `warm_start`, `max_features`, `min_weight_leaf`, `features_per_tree`, `ccp_alpha`, other base
+    learners and callbacks need all rows in memory.
+
+    With ``n_estimators="cv"`` the folds are boosted together: a sum over the chunks answers all of
+    them, so that the rounds of all folds take the sums of one fit, and some 25 bytes a row for each
+    fold. A hash of the row's number draws the folds, and the bins are those of all rows, also for
+    the folds. Then come the rounds of the fit to all rows, or with ``cv_prediction="mean"`` one
+    more reading of the rows, for the risks. `cv` has to be an integer, and `scoring` the loss.
 
     References
     ----------
@@ -602,7 +609,8 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
     cv : int, cross-validation generator or iterable, default=5
         The splits of ``n_estimators="cv"``. An integer is the number of folds, which are drawn from
         a fixed seed in the order of y: for a table they are always the same, whatever the order of
-        its rows. Pass ``KFold(5)`` for consecutive rows.
+        its rows. Pass ``KFold(5)`` for consecutive rows. With Dask collections an integer, and the
+        folds are drawn by the numbers of the rows.
     max_estimators : int, default=10000
         The largest number of rounds that ``n_estimators="cv"`` compares. It ends once 20 rounds and
         a fifth of the best number so far have followed the best, which is looked up every 10 rounds
@@ -795,9 +803,17 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
     d + 1 sums over the chunks. The trees are those of the same rows in memory with the same
     bins, which are cut at exact quantiles where no chunk has more than 32,768 rows and all
     chunks have at most 131,072 together. `max_depth` is at most 8, unless `max_leaf_nodes` is
-    given, with which each split is a sum. `offset`, `subsample`, `init` with an estimator, `step`,
-    `second_order`, `n_iter_no_change`, `warm_start`, `max_features`, `min_weight_leaf`,
-    `features_per_tree`, `ccp_alpha`, other base learners and callbacks need all rows in memory.
+    given, with which each split is a sum. `groups`, `offset`, `subsample`, `init` with an
+    estimator, `step`, `second_order`, `n_iter_no_change`, `keep_training_rows`, `warm_start`,
+    `max_features`, `min_weight_leaf`, `features_per_tree`, `ccp_alpha`, other base learners and
+    callbacks need all rows in memory.
+
+    With ``n_estimators="cv"`` the folds are boosted together: a sum over the chunks answers all of
+    them, so that the rounds of all folds take the sums of one fit, and some 25 bytes a row for each
+    fold and score. A hash of the row's number draws the folds, and the bins are those of all rows,
+    also for the folds. Then come the rounds of the fit to all rows, or with
+    ``cv_prediction="mean"`` one more reading of the rows, for the risks. `cv` has to be an integer,
+    and `scoring` the loss.
 
     References
     ----------

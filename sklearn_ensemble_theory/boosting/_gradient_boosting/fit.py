@@ -108,7 +108,15 @@ from .ensemble import (
     encoded,
     n_threads_of,
 )
-from .folds import SEEDS, Fold, PartFits, boost_folds, mean_of_folds, shares_of, standard_errors
+from .folds import (
+    SEEDS,
+    Folds,
+    PartFits,
+    boost_folds,
+    mean_model,
+    risks_of_rounds,
+    standard_errors,
+)
 from .resampling import Resampling
 from .uncertainty import confidence_interval, forget_training_rows, standard_error
 
@@ -403,7 +411,9 @@ class BaseGradientBoosting(
             n_rounds, found = self._rounds_of(folds, 1.0 if scorer is None else -1.0)
         if folds is not None and self.cv_prediction == "mean":
             reports = RoundReports(self, 0, data=data, attributes=attributes)
-            model = mean_of_folds(folds, n_rounds, train)
+            model = mean_model(folds.models(n_rounds))
+            for each in risks_of_rounds(model, train):
+                model.add_risks(each)
             reports.finish("the models of the folds are averaged")
         else:
             model, rounds = self._begin_rounds(
@@ -461,17 +471,13 @@ class BaseGradientBoosting(
                 f"{type(self.init).__name__}."
             )
 
-    def _rounds_of(self, folds: list[Fold], sign: float) -> tuple[int, dict]:
+    def _rounds_of(self, folds: Folds, sign: float) -> tuple[int, dict]:
         """The number of rounds that the folds choose, and what is known of it after the fit."""
         progress = Progress(
             type(self).__name__, self.max_estimators, self.verbose, unit="rounds of all folds"
         )
-        side_by_side = min(n_threads_of(self.n_jobs), len(folds))
-        n_rounds, path = boost_folds(
-            folds, self.max_estimators, sign, side_by_side, progress, self.cv_rule
-        )
-        found = {"cv_path_": path, "n_rounds_": n_rounds, "_fold_shares": shares_of(folds)}
-        return n_rounds, found
+        n_rounds, path = boost_folds(folds, self.max_estimators, sign, progress, self.cv_rule)
+        return n_rounds, {"cv_path_": path, "n_rounds_": n_rounds, "_fold_shares": folds.shares}
 
     def _begin_rounds(
         self,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -103,9 +103,9 @@ class PartFits:
         splits: Sequence[tuple[np.ndarray, np.ndarray]],
         rng: np.random.RandomState,
         metric_of: Callable[[Rows, Callable[[], dict]], Any] | None = None,
-    ) -> list[Fold]:
+    ) -> MemoryFolds:
         """The folds before their first round; `metric_of` makes what is followed besides losses."""
-        n_threads, _ = self.threads(len(splits))
+        n_threads, side_by_side = self.threads(len(splits))
 
         def fold(number: int, part: np.ndarray, others: np.ndarray) -> Fold:
             # A function, so that the training rows of a fold are not kept: their codes suffice.
@@ -118,7 +118,8 @@ class PartFits:
             metric = None if metric_of is None else metric_of(rows, attributes)
             return Fold(model, rounds, HeldOut(model, rows, metric))
 
-        return [fold(number, *split) for number, split in enumerate(splits)]
+        each = [fold(number, *split) for number, split in enumerate(splits)]
+        return MemoryFolds(each, side_by_side)
 
 
 def add_rounds(
@@ -159,43 +160,81 @@ class Fold:
         self.path += self.held_out.scores_after([(*one[:2], loss) for one in made])
         self.path += [self.path[-1]] * (length - len(self.path))
 
-    def first(self, n_rounds: int) -> AdditiveModel:
-        """The model, which goes back to its first rounds."""
-        del self.model.members[n_rounds:], self.model.steps[n_rounds:]
-        return self.model
+
+class Folds(Protocol):
+    """The fits of K folds, as the choice of the number of rounds needs them.
+
+    Attributes
+    ----------
+    shares : array of shape (K,)
+        Of the folds in the weight of all validation rows.
+    path : array of shape (rounds + 1, K)
+        The scores of the validation rows after 0, 1, ... rounds.
+    """
+
+    @property
+    def shares(self) -> np.ndarray: ...
+
+    @property
+    def path(self) -> np.ndarray: ...
+
+    def add(self, n_rounds: int) -> None:
+        """Make so many rounds in each fold."""
+        ...
+
+    def models(self, n_rounds: int) -> list[AdditiveModel]:
+        """The models of the first rounds of the folds."""
+        ...
+
+
+@dataclass
+class MemoryFolds:
+    """Folds of rows in memory, `n_threads` of which are boosted at the same time."""
+
+    folds: list[Fold]
+    n_threads: int
+
+    @property
+    def shares(self) -> np.ndarray:
+        weights = np.array([fold.weight for fold in self.folds])
+        return weights / weights.sum()
+
+    @property
+    def path(self) -> np.ndarray:
+        return np.array([fold.path for fold in self.folds]).T
+
+    def add(self, n_rounds: int) -> None:
+        for k in range(0, len(self.folds), self.n_threads):
+            some = self.folds[k : k + self.n_threads]
+            in_threads(Fold.add, [(fold, n_rounds) for fold in some])
+
+    def models(self, n_rounds: int) -> list[AdditiveModel]:
+        return [fold.model.first(n_rounds) for fold in self.folds]
 
 
 def boost_folds(
-    folds: Sequence[Fold],
-    most: int,
-    sign: float,
-    n_threads: int,
-    progress: Progress,
-    rule: str = "minimum",
+    folds: Folds, most: int, sign: float, progress: Progress, rule: str = "minimum"
 ) -> tuple[int, np.ndarray]:
     """The number of rounds of the least mean score, and the scores of the folds, (rounds + 1, K).
 
     Parameters
     ----------
-    folds : sequence of K Fold
+    folds : Folds
     most : int
         The largest number of rounds.
     sign : float
         1 where the score is a risk, -1 where greater is better.
-    n_threads : int
-        Folds that are boosted at the same time.
     progress : Progress
     rule : {"minimum", "one_standard_error"}, default="minimum"
         The second takes the fewest rounds whose mean is within a standard error of the least.
     """
-    weights = shares_of(folds)
+    weights = folds.shares
     n_rounds = 0
     while True:
         step = min(max(AT_ONCE, int(AT_ONCE_SHARE * n_rounds)), most - n_rounds)
-        for k in range(0, len(folds), n_threads):
-            in_threads(Fold.add, [(fold, step) for fold in folds[k : k + n_threads]])
+        folds.add(step)
         n_rounds += step
-        path = np.array([fold.path for fold in folds]).T
+        path = folds.path
         best, fewest = rounds_of_rules(path, weights, sign)
         score = path[best] @ weights
         progress.advance(f"mean validation score {score:.4g} of {best} rounds", step)
@@ -215,12 +254,6 @@ def rounds_of_rules(path: np.ndarray, weights: np.ndarray, sign: float) -> tuple
     return 1 + best, 1 + int(np.argmax(close))
 
 
-def shares_of(folds: Sequence[Fold]) -> np.ndarray:
-    """The shares of the folds in the weight of all validation rows."""
-    weights = np.array([fold.weight for fold in folds])
-    return weights / weights.sum()
-
-
 def standard_errors(path: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Of the weighted means of K scores on the last axis, as if the folds were independent.
 
@@ -231,25 +264,26 @@ def standard_errors(path: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return np.sqrt((deviations**2 @ weights**2) * (K / max(K - 1, 1)))
 
 
-def mean_of_folds(folds: Sequence[Fold], n_rounds: int, rows: Rows) -> AdditiveModel:
-    """The mean of the scores of the folds' models as one model, with its risks on the rows.
+def mean_model(models: Sequence[AdditiveModel]) -> AdditiveModel:
+    """The mean of the scores of the folds' models as one model, without its risks.
 
     Its rounds are those of the folds, the first of each and then the second of each.
     """
-    models = [fold.first(n_rounds) for fold in folds]
     first, K = models[0], len(models)
     start: Any = first.init
     if not isinstance(start, str):
         start = sum(np.asarray(model.init) for model in models) / K
     mean = AdditiveModel(first.loss, start, first.n_scores, first.of_classes, first.has_vectors)
-    held = HeldOut(mean, rows)
-    for t in range(n_rounds):
+    for t in range(max(len(model.members) for model in models)):
         # A fold whose learner had no more to offer has fewer rounds.
         for model in models:
             if t < len(model.members):
                 mean.members.append(model.members[t])
                 mean.steps.append(model.steps[t] / K)
-    made = [(*pair, mean.loss) for pair in zip(mean.members, mean.steps)]
-    for risk in held.scores_after(made):
-        mean.add_risks(risk)
     return mean
+
+
+def risks_of_rounds(model: AdditiveModel, rows: Rows) -> list[float]:
+    """The risks of these rows after each round of a model whose loss stays the same."""
+    made = [(*pair, model.loss) for pair in zip(model.members, model.steps)]
+    return HeldOut(model.first(0), rows).scores_after(made)

@@ -41,7 +41,7 @@ from ...trees._packed import PackedCache
 from ..losses import GammaLoss, Loss, QuantileLoss, SquaredLoss
 from ..losses._losses import LogLinkLoss
 from .ensemble import AdditiveModel
-from .folds import Fold, PartFits, boost_folds, shares_of
+from .folds import MemoryFolds, PartFits, boost_folds
 
 # Folds of a fit that has chosen its rounds without any.
 N_FOLDS = 10
@@ -117,7 +117,7 @@ class Resampling:
         parts: PartFits,
         n_rounds: int,
         seed: int,
-        folds: Sequence[Fold] | None,
+        folds: MemoryFolds | None,
         splits: Sequence[tuple[np.ndarray, np.ndarray]],
     ) -> Self:
         """Of a fit that ends, with the folds that have chosen its rounds, if there are any."""
@@ -135,8 +135,8 @@ class Resampling:
                 fold[test] = k
             n_tests = sum(len(test) for _, test in splits)
             if n_tests == len(rows) and (fold >= 0).all():  # each row is tested on once
-                models = [one.first(n_rounds) for one in folds]
-                found.made["folds", None] = FoldModels.of(models, fold, rows)
+                models = FoldModels.of(folds.models(n_rounds), fold, rows)
+                found.made["folds", None] = models
         return found
 
     def fitted(self, key: Any, what: str, make: Callable[[PartFits], Any]) -> Any:
@@ -261,12 +261,10 @@ class Resampling:
         parts.booster.set_params(learning_rate=SCALE_RATE)
         folds = parts.folds(splits_of_folds(fold), np.random.RandomState(self.seed))
         progress = Progress("scales", MOST_SCALE_ROUNDS, parts.booster.verbose, unit="rounds")
-        n_rounds, path = boost_folds(
-            folds, MOST_SCALE_ROUNDS, 1.0, parts.threads(len(folds))[1], progress
-        )
-        mean_path = path @ shares_of(folds)
+        n_rounds, path = boost_folds(folds, MOST_SCALE_ROUNDS, 1.0, progress)
+        mean_path = path @ folds.shares
         n_rounds = 0 if mean_path[0] <= mean_path[n_rounds] else n_rounds
-        models = [one.first(n_rounds) for one in folds]
+        models = folds.models(n_rounds)
         found = FoldModels.of(models, fold, parts.rows)
         c, power = calibrated_power(size, found.out_of_fold, rows.weight)
         if power > 1:

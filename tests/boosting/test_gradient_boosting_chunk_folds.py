@@ -1,0 +1,250 @@
+"""Rounds by cross-validation of rows in chunks: the folds of memory, in the passes of one fit."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GroupKFold, KFold
+
+from sklearn_ensemble_theory import GradientBoostingClassifier, GradientBoostingRegressor
+from sklearn_ensemble_theory.trees import _sklearn_trees as code_trees
+
+from ..local_blocks import LocalBlocks, hashed_folds, rows_in_blocks
+from .gradient_boosting_data import assert_same_rounds
+from .loss_cases import LogCosh
+
+N = 300
+FEW_ROUNDS = {"n_estimators": "cv", "max_estimators": 25, "learning_rate": 0.3, "random_state": 0}
+# Chunks of one row and of none.
+CUTS = [0, 1, 1, 120]
+
+
+@pytest.fixture(autouse=True)
+def grown_by_histograms(monkeypatch):
+    """In memory too, where sorted codes of few rows may be faster without compiled code."""
+    monkeypatch.setattr(code_trees, "is_faster", lambda columns, options: False)
+
+
+def rows():
+    """Columns of few values, of which each training part has all: the bins are the same."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 6, (N, 3)).astype(float)
+    y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2] / 10 + rng.standard_normal(N)
+    X[rng.random((N, 3)) < 0.1] = np.nan
+    return X, y
+
+
+def weights(kind):
+    rng = np.random.default_rng(1)
+    return {"none": None, "whole": rng.integers(0, 3, N) * 1.0, "real": rng.random(N)}[kind]
+
+
+def labels(y, n_classes):
+    return np.array([*"bac"])[np.digitize(y, [0.5, 1.5][: n_classes - 1])]
+
+
+def in_chunks(model, X, y, weight=None, cuts=CUTS):
+    model = clone(model)
+    model._validate_params()
+    is_classifier = isinstance(model, GradientBoostingClassifier)
+    model._fit_chunks(rows_in_blocks(X, y, weight, cuts=cuts, is_classifier=is_classifier))
+    model.n_features_in_ = X.shape[1]
+    return model
+
+
+def splits_of(fold):
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in np.unique(fold)]
+
+
+def in_memory(model, X, y, weight=None):
+    """The same folds: rows of weight 0 have no number in chunks."""
+    if weight is not None:
+        X, y, weight = (a[weight > 0] for a in (X, y, weight))
+    splits = splits_of(hashed_folds(len(y), model.cv))
+    return clone(model).set_params(cv=splits).fit(X, y, sample_weight=weight)
+
+
+def assert_same_choice(model, expected, atol=1e-10):
+    assert model.n_rounds_ == expected.n_rounds_
+    np.testing.assert_allclose(model.cv_path_, expected.cv_path_, rtol=1e-9, atol=atol)
+    assert model.cv_results_.keys() == expected.cv_results_.keys()
+    for name, values in model.cv_results_.items():
+        np.testing.assert_allclose(values, expected.cv_results_[name], rtol=1e-7, atol=atol)
+
+
+@pytest.mark.parametrize("weighted", ["none", "whole", "real"])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"cv_prediction": "mean", "cv": 3},
+        {"loss": "poisson", "min_samples_leaf": 0.05},
+        {"loss": "gamma", "max_leaf_nodes": 5, "init": "zero"},
+        {"cv_rule": "one_standard_error", "min_weight_fraction_leaf": 0.05, "max_depth": 2},
+    ],
+    ids=lambda p: "-".join(p) or "default",
+)
+def test_regression_in_memory(parameters, weighted):
+    X, y = rows()
+    y = np.exp(y) if "loss" in parameters else y
+    y = y.round() if parameters.get("loss") == "poisson" else y
+    model = GradientBoostingRegressor(**FEW_ROUNDS, **parameters)
+    found, expected = (fit(model, X, y, weights(weighted)) for fit in (in_chunks, in_memory))
+    assert_same_choice(found, expected)
+    assert_same_rounds(found, expected)
+    np.testing.assert_allclose(found.predict(X), expected.predict(X), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("weighted", ["none", "real"])
+@pytest.mark.parametrize("cv_prediction", ["refit", "mean"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_classes_in_memory(n_classes, cv_prediction, weighted):
+    X, y = rows()
+    model = GradientBoostingClassifier(**FEW_ROUNDS, cv_prediction=cv_prediction, cv=3)
+    given = X, labels(y, n_classes), weights(weighted)
+    found, expected = in_chunks(model, *given), in_memory(model, *given)
+    assert_same_choice(found, expected)
+    assert_same_rounds(found, expected)
+    np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X), atol=1e-10)
+
+
+@pytest.mark.parametrize("max_bins", [255, 4])
+@pytest.mark.filterwarnings("ignore:Feature 2 has 6 categories:UserWarning")
+def test_categories(max_bins):
+    X, y = rows()
+    text = np.array([*"abcdef", None], dtype=object)[np.nan_to_num(X[:, 2], nan=6.0).astype(int)]
+    X = np.column_stack([X[:, :2].astype(object), text])
+    model = GradientBoostingRegressor(**FEW_ROUNDS, categorical_features=[2], max_bins=max_bins)
+    found, expected = in_chunks(model, X, y), in_memory(model, X, y)
+    assert_same_choice(found, expected)
+    assert_same_rounds(found, expected)
+    np.testing.assert_allclose(found.predict(X), expected.predict(X), rtol=1e-10)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.01])
+def test_steps_of_leaves_that_are_searched(share):
+    """Their searches, of other numbers of steps in each fold, are answered together too."""
+    X, y = rows()
+    model = GradientBoostingRegressor(**FEW_ROUNDS, loss=LogCosh(share), init="zero", cv=3)
+    model.set_params(max_estimators=5)
+    found, expected = in_chunks(model, X, 30 * y), in_memory(model, X, 30 * y)
+    assert_same_choice(found, expected, atol=1e-6)
+    np.testing.assert_allclose(found.predict(X), expected.predict(X), rtol=1e-8)
+
+
+@pytest.mark.parametrize("constant", [False, True])
+def test_trees_without_a_split(constant):
+    X, y = rows()
+    y = np.full(N, 2.5) if constant else y
+    model = GradientBoostingRegressor(**FEW_ROUNDS, min_samples_leaf=N // 2)
+    found, expected = in_chunks(model, X, y), in_memory(model, X, y)
+    assert_same_choice(found, expected)
+    np.testing.assert_allclose(found.predict(X), expected.predict(X), rtol=1e-12)
+    assert found.estimators_[0, 0].tree_.node_count == 1
+
+
+@pytest.mark.parametrize("n_classes", [0, 3])
+def test_a_fold_is_the_fit_in_which_its_rows_have_no_weight(n_classes):
+    """Shares of rows and of weights are those of the rows that are fitted."""
+    X, y = rows()
+    kind = GradientBoostingClassifier if n_classes else GradientBoostingRegressor
+    y = labels(y, n_classes) if n_classes else y
+    shares = {"min_samples_leaf": 0.03, "min_weight_fraction_leaf": 0.04}
+    model = in_chunks(kind(**FEW_ROUNDS, cv_prediction="mean", **shares), X, y)
+    rng, fold = np.random.RandomState(0), hashed_folds(N, 5)
+    scores = np.zeros(X.shape[:1] if n_classes == 0 else (N, 3))
+    for k in range(5):
+        seed = np.random.RandomState(rng.randint(np.iinfo(np.int32).max))
+        single = clone(model).set_params(n_estimators=model.n_rounds_, random_state=seed)
+        single = in_chunks(single, X, y, (fold != k) * 1.0)
+        for one, other in zip(single.estimators_, model.estimators_[k::5], strict=True):
+            for tree, same in zip(one, other):
+                np.testing.assert_array_equal(tree.tree_.threshold, same.tree_.threshold)
+                np.testing.assert_array_equal(tree.tree_.feature, same.tree_.feature)
+                np.testing.assert_allclose(tree.tree_.value, same.tree_.value, atol=1e-12)
+        scores += single._scores(X) / 5
+        u, held = single._scores(X), fold == k
+        codes = np.searchsorted(np.unique(y), y) if n_classes else y
+        risk = single.loss_.value(codes[held], u[held]).mean()
+        assert model.cv_path_[model.n_rounds_, k] == pytest.approx(risk, rel=1e-12)
+    np.testing.assert_allclose(model._scores(X), scores, atol=1e-12)
+    losses = model.loss_.value(codes, scores)
+    assert model.train_scores_[-1] == pytest.approx(losses.mean(), rel=1e-12)
+
+
+@pytest.mark.parametrize("cv_prediction", ["refit", "mean"])
+@pytest.mark.parametrize("weighted", ["none", "whole", "real"])
+def test_the_cut_of_the_rows_changes_nothing(weighted, cv_prediction):
+    X, y = rows()
+    model = GradientBoostingRegressor(**FEW_ROUNDS, loss="poisson", cv_prediction=cv_prediction)
+    given = X, np.exp(y).round(), weights(weighted)
+    whole = in_chunks(model, *given, cuts=[])
+    for cuts in (CUTS, [50, 100, 150, 250]):
+        cut = in_chunks(model, *given, cuts=cuts)
+        assert_same_choice(cut, whole)
+        assert_same_rounds(cut, whole)
+
+
+def test_all_folds_are_answered_by_the_passes_of_one_fit(monkeypatch):
+    X, y = rows()
+    asked = []
+    step = LocalBlocks.step
+
+    def counted(self, function, *args):
+        asked.append(len(args[-1]) - args[-1].count(None))
+        return step(self, function, *args)
+
+    monkeypatch.setattr(LocalBlocks, "step", counted)
+    in_chunks(GradientBoostingRegressor(n_estimators=10, random_state=0), X, y)
+    assert asked == [1] * (4 * 10 + 1)  # the units of the first round are one more
+    asked.clear()
+    model = GradientBoostingRegressor(**FEW_ROUNDS, cv=4).set_params(max_estimators=10)
+    model = in_chunks(model, X, y)
+    n_passes = len(asked) - (4 * model.n_rounds_ + 1)
+    # A sum may outgrow its units, in one fold and not in others; the rounds wait for nobody.
+    assert 41 <= n_passes <= 45
+    assert sum(asked[:n_passes]) >= 4 * 41
+    assert np.mean(np.array(asked[:n_passes]) == 4) > 0.8
+
+
+def test_parameters_that_need_all_rows_are_refused():
+    X, y = rows()
+    model = GradientBoostingRegressor(n_estimators="cv")
+    for name, value in {
+        "scoring": "r2",
+        "keep_training_rows": True,
+        "n_iter_no_change": 3,
+        "warm_start": True,
+    }.items():
+        with pytest.raises(ValueError, match=f"{name}=.* needs all rows in memory"):
+            in_chunks(clone(model).set_params(**{name: value}), X, y)
+    for cv in (KFold(5), KFold(5, shuffle=True), GroupKFold(3), [(range(9), range(9, 20))]):
+        with pytest.raises(ValueError, match="cv must be an integer of at least 2 for rows in"):
+            in_chunks(clone(model).set_params(cv=cv), X, y)
+
+
+def test_folds_that_cannot_be_fitted():
+    X, y = rows()
+    model = GradientBoostingRegressor(n_estimators="cv", cv=400)
+    with pytest.raises(ValueError, match=r"cv=400: split \d+ has no rows to test on"):
+        in_chunks(model, X, y)
+    with pytest.raises(ValueError, match="cv=5: split 0 has no rows to test on; use fewer folds"):
+        in_chunks(clone(model).set_params(cv=5), X[:1], y[:1], cuts=[])
+    only = hashed_folds(N, 5) == 2
+    with pytest.raises(ValueError, match="cv: split 2 trains on rows without one of the classes"):
+        in_chunks(GradientBoostingClassifier(n_estimators="cv"), X, only)
+    counts = only * 1.0
+    with pytest.raises(ValueError, match="the training rows of cv: split 2: loss='poisson'"):
+        in_chunks(clone(model).set_params(cv=5, loss="poisson"), X, counts)
+
+
+def test_later_fits_and_what_is_printed(capsys):
+    X, y = rows()
+    model = GradientBoostingRegressor(**FEW_ROUNDS, verbose=2, cv=3)
+    model._fit_chunks(rows_in_blocks(X, y, cuts=CUTS))
+    printed = capsys.readouterr().out
+    assert "20/25 rounds of all folds" in printed
+    assert "mean validation score" in printed
+    model.set_params(n_estimators=3, verbose=0)
+    model._fit_chunks(rows_in_blocks(X, y, cuts=CUTS))
+    assert not hasattr(model, "cv_path_")
+    assert not hasattr(model, "n_rounds_")
