@@ -339,12 +339,11 @@ class BaseAdditive(BaseEstimator):
             shapes, intercepts, shifts = shapes_of(
                 stumps.models[number], pure[number], weights, bins.missing
             )
-            intercepts = scale * intercepts + mean + scale * shifts
-            if n_scores > 1:
-                intercepts -= intercepts.mean()
-            return [scale * shape for shape in shapes], intercepts
+            intercepts = intercepts + shifts
+            return shapes, intercepts - intercepts.mean() if n_scores > 1 else intercepts
 
         shapes, intercepts = terms_of(0, weights)
+        intercepts = scale * intercepts + mean
         self.intercept_ = float(intercepts[0]) if n_scores == 1 else intercepts
         places: list[Any] = [e if c is None else c for e, c in each]
         if pairs is not None:
@@ -362,7 +361,7 @@ class BaseAdditive(BaseEstimator):
                 for (e, c), m in zip(each, maps)
             ]
             places += [(coarse[a], coarse[b]) for a, b in pairs.pairs]
-        self.shape_functions_ = list(zip(places, shapes))
+        self.shape_functions_ = [(place, scale * shape) for place, shape in zip(places, shapes)]
         self.__dict__.pop("shape_standard_errors_", None)
         self._folds = None
         if len(stumps.models) > 1:
@@ -375,11 +374,13 @@ class BaseAdditive(BaseEstimator):
                 np.stack(each, axis=weight.ndim).reshape(*weight.shape, -1)
                 for each, weight in zip(zip(*(own for own, _ in without)), self.bin_weights_)
             ]
-            self._folds = FoldModels(np.concatenate([own for _, own in without]), tables)
+            intercepts = np.concatenate([own for _, own in without])
+            self._folds = FoldModels(intercepts, tables, scale, mean)
         if len(stumps.models) > 2:
             terms, all_weights = list(zip(*(own for own, _ in without))), self.bin_weights_
             errors = band_errors(terms[:p], all_weights[:p])
-            self.shape_standard_errors_ = errors + band_errors(terms[p:], all_weights[p:])
+            errors += band_errors(terms[p:], all_weights[p:])
+            self.shape_standard_errors_ = [scale * each for each in errors]
 
         # The rounds, and the losses on their way.
         self._segments, self.category_sets_ = segments_of(
@@ -409,8 +410,8 @@ class BaseAdditive(BaseEstimator):
     ) -> None:
         """Keep how far off the models of the folds are at the rows that these leave out.
 
-        By `score_of` of the targets, in units of the rows, and the scores; nothing of rows that are
-        not in memory, or of different weights.
+        By `score_of` of targets and predictions; nothing of rows that are not in memory, or of
+        different weights.
         """
         folds = self._folds
         if folds is None or rows is None:
@@ -567,11 +568,11 @@ class BaseAdditive(BaseEstimator):
 
     def _scores(self, X: Any) -> np.ndarray:
         """Add the intercept and all terms: (n,) or (n, n_classes)."""
-        tables = [values for _, values in self.shape_functions_]
-        return self._sum_of_terms(self._checked_X(X), self.intercept_, tables)
+        X = self._checked_X(X)
+        return self._sum_of_terms(X, self.intercept_, [v for _, v in self.shape_functions_])
 
     def _scores_of_folds(self, X: Any, folds: FoldModels) -> np.ndarray:
-        """The scores by the models of the folds: (n, K) or (n, K, n_classes)."""
+        """The scores by the models of the folds, in their units: (n, K) or (n, K, n_classes)."""
         # All models in one look-up, as if they were classes.
         scores = self._sum_of_terms(self._checked_X(X), folds.intercepts, folds.tables)
         n_scores = np.size(self.intercept_)

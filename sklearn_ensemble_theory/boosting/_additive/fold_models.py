@@ -20,7 +20,7 @@ class LeftOutRows:
     Attributes
     ----------
     scores : array of shape (n,)
-        Targets minus predictions, or the probabilities of the rows' own classes.
+        Targets minus predictions, in the units of `FoldModels`, or the probabilities of the rows' own classes.
     fold : unsigned array of shape (n,)
     groups : int array of shape (n,) or None
         Codes of the groups that rows belong to.
@@ -40,6 +40,9 @@ class FoldModels:
     intercepts : array of shape (K * C,)
     tables : list of n_terms arrays of shape (B, K * C), or (A, B, K * C) for pairs
         The values of the terms, those of all models in each bin.
+    scale, mean : float
+        Predictions and residuals are in the units of the rounds, in which no target is far from 1;
+        targets are these times `scale` plus `mean`.
     rows : LeftOutRows or None
         None where the rows have different weights, or were not in memory.
     are_weighted : bool
@@ -47,6 +50,8 @@ class FoldModels:
 
     intercepts: np.ndarray
     tables: list[np.ndarray]
+    scale: float
+    mean: float
     rows: LeftOutRows | None = None
     are_weighted: bool = False
 

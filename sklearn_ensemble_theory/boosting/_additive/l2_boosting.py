@@ -581,9 +581,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         results = self._fit_models(risk, pair_fit, layout, jumps, monotonic)
         units = target.squares_in_units
         self._set_terms(bins, columns, weights, results, target.scale, target.mean, units)
-        self._keep_rows_of_folds(
-            risk.rows, lambda y, prediction: target.scale * y + target.mean - prediction
-        )
+        self._keep_rows_of_folds(risk.rows, np.subtract)
         # The importance of a feature: its share of the fall of the squared error in all rounds.
         falls = np.zeros(len(layout.n_bins))
         for phase in results[:2]:
@@ -682,9 +680,11 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         one_of("side", side, ("both", "lower", "upper"))
         coverage = checked_coverage(coverage)
         at, off = self._scores_of_folds(X, folds), rows.scores
-        return interval_by_folds(
+        ends = interval_by_folds(
             (-off, off), rows.fold, rows.groups, (at, at), None, coverage, side
         )
+        with np.errstate(over="ignore"):  # an end beyond the largest float is infinite
+            return folds.scale * ends + folds.mean
 
     def predict_path(self, X: ArrayLike, n_estimators: ArrayLike) -> np.ndarray:
         """Predict with the models after given numbers of rounds.

@@ -704,13 +704,15 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
         Examples
         --------
-        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.datasets import load_iris
         >>> from sklearn_ensemble_theory import LogitBoostClassifier
-        >>> X, y = load_wine(return_X_y=True)
+        >>> X, y = load_iris(return_X_y=True)
+        >>> X = X[:, :2]  # the sepals alone do not tell two of the species apart
         >>> model = LogitBoostClassifier(n_estimators="cv", max_bins=16).fit(X[::2], y[::2])
-        >>> model.predict_set(X[1::60], coverage=0.95)
+        >>> model.predict_set(X[1::50])
         array([[ True, False, False],
-               [ True, False, False]])
+               [False,  True,  True],
+               [False,  True,  True]])
         """
         folds, rows = fold_models_of(self, "Prediction sets")
         coverage = checked_coverage(coverage)
