@@ -235,7 +235,7 @@ def test_scorer_of_a_search():
     nested = make_pipeline(StandardScaler(), inner).fit(X, y)
     assert np.isfinite(scorer(nested, X, y))
     assert cross_val_score(inner, X, y, scoring=scorer, cv=2).shape == (2,)
-    unfit = inner.set_params(refit=False).fit(X, y)
+    unfit = clone(inner).set_params(refit=False).fit(X, y)
     with pytest.raises(TypeError, match="GridSearchCV does not with refit=False"):
         scorer(unfit, X, y)
 

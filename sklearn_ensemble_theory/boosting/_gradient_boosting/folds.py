@@ -123,7 +123,7 @@ class PartFits:
 
 def add_rounds(
     model: AdditiveModel, rounds: BoostingRounds, n_rounds: int
-) -> list[tuple[list[Any], float, Loss]]:
+) -> list[tuple[list[Any], float]]:
     """Add so many rounds that nobody looks at to a model, and return them."""
     risk: Any = rounds.risk
     rounds.allow(n_rounds)
@@ -133,7 +133,7 @@ def add_rounds(
         model.members.append(members)
         model.steps.append(record.step)
         model.loss = risk.scored_loss
-        made.append((members, record.step, model.loss))
+        made.append((members, record.step))
     return made
 
 
@@ -153,10 +153,7 @@ class Fold:
     def add(self, n_rounds: int) -> None:
         """Make so many rounds; where the learner has no more, the score stays as it is."""
         length = len(self.path) + n_rounds
-        made = add_rounds(self.model, self.rounds, n_rounds)
-        # By one loss: that of "huber" becomes flatter as residuals do, which lowers every risk.
-        loss = self.held_out.risk.loss
-        self.path += self.held_out.scores_after([(*one[:2], loss) for one in made])
+        self.path += self.held_out.scores_after(add_rounds(self.model, self.rounds, n_rounds))
         self.path += [self.path[-1]] * (length - len(self.path))
 
     def first(self, n_rounds: int) -> AdditiveModel:
@@ -249,7 +246,6 @@ def mean_of_folds(folds: Sequence[Fold], n_rounds: int, rows: Rows) -> AdditiveM
             if t < len(model.members):
                 mean.members.append(model.members[t])
                 mean.steps.append(model.steps[t] / K)
-    made = [(*pair, mean.loss) for pair in zip(mean.members, mean.steps)]
-    for risk in held.scores_after(made):
+    for risk in held.scores_after(list(zip(mean.members, mean.steps))):
         mean.add_risks(risk)
     return mean
