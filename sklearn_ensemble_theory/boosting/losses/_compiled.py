@@ -65,8 +65,8 @@ class CompiledLoss:
         """The sums of `Loss.leaf_terms` and of the weights in each leaf, of shape (n_leaves, 3)."""
         raise NotImplementedError
 
-    def hessian(self, target: Array) -> Array | None:
-        """The second derivatives from the negative gradient, a new array; None if they need more.
+    def hessian(self, u: Array, target: Array, n_threads: int) -> Array | None:
+        """The second derivatives from the negative gradient, a new array; None if there are none.
 
         They have an absolute error of the order of the rounding of 1.
         """
@@ -94,6 +94,11 @@ class NewtonLoops(CompiledLoss):
     def steps(self, first: Array, second: Array, total: Array) -> Array:
         return newton_steps(first, second, total)
 
+    def hessian(self, u: Array, target: Array, n_threads: int) -> Array | None:
+        second = np.empty(u.shape)
+        self.loops.curvatures(np.ascontiguousarray(u), target, second, n_threads)
+        return second
+
 
 def compiled_loss(loss: Any) -> CompiledLoss | None:
     """The compiled loops that the class of a loss defines itself, or None."""
@@ -106,7 +111,7 @@ def compiled_loss(loss: Any) -> CompiledLoss | None:
 
 
 class LogLoops(NewtonLoops):
-    def hessian(self, target: Array) -> Array | None:
+    def hessian(self, u: Array, target: Array, n_threads: int) -> Array | None:
         # p (1 - p), where the negative gradient is 1 - p or -p.
         size = np.abs(target)
         second = 1.0 - size
