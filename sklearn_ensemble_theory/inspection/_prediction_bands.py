@@ -314,7 +314,8 @@ def _methods_of(estimator: Any, kinds: Sequence[str] | None) -> list[str]:
 
 
 def _check_offset(estimator: Any, offset: Any) -> None:
-    if not isinstance(offset, Real) or isinstance(offset, bool) or not np.isfinite(offset):
+    is_number = isinstance(offset, Real) and not isinstance(offset, bool)
+    if not (is_number and np.isfinite(float(offset))):
         raise ValueError(f"offset must be a finite number, got {offset!r}.")
     if "offset" not in signature(estimator.predict).parameters:
         raise TypeError(

@@ -166,9 +166,7 @@ def test_the_offset_of_the_reference_row():
     rows = np.column_stack([panel.values, np.full(7, np.median(X[:, 1]))])
     twice = np.full(7, np.log(2))
     np.testing.assert_allclose(panel.prediction, 2 * model.predict(rows))
-    np.testing.assert_allclose(
-        panel.bands["interval"], model.predict_interval(rows, offset=twice)
-    )
+    np.testing.assert_allclose(panel.bands["interval"], model.predict_interval(rows, offset=twice))
     plain = PredictionBandDisplay.from_estimator(model, X, **options).panels[0]
     np.testing.assert_allclose(plain.prediction, model.predict(rows))
     with pytest.raises(ValueError, match="offset must be a finite number, got"):

@@ -430,10 +430,9 @@ class BaseAdditive(BaseEstimator):
             )
             scores[own] = score_of(rows.y[own], u[:, 0] if n_scores == 1 else u)
         left_out = np.flatnonzero(rows.folds < rows.n_splits)
-        found = (scores, rows.folds, rows.groups)
-        if len(left_out) < len(scores):
-            found = tuple(None if each is None else each[left_out] for each in found)
-        self._folds = replace(folds, rows=LeftOutRows(*found))
+        groups = None if rows.groups is None else rows.groups[left_out]
+        found = LeftOutRows(scores[left_out], rows.folds[left_out], groups)
+        self._folds = replace(folds, rows=found)
 
     # --- the fitted terms -------------------------------------------------------------------------
 
@@ -556,9 +555,7 @@ class BaseAdditive(BaseEstimator):
         check_is_fitted(self)
         return self._numbers(X, self._columns)
 
-    def _pair_values(
-        self, codes: np.ndarray, tables: Sequence[np.ndarray]
-    ) -> Iterator[np.ndarray]:
+    def _pair_values(self, codes: np.ndarray, tables: Sequence[np.ndarray]) -> Iterator[np.ndarray]:
         """Look up each pair at rows in bins, among the tables of all terms."""
         p = len(self._bins.edges)
         for (a, b), table in zip(self.term_features_[p:], tables[p:]):

@@ -20,7 +20,8 @@ class LeftOutRows:
     Attributes
     ----------
     scores : array of shape (n,)
-        Targets minus predictions, in the units of `FoldModels`, or the probabilities of the rows' own classes.
+        Targets minus predictions, in the units of `FoldModels`, or the probabilities of the rows'
+        own classes.
     fold : unsigned array of shape (n,)
     groups : int array of shape (n,) or None
         Codes of the groups that rows belong to.
