@@ -72,7 +72,8 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
     n_estimators : int or "cv", default=1000
         Number of rounds. "cv" selects the number from 0 to `max_estimators` with the smallest mean
         squared error over the held-out folds, after smoothing rounds that are selected in the same
-        way. It ends early if ``10 / learning_rate`` rounds after these give no new minimum.
+        way. It ends early if ``10 / learning_rate`` rounds after these give no new minimum. The
+        models of the folds stay, for `predict_interval`.
 
     learning_rate : float, default=0.01
         Share of each stump that is added, from 1e-300 to 1. The model depends mainly on
