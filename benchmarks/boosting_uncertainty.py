@@ -157,6 +157,13 @@ def our_interval(X, y, new, method, **params):
     return {"interval": boosting(X, y, **params).predict_interval(new, COVERAGE, method)}
 
 
+def additive_interval(X, y, new):
+    from sklearn_ensemble_theory import L2BoostingRegressor
+
+    model = L2BoostingRegressor("cv", interactions="auto").fit(X, y)
+    return {"interval": model.predict_interval(new, COVERAGE)}
+
+
 def of_quantiles(found):
     return {"quantiles": found[:, :-2], "interval": found[:, -2:]}
 
@@ -267,6 +274,7 @@ OURS, LIGHTGBM, NGBOOST = "sklearn_ensemble_theory.boosting", "lightgbm", "ngboo
 # name -> (function of X, y and new rows, the library it needs)
 SIDES = {
     **{f"{m}, ours": (partial(our_interval, method=m), OURS) for m in ("cv+", "normalized", "cqr")},
+    "cv+, L2Boosting": (additive_interval, OURS),
     "normalized by folds, ours": (partial(our_interval, method="normalized", **BY_FOLDS), OURS),
     "quantiles, ours": (our_quantiles, OURS),
     "quantiles by folds, ours": (partial(our_quantiles, **BY_FOLDS), OURS),
@@ -316,6 +324,7 @@ INTERVALS = [
     "cv+, ours",
     "normalized, ours",
     "cqr, ours",
+    "cv+, L2Boosting",
     "MAPIE cv+, LightGBM",
     "LightGBM, two levels",
     "scikit-learn, two levels",

@@ -339,20 +339,26 @@ STANDARD_CRPS: dict[str, Callable[..., np.ndarray]] = {
 
 
 def predicted_distribution(estimator: Any, X: Any, options: dict[str, Any]) -> Any:
-    """What `predict_distribution` returns, of the last step of a pipeline too.
+    """What `predict_distribution` returns, of the last step of a pipeline or the best of a search.
 
     Raises
     ------
     TypeError
         If the estimator does not have the method.
     """
-    if isinstance(estimator, Pipeline):  # which has the methods of scikit-learn's only
-        X, estimator = estimator[:-1].transform(X), estimator[-1]
-    if not hasattr(estimator, "predict_distribution"):
-        raise TypeError(
-            "estimator must have the method predict_distribution; "
-            f"{type(estimator).__name__} does not."
-        )
+    # Scikit-learn's own have the methods of scikit-learn only; one may be inside of another.
+    while not hasattr(estimator, "predict_distribution"):
+        if isinstance(estimator, Pipeline):
+            X = estimator[:-1].transform(X) if len(estimator) > 1 else X
+            estimator = estimator[-1]
+        elif hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+        else:
+            name = type(estimator).__name__
+            without = " with refit=False" if getattr(estimator, "refit", True) is False else ""
+            raise TypeError(
+                f"estimator must have the method predict_distribution; {name} does not{without}."
+            )
     return estimator.predict_distribution(X, **options)
 
 
@@ -390,7 +396,8 @@ def make_distribution_scorer(score: Callable[..., Any], **options: Any) -> Calla
     scorer : callable
         scorer(estimator, X, y, sample_weight=None) returns minus the score of
         `estimator.predict_distribution(X, **options)`, as scikit-learn's scorers are larger for
-        better models. The last step of a pipeline is asked for X as the other steps transform it.
+        better models. The last step of a pipeline is asked for X as the other steps transform it,
+        and the `best_estimator_` of a search in the place of the search.
 
     Raises
     ------

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.integrate import quad
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import BayesianRidge, LinearRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -216,6 +217,27 @@ def test_scorer_of_a_pipeline():
     model = make_pipeline(StandardScaler(), NormalRidge()).fit(X, y)
     found = make_distribution_scorer(crps)(model, X, y)
     assert found == -crps(y, model[-1].predict_distribution(model[0].transform(X)))
+    assert make_distribution_scorer(crps)(make_pipeline(model), X, y) == found
+
+
+def test_scorer_of_a_search():
+    X, y = load_diabetes(return_X_y=True)
+    scorer = make_distribution_scorer(crps)
+    inner = GridSearchCV(NormalRidge(), {"alpha_1": [1e-6, 1e3]}, scoring=scorer, cv=2)
+    search = clone(inner).fit(X, y)
+    expected = -crps(y, search.best_estimator_.predict_distribution(X))
+    assert scorer(search, X, y) == expected
+    assert search.score(X, y) == expected
+    # Of a pipeline in a search, and of a search in a pipeline.
+    pipeline = make_pipeline(StandardScaler(), NormalRidge())
+    outer = GridSearchCV(pipeline, {"normalridge__alpha_1": [1e-6]}, scoring=scorer, cv=2)
+    assert scorer(outer.fit(X, y), X, y) == scorer(outer.best_estimator_, X, y)
+    nested = make_pipeline(StandardScaler(), inner).fit(X, y)
+    assert np.isfinite(scorer(nested, X, y))
+    assert cross_val_score(inner, X, y, scoring=scorer, cv=2).shape == (2,)
+    unfit = clone(inner).set_params(refit=False).fit(X, y)
+    with pytest.raises(TypeError, match="GridSearchCV does not with refit=False"):
+        scorer(unfit, X, y)
 
 
 def test_bad_input_of_scorers():

@@ -193,17 +193,25 @@ SEVERAL_ROWS static void losses_of_rows(
     }
 }
 
-/* Second derivatives of n <= BLOCK rows. For POISSON the expected events, which are the same; not
-   for TWEEDIE, HUBER and KINK, whose leaf values need none. */
+/* Second derivatives of n <= BLOCK rows, from the scores and the negative gradients; not for HUBER
+   and KINK. `second` has room for BLOCK rows. */
 SEVERAL_ROWS static void curvatures_of_rows(
     const LossOptions *options, const double *restrict u, const double *restrict target, ptrdiff_t n,
     double *restrict second)
 {
+    const double power = options->power;
     switch (options->kind) {
     case POISSON:
         for (ptrdiff_t i = 0; i < n; i++)
             second[i] = smaller(u[i], MAX_EXPONENT);
         exp_of_rows(second, n);
+        break;
+    case TWEEDIE: /* (2 - p) a + (p - 1) b where the negative gradient is b - a: one power less */
+        for (ptrdiff_t i = 0; i < n; i++)
+            second[i] = smaller((2.0 - power) * u[i], MAX_EXPONENT);
+        exp_of_rows(second, n);
+        for (ptrdiff_t i = 0; i < n; i++)
+            second[i] = larger(second[i] + (power - 1.0) * target[i], 0.0);
         break;
     case BINOMIAL:
     case LOGISTIC:

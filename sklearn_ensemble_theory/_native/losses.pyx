@@ -8,7 +8,7 @@ of threads changes no bit. Where all rows weigh the same, `weight` has one entry
 from libc.math cimport INFINITY, copysign, exp, expm1, fabs, log, log1p
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from .arrays cimport require
 from .threads cimport do_in_threads, n_row_chunks, start_of_part
@@ -135,6 +135,26 @@ cdef class Loss:
             total = sum_losses(&rows, &target[0])
         return total
 
+    def curvatures(
+        self, const double[::1] u, const double[::1] target, double[::1] second, int n_threads
+    ):
+        """Fill in the second derivatives, of losses with one score that have them. O(n).
+
+        Parameters
+        ----------
+        u, target, second : float64 arrays of shape (n,)
+            The scores and the negative gradients; what is filled in.
+        n_threads : int
+        """
+        cdef Curvatures to = Curvatures(&self.options, NULL, NULL, NULL, u.shape[0], 0)
+        require(self.options.kind not in (HUBER, KINK, MULTINOMIAL)
+                and target.shape[0] == to.n and second.shape[0] == to.n)
+        if to.n == 0:
+            return
+        to.u, to.target, to.second, to.n_chunks = &u[0], &target[0], &second[0], n_row_chunks(to.n)
+        with nogil:
+            do_in_threads(curvatures_of_chunk, &to, to.n_chunks, n_threads)
+
     def add_leaf_sums(
         self, y, const double[::1] u, const double[::1] weight, const double[::1] target,
         const int32_t[::1] leaf, Py_ssize_t score, double[:, ::1] sums, int n_threads
@@ -260,9 +280,31 @@ cdef void sum_losses_of_chunk(void* context, Py_ssize_t k, int thread) noexcept 
             v.target + start)
 
 
+# --- second derivatives ---------------------------------------------------------------------------
+
+
+# What the chunks of second derivatives share.
+cdef struct Curvatures:
+    const LossOptions* options
+    const double* u
+    const double* target
+    double* second
+    Py_ssize_t n, n_chunks
+
+
+cdef void curvatures_of_chunk(void* context, Py_ssize_t k, int thread) noexcept nogil:
+    cdef const Curvatures* to = <const Curvatures*>context
+    cdef Py_ssize_t i = start_of_part(k, to.n, to.n_chunks), m
+    cdef Py_ssize_t stop = start_of_part(k + 1, to.n, to.n_chunks)
+    cdef double[BLOCK] second
+    while i < stop:
+        m = min(<Py_ssize_t>BLOCK, stop - i)
+        curvatures_of_rows(to.options, to.u + i, to.target + i, m, second)
+        memcpy(to.second + i, second, m * sizeof(double))
+        i += m
+
+
 # --- sums in the leaves ---------------------------------------------------------------------------
-
-
 
 
 # Sums over the rows of a leaf: of weight times two numbers of a row, and of the weight.

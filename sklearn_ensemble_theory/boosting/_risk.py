@@ -393,7 +393,9 @@ class SecondOrderRisk(EmpiricalRisk):
     def _known_curvatures(self, u: Array, first: Array) -> Array | None:
         # They are only inexact where they are far below the first derivative, and replaced.
         loops = self._compiled
-        return loops.hessian(first) if loops is not None and loops.takes(u, len(self.y)) else None
+        if loops is None or not loops.takes(u, len(self.y)):
+            return None
+        return loops.hessian(u, first, self.n_threads)
 
     def lowering_values(
         self,

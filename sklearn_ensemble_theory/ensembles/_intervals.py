@@ -48,8 +48,7 @@ def prediction_interval(ensemble: FittedEnsemble, X, coverage: float, method: st
     """Return the lower and upper ends at the rows X, an array of shape (m, 2)."""
     check_is_fitted(ensemble)
     coverage = checked_coverage(coverage)
-    if not isinstance(method, str) or method not in ("conformal", "jackknife+"):
-        raise ValueError(f"method must be one of ['conformal', 'jackknife+'], got {method!r}.")
+    one_of("method", method, ("conformal", "jackknife+"))
     X = ensemble._validate_X(X)
     check_one_output(ensemble, "predict_interval")
     rows = exchangeable_rows(ensemble, "Prediction intervals")
@@ -115,6 +114,13 @@ def checked_coverage(coverage: float) -> float:
     if not (is_number and 0 < coverage < 1):
         raise ValueError(f"coverage must be a number between 0 and 1, got {coverage!r}.")
     return float(coverage)
+
+
+def one_of(name: str, given: Any, known: tuple[str, ...]) -> str:
+    """A ValueError unless the argument is one of the values it can have."""
+    if not isinstance(given, str) or given not in known:
+        raise ValueError(f"{name} must be one of {list(known)}, got {given!r}.")
+    return given
 
 
 # --- of arrays ------------------------------------------------------------------------------------
@@ -264,3 +270,69 @@ class FoldScores:
             enough = self.share_up_to((middle[:, None] - centre) / factor) >= coverage - 1e-9
             high, low = np.where(enough, middle, high), np.where(enough, low, middle)
         return high
+
+
+def interval_by_folds(
+    distances: tuple[np.ndarray, np.ndarray],
+    fold: np.ndarray,
+    groups: np.ndarray | None,
+    predictions: tuple[np.ndarray, np.ndarray],
+    scale: np.ndarray | None,
+    coverage: float,
+    side: str,
+) -> np.ndarray:
+    """The ends of the CV+, an array of shape (m, 2).
+
+    Parameters
+    ----------
+    distances : pair of float arrays of shape (n,)
+        How far each target is below the lower and above the upper prediction out of fold, negative
+        on the other side of it; in units of its scale.
+    fold, groups
+        See `FoldScores`.
+    predictions : pair of float arrays of shape (m, K)
+        The lower and the upper ones of the models of the folds; they may be the same.
+    scale : float array of shape (m, K) or None
+        By the models of the folds.
+    coverage : float
+    side : {"both", "lower", "upper"}
+        An end that there is not is infinite.
+    """
+    (below, above), (low, high) = distances, predictions
+    if side == "both":
+        below = above = np.maximum(below, above)
+    ends = np.empty((len(low), 2))
+    ends[:] = -np.inf, np.inf
+    if side != "upper":
+        ends[:, 0] = -FoldScores(below, fold, groups).upper_ends(-low, scale, coverage)
+    if side != "lower":
+        ends[:, 1] = FoldScores(above, fold, groups).upper_ends(high, scale, coverage)
+    if side == "both":  # where residuals are small, or quantiles cross, the ends may too
+        ends.sort(axis=1)
+    return ends
+
+
+def set_by_folds(
+    own: np.ndarray,
+    fold: np.ndarray,
+    groups: np.ndarray | None,
+    probabilities: np.ndarray,
+    coverage: float,
+) -> np.ndarray:
+    """Whether each class is in the set of the CV+, a bool array of shape (m, n_classes).
+
+    Parameters
+    ----------
+    own : float array of shape (n,)
+        The probability out of fold of the class of each training row.
+    fold, groups
+        See `FoldScores`.
+    probabilities : float array of shape (m, K, n_classes)
+        Those of all classes by the models of the folds.
+    coverage : float
+    """
+    scores = FoldScores(1 - own, fold, groups)
+    scores.check(coverage)
+    values = 1 - probabilities
+    below = [scores.share_up_to(values[:, :, c] - 1e-12, False) for c in range(values.shape[2])]
+    return np.stack(below, axis=1) < coverage - 1e-9

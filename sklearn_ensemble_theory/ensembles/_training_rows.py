@@ -131,11 +131,16 @@ def exchangeable_rows(ensemble: FittedEnsemble, what: str) -> np.ndarray | None:
         return None
     rows = np.flatnonzero(weight)
     if np.ptp(weight[rows]) > 0:
-        raise ValueError(
-            f"{what} are defined for rows of equal weight; this ensemble was fitted with "
-            "sample_weight or class_weight."
-        )
+        raise unequal_weights(what)
     return rows if len(rows) < len(weight) else None
+
+
+def unequal_weights(what: str) -> ValueError:
+    """The error of what needs exchangeable rows."""
+    return ValueError(
+        f"{what} are defined for rows of equal weight; this model was fitted with sample_weight or "
+        "class_weight."
+    )
 
 
 # --- which members are outside of which rows ------------------------------------------------------

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
+from inspect import signature
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -126,6 +127,7 @@ class PredictionBandDisplay:
         kinds: Sequence[str] | None = None,
         coverage: float = 0.9,
         at: Mapping[Any, Any] | None = None,
+        offset: float | None = None,
         grid_resolution: int = 100,
         n_cols: int = 3,
         ax: Any = None,
@@ -135,8 +137,9 @@ class PredictionBandDisplay:
         Parameters
         ----------
         estimator : regressor
-            A fitted regressor with `predict_interval` or `standard_error`, such as a forest or
-            bagging.
+            A fitted regressor with `predict_interval` or `standard_error`, such as a forest,
+            bagging, gradient boosting with ``keep_training_rows=True``, or L2-boosting with
+            ``n_estimators="cv"``.
         X : {array-like, data frame} of shape (n_samples, n_features)
             Rows that determine the values of the features: the curves go from their 1 % to their
             99 % quantile, and medians and most frequent categories are the reference row.
@@ -152,6 +155,10 @@ class PredictionBandDisplay:
             The coverage of both bands.
         at : dict, default=None
             Values of features in the reference row, by their names or numbers.
+        offset : float, default=None
+            The offset of the reference row, which is added to all scores, of an estimator whose
+            methods have one, such as `GradientBoostingRegressor`. With counts whose offset was the
+            logarithm of the exposure, None and 0 are an exposure of 1.
         grid_resolution : int, default=100
             Number of values of a numeric feature; fewer distinct values are taken themselves.
         n_cols : int, default=3
@@ -167,7 +174,8 @@ class PredictionBandDisplay:
         Raises
         ------
         TypeError
-            If the estimator is a classifier or lacks the methods, or X is sparse.
+            If the estimator is a classifier, lacks the methods or takes no `offset` though one is
+            given, or X is sparse.
         ValueError
             If a parameter is outside its range, a feature is not in X, or X has more than six
             features and none is given.
@@ -178,6 +186,8 @@ class PredictionBandDisplay:
         """
         check_is_fitted(estimator)
         methods = _methods_of(estimator, kinds)
+        if offset is not None:
+            _check_offset(estimator, offset)
         if not 0 < coverage < 1:
             raise ValueError(f"coverage must be between 0 and 1, got {coverage!r}.")
         if not isinstance(grid_resolution, Integral) or grid_resolution < 2:
@@ -198,10 +208,13 @@ class PredictionBandDisplay:
         values = [table.values_of(j, grid_resolution) for j in numbers]
         # One call for all panels, as intervals may have a cost of their own for each call.
         moved = table.rows(list(zip(numbers, values)))
-        prediction = np.asarray(estimator.predict(moved))
+        options = {} if offset is None else {"offset": np.full(sum(map(len, values)), offset)}
+        prediction = np.asarray(estimator.predict(moved, **options))
         if prediction.ndim != 1:
             raise TypeError("estimator must predict one target.")
-        bands = {kind: _band(estimator, moved, prediction, kind, coverage) for kind in methods}
+        bands = {
+            kind: _band(estimator, moved, prediction, kind, coverage, options) for kind in methods
+        }
         ends = np.cumsum([len(v) for v in values])[:-1]
         parts = {kind: np.split(band, ends) for kind, band in bands.items()}
         panels = [
@@ -300,12 +313,29 @@ def _methods_of(estimator: Any, kinds: Sequence[str] | None) -> list[str]:
     return [kind for kind in KINDS if kind in given]
 
 
-def _band(estimator: Any, X: Any, prediction: np.ndarray, kind: str, coverage: float) -> np.ndarray:
+def _check_offset(estimator: Any, offset: Any) -> None:
+    is_number = isinstance(offset, Real) and not isinstance(offset, bool)
+    if not (is_number and np.isfinite(float(offset))):
+        raise ValueError(f"offset must be a finite number, got {offset!r}.")
+    if "offset" not in signature(estimator.predict).parameters:
+        raise TypeError(
+            f"offset is given, but predict of {type(estimator).__name__} takes no offset."
+        )
+
+
+def _band(
+    estimator: Any,
+    X: Any,
+    prediction: np.ndarray,
+    kind: str,
+    coverage: float,
+    options: dict[str, np.ndarray],
+) -> np.ndarray:
     if kind == "interval":
-        return np.asarray(estimator.predict_interval(X, coverage=coverage))
+        return np.asarray(estimator.predict_interval(X, coverage=coverage, **options))
     if hasattr(estimator, "confidence_interval"):
-        return np.asarray(estimator.confidence_interval(X, coverage=coverage))
-    half = ndtri((1 + coverage) / 2) * estimator.standard_error(X)
+        return np.asarray(estimator.confidence_interval(X, coverage=coverage, **options))
+    half = ndtri((1 + coverage) / 2) * estimator.standard_error(X, **options)
     return np.column_stack([prediction - half, prediction + half])
 
 

@@ -10,6 +10,7 @@ from sklearn_ensemble_theory import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
+from sklearn_ensemble_theory.boosting.losses import HuberLoss
 
 
 @pytest.mark.parametrize("estimator", [None, DecisionStumpRegressor(), Ridge()])
@@ -157,3 +158,26 @@ def test_a_column_of_validation_targets_is_one_target():
     with pytest.warns(UserWarning, match="A column-vector y was passed"):
         model.fit(X, y, X_val=X[:9], y_val=y[:9, None])
     np.testing.assert_array_equal(model.validation_scores_, expected)
+
+
+def test_rounds_by_the_loss_of_huber_are_compared_by_one_delta():
+    """Its delta falls with the residuals of the training rows, and risks by it fall for ever."""
+    rng = np.random.default_rng(0)
+    X, noise = rng.random((400, 4)), rng.standard_t(3, 400)
+    y = 3 * np.sin(6 * X[:, 0]) + noise
+    train, held = slice(0, 200), {"X_val": X[200:], "y_val": y[200:]}
+    model = GradientBoostingRegressor(
+        loss="huber", n_estimators=300, learning_rate=0.3, n_iter_no_change=10, random_state=0
+    ).fit(X[train], y[train], **held)
+    assert model.stop_reason_ == "early stopping"
+    start = np.median(y[train])
+    delta = np.quantile(np.abs(y[200:] - start), 0.9, method="inverted_cdf")
+    one = HuberLoss(delta=delta)
+    expected = [one.value(y[200:], u).mean() for u in model.staged_predict(X[200:])]
+    np.testing.assert_allclose(model.validation_scores_, expected, rtol=1e-10)
+    # The same delta where the fit is continued.
+    again = GradientBoostingRegressor(
+        loss="huber", n_estimators=5, learning_rate=0.3, warm_start=True, random_state=0
+    ).fit(X[train], y[train], **held)
+    again.set_params(n_estimators=15).fit(X[train], y[train], **held)
+    np.testing.assert_allclose(again.validation_scores_, expected[:15], rtol=1e-10)

@@ -73,6 +73,23 @@ def test_value_and_target(loss, kind, weighted, n):
     np.testing.assert_array_equal(risk.at(wide).target, found.target)
 
 
+@each_loss
+@pytest.mark.parametrize("n", [1, 7, MANY])
+def test_second_derivatives_from_the_gradient(loss, kind, n):
+    rng = np.random.default_rng(n)
+    y, u = problem(kind, n, rng)
+    u *= 3
+    loops, target, expected = compiled_loss(loss), -loss.gradient(y, u), loss.hessian(y, u)
+    one, several = (loops.hessian(u, target, n_threads) for n_threads in (1, 2))
+    if expected is None:
+        assert one is None
+        return
+    np.testing.assert_array_equal(one, several)
+    # What is lost is far below the negative gradient; there risks have a larger derivative.
+    lost = np.abs(one - expected) - 1e-13 * expected
+    assert (lost <= 4e-16 * (1 + np.abs(target))).all()
+
+
 @pytest.mark.parametrize(
     ("loss", "y"),
     [

@@ -11,6 +11,8 @@ from sklearn.linear_model import LinearRegression
 
 from sklearn_ensemble_theory import (
     BaggingRegressor,
+    GradientBoostingRegressor,
+    L2BoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -149,6 +151,38 @@ def test_confidence_interval_of_the_estimator():
     display = PredictionBandDisplay.from_estimator(WithItsOwnBand().fit(X, y), X, coverage=0.7)
     band = display.panels[0].bands["standard_error"]
     np.testing.assert_allclose(band - display.panels[0].prediction[:, None], [[-0.7, 0.7]] * 10)
+
+
+def test_the_offset_of_the_reference_row():
+    rng = np.random.default_rng(0)
+    X, exposure = rng.random((120, 2)), rng.uniform(0.5, 2.0, 120)
+    counts = rng.poisson(exposure * np.exp(1 + X[:, 0])).astype(float)
+    model = GradientBoostingRegressor(
+        loss="poisson", n_estimators=5, keep_training_rows=True, random_state=0
+    ).fit(X, counts, offset=np.log(exposure))
+    options = {"features": 0, "grid_resolution": 7, "kinds": ["interval"]}
+    display = PredictionBandDisplay.from_estimator(model, X, offset=np.log(2), **options)
+    (panel,) = display.panels
+    rows = np.column_stack([panel.values, np.full(7, np.median(X[:, 1]))])
+    twice = np.full(7, np.log(2))
+    np.testing.assert_allclose(panel.prediction, 2 * model.predict(rows))
+    np.testing.assert_allclose(panel.bands["interval"], model.predict_interval(rows, offset=twice))
+    plain = PredictionBandDisplay.from_estimator(model, X, **options).panels[0]
+    np.testing.assert_allclose(plain.prediction, model.predict(rows))
+    with pytest.raises(ValueError, match="offset must be a finite number, got"):
+        PredictionBandDisplay.from_estimator(model, X, offset=twice, **options)
+    forest = RandomForestRegressor(10, **QUARTERS).fit(X, counts)
+    with pytest.raises(TypeError, match="predict of RandomForestRegressor takes no offset"):
+        PredictionBandDisplay.from_estimator(forest, X, offset=0.5)
+
+
+def test_intervals_of_an_additive_model():
+    X, y = mixed_frame()
+    model = L2BoostingRegressor("cv", max_estimators=50, learning_rate=0.1).fit(X, y)
+    display = PredictionBandDisplay.from_estimator(model, X, "dose", grid_resolution=9)
+    assert list(display.panels[0].bands) == ["interval"]
+    low, high = display.panels[0].bands["interval"].T
+    assert ((low < display.panels[0].prediction) & (display.panels[0].prediction < high)).all()
 
 
 def test_bad_input():

@@ -109,3 +109,15 @@ def test_given_edges_and_unknown_lengths():
     kept = X[:, 0] > 0.2
     expected = L2BoostingRegressor(300, bin_edges=edges).fit(X[kept], y[kept])
     np.testing.assert_allclose(model.predict(X), expected.predict(X), rtol=0, atol=1e-10)
+
+
+def test_intervals_need_rows_in_memory_and_predict_lazily():
+    X, y, _ = rows(n=1000)
+    lazy = da.from_array(X, chunks=(300, 4))
+    model = L2BoostingRegressor("cv", max_estimators=100)
+    with pytest.raises(ValueError, match="by fit of rows in memory only, not of Dask collections"):
+        model.fit(lazy, da.from_array(y, chunks=300)).predict_interval(X)
+    model.fit(X, y)
+    found = model.predict_interval(lazy, coverage=0.8)
+    assert found.shape == (1000, 2)
+    np.testing.assert_array_equal(found.compute(), model.predict_interval(X, coverage=0.8))

@@ -186,3 +186,14 @@ def test_memory_of_the_sums_is_bounded():
     lazy = da.from_array(X, chunks=(300, 4)), da.from_array(y, chunks=300)
     with pytest.raises(ValueError, match=r"max_memory=0\.1 MiB is less than the"):
         LogitBoostClassifier(5, max_memory=0.1).fit(*lazy)
+
+
+def test_sets_need_rows_in_memory_and_predict_lazily():
+    X, y, _ = rows(3, n=600)
+    lazy = da.from_array(X, chunks=(200, 4))
+    model = LogitBoostClassifier("cv", max_bins=8, max_estimators=20, learning_rate=0.2)
+    with pytest.raises(ValueError, match="by fit of rows in memory only, not of Dask collections"):
+        model.fit(lazy, da.from_array(y, chunks=200)).predict_set(X)
+    model.fit(X, y)
+    found = model.predict_set(lazy, coverage=0.8)
+    np.testing.assert_array_equal(found.compute(), model.predict_set(X, coverage=0.8))

@@ -1,6 +1,7 @@
 """What the additive boosters share: checks, the phases of a fit, the fitted terms, predictions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -17,7 +18,7 @@ from ..._categories import CategoricalColumns
 from ..._compat import Interval, RealNotInt, StrOptions
 from ..._features import Features, feature_names
 from ..._folds import fold_numbers
-from ..._rows import Rows, checked_groups, is_frame, kept_rows, validate_data
+from ..._rows import Rows, checked_groups, group_codes, is_frame, kept_rows, validate_data
 from ..._running import Progress
 from ..._scaling import power_of_two
 from .bins import (
@@ -26,10 +27,11 @@ from .bins import (
     FeatureBins,
     TrainingRows,
 )
+from .fold_models import FoldModels, LeftOutRows
 from .logistic_loss import LogisticLoss
 from .pair_tables import Pair
 from .pairs import PairFit, PairTerms, monotonic_pairs, resolve_interactions
-from .phases import MIB, PhaseResult, run_phase
+from .phases import MIB, BinnedRows, PhaseResult, run_phase
 from .rounds import SmoothingRounds, TableStumps
 from .squared_error import SquaredError
 from .sums import CutLayout
@@ -96,6 +98,7 @@ class BaseAdditive(BaseEstimator):
     _pair_maps: list[np.ndarray]
     _columns: CategoricalColumns | None
     _segments: list[StumpSegment]
+    _folds: FoldModels | None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -176,7 +179,16 @@ class BaseAdditive(BaseEstimator):
             kept = slice(None) if isinstance(rows.numbers, range) else rows.numbers
             folds, n_splits = fold_numbers(self.cv, X, y, kept, classifies, groups)
         return TrainingRows(
-            rows.X, numbers, rows.weight, rows.numbers, None, 0, folds, n_splits, columns, labels
+            rows.X,
+            numbers,
+            rows.weight,
+            rows.numbers,
+            None if groups is None else group_codes(rows.of(groups), rows.X),
+            0,
+            folds,
+            n_splits,
+            columns,
+            labels,
         )
 
     def _check_classes(self, classes: np.ndarray) -> None:
@@ -323,10 +335,15 @@ class BaseAdditive(BaseEstimator):
 
         # The functions of all terms, and the intercept that gets their means. Those of pairs are
         # purified: what depends on one feature is in the functions of features.
-        shapes, intercepts, shifts = shapes_of(stumps.models[0], pure[0], weights, bins.missing)
-        intercepts = scale * intercepts + mean + scale * shifts
-        if n_scores > 1:
-            intercepts -= intercepts.mean()
+        def terms_of(number: int, weights: list[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray]:
+            shapes, intercepts, shifts = shapes_of(
+                stumps.models[number], pure[number], weights, bins.missing
+            )
+            intercepts = intercepts + shifts
+            return shapes, intercepts - intercepts.mean() if n_scores > 1 else intercepts
+
+        shapes, intercepts = terms_of(0, weights)
+        intercepts = scale * intercepts + mean
         self.intercept_ = float(intercepts[0]) if n_scores == 1 else intercepts
         places: list[Any] = [e if c is None else c for e, c in each]
         if pairs is not None:
@@ -346,15 +363,23 @@ class BaseAdditive(BaseEstimator):
             places += [(coarse[a], coarse[b]) for a, b in pairs.pairs]
         self.shape_functions_ = [(place, scale * shape) for place, shape in zip(places, shapes)]
         self.__dict__.pop("shape_standard_errors_", None)
-        if len(stumps.models) > 2:
+        self._folds = None
+        if len(stumps.models) > 1:
             # The models that leave out one fold, whose functions have mean 0 over their own rows.
             without = []
-            for fold, (model, own) in enumerate(zip(stumps.models[1:], pure[1:])):
+            for fold in range(len(stumps.models) - 1):
                 rest = [weight - each[fold] for weight, each in zip(weights, of_folds)]
-                without.append(shapes_of(model, own, rest, bins.missing)[0])
-            tables, all_weights = list(zip(*without)), self.bin_weights_
-            errors = band_errors(tables[:p], all_weights[:p])
-            errors += band_errors(tables[p:], all_weights[p:])
+                without.append(terms_of(1 + fold, rest))
+            tables = [
+                np.stack(each, axis=weight.ndim).reshape(*weight.shape, -1)
+                for each, weight in zip(zip(*(own for own, _ in without)), self.bin_weights_)
+            ]
+            intercepts = np.concatenate([own for _, own in without])
+            self._folds = FoldModels(intercepts, tables, scale, mean)
+        if len(stumps.models) > 2:
+            terms, all_weights = list(zip(*(own for own, _ in without))), self.bin_weights_
+            errors = band_errors(terms[:p], all_weights[:p])
+            errors += band_errors(terms[p:], all_weights[p:])
             self.shape_standard_errors_ = [scale * each for each in errors]
 
         # The rounds, and the losses on their way.
@@ -379,6 +404,35 @@ class BaseAdditive(BaseEstimator):
             self.cv_path_ = units(np.concatenate([stumps.held_path, last]))
             if smoothing is not None:
                 self.smoothing_path_ = units(smoothing.held_path)
+
+    def _keep_rows_of_folds(
+        self, rows: BinnedRows | None, score_of: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    ) -> None:
+        """Keep how far off the models of the folds are at the rows that these leave out.
+
+        By `score_of` of targets and predictions; nothing of rows that are not in memory, or of
+        different weights.
+        """
+        folds = self._folds
+        if folds is None or rows is None:
+            return
+        if rows.weight is not None:
+            self._folds = replace(folds, are_weighted=True)
+            return
+        assert rows.folds is not None
+        n_scores = np.size(self.intercept_)
+        scores = np.empty(len(rows.y))
+        for fold in range(rows.n_splits):
+            own = np.flatnonzero(rows.folds == fold)
+            part = slice(fold * n_scores, (fold + 1) * n_scores)
+            u = self._sum_of_bins(
+                rows.codes[own], folds.intercepts[part], [each[..., part] for each in folds.tables]
+            )
+            scores[own] = score_of(rows.y[own], u[:, 0] if n_scores == 1 else u)
+        left_out = np.flatnonzero(rows.folds < rows.n_splits)
+        groups = None if rows.groups is None else rows.groups[left_out]
+        found = LeftOutRows(scores[left_out], rows.folds[left_out], groups)
+        self._folds = replace(folds, rows=found)
 
     # --- the fitted terms -------------------------------------------------------------------------
 
@@ -421,7 +475,8 @@ class BaseAdditive(BaseEstimator):
             self._bins.padded(values, j).take(codes[:, j], axis=0)
             for j, (_, values) in enumerate(self.shape_functions_[: codes.shape[1]])
         ]
-        return np.stack([*terms, *self._pair_values(codes)], axis=1)
+        pairs = self._pair_values(codes, [values for _, values in self.shape_functions_])
+        return np.stack([*terms, *pairs], axis=1)
 
     def to_frame(self) -> Any:
         """The terms as a table, with a row for each value of `shape_functions_`.
@@ -500,38 +555,63 @@ class BaseAdditive(BaseEstimator):
         check_is_fitted(self)
         return self._numbers(X, self._columns)
 
-    def _pair_values(self, codes: np.ndarray) -> Iterator[np.ndarray]:
-        """Look up each pair at rows in bins."""
+    def _pair_values(self, codes: np.ndarray, tables: Sequence[np.ndarray]) -> Iterator[np.ndarray]:
+        """Look up each pair at rows in bins, among the tables of all terms."""
         p = len(self._bins.edges)
-        for (a, b), (_, values) in zip(self.term_features_[p:], self.shape_functions_[p:]):
-            table = self._bins.padded(values, a, b)
+        for (a, b), table in zip(self.term_features_[p:], tables[p:]):
+            table = self._bins.padded(table, a, b)
             row = self._pair_maps[a].take(codes[:, a])
             yield table[row, self._pair_maps[b].take(codes[:, b])]
 
     def _scores(self, X: Any) -> np.ndarray:
         """Add the intercept and all terms: (n,) or (n, n_classes)."""
-        # Table look-up without codes where there are no pairs; functions that are 0 cost nothing.
         X = self._checked_X(X)
+        return self._sum_of_terms(X, self.intercept_, [v for _, v in self.shape_functions_])
+
+    def _scores_of_folds(self, X: Any, folds: FoldModels) -> np.ndarray:
+        """The scores by the models of the folds, in their units: (n, K) or (n, K, n_classes)."""
+        # All models in one look-up, as if they were classes.
+        scores = self._sum_of_terms(self._checked_X(X), folds.intercepts, folds.tables)
+        n_scores = np.size(self.intercept_)
+        return scores if n_scores == 1 else scores.reshape(len(scores), -1, n_scores)
+
+    def _sum_of_terms(
+        self, X: np.ndarray, intercept: Any, values: Sequence[np.ndarray]
+    ) -> np.ndarray:
+        """Add an intercept and the values of all terms: (n,), or (n, C) with C in each bin."""
+        # Table look-up without codes where there are no pairs; functions that are 0 cost nothing.
         bins = self._bins
         p = len(bins.edges)
         tables = [
-            bins.padded(values, j) if values.any() else None
-            for j, (_, values) in enumerate(self.shape_functions_[:p])
+            bins.padded(table, j) if table.any() else None for j, table in enumerate(values[:p])
         ]
         total = sum_of_tables(X, bins.edges, tables, missing=True)
-        if total.ndim < np.ndim(self.intercept_) + 1:
-            total = np.repeat(total[:, None], len(self.intercept_), axis=1)
-        if len(self.term_features_) > p:
-            for values in self._pair_values(bins.codes(X)):
-                total = total + values
-        return self.intercept_ + total
+        if total.ndim < np.ndim(intercept) + 1:
+            total = np.repeat(total[:, None], len(intercept), axis=1)
+        if len(values) > p:
+            for each in self._pair_values(bins.codes(X), values):
+                total = total + each
+        return intercept + total
+
+    def _sum_of_bins(
+        self, codes: np.ndarray, intercept: np.ndarray, values: Sequence[np.ndarray]
+    ) -> np.ndarray:
+        """`_sum_of_terms` of rows in bins: (n, C)."""
+        total = np.tile(intercept, (len(codes), 1))
+        for j, table in enumerate(values[: codes.shape[1]]):
+            if table.any():
+                total += self._bins.padded(table, j).take(codes[:, j], axis=0)
+        for each in self._pair_values(codes, values):
+            total += each
+        return total
 
     def _scores_after(self, X: Any, rounds: Sequence[int]) -> Iterator[np.ndarray]:
         """Yield the scores after given numbers of rounds."""
         X = self._checked_X(X)
         bins, pairs = self._bins, 0.0
         if len(self.term_features_) > len(bins.edges):
-            pairs = sum(self._pair_values(bins.codes(X)))
+            tables = [values for _, values in self.shape_functions_]
+            pairs = sum(self._pair_values(bins.codes(X), tables))
         # The tables of rounds are not centred, as the fitted functions are: their means belong to
         # the intercept, and bins of missing values without weight have the value 0.
         for intercepts, tables in staged_tables(bins, self.category_sets_, self._segments, rounds):

@@ -46,6 +46,8 @@ class BinnedRows:
         0 without cross-validation.
     pair_folds : unsigned array of shape (n,), default=None
         The fold of each row in the boosting of pairs, where there are no `folds`.
+    groups : int array of shape (n,), default=None
+        Codes of the groups that rows belong to.
     """
 
     codes: np.ndarray
@@ -55,6 +57,7 @@ class BinnedRows:
     folds: np.ndarray | None = None
     n_splits: int = 0
     pair_folds: np.ndarray | None = None
+    groups: np.ndarray | None = None
 
     @cached_property
     def n_groups(self) -> int:

@@ -275,9 +275,9 @@ class AdditiveModel:
             u += b * outputs(members, X)
         return u
 
-    def scores_of(self, rows: Rows) -> np.ndarray:
-        """The scores of rows of a fit, with their offset."""
-        u = self.scores(rows.X)
+    def scores_of(self, rows: Rows, *, at_start: bool = False) -> np.ndarray:
+        """The scores of rows of a fit, with their offset, after all rounds or before the first."""
+        u = self.initial_scores(rows.X) if at_start else self.scores(rows.X)
         if rows.offset is not None:
             u += rows.offset
         return u
@@ -418,32 +418,32 @@ class Metric:
 class HeldOut:
     """The validation rows and their scores, which follow the rounds.
 
-    What is known of them is their risk, or their `metric` where there is one.
+    What is known of them is their risk, or their `metric` where there is one. All risks are by the
+    loss of the start: that of "huber" becomes flatter as residuals do, which lowers every risk.
     """
 
     def __init__(self, model: AdditiveModel, rows: Rows, metric: Metric | None = None) -> None:
         self.rows, self.metric = rows, metric
         self.scores, self.n_scores = model.scores_of(rows), model.n_scores
-        loss = model.loss.adapted(rows.y, self.scores, rows.weight)
+        start = model.scores_of(rows, at_start=True) if model.members else self.scores
+        loss = model.loss.adapted(rows.y, start, rows.weight)
         self.risk = EmpiricalRisk(loss, rows.y, rows.weight)
 
     def score(self) -> float:
         """The risk or the metric at the scores so far."""
         return self.risk.value(self.scores) if self.metric is None else self.metric(self.scores)
 
-    def score_after(self, members: list[Any], step: float, loss: Loss) -> float:
-        """The same, the risk by the loss of a round, once this is added to the scores."""
-        return self.scores_after([(members, step, loss)])[0]
+    def score_after(self, members: list[Any], step: float) -> float:
+        """The same once a round is added to the scores."""
+        return self.scores_after([(members, step)])[0]
 
-    def scores_after(self, rounds: list[tuple[list[Any], float, Loss]]) -> list[float]:
+    def scores_after(self, rounds: list[tuple[list[Any], float]]) -> list[float]:
         """The same after each of some rounds."""
-        members = [member for one, _, _ in rounds for member in one]
-        found, steps, X = [], [step for _, step, _ in rounds], self.rows.X
+        members = [member for one, _ in rounds for member in one]
+        found, steps, X = [], [step for _, step in rounds], self.rows.X
         sums = packed_rounds(members, steps, self.n_scores) if _is_dense(X) else None
         added = None if sums is None else sums.rounds(X, self.scores.reshape(-1, self.n_scores))
-        for one, step, loss in rounds:
-            if loss is not self.risk.loss:
-                self.risk = EmpiricalRisk(loss, self.rows.y, self.rows.weight)
+        for one, step in rounds:
             if added is None:
                 self.scores += step * outputs(one, X)
             else:

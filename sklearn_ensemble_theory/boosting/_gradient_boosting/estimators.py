@@ -107,7 +107,9 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         Share of the rows held out if `n_iter_no_change` is given and `X_val` is not.
     n_iter_no_change : int, default=None
         Stop where the validation risk is not below one of those of the last `n_iter_no_change`
-        rounds by more than `tol`. All rounds are kept. If None, there is no early stopping.
+        rounds by more than `tol`. All rounds are kept. If None, there is no early stopping. All
+        risks by "huber" have the delta of the validation rows at the start; in scikit-learn's they
+        have that of each round, which falls with the residuals, and so do its risks.
     tol : float, default=1e-4
         Tolerance of `n_iter_no_change`, in the units of `train_score_`, or of `scoring`.
     scoring : str, callable or None, default="loss"
@@ -251,7 +253,8 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
     oob_score_ : float
         The last of `oob_scores_`.
     validation_scores_ : ndarray of shape (n_rounds,)
-        The same on the validation rows, if there are any; with `scoring` their metric.
+        The same on the validation rows, if there are any; with `scoring` their metric, and by
+        "huber" with one delta, see `n_iter_no_change`.
     cv_path_ : ndarray of shape (n_rounds_compared + 1, n_folds)
         The risk, or the metric, on each held-out fold after 0, 1, ... rounds; only with
         ``n_estimators="cv"``. A fold counts by the weight of its rows.

@@ -595,7 +595,7 @@ class BaseGradientBoosting(
                 before = model.oob_scores[-1] if model.oob_scores else 0.0
                 model.add_risks(record.risk, drawn.after(rows, before))
             if held_out is not None:
-                score = held_out.score_after(members, record.step, model.loss)
+                score = held_out.score_after(members, record.step)
                 model.validation_scores.append(score)
             if judge is not None:
                 model.judged_scores.append(judge(rounds.u))

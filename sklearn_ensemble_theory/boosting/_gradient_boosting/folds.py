@@ -124,7 +124,7 @@ class PartFits:
 
 def add_rounds(
     model: AdditiveModel, rounds: BoostingRounds, n_rounds: int
-) -> list[tuple[list[Any], float, Loss]]:
+) -> list[tuple[list[Any], float]]:
     """Add so many rounds that nobody looks at to a model, and return them."""
     risk: Any = rounds.risk
     rounds.allow(n_rounds)
@@ -134,7 +134,7 @@ def add_rounds(
         model.members.append(members)
         model.steps.append(record.step)
         model.loss = risk.scored_loss
-        made.append((members, record.step, model.loss))
+        made.append((members, record.step))
     return made
 
 
@@ -154,10 +154,7 @@ class Fold:
     def add(self, n_rounds: int) -> None:
         """Make so many rounds; where the learner has no more, the score stays as it is."""
         length = len(self.path) + n_rounds
-        made = add_rounds(self.model, self.rounds, n_rounds)
-        # By one loss: that of "huber" becomes flatter as residuals do, which lowers every risk.
-        loss = self.held_out.risk.loss
-        self.path += self.held_out.scores_after([(*one[:2], loss) for one in made])
+        self.path += self.held_out.scores_after(add_rounds(self.model, self.rounds, n_rounds))
         self.path += [self.path[-1]] * (length - len(self.path))
 
 
@@ -285,5 +282,4 @@ def mean_model(models: Sequence[AdditiveModel]) -> AdditiveModel:
 
 def risks_of_rounds(model: AdditiveModel, rows: Rows) -> list[float]:
     """The risks of these rows after each round of a model whose loss stays the same."""
-    made = [(*pair, model.loss) for pair in zip(model.members, model.steps)]
-    return HeldOut(model.first(0), rows).scores_after(made)
+    return HeldOut(model.first(0), rows).scores_after(list(zip(model.members, model.steps)))

@@ -36,7 +36,8 @@ from ...ensembles._distributions import (
     frozen_location_scale,
     frozen_of_mean,
 )
-from ...ensembles._intervals import FoldScores
+from ...ensembles._intervals import interval_by_folds, set_by_folds
+from ...ensembles._training_rows import unequal_weights
 from ...trees._packed import PackedCache
 from ..losses import GammaLoss, Loss, QuantileLoss, SquaredLoss
 from ..losses._losses import LogLinkLoss
@@ -311,17 +312,7 @@ class Resampling:
             scales, _ = self.scales()
             scale = scales.at(replace(at, offset=None))
             below, above = below / scales.out_of_fold, above / scales.out_of_fold
-        if side == "both":
-            below = above = np.maximum(below, above)
-        ends = np.empty((len(low), 2))
-        ends[:] = -np.inf, np.inf
-        if side != "upper":
-            ends[:, 0] = -FoldScores(below, fold, groups).upper_ends(-low, scale, coverage)
-        if side != "lower":
-            ends[:, 1] = FoldScores(above, fold, groups).upper_ends(high, scale, coverage)
-        if side == "both":  # where residuals are small, or quantiles cross, the ends may too
-            ends.sort(axis=1)
-        return ends
+        return interval_by_folds((below, above), fold, groups, (low, high), scale, coverage, side)
 
     def prediction_set(self, at: Rows, coverage: float) -> np.ndarray:
         """Whether each class is in the set of each of these rows, a bool array of shape (m, K)."""
@@ -331,11 +322,7 @@ class Resampling:
         codes = rows.y > 0 if folds.out_of_fold.shape[1] == 2 else rows.y
         own = folds.out_of_fold[np.arange(len(rows)), codes.astype(np.intp)]
         groups = codes_of_groups(rows)
-        scores = FoldScores(1 - own, folds.fold, groups)
-        scores.check(coverage)
-        values = 1 - folds.at(at)
-        below = [scores.share_up_to(values[:, :, c] - 1e-12, False) for c in range(values.shape[2])]
-        return np.stack(below, axis=1) < coverage - 1e-9
+        return set_by_folds(own, folds.fold, groups, folds.at(at), coverage)
 
     def _exchangeable(self, what: str) -> PartFits:
         parts = self.parts
@@ -343,10 +330,7 @@ class Resampling:
             raise ValueError(f"{what} require the training rows, which were removed; fit again.")
         weight = parts.rows.weight
         if weight is not None and np.ptp(weight) > 0:
-            raise ValueError(
-                f"{what} are defined for rows of equal weight; this model was fitted with "
-                "sample_weight or class_weight."
-            )
+            raise unequal_weights(what)
         return parts
 
     def distribution(self, at: Rows, family: str) -> Any:

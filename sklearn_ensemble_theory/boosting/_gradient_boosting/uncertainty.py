@@ -11,7 +11,7 @@ from scipy.stats import norm
 from sklearn.utils.validation import check_is_fitted
 
 from ..._typing import ArrayLike, MatrixLike, available_if
-from ...ensembles._intervals import checked_coverage
+from ...ensembles._intervals import checked_coverage, one_of
 from ..losses._losses import loss_gives_probabilities
 from .ensemble import AdditiveModel
 from .resampling import Resampling, values_of
@@ -31,13 +31,6 @@ def resampling_of(model: Any, what: str, fits: bool = True) -> Resampling:
     if fits and model._n_scores > 1 and not hasattr(model, "classes_"):
         raise ValueError(f"{what} requires y of one column; it had {model._n_scores}.")
     return found
-
-
-def one_of(name: str, given: Any, known: tuple[str, ...]) -> str:
-    """A ValueError unless the argument is one of the values it can have."""
-    if not isinstance(given, str) or given not in known:
-        raise ValueError(f"{name} must be one of {list(known)}, got {given!r}.")
-    return given
 
 
 def forget_training_rows(self: Any) -> Any:

@@ -35,6 +35,7 @@ class CompiledLoss:
     def __init__(self, kind: str, **options: Any) -> None:
         from ..._native.losses import Loss
 
+        self.kind = kind
         self.loops: Any = Loss(kind, **options)
 
     def known_targets(self, y: Array) -> Array | None:
@@ -80,12 +81,16 @@ class CompiledLoss:
         self.loops.add_leaf_sums(y, u.ravel(), weight, target, leaf, score, sums, n_threads)
         return sums
 
-    def hessian(self, target: Array) -> Array | None:
-        """The second derivatives from the negative gradient, a new array; None if they need more.
+    def hessian(self, u: Array, target: Array, n_threads: int) -> Array | None:
+        """The second derivatives from the negative gradient, a new array; None if there are none.
 
         They have an absolute error of the order of the rounding of 1.
         """
-        return None
+        if self.kind in ("huber", "kink"):
+            return None
+        second = np.empty(u.shape)
+        self.loops.curvatures(np.ascontiguousarray(u), target, second, n_threads)
+        return second
 
 
 def compiled_loss(loss: Any) -> CompiledLoss | None:
@@ -99,7 +104,7 @@ def compiled_loss(loss: Any) -> CompiledLoss | None:
 
 
 class LogLoops(CompiledLoss):
-    def hessian(self, target: Array) -> Array | None:
+    def hessian(self, u: Array, target: Array, n_threads: int) -> Array | None:
         # p (1 - p), where the negative gradient is 1 - p or -p.
         size = np.abs(target)
         second = 1.0 - size
