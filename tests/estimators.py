@@ -39,10 +39,13 @@ CLASSIFIERS = [
 REQUIRED = {
     "HistGradientBoostingClassifier": {"max_iter": 5},
     "HistGradientBoostingRegressor": {"max_iter": 5},
-    "L2BoostingRegressor": {"n_estimators": 100, "learning_rate": 0.1},
+    "L2BoostingRegressor": {"n_estimators": 40, "learning_rate": 0.2},
     # Labels drawn at random have a positive soft margin only if most rows may be on its wrong side.
     "LPBoostClassifier": {"nu": 0.7},
-    "LogitBoostClassifier": {"n_estimators": 100, "learning_rate": 0.1},
+    "LinearL2BoostingRegressor": {"estimator": package.SmoothingSplineRegressor(5, max_knots=10)},
+    "LogitBoostClassifier": {"n_estimators": 40, "learning_rate": 0.2},
+    # Knots at all values of ten features would be 800 functions.
+    "SmoothingSplineRegressor": {"max_knots": 10},
     "StackingClassifier": {"estimators": CLASSIFIERS, "cv": 3, "weights": "simplex"},
     "StackingRegressor": {"estimators": REGRESSORS, "cv": 3},
     "VotingClassifier": {"estimators": CLASSIFIERS},
