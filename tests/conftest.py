@@ -13,15 +13,20 @@ import pytest  # noqa: E402
 
 matplotlib.use("Agg")
 
-# Thousands of collected tests and all modules are never garbage. Walks over them by the collector
-# would take a third of the collection, and most of a second each between the tests.
-gc.disable()
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session):
+    """Keep what is collected out of garbage collection.
 
-def pytest_collection_finish(session):
-    """Leave out of all later walks what exists before the first test."""
-    gc.freeze()
-    gc.enable()
+    Thousands of tests and all modules are never garbage. Walks over them would take a third of the
+    collection, and most of a second each between the tests.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture

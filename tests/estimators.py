@@ -31,8 +31,8 @@ REGRESSORS = [
     ("boosting", package.L2BoostingRegressor(20, learning_rate=0.2)),
 ]
 CLASSIFIERS = [
-    ("boosting", package.AdaBoostClassifier(n_estimators=10)),
-    ("slower", package.AdaBoostClassifier(n_estimators=10, learning_rate=0.5)),
+    ("boosting", package.AdaBoostClassifier(n_estimators=5)),
+    ("slower", package.AdaBoostClassifier(n_estimators=5, learning_rate=0.5)),
 ]
 
 # Classes that need more than that: name -> keyword arguments.
@@ -46,7 +46,7 @@ REQUIRED = {
     "LogitBoostClassifier": {"n_estimators": 40, "learning_rate": 0.2},
     # Knots at all values of ten features would be 800 functions.
     "SmoothingSplineRegressor": {"max_knots": 10},
-    "StackingClassifier": {"estimators": CLASSIFIERS, "cv": 3, "weights": "simplex"},
+    "StackingClassifier": {"estimators": CLASSIFIERS, "cv": 2, "weights": "simplex"},
     "StackingRegressor": {"estimators": REGRESSORS, "cv": 3},
     "VotingClassifier": {"estimators": CLASSIFIERS},
     "VotingRegressor": {"estimators": REGRESSORS},
