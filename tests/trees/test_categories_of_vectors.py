@@ -353,6 +353,7 @@ def votes_of(tree, X):
     ]
 
 
+@pytest.mark.many_fits
 def test_forests_beat_those_of_dummies():
     """50 categories of 10 rows."""
     rng = np.random.default_rng(0)
