@@ -31,19 +31,22 @@ REGRESSORS = [
     ("boosting", package.L2BoostingRegressor(20, learning_rate=0.2)),
 ]
 CLASSIFIERS = [
-    ("boosting", package.AdaBoostClassifier(n_estimators=10)),
-    ("slower", package.AdaBoostClassifier(n_estimators=10, learning_rate=0.5)),
+    ("boosting", package.AdaBoostClassifier(n_estimators=5)),
+    ("slower", package.AdaBoostClassifier(n_estimators=5, learning_rate=0.5)),
 ]
 
 # Classes that need more than that: name -> keyword arguments.
 REQUIRED = {
     "HistGradientBoostingClassifier": {"max_iter": 5},
     "HistGradientBoostingRegressor": {"max_iter": 5},
-    "L2BoostingRegressor": {"n_estimators": 100, "learning_rate": 0.1},
+    "L2BoostingRegressor": {"n_estimators": 40, "learning_rate": 0.2},
     # Labels drawn at random have a positive soft margin only if most rows may be on its wrong side.
     "LPBoostClassifier": {"nu": 0.7},
-    "LogitBoostClassifier": {"n_estimators": 100, "learning_rate": 0.1},
-    "StackingClassifier": {"estimators": CLASSIFIERS, "cv": 3, "weights": "simplex"},
+    "LinearL2BoostingRegressor": {"estimator": package.SmoothingSplineRegressor(5, max_knots=10)},
+    "LogitBoostClassifier": {"n_estimators": 40, "learning_rate": 0.2},
+    # Knots at all values of ten features would be 800 functions.
+    "SmoothingSplineRegressor": {"max_knots": 10},
+    "StackingClassifier": {"estimators": CLASSIFIERS, "cv": 2, "weights": "simplex"},
     "StackingRegressor": {"estimators": REGRESSORS, "cv": 3},
     "VotingClassifier": {"estimators": CLASSIFIERS},
     "VotingRegressor": {"estimators": REGRESSORS},

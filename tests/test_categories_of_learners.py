@@ -46,7 +46,7 @@ CLASSIFIERS = {
     "bagging": lambda tree: package.BaggingClassifier(tree, 30, random_state=0, oob_score=True),
     "AdaBoost": lambda tree: package.AdaBoostClassifier(tree, n_estimators=5, random_state=0),
     "real": lambda tree: package.AdaBoostClassifier(tree, n_estimators=5, algorithm="real"),
-    "smooth": lambda tree: package.SmoothBoostClassifier(tree, random_state=0),
+    "smooth": lambda tree: package.SmoothBoostClassifier(tree, n_estimators=20, random_state=0),
     "agnostic": lambda tree: package.AgnosticBoostClassifier(tree, random_state=0),
     "Massart": lambda tree: package.MassartBoostClassifier(tree, random_state=0),
     "blocks": lambda tree: package.DivideAndConquerClassifier(tree, n_blocks=3, random_state=0),
@@ -174,6 +174,7 @@ def test_forests(kind):
         warm.set_params(max_bins=3).fit(FRAME, y)
 
 
+@pytest.mark.many_fits
 def test_forests_of_sets_beat_those_of_dummies():
     """100 categories of 10 rows."""
     errors = np.empty((2, 2))

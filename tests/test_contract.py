@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from functools import cache
 
 import joblib
 import numpy as np
@@ -49,7 +50,13 @@ def fitted(cls, data, **params):
     return estimator.fit(X, target_for(estimator, y_classes, y_real))
 
 
-@parametrize_with_checks(instances() + variants(), expected_failed_checks=expected_failed_checks)
+checks = parametrize_with_checks(
+    instances() + variants(), expected_failed_checks=expected_failed_checks
+)
+
+
+# Scikit-learn would write an estimator out once for each of its checks.
+@pytest.mark.parametrize(*checks.args, ids=cache(checks.kwargs["ids"]))
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

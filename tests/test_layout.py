@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -32,15 +33,18 @@ def dotted(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-TREES = {
-    dotted(path): (ast.parse(path.read_text(encoding="utf-8")), path.stem == "__init__")
-    for path in sorted((ROOT / NAME).rglob("*.py"))
-}
+@cache
+def trees():
+    """The code of each module, and whether it is that of a folder."""
+    return {
+        dotted(path): (ast.parse(path.read_text(encoding="utf-8")), path.stem == "__init__")
+        for path in sorted((ROOT / NAME).rglob("*.py"))
+    }
 
 
 def imported(module):
     """(line, module, name or None) of all imports, those inside functions too."""
-    tree, is_folder = TREES[module]
+    tree, is_folder = trees()[module]
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name, None) for alias in node.names)
@@ -56,14 +60,14 @@ def arrows(module):
     for line, source, name in imported(module):
         if source.split(".")[0] == NAME:
             whole = f"{source}.{name}"
-            yield line, whole if whole in TREES else source
+            yield line, whole if whole in trees() else source
 
 
 def test_imports_have_no_circle():
     """What a folder exports is imported from its files, so that the folder itself is no circle."""
     graph = {
         module: {found for _, found in arrows(module) if not module.startswith(f"{found}.")}
-        for module in TREES
+        for module in trees()
     }
     try:
         TopologicalSorter(graph).prepare()
@@ -81,7 +85,7 @@ def test_imports_go_one_way():
 
     upward = [
         f"{module}:{line} imports {found}"
-        for module in TREES
+        for module in trees()
         if module != NAME
         for line, found in arrows(module)
         if (found == NAME and module.split(".")[1] != "compare")
@@ -93,7 +97,7 @@ def test_imports_go_one_way():
 def test_imports_from_outside():
     """Private names of scikit-learn only in `_compat`, optional packages only inside functions."""
     wrong = []
-    for module, (tree, _) in TREES.items():
+    for module, (tree, _) in trees().items():
         at_once = {id(node) for node in ast.walk(tree)}
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.Lambda):

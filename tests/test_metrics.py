@@ -6,7 +6,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.integrate import quad
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import BayesianRidge, LinearRegression
@@ -47,17 +46,16 @@ COUNTS = {
 
 
 def by_integral(distribution, y):
-    """The definition, by quadrature between quantiles; the tails beyond are negligible."""
-    levels = [1e-13, 1e-9, 1e-6, 1e-3, 0.05, 0.25, 0.5, 0.75, 0.95, 0.999, 1 - 1e-6, 1 - 1e-9]
+    """The definition, by Gauss between quantiles; the tails beyond are negligible."""
+    levels = [1e-13, 1e-9, 1e-6, 1e-3, *np.linspace(0.01, 0.99, 99), 0.999, 1 - 1e-6, 1 - 1e-9]
     ends = np.unique([*distribution.ppf(levels), distribution.isf(1e-13), y])
-    options = {"limit": 400, "epsabs": 1e-12, "epsrel": 1e-10}
-    return sum(
-        quad(lambda t: (distribution.cdf(t) - (y <= t)) ** 2, low, high, **options)[0]
-        for low, high in pairwise(ends)
-    )
+    # In short pieces, because the smoothed law has breaks between these ends.
+    ends = np.concatenate([np.linspace(*pair, 9)[:-1] for pair in pairwise(ends)] + [ends[-1:]])
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    t = (ends[1:, None] + ends[:-1, None] + np.diff(ends)[:, None] * nodes) / 2
+    return (np.diff(ends) / 2) @ ((distribution.cdf(t) - (y <= t)) ** 2 @ weights)
 
 
-@pytest.mark.filterwarnings("ignore::scipy.integrate.IntegrationWarning")
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_crps_of_continuous_laws_is_the_integral(name):
     distribution = CONTINUOUS[name]

@@ -4,6 +4,7 @@ import ast
 import importlib
 import itertools
 import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +83,12 @@ def resolved(address):
     raise ModuleNotFoundError(address)
 
 
+@cache
+def functions_of(path):
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
 def test_a_result_has_an_object_and_a_test(row):
     result, objects, tests = row
@@ -90,8 +97,7 @@ def test_a_result_has_an_object_and_a_test(row):
     for address in objects:
         assert resolved(address) is not None
     for path, name in tests:
-        tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
-        assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        assert name in functions_of(path)
 
 
 def pages_of_sources():

@@ -121,7 +121,8 @@ def section(name):
         page, _, anchor = place.partition("#")
         return page, anchor
     word = re.compile(rf"\b{name}\b")
-    return next((page for page, text in guide_order().items() if word.search(text)), "index"), ""
+    pages = (page for page, text in guide_order().items() if name in text and word.search(text))
+    return next(pages, "index"), ""
 
 
 def page(address, member):

@@ -22,8 +22,6 @@ from sklearn_ensemble_theory.ensembles._intervals import (
     weighted_ranks,
 )
 
-from ..routes import uses_native
-
 pytestmark = pytest.mark.routes
 
 X, Y = make_friedman1(121, 5, noise=1.0, random_state=0)
@@ -95,7 +93,7 @@ def test_the_mean_of_the_targets_has_their_standard_error():
     np.testing.assert_allclose(model.standard_error(NEW[:3], "unbiased", 150), error, rtol=1e-6)
 
 
-@pytest.mark.skipif(not uses_native(), reason="a simulation of many fits")
+@pytest.mark.many_fits
 def test_variances_over_training_sets():
     """V of the mean of halves and the spread of halves of one fit, against many training sets."""
     points = np.random.default_rng(9).random((40, 5))
@@ -118,7 +116,7 @@ def test_variances_over_training_sets():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not uses_native(), reason="a simulation of many fits")
+@pytest.mark.many_fits
 def test_the_mean_of_the_folds_varies_less_than_a_fit():
     points = make_friedman1(40, 5, random_state=99)[0]
     predictions, single, conservative = [], [], []
@@ -262,7 +260,7 @@ def test_ends_of_groups_are_weighted_order_statistics():
         FoldScores(scores, fold, groups).upper_ends(centre, None, 0.99)
 
 
-@pytest.mark.skipif(not uses_native(), reason="a simulation of many fits")
+@pytest.mark.many_fits
 def test_intervals_cover():
     """Targets of new rows, with noise that grows with a feature."""
     inside = []

@@ -1,6 +1,5 @@
 """Newton steps of leaves never raise the loss of their leaf, on every route and in every order."""
 
-from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,7 +17,7 @@ from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting.losses._base import as_loss, longer_steps, safe_length
 
-from ..routes import native_disabled
+from ..routes import both_routes, native_disabled
 from .loss_cases import (
     CASES,
     OF_REALS,
@@ -32,10 +31,6 @@ from .loss_cases import (
 )
 
 pytestmark = pytest.mark.routes
-
-both_routes = pytest.mark.parametrize(
-    "route", [nullcontext, native_disabled], ids=["this", "numpy"]
-)
 
 
 def model_of(loss, kind, **options):

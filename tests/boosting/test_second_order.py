@@ -1,7 +1,5 @@
 """Gradient boosting with `second_order=True`: Newton steps under curvatures as weights."""
 
-from contextlib import nullcontext
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -22,14 +20,11 @@ from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk, SecondOrderRisk
 from sklearn_ensemble_theory.boosting._steps import FixedStep
 
-from ..routes import native_disabled
+from ..routes import both_routes, native_disabled
 
 pytestmark = pytest.mark.routes
 
 LEAST = 1e-3
-both_routes = pytest.mark.parametrize(
-    "route", [nullcontext, native_disabled], ids=["this", "numpy"]
-)
 
 
 def problem(n=300, seed=0, n_classes=2, missing=False):
@@ -299,6 +294,7 @@ def test_tiny_weights_have_no_leaf_of_enough_curvature():
     assert all(member.get_n_leaves() == 1 for member in model.estimators_.ravel())
 
 
+@pytest.mark.many_fits
 def test_it_is_better_where_classes_are_easy():
     """The first order divides by the number of rows in a leaf, also of those that are right."""
     for load, margin in ((load_wine, 0.02), (load_digits, 0.005)):

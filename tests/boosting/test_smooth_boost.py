@@ -115,6 +115,7 @@ def test_noisy_rows_never_have_large_weights():
     assert min(model.densities_) >= 0.2
 
 
+@pytest.mark.many_fits
 @pytest.mark.parametrize("name", ["twonorm", "digits"])
 def test_beats_adaboost_with_a_fifth_of_wrong_labels(name):
     """Paired over seeds, by more than 2 standard errors; 30 seeds: benchmarks/noisy_labels.py."""

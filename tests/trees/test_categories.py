@@ -514,6 +514,7 @@ def test_random_sets(kind):
     assert len(firsts) > 30
 
 
+@pytest.mark.many_fits
 @pytest.mark.parametrize("effect", [0.0, 0.3, 1.0, 2.0])
 def test_small_categories(effect):
     """50 categories of 5 rows: no more error than scikit-learn's, over ten draws."""

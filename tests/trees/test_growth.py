@@ -11,7 +11,7 @@ from sklearn_ensemble_theory.trees._columns import BinnedColumns
 from sklearn_ensemble_theory.trees._growth import grow_tree
 from sklearn_ensemble_theory.trees._options import GrowthOptions
 
-from ..routes import TREES_TRY_BOTH_SIDES, native_disabled, uses_native
+from ..routes import ROUTES, TREES_TRY_BOTH_SIDES, native_disabled, uses_native
 
 pytestmark = pytest.mark.routes
 
@@ -189,13 +189,10 @@ def test_rows_of_weight_zero_are_left_out(n_classes):
 # --- against other trees --------------------------------------------------------------------------
 
 
-@pytest.fixture(params=["native", "numpy"])
+@pytest.fixture(params=ROUTES.values(), ids=[*ROUTES])
 def route(request):
-    if request.param == "native":
+    with request.param():
         yield
-    else:
-        with native_disabled():
-            yield
 
 
 def few_values(n=300, p=4, missing=0.0, seed=0):

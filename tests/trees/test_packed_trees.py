@@ -32,18 +32,15 @@ from sklearn_ensemble_theory.trees._packed import (
     single_precision_cuts,
 )
 
-from ..routes import native_disabled, uses_native
+from ..routes import ROUTES, uses_native
 
 pytestmark = pytest.mark.routes
 
 
-@pytest.fixture(params=["native", "numpy"])
+@pytest.fixture(params=ROUTES.values(), ids=[*ROUTES])
 def route(request):
-    if request.param == "native":
+    with request.param():
         yield
-    else:
-        with native_disabled():
-            yield
 
 
 def data(n=400, p=6, missing=0.0, seed=0):

@@ -17,7 +17,7 @@ from sklearn.utils import get_tags
 
 from sklearn_ensemble_theory import BinnedTreeClassifier, BinnedTreeRegressor
 
-from ..routes import TREES_TRY_BOTH_SIDES, native_disabled
+from ..routes import ROUTES, TREES_TRY_BOTH_SIDES, native_disabled
 
 pytestmark = pytest.mark.routes
 
@@ -28,13 +28,10 @@ PAIRS = [
 both = pytest.mark.parametrize(("binned", "exact"), PAIRS)
 
 
-@pytest.fixture(params=["native", "numpy"])
+@pytest.fixture(params=ROUTES.values(), ids=[*ROUTES])
 def route(request):
-    if request.param == "native":
+    with request.param():
         yield
-    else:
-        with native_disabled():
-            yield
 
 
 def few_values(n=400, missing=0.0, seed=0):
