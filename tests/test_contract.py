@@ -65,7 +65,7 @@ def test_names_of_parameters_belong_to_each_class(cls):
     names = cls._get_param_names()
     cls._get_param_names().clear()
     assert cls._get_param_names() == names
-    assert clone(Subclass(2)).get_params() == {"extra": 2}
+    assert Subclass._get_param_names() == ["extra"]
 
 
 @every_estimator
