@@ -114,8 +114,8 @@ def test_validation_rows_are_checked(regression, binary):
         model.fit(X, y, X_val=X_val, y_val=np.full(len(y_val), np.nan))
     with pytest.raises(ValueError, match="sample_weight_val: "):
         model.fit(X, y, X_val=X_val, y_val=y_val, sample_weight_val=np.ones(len(y)))
+    poisson = GradientBoostingRegressor(loss="poisson")
     with pytest.raises(ValueError, match="y_val: loss='poisson' requires non-negative y"):
-        poisson = GradientBoostingRegressor(loss="poisson")
         poisson.fit(X, np.abs(y), X_val=X_val, y_val=-np.abs(y_val))
     X, y, X_val, y_val = binary
     with pytest.raises(ValueError, match="y_val has classes"):
