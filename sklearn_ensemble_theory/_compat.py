@@ -90,13 +90,16 @@ TREES_TRY_BOTH_SIDES = parse_version("1.9.dev0") <= SKLEARN_VERSION
 
 
 @cache
-def _parameter_names(estimator_class: Any) -> list[str]:
-    names: list[str] = BaseEstimator._get_param_names.__func__(estimator_class)
-    return names
+def _parameter_names(estimator_class: Any) -> tuple[str, ...]:
+    return tuple(BaseEstimator._get_param_names.__func__(estimator_class))
+
+
+def _new_list_of_names(estimator_class: Any) -> list[str]:
+    return list(_parameter_names(estimator_class))  # which a subclass may change
 
 
 # What a class may have as `_get_param_names`: to read the signature takes as long as several trees.
-parameter_names: Any = classmethod(_parameter_names)  # type: ignore[arg-type]
+parameter_names: Any = classmethod(_new_list_of_names)
 
 
 def own_requests(estimator):

@@ -266,12 +266,13 @@ def root_of_jumps(
     order = np.lexsort((position, group))
     position, jump, group = position[order], jump[order], group[order]
     total = np.bincount(group, jump, n_groups)
-    running = np.cumsum(jump)
-    ends = np.cumsum(np.bincount(group, minlength=n_groups))
-    before = np.concatenate([[0.0], running])[ends - np.bincount(group, minlength=n_groups)]
-    after = start[group] + (running - before[group])
-    # One kink more or less by rounding would move the minimum by a whole gap.
     n_jumps = np.bincount(group, minlength=n_groups)
+    ends = np.cumsum(n_jumps)
+    # Differences of sums over all groups would have the rounding of the largest sum.
+    after = start[group]
+    for first, last in zip((ends - n_jumps).tolist(), ends.tolist()):
+        after[first:last] += np.cumsum(jump[first:last])
+    # One kink more or less by rounding would move the minimum by a whole gap.
     tolerance = (1e-12 + 2.3e-16 * n_jumps) * (total + np.abs(start))
     b = np.zeros(n_groups)
     if not len(position):

@@ -62,6 +62,20 @@ def test_scikit_learn_checks(estimator, check):
 
 
 @every_estimator
+def test_names_of_parameters_belong_to_each_class(cls):
+    """They may be read once a class; what a subclass does with them stays with it."""
+
+    class Subclass(cls):
+        def __init__(self, extra=1):
+            self.extra = extra
+
+    names = cls._get_param_names()
+    cls._get_param_names().clear()
+    assert cls._get_param_names() == names
+    assert Subclass._get_param_names() == ["extra"]
+
+
+@every_estimator
 def test_param_validation(cls):
     check_param_validation(cls.__name__, make(cls))
 

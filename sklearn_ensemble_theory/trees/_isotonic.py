@@ -175,7 +175,9 @@ def _multipliers(
             if not negative.any():
                 z[at] = new
                 break
-            shares = old[negative] / (old[negative] - new[negative])
+            # 0/0 where one is 0 and would stay 0, which stops it at once too.
+            length = np.where(old > 0, old - new, 1.0)
+            shares = old[negative] / length[negative]
             z[at] = old + shares.min() * (new - old)
             free[at[negative][shares <= shares.min()]] = False
             z[~free] = 0.0

@@ -122,6 +122,13 @@ def test_splitters_groups_and_rows_of_weight_0():
     np.testing.assert_allclose(one.predict(X), other.predict(X), rtol=1e-12)
 
 
+def test_errors_of_huge_targets():
+    huge = 2.0**465
+    model = GradientBoostingRegressor(n_estimators="cv", max_estimators=20, **RATE)
+    errors = [clone(model).fit(X, y).cv_results_["standard_error"] for y in (Y, huge * Y)]
+    np.testing.assert_allclose(errors[1] / huge**2, errors[0], rtol=1e-9)
+
+
 def test_searches_conversion_and_later_fits():
     model = GradientBoostingRegressor(n_estimators="cv", max_estimators=40, **RATE)
     search = GridSearchCV(model, {"learning_rate": [0.1, 0.3]}, cv=2).fit(X, Y)

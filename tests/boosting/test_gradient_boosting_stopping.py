@@ -112,6 +112,11 @@ def test_validation_rows_are_checked(regression, binary):
         model.fit(X, y, X_val=X_val, y_val=y_val[:-1])
     with pytest.raises(ValueError, match="y_val"):
         model.fit(X, y, X_val=X_val, y_val=np.full(len(y_val), np.nan))
+    with pytest.raises(ValueError, match="sample_weight_val: "):
+        model.fit(X, y, X_val=X_val, y_val=y_val, sample_weight_val=np.ones(len(y)))
+    poisson = GradientBoostingRegressor(loss="poisson")
+    with pytest.raises(ValueError, match="y_val: loss='poisson' requires non-negative y"):
+        poisson.fit(X, np.abs(y), X_val=X_val, y_val=-np.abs(y_val))
     X, y, X_val, y_val = binary
     with pytest.raises(ValueError, match="y_val has classes"):
         GradientBoostingClassifier().fit(X, y, X_val=X_val, y_val=y_val + 5)
@@ -132,6 +137,17 @@ def test_rounds_beyond_an_early_stop_leave_no_draws(n_classes):
         fits.append((len(model), random_state.randint(2**31 - 1)))
     assert fits[0] == fits[1]
     assert fits[0][0] < 200
+
+
+@pytest.mark.parametrize("loss", ["poisson", "tweedie"])
+def test_validation_counts_may_all_be_zero(loss, regression):
+    """As in folds and in rows that are drawn: the risk is the sum of what is expected."""
+    X, y, X_val, y_val = regression
+    model = GradientBoostingRegressor(loss=loss, n_estimators=3)
+    model.fit(X, np.abs(y), X_val=X_val, y_val=np.zeros(len(y_val)))
+    power = 1.0 if loss == "poisson" else 1.5
+    by_hand = [np.mean(p ** (2 - power)) / (2 - power) for p in model.staged_predict(X_val)]
+    np.testing.assert_allclose(model.validation_scores_, by_hand)
 
 
 def test_targets_that_a_loss_cannot_be_fitted_to_after_the_split():

@@ -174,6 +174,14 @@ def test_the_median_of_many_equal_weights_is_exact():
     assert root_of_jumps(y, 2 * one, np.array([-one.sum()]), None, 1) == np.median(y)
 
 
+def test_medians_of_many_small_leaves_are_exact():
+    """Differences of sums over all leaves had more rounding than ties may have."""
+    y = np.random.default_rng(0).standard_normal((10_000, 10))
+    leaf = np.repeat(np.arange(10_000, dtype=np.int32), 10)
+    found = compare_leaves(losses.AbsoluteLoss(), y.ravel(), np.zeros(y.size), None, leaf)
+    np.testing.assert_allclose(found, np.median(y, axis=1), rtol=1e-12, atol=1e-15)
+
+
 @each_loss
 @pytest.mark.parametrize("weighted", [False, True])
 def test_optimal_constants(loss, kind, weighted):

@@ -267,6 +267,17 @@ def test_isotonic_regression(seed):
     assert (x[:, None] <= x)[order].all()
 
 
+def test_isotonic_regression_of_weights_of_many_sizes():
+    """Multipliers that are 0 and stay 0 once kept the search from ending."""
+    order = np.triu(np.ones((6, 6), dtype=bool), 1)
+    order[1, 2] = order[4, 5] = False
+    values = np.array([0.2, -0.8, 0.3, 0.1, -0.6, 1.3])
+    weight = 10.0 ** np.array([-1, -7, -12, -2, -11, -14])
+    x = isotonic_regression(values, weight, order)
+    mean = np.average(values[:5], weights=weight[:5])
+    np.testing.assert_allclose(x, [*[mean] * 5, 1.3], rtol=1e-12)
+
+
 def is_acyclic(order):
     power = order.astype(int)
     return not any(np.trace(np.linalg.matrix_power(power, k)) for k in range(1, len(order) + 1))

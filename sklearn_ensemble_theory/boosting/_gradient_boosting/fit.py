@@ -896,8 +896,14 @@ class BaseGradientBoosting(
             raise ValueError(
                 f"y_val must have the columns of y; got the shapes {y.shape} and {train.y.shape}."
             )
-        weight = None if given.sample_weight is None else checked_weights(given.sample_weight, X)
-        loss.check_target(y)
+        weight = None
+        if given.sample_weight is not None:
+            try:
+                weight = checked_weights(given.sample_weight, X)
+            except ValueError as error:
+                raise ValueError(f"sample_weight_val: {error}") from error
+        # With those of the training rows: counts of which all are 0 have a risk.
+        self._check_part(loss, np.concatenate([train.y, y]), "y_val")
         known = checked_offset(given.offset, given.X, "offset_val")
         return Rows(X, y, weight, range(len(y)), offset=known)
 

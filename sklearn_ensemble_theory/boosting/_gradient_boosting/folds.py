@@ -258,7 +258,8 @@ def standard_errors(path: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """
     K = path.shape[-1]
     deviations = path - (path @ weights)[..., None]
-    return np.sqrt((deviations**2 @ weights**2) * (K / max(K - 1, 1)))
+    # Squares of risks, which are squares already, could overflow.
+    return np.hypot.reduce(weights * deviations, axis=-1) * np.sqrt(K / max(K - 1, 1))
 
 
 def mean_model(models: Sequence[AdditiveModel]) -> AdditiveModel:
