@@ -481,3 +481,10 @@ def test_subclasses_have_no_loops_and_no_bound(parent):
     assert (np.diff(found.train_scores_) < 0).all()
     if parent is not losses.BinomialLoss:  # whose short Newton steps are lengthened
         np.testing.assert_allclose(found.predict(X), expected.predict(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("loss", [losses.PoissonLoss(), losses.GammaLoss(), losses.TweedieLoss()])
+def test_derivatives_far_from_0_are_finite(loss):
+    y, u = (a.ravel() for a in np.meshgrid([1e-5, 1.0, 1e150], [-720.0, -705.0, 705.0, 720.0]))
+    for part in (loss.gradient(y, u), loss.hessian(y, u)):  # any warning is an error
+        assert np.isfinite(part).all()

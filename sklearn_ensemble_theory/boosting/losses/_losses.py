@@ -395,16 +395,22 @@ class GammaLoss(LogLinkLoss):
             raise ValueError("loss='gamma' requires strictly positive y.")
 
     def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
-        return u + y * bounded_exp(-u)
+        return u + ratio_to_mean(y, u)
 
     def terms(self, y: Array, u: Array) -> tuple[Array, Array]:
-        return y * bounded_exp(-u), np.ones(len(y))
+        return ratio_to_mean(y, u), np.ones(len(y))
 
     def hessian(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
-        return y * bounded_exp(-u)
+        return ratio_to_mean(y, u)
 
     def _compiled(self) -> CompiledLoss:
         return CompiledLoss("tweedie", power=2.0)
+
+
+def ratio_to_mean(y: Array, u: Array) -> Array:
+    """y exp(-u), kept finite."""
+    with np.errstate(over="ignore"):
+        return np.minimum(y * bounded_exp(-u), np.finfo(float).max)
 
 
 class TweedieLoss(LogLinkLoss):
