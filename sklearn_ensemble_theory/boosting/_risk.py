@@ -212,9 +212,8 @@ class EmpiricalRisk:
             arrays = tuple(part if part.size == 1 else part.take(rows, axis=0) for part in arrays)
             leaf = leaf.take(rows)
         codes = leaf_codes(leaf)
-        return loops.leaf_values(
-            arrays, codes, n_leaves, score or 0, self.n_threads, self.rate, self.longest_step
-        )
+        shorten = {"rate": self.rate, "longest": self.longest_step}
+        return loops.leaf_values(arrays, codes, n_leaves, score or 0, self.n_threads, **shorten)
 
     @property
     def longest_step(self) -> float:

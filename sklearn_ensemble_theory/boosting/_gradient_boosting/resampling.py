@@ -273,7 +273,8 @@ class Resampling:
                 model.init = c + power * model.init
                 model.steps = [power * b for b in model.steps]
                 model.packed = PackedCache()
-            found = FoldModels.of(models, fold, parts.rows)
+            # In logarithms: a power alone could vanish.
+            found.out_of_fold = np.exp(c + power * np.log(found.out_of_fold))
         return found, residual / found.out_of_fold
 
     def quantiles(self, levels: tuple[float, ...]) -> list[FoldModels]:

@@ -61,6 +61,7 @@ class CompiledLoss:
         n_leaves: int,
         score: int,
         n_threads: int,
+        *,
         rate: float = 1.0,
         longest: float = np.inf,
     ) -> Array:
@@ -147,14 +148,7 @@ class HuberLoops(CompiledLoss):
         self.delta = delta
 
     def leaf_values(
-        self,
-        arrays: Arrays,
-        leaf: Array,
-        n_leaves: int,
-        score: int,
-        n_threads: int,
-        rate: float = 1.0,
-        longest: float = np.inf,
+        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int, n_threads: int, **_: float
     ) -> Array:
         """Newton's method on the derivative, which is piecewise linear, inside brackets."""
         from ..._native.losses import huber_slopes, residual_ranges
