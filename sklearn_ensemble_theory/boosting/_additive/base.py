@@ -14,24 +14,40 @@ from sklearn.utils.validation import check_is_fitted, check_X_y
 from sklearn_ensemble_theory._typing import ArrayLike
 
 from ..._bins import check_bin_edges, sum_of_tables
+from ..._blocks import checked_offset
 from ..._categories import CategoricalColumns
 from ..._compat import Interval, RealNotInt, StrOptions
 from ..._features import Features, feature_names
 from ..._folds import fold_numbers
-from ..._rows import Rows, checked_groups, group_codes, is_frame, kept_rows, validate_data
+from ..._rows import (
+    MemoryRows,
+    Rows,
+    checked_groups,
+    group_codes,
+    is_frame,
+    kept_rows,
+    validate_data,
+)
 from ..._running import Progress
-from ..._scaling import power_of_two
+from ..._scaling import TargetScale, power_of_two
 from .bins import (
     MAX_SMOOTHING_ROUNDS,
     SMOOTHING_PATIENCE,
     FeatureBins,
     TrainingRows,
+    choose_bins,
 )
 from .fold_models import FoldModels, LeftOutRows
-from .logistic_loss import LogisticLoss
+from .newton_loss import NewtonLoss, NewtonLossOfRows, PointwiseLoss
 from .pair_tables import Pair
-from .pairs import PairFit, PairTerms, monotonic_pairs, resolve_interactions
-from .phases import MIB, BinnedRows, PhaseResult, run_phase
+from .pairs import (
+    PairFit,
+    PairTerms,
+    monotonic_pairs,
+    resolve_interactions,
+    weight_by_bin,
+)
+from .phases import MIB, BinnedRows, PhaseResult, cuts_in_memory, run_phase
 from .rounds import SmoothingRounds, TableStumps
 from .squared_error import SquaredError
 from .sums import CutLayout
@@ -123,6 +139,7 @@ class BaseAdditive(BaseEstimator):
         classifies: bool,
         classes: np.ndarray | None = None,
         groups: Any = None,
+        offset: Any = None,
     ) -> TrainingRows:
         """Check the rows, keep those of positive weight as numbers, and find their folds.
 
@@ -155,7 +172,7 @@ class BaseAdditive(BaseEstimator):
         if self.bin_edges is not None:
             names = Features.known_to(self, X.shape[1]).names
             check_bin_edges(self.bin_edges, X.shape[1], names)
-        groups = checked_groups(groups, X)
+        groups, offset = checked_groups(groups, X), checked_offset(offset, X)
         if classifies:
             check_classification_targets(y)
         else:
@@ -189,6 +206,7 @@ class BaseAdditive(BaseEstimator):
             n_splits,
             columns,
             labels,
+            offset=None if offset is None else rows.of(offset),
         )
 
     def _check_classes(self, classes: np.ndarray) -> None:
@@ -230,11 +248,134 @@ class BaseAdditive(BaseEstimator):
                 f"over all pairs of the {n_cuts} cuts; use fewer bins."
             )
 
+    # --- fits of rows ----------------------------------------------------------------------------
+
+    def _in_bins(
+        self, rows: TrainingRows, y: np.ndarray, guide: np.ndarray | None, weight: Any = None
+    ) -> tuple[FeatureBins, np.ndarray, BinnedRows]:
+        """Choose the bins, and put rows with targets y into them; the rounds read these only.
+
+        Refined bins follow `guide`, which has these weights if they are given.
+        """
+        guided = rows if weight is None else replace(rows, weight=weight)
+        bins, jumps = choose_bins(guided, guide, self.max_bins, self.bin_edges, self.max_memory)
+        layout = bins.layout()
+        self._progress().message(f"{layout.n_cuts} cuts in {len(bins.edges)} features")
+        codes = bins.codes(rows.X)
+        folds = rows.folds, rows.n_splits
+        binned = BinnedRows(
+            codes, layout, y, rows.weight, *folds, groups=rows.groups, offset=rows.offset
+        )
+        return bins, jumps, binned
+
+    def _fit_squares(self, rows: TrainingRows) -> None:
+        """Fit the squared error to rows in memory."""
+        # Powers of two bring weights and targets near 1: squares do not overflow, and nothing is
+        # rounded.
+        weight = unit_weights(rows.weight)
+        y = rows.y if rows.offset is None else rows.y - rows.offset
+        rows = replace(rows, weight=weight, offset=None)
+        target = TargetScale.in_powers_of_two(y, weight)
+        monotonic = self._monotonic(rows.X.shape[1], rows.columns)
+        # Rows become bins, in units of the target, and sums over bins.
+        scaled = target(y)
+        bins, jumps, binned = self._in_bins(rows, scaled, scaled)
+        risk = SquaredError.of_rows(binned, self.max_memory)
+        # Rounds without the rows; the terms.
+        self._fit_squared_risk(risk, bins, binned.layout, rows.columns, jumps, monotonic, target)
+        self.__dict__.pop("n_passes_", None)
+
+    def _fit_squared_risk(
+        self,
+        risk: SquaredError,
+        bins: FeatureBins,
+        layout: CutLayout,
+        columns: CategoricalColumns | None,
+        jumps: np.ndarray | tuple,
+        monotonic: np.ndarray | None,
+        target: TargetScale,
+    ) -> None:
+        """Fit the model to the sums over all rows, and pairs to the rows."""
+        # Rows can still be read after `fit`, in memory or in blocks, but not after `partial_fit`.
+        pair_fit, sums = None, risk.sums[0]
+        weights = sums.bin_weights(layout)
+        if risk.blocks is not None:
+            pair_fit = PairFit(
+                risk.blocks,
+                layout,
+                1,
+                risk.n_splits,
+                is_quadratic=True,
+                bin_weights=() if risk.rows is not None else [own.sum(axis=0) for own in weights],
+                passes=risk.passes,
+            )
+        results = self._fit_models(risk, pair_fit, layout, jumps, monotonic)
+        units = target.squares_in_units
+        self._set_terms(bins, columns, weights, results, target.scale, target.mean, units)
+        self._keep_rows_of_folds(risk.rows, np.subtract)
+        # The importance of a feature: its share of the fall of the squared error in all rounds.
+        falls = np.zeros(len(layout.n_bins))
+        for phase in results[:2]:
+            for segment in [] if phase is None else phase.segments:
+                falls += segment.paths[0][0].falls_by_feature(layout)
+        self.feature_importances_ = falls / falls.sum() if falls.any() else falls
+
+    def _fit_newton(
+        self,
+        rows: BinnedRows,
+        loss: PointwiseLoss,
+        bins: FeatureBins,
+        columns: CategoricalColumns | None,
+        jumps: np.ndarray | tuple,
+        monotonic: np.ndarray | None,
+        **options: Any,
+    ) -> None:
+        """Fit another loss to rows in bins; `options` are those of `_fit_newton_risk`."""
+        layout, blocks = rows.layout, MemoryRows(rows, len(rows.layout.n_bins))
+        max_cuts = cuts_in_memory(self.max_memory, rows, loss.n_scores)
+        risk = NewtonLossOfRows(rows, loss, max_cuts)
+        ends = np.cumsum(layout.n_bins)[:-1]
+        weights = np.split(weight_by_bin(rows, rows.weight), ends, axis=1)
+        pair_fit = PairFit(blocks, layout, loss.n_scores, rows.n_splits, is_quadratic=False)
+        self._fit_newton_risk(risk, pair_fit, weights, bins, columns, jumps, monotonic, **options)
+        self.__dict__.pop("n_passes_", None)
+
+    def _fit_newton_risk(
+        self,
+        risk: NewtonLoss,
+        pair_fit: PairFit,
+        weights: list[np.ndarray],
+        bins: FeatureBins,
+        columns: CategoricalColumns | None,
+        jumps: np.ndarray | tuple,
+        monotonic: np.ndarray | None,
+        *,
+        score_of: Callable[[np.ndarray, np.ndarray], np.ndarray],
+        limit: float,
+        scale: float = 1.0,
+        mean: float = 0.0,
+        units: Callable[[np.ndarray], np.ndarray] = lambda losses: losses,
+    ) -> None:
+        """Fit the model to rows, wherever they are; `weights` by fold and bin.
+
+        `score_of` is that of `_keep_rows_of_folds`, `limit` how far scores move between two
+        computations of the derivatives, and the others are those of `_set_terms`.
+        """
+        results = self._fit_models(risk, pair_fit, risk.layout, jumps, monotonic, limit)
+        self._set_terms(bins, columns, weights, results, scale, mean, units)
+        self._keep_rows_of_folds(risk.rows, score_of)
+        self.n_refreshes_ = risk.n_refreshes
+        # Each stage lowers another quadratic, and their falls do not add up as those of the squared
+        # error do: the importance is the mean size of a feature's function.
+        importances = self.term_importances_[: len(weights)]
+        total = importances.sum()
+        self.feature_importances_ = importances / total if total > 0 else importances
+
     # --- the phases of a fit ----------------------------------------------------------------------
 
     def _fit_models(
         self,
-        risk: SquaredError | LogisticLoss,
+        risk: SquaredError | NewtonLoss,
         pair_fit: PairFit | None,
         layout: CutLayout,
         jumps: np.ndarray | tuple,
@@ -251,7 +392,8 @@ class BaseAdditive(BaseEstimator):
         smoothing, stumps = self._boost(risk, layout, jumps, monotonic, limit)
         if pair_fit is None or wanted in (0, []):
             return smoothing, stumps, None
-        pairs = pair_fit.fit(stumps.models, wanted, np.arange(len(layout.n_bins)))
+        features = np.arange(len(layout.n_bins))
+        pairs = pair_fit.fit(stumps.models, wanted, features, risk.work())
         if pairs is None:
             self._progress().message("no pairs of features")
             return smoothing, stumps, None
@@ -428,6 +570,8 @@ class BaseAdditive(BaseEstimator):
             u = self._sum_of_bins(
                 rows.codes[own], folds.intercepts[part], [each[..., part] for each in folds.tables]
             )
+            if rows.offset is not None:
+                u += rows.offset[own, None]
             scores[own] = score_of(rows.y[own], u[:, 0] if n_scores == 1 else u)
         left_out = np.flatnonzero(rows.folds < rows.n_splits)
         groups = None if rows.groups is None else rows.groups[left_out]
@@ -563,15 +707,32 @@ class BaseAdditive(BaseEstimator):
             row = self._pair_maps[a].take(codes[:, a])
             yield table[row, self._pair_maps[b].take(codes[:, b])]
 
-    def _scores(self, X: Any) -> np.ndarray:
-        """Add the intercept and all terms: (n,) or (n, n_classes)."""
-        X = self._checked_X(X)
-        return self._sum_of_terms(X, self.intercept_, [v for _, v in self.shape_functions_])
+    def _offset(self, offset: Any, X: np.ndarray) -> np.ndarray | None:
+        """Check the offset of rows to predict."""
+        found = checked_offset(offset, X)
+        if found is not None:
+            self._check_one_score(np.size(self.intercept_))
+        return found
 
-    def _scores_of_folds(self, X: Any, folds: FoldModels) -> np.ndarray:
+    def _check_one_score(self, n_scores: int) -> None:
+        if n_scores > 1:
+            raise ValueError(f"offset requires two classes; here are {n_scores}.")
+
+    def _scores(self, X: Any, offset: Any = None) -> np.ndarray:
+        """Add the intercept, all terms and the offset: (n,) or (n, n_classes)."""
+        X = self._checked_X(X)
+        offset = self._offset(offset, X)
+        u = self._sum_of_terms(X, self.intercept_, [v for _, v in self.shape_functions_])
+        return u if offset is None else u + offset
+
+    def _scores_of_folds(self, X: Any, folds: FoldModels, offset: Any = None) -> np.ndarray:
         """The scores by the models of the folds, in their units: (n, K) or (n, K, n_classes)."""
         # All models in one look-up, as if they were classes.
-        scores = self._sum_of_terms(self._checked_X(X), folds.intercepts, folds.tables)
+        X = self._checked_X(X)
+        offset = self._offset(offset, X)
+        scores = self._sum_of_terms(X, folds.intercepts, folds.tables)
+        if offset is not None:
+            scores += offset[:, None] / folds.scale
         n_scores = np.size(self.intercept_)
         return scores if n_scores == 1 else scores.reshape(len(scores), -1, n_scores)
 
@@ -605,13 +766,16 @@ class BaseAdditive(BaseEstimator):
             total += each
         return total
 
-    def _scores_after(self, X: Any, rounds: Sequence[int]) -> Iterator[np.ndarray]:
+    def _scores_after(
+        self, X: Any, rounds: Sequence[int], offset: Any = None
+    ) -> Iterator[np.ndarray]:
         """Yield the scores after given numbers of rounds."""
         X = self._checked_X(X)
-        bins, pairs = self._bins, 0.0
+        offset = self._offset(offset, X)
+        bins, known = self._bins, 0.0 if offset is None else offset
         if len(self.term_features_) > len(bins.edges):
             tables = [values for _, values in self.shape_functions_]
-            pairs = sum(self._pair_values(bins.codes(X), tables))
+            known = known + sum(self._pair_values(bins.codes(X), tables))
         # The tables of rounds are not centred, as the fitted functions are: their means belong to
         # the intercept, and bins of missing values without weight have the value 0.
         for intercepts, tables in staged_tables(bins, self.category_sets_, self._segments, rounds):
@@ -628,10 +792,10 @@ class BaseAdditive(BaseEstimator):
             if len(scores) > 1:
                 total = np.column_stack(scores)
                 total -= total.mean(axis=1, keepdims=True)
-            yield total + pairs
+            yield total + known
 
 
-def rows_are_faster(risk: SquaredError | LogisticLoss, layout: CutLayout, smoothing: bool) -> bool:
+def rows_are_faster(risk: SquaredError | NewtonLoss, layout: CutLayout, smoothing: bool) -> bool:
     """Whether rounds cost less by the residuals of rows than by the products of cuts.
 
     Rough costs of all rounds, in elementary operations: of products, those for all cuts, which are

@@ -24,7 +24,7 @@ from ..._scaling import TargetScale, power_of_two
 from ..._typing import ArrayLike, CVLike
 from ...ensembles._intervals import checked_coverage, interval_by_folds, one_of
 from .._loop import begin_fit
-from .base import BaseAdditive, unit_weights
+from .base import BaseAdditive
 from .bins import (
     FeatureBins,
     TargetRange,
@@ -34,10 +34,9 @@ from .bins import (
     folds_of_block,
 )
 from .fold_models import fold_models_of
-from .pairs import PairFit
 from .phases import BinnedRows
-from .squared_error import SquaredError, squared_work
-from .sums import CutLayout, RowsInBins, StoredGram, StumpSums
+from .squared_error import SquaredError
+from .sums import RowsInBins, StoredGram, StumpSums
 
 # Rows that are put into bins and summed at a time: their codes stay in the processor's cache.
 _BLOCK_ROWS = 2**14
@@ -351,6 +350,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
     ) -> Self:
         """Fit the model.
 
@@ -367,6 +367,9 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
             Labels of the rows that belong together, such as those of one patient: no split of
             `n_estimators="cv"` divides them. A `cv` that splits by groups, such as
             `GroupKFold`, gets them; an integer is then a number of folds of whole groups.
+        offset : array-like of shape (n_samples,), default=None
+            What is known of the predictions: these are the offset and what is fitted, and `predict`
+            requires an offset too. Of rows in memory.
 
         Returns
         -------
@@ -380,31 +383,12 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
             all others exceed `max_memory`. With Dask collections, if the sums over all pairs of
             cuts exceed it, or `cv` is no integer.
         """
-        rows = self._checked_rows(X, y, sample_weight, reset=True, classifies=False, groups=groups)
-        end_fit = begin_fit(self, X, y, sample_weight)
-        # Powers of two bring weights and targets near 1: squares do not overflow, and nothing is
-        # rounded.
-        weight = unit_weights(rows.weight)
-        rows = replace(rows, weight=weight)
-        target = TargetScale.in_powers_of_two(rows.y, weight)
-        monotonic = self._monotonic(rows.X.shape[1], rows.columns)
-
-        # Rows become bins, in units of the target, and sums over bins.
-        scaled = target(rows.y)
-        bins, jumps = choose_bins(rows, scaled, self.max_bins, self.bin_edges, self.max_memory)
-        layout = bins.layout()
-        self._progress().message(f"{layout.n_cuts} cuts in {len(bins.edges)} features")
-        codes = bins.codes(rows.X)
-        binned = BinnedRows(
-            codes, layout, scaled, weight, rows.folds, rows.n_splits, groups=rows.groups
+        rows = self._checked_rows(
+            X, y, sample_weight, reset=True, classifies=False, groups=groups, offset=offset
         )
-        risk = SquaredError.of_rows(binned, self.max_memory)
-
-        # Rounds without the rows; the terms.
-        self._fit_risk(risk, bins, layout, rows.columns, jumps, monotonic, target)
-        # What `partial_fit`, or a fit of rows in blocks, left behind.
-        for name in ("_chunks", "n_passes_"):
-            self.__dict__.pop(name, None)
+        end_fit = begin_fit(self, X, y, sample_weight)
+        self._fit_squares(rows)
+        self.__dict__.pop("_chunks", None)  # what `partial_fit` left behind
         end_fit()
         return self
 
@@ -552,59 +536,25 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         monotonic = self._monotonic(len(layout.n_bins), columns)
         gram = StoredGram(sums.gram(), layout)
         risk = SquaredError(sums.sums, gram, n_splits, blocks=blocks, passes=passes)
-        self._fit_risk(risk, bins, layout, columns, (), monotonic, target)
-
-    def _fit_risk(
-        self,
-        risk: SquaredError,
-        bins: FeatureBins,
-        layout: CutLayout,
-        columns: CategoricalColumns | None,
-        jumps: np.ndarray | tuple,
-        monotonic: np.ndarray | None,
-        target: TargetScale,
-    ) -> None:
-        """Fit the model to the sums over all rows, and pairs to the rows."""
-        # Rows can still be read after `fit`, in memory or in blocks, but not after `partial_fit`.
-        pair_fit, sums = None, risk.sums[0]
-        weights = sums.bin_weights(layout)
-        if risk.blocks is not None:
-            pair_fit = PairFit(
-                risk.blocks,
-                layout,
-                squared_work,
-                1,
-                risk.n_splits,
-                is_quadratic=True,
-                bin_weights=() if risk.rows is not None else [own.sum(axis=0) for own in weights],
-                passes=risk.passes,
-            )
-        results = self._fit_models(risk, pair_fit, layout, jumps, monotonic)
-        units = target.squares_in_units
-        self._set_terms(bins, columns, weights, results, target.scale, target.mean, units)
-        self._keep_rows_of_folds(risk.rows, np.subtract)
-        # The importance of a feature: its share of the fall of the squared error in all rounds.
-        falls = np.zeros(len(layout.n_bins))
-        for phase in results[:2]:
-            for segment in [] if phase is None else phase.segments:
-                falls += segment.paths[0][0].falls_by_feature(layout)
-        self.feature_importances_ = falls / falls.sum() if falls.any() else falls
+        self._fit_squared_risk(risk, bins, layout, columns, (), monotonic, target)
 
     @finite_predictions
-    def predict(self, X: ArrayLike) -> np.ndarray:
+    def predict(self, X: ArrayLike, offset: ArrayLike | None = None) -> np.ndarray:
         """Predict the targets by table look-up, at a cost of O(p) per row.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to predict.
+        offset : array-like of shape (n_samples,), default=None
+            As in `fit`; 0 by default.
 
         Returns
         -------
         y : ndarray of shape (n_samples,)
             Predictions.
         """
-        return self._scores(X)
+        return self._scores(X, offset)
 
     @by_chunks
     def predict_interval(
@@ -613,6 +563,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         coverage: float = 0.9,
         method: Literal["cv+"] = "cv+",
         side: Literal["both", "lower", "upper"] = "both",
+        offset: ArrayLike | None = None,
     ) -> np.ndarray:
         """Predict intervals that contain the target of a new row with a given probability.
 
@@ -633,6 +584,8 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         side : {"both", "lower", "upper"}, default="both"
             Which ends there are; the other one is infinite. A single end has residuals with their
             sign.
+        offset : array-like of shape (n_samples,), default=None
+            As in `fit`; 0 by default.
 
         Returns
         -------
@@ -680,14 +633,16 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         one_of("method", method, ("cv+",))
         one_of("side", side, ("both", "lower", "upper"))
         coverage = checked_coverage(coverage)
-        at, off = self._scores_of_folds(X, folds), rows.scores
+        at, off = self._scores_of_folds(X, folds, offset), rows.scores
         ends = interval_by_folds(
             (-off, off), rows.fold, rows.groups, (at, at), None, coverage, side
         )
         with np.errstate(over="ignore"):  # an end beyond the largest float is infinite
             return folds.scale * ends + folds.mean
 
-    def predict_path(self, X: ArrayLike, n_estimators: ArrayLike) -> np.ndarray:
+    def predict_path(
+        self, X: ArrayLike, n_estimators: ArrayLike, offset: ArrayLike | None = None
+    ) -> np.ndarray:
         """Predict with the models after given numbers of rounds.
 
         Parameters
@@ -696,6 +651,8 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
             Rows to predict.
         n_estimators : array-like of int, of shape (m,)
             Numbers of rounds, in increasing order, from 0 to `n_estimators_`.
+        offset : array-like of shape (n_samples,), default=None
+            As in `fit`; 0 by default.
 
         Returns
         -------
@@ -710,15 +667,17 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
             raise ValueError(
                 f"n_estimators must be increasing numbers from 0 to {self.n_estimators_}."
             )
-        return np.array(list(self._scores_after(X, rounds.tolist())))
+        return np.array(list(self._scores_after(X, rounds.tolist(), offset)))
 
-    def staged_predict(self, X: ArrayLike) -> Iterator[np.ndarray]:
+    def staged_predict(self, X: ArrayLike, offset: ArrayLike | None = None) -> Iterator[np.ndarray]:
         """Predict with the models after 1, 2, ... rounds, one after the other.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to predict.
+        offset : array-like of shape (n_samples,), default=None
+            As in `fit`; 0 by default.
 
         Yields
         ------
@@ -726,7 +685,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
             Predictions after the round. `predict_path` is faster if not every round is needed.
         """
         check_is_fitted(self)
-        yield from self._scores_after(X, range(1, self.n_estimators_ + 1))
+        yield from self._scores_after(X, range(1, self.n_estimators_ + 1), offset)
 
 
 # --- sums over rows in blocks ---------------------------------------------------------------------
