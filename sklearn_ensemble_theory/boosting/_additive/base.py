@@ -20,7 +20,6 @@ from ..._compat import Interval, RealNotInt, StrOptions
 from ..._features import Features, feature_names
 from ..._folds import fold_numbers
 from ..._rows import (
-    MemoryRows,
     Rows,
     checked_groups,
     group_codes,
@@ -29,25 +28,22 @@ from ..._rows import (
     validate_data,
 )
 from ..._running import Progress
-from ..._scaling import TargetScale, power_of_two
 from .bins import (
     MAX_SMOOTHING_ROUNDS,
     SMOOTHING_PATIENCE,
     FeatureBins,
     TrainingRows,
-    choose_bins,
 )
 from .fold_models import FoldModels, LeftOutRows
-from .newton_loss import NewtonLoss, NewtonLossOfRows, PointwiseLoss
+from .newton_loss import NewtonLoss
 from .pair_tables import Pair
 from .pairs import (
     PairFit,
     PairTerms,
     monotonic_pairs,
     resolve_interactions,
-    weight_by_bin,
 )
-from .phases import MIB, BinnedRows, PhaseResult, cuts_in_memory, run_phase
+from .phases import MIB, BinnedRows, PhaseResult, run_phase
 from .rounds import SmoothingRounds, TableStumps
 from .squared_error import SquaredError
 from .sums import CutLayout
@@ -248,129 +244,6 @@ class BaseAdditive(BaseEstimator):
                 f"over all pairs of the {n_cuts} cuts; use fewer bins."
             )
 
-    # --- fits of rows ----------------------------------------------------------------------------
-
-    def _in_bins(
-        self, rows: TrainingRows, y: np.ndarray, guide: np.ndarray | None, weight: Any = None
-    ) -> tuple[FeatureBins, np.ndarray, BinnedRows]:
-        """Choose the bins, and put rows with targets y into them; the rounds read these only.
-
-        Refined bins follow `guide`, which has these weights if they are given.
-        """
-        guided = rows if weight is None else replace(rows, weight=weight)
-        bins, jumps = choose_bins(guided, guide, self.max_bins, self.bin_edges, self.max_memory)
-        layout = bins.layout()
-        self._progress().message(f"{layout.n_cuts} cuts in {len(bins.edges)} features")
-        codes = bins.codes(rows.X)
-        folds = rows.folds, rows.n_splits
-        binned = BinnedRows(
-            codes, layout, y, rows.weight, *folds, groups=rows.groups, offset=rows.offset
-        )
-        return bins, jumps, binned
-
-    def _fit_squares(self, rows: TrainingRows) -> None:
-        """Fit the squared error to rows in memory."""
-        # Powers of two bring weights and targets near 1: squares do not overflow, and nothing is
-        # rounded.
-        weight = unit_weights(rows.weight)
-        y = rows.y if rows.offset is None else rows.y - rows.offset
-        rows = replace(rows, weight=weight, offset=None)
-        target = TargetScale.in_powers_of_two(y, weight)
-        monotonic = self._monotonic(rows.X.shape[1], rows.columns)
-        # Rows become bins, in units of the target, and sums over bins.
-        scaled = target(y)
-        bins, jumps, binned = self._in_bins(rows, scaled, scaled)
-        risk = SquaredError.of_rows(binned, self.max_memory)
-        # Rounds without the rows; the terms.
-        self._fit_squared_risk(risk, bins, binned.layout, rows.columns, jumps, monotonic, target)
-        self.__dict__.pop("n_passes_", None)
-
-    def _fit_squared_risk(
-        self,
-        risk: SquaredError,
-        bins: FeatureBins,
-        layout: CutLayout,
-        columns: CategoricalColumns | None,
-        jumps: np.ndarray | tuple,
-        monotonic: np.ndarray | None,
-        target: TargetScale,
-    ) -> None:
-        """Fit the model to the sums over all rows, and pairs to the rows."""
-        # Rows can still be read after `fit`, in memory or in blocks, but not after `partial_fit`.
-        pair_fit, sums = None, risk.sums[0]
-        weights = sums.bin_weights(layout)
-        if risk.blocks is not None:
-            pair_fit = PairFit(
-                risk.blocks,
-                layout,
-                1,
-                risk.n_splits,
-                is_quadratic=True,
-                bin_weights=() if risk.rows is not None else [own.sum(axis=0) for own in weights],
-                passes=risk.passes,
-            )
-        results = self._fit_models(risk, pair_fit, layout, jumps, monotonic)
-        units = target.squares_in_units
-        self._set_terms(bins, columns, weights, results, target.scale, target.mean, units)
-        self._keep_rows_of_folds(risk.rows, np.subtract)
-        # The importance of a feature: its share of the fall of the squared error in all rounds.
-        falls = np.zeros(len(layout.n_bins))
-        for phase in results[:2]:
-            for segment in [] if phase is None else phase.segments:
-                falls += segment.paths[0][0].falls_by_feature(layout)
-        self.feature_importances_ = falls / falls.sum() if falls.any() else falls
-
-    def _fit_newton(
-        self,
-        rows: BinnedRows,
-        loss: PointwiseLoss,
-        bins: FeatureBins,
-        columns: CategoricalColumns | None,
-        jumps: np.ndarray | tuple,
-        monotonic: np.ndarray | None,
-        **options: Any,
-    ) -> None:
-        """Fit another loss to rows in bins; `options` are those of `_fit_newton_risk`."""
-        layout, blocks = rows.layout, MemoryRows(rows, len(rows.layout.n_bins))
-        max_cuts = cuts_in_memory(self.max_memory, rows, loss.n_scores)
-        risk = NewtonLossOfRows(rows, loss, max_cuts)
-        ends = np.cumsum(layout.n_bins)[:-1]
-        weights = np.split(weight_by_bin(rows, rows.weight), ends, axis=1)
-        pair_fit = PairFit(blocks, layout, loss.n_scores, rows.n_splits, is_quadratic=False)
-        self._fit_newton_risk(risk, pair_fit, weights, bins, columns, jumps, monotonic, **options)
-        self.__dict__.pop("n_passes_", None)
-
-    def _fit_newton_risk(
-        self,
-        risk: NewtonLoss,
-        pair_fit: PairFit,
-        weights: list[np.ndarray],
-        bins: FeatureBins,
-        columns: CategoricalColumns | None,
-        jumps: np.ndarray | tuple,
-        monotonic: np.ndarray | None,
-        *,
-        score_of: Callable[[np.ndarray, np.ndarray], np.ndarray],
-        limit: float,
-        scale: float = 1.0,
-        mean: float = 0.0,
-        units: Callable[[np.ndarray], np.ndarray] = lambda losses: losses,
-    ) -> None:
-        """Fit the model to rows, wherever they are; `weights` by fold and bin.
-
-        `score_of` is that of `_keep_rows_of_folds`, `limit` how far scores move between two
-        computations of the derivatives, and the others are those of `_set_terms`.
-        """
-        results = self._fit_models(risk, pair_fit, risk.layout, jumps, monotonic, limit)
-        self._set_terms(bins, columns, weights, results, scale, mean, units)
-        self._keep_rows_of_folds(risk.rows, score_of)
-        self.n_refreshes_ = risk.n_refreshes
-        # Each stage lowers another quadratic, and their falls do not add up as those of the squared
-        # error do: the importance is the mean size of a feature's function.
-        importances = self.term_importances_[: len(weights)]
-        total = importances.sum()
-        self.feature_importances_ = importances / total if total > 0 else importances
-
     # --- the phases of a fit ----------------------------------------------------------------------
 
     def _fit_models(
@@ -406,6 +279,7 @@ class BaseAdditive(BaseEstimator):
     def _boost(self, risk, layout, jumps, monotonic, limit):
         """Run the two phases: rounds that smooth, if there are any, then stumps."""
         n_splits, models = risk.n_splits, risk.start()
+        limit = limit * risk.unit
         smoothing, n_smoothing = None, self.smoothing_rounds
         if n_smoothing == "auto":
             n_smoothing = MAX_SMOOTHING_ROUNDS if n_splits else 0
@@ -813,10 +687,3 @@ def rows_are_faster(risk: SquaredError | NewtonLoss, layout: CutLayout, smoothin
     by_rows = n_rounds * n_models * (1.5 * n * p + 4 * n_cuts + 30_000)
     kept = n_cuts if risk.max_cuts is None else risk.max_cuts
     return by_rows < by_products or kept < min(n_cuts, 500)
-
-
-def unit_weights(weight: np.ndarray | None) -> np.ndarray | None:
-    """Bring weights near 1; None for equal ones, as counting is faster than adding."""
-    if weight is None or np.all(weight == weight[0]):
-        return None
-    return weight / power_of_two(weight.max())

@@ -3,31 +3,34 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from ..._blocks import PassCount, by_chunks
+from ..._blocks import by_chunks
 from ..._compat import CallbackSupportMixin, Interval
 from ..._fitting import CLASS_WEIGHT, fit_context
 from ..._rows import ChunkedRows, Rows, checked_classes
 from ..._typing import ArrayLike, CVLike
 from ...ensembles._intervals import checked_coverage, set_by_folds
 from .._loop import begin_fit
-from .base import BaseAdditive, unit_weights
+from .base import BaseAdditive
 from .bins import (
     ClassLabels,
     FeatureBins,
     binned_block,
     bins_of_blocks,
     choose_bins,
+    rows_in_bins,
+    unit_weights,
 )
 from .fold_models import fold_models_of
-from .newton_loss import NewtonLossOfBlocks, PointwiseLogistic, guide_of_bins
-from .pairs import PairFit
+from .newton_fit import NewtonTask, fit_newton, fit_newton_of_blocks
+from .newton_loss import PointwiseLogistic, guide_of_bins
 from .phases import BinnedRows
 
 
@@ -306,6 +309,10 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
     }
     classes_: np.ndarray
 
+    @property
+    def _link(self) -> str:
+        return "logit" if len(self.classes_) == 2 else "softmax"
+
     def __init__(
         self,
         n_estimators: int | Literal["cv"] = 1000,
@@ -388,9 +395,10 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         end_fit = begin_fit(self, X, y, sample_weight)
         monotonic = self._monotonic(rows.X.shape[1], rows.columns, len(classes))
         rows = replace(rows, weight=unit_weights(rows.weight))
-        loss = PointwiseLogistic(len(classes))
-        bins, jumps, binned = self._in_bins(rows, rows.y, *guide_of_bins(loss, rows))
-        self._fit_classes(binned, loss, classes, bins, rows.columns, jumps, monotonic)
+        task = self._task(classes)
+        bins, jumps, binned = rows_in_bins(self, rows, rows.y, *guide_of_bins(task.loss, rows))
+        fit_newton(self, task, binned, bins, rows.columns, jumps, monotonic)
+        self.classes_ = classes
         self.__dict__.pop("_kept", None)
         end_fit()
         return self
@@ -492,8 +500,9 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
                 codes = np.asfortranarray(np.concatenate(kept.codes))
             weight = unit_weights(kept.weight)
             binned = BinnedRows(codes, bins.layout(), kept.y, weight, kept.folds, kept.n_splits)
-            loss = PointwiseLogistic(len(classes))
-            self._fit_classes(binned, loss, classes, bins, rows.columns, (), monotonic)
+            task = self._task(classes)
+            fit_newton(self, task, binned, bins, rows.columns, (), monotonic)
+            self.classes_ = classes
         else:
             self._columns, self.classes_ = rows.columns, classes
         self._kept = kept
@@ -519,41 +528,13 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         self._progress().message(f"{layout.n_cuts} cuts in {p} features")
         numbered = found.rows.knowing(classes=classes)
         blocks = numbered.map(_classes_in_bins, bins, len(classes), n_splits, with_pairs)
-        passes = PassCount(found.n_passes)
-        loss = PointwiseLogistic(len(classes))
-        risk = NewtonLossOfBlocks(blocks, layout, loss, n_splits, passes)
-        pair_fit = PairFit(
-            blocks,
-            layout,
-            n_scores,
-            n_splits,
-            is_quadratic=False,
-            bin_weights=[own.sum(axis=0) for own in risk.bin_weights],
-            passes=passes,
-        )
-        self._fit_newton_risk(
-            risk,
-            pair_fit,
-            risk.bin_weights,
-            bins,
-            found.columns,
-            (),
-            monotonic,
-            score_of=_probability_of_own_class,
-            limit=self.refresh_tol,
-        )
+        fit_newton_of_blocks(self, self._task(classes), blocks, found, monotonic)
         self.classes_ = classes
-        self.n_passes_ = passes.n
         self.__dict__.pop("_kept", None)
 
-    def _fit_classes(
-        self, rows: BinnedRows, loss: PointwiseLogistic, classes: np.ndarray, *of_bins: Any
-    ) -> None:
-        """Fit the model to rows in bins; `of_bins` are further arguments of `_fit_newton`."""
-        self._fit_newton(
-            rows, loss, *of_bins, score_of=_probability_of_own_class, limit=self.refresh_tol
-        )
-        self.classes_ = classes
+    def _task(self, classes: np.ndarray) -> NewtonTask:
+        loss = PointwiseLogistic(len(classes))
+        return NewtonTask(loss, self.refresh_tol, _probability_of_own_class)
 
     @by_chunks
     def decision_function(self, X: ArrayLike, offset: ArrayLike | None = None) -> np.ndarray:
@@ -631,6 +612,33 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             return log_softmax(scores, axis=1)
         # Not the logarithms of probabilities, which may be 0.
         return np.column_stack([log_expit(-scores), log_expit(scores)])
+
+    def score(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> float:
+        """Return the mean accuracy of the predictions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+        offset : array-like of shape (n_samples,), default=None
+            As in `fit`, for two classes; 0 by default.
+
+        Returns
+        -------
+        score : float
+            The share of rows whose class is predicted.
+        """
+        return float(accuracy_score(y, self.predict(X, offset), sample_weight=sample_weight))
 
     @by_chunks
     def predict_set(

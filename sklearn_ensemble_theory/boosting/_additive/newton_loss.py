@@ -42,6 +42,7 @@ from ..._blocks import Blocks, PassCount, SummedFields
 from ..._roots import root_of_increasing
 from ..._rows import Rows
 from ..losses import BinomialLoss, HuberLoss, Loss
+from ..losses._base import UserLoss
 from ..losses._losses import LogLinkLoss, PiecewiseLinearLoss
 from .cuts import CutRows, NormalizedCuts, RowState, TableState
 from .pairs import PairTerms, WorkingResiduals, WorkOf, weight_by_bin
@@ -144,13 +145,21 @@ class PointwiseOf:
     floor : float
         A lower bound of second derivatives.
     size : float
-        The mean loss at which a stage begins.
+        The mean loss of the first model before the stage.
     """
 
     loss: Loss
     floor: float = 0.0
     size: float = 1.0
     n_scores = 1
+
+    @property
+    def is_on_scale_of_y(self) -> bool:
+        """Whether the score is the prediction."""
+        loss = self.loss
+        if isinstance(loss, UserLoss):
+            return getattr(loss.loss, "inverse_link", None) is None
+        return type(loss).inverse_link is Loss.inverse_link
 
     def values(self, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
         return self.loss.value(y, scores[:, 0])
@@ -277,10 +286,13 @@ class NewtonLoss(ABC):
     ----------
     n_refreshes : int
         How many stages have been opened.
+    unit : float
+        Of the scores: for a loss of y - u the mean distance of y from the start, otherwise 1.
     """
 
     is_quadratic = False
     rows: BinnedRows | None = None
+    unit = 1.0
 
     def __init__(
         self,
@@ -310,7 +322,10 @@ class NewtonLoss(ABC):
             self.loss = self.loss.sized(float(self._losses()[0]))
             self._read(models)
             _, total = self._change(0)
-            self.loss = replace(self.loss, floor=_MIN_SHARE * total / self.group_weight.sum())
+            mean = total / self.group_weight.sum()
+            self.loss = replace(self.loss, floor=_MIN_SHARE * mean)
+            if self.loss.is_on_scale_of_y:
+                self.unit = self._mean_distance(models[0].intercepts[0]) or 1.0
         return models
 
     def _constants(self) -> list[np.ndarray]:
@@ -400,6 +415,10 @@ class NewtonLoss(ABC):
         """The best constants where sums do not tell them."""
 
     @abstractmethod
+    def _mean_distance(self, start: float) -> float:
+        """The weighted mean of the distances of targets from the start and the offset."""
+
+    @abstractmethod
     def _read(self, models: Sequence[TableModel]) -> None:
         """Compute what the other methods need of the models at the rows."""
 
@@ -486,6 +505,10 @@ class NewtonLossOfRows(NewtonLoss):
             beside = None if offset is None else offset[own]
             found.append(np.atleast_1d(self.loss.search(y[own], beside, self.weight[own])))
         return found
+
+    def _mean_distance(self, start):
+        scores = start if self.rows.offset is None else start + self.rows.offset
+        return float(np.average(np.abs(self.rows.y - scores), weights=self.weight))
 
     def _read(self, models):
         """Change the scores of all rows from those of the models of the stage before."""
@@ -642,6 +665,10 @@ class NewtonLossOfBlocks(NewtonLoss):
 
         return list(root_of_increasing(slope, len(self.held_out))[:, None])
 
+    def _mean_distance(self, start):
+        self.passes.n += 1
+        return self.blocks.sum(_distances, start) / self.group_weight.sum()
+
     def _read(self, models):
         self.models = models
         self.passes.n += 1
@@ -693,6 +720,11 @@ def _slopes(
         slope = slope if rows.weight is None else rows.weight * slope
         found[number] = slope.sum() if fold is None else slope[rows.folds != fold].sum()
     return found
+
+
+def _distances(rows: BinnedRows, start: float) -> float:
+    distances = np.abs(rows.y - start)
+    return float(distances.sum() if rows.weight is None else rows.weight @ distances)
 
 
 def _curvatures(rows, loss, model, pairs):
