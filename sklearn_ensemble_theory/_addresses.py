@@ -16,11 +16,11 @@ ROOMS = {
         SketchedLinearRegression bagged_nearest_neighbors_weights
     """,
     "boosting": """
-        AdaBoostClassifier AdaBoostRegressor AgnosticBoostClassifier FrankWolfeClassifier
-        FrankWolfeRegressor GradientBoostingClassifier GradientBoostingRegressor
-        HistGradientBoostingClassifier HistGradientBoostingRegressor L2BoostingRegressor
-        LogitBoostClassifier LPBoostClassifier MassartBoostClassifier MatchingPursuitRegressor
-        SmoothBoostClassifier
+        AdaBoostClassifier AdaBoostRegressor AdditiveBoostingRegressor AgnosticBoostClassifier
+        FrankWolfeClassifier FrankWolfeRegressor GradientBoostingClassifier
+        GradientBoostingRegressor HistGradientBoostingClassifier HistGradientBoostingRegressor
+        L2BoostingRegressor LogitBoostClassifier LPBoostClassifier MassartBoostClassifier
+        MatchingPursuitRegressor SmoothBoostClassifier
     """,
     "bounds": "",
     "combining": """
