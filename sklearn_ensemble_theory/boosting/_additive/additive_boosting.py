@@ -457,7 +457,8 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         degree = 0
         if target is not None:
             degree = 2 if isinstance(loss, HuberLoss) else 1
-            loss = HuberLoss(loss.delta / target.scale) if isinstance(loss, HuberLoss) else loss
+            if isinstance(loss, HuberLoss):
+                loss = HuberLoss(loss.delta / float(target.scale))
         else:
             target = TargetScale(0.0, 1.0)
 

@@ -58,7 +58,7 @@ _MIN_CURVATURE, _MIN_SHARE = 1e-5, 1e-8
 _KINK_WIDTH = 0.1
 # Within this share of it, the slope changes from one side to the other.
 _ROUNDING = 1e-6
-# Of losses without a second derivative: that between scores this far apart, in mean losses.
+# Of losses without a second derivative: that between scores this far on both sides, in units.
 _SECANT = 0.5
 
 
@@ -68,7 +68,9 @@ _SECANT = 0.5
 class PointwiseLoss(Protocol):
     """A loss of K scores as Newton steps read it: (n,) of values, (n, K) of derivatives."""
 
-    n_scores: int
+    @property
+    def n_scores(self) -> int:
+        """K."""
 
     def values(self, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
         """The losses of the rows."""
@@ -134,7 +136,7 @@ class PointwiseLogistic:
 
     def search(self, y: np.ndarray, offset: np.ndarray | None, weight: np.ndarray) -> float:
         if offset is None:
-            return BinomialLoss().optimal_constant(y, weight)
+            return float(BinomialLoss().optimal_constant(y, weight))
         return BinomialLoss().optimal_shift(y, offset, weight)
 
 
@@ -149,12 +151,18 @@ class PointwiseOf:
         A lower bound of second derivatives.
     size : float
         The mean loss of the first model before the stage.
+    unit : float
+        Of the scores; see `NewtonLoss`.
     """
 
     loss: Loss
     floor: float = 0.0
     size: float = 1.0
-    n_scores = 1
+    unit: float = 1.0
+
+    @property
+    def n_scores(self) -> int:
+        return 1
 
     @property
     def is_on_scale_of_y(self) -> bool:
@@ -194,7 +202,7 @@ class PointwiseOf:
         loss = self.loss
         if isinstance(loss, LogLinkLoss):
             # Linear in y: that of the mean is the expected one.
-            return loss.hessian(loss.inverse_link(u), u)
+            return np.asarray(loss.hessian(loss.inverse_link(u), u))
         if isinstance(loss, PiecewiseLinearLoss):
             at, left, right = loss.kinks(y)
             width = _KINK_WIDTH * self.size
@@ -204,10 +212,10 @@ class PointwiseOf:
             return loss.delta / np.maximum(np.abs(y - u), loss.delta)
         found = loss.hessian(y, u)
         if found is not None:
-            return found
+            return np.asarray(found)
         if np.isfinite(loss.smoothness):
             return np.full(len(u), loss.smoothness)
-        step = _SECANT * self.size
+        step = _SECANT * self.unit
         return (loss.gradient(y, u + step) - loss.gradient(y, u - step)) / (2 * step)
 
     def sized(self, loss: float) -> "PointwiseOf":
@@ -260,6 +268,7 @@ def guide_of_bins(loss: PointwiseLoss, rows: Rows) -> tuple[np.ndarray | None, n
     if rows.offset is None:
         return loss.derivatives(rows.y, u, second=False)[0][:, 0], None
     residual, curvature = loss.derivatives(rows.y, u + rows.offset[:, None])
+    assert curvature is not None
     return (residual / curvature)[:, 0], weight * curvature[:, 0]
 
 
@@ -357,15 +366,15 @@ class NewtonLoss(ABC):
         starts = self._constants()
         models = [TableModel(c, [list(none) for _ in range(self.n_scores)]) for c in starts]
         if isinstance(self.loss, PointwiseOf):
+            if self.loss.is_on_scale_of_y:
+                self.unit = self._mean_distance(models[0].intercepts[0]) or 1.0
+            self.is_rough, self.loss = self.loss.is_rough, replace(self.loss, unit=self.unit)
             self._read(models)
             self.loss = self.loss.sized(float(self._losses()[0]))
             self._read(models)
             _, total = self._change(0)
             mean = total / self.group_weight.sum()
             self.loss = replace(self.loss, floor=_MIN_SHARE * mean)
-            self.is_rough = self.loss.is_rough
-            if self.loss.is_on_scale_of_y:
-                self.unit = self._mean_distance(models[0].intercepts[0]) or 1.0
         return models
 
     def _constants(self) -> list[np.ndarray]:
