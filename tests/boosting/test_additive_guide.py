@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
+from sklearn_ensemble_theory.boosting._additive.bins import jumps_of
 
 from .l2_boosting_data import additive_data
 
@@ -144,3 +145,19 @@ def test_stumps_sum_to_the_functions(mixed):
             total += np.where(np.isnan(x), 0, step)
     assert kinds == {"set", "missing", "threshold"}
     np.testing.assert_allclose(model.predict(X), total, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_jumps_beneath_the_noise_of_narrow_windows(seed):
+    # Windows of two bins of 500 rows: the jump explains 90 variances of the noise there, and a line
+    # most of these.
+    rng = np.random.default_rng(seed)
+    x, noise = rng.uniform(size=20_000), rng.standard_normal(20_000)
+    edges = np.quantile(x, np.arange(1, 40) / 40)
+    found = jumps_of(x, np.sin(3 * x) + 0.6 * (x > 0.371) + noise, None, edges)
+    assert len(found) == 1
+    assert abs(found[0] - 0.371) < 0.01
+    # From afar a steep slope is a jump as well.
+    for width in (0.05, 0.2):
+        slope = np.tanh((x - 0.371) / width)
+        assert not len(jumps_of(x, np.sin(3 * x) + slope + 0.2 * noise, None, edges))

@@ -12,7 +12,9 @@ of every feature. Features that lower the squared error by more than `CLEAR` tim
 the noise get many bins of equal weight, the others keep few. In every window of two bins, the best
 threshold is compared with a straight line. Where it lowers the sum of squares by `CLEAR` times the
 variance more than the line does, it is a jump: it becomes an edge, and its cut a candidate of its
-own for the rounds that smooth.
+own for the rounds that smooth. Where rows tell little, as counts of rare events, a jump shows in
+wider windows only, where the threshold is compared with a cubic. There a steep slope looks like a
+jump too, and a line explains more than the threshold in the narrow windows around it.
 
 In noise, the largest decrease over all thresholds of a window exceeds `CLEAR` times the variance
 about once in 10,000 windows. It has to be rare: edges are chosen with all rows, so that the folds
@@ -61,6 +63,8 @@ MAX_SMOOTHING_ROUNDS, SMOOTHING_PATIENCE = 2000, 40
 _FINE_BINS = 2**13
 # A window has two of the bins of at least so many rows.
 _ROWS_OF_WINDOW_BIN = 500
+# Windows of so many times two bins are looked at.
+_WINDOW_WIDTHS = (1, 4, 16, 64)
 # A side of a jump has at least so many rows (in units of the mean weight).
 _MIN_ROWS_OF_SIDE = 5
 
@@ -295,34 +299,64 @@ def jumps_of(x: np.ndarray, r: np.ndarray, w: np.ndarray | None, edges: np.ndarr
     wr = r if w is None else w * r
     sums = np.bincount(codes, weights=wr, minlength=len(fine) + 1)
     starts = np.concatenate([[0], np.searchsorted(fine, windows) + 1])
-    stops = np.append(starts[1:], len(mass))
     # The variance within bins is that of the noise, even where the function is steep.
     of_bin, sums_of_bin = np.add.reduceat(mass, starts), np.add.reduceat(sums, starts)
     explained = np.sum(sums_of_bin**2 / np.where(of_bin > 0, of_bin, 1.0))
     variance = max((wr @ r - explained) / mass.sum(), 0.0)
+    # How much more the best threshold of a window explains than a line; in wide windows, where
+    # noise hides jumps from narrow ones, than a cubic, as functions bend there.
+    ends = np.append(starts, len(mass))
     candidates = []
-    for first, last, number in zip(starts, np.append(stops[1:], stops[-1]), range(len(starts))):
-        # How much more the best threshold of the window explains than a line.
-        m, s = np.cumsum(mass[first:last]), np.cumsum(sums[first:last])
-        left, right = m[:-1], m[-1] - m[:-1]
-        possible = np.flatnonzero(np.minimum(left, right) >= _MIN_ROWS_OF_SIDE)
-        if not len(possible):
-            continue
-        left, right, sl = left[possible], right[possible], s[possible]
-        gains = sl**2 / left + (s[-1] - sl) ** 2 / right - s[-1] ** 2 / m[-1]
-        best = int(gains.argmax())
-        rank = m - 0.5 * mass[first:last] - 0.5 * m[-1]  # of weighted mean 0
-        length = mass[first:last] @ rank**2
-        line = (sums[first:last] @ rank) ** 2 / length if length > 0 else 0.0
-        gain = gains[best] - line
-        if gain > CLEAR * variance and gain > 0:
-            candidates.append((gain, number, fine[first + possible[best]]))
+    for width in _WINDOW_WIDTHS:
+        for number in range(0, max(len(starts) - width, width == 1), width):
+            part = slice(ends[number], ends[min(number + 2 * width, len(starts))])
+            gains = _explained_by_thresholds(mass[part], sums[part])
+            best = int(gains.argmax()) if len(gains) else 0
+            if not len(gains) or not gains[best] > CLEAR * variance:
+                continue
+            degree = 1 if width == 1 else 3
+            gain = gains[best] - _explained_by_a_curve(mass[part], sums[part], degree)
+            if gain > CLEAR * variance and gain > 0:
+                candidates.append((width, -gain, part.start + best))
     found, taken = [], np.zeros(len(starts) + 2, dtype=bool)
-    for _, number, threshold in sorted(candidates, reverse=True):
-        if not taken[number : number + 2].any():  # the same jump in the window beside it
-            found.append(threshold)
-            taken[number : number + 2] = True
+    for width, _, cut in sorted(candidates):
+        number = int(np.searchsorted(starts, cut, side="right"))
+        if taken[number - 1 : number + 2].any():  # the same jump in a window beside it
+            continue
+        # What is a jump from afar may be a slope: then a line explains more than the threshold in
+        # the narrow windows around it.
+        for narrow in _WINDOW_WIDTHS[: _WINDOW_WIDTHS.index(width)]:
+            part = slice(ends[max(number - narrow, 0)], ends[min(number + narrow, len(starts))])
+            gains = _explained_by_thresholds(mass[part], sums[part])
+            own = gains[cut - part.start] if cut - part.start < len(gains) else 0.0
+            if own < _explained_by_a_curve(mass[part], sums[part], 1) - variance:
+                break
+        else:
+            found.append(fine[cut])
+            taken[number] = True
     return np.sort(found)
+
+
+def _explained_by_thresholds(mass: np.ndarray, sums: np.ndarray) -> np.ndarray:
+    """The squares that each threshold explains beyond the mean; 0 with few rows on a side."""
+    m, s = np.cumsum(mass), np.cumsum(sums)
+    left, right, sl = m[:-1], m[-1] - m[:-1], s[:-1]
+    gains = np.zeros(len(left))
+    own = np.minimum(left, right) >= _MIN_ROWS_OF_SIDE
+    left, right, sl = left[own], right[own], sl[own]
+    gains[own] = sl**2 / left + (s[-1] - sl) ** 2 / right - s[-1] ** 2 / m[-1]
+    return gains
+
+
+def _explained_by_a_curve(mass: np.ndarray, sums: np.ndarray, degree: int) -> float:
+    """The squares that a polynomial of the ranks explains beyond the mean."""
+    present = mass > 0
+    mass, sums = mass[present], sums[present]
+    rank = 2 * (np.cumsum(mass) - 0.5 * mass) / mass.sum() - 1
+    root = np.sqrt(mass)
+    q, r = np.linalg.qr(root[:, None] * np.polynomial.legendre.legvander(rank, degree))
+    own = np.abs(np.diag(r)) > 1e-9 * np.abs(r[0, 0])  # few distinct values have few powers
+    return float(np.sum((q.T @ (sums / root))[1:][own[1:]] ** 2))
 
 
 # --- rows in blocks -------------------------------------------------------------------------------
