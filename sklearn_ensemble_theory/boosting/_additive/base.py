@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -26,6 +26,14 @@ from .bins import (
     SMOOTHING_PATIENCE,
     FeatureBins,
     TrainingRows,
+)
+from .edits import (
+    Edit,
+    monotonize_term,
+    refuse_edited,
+    remove_term,
+    set_term,
+    smooth_term,
 )
 from .fold_models import FoldModels, LeftOutRows
 from .logistic_loss import LogisticLoss
@@ -94,6 +102,7 @@ class BaseAdditive(BaseEstimator):
     term_features_: list[tuple[int, ...]]
     bin_weights_: list[np.ndarray]
     category_sets_: list[list[np.ndarray]]
+    edits_: list[Edit]
     _bins: FeatureBins
     _pair_maps: list[np.ndarray]
     _columns: CategoricalColumns | None
@@ -363,7 +372,7 @@ class BaseAdditive(BaseEstimator):
             places += [(coarse[a], coarse[b]) for a, b in pairs.pairs]
         self.shape_functions_ = [(place, scale * shape) for place, shape in zip(places, shapes)]
         self.__dict__.pop("shape_standard_errors_", None)
-        self._folds = None
+        self._folds, self.edits_ = None, []
         if len(stumps.models) > 1:
             # The models that leave out one fold, whose functions have mean 0 over their own rows.
             without = []
@@ -607,6 +616,7 @@ class BaseAdditive(BaseEstimator):
 
     def _scores_after(self, X: Any, rounds: Sequence[int]) -> Iterator[np.ndarray]:
         """Yield the scores after given numbers of rounds."""
+        refuse_edited(self, "Predictions after some rounds are those of")
         X = self._checked_X(X)
         bins, pairs = self._bins, 0.0
         if len(self.term_features_) > len(bins.edges):
@@ -629,6 +639,174 @@ class BaseAdditive(BaseEstimator):
                 total = np.column_stack(scores)
                 total -= total.mean(axis=1, keepdims=True)
             yield total + pairs
+
+    # --- edits of the fitted model ----------------------------------------------------------------
+
+    def set_term(self, name: str | int | tuple, values: ArrayLike) -> Self:
+        """Return a model whose term has other values.
+
+        Parameters
+        ----------
+        name : str, int or tuple of features
+            The term: its name in `term_names_`, its number, or its features, ``("age", "bmi")`` or
+            ``(0, 2)`` for a pair.
+        values : array-like
+            A value for each one of the term in `shape_functions_`, of the same shape.
+
+        Returns
+        -------
+        model : estimator
+            A new model, whose predictions (log-odds, scores) are those of `intercept_`, of all
+            other terms and of `values`. The weighted mean of the values is moved to the intercept;
+            of several classes, what all have in common is left out. A pair is not purified: what
+            depends on one of its features only stays in its table.
+
+        Raises
+        ------
+        ValueError
+            If there is no such term, or `values` have another shape or are not finite.
+
+        Notes
+        -----
+        This model stays as it is. The new one has a record of the edit in `edits_`. Its staged
+        predictions, its intervals or sets, and `partial_fit` raise a ValueError, since they are
+        those of the fit; standard errors of the term are NaN, and `feature_importances_` is left
+        out. The paths and the stumps remain those of the fit. O(number of values of all terms).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn_ensemble_theory import L2BoostingRegressor
+        >>> X = np.arange(8.0)[:, None]
+        >>> y = np.array([0, 1, 2, 9, 4, 5, 6, 7])
+        >>> model = L2BoostingRegressor(1000, learning_rate=0.5).fit(X, y)
+        >>> values = model.shape_functions_[0][1].copy()
+        >>> values[3] = (values[2] + values[4]) / 2
+        >>> model.set_term("x0", values).edits_
+        [set_term('x0'): 1 of 8 values changed by at most 6]
+        """
+        return set_term(self, name, values)
+
+    def smooth_term(self, name: str | int | tuple, df: float = 8.0) -> Self:
+        """Return a model in which the function of a feature is smoother.
+
+        The values of the bins are smoothed by a cubic spline (`SmoothingSplineRegressor`) with the
+        weights of the bins, over the ranks of the feature: the place of a bin is the share of the
+        training rows below its middle. The value of missing ones stays as it is.
+
+        Parameters
+        ----------
+        name : str, int or tuple of one feature
+            The feature.
+        df : float, default=8.0
+            Degrees of freedom of the spline, the constant included: from 2 (a straight line in the
+            ranks) to the number of bins (nothing changes).
+
+        Returns
+        -------
+        model : estimator
+            A new model, as by `set_term`.
+
+        Raises
+        ------
+        ValueError
+            If the term is a pair, the feature is categorical, or `df` is less than 2.
+
+        Notes
+        -----
+        O(B^3) for B bins, or 200 if there are more.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sklearn_ensemble_theory import L2BoostingRegressor
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> model = L2BoostingRegressor(n_estimators=300).fit(X, y)
+        >>> smooth = model.smooth_term("bmi", df=4)
+        >>> values, smoother = (m.shape_functions_[2][1] for m in (model, smooth))
+        >>> bool(abs(np.diff(smoother, 2)).max() < abs(np.diff(values, 2)).max() / 10)
+        True
+        """
+        return smooth_term(self, name, df)
+
+    def monotonize_term(self, name: str | int | tuple, increasing: bool = True) -> Self:
+        """Return a model in which the function of a feature is monotonic.
+
+        Its values become the monotonic ones next to them by least squares with the weights of the
+        bins (isotonic regression). The value of missing ones stays as it is. A fit with
+        `monotonic_cst` is better where it is possible: the other terms take part then.
+
+        Parameters
+        ----------
+        name : str, int or tuple of one feature
+            The feature.
+        increasing : bool, default=True
+            Whether the function increases, or decreases.
+
+        Returns
+        -------
+        model : estimator
+            A new model, as by `set_term`.
+
+        Raises
+        ------
+        ValueError
+            If the term is a pair, the feature is categorical, or there are more than two classes.
+
+        Warns
+        -----
+        UserWarning
+            If the feature is in a pair, in which predictions may still fall.
+
+        Notes
+        -----
+        O(B) for B bins.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sklearn_ensemble_theory import L2BoostingRegressor
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> model = L2BoostingRegressor(n_estimators=300).fit(X, y).monotonize_term("bmi")
+        >>> values = model.shape_functions_[2][1]
+        >>> bool((values[1:] >= values[:-1]).all())
+        True
+        """
+        return monotonize_term(self, name, increasing)
+
+    def remove_term(self, name: str | int | tuple) -> Self:
+        """Return a model without a term.
+
+        The other terms stay as they are: they do not take over what the term has explained, as they
+        would in a fit with ``exclude=[name]``. The function of a feature becomes 0; a pair is
+        removed from the list of terms.
+
+        Parameters
+        ----------
+        name : str, int or tuple of features
+            The term, as in `set_term`.
+
+        Returns
+        -------
+        model : estimator
+            A new model, as by `set_term`.
+
+        Raises
+        ------
+        ValueError
+            If there is no such term.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sklearn_ensemble_theory import L2BoostingRegressor
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> model = L2BoostingRegressor(n_estimators=300).fit(X, y).remove_term("sex")
+        >>> float(model.term_importances_[model.term_names_.index("sex")])
+        0.0
+        """
+        return remove_term(self, name)
 
 
 def rows_are_faster(risk: SquaredError | LogisticLoss, layout: CutLayout, smoothing: bool) -> bool:

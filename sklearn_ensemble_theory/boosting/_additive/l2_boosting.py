@@ -33,6 +33,7 @@ from .bins import (
     choose_bins,
     folds_of_block,
 )
+from .edits import refuse_edited
 from .fold_models import fold_models_of
 from .pairs import PairFit
 from .phases import BinnedRows
@@ -162,6 +163,11 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
     shape_standard_errors_ : list of n_terms ndarrays
         Standard errors of the `values` of `shape_functions_`: how much these vary over new training
         rows, by a jackknife over the folds; only with ``n_estimators="cv"`` and at least two folds.
+
+    edits_ : list of records
+        What was changed after the fit, by `set_term` and the like: `method`, `term`, the values
+        `before` and `after`, the `shift` of the intercept, and further `arguments`. Empty after a
+        fit.
 
     bin_edges_ : list of p ndarrays
         The thresholds of each feature; none of categorical ones.
@@ -453,6 +459,8 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         """
         if not isinstance(refit, (bool, np.bool_)):
             raise TypeError(f"refit must be a bool, got {type(refit).__name__}.")
+        if self.__sklearn_is_fitted__():
+            refuse_edited(self, "partial_fit goes on from")
         known = getattr(self, "_chunks", None)
         if known is None and self.__sklearn_is_fitted__():
             warn_user(

@@ -26,6 +26,7 @@ from .bins import (
     bins_of_blocks,
     choose_bins,
 )
+from .edits import refuse_edited
 from .fold_models import fold_models_of
 from .logistic_loss import LogisticLoss, LogisticLossOfBlocks, LogisticLossOfRows, logistic_work
 from .pairs import PairFit, weight_by_bin
@@ -166,6 +167,11 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
     shape_standard_errors_ : list of n_terms ndarrays
         Standard errors of the `values` of `shape_functions_`: how much these vary over new training
         rows, by a jackknife over the folds; only with ``n_estimators="cv"`` and at least two folds.
+
+    edits_ : list of records
+        What was changed after the fit, by `set_term` and the like: `method`, `term`, the values
+        `before` and `after`, the `shift` of the intercept, and further `arguments`. Empty after a
+        fit.
 
     bin_edges_ : list of p ndarrays
         The thresholds of each feature; none of categorical ones.
@@ -443,6 +449,8 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         """
         if not isinstance(refit, (bool, np.bool_)):
             raise TypeError(f"refit must be a bool, got {type(refit).__name__}.")
+        if self.__sklearn_is_fitted__():
+            refuse_edited(self, "partial_fit goes on from")
         # The classes: given, those of the calls before, or those of an earlier fit.
         known = getattr(self, "_kept", None)
         if classes is not None:

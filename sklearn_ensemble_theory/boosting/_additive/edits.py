@@ -1,0 +1,234 @@
+"""Edits of a fitted additive model: other values of a term, smoother ones, monotonic ones, none.
+
+Each function returns a new model; the one that it is given stays as it is. A term has weighted mean
+0 over the training rows before and after, so that what an edit does to the mean of all predictions
+is in the intercept, and `edits_` has a record of each edit.
+
+The rounds of the fit, and the models of its folds, are of the model before. What is computed from
+them is refused after an edit (`refuse_edited`), and standard errors of an edited term are NaN.
+
+Features are smoothed over *ranks*: the place of a bin is the share of the weight below its middle.
+The first and the last bin have no middle in units of the feature; and as the fit itself, the result
+does not depend on these units.
+"""
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..._compat import increasing_by_pooling
+from ..._features import Features
+from ..._running import warn_user
+from ...smoothing._splines import SmoothingSplineRegressor
+
+# A bin without weight takes part in isotonic regression with this share of the largest weight.
+_LITTLE_WEIGHT = 1e-9
+# Values that differ by less than this share of the largest one are the same in words.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Edit:
+    """What was changed after the fit.
+
+    Attributes
+    ----------
+    method : str
+        The name of the method that was called.
+    term : str
+        The name of the term.
+    before, after : ndarray
+        The values of the term; those of a term that was removed are 0.
+    shift : float or ndarray of shape (n_classes,)
+        What was added to the intercept.
+    arguments : dict
+        The other arguments of the method.
+    """
+
+    method: str
+    term: str
+    before: np.ndarray
+    after: np.ndarray
+    shift: Any
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        call = ", ".join([repr(self.term), *(f"{k}={v!r}" for k, v in self.arguments.items())])
+        # What predictions gain, whichever part of it is in the intercept.
+        gain = np.abs(self.after + self.shift - self.before)
+        changed = np.count_nonzero(gain > _ROUNDING * np.abs(self.before).max(initial=1e-300))
+        what = f"{changed} of {gain.size} values changed by at most {gain.max():.3g}"
+        return f"{self.method}({call}): {what}"
+
+
+# --- models and their terms -----------------------------------------------------------------------
+
+
+def term_number(model: Any, name: Any) -> int:
+    """The number of a term, by its name, its number or its features.
+
+    Raises
+    ------
+    ValueError
+        If there is no such term, or several.
+    """
+    check_is_fitted(model)
+    names = model.term_names_
+    if isinstance(name, Integral) and not isinstance(name, bool | np.bool_):
+        if not 0 <= name < len(names):
+            raise ValueError(f"There is no term {int(name)}; the terms are 0 to {len(names) - 1}.")
+        return int(name)
+    if isinstance(name, str):
+        found = [t for t, each in enumerate(names) if each == name]
+        if len(found) > 1:
+            raise ValueError(f"Several terms have the name {name!r}; give the number of one.")
+    elif isinstance(name, Sequence | np.ndarray) and 1 <= len(name) <= 2:
+        features = Features.known_to(model)
+        members = {features.place(one, "The term") for one in name}
+        found = [t for t, each in enumerate(model.term_features_) if set(each) == members]
+        name = tuple(name)
+    else:
+        raise ValueError(f"A term is given by its name, its number or its features; got {name!r}.")
+    if not found:
+        known = ", ".join(map(repr, names[:20])) + ", ..." * (len(names) > 20)
+        raise ValueError(f"There is no term {name!r}; the terms are {known}.")
+    return found[0]
+
+
+def refuse_edited(model: Any, what: str) -> None:
+    """Raise a ValueError where the functions are no longer those of the rounds."""
+    if model.edits_:
+        raise ValueError(
+            f"{what} the fit, and this model was edited after it (see edits_). Ask the model "
+            "before the edits."
+        )
+
+
+def edited_copy(model: Any) -> Any:
+    """A copy whose terms can be replaced, without what is known of the fitted model alone."""
+    new = copy.copy(model)
+    for name in ("_chunks", "_kept", "feature_importances_"):
+        new.__dict__.pop(name, None)
+    new._folds, new._segments = None, []
+    new.shape_functions_ = [(edges, values.copy()) for edges, values in model.shape_functions_]
+    for name in ("term_features_", "bin_weights_", "edits_", "shape_standard_errors_"):
+        if name in new.__dict__:
+            setattr(new, name, list(getattr(model, name)))
+    return new
+
+
+def with_values(model: Any, t: int, values: np.ndarray, method: str, **arguments: Any) -> Any:
+    """A copy of the model whose term t has these values, of mean 0 by a shift of the intercept."""
+    new = edited_copy(model)
+    edges, before = model.shape_functions_[t]
+    weight = model.bin_weights_[t]
+    if values.ndim > weight.ndim:  # what all classes have in common does not matter
+        values = values - values.mean(axis=-1, keepdims=True)
+    # All values are shifted, those of bins without weight too: the predictions are as asked for.
+    shift = np.tensordot(weight / weight.sum(), values, axes=weight.ndim)
+    after = values - shift
+    new.shape_functions_[t] = (edges, after)
+    new.intercept_ = model.intercept_ + (shift if np.ndim(model.intercept_) else float(shift))
+    if "shape_standard_errors_" in new.__dict__:
+        new.shape_standard_errors_[t] = np.full(after.shape, np.nan)
+    shift = shift if shift.ndim else float(shift)
+    record = Edit(method, model.term_names_[t], before.copy(), after.copy(), shift, arguments)
+    new.edits_.append(record)
+    return new
+
+
+# --- the edits ------------------------------------------------------------------------------------
+
+
+def set_term(model: Any, name: Any, values: Any) -> Any:
+    """See `BaseAdditive.set_term`."""
+    t = term_number(model, name)
+    label, before = model.term_names_[t], model.shape_functions_[t][1]
+    try:
+        given = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"values of the term {label!r} must be numbers.") from None
+    if given.shape != before.shape:
+        raise ValueError(
+            f"values of the term {label!r} have the shape {given.shape}, but the term has the "
+            f"shape {before.shape}, as in shape_functions_[{t}]."
+        )
+    if not np.isfinite(given).all():
+        raise ValueError(f"values of the term {label!r} must be finite.")
+    return with_values(model, t, given, "set_term")
+
+
+def smooth_term(model: Any, name: Any, df: float) -> Any:
+    """See `BaseAdditive.smooth_term`."""
+    t, n = _ordered_feature(model, name, "smooth_term")
+    values, weight = model.shape_functions_[t][1].copy(), model.bin_weights_[t][:n]
+    spline = SmoothingSplineRegressor(df=df)
+    spline._validate_params()
+    if df < spline.order:
+        raise ValueError(f"df={df} must be at least {spline.order}, that of a straight line.")
+    seen = weight > 0
+    if seen.sum() > 2:  # a line passes through the values of two bins
+        ranks = ((np.cumsum(weight) - weight / 2) / weight.sum())[:, None]
+        spline.fit(ranks[seen], values[:n][seen], weight[seen])
+        values[:n] = spline.predict(ranks)
+    return with_values(model, t, values, "smooth_term", df=df)
+
+
+def monotonize_term(model: Any, name: Any, increasing: bool) -> Any:
+    """See `BaseAdditive.monotonize_term`."""
+    t, n = _ordered_feature(model, name, "monotonize_term")
+    if not isinstance(increasing, bool | np.bool_):
+        raise TypeError(f"increasing must be a bool, got {type(increasing).__name__}.")
+    label, before = model.term_names_[t], model.shape_functions_[t][1]
+    if before.ndim > 1:
+        raise ValueError(
+            "monotonize_term is possible for two classes only, where it makes the probability of "
+            f"the second monotonic; the model has {before.shape[1]} classes."
+        )
+    terms = zip(model.term_features_, model.term_names_)
+    pairs = [repr(name) for features, name in terms if len(features) == 2 and t in features]
+    if pairs:
+        warn_user(
+            f"The function of {label!r} is made monotonic, but predictions need not be: the "
+            f"feature is also in {', '.join(pairs)}.",
+            UserWarning,
+        )
+    values, weight = before.copy(), model.bin_weights_[t][:n]
+    sign = 1.0 if increasing else -1.0
+    weight = np.maximum(weight, _LITTLE_WEIGHT * weight.max())
+    values[:n] = sign * increasing_by_pooling(sign * values[:n], weight)
+    return with_values(model, t, values, "monotonize_term", increasing=bool(increasing))
+
+
+def remove_term(model: Any, name: Any) -> Any:
+    """See `BaseAdditive.remove_term`."""
+    t = term_number(model, name)
+    # Its mean is in the intercept already.
+    new = with_values(model, t, np.zeros_like(model.shape_functions_[t][1]), "remove_term")
+    if len(model.term_features_[t]) == 2:
+        # Features keep their place, as columns of X do; a pair goes.
+        for name in (
+            "term_features_",
+            "shape_functions_",
+            "bin_weights_",
+            "shape_standard_errors_",
+        ):
+            if name in new.__dict__:
+                del getattr(new, name)[t]
+    return new
+
+
+def _ordered_feature(model: Any, name: Any, method: str) -> tuple[int, int]:
+    """The number of the term of an ordered feature, and of its bins but that of missing values."""
+    t = term_number(model, name)
+    label = model.term_names_[t]
+    if len(model.term_features_[t]) == 2:
+        raise ValueError(f"{method} needs the function of one feature; {label!r} is a pair.")
+    if model.categories_[t] is not None:
+        raise ValueError(f"{method} needs ordered bins; the feature {label!r} is categorical.")
+    return t, len(model.bin_edges_[t]) + 1

@@ -1,0 +1,288 @@
+"""Edited additive models against sums by hand, brute force, and fits without what was left out."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from scipy.optimize import nnls
+from sklearn.base import clone
+
+from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
+
+pytestmark = pytest.mark.routes
+
+pd = pytest.importorskip("pandas")
+
+
+def rows(n=300, seed=0):
+    """Ordered features, one with missing values; a categorical one; three classes."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 3))
+    kind = rng.integers(0, 4, n)
+    y = np.sin(2 * X[:, 0]) + X[:, 0] * X[:, 1] + 0.3 * kind + 0.2 * rng.standard_normal(n)
+    X[rng.random(n) < 0.1, 1] = np.nan
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    frame["kind"] = pd.Categorical.from_codes(kind, ["u", "v", "w", "z"])
+    return frame, y, np.digitize(y, [-0.3, 0.8])
+
+
+X, Y, CLASSES = rows()
+NEW = rows(n=60, seed=1)[0]
+FAST = {"learning_rate": 0.1, "max_bins": 12, "interactions": [("a", "b")]}
+REGRESSOR = L2BoostingRegressor(60, **FAST).fit(X, Y)
+BINARY = LogitBoostClassifier(30, **FAST).fit(X, CLASSES > 0)
+THREE = LogitBoostClassifier(20, **FAST).fit(X, CLASSES)
+MODELS = {"regressor": REGRESSOR, "two classes": BINARY, "three classes": THREE}
+
+
+def scores(model, X):
+    return model._scores(X)
+
+
+def by_hand(model, X):
+    return model.intercept_ + model.predict_terms(X).sum(axis=1)
+
+
+def means(model):
+    return [
+        np.tensordot(weight / weight.sum(), values, axes=weight.ndim)
+        for (_, values), weight in zip(model.shape_functions_, model.bin_weights_)
+    ]
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("name", ["a", "b", "kind", "a & b"])
+def test_predictions_with_other_values_of_a_term(kind, name):
+    model = MODELS[kind]
+    t = model.term_names_.index(name)
+    before = [values.copy() for _, values in model.shape_functions_]
+    terms, at = model.predict_terms(NEW), scores(model, NEW)
+    values = np.random.default_rng(0).standard_normal(before[t].shape)
+    new = model.set_term(name, values)
+    # The new term at the rows: looked up where the old values are replaced by their numbers.
+    cells = model.set_term(name, np.arange(float(values.size)).reshape(values.shape))
+    if kind == "three classes":
+        values = values - values.mean(axis=-1, keepdims=True)
+        own = new.predict_terms(NEW)[:, t] + (new.intercept_ - model.intercept_)
+        expected = at - terms[:, t] + own
+        assert np.isin(own.round(9), values.round(9)).all()
+    else:
+        number = cells.predict_terms(NEW)[:, t] + cells.intercept_ - model.intercept_
+        expected = at - terms[:, t] + values.ravel()[number.round().astype(int)]
+    np.testing.assert_allclose(scores(new, NEW), expected, atol=1e-12)
+    np.testing.assert_allclose(by_hand(new, NEW), expected, atol=1e-12)
+    assert np.abs(means(new)[t]).max() < 1e-12
+    # the other terms, and the model before, are what they were
+    for s, (_, own) in enumerate(new.shape_functions_):
+        assert s == t or np.array_equal(own, before[s])
+    assert all(np.array_equal(old, now) for old, (_, now) in zip(before, model.shape_functions_))
+    assert model.edits_ == []
+    np.testing.assert_array_equal(scores(model, NEW), at)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("name", ["a", "kind", ("b", "a")])
+def test_a_term_that_is_removed(kind, name):
+    model = MODELS[kind]
+    t = 4 if isinstance(name, tuple) else model.term_names_.index(name)
+    new = model.remove_term(name)
+    expected = scores(model, NEW) - model.predict_terms(NEW)[:, t]
+    np.testing.assert_allclose(scores(new, NEW), expected, atol=1e-12)
+    if t == 4:
+        assert new.term_names_ == model.term_names_[:4]
+        assert len(new.shape_functions_) == len(new.bin_weights_) == 4
+        assert new.predict_terms(NEW).shape[1] == 4
+    else:
+        assert not new.shape_functions_[t][1].any()
+        assert new.term_importances_[t] == 0
+
+
+def test_names_numbers_and_features_name_a_term():
+    expected = scores(REGRESSOR.remove_term("a & b"), NEW)
+    for name in (4, np.int64(4), ("a", "b"), (1, 0), ["b", 0]):
+        np.testing.assert_array_equal(scores(REGRESSOR.remove_term(name), NEW), expected)
+    for name, message in [
+        ("x", "no term 'x'; the terms are 'a', 'b', 'c', 'kind', 'a & b'"),
+        (5, "no term 5; the terms are 0 to 4"),
+        (-1, "no term -1"),
+        (True, "by its name, its number"),
+        (None, "by its name, its number"),
+        (("a", "x"), "The term has the name 'x'"),
+        (("a", 7), "The term has the index 7"),
+        (("a", [1]), "which is no feature"),
+        (("a", "c"), r"no term \('a', 'c'\)"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            REGRESSOR.remove_term(name)
+
+
+def test_values_that_do_not_fit():
+    size = len(REGRESSOR.shape_functions_[1][1])
+    for values, message in [
+        (np.zeros(size - 1), rf"shape \({size - 1},\), but the term has the shape \({size},\)"),
+        (np.full(size, np.nan), "must be finite"),
+        (["x"] * size, "must be numbers"),
+        (lambda x: x, "must be numbers"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            REGRESSOR.set_term("b", values)
+
+
+def test_values_of_missing_and_unknown_values_can_be_set():
+    values = REGRESSOR.shape_functions_[3][1].copy()
+    assert REGRESSOR.bin_weights_[3][-1] == 0  # no row without category
+    values[-1] = 5.0
+    new = REGRESSOR.set_term("kind", values)
+    row = NEW.iloc[:1].assign(kind=pd.Categorical([None], categories=["u", "v", "w", "z"]))
+    assert new.predict(row) - REGRESSOR.predict(row) == pytest.approx(5.0)
+
+
+def increasing_by_brute_force(values, weight):
+    """Least squares by a constant and non-negative steps."""
+    steps = np.tri(len(values))
+    columns = np.column_stack([steps, -np.ones(len(values))]) * np.sqrt(weight)[:, None]
+    found, _ = nnls(columns, np.sqrt(weight) * values)
+    return steps @ found[:-1] - found[-1]
+
+
+@pytest.mark.parametrize("model", [REGRESSOR, BINARY], ids=["regressor", "two classes"])
+@pytest.mark.parametrize("increasing", [True, False])
+def test_monotonic_functions_are_nearest(model, increasing):
+    with pytest.warns(UserWarning, match="feature is also in 'a & b'"):
+        new = model.monotonize_term("b", increasing)
+    sign = 1 if increasing else -1
+    (_, before), (_, after) = model.shape_functions_[1], new.shape_functions_[1]
+    nearest = increasing_by_brute_force(sign * before[:-1], model.bin_weights_[1][:-1])
+    np.testing.assert_allclose(after[:-1], sign * nearest, atol=1e-8)
+    assert after[-1] == pytest.approx(before[-1], abs=1e-8)  # of missing values
+    assert (sign * np.diff(after[:-1]) >= 0).all()
+
+
+def test_bins_without_weight_follow_their_neighbours():
+    edges = [np.array([0.0, 1.0, 2.0])]
+    x = np.array([-1.0, 0.5, 2.5, 2.6])[:, None]  # none in the third bin
+    model = L2BoostingRegressor(5, bin_edges=edges, learning_rate=1.0).fit(x, [0.0, 3.0, 1.0, 1.0])
+    model = model.set_term(0, [0.0, 3.0, 9.0, 1.0])
+    values = model.monotonize_term(0).shape_functions_[0][1]
+    assert (np.diff(values) >= 0).all()
+    np.testing.assert_allclose(np.diff(values)[1:], 0, atol=1e-6)
+    assert np.isfinite(model.smooth_term(0, df=2).shape_functions_[0][1]).all()
+
+
+def test_smoothing_is_a_spline_over_ranks():
+    from sklearn_ensemble_theory import SmoothingSplineRegressor
+
+    model = L2BoostingRegressor(60, learning_rate=0.1, max_bins=12).fit(X, Y)
+    new = model.smooth_term("b", df=5)
+    weight, (_, before) = model.bin_weights_[1][:-1], model.shape_functions_[1]
+    ranks = (np.cumsum(weight) - weight / 2) / weight.sum()
+    spline = SmoothingSplineRegressor(df=5).fit(ranks[:, None], before[:-1], weight)
+    after = new.shape_functions_[1][1]
+    np.testing.assert_allclose(after[:-1], spline.predict(ranks[:, None]), atol=1e-12)
+    assert after[-1] == pytest.approx(before[-1], abs=1e-12)
+    # A straight line in the ranks, and what was there.
+    line = model.smooth_term("b", df=2).shape_functions_[1][1][:-1]
+    slopes = np.diff(line) / np.diff(ranks)
+    np.testing.assert_allclose(slopes, slopes[0])
+    same = model.smooth_term("b", df=12).shape_functions_[1][1]
+    np.testing.assert_allclose(same, before, atol=1e-6)
+    # The scores of several classes have the sum 0, as before.
+    of_classes = THREE.smooth_term("a").shape_functions_[0][1]
+    assert np.abs(of_classes.sum(axis=1)).max() < 1e-12
+
+
+def test_smoothing_of_few_bins():
+    x = np.repeat([0.0, 1.0], 5)[:, None]
+    model = L2BoostingRegressor(5).fit(np.column_stack([x, 0 * x]), x[:, 0])
+    for name in (0, 1):
+        new = model.smooth_term(name)
+        np.testing.assert_array_equal(
+            new.shape_functions_[name][1], model.shape_functions_[name][1]
+        )
+
+
+@pytest.mark.parametrize("method", ["smooth_term", "monotonize_term"])
+def test_features_without_order(method):
+    with pytest.raises(ValueError, match=f"{method} needs ordered bins; the feature 'kind' is"):
+        getattr(REGRESSOR, method)("kind")
+    with pytest.raises(ValueError, match=f"{method} needs the function of one .* 'a & b' is a p"):
+        getattr(REGRESSOR, method)(("a", "b"))
+
+
+def test_arguments_of_edits():
+    with pytest.raises(ValueError, match=r"two classes only.* the model has 3 classes"):
+        THREE.monotonize_term("a")
+    with pytest.raises(TypeError, match="increasing must be a bool"):
+        REGRESSOR.monotonize_term("c", increasing=1)
+    with pytest.raises(ValueError, match=r"df=1\.5 must be at least 2"):
+        REGRESSOR.smooth_term("c", df=1.5)
+    with pytest.raises(ValueError, match="'df' parameter"):
+        REGRESSOR.smooth_term("c", df="many")
+
+
+def test_records():
+    assert REGRESSOR.edits_ == []
+    values = REGRESSOR.shape_functions_[2][1].copy()
+    values[0] += 2
+    new = REGRESSOR.set_term("c", values).smooth_term("a", df=4).remove_term("a & b")
+    assert [(each.method, each.term) for each in new.edits_] == [
+        ("set_term", "c"),
+        ("smooth_term", "a"),
+        ("remove_term", "a & b"),
+    ]
+    assert repr(new.edits_[0]) == "set_term('c'): 1 of 12 values changed by at most 2"
+    assert repr(new.edits_[1]).startswith("smooth_term('a', df=4): 12 of 12 values changed by")
+    np.testing.assert_array_equal(new.edits_[0].before, REGRESSOR.shape_functions_[2][1])
+    np.testing.assert_allclose(new.edits_[0].after + new.edits_[0].shift, values)
+    assert not new.edits_[2].after.any()
+    # Edits are a part of the model, and a fit begins anew.
+    loaded = pickle.loads(pickle.dumps(new))
+    assert list(map(repr, loaded.edits_)) == list(map(repr, new.edits_))
+    np.testing.assert_array_equal(loaded.predict(NEW), new.predict(NEW))
+    assert not hasattr(clone(new), "edits_")
+    again = new.fit(X, Y)
+    assert again.edits_ == []
+    np.testing.assert_array_equal(again.predict(NEW), REGRESSOR.predict(NEW))
+
+
+def test_what_belongs_to_the_fit_does_not_outlive_it():
+    model = L2BoostingRegressor("cv", learning_rate=0.1, max_bins=8, max_estimators=40).fit(X, Y)
+    new = model.set_term("a", np.zeros_like(model.shape_functions_[0][1]))
+    for call in (
+        lambda: new.predict_interval(NEW),
+        lambda: next(new.staged_predict(NEW)),
+        lambda: new.predict_path(NEW, [1]),
+        lambda: new.partial_fit(X, Y),
+    ):
+        with pytest.raises(ValueError, match=r"this model was edited after it \(see edits_\)"):
+            call()
+    assert not hasattr(new, "feature_importances_")
+    errors = new.shape_standard_errors_
+    assert np.isnan(errors[0]).all()
+    for own, before in zip(errors[1:], model.shape_standard_errors_[1:]):
+        np.testing.assert_array_equal(own, before)
+    assert np.isnan(new.to_frame().query("term == 'a'")["standard_error"]).all()
+    assert model.predict_interval(NEW).shape == (len(NEW), 2)
+    assert not np.isnan(model.shape_standard_errors_[0]).any()
+    classifier = LogitBoostClassifier("cv", learning_rate=0.2, max_bins=8, max_estimators=20)
+    classifier = classifier.fit(X, CLASSES > 0).remove_term("c")
+    with pytest.raises(ValueError, match="Prediction sets require the folds of the fit"):
+        classifier.predict_set(NEW)
+    with pytest.raises(ValueError, match="edited"):
+        next(classifier.staged_predict_proba(NEW))
+    with pytest.raises(ValueError, match="partial_fit goes on from the fit"):
+        classifier.partial_fit(X, CLASSES > 0)
+
+
+def test_a_display_of_edited_terms_has_no_band_for_them():
+    pytest.importorskip("matplotlib").use("agg")
+    from sklearn_ensemble_theory.inspection import ShapeFunctionDisplay
+
+    model = L2BoostingRegressor("cv", learning_rate=0.1, max_bins=8, max_estimators=40).fit(X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        display = ShapeFunctionDisplay.from_estimator(model.smooth_term("a", df=3))
+    found = {shape.name: shape.errors is None for shape in display.shapes}
+    assert found["a"]
+    assert not found["b"]
