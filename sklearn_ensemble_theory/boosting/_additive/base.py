@@ -21,6 +21,7 @@ from ..._folds import fold_numbers
 from ..._rows import Rows, checked_groups, group_codes, is_frame, kept_rows, validate_data
 from ..._running import Progress
 from ..._scaling import power_of_two
+from .allowed_terms import AllowedTerms, allowed_terms
 from .bins import (
     MAX_SMOOTHING_ROUNDS,
     SMOOTHING_PATIENCE,
@@ -74,6 +75,8 @@ class BaseAdditive(BaseEstimator):
             StrOptions({"auto"}),
             "array-like",
         ],
+        "exclude": ["array-like", None],
+        "include": ["array-like", None],
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "monotonic_cst": ["array-like", dict, None],
         "cv": ["cv_object"],
@@ -88,6 +91,8 @@ class BaseAdditive(BaseEstimator):
     max_bins: int | Literal["auto"]
     bin_edges: Any
     interactions: Any
+    exclude: Any
+    include: Any
     categorical_features: Any
     monotonic_cst: Any
     cv: Any
@@ -198,6 +203,7 @@ class BaseAdditive(BaseEstimator):
             n_splits,
             columns,
             labels,
+            self._allowed_terms(X.shape[1]).features,
         )
 
     def _check_classes(self, classes: np.ndarray) -> None:
@@ -223,9 +229,14 @@ class BaseAdditive(BaseEstimator):
                 )
         return signs
 
+    def _allowed_terms(self, p: int) -> AllowedTerms:
+        """Check `exclude` and `include`."""
+        return allowed_terms(self.exclude, self.include, Features.known_to(self, p))
+
     def _wanted_pairs(self, p: int) -> int | Literal["auto"] | list[Pair]:
-        """Check `interactions`."""
-        return resolve_interactions(self.interactions, p, Features.known_to(self, p).names)
+        """Check `interactions`, and leave out what `exclude` and `include` do."""
+        names, allowed = Features.known_to(self, p).names, self._allowed_terms(p)
+        return resolve_interactions(self.interactions, p, names, allowed)
 
     def _check_memory_of_blocks(
         self, n_cuts: int, n_groups: int, n_splits: int, n_scores: int = 1
@@ -256,11 +267,13 @@ class BaseAdditive(BaseEstimator):
         `run_phase`; `pair_fit` is not used without pairs.
         """
         # First the main effects alone: pairs are found and fitted by what these leave.
-        wanted = self._wanted_pairs(len(layout.n_bins))
+        p = len(layout.n_bins)
+        wanted = self._wanted_pairs(p)
         smoothing, stumps = self._boost(risk, layout, jumps, monotonic, limit)
         if pair_fit is None or wanted in (0, []):
             return smoothing, stumps, None
-        pairs = pair_fit.fit(stumps.models, wanted, np.arange(len(layout.n_bins)))
+        candidates = [] if isinstance(wanted, list) else self._allowed_terms(p).pairs()
+        pairs = pair_fit.fit(stumps.models, wanted, candidates)
         if pairs is None:
             self._progress().message("no pairs of features")
             return smoothing, stumps, None

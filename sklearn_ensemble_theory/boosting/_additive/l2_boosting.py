@@ -13,7 +13,6 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..._bins import bin_codes_by_blocks
 from ..._blocks import Blocks, PassCount, by_chunks
 from ..._categories import CategoricalColumns
 from ..._compat import CallbackSupportMixin
@@ -105,6 +104,15 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         multiple of p, of those that are found to interact most [Lou et al. 2013]; "auto" for those
         whose interaction is significant at the level 0.05, all pairs taken together, and at most
         0.9 p; or given pairs of numbers or names of features.
+
+    exclude : array-like, default=None
+        Terms that are left out: features by name or number, and pairs of them as tuples. An
+        excluded feature has no function and is in no pair; an excluded pair is not looked for.
+
+    include : array-like, default=None
+        The only terms that are fitted, if given. A feature stands for its function and for pairs
+        with other features of `include`, a pair for itself and the functions of both features.
+        Pairs are fitted where `interactions` asks for them. `exclude` goes before `include`.
 
     categorical_features : array-like, "from_dtype" or None, default="from_dtype"
         The features whose values are categories, by a mask, their numbers or their names.
@@ -330,6 +338,8 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         max_bins: int | Literal["auto"] = "auto",
         bin_edges: ArrayLike | None = None,
         interactions: int | float | Literal["auto"] | ArrayLike = 0,
+        exclude: ArrayLike | None = None,
+        include: ArrayLike | None = None,
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         cv: CVLike | None = 5,
@@ -343,6 +353,8 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         self.max_bins = max_bins
         self.bin_edges = bin_edges
         self.interactions = interactions
+        self.exclude = exclude
+        self.include = include
         self.categorical_features = categorical_features
         self.monotonic_cst = monotonic_cst
         self.cv = cv
@@ -751,7 +763,7 @@ def _sums_of_rows(
     """Sum over rows, which are put into bins a few at a time."""
 
     def parts() -> Iterator[RowsInBins]:
-        for rows, codes in bin_codes_by_blocks(X, bins.edges, _BLOCK_ROWS, missing=True):
+        for rows, codes in bins.codes_by_blocks(X, _BLOCK_ROWS):
             w, f = (None if each is None else each[rows] for each in (weight, folds))
             yield codes, y[rows], w, f
 

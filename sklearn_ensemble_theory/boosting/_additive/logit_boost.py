@@ -97,6 +97,15 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         whose interaction is significant at the level 0.05, all pairs taken together, and at most
         0.9 p; or given pairs of numbers or names of features.
 
+    exclude : array-like, default=None
+        Terms that are left out: features by name or number, and pairs of them as tuples. An
+        excluded feature has no function and is in no pair; an excluded pair is not looked for.
+
+    include : array-like, default=None
+        The only terms that are fitted, if given. A feature stands for its function and for pairs
+        with other features of `include`, a pair for itself and the functions of both features.
+        Pairs are fitted where `interactions` asks for them. `exclude` goes before `include`.
+
     categorical_features : array-like, "from_dtype" or None, default="from_dtype"
         The features whose values are categories, by a mask, their numbers or their names.
         "from_dtype" takes the columns of a data frame with a categorical dtype. Stumps separate any
@@ -322,6 +331,8 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         max_bins: int | Literal["auto"] = "auto",
         bin_edges: ArrayLike | None = None,
         interactions: int | float | Literal["auto"] | ArrayLike = 0,
+        exclude: ArrayLike | None = None,
+        include: ArrayLike | None = None,
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         refresh_tol: float = 0.2,
@@ -337,6 +348,8 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         self.max_bins = max_bins
         self.bin_edges = bin_edges
         self.interactions = interactions
+        self.exclude = exclude
+        self.include = include
         self.categorical_features = categorical_features
         self.monotonic_cst = monotonic_cst
         self.refresh_tol = refresh_tol
