@@ -20,7 +20,7 @@ ROOMS = {
         FrankWolfeRegressor GradientBoostingClassifier GradientBoostingRegressor
         HistGradientBoostingClassifier HistGradientBoostingRegressor L2BoostingRegressor
         LogitBoostClassifier LPBoostClassifier MassartBoostClassifier MatchingPursuitRegressor
-        SmoothBoostClassifier
+        SmoothBoostClassifier merge_additive_models
     """,
     "bounds": "",
     "combining": """

@@ -113,6 +113,7 @@ class BaseAdditive(BaseEstimator):
     _columns: CategoricalColumns | None
     _segments: list[StumpSegment]
     _folds: FoldModels | None
+    _weight_unit: float  # `bin_weights_` times this are the weights of the rows
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -177,6 +178,7 @@ class BaseAdditive(BaseEstimator):
         rows = Rows(X, y, None, range(len(y)))
         if sample_weight is not None:
             rows = kept_rows(X, y, sample_weight, as_given=True)
+        self._weight_unit = weight_unit(rows.weight)
         # Labels become numbers; a class whose rows all have weight 0 does not count.
         numbers, labels = rows.y, np.empty(0)
         if classifies:
@@ -700,7 +702,7 @@ class BaseAdditive(BaseEstimator):
         """
         return set_term(self, name, values)
 
-    def smooth_term(self, name: str | int | tuple, df: float = 8.0) -> Self:
+    def smooth_term(self, name: str | int | tuple, df: float = 10.0) -> Self:
         """Return a model in which the function of a feature is smoother.
 
         The values of the bins are smoothed by a cubic spline (`SmoothingSplineRegressor`) with the
@@ -711,7 +713,7 @@ class BaseAdditive(BaseEstimator):
         ----------
         name : str, int or tuple of one feature
             The feature.
-        df : float, default=8.0
+        df : float, default=10.0
             Degrees of freedom of the spline, the constant included: from 2 (a straight line in the
             ranks) to the number of bins (nothing changes).
 
@@ -840,6 +842,13 @@ def rows_are_faster(risk: SquaredError | LogisticLoss, layout: CutLayout, smooth
     by_rows = n_rounds * n_models * (1.5 * n * p + 4 * n_cuts + 30_000)
     kept = n_cuts if risk.max_cuts is None else risk.max_cuts
     return by_rows < by_products or kept < min(n_cuts, 500)
+
+
+def weight_unit(weight: np.ndarray | None) -> float:
+    """What weights are divided by: they are then near 1, and equal ones are 1."""
+    if weight is None:
+        return 1.0
+    return float(weight[0]) if np.all(weight == weight[0]) else power_of_two(weight.max())
 
 
 def unit_weights(weight: np.ndarray | None) -> np.ndarray | None:

@@ -104,7 +104,8 @@ class FeatureBins:
         self.categories = list(categories)
         self.categorical = np.array([c is not None for c in categories], dtype=bool)
         self.missing = np.asarray(missing, bool) | self.categorical
-        self.single = [] if allowed is None else np.flatnonzero(~allowed)
+        none = np.empty(0, dtype=np.intp)
+        self.single = none if allowed is None else np.flatnonzero(~allowed)
 
     def layout(self) -> CutLayout:
         n_bins = np.array([len(e) + 1 for e in self.edges], dtype=np.intp) + self.missing
@@ -447,10 +448,12 @@ def bins_of_blocks(model: Any, rows: ChunkedRows, target_of: Callable[..., Any])
     categories = [None] * p if columns is None else columns.categories
     if given is None:
         given = summary.sketch.edges(AUTO_BINS if model.max_bins == "auto" else model.max_bins)
+    equal = summary.low_weight == summary.high_weight
+    model._weight_unit = summary.high_weight if equal else power_of_two(summary.high_weight)
     rows = rows.knowing(
         first_rows=first_rows_of(summary.lengths),
         weight_unit=power_of_two(summary.high_weight),
-        equal_weights=summary.low_weight == summary.high_weight,
+        equal_weights=equal,
     )
     bins = FeatureBins(given, summary.missing, categories, model._allowed_terms(p).features)
     n_passes = 2 + (columns is not None)

@@ -80,9 +80,10 @@ def term_number(model: Any, name: Any) -> int:
     check_is_fitted(model)
     names = model.term_names_
     if isinstance(name, Integral) and not isinstance(name, bool | np.bool_):
-        if not 0 <= name < len(names):
-            raise ValueError(f"There is no term {int(name)}; the terms are 0 to {len(names) - 1}.")
-        return int(name)
+        number = int(name)
+        if not 0 <= number < len(names):
+            raise ValueError(f"There is no term {number}; the terms are 0 to {len(names) - 1}.")
+        return number
     if isinstance(name, str):
         found = [t for t, each in enumerate(names) if each == name]
         if len(found) > 1:

@@ -37,7 +37,7 @@ from .fold_models import fold_models_of
 from .pairs import PairFit
 from .phases import BinnedRows
 from .squared_error import SquaredError, squared_work
-from .sums import CutLayout, RowsInBins, StoredGram, StumpSums
+from .sums import CutLayout, CutSums, RowsInBins, StoredGram, StumpSums
 
 # Rows that are put into bins and summed at a time: their codes stay in the processor's cache.
 _BLOCK_ROWS = 2**14
@@ -51,6 +51,24 @@ class _Chunks:
     bins: FeatureBins
     target: TargetScale
     weight_unit: float
+
+    def __add__(self, other: "_Chunks") -> "_Chunks":
+        """Add sums over other rows in the same bins, in the units of these."""
+        # y = scale u + mean and w = unit v in both units; sums are linear in w, w y and w y^2.
+        a = other.target.scale / self.target.scale
+        b = (other.target.mean - self.target.mean) / self.target.scale
+        c = other.weight_unit / self.weight_unit
+        of, tables = other.sums.sums, other.sums.tables
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = CutSums(
+                c * of.weight,
+                c * (a * of.y + b * of.weight),
+                c * (a * a * of.yy + 2 * a * b * of.y + b * b * of.weight),
+                c * of.left_weight,
+                c * (a * of.left_y + b * of.left_weight),
+            )
+            sums = StumpSums(found, tables if c == 1 else c * tables, other.sums.layout)
+        return replace(self, sums=self.sums + sums)
 
 
 class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
@@ -523,7 +541,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
             self._fit_sums(sums, rows.n_splits, bins, rows.columns, target)
         else:
             self._columns = rows.columns
-        self._chunks = _Chunks(sums, bins, target, unit)
+        self._chunks, self._weight_unit = _Chunks(sums, bins, target, unit), unit
         return self
 
     def _fit_chunks(self, rows: ChunkedRows) -> None:

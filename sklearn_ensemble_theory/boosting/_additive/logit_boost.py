@@ -18,7 +18,7 @@ from ..._rows import ChunkedRows, MemoryRows, Rows, checked_classes
 from ..._typing import ArrayLike, CVLike
 from ...ensembles._intervals import checked_coverage, set_by_folds
 from .._loop import begin_fit
-from .base import BaseAdditive, unit_weights
+from .base import BaseAdditive, unit_weights, weight_unit
 from .bins import (
     ClassLabels,
     FeatureBins,
@@ -517,7 +517,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             codes = kept.codes[0]
             if len(kept.codes) > 1:
                 codes = np.asfortranarray(np.concatenate(kept.codes))
-            weight = unit_weights(kept.weight)
+            weight, self._weight_unit = unit_weights(kept.weight), weight_unit(kept.weight)
             binned = BinnedRows(codes, bins.layout(), kept.y, weight, kept.folds, kept.n_splits)
             self._fit_rows(binned, classes, bins, rows.columns, (), monotonic)
         else:
