@@ -518,12 +518,13 @@ def by_chunks(method: Method) -> Method:
     Each chunk of rows is predicted by itself when it is computed. A large sparse X with categories
     is predicted some rows at a time. For other X the method is called as it is.
     """
-    takes_offset = "offset" in signature(method).parameters
+    names = list(signature(method).parameters)[2:]  # without self and X
+    place = names.index("offset") if "offset" in names else len(names)
 
     @wraps(method)
     def predict(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
-        if takes_offset and args and "offset" not in kwargs:
-            args, kwargs = args[1:], {"offset": args[0], **kwargs}
+        if len(args) > place:  # by name, as rows that are predicted apart have offsets of their own
+            args, kwargs = args[:place], dict(zip(names[place:], args[place:]), **kwargs)
         offset = kwargs.get("offset")
         if hasattr(type(X), "__dask_graph__") and is_collection(X):
             if offset is not None:

@@ -6,9 +6,10 @@ from numpy.polynomial import legendre
 
 from sklearn_ensemble_theory._blocks import PassCount
 from sklearn_ensemble_theory.boosting._additive.bins import FeatureBins
-from sklearn_ensemble_theory.boosting._additive.logistic_loss import (
-    LogisticLossOfBlocks,
-    LogisticLossOfRows,
+from sklearn_ensemble_theory.boosting._additive.newton_loss import (
+    NewtonLossOfBlocks,
+    NewtonLossOfRows,
+    PointwiseLogistic,
 )
 from sklearn_ensemble_theory.boosting._additive.phases import BinnedRows
 from sklearn_ensemble_theory.boosting._additive.rounds import SmoothingRounds, TableStumps
@@ -194,9 +195,10 @@ def moved(models, size):
 @pytest.mark.parametrize("n_splits", [0, 3])
 def test_stages_are_those_of_all_rows(n_classes, weighted, n_splits):
     rows = binned(300, n_classes, weighted, n_splits)
-    whole = LogisticLossOfRows(rows, n_classes)
+    loss = PointwiseLogistic(n_classes)
+    whole = NewtonLossOfRows(rows, loss)
     blocks, count = cut(rows, [1, 130, 131]), PassCount()
-    parts = LogisticLossOfBlocks(blocks, rows.layout, n_classes, n_splits, count)
+    parts = NewtonLossOfBlocks(blocks, rows.layout, loss, n_splits, count)
     models = parts.start()
     for one, other in zip(models, whole.start(), strict=True):
         np.testing.assert_allclose(one.intercepts, other.intercepts, rtol=1e-13)
@@ -222,7 +224,7 @@ def test_stages_are_those_of_all_rows(n_classes, weighted, n_splits):
 
 def test_weight_by_bin():
     rows = binned()
-    parts = LogisticLossOfBlocks(cut(rows, [100]), rows.layout, 3, 3, PassCount())
+    parts = NewtonLossOfBlocks(cut(rows, [100]), rows.layout, PointwiseLogistic(3), 3, PassCount())
     for j, found in enumerate(parts.bin_weights):
         for fold, own in enumerate(found):
             here, n_bins = rows.folds == fold, rows.layout.n_bins[j]
@@ -234,4 +236,4 @@ def test_a_fold_without_rows_is_refused():
     rows = binned()
     rows.folds[rows.folds == 2] = 1
     with pytest.raises(ValueError, match="weight in its test set"):
-        LogisticLossOfBlocks(cut(rows, [100]), rows.layout, 3, 3, PassCount())
+        NewtonLossOfBlocks(cut(rows, [100]), rows.layout, PointwiseLogistic(3), 3, PassCount())

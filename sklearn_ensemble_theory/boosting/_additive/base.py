@@ -14,19 +14,27 @@ from sklearn.utils.validation import check_is_fitted, check_X_y
 from sklearn_ensemble_theory._typing import ArrayLike
 
 from ..._bins import check_bin_edges, sum_of_tables
+from ..._blocks import checked_offset
 from ..._categories import CategoricalColumns
 from ..._compat import Interval, RealNotInt, StrOptions
 from ..._features import Features, feature_names
 from ..._folds import fold_numbers
-from ..._rows import Rows, checked_groups, group_codes, is_frame, kept_rows, validate_data
+from ..._rows import (
+    Rows,
+    checked_groups,
+    group_codes,
+    is_frame,
+    kept_rows,
+    validate_data,
+)
 from ..._running import Progress
-from ..._scaling import power_of_two
 from .allowed_terms import AllowedTerms, allowed_terms
 from .bins import (
     MAX_SMOOTHING_ROUNDS,
     SMOOTHING_PATIENCE,
     FeatureBins,
     TrainingRows,
+    weight_unit,
 )
 from .edits import (
     Edit,
@@ -37,9 +45,14 @@ from .edits import (
     smooth_term,
 )
 from .fold_models import FoldModels, LeftOutRows
-from .logistic_loss import LogisticLoss
+from .newton_loss import NewtonLoss
 from .pair_tables import Pair
-from .pairs import PairFit, PairTerms, monotonic_pairs, resolve_interactions
+from .pairs import (
+    PairFit,
+    PairTerms,
+    monotonic_pairs,
+    resolve_interactions,
+)
 from .phases import MIB, BinnedRows, PhaseResult, run_phase
 from .rounds import SmoothingRounds, TableStumps
 from .squared_error import SquaredError
@@ -138,6 +151,7 @@ class BaseAdditive(BaseEstimator):
         classifies: bool,
         classes: np.ndarray | None = None,
         groups: Any = None,
+        offset: Any = None,
     ) -> TrainingRows:
         """Check the rows, keep those of positive weight as numbers, and find their folds.
 
@@ -170,7 +184,7 @@ class BaseAdditive(BaseEstimator):
         if self.bin_edges is not None:
             names = Features.known_to(self, X.shape[1]).names
             check_bin_edges(self.bin_edges, X.shape[1], names)
-        groups = checked_groups(groups, X)
+        groups, offset = checked_groups(groups, X), checked_offset(offset, X)
         if classifies:
             check_classification_targets(y)
         else:
@@ -205,7 +219,8 @@ class BaseAdditive(BaseEstimator):
             n_splits,
             columns,
             labels,
-            self._allowed_terms(X.shape[1]).features,
+            allowed=self._allowed_terms(X.shape[1]).features,
+            offset=None if offset is None else rows.of(offset),
         )
 
     def _check_classes(self, classes: np.ndarray) -> None:
@@ -256,7 +271,7 @@ class BaseAdditive(BaseEstimator):
 
     def _fit_models(
         self,
-        risk: SquaredError | LogisticLoss,
+        risk: SquaredError | NewtonLoss,
         pair_fit: PairFit | None,
         layout: CutLayout,
         jumps: np.ndarray | tuple,
@@ -275,7 +290,7 @@ class BaseAdditive(BaseEstimator):
         if pair_fit is None or wanted in (0, []):
             return smoothing, stumps, None
         candidates = [] if isinstance(wanted, list) else self._allowed_terms(p).pairs()
-        pairs = pair_fit.fit(stumps.models, wanted, candidates)
+        pairs = pair_fit.fit(stumps.models, wanted, candidates, risk.work())
         if pairs is None:
             self._progress().message("no pairs of features")
             return smoothing, stumps, None
@@ -288,6 +303,7 @@ class BaseAdditive(BaseEstimator):
     def _boost(self, risk, layout, jumps, monotonic, limit):
         """Run the two phases: rounds that smooth, if there are any, then stumps."""
         n_splits, models = risk.n_splits, risk.start()
+        limit = limit * risk.unit
         smoothing, n_smoothing = None, self.smoothing_rounds
         if n_smoothing == "auto":
             n_smoothing = MAX_SMOOTHING_ROUNDS if n_splits else 0
@@ -452,6 +468,8 @@ class BaseAdditive(BaseEstimator):
             u = self._sum_of_bins(
                 rows.codes[own], folds.intercepts[part], [each[..., part] for each in folds.tables]
             )
+            if rows.offset is not None:
+                u += rows.offset[own, None]
             scores[own] = score_of(rows.y[own], u[:, 0] if n_scores == 1 else u)
         left_out = np.flatnonzero(rows.folds < rows.n_splits)
         groups = None if rows.groups is None else rows.groups[left_out]
@@ -587,15 +605,32 @@ class BaseAdditive(BaseEstimator):
             row = self._pair_maps[a].take(codes[:, a])
             yield table[row, self._pair_maps[b].take(codes[:, b])]
 
-    def _scores(self, X: Any) -> np.ndarray:
-        """Add the intercept and all terms: (n,) or (n, n_classes)."""
-        X = self._checked_X(X)
-        return self._sum_of_terms(X, self.intercept_, [v for _, v in self.shape_functions_])
+    def _offset(self, offset: Any, X: np.ndarray) -> np.ndarray | None:
+        """Check the offset of rows to predict."""
+        found = checked_offset(offset, X)
+        if found is not None:
+            self._check_one_score(np.size(self.intercept_))
+        return found
 
-    def _scores_of_folds(self, X: Any, folds: FoldModels) -> np.ndarray:
+    def _check_one_score(self, n_scores: int) -> None:
+        if n_scores > 1:
+            raise ValueError(f"offset requires two classes; here are {n_scores}.")
+
+    def _scores(self, X: Any, offset: Any = None) -> np.ndarray:
+        """Add the intercept, all terms and the offset: (n,) or (n, n_classes)."""
+        X = self._checked_X(X)
+        offset = self._offset(offset, X)
+        u = self._sum_of_terms(X, self.intercept_, [v for _, v in self.shape_functions_])
+        return u if offset is None else u + offset
+
+    def _scores_of_folds(self, X: Any, folds: FoldModels, offset: Any = None) -> np.ndarray:
         """The scores by the models of the folds, in their units: (n, K) or (n, K, n_classes)."""
         # All models in one look-up, as if they were classes.
-        scores = self._sum_of_terms(self._checked_X(X), folds.intercepts, folds.tables)
+        X = self._checked_X(X)
+        offset = self._offset(offset, X)
+        scores = self._sum_of_terms(X, folds.intercepts, folds.tables)
+        if offset is not None:
+            scores += offset[:, None] / folds.scale
         n_scores = np.size(self.intercept_)
         return scores if n_scores == 1 else scores.reshape(len(scores), -1, n_scores)
 
@@ -629,14 +664,17 @@ class BaseAdditive(BaseEstimator):
             total += each
         return total
 
-    def _scores_after(self, X: Any, rounds: Sequence[int]) -> Iterator[np.ndarray]:
+    def _scores_after(
+        self, X: Any, rounds: Sequence[int], offset: Any = None
+    ) -> Iterator[np.ndarray]:
         """Yield the scores after given numbers of rounds."""
         refuse_edited(self, "Predictions after some rounds are those of")
         X = self._checked_X(X)
-        bins, pairs = self._bins, 0.0
+        offset = self._offset(offset, X)
+        bins, known = self._bins, 0.0 if offset is None else offset
         if len(self.term_features_) > len(bins.edges):
             tables = [values for _, values in self.shape_functions_]
-            pairs = sum(self._pair_values(bins.codes(X), tables))
+            known = known + sum(self._pair_values(bins.codes(X), tables))
         # The tables of rounds are not centred, as the fitted functions are: their means belong to
         # the intercept, and bins of missing values without weight have the value 0.
         for intercepts, tables in staged_tables(bins, self.category_sets_, self._segments, rounds):
@@ -653,7 +691,7 @@ class BaseAdditive(BaseEstimator):
             if len(scores) > 1:
                 total = np.column_stack(scores)
                 total -= total.mean(axis=1, keepdims=True)
-            yield total + pairs
+            yield total + known
 
     # --- edits of the fitted model ----------------------------------------------------------------
 
@@ -824,7 +862,7 @@ class BaseAdditive(BaseEstimator):
         return remove_term(self, name)
 
 
-def rows_are_faster(risk: SquaredError | LogisticLoss, layout: CutLayout, smoothing: bool) -> bool:
+def rows_are_faster(risk: SquaredError | NewtonLoss, layout: CutLayout, smoothing: bool) -> bool:
     """Whether rounds cost less by the residuals of rows than by the products of cuts.
 
     Rough costs of all rounds, in elementary operations: of products, those for all cuts, which are
@@ -842,17 +880,3 @@ def rows_are_faster(risk: SquaredError | LogisticLoss, layout: CutLayout, smooth
     by_rows = n_rounds * n_models * (1.5 * n * p + 4 * n_cuts + 30_000)
     kept = n_cuts if risk.max_cuts is None else risk.max_cuts
     return by_rows < by_products or kept < min(n_cuts, 500)
-
-
-def weight_unit(weight: np.ndarray | None) -> float:
-    """What weights are divided by: they are then near 1, and equal ones are 1."""
-    if weight is None:
-        return 1.0
-    return float(weight[0]) if np.all(weight == weight[0]) else power_of_two(weight.max())
-
-
-def unit_weights(weight: np.ndarray | None) -> np.ndarray | None:
-    """Bring weights near 1; None for equal ones, as counting is faster than adding."""
-    if weight is None or np.all(weight == weight[0]):
-        return None
-    return weight / power_of_two(weight.max())

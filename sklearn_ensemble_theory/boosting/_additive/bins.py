@@ -22,7 +22,7 @@ Rows in blocks need one pass for their bins, and another one before it for categ
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -190,6 +190,48 @@ def choose_bins(
         edges = bin_edges_from_quantiles(X, n_bins, weight)
         return FeatureBins(edges, missing, categories, rows.allowed), none
     return refined_bins(rows, y, missing, categories, max_memory)
+
+
+def rows_in_bins(
+    model: Any,
+    rows: TrainingRows,
+    y: np.ndarray,
+    guide: np.ndarray | None,
+    guide_weight: np.ndarray | None = None,
+) -> tuple[FeatureBins, np.ndarray, BinnedRows]:
+    """Choose the bins, number the cuts at jumps, and put rows with targets y into the bins.
+
+    Refined bins follow `guide`, which has weights of its own if they are given.
+    """
+    guided = rows if guide_weight is None else replace(rows, weight=guide_weight)
+    bins, jumps = choose_bins(guided, guide, model.max_bins, model.bin_edges, model.max_memory)
+    layout = bins.layout()
+    model._progress().message(f"{layout.n_cuts} cuts in {len(bins.edges)} features")
+    binned = BinnedRows(
+        bins.codes(rows.X),
+        layout,
+        y,
+        rows.weight,
+        rows.folds,
+        rows.n_splits,
+        groups=rows.groups,
+        offset=rows.offset,
+    )
+    return bins, jumps, binned
+
+
+def weight_unit(weight: np.ndarray | None) -> float:
+    """What weights are divided by: they are then near 1, and equal ones are 1."""
+    if weight is None:
+        return 1.0
+    return float(weight[0]) if np.all(weight == weight[0]) else power_of_two(weight.max())
+
+
+def unit_weights(weight: np.ndarray | None) -> np.ndarray | None:
+    """Bring weights near 1; None for equal ones, as counting is faster than adding."""
+    if weight is None or np.all(weight == weight[0]):
+        return None
+    return weight / power_of_two(weight.max())
 
 
 # --- refined bins ---------------------------------------------------------------------------------

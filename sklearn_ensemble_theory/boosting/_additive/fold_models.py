@@ -4,12 +4,14 @@ They are what is left of the folds that have chosen the number of rounds. Interv
 CV+ need nothing else, and no further fit.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ...ensembles._intervals import checked_coverage, interval_by_folds, one_of
 from ...ensembles._training_rows import unequal_weights
 from .edits import refuse_edited
 
@@ -76,3 +78,23 @@ def fold_models_of(model: Any, what: str) -> tuple[FoldModels, LeftOutRows]:
             "rows in memory only, not of Dask collections or by partial_fit."
         )
     return found, found.rows
+
+
+def interval_of_folds(
+    model: Any,
+    X: Any,
+    coverage: float,
+    method: str,
+    side: str,
+    offset: Any,
+    inverse_link: Callable[[np.ndarray], np.ndarray],
+) -> np.ndarray:
+    """Intervals of the CV+ by the models of the folds; see `L2BoostingRegressor`."""
+    folds, rows = fold_models_of(model, "Prediction intervals")
+    one_of("method", method, ("cv+",))
+    one_of("side", side, ("both", "lower", "upper"))
+    coverage = checked_coverage(coverage)
+    at, off = inverse_link(model._scores_of_folds(X, folds, offset)), rows.scores
+    ends = interval_by_folds((-off, off), rows.fold, rows.groups, (at, at), None, coverage, side)
+    with np.errstate(over="ignore"):  # an end beyond the largest float is infinite
+        return folds.scale * ends + folds.mean

@@ -11,33 +11,26 @@ from typing import Literal, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from ..._blocks import Blocks, PassCount, by_chunks
-from ..._categories import CategoricalColumns
+from ..._blocks import by_chunks
 from ..._compat import CallbackSupportMixin
 from ..._fitting import fit_context
-from ..._rows import ChunkedRows, Rows, finite_predictions
+from ..._rows import ChunkedRows, finite_predictions
 from ..._running import warn_user
 from ..._scaling import TargetScale, power_of_two
 from ..._typing import ArrayLike, CVLike
-from ...ensembles._intervals import checked_coverage, interval_by_folds, one_of
 from .._loop import begin_fit
-from .base import BaseAdditive, unit_weights
+from .base import BaseAdditive
 from .bins import (
     FeatureBins,
-    TargetRange,
-    binned_block,
-    bins_of_blocks,
     choose_bins,
-    folds_of_block,
 )
 from .edits import refuse_edited
-from .fold_models import fold_models_of
-from .pairs import PairFit
-from .phases import BinnedRows
-from .squared_error import SquaredError, squared_work
-from .sums import CutLayout, CutSums, RowsInBins, StoredGram, StumpSums
+from .fold_models import interval_of_folds
+from .squared_fit import fit_squares, fit_squares_of_blocks, fit_sums, sums_of_rows
+from .sums import CutSums, StumpSums
 
 # Rows that are put into bins and summed at a time: their codes stay in the processor's cache.
 _BLOCK_ROWS = 2**14
@@ -347,6 +340,8 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
     True
     """
 
+    _link = "identity"
+
     def __init__(
         self,
         n_estimators: int | Literal["cv"] = 1000,
@@ -387,6 +382,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
     ) -> Self:
         """Fit the model.
 
@@ -403,6 +399,9 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
             Labels of the rows that belong together, such as those of one patient: no split of
             `n_estimators="cv"` divides them. A `cv` that splits by groups, such as
             `GroupKFold`, gets them; an integer is then a number of folds of whole groups.
+        offset : array-like of shape (n_samples,), default=None
+            What is known of the predictions: these are the offset and what is fitted, and `predict`
+            requires an offset too. Of rows in memory.
 
         Returns
         -------
@@ -416,31 +415,12 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
             all others exceed `max_memory`. With Dask collections, if the sums over all pairs of
             cuts exceed it, or `cv` is no integer.
         """
-        rows = self._checked_rows(X, y, sample_weight, reset=True, classifies=False, groups=groups)
-        end_fit = begin_fit(self, X, y, sample_weight)
-        # Powers of two bring weights and targets near 1: squares do not overflow, and nothing is
-        # rounded.
-        weight = unit_weights(rows.weight)
-        rows = replace(rows, weight=weight)
-        target = TargetScale.in_powers_of_two(rows.y, weight)
-        monotonic = self._monotonic(rows.X.shape[1], rows.columns)
-
-        # Rows become bins, in units of the target, and sums over bins.
-        scaled = target(rows.y)
-        bins, jumps = choose_bins(rows, scaled, self.max_bins, self.bin_edges, self.max_memory)
-        layout = bins.layout()
-        self._progress().message(f"{layout.n_cuts} cuts in {len(bins.edges)} features")
-        codes = bins.codes(rows.X)
-        binned = BinnedRows(
-            codes, layout, scaled, weight, rows.folds, rows.n_splits, groups=rows.groups
+        rows = self._checked_rows(
+            X, y, sample_weight, reset=True, classifies=False, groups=groups, offset=offset
         )
-        risk = SquaredError.of_rows(binned, self.max_memory)
-
-        # Rounds without the rows; the terms.
-        self._fit_risk(risk, bins, layout, rows.columns, jumps, monotonic, target)
-        # What `partial_fit`, or a fit of rows in blocks, left behind.
-        for name in ("_chunks", "n_passes_"):
-            self.__dict__.pop(name, None)
+        end_fit = begin_fit(self, X, y, sample_weight)
+        fit_squares(self, rows)
+        self.__dict__.pop("_chunks", None)  # what `partial_fit` left behind
         end_fit()
         return self
 
@@ -531,118 +511,68 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
             )
         # Rows of earlier chunks cannot be counted again: all products of cuts have to fit at once.
         self._check_memory_of_blocks(bins.layout().n_cuts, n_groups, rows.n_splits)
-        sums = _sums_of_rows(bins, rows.X, target(rows.y), rows.weight, rows.folds, n_groups)
+        sums = sums_of_rows(bins, rows.X, target(rows.y), rows.weight, rows.folds, n_groups)
         # Sums of chunks are added, which is all that is needed of their rows.
         if known is not None:
             sums = known.sums + sums
         if not sums.moderate():
             raise ValueError("y or sample_weight is too large compared with the first chunk.")
         if refit:
-            self._fit_sums(sums, rows.n_splits, bins, rows.columns, target)
+            fit_sums(self, sums, rows.n_splits, bins, rows.columns, target)
         else:
             self._columns = rows.columns
         self._chunks, self._weight_unit = _Chunks(sums, bins, target, unit), unit
         return self
 
     def _fit_chunks(self, rows: ChunkedRows) -> None:
-        """`fit` of rows in blocks, which are read twice, and once more if there are categories.
-
-        With pairs the bins stay where the rows are, and are read again and again.
-        """
-        p = rows.n_features
-        self._monotonic(p, None)  # refused before rows are read
-        with_pairs = self._wanted_pairs(p) not in (0, [])
-        found = bins_of_blocks(self, rows, TargetRange.of)
-        bins, n_splits = found.bins, found.n_splits
-        self._monotonic(p, found.columns)
-        target, n_cuts = found.target.scale(), bins.layout().n_cuts
-        self._check_memory_of_blocks(n_cuts, max(n_splits, 1), n_splits)
-        self._progress().message(f"{n_cuts} cuts in {p} features")
-        blocks, passes = None, PassCount(found.n_passes)
-        # Without pairs the rows are put into bins and summed in one go, and nothing is kept.
-        if with_pairs:
-            passes.n += 1
-            blocks = found.rows.map(_targets_in_bins, bins, target, n_splits)
-            sums = blocks.sum(_sums_of_bins)
-        else:
-            sums = found.rows.sum(_sums_of_block, bins, target, n_splits)
-        self._fit_sums(sums, n_splits, bins, found.columns, target, blocks, passes)
+        """`fit` of rows in blocks."""
+        fit_squares_of_blocks(self, rows)
         self.__dict__.pop("_chunks", None)
-        self.n_passes_ = passes.n
-
-    def _fit_sums(
-        self,
-        sums: StumpSums,
-        n_splits: int,
-        bins: FeatureBins,
-        columns: CategoricalColumns | None,
-        target: TargetScale,
-        blocks: Blocks | None = None,
-        passes: PassCount | None = None,
-    ) -> None:
-        """Fit the model to the sums over all rows, and pairs to the rows in blocks."""
-        layout = bins.layout()
-        for fold in range(n_splits):
-            if not 0 < sums.sums.weight[fold] < sums.sums.weight.sum():
-                raise ValueError(
-                    f"Split {fold} of cv has no weight in its training set or in its test set."
-                )
-        monotonic = self._monotonic(len(layout.n_bins), columns)
-        gram = StoredGram(sums.gram(), layout)
-        risk = SquaredError(sums.sums, gram, n_splits, blocks=blocks, passes=passes)
-        self._fit_risk(risk, bins, layout, columns, (), monotonic, target)
-
-    def _fit_risk(
-        self,
-        risk: SquaredError,
-        bins: FeatureBins,
-        layout: CutLayout,
-        columns: CategoricalColumns | None,
-        jumps: np.ndarray | tuple,
-        monotonic: np.ndarray | None,
-        target: TargetScale,
-    ) -> None:
-        """Fit the model to the sums over all rows, and pairs to the rows."""
-        # Rows can still be read after `fit`, in memory or in blocks, but not after `partial_fit`.
-        pair_fit, sums = None, risk.sums[0]
-        weights = sums.bin_weights(layout)
-        if risk.blocks is not None:
-            pair_fit = PairFit(
-                risk.blocks,
-                layout,
-                squared_work,
-                1,
-                risk.n_splits,
-                is_quadratic=True,
-                bin_weights=() if risk.rows is not None else [own.sum(axis=0) for own in weights],
-                passes=risk.passes,
-            )
-        results = self._fit_models(risk, pair_fit, layout, jumps, monotonic)
-        units = target.squares_in_units
-        self._set_terms(bins, columns, weights, results, target.scale, target.mean, units)
-        self._keep_rows_of_folds(risk.rows, np.subtract)
-        # The importance of a feature: its share of the fall of the squared error in all rounds.
-        falls = np.zeros(len(layout.n_bins))
-        for phase in results[:2]:
-            for segment in [] if phase is None else phase.segments:
-                falls += segment.paths[0][0].falls_by_feature(layout)
-        self.feature_importances_ = falls / falls.sum() if falls.any() else falls
 
     @finite_predictions
-    def predict(self, X: ArrayLike) -> np.ndarray:
+    def predict(self, X: ArrayLike, offset: ArrayLike | None = None) -> np.ndarray:
         """Predict the targets by table look-up, at a cost of O(p) per row.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to predict.
+        offset : array-like of shape (n_samples,), default=None
+            As in `fit`; 0 by default.
 
         Returns
         -------
         y : ndarray of shape (n_samples,)
             Predictions.
         """
-        return self._scores(X)
+        return self._scores(X, offset)
+
+    def score(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> float:
+        """Return the coefficient of determination R² of the predictions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+        offset : array-like of shape (n_samples,), default=None
+            As in `fit`; 0 by default.
+
+        Returns
+        -------
+        score : float
+            1 for perfect predictions, 0 for the mean of y.
+        """
+        return float(r2_score(y, self.predict(X, offset), sample_weight=sample_weight))
 
     @by_chunks
     def predict_interval(
@@ -651,6 +581,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         coverage: float = 0.9,
         method: Literal["cv+"] = "cv+",
         side: Literal["both", "lower", "upper"] = "both",
+        offset: ArrayLike | None = None,
     ) -> np.ndarray:
         """Predict intervals that contain the target of a new row with a given probability.
 
@@ -671,6 +602,8 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         side : {"both", "lower", "upper"}, default="both"
             Which ends there are; the other one is infinite. A single end has residuals with their
             sign.
+        offset : array-like of shape (n_samples,), default=None
+            As in `fit`; 0 by default.
 
         Returns
         -------
@@ -714,18 +647,11 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         array([[ 67., 253.],
                [ -6., 180.]])
         """
-        folds, rows = fold_models_of(self, "Prediction intervals")
-        one_of("method", method, ("cv+",))
-        one_of("side", side, ("both", "lower", "upper"))
-        coverage = checked_coverage(coverage)
-        at, off = self._scores_of_folds(X, folds), rows.scores
-        ends = interval_by_folds(
-            (-off, off), rows.fold, rows.groups, (at, at), None, coverage, side
-        )
-        with np.errstate(over="ignore"):  # an end beyond the largest float is infinite
-            return folds.scale * ends + folds.mean
+        return interval_of_folds(self, X, coverage, method, side, offset, lambda u: u)
 
-    def predict_path(self, X: ArrayLike, n_estimators: ArrayLike) -> np.ndarray:
+    def predict_path(
+        self, X: ArrayLike, n_estimators: ArrayLike, offset: ArrayLike | None = None
+    ) -> np.ndarray:
         """Predict with the models after given numbers of rounds.
 
         Parameters
@@ -734,6 +660,8 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
             Rows to predict.
         n_estimators : array-like of int, of shape (m,)
             Numbers of rounds, in increasing order, from 0 to `n_estimators_`.
+        offset : array-like of shape (n_samples,), default=None
+            As in `fit`; 0 by default.
 
         Returns
         -------
@@ -748,15 +676,17 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
             raise ValueError(
                 f"n_estimators must be increasing numbers from 0 to {self.n_estimators_}."
             )
-        return np.array(list(self._scores_after(X, rounds.tolist())))
+        return np.array(list(self._scores_after(X, rounds.tolist(), offset)))
 
-    def staged_predict(self, X: ArrayLike) -> Iterator[np.ndarray]:
+    def staged_predict(self, X: ArrayLike, offset: ArrayLike | None = None) -> Iterator[np.ndarray]:
         """Predict with the models after 1, 2, ... rounds, one after the other.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to predict.
+        offset : array-like of shape (n_samples,), default=None
+            As in `fit`; 0 by default.
 
         Yields
         ------
@@ -764,46 +694,4 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
             Predictions after the round. `predict_path` is faster if not every round is needed.
         """
         check_is_fitted(self)
-        yield from self._scores_after(X, range(1, self.n_estimators_ + 1))
-
-
-# --- sums over rows in blocks ---------------------------------------------------------------------
-
-
-def _sums_of_rows(
-    bins: FeatureBins,
-    X: np.ndarray,
-    y: np.ndarray,
-    weight: np.ndarray | None,
-    folds: np.ndarray | None,
-    n_groups: int,
-) -> StumpSums:
-    """Sum over rows, which are put into bins a few at a time."""
-
-    def parts() -> Iterator[RowsInBins]:
-        for rows, codes in bins.codes_by_blocks(X, _BLOCK_ROWS):
-            w, f = (None if each is None else each[rows] for each in (weight, folds))
-            yield codes, y[rows], w, f
-
-    return StumpSums.of(parts(), bins.layout(), n_groups)
-
-
-def _sums_of_block(block: Rows, bins: FeatureBins, target: TargetScale, n_splits: int) -> StumpSums:
-    folds = folds_of_block(block, n_splits)
-    return _sums_of_rows(bins, block.X, target(block.y), block.weight, folds, max(n_splits, 1))
-
-
-def _targets_in_bins(
-    block: Rows, bins: FeatureBins, target: TargetScale, n_splits: int
-) -> BinnedRows:
-    return binned_block(block, bins, target(block.y), n_splits, with_pairs=True)
-
-
-def _sums_of_bins(rows: BinnedRows) -> StumpSums:
-    def parts() -> Iterator[RowsInBins]:
-        for start in range(0, len(rows.y), _BLOCK_ROWS):
-            part = slice(start, start + _BLOCK_ROWS)
-            w, f = (None if each is None else each[part] for each in (rows.weight, rows.folds))
-            yield rows.codes[part], rows.y[part], w, f
-
-    return StumpSums.of(parts(), rows.layout, rows.n_groups)
+        yield from self._scores_after(X, range(1, self.n_estimators_ + 1), offset)

@@ -8,29 +8,32 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from ..._blocks import PassCount, by_chunks
-from ..._categories import CategoricalColumns
+from ..._blocks import by_chunks
 from ..._compat import CallbackSupportMixin, Interval
 from ..._fitting import CLASS_WEIGHT, fit_context
-from ..._rows import ChunkedRows, MemoryRows, Rows, checked_classes
+from ..._rows import ChunkedRows, Rows, checked_classes
 from ..._typing import ArrayLike, CVLike
 from ...ensembles._intervals import checked_coverage, set_by_folds
 from .._loop import begin_fit
-from .base import BaseAdditive, unit_weights, weight_unit
+from .base import BaseAdditive
 from .bins import (
     ClassLabels,
     FeatureBins,
     binned_block,
     bins_of_blocks,
     choose_bins,
+    rows_in_bins,
+    unit_weights,
+    weight_unit,
 )
 from .edits import refuse_edited
 from .fold_models import fold_models_of
-from .logistic_loss import LogisticLoss, LogisticLossOfBlocks, LogisticLossOfRows, logistic_work
-from .pairs import PairFit, weight_by_bin
-from .phases import BinnedRows, cuts_in_memory
+from .newton_fit import NewtonTask, fit_newton, fit_newton_of_blocks
+from .newton_loss import PointwiseLogistic, guide_of_bins
+from .phases import BinnedRows
 
 
 @dataclass(frozen=True)
@@ -322,6 +325,10 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
     }
     classes_: np.ndarray
 
+    @property
+    def _link(self) -> str:
+        return "logit" if len(self.classes_) == 2 else "softmax"
+
     def __init__(
         self,
         n_estimators: int | Literal["cv"] = 1000,
@@ -366,6 +373,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
     ) -> Self:
         """Fit the model.
 
@@ -382,6 +390,9 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             Labels of the rows that belong together, such as those of one patient: no split of
             `n_estimators="cv"` divides them. A `cv` that splits by groups, such as
             `GroupKFold`, gets them; an integer is then a number of folds of whole groups.
+        offset : array-like of shape (n_samples,), default=None
+            What is known of the log-odds of two classes: these are the offset and what is fitted,
+            and predictions require an offset too. Of rows in memory.
 
         Returns
         -------
@@ -395,27 +406,19 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             all others exceed `max_memory`. With Dask collections, if the sums over all pairs of
             cuts exceed it, or `cv` is no integer.
         """
-        rows = self._checked_rows(X, y, sample_weight, reset=True, classifies=True, groups=groups)
+        rows = self._checked_rows(
+            X, y, sample_weight, reset=True, classifies=True, groups=groups, offset=offset
+        )
         classes = rows.classes
+        if offset is not None:
+            self._check_one_score(1 if len(classes) == 2 else len(classes))
         end_fit = begin_fit(self, X, y, sample_weight)
         monotonic = self._monotonic(rows.X.shape[1], rows.columns, len(classes))
-        weight = unit_weights(rows.weight)
-        rows = replace(rows, weight=weight)
-        # Refined bins follow one target, the gradient at the start; several classes have several.
-        target = None
-        if len(classes) == 2:
-            target = np.asarray(rows.y == 1, dtype=float)
-            target -= np.average(target, weights=weight)
-        # Rows become bins, and the rounds read these only.
-        bins, jumps = choose_bins(rows, target, self.max_bins, self.bin_edges, self.max_memory)
-        del target  # as long as the fit, and as large as a column of X
-        layout = bins.layout()
-        self._progress().message(f"{layout.n_cuts} cuts in {len(bins.edges)} features")
-        codes = bins.codes(rows.X)
-        binned = BinnedRows(
-            codes, layout, rows.y, weight, rows.folds, rows.n_splits, groups=rows.groups
-        )
-        self._fit_rows(binned, classes, bins, rows.columns, jumps, monotonic)
+        rows = replace(rows, weight=unit_weights(rows.weight))
+        task = self._task(classes)
+        bins, jumps, binned = rows_in_bins(self, rows, rows.y, *guide_of_bins(task.loss, rows))
+        fit_newton(self, task, binned, bins, rows.columns, jumps, monotonic)
+        self.classes_ = classes
         self.__dict__.pop("_kept", None)
         end_fit()
         return self
@@ -519,7 +522,9 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
                 codes = np.asfortranarray(np.concatenate(kept.codes))
             weight, self._weight_unit = unit_weights(kept.weight), weight_unit(kept.weight)
             binned = BinnedRows(codes, bins.layout(), kept.y, weight, kept.folds, kept.n_splits)
-            self._fit_rows(binned, classes, bins, rows.columns, (), monotonic)
+            task = self._task(classes)
+            fit_newton(self, task, binned, bins, rows.columns, (), monotonic)
+            self.classes_ = classes
         else:
             self._columns, self.classes_ = rows.columns, classes
         self._kept = kept
@@ -545,79 +550,24 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         self._progress().message(f"{layout.n_cuts} cuts in {p} features")
         numbered = found.rows.knowing(classes=classes)
         blocks = numbered.map(_classes_in_bins, bins, len(classes), n_splits, with_pairs)
-        passes = PassCount(found.n_passes)
-        risk = LogisticLossOfBlocks(blocks, layout, len(classes), n_splits, passes)
-        pair_fit = PairFit(
-            blocks,
-            layout,
-            logistic_work,
-            n_scores,
-            n_splits,
-            is_quadratic=False,
-            bin_weights=[own.sum(axis=0) for own in risk.bin_weights],
-            passes=passes,
-        )
-        self._fit_risk(
-            risk, pair_fit, risk.bin_weights, classes, bins, found.columns, (), monotonic
-        )
-        self.n_passes_ = passes.n
+        fit_newton_of_blocks(self, self._task(classes), blocks, found, monotonic)
+        self.classes_ = classes
         self.__dict__.pop("_kept", None)
 
-    def _fit_rows(
-        self,
-        rows: BinnedRows,
-        classes: np.ndarray,
-        bins: FeatureBins,
-        columns: CategoricalColumns | None,
-        jumps: np.ndarray | tuple,
-        monotonic: np.ndarray | None,
-    ) -> None:
-        """Fit the model to rows in bins."""
-        n_scores = 1 if len(classes) == 2 else len(classes)
-        layout = rows.layout
-        max_cuts = cuts_in_memory(self.max_memory, rows, n_scores)
-        risk = LogisticLossOfRows(rows, len(classes), max_cuts)
-        ends = np.cumsum(layout.n_bins)[:-1]
-        weights = np.split(weight_by_bin(rows, rows.weight), ends, axis=1)
-        blocks = MemoryRows(rows, len(layout.n_bins))
-        pair_fit = PairFit(
-            blocks, layout, logistic_work, n_scores, rows.n_splits, is_quadratic=False
-        )
-        self._fit_risk(risk, pair_fit, weights, classes, bins, columns, jumps, monotonic)
-        self.__dict__.pop("n_passes_", None)
-
-    def _fit_risk(
-        self,
-        risk: LogisticLoss,
-        pair_fit: PairFit,
-        weights: list[np.ndarray],
-        classes: np.ndarray,
-        bins: FeatureBins,
-        columns: CategoricalColumns | None,
-        jumps: np.ndarray | tuple,
-        monotonic: np.ndarray | None,
-    ) -> None:
-        """Fit the model to rows, wherever they are; `weights` by fold and bin."""
-        results = self._fit_models(risk, pair_fit, risk.layout, jumps, monotonic, self.refresh_tol)
-        self._set_terms(bins, columns, weights, results)
-        self._keep_rows_of_folds(
-            risk.rows, lambda y, u: _probabilities(u)[np.arange(len(y)), y.astype(np.intp)]
-        )
-        self.classes_, self.n_refreshes_ = classes, risk.n_refreshes
-        # Each stage lowers another quadratic, and their falls do not add up as those of the squared
-        # error do: the importance is the mean size of a feature's function.
-        importances = self.term_importances_[: len(weights)]
-        total = importances.sum()
-        self.feature_importances_ = importances / total if total > 0 else importances
+    def _task(self, classes: np.ndarray) -> NewtonTask:
+        loss = PointwiseLogistic(len(classes))
+        return NewtonTask(loss, self.refresh_tol, _probability_of_own_class)
 
     @by_chunks
-    def decision_function(self, X: ArrayLike) -> np.ndarray:
+    def decision_function(self, X: ArrayLike, offset: ArrayLike | None = None) -> np.ndarray:
         """Return the log-odds of the second class, or the scores of all classes.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to predict.
+        offset : array-like of shape (n_samples,), default=None
+            As in `fit`, for two classes; 0 by default.
 
         Returns
         -------
@@ -625,62 +575,97 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             Two classes: the log-odds of ``classes_[1]``. More: scores whose softmax are the
             probabilities. The cost is O(n p).
         """
-        return self._scores(X)
+        return self._scores(X, offset)
 
     @by_chunks
-    def predict(self, X: ArrayLike) -> np.ndarray:
+    def predict(self, X: ArrayLike, offset: ArrayLike | None = None) -> np.ndarray:
         """Predict the most probable class.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to predict.
+        offset : array-like of shape (n_samples,), default=None
+            As in `fit`, for two classes; 0 by default.
 
         Returns
         -------
         y : ndarray of shape (n_samples,)
             Class labels.
         """
-        return self._labels(self._scores(X))
+        return self._labels(self._scores(X, offset))
 
     @by_chunks
-    def predict_proba(self, X: ArrayLike) -> np.ndarray:
+    def predict_proba(self, X: ArrayLike, offset: ArrayLike | None = None) -> np.ndarray:
         """Predict the probabilities of the classes.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to predict.
+        offset : array-like of shape (n_samples,), default=None
+            As in `fit`, for two classes; 0 by default.
 
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
             In the order of `classes_`.
         """
-        return _probabilities(self._scores(X))
+        return _probabilities(self._scores(X, offset))
 
     @by_chunks
-    def predict_log_proba(self, X: ArrayLike) -> np.ndarray:
+    def predict_log_proba(self, X: ArrayLike, offset: ArrayLike | None = None) -> np.ndarray:
         """Predict the logarithms of the probabilities of the classes.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to predict.
+        offset : array-like of shape (n_samples,), default=None
+            As in `fit`, for two classes; 0 by default.
 
         Returns
         -------
         log_probabilities : ndarray of shape (n_samples, n_classes)
             In the order of `classes_`; finite also where a probability rounds to 0.
         """
-        scores = self._scores(X)
+        scores = self._scores(X, offset)
         if scores.ndim == 2:
             return log_softmax(scores, axis=1)
         # Not the logarithms of probabilities, which may be 0.
         return np.column_stack([log_expit(-scores), log_expit(scores)])
 
+    def score(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> float:
+        """Return the mean accuracy of the predictions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+        offset : array-like of shape (n_samples,), default=None
+            As in `fit`, for two classes; 0 by default.
+
+        Returns
+        -------
+        score : float
+            The share of rows whose class is predicted.
+        """
+        return float(accuracy_score(y, self.predict(X, offset), sample_weight=sample_weight))
+
     @by_chunks
-    def predict_set(self, X: ArrayLike, coverage: float = 0.9) -> np.ndarray:
+    def predict_set(
+        self, X: ArrayLike, coverage: float = 0.9, offset: ArrayLike | None = None
+    ) -> np.ndarray:
         """Predict sets of classes that contain the class of a new row with a given probability.
 
         Of a model with ``n_estimators="cv"``, from the folds that have chosen the number of rounds.
@@ -695,6 +680,8 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             Rows to predict.
         coverage : float, default=0.9
             The probability 1 - alpha aimed at, on average over the rows.
+        offset : array-like of shape (n_samples,), default=None
+            As in `fit`, for two classes; 0 by default.
 
         Returns
         -------
@@ -738,19 +725,23 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         """
         folds, rows = fold_models_of(self, "Prediction sets")
         coverage = checked_coverage(coverage)
-        scores = self._scores_of_folds(X, folds)
+        scores = self._scores_of_folds(X, folds, offset)
         n, n_folds = scores.shape[:2]
         at = _probabilities(scores.reshape(n * n_folds, *scores.shape[2:]))
         at = at.reshape(n, n_folds, len(self.classes_))
         return set_by_folds(rows.scores, rows.fold, rows.groups, at, coverage)
 
-    def staged_decision_function(self, X: ArrayLike) -> Iterator[np.ndarray]:
+    def staged_decision_function(
+        self, X: ArrayLike, offset: ArrayLike | None = None
+    ) -> Iterator[np.ndarray]:
         """Return the scores of the models after 1, 2, ... rounds, one after the other.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to predict.
+        offset : array-like of shape (n_samples,), default=None
+            As in `fit`, for two classes; 0 by default.
 
         Yields
         ------
@@ -758,43 +749,53 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             As by `decision_function`.
         """
         check_is_fitted(self)
-        yield from self._scores_after(X, range(1, self.n_estimators_ + 1))
+        yield from self._scores_after(X, range(1, self.n_estimators_ + 1), offset)
 
-    def staged_predict(self, X: ArrayLike) -> Iterator[np.ndarray]:
+    def staged_predict(self, X: ArrayLike, offset: ArrayLike | None = None) -> Iterator[np.ndarray]:
         """Predict the classes with the models after 1, 2, ... rounds, one after the other.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to predict.
+        offset : array-like of shape (n_samples,), default=None
+            As in `fit`, for two classes; 0 by default.
 
         Yields
         ------
         y : ndarray of shape (n_samples,)
             Class labels.
         """
-        for scores in self.staged_decision_function(X):
+        for scores in self.staged_decision_function(X, offset):
             yield self._labels(scores)
 
-    def staged_predict_proba(self, X: ArrayLike) -> Iterator[np.ndarray]:
+    def staged_predict_proba(
+        self, X: ArrayLike, offset: ArrayLike | None = None
+    ) -> Iterator[np.ndarray]:
         """Predict the probabilities with the models after 1, 2, ... rounds, one after the other.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to predict.
+        offset : array-like of shape (n_samples,), default=None
+            As in `fit`, for two classes; 0 by default.
 
         Yields
         ------
         probabilities : ndarray of shape (n_samples, n_classes)
             In the order of `classes_`.
         """
-        for scores in self.staged_decision_function(X):
+        for scores in self.staged_decision_function(X, offset):
             yield _probabilities(scores)
 
     def _labels(self, scores):
         numbers = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
         return self.classes_[numbers]
+
+
+def _probability_of_own_class(y: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    return _probabilities(scores)[np.arange(len(y)), y.astype(np.intp)]
 
 
 def _probabilities(scores: np.ndarray) -> np.ndarray:

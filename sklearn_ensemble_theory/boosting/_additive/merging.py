@@ -21,6 +21,7 @@ from ..._features import Features
 from ..._typing import ArrayLike
 from .base import BaseAdditive
 from .bins import FeatureBins
+from .squared_fit import fit_sums
 
 
 @dataclass(frozen=True)
@@ -265,6 +266,6 @@ def _fit_to_sums(models: Sequence[Any], weights: Any) -> Any:
     # As in every fit: scalars of NumPy would overflow, or have few digits.
     params = new.get_params(deep=False).items()
     new.set_params(**{k: v.item() for k, v in params if isinstance(v, np.number)})
-    new._fit_sums(total.sums, n_groups[0] - 1, total.bins, new._columns, total.target)
+    fit_sums(new, total.sums, n_groups[0] - 1, total.bins, new._columns, total.target)
     new._chunks, new._weight_unit = total, total.weight_unit
     return new

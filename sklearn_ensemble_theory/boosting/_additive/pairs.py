@@ -523,8 +523,6 @@ class PairFit:
         at every read, from the functions of the main effects and of the pairs, and kept where the
         rows are while pairs are boosted on them.
     layout : CutLayout
-    work_of : callable
-        `squared_work` or `logistic_work`.
     n_scores, n_splits : int
     is_quadratic : bool
         Whether the weights are those of the rows.
@@ -537,7 +535,6 @@ class PairFit:
         self,
         blocks: MemoryRows | Blocks,
         layout: CutLayout,
-        work_of: WorkOf,
         n_scores: int,
         n_splits: int,
         *,
@@ -545,7 +542,7 @@ class PairFit:
         bin_weights: Sequence[np.ndarray] = (),
         passes: PassCount | None = None,
     ) -> None:
-        self.blocks, self.layout, self.work_of = blocks, layout, work_of
+        self.blocks, self.layout = blocks, layout
         self.n_scores, self.n_splits, self.is_quadratic = n_scores, n_splits, is_quadratic
         self.passes = PassCount() if passes is None else passes
         self.bin_weights = bin_weights
@@ -556,6 +553,7 @@ class PairFit:
         models: Sequence[TableModel],
         interactions: int | Literal["auto"] | list[Pair],
         candidates: list[Pair],
+        work_of: WorkOf,
     ) -> PairTerms | None:
         """Find pairs and boost them; None if there are none.
 
@@ -567,7 +565,10 @@ class PairFit:
             From `resolve_interactions`.
         candidates : list of tuples (a, b)
             Those among which pairs are looked for.
+        work_of : callable
+            `squared_work` or `newton_work` of a loss.
         """
+        self.work_of = work_of
         if isinstance(self.blocks, MemoryRows):
             rows = self.blocks.block
             if not len(self.bin_weights):

@@ -2,7 +2,7 @@
 
 A *model* consists of one table a feature for each score, and of intercepts. The models of a fit are
 that of all rows and, with cross-validation, one for each fold held out. A *risk*, that is what is
-fitted (`squared_error.py`, `logistic_loss.py`), *opens a stage*: for each model and each score it
+fitted (`squared_error.py`, `newton_loss.py`), *opens a stage*: for each model and each score it
 returns the state of the residuals, from which rounds go on without it. A *phase* is made of stages:
 one for the squared error, as many as gradients are computed for other losses.
 """
@@ -48,6 +48,8 @@ class BinnedRows:
         The fold of each row in the boosting of pairs, where there are no `folds`.
     groups : int array of shape (n,), default=None
         Codes of the groups that rows belong to.
+    offset : float array of shape (n,), default=None
+        What is added to the scores; None for the squared error, whose targets are without it.
     """
 
     codes: np.ndarray
@@ -58,6 +60,7 @@ class BinnedRows:
     n_splits: int = 0
     pair_folds: np.ndarray | None = None
     groups: np.ndarray | None = None
+    offset: np.ndarray | None = None
 
     @cached_property
     def n_groups(self) -> int:
@@ -120,7 +123,7 @@ class Stage:
 
 
 class Risk(Protocol):
-    """What is fitted, as sums over the rows: the squared error, or the logistic loss."""
+    """What is fitted, as sums over the rows: the squared error, or another loss."""
 
     n_splits: int
     is_quadratic: bool  # whether one stage lasts for all rounds
@@ -133,7 +136,7 @@ class Risk(Protocol):
     def open(
         self, models: list[TableModel], tolerance: float = 0.0, by_rows: bool = False
     ) -> Stage:
-        """The next stage: see `LogisticLoss.open`."""
+        """The next stage: see `NewtonLoss.open`."""
 
 
 def cuts_in_memory(max_memory: float, rows: BinnedRows, n_scores: int = 1) -> int | None:
@@ -223,7 +226,7 @@ def run_phase(
     longest : int, default=inf
         The largest number of rounds of a stage, where `limit` is finite.
     tolerance : float, default=0
-        See `LogisticLoss.open`.
+        See `NewtonLoss.open`.
     patience : int, default=None
         The phase ends when the mean held-out loss has had no new minimum for so many rounds.
     choose : bool, default=True
@@ -249,7 +252,8 @@ def run_phase(
         for fold, own in enumerate(rounds[1:]):
             changes = _cumulated(own, "held_changes", count)
             of_held[:, fold] = stage.losses[1 + fold] + stage.per_square[1 + fold] * changes
-        of_train, of_held = np.maximum(of_train, 0), np.maximum(of_held, 0)
+        if risk.is_quadratic:  # not below 0 by rounding
+            of_train, of_held = np.maximum(of_train, 0), np.maximum(of_held, 0)
         # The next stage begins with the losses after the last round, computed again.
         keep_last = exhausted or done + count >= max_rounds
         train.append(of_train if keep_last else of_train[:-1])

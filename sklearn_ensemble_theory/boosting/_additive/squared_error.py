@@ -8,7 +8,7 @@ import numpy as np
 from ..._blocks import Blocks, PassCount, SummedFields
 from ..._rows import MemoryRows
 from .cuts import NormalizedCuts, RowState, TableState
-from .pairs import PairTerms, WorkingResiduals
+from .pairs import PairTerms, WorkingResiduals, WorkOf
 from .phases import BinnedRows, Stage, TableModel, cuts_in_memory
 from .sums import CountedGram, CutSums, StoredGram, cut_sums
 
@@ -42,6 +42,7 @@ class SquaredError:
 
     n_scores = 1
     is_quadratic = True
+    unit = 1.0
 
     def __init__(
         self,
@@ -97,6 +98,10 @@ class SquaredError:
         squares = np.array([states[0].start_squares, *(s.start_held for s in states[1:])])
         losses = np.maximum(squares, 0) * self.per_square
         return Stage([[state] for state in states], models, losses, self.per_square)
+
+    def work(self) -> WorkOf:
+        """What computes the residuals beside which pairs are fitted."""
+        return squared_work
 
     def given(self, pairs: PairTerms) -> "SquaredError":
         """Subtract the pairs from the targets of the main effects; one pass."""
