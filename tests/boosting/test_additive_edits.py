@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 from sklearn.base import clone
+from sklearn.model_selection import KFold
 
 from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
 
@@ -286,3 +287,107 @@ def test_a_display_of_edited_terms_has_no_band_for_them():
     found = {shape.name: shape.errors is None for shape in display.shapes}
     assert found["a"]
     assert not found["b"]
+
+
+# --- refit ----------------------------------------------------------------------------------------
+
+OLD, MORE = slice(200), slice(200, 300)
+
+
+@pytest.mark.parametrize("n_estimators", [40, "cv"])
+@pytest.mark.parametrize("weight", [None, np.linspace(1, 3, 100)], ids=["equal", "weights"])
+def test_refitted_terms_are_fitted_to_what_the_others_leave(n_estimators, weight):
+    params = FAST | {"n_estimators": n_estimators, "max_estimators": 50, "cv": KFold(4)}
+    model = L2BoostingRegressor(**params).fit(X[OLD], Y[OLD])
+    new = model.refit(X[MORE], Y[MORE], ["c", "kind"], weight)
+    # By hand: the two columns alone, in the same bins, to the residuals of the others.
+    terms = model.predict_terms(X[MORE])
+    rest = Y[MORE] - terms[:, [0, 1, 4]].sum(axis=1)
+    alone = L2BoostingRegressor(**params)
+    alone.set_params(interactions=0, bin_edges=[model.bin_edges_[2], []])
+    alone.fit(X[["c", "kind"]][MORE], rest, weight)
+    others = model.predict_terms(NEW)[:, [0, 1, 4]].sum(axis=1)
+    expected = others + alone.predict(NEW[["c", "kind"]])
+    np.testing.assert_allclose(new.predict(NEW), expected, atol=1e-10)
+    np.testing.assert_allclose(by_hand(new, NEW), expected, atol=1e-10)
+    for t in (0, 1, 4):
+        np.testing.assert_array_equal(new.shape_functions_[t][1], model.shape_functions_[t][1])
+    assert np.abs(means(new)[2]) < 1e-12
+    assert [(edit.method, edit.term) for edit in new.edits_] == [("refit", "c"), ("refit", "kind")]
+    assert repr(new.edits_[0]).startswith("refit('c', n_rows=100): 12 of 12 values changed by")
+    assert new.intercept_ == pytest.approx(
+        model.intercept_ + sum(edit.shift for edit in new.edits_)
+    )
+
+
+def test_refit_of_everything_is_a_fit():
+    for model, y in ((REGRESSOR, Y), (BINARY, CLASSES > 0)):
+        new = model.refit(X, y, [0, 1, 2, 3, (1, 0)])
+        np.testing.assert_allclose(scores(new, NEW), scores(model, NEW), atol=1e-10)
+        terms = zip(new.shape_functions_, model.shape_functions_)
+        for (_, own), (_, values) in terms:
+            np.testing.assert_allclose(own, values, atol=1e-10)
+
+
+def test_refit_of_log_odds_by_an_offset():
+    model = LogitBoostClassifier(30, **FAST).fit(X[OLD], CLASSES[OLD] > 0)
+    new = model.refit(X[MORE], CLASSES[MORE] > 0, ["c"])
+    rest = model.predict_terms(X)[:, [0, 1, 3, 4]].sum(axis=1)
+    alone = LogitBoostClassifier(30, learning_rate=0.1, bin_edges=[model.bin_edges_[2]])
+    alone.fit(X[["c"]][MORE], CLASSES[MORE] > 0, offset=rest[MORE])
+    expected = alone.decision_function(X[["c"]], offset=rest)
+    np.testing.assert_allclose(new.decision_function(X), expected, atol=1e-10)
+
+
+def test_refit_to_rows_with_other_categories_and_missing_values():
+    first = X[OLD]
+    first = first[first["kind"] != "z"].fillna(0.0)
+    model = L2BoostingRegressor(30, **FAST).fit(first, Y[first.index])
+    assert model.missing_bins_.tolist() == [False, False, False, True]
+    more = X[MORE]
+    more = more[more["kind"] != "u"]
+    new = model.refit(more, Y[more.index], ["b", "kind"])
+    assert new.missing_bins_.tolist() == [False, True, False, True]
+    terms = model.predict_terms(more)
+    rest = Y[more.index] - terms[:, [0, 2, 4]].sum(axis=1)
+    alone = L2BoostingRegressor(30, learning_rate=0.1, bin_edges=[model.bin_edges_[1], []])
+    known = more.assign(kind=more["kind"].cat.set_categories(["v", "w"]))  # z is unknown
+    alone.fit(known[["b", "kind"]], rest)
+    rows = NEW[NEW["kind"] != "u"]
+    expected = model.predict_terms(rows)[:, [0, 2, 4]].sum(axis=1)
+    expected += alone.predict(rows[["b", "kind"]])
+    np.testing.assert_allclose(new.predict(rows), expected, atol=1e-10)
+    # a category without rows has the value 0, and the model before has no bin more
+    row = rows.iloc[:1].assign(kind=pd.Categorical(["u"], categories=["u", "v", "w", "z"]))
+    expected = model.predict_terms(row)[:, [0, 2, 4]].sum() + alone.intercept_
+    expected += alone.predict_terms(row[["b", "kind"]])[0, 0]
+    assert new.predict(row) == pytest.approx(expected)
+    assert model.missing_bins_.tolist() == [False, False, False, True]
+    assert not model._bins.missing[1]
+
+
+def test_what_cannot_be_refitted():
+    for call, message in [
+        (lambda: REGRESSOR.refit(X, Y, [("a", "b")]), "terms must have 'a' too"),
+        (lambda: REGRESSOR.refit(X, Y, ["a", ("a", "b")]), "terms must have 'b' too"),
+        (lambda: REGRESSOR.refit(X, Y, ["x"]), "no term 'x'"),
+        (lambda: REGRESSOR.refit(X, Y, "a"), "terms must be a list of terms; got 'a'"),
+        (lambda: REGRESSOR.refit(X, Y, []), "terms must be a list of terms"),
+        (lambda: REGRESSOR.refit(X[["a"]], Y, ["a"]), "feature names"),
+        (lambda: REGRESSOR.refit(X, Y[:5], ["a"]), "inconsistent numbers of samples"),
+        (lambda: THREE.refit(X, CLASSES, ["a"]), "regressor or two classes; here are 3 classes"),
+        (lambda: BINARY.refit(X, CLASSES, ["a"]), "classes"),
+        (lambda: BINARY.refit(X, CLASSES > 5, ["a"]), "classes"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            call()
+    model = L2BoostingRegressor(5, exclude=["a"]).fit(X, Y)
+    with pytest.raises(ValueError, match="was fitted without the feature 'a'"):
+        model.refit(X, Y, ["a"])
+    rng = np.random.default_rng(0)
+    x = rng.uniform(size=(500, 2))
+    model = L2BoostingRegressor(5, bin_edges=[np.arange(1, 99) / 99] * 2, interactions=[(0, 1)])
+    model.fit(x, x.prod(axis=1))
+    with pytest.raises(ValueError, match="has so many bins that its pairs have merged ones"):
+        model.refit(x**2, x.prod(axis=1), [0, 1, (0, 1)])
+    assert len(model.refit(x**2, x.prod(axis=1), [0]).edits_) == 1

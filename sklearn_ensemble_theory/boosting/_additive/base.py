@@ -34,11 +34,11 @@ from .bins import (
     SMOOTHING_PATIENCE,
     FeatureBins,
     TrainingRows,
-    weight_unit,
 )
 from .edits import (
     Edit,
     monotonize_term,
+    refit_terms,
     refuse_edited,
     remove_term,
     set_term,
@@ -192,7 +192,6 @@ class BaseAdditive(BaseEstimator):
         rows = Rows(X, y, None, range(len(y)))
         if sample_weight is not None:
             rows = kept_rows(X, y, sample_weight, as_given=True)
-        self._weight_unit = weight_unit(rows.weight)
         # Labels become numbers; a class whose rows all have weight 0 does not count.
         numbers, labels = rows.y, np.empty(0)
         if classifies:
@@ -860,6 +859,59 @@ class BaseAdditive(BaseEstimator):
         0.0
         """
         return remove_term(self, name)
+
+    def refit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        terms: Sequence,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Return a model in which some terms are fitted again, to these rows.
+
+        All other terms stay as they are: they are the offset of the fit. It has the parameters and
+        the bins of this model. The intercept is fitted again too.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows in memory, those of the first fit or new ones, with the same columns.
+        y : array-like of shape (n_samples,)
+            Targets, or labels of the same two classes.
+        terms : sequence of str, int or tuple of features
+            The terms, each as in `set_term`. A pair is fitted with the functions of both of its
+            features, which have to be named too.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; equal weights by default.
+
+        Returns
+        -------
+        model : estimator
+            A new model, as by `set_term`. The mean 0 of its terms is still that over the rows of
+            the first fit, `bin_weights_`. Bins of missing values without rows, and categories
+            without rows, have the value 0 before the mean is moved.
+
+        Raises
+        ------
+        ValueError
+            If a term is none of this model, a pair has no functions of its features beside it,
+            there are more than two classes, or the rows do not fit the model.
+
+        Notes
+        -----
+        The cost is that of a fit to these rows and features.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sklearn_ensemble_theory import L2BoostingRegressor
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> model = L2BoostingRegressor("cv").fit(X[:300], y[:300])
+        >>> newer = model.refit(X[300:], y[300:], ["bmi", "bp"])
+        >>> [edit.term for edit in newer.edits_]
+        ['bmi', 'bp']
+        """
+        return refit_terms(self, X, y, terms, sample_weight)
 
 
 def rows_are_faster(risk: SquaredError | NewtonLoss, layout: CutLayout, smoothing: bool) -> bool:

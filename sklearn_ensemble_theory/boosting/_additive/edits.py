@@ -19,8 +19,10 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from ..._blocks import any_collection
 from ..._compat import increasing_by_pooling
 from ..._features import Features
 from ..._running import warn_user
@@ -123,8 +125,13 @@ def edited_copy(model: Any) -> Any:
     return new
 
 
-def with_values(model: Any, t: int, values: np.ndarray, method: str, **arguments: Any) -> Any:
-    """A copy of the model whose term t has these values, of mean 0 by a shift of the intercept."""
+def with_values(
+    model: Any, t: int, values: np.ndarray, method: str, constant: Any = 0.0, **arguments: Any
+) -> Any:
+    """A copy of the model whose term t has these values, of mean 0 by a shift of the intercept.
+
+    The intercept gains `constant` beside that.
+    """
     new = edited_copy(model)
     edges, before = model.shape_functions_[t]
     weight = model.bin_weights_[t]
@@ -133,6 +140,7 @@ def with_values(model: Any, t: int, values: np.ndarray, method: str, **arguments
     # All values are shifted, those of bins without weight too: the predictions are as asked for.
     shift = np.tensordot(weight / weight.sum(), values, axes=weight.ndim)
     after = values - shift
+    shift = shift + constant
     new.shape_functions_[t] = (edges, after)
     new.intercept_ = model.intercept_ + (shift if np.ndim(model.intercept_) else float(shift))
     if "shape_standard_errors_" in new.__dict__:
@@ -222,6 +230,99 @@ def remove_term(model: Any, name: Any) -> Any:
             if name in new.__dict__:
                 del getattr(new, name)[t]
     return new
+
+
+def refit_terms(model: Any, X: Any, y: Any, terms: Any, sample_weight: Any) -> Any:
+    """See `BaseAdditive.refit`."""
+    check_is_fitted(model)
+    if isinstance(terms, str) or not isinstance(terms, Sequence | np.ndarray) or not len(terms):
+        raise ValueError(f"terms must be a list of terms; got {terms!r}.")
+    chosen = sorted({term_number(model, name) for name in terms})
+    names, features = model.term_names_, [model.term_features_[t] for t in chosen]
+    for t in chosen:
+        for j in model.term_features_[t]:
+            if j not in chosen:
+                raise ValueError(
+                    f"The pair {names[t]!r} can only be fitted with the functions of its features; "
+                    f"terms must have {names[j]!r} too."
+                )
+            if j in model._bins.single:
+                raise ValueError(f"The model was fitted without the feature {names[j]!r}.")
+    if np.ndim(model.intercept_):
+        raise ValueError(
+            f"refit needs a regressor or two classes; here are {len(model.intercept_)} classes."
+        )
+    if any_collection(X, y, sample_weight):
+        raise TypeError("refit needs all rows in memory and was given a Dask collection.")
+
+    # What the other terms say of the rows is known: an offset.
+    X = model._checked_X(X)
+    tables = [values for _, values in model.shape_functions_]
+    others = [np.zeros_like(v) if t in chosen else v for t, v in enumerate(tables)]
+    offset = model._sum_of_terms(X, 0.0, others)
+    # A fit in the bins of the model. Categories are numbers here, which another fit numbers again.
+    pairs = [pair for pair in features if len(pair) == 2]
+    given = {
+        "bin_edges": model.bin_edges_,
+        "categorical_features": [c is not None for c in model.categories_],
+        "exclude": None,
+        "include": [each[0] if len(each) == 1 else each for each in features],
+        "interactions": pairs or 0,
+        "monotonic_cst": Features.known_to(model).signs(model.monotonic_cst),
+    }
+    fitted = clone(model).set_params(**given).fit(X, y, sample_weight, offset=offset)
+    if hasattr(model, "classes_") and not np.array_equal(fitted.classes_, model.classes_):
+        raise ValueError(
+            f"y has the classes {fitted.classes_.tolist()}, but the model was fitted to "
+            f"{model.classes_.tolist()}."
+        )
+    for j in {j for pair in pairs for j in pair if model.categories_[j] is None}:
+        merged = [each._pair_maps[j][: len(model.bin_edges_[j]) + 1] for each in (model, fitted)]
+        if not np.array_equal(*merged):
+            raise ValueError(
+                f"Feature {names[j]!r} has so many bins that its pairs have merged ones, which "
+                "differ for these rows; refit its pairs in a model of at most 64 bins."
+            )
+    new, constant = _with_missing_bins_of(model, fitted), fitted.intercept_ - model.intercept_
+    for t in chosen:
+        values = _in_bins_of(new, t, fitted)
+        new = with_values(new, t, values, "refit", constant, n_rows=len(X))
+        constant = 0.0
+    return new
+
+
+def _with_missing_bins_of(model: Any, other: Any) -> Any:
+    """A copy of the model with bins of missing values, of value 0, where the other one has them."""
+    new, had = edited_copy(model), model._bins.missing
+    new._bins = copy.copy(model._bins)
+    new._bins.missing = new.missing_bins_ = had | other._bins.missing
+    for t, features in enumerate(new.term_features_):
+        widths = [(0, int(new._bins.missing[j] and not had[j])) for j in features]
+        edges, values = new.shape_functions_[t]
+        new.shape_functions_[t] = edges, np.pad(values, widths)
+        new.bin_weights_[t] = np.pad(new.bin_weights_[t], widths)
+        if "shape_standard_errors_" in new.__dict__:
+            new.shape_standard_errors_[t] = np.pad(new.shape_standard_errors_[t], widths)
+    return new
+
+
+def _in_bins_of(model: Any, t: int, other: Any) -> np.ndarray:
+    """The values of a term of another model, fitted to numbers of the categories of this one.
+
+    0 where the other model had no rows of the category, or with missing values.
+    """
+    features = model.term_features_[t]
+    given = other.shape_functions_[other.term_features_.index(features)][1]
+    values = np.zeros_like(model.shape_functions_[t][1])
+    places = []
+    for axis, j in enumerate(features):
+        known = other.categories_[j]
+        if known is None:
+            places.append(np.arange(given.shape[axis]))
+        else:
+            places.append(np.append(known.astype(np.intp), values.shape[axis] - 1))
+    values[np.ix_(*places)] = given
+    return values
 
 
 def _ordered_feature(model: Any, name: Any, method: str) -> tuple[int, int]:

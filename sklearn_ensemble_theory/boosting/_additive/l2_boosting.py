@@ -519,9 +519,10 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
             raise ValueError("y or sample_weight is too large compared with the first chunk.")
         if refit:
             fit_sums(self, sums, rows.n_splits, bins, rows.columns, target)
+            self._weight_unit = unit
         else:
             self._columns = rows.columns
-        self._chunks, self._weight_unit = _Chunks(sums, bins, target, unit), unit
+        self._chunks = _Chunks(sums, bins, target, unit)
         return self
 
     def _fit_chunks(self, rows: ChunkedRows) -> None:

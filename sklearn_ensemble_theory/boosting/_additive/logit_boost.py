@@ -414,6 +414,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             self._check_one_score(1 if len(classes) == 2 else len(classes))
         end_fit = begin_fit(self, X, y, sample_weight)
         monotonic = self._monotonic(rows.X.shape[1], rows.columns, len(classes))
+        self._weight_unit = weight_unit(rows.weight)
         rows = replace(rows, weight=unit_weights(rows.weight))
         task = self._task(classes)
         bins, jumps, binned = rows_in_bins(self, rows, rows.y, *guide_of_bins(task.loss, rows))

@@ -154,7 +154,7 @@ def _check_same_bins(models: Sequence[Any], bins: Sequence[FeatureBins]) -> None
 def _unfitted(model: Any) -> Any:
     """A clone that knows the columns of the model."""
     new = clone(model)
-    for name in ("n_features_in_", "feature_names_in_", "classes_", "_columns"):
+    for name in ("n_features_in_", "feature_names_in_", "classes_", "loss_", "_columns"):
         if hasattr(model, name):
             setattr(new, name, getattr(model, name))
     return new

@@ -23,6 +23,7 @@ from .bins import (
     folds_of_block,
     rows_in_bins,
     unit_weights,
+    weight_unit,
 )
 from .pairs import PairFit
 from .phases import BinnedRows
@@ -37,7 +38,7 @@ def fit_squares(model: Any, rows: TrainingRows) -> None:
     """Fit an additive model to rows in memory."""
     # Powers of two bring weights and targets near 1: squares do not overflow, and nothing is
     # rounded.
-    weight = unit_weights(rows.weight)
+    weight, model._weight_unit = unit_weights(rows.weight), weight_unit(rows.weight)
     y = rows.y if rows.offset is None else rows.y - rows.offset
     rows = replace(rows, weight=weight, offset=None)
     target = TargetScale.in_powers_of_two(y, weight)
