@@ -16,11 +16,11 @@ ROOMS = {
         SketchedLinearRegression bagged_nearest_neighbors_weights
     """,
     "boosting": """
-        AdaBoostClassifier AdaBoostRegressor AgnosticBoostClassifier FrankWolfeClassifier
-        FrankWolfeRegressor GradientBoostingClassifier GradientBoostingRegressor
-        HistGradientBoostingClassifier HistGradientBoostingRegressor L2BoostingRegressor
-        LogitBoostClassifier LPBoostClassifier MassartBoostClassifier MatchingPursuitRegressor
-        SmoothBoostClassifier merge_additive_models
+        AdaBoostClassifier AdaBoostRegressor AdditiveBoostingRegressor AgnosticBoostClassifier
+        FrankWolfeClassifier FrankWolfeRegressor GradientBoostingClassifier
+        GradientBoostingRegressor HistGradientBoostingClassifier HistGradientBoostingRegressor
+        L2BoostingRegressor LogitBoostClassifier LPBoostClassifier MassartBoostClassifier
+        MatchingPursuitRegressor SmoothBoostClassifier merge_additive_models
     """,
     "bounds": "",
     "combining": """

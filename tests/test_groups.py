@@ -20,6 +20,7 @@ from .estimators import estimator_classes, make
 
 # What makes an estimator read its `cv`.
 BY_CV = {
+    "AdditiveBoostingRegressor": {"n_estimators": "cv", "max_estimators": 20},
     "FrankWolfeClassifier": {"radius": "cv", "radii": [0.5, 2.0, 8.0]},
     "FrankWolfeRegressor": {"radius": "cv", "radii": [0.5, 20.0, 800.0]},
     "GradientBoostingClassifier": {"n_estimators": "cv", "max_estimators": 20},

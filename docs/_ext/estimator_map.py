@@ -60,6 +60,11 @@ MAP = {
     ("Read the model", "additive_models"): [
         ("one curve for each feature, y is a number", "L2Boosting", NUMBERS),
         ("one curve for each feature, log-odds of classes", "LogitBoost", CLASSES),
+        (
+            "one curve for each feature: counts, amounts, quantiles, exposures",
+            "AdditiveBoosting",
+            NUMBERS,
+        ),
         ("a linear model of few columns", "MatchingPursuit", NUMBERS),
         ("a table: rates in the cells of two or three features", "Histogram", BOTH),
         ("one simple rule", "DecisionStump", BOTH),

@@ -42,6 +42,7 @@ SECTIONS = {
     "AgnosticBoost": "noisy_labels#the-three-algorithms",
     "BaggedNearestNeighbors": "averaging_neighbors",
     "Bagging": "averaging#when-to-choose-which",
+    "AdditiveBoosting": "l2_boosting#any-loss",
     "BallConstrained": "erm#linear-classifiers-in-a-ball",
     "BestColumn": "greedy#gradient-boosting-as-a-greedy-algorithm",
     "BinnedTree": "trees",

@@ -5,6 +5,9 @@ Every algorithm consists of a loss, a weak learner and a step rule [Bach, §10.3
 
 from sklearn_ensemble_theory._addresses import publish
 from sklearn_ensemble_theory.boosting import losses
+from sklearn_ensemble_theory.boosting._additive.additive_boosting import (
+    AdditiveBoostingRegressor,
+)
 from sklearn_ensemble_theory.boosting._additive.l2_boosting import L2BoostingRegressor
 from sklearn_ensemble_theory.boosting._additive.logit_boost import LogitBoostClassifier
 from sklearn_ensemble_theory.boosting._additive.merging import merge_additive_models
@@ -31,6 +34,7 @@ from sklearn_ensemble_theory.boosting._reweighting.smooth import SmoothBoostClas
 __all__ = [
     "AdaBoostClassifier",
     "AdaBoostRegressor",
+    "AdditiveBoostingRegressor",
     "AgnosticBoostClassifier",
     "FrankWolfeClassifier",
     "FrankWolfeRegressor",

@@ -171,6 +171,10 @@ ENTRIES = {
     # Ours choose the number of rounds after every round of every fold. The peer's stumps have its
     # defaults, which score as well as a grid of learning rates on these data, in a sixth of its
     # time.
+    "AdditiveBoostingRegressor": Entry(
+        {"loss": ["squared_error", "huber"]},
+        peer=of(ensemble.HistGradientBoostingRegressor, max_depth=1, early_stopping=False),
+    ),
     "L2BoostingRegressor": Entry(
         params=lambda: {"n_estimators": "cv"},
         peer=of(ensemble.HistGradientBoostingRegressor, max_depth=1, early_stopping=False),

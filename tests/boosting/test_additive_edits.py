@@ -9,7 +9,11 @@ from scipy.optimize import nnls
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
-from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
+from sklearn_ensemble_theory import (
+    AdditiveBoostingRegressor,
+    L2BoostingRegressor,
+    LogitBoostClassifier,
+)
 
 pytestmark = pytest.mark.routes
 
@@ -34,7 +38,8 @@ FAST = {"learning_rate": 0.1, "max_bins": 12, "interactions": [("a", "b")]}
 REGRESSOR = L2BoostingRegressor(60, **FAST).fit(X, Y)
 BINARY = LogitBoostClassifier(30, **FAST).fit(X, CLASSES > 0)
 THREE = LogitBoostClassifier(20, **FAST).fit(X, CLASSES)
-MODELS = {"regressor": REGRESSOR, "two classes": BINARY, "three classes": THREE}
+COUNTS = AdditiveBoostingRegressor("poisson", n_estimators=20, **FAST).fit(X, CLASSES)
+MODELS = {"regressor": REGRESSOR, "counts": COUNTS, "two classes": BINARY, "three classes": THREE}
 
 
 def scores(model, X):
@@ -321,7 +326,7 @@ def test_refitted_terms_are_fitted_to_what_the_others_leave(n_estimators, weight
 
 
 def test_refit_of_everything_is_a_fit():
-    for model, y in ((REGRESSOR, Y), (BINARY, CLASSES > 0)):
+    for model, y in ((REGRESSOR, Y), (BINARY, CLASSES > 0), (COUNTS, CLASSES)):
         new = model.refit(X, y, [0, 1, 2, 3, (1, 0)])
         np.testing.assert_allclose(scores(new, NEW), scores(model, NEW), atol=1e-10)
         terms = zip(new.shape_functions_, model.shape_functions_)
@@ -337,6 +342,17 @@ def test_refit_of_log_odds_by_an_offset():
     alone.fit(X[["c"]][MORE], CLASSES[MORE] > 0, offset=rest[MORE])
     expected = alone.decision_function(X[["c"]], offset=rest)
     np.testing.assert_allclose(new.decision_function(X), expected, atol=1e-10)
+
+
+def test_refit_of_counts_by_an_offset():
+    model = AdditiveBoostingRegressor("poisson", n_estimators=20, **FAST).fit(X[OLD], CLASSES[OLD])
+    new = model.refit(X[MORE], CLASSES[MORE], ["c"])
+    rest = model.predict_terms(X)[:, [0, 1, 3, 4]].sum(axis=1)
+    alone = clone(model).set_params(interactions=0, bin_edges=[model.bin_edges_[2]])
+    alone.fit(X[["c"]][MORE], CLASSES[MORE], offset=rest[MORE])
+    expected = alone.predict(X[["c"]], offset=rest)
+    np.testing.assert_allclose(new.predict(X), expected, rtol=1e-10)
+    np.testing.assert_allclose(new.predict(X), np.exp(by_hand(new, X)))
 
 
 def test_refit_to_rows_with_other_categories_and_missing_values():

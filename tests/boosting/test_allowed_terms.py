@@ -5,7 +5,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
+from sklearn_ensemble_theory import (
+    AdditiveBoostingRegressor,
+    L2BoostingRegressor,
+    LogitBoostClassifier,
+)
 from sklearn_ensemble_theory._features import Features
 from sklearn_ensemble_theory.boosting._additive.allowed_terms import allowed_terms
 
@@ -94,6 +98,9 @@ MODELS = {
     "significant pairs": L2BoostingRegressor(30, interactions="auto", **FAST),
     "pairs by features": L2BoostingRegressor(30, interactions=0.5, **FAST),
     "constraints": L2BoostingRegressor(30, monotonic_cst={"c": 1}, interactions=1, **FAST),
+    "absolute error": AdditiveBoostingRegressor(
+        "absolute_error", n_estimators=20, interactions=1, **FAST
+    ),
     "two classes": LogitBoostClassifier(20, interactions=1, **FAST),
     "three classes": LogitBoostClassifier("cv", max_estimators=30, interactions=1, **FAST),
 }

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sklearn_ensemble_theory import (
+    AdditiveBoostingRegressor,
     GradientBoostingRegressor,
     L2BoostingRegressor,
     LogitBoostClassifier,
@@ -37,6 +38,7 @@ def sites(model, y=Y, weight=None, X=X):
 AVERAGED = {
     "regressor": (L2BoostingRegressor(30, **FAST), Y),
     "pairs": (L2BoostingRegressor(10, interactions=[("a", "b"), ("b", "kind")], **FAST), Y),
+    "counts": (AdditiveBoostingRegressor("poisson", n_estimators=10, **FAST), CLASSES),
     "two classes": (LogitBoostClassifier(20, **FAST), CLASSES > 0),
     "three classes": (LogitBoostClassifier(10, interactions=[("a", "b")], **FAST), CLASSES),
 }
@@ -55,7 +57,9 @@ def test_averages_of_scores(kind, weight, given):
     np.testing.assert_allclose(merged._scores(NEW), expected, atol=1e-12)
     np.testing.assert_allclose(by_hand(merged, NEW), expected, atol=1e-12)
     assert max(np.abs(mean).max() for mean in means(merged)) < 1e-12
-    if y is not Y:
+    if kind == "counts":
+        np.testing.assert_allclose(merged.predict(NEW), np.exp(expected))
+    elif kind.endswith("classes"):
         assert set(merged.predict(NEW)) <= set(y)
     record = (
         f"merge_additive_models: 3 models averaged with the weights {given[0] / sum(given):.3g}"
@@ -183,6 +187,9 @@ def test_models_that_do_not_fit_together():
     def fitted(X=X, y=Y, model=L2BoostingRegressor, **params):
         return model(3, **(FAST | params)).fit(X, y)
 
+    def of_loss(loss):
+        return AdditiveBoostingRegressor(loss, n_estimators=3, **FAST).fit(X, CLASSES)
+
     first = fitted()
     edges = [*EDGES[:2], EDGES[2][1:], EDGES[3]]
     other = X.assign(kind=X["kind"].cat.rename_categories({"u": "x"}))
@@ -210,6 +217,7 @@ def test_models_that_do_not_fit_together():
             [fitted(y=CLASSES, model=classifier), fitted(y=CLASSES > 0, model=classifier)],
             r"models\[1\] has other classes",
         ),
+        ([of_loss("poisson"), of_loss("squared_error")], r"models\[1\] has another loss"),
     ]:
         with pytest.raises(ValueError, match=message):
             merge_additive_models(models)

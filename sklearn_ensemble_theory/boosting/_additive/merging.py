@@ -54,9 +54,9 @@ def merge_additive_models(
     Parameters
     ----------
     models : sequence of n_models fitted estimators
-        `L2BoostingRegressor` or `LogitBoostClassifier`, all of one class, in the same bins: they
-        were fitted with the same `bin_edges`, to the same features with the same categories, and
-        have the same pairs.
+        `L2BoostingRegressor`, `AdditiveBoostingRegressor` or `LogitBoostClassifier`, all of one
+        class, in the same bins: they were fitted with the same `bin_edges`, to the same features
+        with the same categories, and have the same pairs.
     weights : array-like of shape (n_models,), default=None
         The weights of the models in averages; by default those of their training rows.
     method : {"average", "sums"}, default="average"
@@ -171,6 +171,8 @@ def _average(models: Sequence[Any], weights: Any) -> Any:
     for k, model in enumerate(models):
         if not np.array_equal(getattr(model, "classes_", ()), getattr(first, "classes_", ())):
             raise ValueError(f"models[{k}] has other classes than models[0].")
+        if type(getattr(model, "loss_", None)) is not type(getattr(first, "loss_", None)):
+            raise ValueError(f"models[{k}] has another loss than models[0].")
         differing = {*model.term_names_} ^ {*first.term_names_}
         if differing:
             raise ValueError(

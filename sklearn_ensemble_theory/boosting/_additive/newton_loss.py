@@ -32,11 +32,12 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Protocol
 
 import numpy as np
-from scipy.special import expit, logsumexp, softmax
+from scipy.integrate import trapezoid
+from scipy.special import expit, logsumexp, ndtri, softmax
 
 from ..._blocks import Blocks, PassCount, SummedFields
 from ..._roots import root_of_increasing
@@ -55,7 +56,9 @@ from .sums import CountedGram, CutLayout, CutSums, StoredGram, StumpSums, cut_su
 _MIN_CURVATURE, _MIN_SHARE = 1e-5, 1e-8
 # A kink is as wide as this share of the mean loss: the parabola of a row at its kink has no width.
 _KINK_WIDTH = 0.1
-# Of losses without a second derivative: that between scores this far apart, in mean losses.
+# Within this share of it, the slope changes from one side to the other.
+_ROUNDING = 1e-6
+# Of losses without a second derivative: that between scores this far on both sides, in units.
 _SECANT = 0.5
 
 
@@ -65,7 +68,9 @@ _SECANT = 0.5
 class PointwiseLoss(Protocol):
     """A loss of K scores as Newton steps read it: (n,) of values, (n, K) of derivatives."""
 
-    n_scores: int
+    @property
+    def n_scores(self) -> int:
+        """K."""
 
     def values(self, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
         """The losses of the rows."""
@@ -131,7 +136,7 @@ class PointwiseLogistic:
 
     def search(self, y: np.ndarray, offset: np.ndarray | None, weight: np.ndarray) -> float:
         if offset is None:
-            return BinomialLoss().optimal_constant(y, weight)
+            return float(BinomialLoss().optimal_constant(y, weight))
         return BinomialLoss().optimal_shift(y, offset, weight)
 
 
@@ -146,12 +151,18 @@ class PointwiseOf:
         A lower bound of second derivatives.
     size : float
         The mean loss of the first model before the stage.
+    unit : float
+        Of the scores; see `NewtonLoss`.
     """
 
     loss: Loss
     floor: float = 0.0
     size: float = 1.0
-    n_scores = 1
+    unit: float = 1.0
+
+    @property
+    def n_scores(self) -> int:
+        return 1
 
     @property
     def is_on_scale_of_y(self) -> bool:
@@ -161,6 +172,13 @@ class PointwiseOf:
             return getattr(loss.loss, "inverse_link", None) is None
         return type(loss).inverse_link is Loss.inverse_link
 
+    @property
+    def is_rough(self) -> bool:
+        """Whether steps are those of another curve than the loss, and have to be looked at."""
+        loss = self.loss
+        known = isinstance(loss, LogLinkLoss | HuberLoss) or np.isfinite(loss.smoothness)
+        return not known and loss.hessian(np.ones(1), np.zeros(1)) is None
+
     def values(self, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
         return self.loss.value(y, scores[:, 0])
 
@@ -168,7 +186,13 @@ class PointwiseOf:
         self, y: np.ndarray, scores: np.ndarray, second: bool = True
     ) -> tuple[np.ndarray, np.ndarray | None]:
         u = scores[:, 0]
-        residual = -np.asarray(self.loss.gradient(y, u), dtype=float)
+        if isinstance(self.loss, PiecewiseLinearLoss):
+            # A row whose kink is at u to rounding, as one is at the start, is on neither side.
+            at, left, right = self.loss.kinks(y)
+            beyond = np.clip((u - at) / (_ROUNDING * self.size), -1, 1)
+            residual = -(left + (right - left) * (1 + beyond) / 2)
+        else:
+            residual = -np.asarray(self.loss.gradient(y, u), dtype=float)
         if not second:
             return residual[:, None], None
         curvature = np.maximum(self._curvature(y, u), self.floor)
@@ -178,19 +202,25 @@ class PointwiseOf:
         loss = self.loss
         if isinstance(loss, LogLinkLoss):
             # Linear in y: that of the mean is the expected one.
-            return loss.hessian(loss.inverse_link(u), u)
+            return np.asarray(loss.hessian(loss.inverse_link(u), u))
         if isinstance(loss, PiecewiseLinearLoss):
             at, left, right = loss.kinks(y)
-            return (right - left) / (2 * (np.abs(at - u) + _KINK_WIDTH * self.size))
+            width = _KINK_WIDTH * self.size
+            share = _kink_share(float(np.mean(-left / (right - left))))
+            return (right - left) * share / (np.abs(at - u) + width)
         if isinstance(loss, HuberLoss):
             return loss.delta / np.maximum(np.abs(y - u), loss.delta)
         found = loss.hessian(y, u)
         if found is not None:
-            return found
+            return np.asarray(found)
         if np.isfinite(loss.smoothness):
             return np.full(len(u), loss.smoothness)
-        step = _SECANT * self.size
+        step = _SECANT * self.unit
         return (loss.gradient(y, u + step) - loss.gradient(y, u - step)) / (2 * step)
+
+    def sized(self, loss: float) -> "PointwiseOf":
+        """The loss for a stage that begins with this mean loss."""
+        return replace(self, size=loss) if loss > 0 else self
 
     def totals(self, rows: BinnedRows) -> np.ndarray:
         return sums_by_fold(rows, [np.ones(len(rows.y)), rows.y])
@@ -209,6 +239,22 @@ class PointwiseOf:
         return float(self.loss.optimal_shift(y, offset, weight))
 
 
+@lru_cache
+def _kink_share(q: float) -> float:
+    """The factor of 1 / (abs(r) + width) that makes its mean the density at the q-quantile.
+
+    For normal residuals, whose mean quantile loss is the density there: the integral over z of
+    phi(z) / (abs(z - z_q) + width), on both sides of the quantile by the logarithm of the distance.
+    """
+    z = ndtri(q)
+    density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
+    width = _KINK_WIDTH * density
+    t = np.linspace(np.log(width), np.log(50.0), 2000)
+    distance = np.exp(t) - width  # dz / (distance + width) = dt
+    both = sum(np.exp(-((z + s * distance) ** 2) / 2) for s in (-1, 1)) / np.sqrt(2 * np.pi)
+    return float(density / trapezoid(both, t))
+
+
 def guide_of_bins(loss: PointwiseLoss, rows: Rows) -> tuple[np.ndarray | None, np.ndarray | None]:
     """A target that refined bins follow, and its weights where they are not those of the rows.
 
@@ -222,6 +268,7 @@ def guide_of_bins(loss: PointwiseLoss, rows: Rows) -> tuple[np.ndarray | None, n
     if rows.offset is None:
         return loss.derivatives(rows.y, u, second=False)[0][:, 0], None
     residual, curvature = loss.derivatives(rows.y, u + rows.offset[:, None])
+    assert curvature is not None
     return (residual / curvature)[:, 0], weight * curvature[:, 0]
 
 
@@ -291,6 +338,7 @@ class NewtonLoss(ABC):
     """
 
     is_quadratic = False
+    is_rough = False
     rows: BinnedRows | None = None
     unit = 1.0
 
@@ -318,14 +366,15 @@ class NewtonLoss(ABC):
         starts = self._constants()
         models = [TableModel(c, [list(none) for _ in range(self.n_scores)]) for c in starts]
         if isinstance(self.loss, PointwiseOf):
+            if self.loss.is_on_scale_of_y:
+                self.unit = self._mean_distance(models[0].intercepts[0]) or 1.0
+            self.is_rough, self.loss = self.loss.is_rough, replace(self.loss, unit=self.unit)
             self._read(models)
             self.loss = self.loss.sized(float(self._losses()[0]))
             self._read(models)
             _, total = self._change(0)
             mean = total / self.group_weight.sum()
             self.loss = replace(self.loss, floor=_MIN_SHARE * mean)
-            if self.loss.is_on_scale_of_y:
-                self.unit = self._mean_distance(models[0].intercepts[0]) or 1.0
         return models
 
     def _constants(self) -> list[np.ndarray]:
@@ -658,9 +707,12 @@ class NewtonLossOfBlocks(NewtonLoss):
         return self.totals.of_loss, self.group_weight.sum() / self.totals.n_rows
 
     def _searched_constants(self):
+        assert isinstance(self.loss, PointwiseOf)  # sums tell the start of the others
+        loss = self.loss.loss
+
         def slope(constants: np.ndarray) -> np.ndarray:
             self.passes.n += 1
-            found = self.blocks.sum(_slopes, self.loss, constants, self.held_out)
+            found = self.blocks.sum(_slopes, loss, constants, self.held_out)
             return np.array(found)
 
         return list(root_of_increasing(slope, len(self.held_out))[:, None])
@@ -709,14 +761,11 @@ def _row_totals(rows: BinnedRows, loss: PointwiseLoss) -> _RowTotals:
     return _RowTotals(len(rows.y), weight, loss.totals(rows), weight_by_bin(rows, rows.weight))
 
 
-def _slopes(
-    rows: BinnedRows, loss: PointwiseLoss, constants: np.ndarray, held_out: list
-) -> np.ndarray:
+def _slopes(rows: BinnedRows, loss: Loss, constants: np.ndarray, held_out: list) -> np.ndarray:
     """The derivatives of the loss of each model by its constant, over the rows that it is for."""
     found = np.empty(len(constants))
     for number, (constant, fold) in enumerate(zip(constants, held_out)):
-        scores = np.full((len(rows.y), 1), constant)
-        slope = -loss.derivatives(rows.y, scores, second=False)[0][:, 0]
+        slope = loss.gradient(rows.y, np.full(len(rows.y), constant))
         slope = slope if rows.weight is None else rows.weight * slope
         found[number] = slope.sum() if fold is None else slope[rows.folds != fold].sum()
     return found

@@ -127,6 +127,8 @@ class Risk(Protocol):
 
     n_splits: int
     is_quadratic: bool  # whether one stage lasts for all rounds
+    is_rough: bool  # whether every stage is looked at
+    unit: float  # of the scores
     max_cuts: int | None  # of how many cuts each model keeps the rows of products; None for all
     rows: BinnedRows | None  # where they are in memory
 
@@ -262,7 +264,7 @@ def run_phase(
         cuts = [[state.cuts.without_products() for state in own] for own in stage.states]
         paths = [[each.path for each in own] for own in rounds]
         segment = Segment(stage.models, cuts, paths, count)
-        if not risk.is_quadratic and moved > SAFE_MOVE:
+        if risk.is_rough or (not risk.is_quadratic and moved > SAFE_MOVE * risk.unit):
             segment = _lowering(segment, risk, models, stage.losses[0])
         segments.append(segment)
         models = segment.models_after(count)

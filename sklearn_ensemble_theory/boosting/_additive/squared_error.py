@@ -42,6 +42,7 @@ class SquaredError:
 
     n_scores = 1
     is_quadratic = True
+    is_rough = False
     unit = 1.0
 
     def __init__(

@@ -1,0 +1,301 @@
+"""Additive models for any loss: against closed forms, certificates, and the models of one loss."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from scipy.special import expit, logit
+from sklearn.metrics import mean_pinball_loss, mean_poisson_deviance, r2_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+
+from sklearn_ensemble_theory import (
+    AdditiveBoostingRegressor,
+    L2BoostingRegressor,
+    LogitBoostClassifier,
+)
+from sklearn_ensemble_theory.boosting.losses import (
+    GammaLoss,
+    HuberLoss,
+    PoissonLoss,
+    QuantileLoss,
+    TweedieLoss,
+)
+
+N_GROUPS = 6
+OFFSETS = np.log(np.random.default_rng(1).uniform(0.1, 1, size=600))
+
+
+@pytest.fixture(scope="module")
+def table():
+    """A feature of six values, and means that depend on it."""
+    rng = np.random.default_rng(0)
+    group = rng.integers(N_GROUPS, size=600)
+    return group, group[:, None].astype(float), np.exp(0.3 * group - 1)
+
+
+@pytest.fixture(scope="module")
+def smooth():
+    rng = np.random.default_rng(2)
+    X = rng.uniform(size=(400, 3))
+    return X, np.sin(6 * X[:, 0]) + X[:, 1]
+
+
+def whole(loss, **params):
+    """Rounds with full steps, until nothing is left."""
+    return AdditiveBoostingRegressor(loss, n_estimators=2000, learning_rate=1.0, **params)
+
+
+def by_group(values, group):
+    return np.bincount(group, values, N_GROUPS)
+
+
+# --- optima ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [1.0, 1.5, 2.0])
+def test_a_table_with_offsets_has_the_rates_of_its_groups(table, p):
+    # The score equations of exp(offset + u) in a group: sum m^(1-p) (y - m) = 0.
+    group, X, mean = table
+    rng, factor = np.random.default_rng(3), np.exp(OFFSETS)
+    y = rng.poisson(factor * mean) if p == 1 else rng.gamma(2, factor * mean)
+    loss = {1.0: "poisson", 1.5: "tweedie", 2.0: "gamma"}[p]
+    model = whole(loss).fit(X, y, offset=OFFSETS)
+    rates = by_group(y * factor ** (1 - p), group) / by_group(factor ** (2 - p), group)
+    np.testing.assert_allclose(model.predict(X), rates[group], rtol=1e-10)
+    np.testing.assert_allclose(model.predict(X, offset=OFFSETS), factor * rates[group], rtol=1e-10)
+
+
+def test_log_odds_with_offsets(table):
+    group, X, mean = table
+    y = np.random.default_rng(4).uniform(size=len(X)) < expit(OFFSETS + mean)
+    model = LogitBoostClassifier(2000, learning_rate=1.0).fit(X, y, offset=OFFSETS)
+    same = whole("binomial").fit(X, y, offset=OFFSETS)
+    p = model.predict_proba(X, offset=OFFSETS)[:, 1]
+    np.testing.assert_allclose(by_group(y - p, group), 0, atol=1e-8)
+    np.testing.assert_allclose(same.predict(X, offset=OFFSETS), p, rtol=1e-9)
+    np.testing.assert_allclose(logit(p) - OFFSETS, model.decision_function(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("q", [0.1, 0.5, 0.9])
+def test_quantiles_of_groups(table, q):
+    group, X, mean = table
+    y = np.random.default_rng(5).standard_normal(len(X)) * mean
+    loss = "absolute_error" if q == 0.5 else "quantile"
+    model = AdditiveBoostingRegressor(loss, n_estimators=4000, learning_rate=0.1, alpha=q)
+    values = model.fit(X, y).predict(X)
+    for k in range(N_GROUPS):
+        own, n = np.sort(y[group == k]), np.sum(group == k)
+        # The subgradient contains 0, but for the rows nearest to the quantile.
+        below = np.searchsorted(own, values[group == k][0])
+        assert abs(below - q * n) <= 3
+
+
+def test_minimum_of_hubers_loss(table):
+    group, X, mean = table
+    y = mean + np.random.default_rng(6).standard_t(2, size=len(X))
+    model = whole(HuberLoss(0.7)).fit(X, y)
+    left = by_group(np.clip(y - model.predict(X), -0.7, 0.7), group)
+    np.testing.assert_allclose(left, 0, atol=1e-7)
+    found = whole("huber", alpha=0.5).fit(X, y)
+    assert found.loss_.delta == np.partition(abs(y - np.median(y)), 299)[299]
+
+
+def test_exposures_are_weights_of_rates(smooth):
+    X, mean = smooth
+    rng, exposure = np.random.default_rng(7), np.exp(OFFSETS[:400])
+    y = rng.poisson(exposure * np.exp(mean))
+    model = AdditiveBoostingRegressor("poisson", n_estimators=200)
+    offset = model.fit(X, y, offset=OFFSETS[:400]).predict(X)
+    np.testing.assert_allclose(
+        model.fit(X, y / exposure, sample_weight=exposure).predict(X), offset, rtol=1e-9
+    )
+
+
+# --- one loss by several ways ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rounds", [50, "cv"])
+def test_the_squared_error_is_l2_boosting(smooth, rounds):
+    X, mean = smooth
+    y = mean + 0.3 * np.random.default_rng(8).standard_normal(len(X))
+    cv = KFold(3)  # folds are drawn in the order of y otherwise
+    model = AdditiveBoostingRegressor(n_estimators=rounds, cv=cv).fit(X, y, offset=X[:, 2])
+    other = L2BoostingRegressor(rounds, cv=cv).fit(X, y - X[:, 2])
+    np.testing.assert_array_equal(model.predict(X), other.predict(X))
+    np.testing.assert_array_equal(model.predict(X, offset=X[:, 2]), other.predict(X) + X[:, 2])
+    shifted = L2BoostingRegressor(rounds, cv=cv).fit(X, y, offset=X[:, 2])
+    np.testing.assert_array_equal(shifted.predict(X), other.predict(X))
+
+
+class _Own:
+    """A loss of a user that has some of the methods of another one."""
+
+    def __init__(self, loss, *names):
+        self.loss, self.names = loss, names
+
+    def __getattr__(self, name):
+        if name in ("loss", "names") or name not in self.names:
+            raise AttributeError(name)
+        return getattr(self.loss, name)
+
+    def value(self, y, u):
+        return self.loss.value(y, u)
+
+    def gradient(self, y, u):
+        return self.loss.gradient(y, u)
+
+
+def test_losses_of_the_user(smooth):
+    X, mean = smooth
+    y = np.random.default_rng(9).poisson(np.exp(mean))
+    known = AdditiveBoostingRegressor("poisson").fit(X, y)
+    own = AdditiveBoostingRegressor(_Own(PoissonLoss(), "hessian", "inverse_link")).fit(X, y)
+    np.testing.assert_allclose(own.predict(X), known.predict(X), rtol=1e-6)
+    assert own._link == "other"
+    # Without second derivatives the way is another one, and the model nearly the same.
+    rough = AdditiveBoostingRegressor(_Own(PoissonLoss(), "inverse_link")).fit(X, y)
+    assert mean_poisson_deviance(known.predict(X), rough.predict(X)) < 0.003
+    residuals = AdditiveBoostingRegressor(_Own(HuberLoss(0.5), "smoothness")).fit(X, y)
+    assert residuals._link == "identity"
+    other = AdditiveBoostingRegressor(HuberLoss(0.5)).fit(X, y)
+    assert np.abs(residuals.predict(X) - other.predict(X)).mean() < 0.05 * y.std()
+
+
+@pytest.mark.parametrize("loss", ["absolute_error", "huber", "quantile"])
+def test_losses_of_residuals_follow_units(smooth, loss):
+    X, mean = smooth
+    y = mean + 0.3 * np.random.default_rng(10).standard_normal(len(X))
+    model = AdditiveBoostingRegressor(loss).fit(X, y)
+    other = AdditiveBoostingRegressor(loss).fit(X, 1024 * y)
+    np.testing.assert_allclose(other.predict(X), 1024 * model.predict(X), rtol=1e-9)
+    ratio = other.cv_path_ / model.cv_path_
+    np.testing.assert_allclose(ratio, 1024.0 ** (2 if loss == "huber" else 1), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "loss", [PoissonLoss(), GammaLoss(), TweedieLoss(1.2), QuantileLoss(0.3), HuberLoss(0.4)]
+)
+def test_paths_are_mean_losses(smooth, loss):
+    X, mean = smooth
+    y = np.random.default_rng(11).gamma(3, np.exp(mean) / 3)
+    fold = np.arange(len(X)) % 4
+    model = AdditiveBoostingRegressor(loss, cv=[(fold != k, fold == k) for k in range(4)])
+    model.fit(X, y)
+    rounds = list(model.staged_predict(X))
+    if rounds:
+        np.testing.assert_allclose(rounds[-1], model.predict(X), rtol=1e-12)
+    # Of the model of all rows, and of those that leave out a fold; the quadratic is not the loss.
+    u = loss.link(model.predict(X))
+    assert model.train_path_[-1] == pytest.approx(loss.risk(y, u), abs=2e-3)
+    folds = model._folds
+    scores = folds.scale * model._scores_of_folds(X, folds) + folds.mean
+    for k in range(4):
+        risk = loss.risk(y[fold == k], scores[fold == k, k])
+        assert model.cv_path_[model.n_estimators_, k] == pytest.approx(risk, abs=4e-3)
+
+
+# --- what additive models offer -------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    rng = np.random.default_rng(12)
+    n = 1500
+    X = pd.DataFrame(rng.uniform(-1, 1, size=(n, 3)), columns=["a", "b", "c"])
+    X["d"] = pd.Categorical(rng.choice(["u", "v", "w"], size=n))
+    X.loc[rng.uniform(size=n) < 0.1, "b"] = np.nan
+    score = X["a"] + X["a"] * X["c"] * 2 + (X["d"] == "u") + X["b"].isna()
+    return X, rng.poisson(np.exp(score)), score
+
+
+def test_pairs_categories_missing_values_and_constraints(mixed):
+    X, y, score = mixed
+    model = AdditiveBoostingRegressor("poisson", interactions=1, monotonic_cst={"c": 1})
+    model.fit(X, y)
+    assert model.term_features_[-1] == (0, 2)
+    at = X.iloc[np.repeat(np.arange(20), 50)].copy()
+    at["c"] = np.tile(np.linspace(-1.2, 1.2, 50), 20)
+    steps = np.diff(model.predict(at).reshape(20, 50), axis=1)
+    assert steps.min() > -1e-12
+    free = AdditiveBoostingRegressor("poisson", interactions="auto").fit(X, y)
+    deviance = mean_poisson_deviance(np.exp(score), free.predict(X))
+    assert (
+        deviance
+        < 0.1
+        < mean_poisson_deviance(
+            np.exp(score), AdditiveBoostingRegressor("poisson").fit(X, y).predict(X)
+        )
+    )
+    terms = free.predict_terms(X).sum(axis=1) + free.intercept_
+    np.testing.assert_allclose(np.exp(terms), free.predict(X))
+    assert all(
+        error.shape == value.shape
+        for error, (_, value) in zip(
+            free.shape_standard_errors_, free.shape_functions_, strict=True
+        )
+    )
+
+
+def test_quantiles_lose_little(smooth):
+    rng = np.random.default_rng(13)
+    X = rng.uniform(size=(4000, 3))
+    scale = 0.3 + X[:, 2]
+    y = np.sin(6 * X[:, 0]) + scale * rng.standard_normal(4000)
+    best = np.sin(6 * X[:, 0]) + 1.2815515655 * scale
+    model = AdditiveBoostingRegressor("quantile", alpha=0.9).fit(X, y)
+    at, exact = ({"y_true": y, "y_pred": p, "alpha": 0.9} for p in (model.predict(X), best))
+    assert abs(mean_pinball_loss(**at) - mean_pinball_loss(**exact)) < 0.004
+    assert np.abs(model.predict(X) - best).mean() < 0.08
+
+
+def test_intervals(smooth):
+    X, mean = smooth
+    y = mean + 0.3 * np.random.default_rng(14).standard_t(2, size=len(X))
+    model = AdditiveBoostingRegressor("absolute_error").fit(X[::2], y[::2], offset=X[::2, 2])
+    low, high = model.predict_interval(X[1::2], 0.8, offset=X[1::2, 2]).T
+    assert 0.7 < np.mean((low <= y[1::2]) & (y[1::2] <= high)) < 0.9
+
+
+def test_offsets_are_routed(smooth):
+    X, mean = smooth
+    offset = OFFSETS[:400]
+    y = np.random.default_rng(15).poisson(np.exp(mean + offset))
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = AdditiveBoostingRegressor("poisson", n_estimators=50)
+        model.set_fit_request(offset=True).set_predict_request(offset=True)
+        model.set_score_request(offset=True)
+        found = cross_val_score(model, X, y, cv=KFold(3), params={"offset": offset})
+        search = GridSearchCV(model, {"learning_rate": [0.01, 0.1]}, cv=3)
+        assert search.fit(X, y, offset=offset).best_params_ == {"learning_rate": 0.1}
+    for score, (train, test) in zip(found, KFold(3).split(X), strict=True):
+        model.fit(X[train], y[train], offset=offset[train])
+        assert score == r2_score(y[test], model.predict(X[test], offset=offset[test]))
+
+
+@pytest.mark.parametrize(
+    ("loss", "y", "message"),
+    [
+        ("poisson", [-1.0, 2, 3], "loss='poisson' requires non-negative y"),
+        ("gamma", [0.0, 2, 3], "loss='gamma' requires strictly positive y"),
+        ("tweedie", [0.0, 0, 0], "loss='tweedie' requires non-negative y and sum"),
+        ("binomial", [0.0, 2, 0], "loss='binomial' requires y between 0 and 1"),
+    ],
+)
+def test_targets_outside_the_domain(loss, y, message):
+    with pytest.raises(ValueError, match=message):
+        AdditiveBoostingRegressor(loss, n_estimators=5).fit(np.arange(3)[:, None], y)
+
+
+def test_wrong_offsets(smooth):
+    X, y = smooth
+    model = AdditiveBoostingRegressor("huber", n_estimators=5)
+    for wrong in (np.ones(3), np.full(400, np.nan), [["a"]] * 400):
+        with pytest.raises(ValueError, match="offset must have"):
+            model.fit(X, y, offset=wrong)
+        with pytest.raises(ValueError, match="offset must have"):
+            model.fit(X, y).predict(X, offset=wrong)
+    classes = LogitBoostClassifier(5).fit(X, y > 0)
+    with pytest.raises(ValueError, match="offset must have"):
+        classes.predict_proba(X, offset=np.ones(3))
+    with pytest.raises(ValueError, match="offset requires two classes; here are 3"):
+        classes.fit(X, np.arange(400) % 3, offset=y)
