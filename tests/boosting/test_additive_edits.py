@@ -128,8 +128,13 @@ def test_values_that_do_not_fit():
     for values, message in [
         (np.zeros(size - 1), rf"shape \({size - 1},\), but the term has the shape \({size},\)"),
         (np.full(size, np.nan), "must be finite"),
-        (["x"] * size, "must be numbers"),
-        (lambda x: x, "must be numbers"),
+        (["x"] * size, "must be real numbers"),
+        (["1"] * size, "must be real numbers"),
+        (np.full(size, 1j), "must be real numbers"),
+        ([[1.0], 2.0], "must be real numbers"),
+        ([None] * size, "must be finite"),
+        (lambda x: x, "must be real numbers"),
+        (np.where(np.arange(size) < 3, 1.7e308, -1.7e308), "'b' are too large"),
     ]:
         with pytest.raises(ValueError, match=message):
             REGRESSOR.set_term("b", values)

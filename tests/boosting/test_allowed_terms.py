@@ -182,6 +182,8 @@ def test_chunks():
             found.partial_fit(X[part], y[part], **more)
             without.partial_fit(X[["a", "c"]][part], y[part], **more)
         np.testing.assert_array_equal(found._scores(NEW), without._scores(NEW[["a", "c"]]))
+        with pytest.raises(ValueError, match="exclude and include must leave out the same"):
+            found.set_params(exclude=["b"]).partial_fit(X, y)
 
 
 @pytest.mark.parametrize("interactions", [0, 1])

@@ -107,6 +107,13 @@ class FeatureBins:
         none = np.empty(0, dtype=np.intp)
         self.single = none if allowed is None else np.flatnonzero(~allowed)
 
+    def check_allowed(self, allowed: np.ndarray | None) -> None:
+        """Refuse a later chunk whose terms are not those of the first one."""
+        if allowed is not None and not np.array_equal(np.flatnonzero(~allowed), self.single):
+            raise ValueError(
+                "exclude and include must leave out the same features in every call of partial_fit."
+            )
+
     def layout(self) -> CutLayout:
         n_bins = np.array([len(e) + 1 for e in self.edges], dtype=np.intp) + self.missing
         return CutLayout(n_bins, self.missing, self.categorical)

@@ -62,7 +62,8 @@ class Edit:
     def __repr__(self) -> str:
         call = ", ".join([repr(self.term), *(f"{k}={v!r}" for k, v in self.arguments.items())])
         # What predictions gain, whichever part of it is in the intercept.
-        gain = np.abs(self.after + self.shift - self.before)
+        with np.errstate(over="ignore", invalid="ignore"):
+            gain = np.abs(self.after + self.shift - self.before)
         changed = np.count_nonzero(gain > _ROUNDING * np.abs(self.before).max(initial=1e-300))
         what = f"{changed} of {gain.size} values changed by at most {gain.max():.3g}"
         return f"{self.method}({call}): {what}"
@@ -138,11 +139,15 @@ def with_values(
     if values.ndim > weight.ndim:  # what all classes have in common does not matter
         values = values - values.mean(axis=-1, keepdims=True)
     # All values are shifted, those of bins without weight too: the predictions are as asked for.
-    shift = np.tensordot(weight / weight.sum(), values, axes=weight.ndim)
-    after = values - shift
-    shift = shift + constant
+    with np.errstate(over="ignore", invalid="ignore"):
+        shift = np.tensordot(weight / weight.sum(), values, axes=weight.ndim)
+        after = values - shift
+        shift = shift + constant
+        intercept = model.intercept_ + shift
+    if not np.isfinite(after).all() or not np.isfinite(intercept).all():
+        raise ValueError(f"The values of the term {model.term_names_[t]!r} are too large.")
     new.shape_functions_[t] = (edges, after)
-    new.intercept_ = model.intercept_ + (shift if np.ndim(model.intercept_) else float(shift))
+    new.intercept_ = intercept if np.ndim(intercept) else float(intercept)
     if "shape_standard_errors_" in new.__dict__:
         new.shape_standard_errors_[t] = np.full(after.shape, np.nan)
     shift = shift if shift.ndim else float(shift)
@@ -159,9 +164,12 @@ def set_term(model: Any, name: Any, values: Any) -> Any:
     t = term_number(model, name)
     label, before = model.term_names_[t], model.shape_functions_[t][1]
     try:
-        given = np.array(values, dtype=np.float64)
+        given = np.asarray(values)
+        if given.dtype.kind in "cSUmM":
+            raise TypeError
+        given = given.astype(np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"values of the term {label!r} must be numbers.") from None
+        raise ValueError(f"values of the term {label!r} must be real numbers.") from None
     if given.shape != before.shape:
         raise ValueError(
             f"values of the term {label!r} have the shape {given.shape}, but the term has the "
@@ -185,7 +193,7 @@ def smooth_term(model: Any, name: Any, df: float) -> Any:
         ranks = ((np.cumsum(weight) - weight / 2) / weight.sum())[:, None]
         spline.fit(ranks[seen], values[:n][seen], weight[seen])
         values[:n] = spline.predict(ranks)
-    return with_values(model, t, values, "smooth_term", df=df)
+    return with_values(model, t, values, "smooth_term", df=df if isinstance(df, int) else float(df))
 
 
 def monotonize_term(model: Any, name: Any, increasing: bool) -> Any:

@@ -459,7 +459,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         ------
         ValueError
             If the sums over all pairs of cuts exceed `max_memory`: the rows of earlier chunks
-            cannot be counted again.
+            cannot be counted again. If the model was edited, which a fit would undo.
 
         Warns
         -----
@@ -502,6 +502,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
             )
         else:
             bins, target = known.bins, known.target
+            bins.check_allowed(rows.allowed)
         # One group more than folds: of rows that no split tests on.
         n_groups = rows.n_splits + 1
         if known is not None and n_groups != len(known.sums.sums.weight):

@@ -462,7 +462,8 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         Raises
         ------
         ValueError
-            If `classes` are missing in the first call or differ later, or y has others.
+            If `classes` are missing in the first call or differ later, or y has others. If the
+            model was edited, which a fit would undo.
         """
         if not isinstance(refit, (bool, np.bool_)):
             raise TypeError(f"refit must be a bool, got {type(refit).__name__}.")
@@ -508,6 +509,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             if known.folds is not None and folds is not None:
                 folds = np.concatenate([known.folds, folds])
             bins = known.bins
+            bins.check_allowed(rows.allowed)
             kept = _KeptRows(
                 bins,
                 [*known.codes, bins.codes(rows.X)],
