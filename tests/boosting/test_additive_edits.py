@@ -351,12 +351,14 @@ def test_refit_of_log_odds_by_an_offset():
 
 def test_refit_of_counts_by_an_offset():
     model = AdditiveBoostingRegressor("poisson", n_estimators=20, **FAST).fit(X[OLD], CLASSES[OLD])
-    new = model.refit(X[MORE], CLASSES[MORE], ["c"])
-    rest = model.predict_terms(X)[:, [0, 1, 3, 4]].sum(axis=1)
+    exposure = np.linspace(-1, 1, len(X))
+    groups = np.arange(100) // 2
+    new = model.refit(X[MORE], CLASSES[MORE], ["c"], groups=groups, offset=exposure[MORE])
+    rest = model.predict_terms(X)[:, [0, 1, 3, 4]].sum(axis=1) + exposure
     alone = clone(model).set_params(interactions=0, bin_edges=[model.bin_edges_[2]])
     alone.fit(X[["c"]][MORE], CLASSES[MORE], offset=rest[MORE])
     expected = alone.predict(X[["c"]], offset=rest)
-    np.testing.assert_allclose(new.predict(X), expected, rtol=1e-10)
+    np.testing.assert_allclose(new.predict(X, exposure), expected, rtol=1e-10)
     np.testing.assert_allclose(new.predict(X), np.exp(by_hand(new, X)))
 
 
@@ -395,6 +397,7 @@ def test_what_cannot_be_refitted():
         (lambda: REGRESSOR.refit(X, Y, "a"), "terms must be a list of terms; got 'a'"),
         (lambda: REGRESSOR.refit(X, Y, []), "terms must be a list of terms"),
         (lambda: REGRESSOR.refit(X[["a"]], Y, ["a"]), "feature names"),
+        (lambda: REGRESSOR.refit(X, Y, ["a"], offset=Y[:5]), "offset"),
         (lambda: REGRESSOR.refit(X, Y[:5], ["a"]), "inconsistent numbers of samples"),
         (lambda: THREE.refit(X, CLASSES, ["a"]), "regressor or two classes; here are 3 classes"),
         (lambda: BINARY.refit(X, CLASSES, ["a"]), "classes"),

@@ -866,6 +866,8 @@ class BaseAdditive(BaseEstimator):
         y: ArrayLike,
         terms: Sequence,
         sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
     ) -> Self:
         """Return a model in which some terms are fitted again, to these rows.
 
@@ -883,6 +885,10 @@ class BaseAdditive(BaseEstimator):
             features, which have to be named too.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; equal weights by default.
+        groups : array-like of shape (n_samples,), default=None
+            As in `fit`.
+        offset : array-like of shape (n_samples,), default=None
+            As in `fit`: what is known of the scores beside the other terms.
 
         Returns
         -------
@@ -911,7 +917,7 @@ class BaseAdditive(BaseEstimator):
         >>> [edit.term for edit in newer.edits_]
         ['bmi', 'bp']
         """
-        return refit_terms(self, X, y, terms, sample_weight)
+        return refit_terms(self, X, y, terms, sample_weight, groups, offset)
 
 
 def rows_are_faster(risk: SquaredError | NewtonLoss, layout: CutLayout, smoothing: bool) -> bool:

@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ..._blocks import any_collection
+from ..._blocks import any_collection, checked_offset
 from ..._compat import increasing_by_pooling
 from ..._features import Features
 from ..._running import warn_user
@@ -240,7 +240,9 @@ def remove_term(model: Any, name: Any) -> Any:
     return new
 
 
-def refit_terms(model: Any, X: Any, y: Any, terms: Any, sample_weight: Any) -> Any:
+def refit_terms(
+    model: Any, X: Any, y: Any, terms: Any, sample_weight: Any, groups: Any, offset: Any
+) -> Any:
     """See `BaseAdditive.refit`."""
     check_is_fitted(model)
     if isinstance(terms, str) or not isinstance(terms, Sequence | np.ndarray) or not len(terms):
@@ -260,14 +262,17 @@ def refit_terms(model: Any, X: Any, y: Any, terms: Any, sample_weight: Any) -> A
         raise ValueError(
             f"refit needs a regressor or two classes; here are {len(model.intercept_)} classes."
         )
-    if any_collection(X, y, sample_weight):
+    if any_collection(X, y, sample_weight, groups, offset):
         raise TypeError("refit needs all rows in memory and was given a Dask collection.")
 
     # What the other terms say of the rows is known: an offset.
     X = model._checked_X(X)
+    given_offset = checked_offset(offset, X)
     tables = [values for _, values in model.shape_functions_]
     others = [np.zeros_like(v) if t in chosen else v for t, v in enumerate(tables)]
     offset = model._sum_of_terms(X, 0.0, others)
+    if given_offset is not None:
+        offset = offset + given_offset
     # A fit in the bins of the model. Categories are numbers here, which another fit numbers again.
     pairs = [pair for pair in features if len(pair) == 2]
     given = {
@@ -278,7 +283,8 @@ def refit_terms(model: Any, X: Any, y: Any, terms: Any, sample_weight: Any) -> A
         "interactions": pairs or 0,
         "monotonic_cst": Features.known_to(model).signs(model.monotonic_cst),
     }
-    fitted = clone(model).set_params(**given).fit(X, y, sample_weight, offset=offset)
+    fitted = clone(model).set_params(**given)
+    fitted.fit(X, y, sample_weight=sample_weight, groups=groups, offset=offset)
     if hasattr(model, "classes_") and not np.array_equal(fitted.classes_, model.classes_):
         raise ValueError(
             f"y has the classes {fitted.classes_.tolist()}, but the model was fitted to "

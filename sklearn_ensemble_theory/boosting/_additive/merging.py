@@ -92,7 +92,8 @@ def merge_additive_models(
     beside the fit.
 
     A feature may have missing values in the rows of some models only. In averages, the value of
-    those without is 0, as it is in their predictions.
+    those without is 0, as it is in their predictions. Where no model has seen missing values of a
+    feature, the average is 0 for them too, the mean over the rows of all models.
 
     Examples
     --------
