@@ -189,13 +189,14 @@ def choose_bins(
         categories = rows.columns.categories
     missing = np.ones(p, dtype=bool) if keep_missing else columns_with_missing(X)
     none = np.empty(0, dtype=np.intp)
+    allowed = np.ones(p, dtype=bool) if rows.allowed is None else rows.allowed
     if bin_edges is not None:
-        return FeatureBins(check_bin_edges(bin_edges, p), missing, categories, rows.allowed), none
+        return FeatureBins(check_bin_edges(bin_edges, p), missing, categories, allowed), none
     refine = max_bins == "auto" and rows.n_splits > 0 and len(X) >= MIN_ROWS
     if not refine or keep_missing or y is None:
         n_bins = AUTO_BINS if max_bins == "auto" else max_bins
-        edges = bin_edges_from_quantiles(X, n_bins, weight)
-        return FeatureBins(edges, missing, categories, rows.allowed), none
+        edges = bin_edges_from_quantiles(X, np.where(allowed, n_bins, 1).tolist(), weight)
+        return FeatureBins(edges, missing, categories, allowed), none
     return refined_bins(rows, y, missing, categories, max_memory)
 
 
@@ -256,7 +257,7 @@ def refined_bins(
     assert rows.folds is not None
     # A first fit with few bins; one fold is held out, so that the number of rounds is known.
     allowed = np.ones(X.shape[1], dtype=bool) if rows.allowed is None else rows.allowed
-    edges = bin_edges_from_quantiles(X, FEW_BINS, weight)
+    edges = bin_edges_from_quantiles(X, np.where(allowed, FEW_BINS, 1).tolist(), weight)
     few = FeatureBins(edges, missing, categories, allowed)
     codes, layout = few.codes(X), few.layout()
     binned = BinnedRows(codes, layout, y, weight, np.minimum(rows.folds, 1), 1)
@@ -296,7 +297,7 @@ def refined_bins(
             break
         n_many //= 2
     ordered = allowed & ~few.categorical
-    n_bins = np.where(used & ordered, n_many, FEW_BINS).tolist()
+    n_bins = np.where(used & ordered, n_many, np.where(allowed, FEW_BINS, 1)).tolist()
     edges = bin_edges_from_quantiles(X, n_bins, weight)
 
     # Edges at the jumps of the partial residuals: O(n log n) for each feature.
