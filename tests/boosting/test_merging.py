@@ -124,7 +124,8 @@ def test_averages_have_no_rounds():
     for call in (
         lambda: merged.predict_interval(NEW),
         lambda: merged.partial_fit(X, Y),
-        lambda: next(merged._scores_after(NEW, [1])),
+        lambda: next(merged.staged_predict(NEW)),
+        lambda: merged.predict_path(NEW, [0]),
     ):
         with pytest.raises(ValueError, match="edited after it"):
             call()

@@ -521,7 +521,7 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
             Predictions after the round.
         """
         check_is_fitted(self)
-        for scores in self._scores_after(X, range(1, self.n_estimators_ + 1), offset):
+        for scores in self._scores_after(X, None, offset):
             yield self.loss_.inverse_link(scores)
 
     @by_chunks

@@ -664,10 +664,11 @@ class BaseAdditive(BaseEstimator):
         return total
 
     def _scores_after(
-        self, X: Any, rounds: Sequence[int], offset: Any = None
+        self, X: Any, rounds: Sequence[int] | None, offset: Any = None
     ) -> Iterator[np.ndarray]:
-        """Yield the scores after given numbers of rounds."""
+        """Yield the scores after given numbers of rounds, or after each of them."""
         refuse_edited(self, "Predictions after some rounds are those of")
+        rounds = range(1, self.n_estimators_ + 1) if rounds is None else rounds
         X = self._checked_X(X)
         offset = self._offset(offset, X)
         bins, known = self._bins, 0.0 if offset is None else offset

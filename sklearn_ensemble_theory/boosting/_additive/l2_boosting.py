@@ -671,6 +671,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
             Predictions, one row for each number of rounds. The cost is O(n p) for each.
         """
         check_is_fitted(self)
+        refuse_edited(self, "Predictions after some rounds are those of")
         rounds = np.asarray(n_estimators)
         if rounds.ndim != 1 or rounds.dtype.kind not in "iu" or len(rounds) == 0:
             raise ValueError("n_estimators must be a non-empty one-dimensional sequence of ints.")
@@ -696,4 +697,4 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
             Predictions after the round. `predict_path` is faster if not every round is needed.
         """
         check_is_fitted(self)
-        yield from self._scores_after(X, range(1, self.n_estimators_ + 1), offset)
+        yield from self._scores_after(X, None, offset)

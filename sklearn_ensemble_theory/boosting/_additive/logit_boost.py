@@ -752,7 +752,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             As by `decision_function`.
         """
         check_is_fitted(self)
-        yield from self._scores_after(X, range(1, self.n_estimators_ + 1), offset)
+        yield from self._scores_after(X, None, offset)
 
     def staged_predict(self, X: ArrayLike, offset: ArrayLike | None = None) -> Iterator[np.ndarray]:
         """Predict the classes with the models after 1, 2, ... rounds, one after the other.
