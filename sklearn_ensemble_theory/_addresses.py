@@ -20,7 +20,7 @@ ROOMS = {
         FrankWolfeClassifier FrankWolfeRegressor GradientBoostingClassifier
         GradientBoostingRegressor HistGradientBoostingClassifier HistGradientBoostingRegressor
         L2BoostingRegressor LogitBoostClassifier LPBoostClassifier MassartBoostClassifier
-        MatchingPursuitRegressor SmoothBoostClassifier
+        MatchingPursuitRegressor SmoothBoostClassifier merge_additive_models
     """,
     "bounds": "",
     "combining": """

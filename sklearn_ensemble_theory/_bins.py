@@ -46,7 +46,7 @@ def bin_edges_from_quantiles(
     X : ndarray of shape (n, p)
         Finite values, or NaN where they are missing.
     max_bins : int or sequence of p int
-        At least 2.
+        At least 1; a column of one bin is not read.
     sample_weight : ndarray of shape (n,), default=None
         Non-negative, not all 0. Rows of weight 0 are ignored; integer weights are equivalent to
         repeating rows.
@@ -68,6 +68,9 @@ def bin_edges_from_quantiles(
     edges = []
     most = np.broadcast_to(max_bins, X.shape[1]).tolist()
     for x, max_bins_of_column in zip(columns_in_one_piece(X), most):
+        if max_bins_of_column == 1:
+            edges.append(np.empty(0))
+            continue
         x = x[kept]
         if sample_weight is None:
             x.sort()

@@ -96,6 +96,19 @@ class Features:
             )
         return self.names.index(name)
 
+    def place(self, one: Any, parameter: str) -> int:
+        """The number of a column that `parameter` gives by its name or its number."""
+        if isinstance(one, str):
+            return self.number(one, parameter)
+        if not isinstance(one, (int, np.integer)) or isinstance(one, bool):
+            raise ValueError(f"{parameter} has {_plain(one)!r}, which is no feature.")
+        if not 0 <= one < self.n:
+            raise ValueError(
+                f"{parameter} has the index {int(one)}, but X has {self.n} features: 0 to "
+                f"{self.n - 1}."
+            )
+        return int(one)
+
     def signs(self, monotonic_cst: Any, n_classes: int = 0) -> np.ndarray | None:
         """`monotonic_cst` as an array of -1, 0 and 1; None if no column has a constraint.
 

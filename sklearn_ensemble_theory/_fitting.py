@@ -25,6 +25,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import RegressorMixin, is_classifier
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
 from sklearn_ensemble_theory._blocks import any_collection, is_collection, meta_of, row_blocks
@@ -119,6 +120,8 @@ def check_text_is_predicted(estimator: Any, X: Any) -> None:
         return
     try:
         estimator.predict(first)
+    except NotFittedError:
+        return  # a chunk that was only added to the others
     except (TypeError, ValueError) as error:
         raise ValueError(f"X has text, which is fitted but cannot be predicted: {error}") from error
 

@@ -10,6 +10,7 @@ from sklearn_ensemble_theory.boosting._additive.additive_boosting import (
 )
 from sklearn_ensemble_theory.boosting._additive.l2_boosting import L2BoostingRegressor
 from sklearn_ensemble_theory.boosting._additive.logit_boost import LogitBoostClassifier
+from sklearn_ensemble_theory.boosting._additive.merging import merge_additive_models
 from sklearn_ensemble_theory.boosting._frank_wolfe import (
     FrankWolfeClassifier,
     FrankWolfeRegressor,
@@ -48,6 +49,7 @@ __all__ = [
     "MatchingPursuitRegressor",
     "SmoothBoostClassifier",
     "losses",
+    "merge_additive_models",
 ]
 
 publish(__name__, globals(), __all__)

@@ -1,5 +1,6 @@
 """Data of the tests of pairs of features, and their detection and boosting by codes of bins."""
 
+import itertools
 from contextlib import nullcontext
 
 import numpy as np
@@ -88,7 +89,8 @@ def detect_pairs(
         return pair_tables.pair_tables(codes, bins, wanted, values)
 
     features, cells = np.arange(len(n_bins)), pairs._CELLS_AT_ONCE
-    return pairs.strongest_pairs(tables_of, bins, features, n_pairs, cells, random_state)
+    candidates = list(itertools.combinations([int(j) for j in features], 2))
+    return pairs.strongest_pairs(tables_of, bins, candidates, n_pairs, cells, random_state)
 
 
 class PairBoost:

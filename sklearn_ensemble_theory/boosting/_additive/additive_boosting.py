@@ -20,7 +20,7 @@ from .._loop import begin_fit
 from ..losses import AbsoluteLoss, HuberLoss, Loss, QuantileLoss
 from ..losses._losses import BinomialLoss, LogLinkLoss, loss_names, lower_quantile, make_loss
 from .base import BaseAdditive
-from .bins import TargetRange, bins_of_blocks, rows_in_bins, unit_weights
+from .bins import TargetRange, bins_of_blocks, rows_in_bins, unit_weights, weight_unit
 from .fold_models import interval_of_folds
 from .newton_fit import NewtonTask, fit_newton, fit_newton_of_blocks
 from .newton_loss import PointwiseOf, guide_of_bins
@@ -94,6 +94,15 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         whose interaction is significant at the level 0.05, all pairs taken together, and at most
         0.9 p; or given pairs of numbers or names of features.
 
+    exclude : array-like, default=None
+        Terms that are left out: features by name or number, and pairs of them as tuples. An
+        excluded feature has no function and is in no pair; an excluded pair is not looked for.
+
+    include : array-like, default=None
+        The only terms that are fitted, if given. A feature stands for its function and for pairs
+        with other features of `include`, a pair for itself and the functions of both features.
+        Pairs are fitted where `interactions` asks for them. `exclude` goes before `include`.
+
     categorical_features : array-like, "from_dtype" or None, default="from_dtype"
         The features whose values are categories, by a mask, their numbers or their names.
         "from_dtype" takes the columns of a data frame with a categorical dtype. Stumps separate any
@@ -162,6 +171,11 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
     shape_standard_errors_ : list of n_terms ndarrays
         Standard errors of the `values` of `shape_functions_`: how much these vary over new training
         rows, by a jackknife over the folds; only with ``n_estimators="cv"`` and at least two folds.
+
+    edits_ : list of records
+        What was changed after the fit, by `set_term` and the like: `method`, `term`, the values
+        `before` and `after`, the `shift` of the intercept, and further `arguments`. Empty after a
+        fit.
 
     bin_edges_ : list of p ndarrays
         The thresholds of each feature; none of categorical ones.
@@ -311,6 +325,8 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         max_bins: int | Literal["auto"] = "auto",
         bin_edges: ArrayLike | None = None,
         interactions: int | float | Literal["auto"] | ArrayLike = 0,
+        exclude: ArrayLike | None = None,
+        include: ArrayLike | None = None,
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         refresh_tol: float = 0.2,
@@ -328,6 +344,8 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         self.max_bins = max_bins
         self.bin_edges = bin_edges
         self.interactions = interactions
+        self.exclude = exclude
+        self.include = include
         self.categorical_features = categorical_features
         self.monotonic_cst = monotonic_cst
         self.refresh_tol = refresh_tol
@@ -396,6 +414,7 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
             fit_squares(self, rows)
             self.__dict__.pop("n_refreshes_", None)
         else:
+            self._weight_unit = weight_unit(rows.weight)
             rows = replace(rows, weight=unit_weights(rows.weight))
             target = None
             if is_of_residuals(loss):
@@ -502,7 +521,7 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
             Predictions after the round.
         """
         check_is_fitted(self)
-        for scores in self._scores_after(X, range(1, self.n_estimators_ + 1), offset):
+        for scores in self._scores_after(X, None, offset):
             yield self.loss_.inverse_link(scores)
 
     @by_chunks

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -28,11 +28,21 @@ from ..._rows import (
     validate_data,
 )
 from ..._running import Progress
+from .allowed_terms import AllowedTerms, allowed_terms
 from .bins import (
     MAX_SMOOTHING_ROUNDS,
     SMOOTHING_PATIENCE,
     FeatureBins,
     TrainingRows,
+)
+from .edits import (
+    Edit,
+    monotonize_term,
+    refit_terms,
+    refuse_edited,
+    remove_term,
+    set_term,
+    smooth_term,
 )
 from .fold_models import FoldModels, LeftOutRows
 from .newton_loss import NewtonLoss
@@ -78,6 +88,8 @@ class BaseAdditive(BaseEstimator):
             StrOptions({"auto"}),
             "array-like",
         ],
+        "exclude": ["array-like", None],
+        "include": ["array-like", None],
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "monotonic_cst": ["array-like", dict, None],
         "cv": ["cv_object"],
@@ -92,6 +104,8 @@ class BaseAdditive(BaseEstimator):
     max_bins: int | Literal["auto"]
     bin_edges: Any
     interactions: Any
+    exclude: Any
+    include: Any
     categorical_features: Any
     monotonic_cst: Any
     cv: Any
@@ -106,11 +120,13 @@ class BaseAdditive(BaseEstimator):
     term_features_: list[tuple[int, ...]]
     bin_weights_: list[np.ndarray]
     category_sets_: list[list[np.ndarray]]
+    edits_: list[Edit]
     _bins: FeatureBins
     _pair_maps: list[np.ndarray]
     _columns: CategoricalColumns | None
     _segments: list[StumpSegment]
     _folds: FoldModels | None
+    _weight_unit: float  # `bin_weights_` times this are the weights of the rows
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -202,6 +218,7 @@ class BaseAdditive(BaseEstimator):
             n_splits,
             columns,
             labels,
+            allowed=self._allowed_terms(X.shape[1]).features,
             offset=None if offset is None else rows.of(offset),
         )
 
@@ -228,9 +245,14 @@ class BaseAdditive(BaseEstimator):
                 )
         return signs
 
+    def _allowed_terms(self, p: int) -> AllowedTerms:
+        """Check `exclude` and `include`."""
+        return allowed_terms(self.exclude, self.include, Features.known_to(self, p))
+
     def _wanted_pairs(self, p: int) -> int | Literal["auto"] | list[Pair]:
-        """Check `interactions`."""
-        return resolve_interactions(self.interactions, p, Features.known_to(self, p).names)
+        """Check `interactions`, and leave out what `exclude` and `include` do."""
+        names, allowed = Features.known_to(self, p).names, self._allowed_terms(p)
+        return resolve_interactions(self.interactions, p, names, allowed)
 
     def _check_memory_of_blocks(
         self, n_cuts: int, n_groups: int, n_splits: int, n_scores: int = 1
@@ -261,12 +283,13 @@ class BaseAdditive(BaseEstimator):
         `run_phase`; `pair_fit` is not used without pairs.
         """
         # First the main effects alone: pairs are found and fitted by what these leave.
-        wanted = self._wanted_pairs(len(layout.n_bins))
+        p = len(layout.n_bins)
+        wanted = self._wanted_pairs(p)
         smoothing, stumps = self._boost(risk, layout, jumps, monotonic, limit)
         if pair_fit is None or wanted in (0, []):
             return smoothing, stumps, None
-        features = np.arange(len(layout.n_bins))
-        pairs = pair_fit.fit(stumps.models, wanted, features, risk.work())
+        candidates = [] if isinstance(wanted, list) else self._allowed_terms(p).pairs()
+        pairs = pair_fit.fit(stumps.models, wanted, candidates, risk.work())
         if pairs is None:
             self._progress().message("no pairs of features")
             return smoothing, stumps, None
@@ -379,7 +402,7 @@ class BaseAdditive(BaseEstimator):
             places += [(coarse[a], coarse[b]) for a, b in pairs.pairs]
         self.shape_functions_ = [(place, scale * shape) for place, shape in zip(places, shapes)]
         self.__dict__.pop("shape_standard_errors_", None)
-        self._folds = None
+        self._folds, self.edits_ = None, []
         if len(stumps.models) > 1:
             # The models that leave out one fold, whose functions have mean 0 over their own rows.
             without = []
@@ -641,9 +664,11 @@ class BaseAdditive(BaseEstimator):
         return total
 
     def _scores_after(
-        self, X: Any, rounds: Sequence[int], offset: Any = None
+        self, X: Any, rounds: Sequence[int] | None, offset: Any = None
     ) -> Iterator[np.ndarray]:
-        """Yield the scores after given numbers of rounds."""
+        """Yield the scores after given numbers of rounds, or after each of them."""
+        refuse_edited(self, "Predictions after some rounds are those of")
+        rounds = range(1, self.n_estimators_ + 1) if rounds is None else rounds
         X = self._checked_X(X)
         offset = self._offset(offset, X)
         bins, known = self._bins, 0.0 if offset is None else offset
@@ -667,6 +692,233 @@ class BaseAdditive(BaseEstimator):
                 total = np.column_stack(scores)
                 total -= total.mean(axis=1, keepdims=True)
             yield total + known
+
+    # --- edits of the fitted model ----------------------------------------------------------------
+
+    def set_term(self, name: str | int | tuple, values: ArrayLike) -> Self:
+        """Return a model whose term has other values.
+
+        Parameters
+        ----------
+        name : str, int or tuple of features
+            The term: its name in `term_names_`, its number, or its features, ``("age", "bmi")`` or
+            ``(0, 2)`` for a pair.
+        values : array-like
+            A value for each one of the term in `shape_functions_`, of the same shape.
+
+        Returns
+        -------
+        model : estimator
+            A new model, whose predictions (log-odds, scores) are those of `intercept_`, of all
+            other terms and of `values`. The weighted mean of the values is moved to the intercept;
+            of several classes, what all have in common is left out. A pair is not purified: what
+            depends on one of its features only stays in its table.
+
+        Raises
+        ------
+        ValueError
+            If there is no such term, or `values` have another shape or are not finite.
+
+        Notes
+        -----
+        This model stays as it is. The new one has a record of the edit in `edits_`. Its staged
+        predictions, its intervals or sets, and `partial_fit` raise a ValueError, since they are
+        those of the fit; standard errors of the term are NaN, and `feature_importances_` is left
+        out. The paths and the stumps remain those of the fit. O(number of values of all terms).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn_ensemble_theory import L2BoostingRegressor
+        >>> X = np.arange(8.0)[:, None]
+        >>> y = np.array([0, 1, 2, 9, 4, 5, 6, 7])
+        >>> model = L2BoostingRegressor(1000, learning_rate=0.5).fit(X, y)
+        >>> values = model.shape_functions_[0][1].copy()
+        >>> values[3] = (values[2] + values[4]) / 2
+        >>> model.set_term("x0", values).edits_
+        [set_term('x0'): 1 of 8 values changed by at most 6]
+        """
+        return set_term(self, name, values)
+
+    def smooth_term(self, name: str | int | tuple, df: float = 10.0) -> Self:
+        """Return a model in which the function of a feature is smoother.
+
+        The values of the bins are smoothed by a cubic spline (`SmoothingSplineRegressor`) with the
+        weights of the bins, over the ranks of the feature: the place of a bin is the share of the
+        training rows below its middle. The value of missing ones stays as it is.
+
+        Parameters
+        ----------
+        name : str, int or tuple of one feature
+            The feature.
+        df : float, default=10.0
+            Degrees of freedom of the spline, the constant included: from 2 (a straight line in the
+            ranks) to the number of bins (nothing changes).
+
+        Returns
+        -------
+        model : estimator
+            A new model, as by `set_term`.
+
+        Raises
+        ------
+        ValueError
+            If the term is a pair, the feature is categorical, or `df` is less than 2.
+
+        Notes
+        -----
+        O(B^3) for B bins, or 200 if there are more.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sklearn_ensemble_theory import L2BoostingRegressor
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> model = L2BoostingRegressor(n_estimators=300).fit(X, y)
+        >>> smooth = model.smooth_term("bmi", df=4)
+        >>> values, smoother = (m.shape_functions_[2][1] for m in (model, smooth))
+        >>> bool(abs(np.diff(smoother, 2)).max() < abs(np.diff(values, 2)).max() / 10)
+        True
+        """
+        return smooth_term(self, name, df)
+
+    def monotonize_term(self, name: str | int | tuple, increasing: bool = True) -> Self:
+        """Return a model in which the function of a feature is monotonic.
+
+        Its values become the monotonic ones next to them by least squares with the weights of the
+        bins (isotonic regression). The value of missing ones stays as it is. A fit with
+        `monotonic_cst` is better where it is possible: the other terms take part then.
+
+        Parameters
+        ----------
+        name : str, int or tuple of one feature
+            The feature.
+        increasing : bool, default=True
+            Whether the function increases, or decreases.
+
+        Returns
+        -------
+        model : estimator
+            A new model, as by `set_term`.
+
+        Raises
+        ------
+        ValueError
+            If the term is a pair, the feature is categorical, or there are more than two classes.
+
+        Warns
+        -----
+        UserWarning
+            If the feature is in a pair, in which predictions may still fall.
+
+        Notes
+        -----
+        O(B) for B bins.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sklearn_ensemble_theory import L2BoostingRegressor
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> model = L2BoostingRegressor(n_estimators=300).fit(X, y).monotonize_term("bmi")
+        >>> values = model.shape_functions_[2][1]
+        >>> bool((values[1:] >= values[:-1]).all())
+        True
+        """
+        return monotonize_term(self, name, increasing)
+
+    def remove_term(self, name: str | int | tuple) -> Self:
+        """Return a model without a term.
+
+        The other terms stay as they are: they do not take over what the term has explained, as they
+        would in a fit with ``exclude=[name]``. The function of a feature becomes 0; a pair is
+        removed from the list of terms.
+
+        Parameters
+        ----------
+        name : str, int or tuple of features
+            The term, as in `set_term`.
+
+        Returns
+        -------
+        model : estimator
+            A new model, as by `set_term`.
+
+        Raises
+        ------
+        ValueError
+            If there is no such term.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sklearn_ensemble_theory import L2BoostingRegressor
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> model = L2BoostingRegressor(n_estimators=300).fit(X, y).remove_term("sex")
+        >>> float(model.term_importances_[model.term_names_.index("sex")])
+        0.0
+        """
+        return remove_term(self, name)
+
+    def refit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        terms: Sequence,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> Self:
+        """Return a model in which some terms are fitted again, to these rows.
+
+        All other terms stay as they are: they are the offset of the fit. It has the parameters and
+        the bins of this model. The intercept is fitted again too.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows in memory, those of the first fit or new ones, with the same columns.
+        y : array-like of shape (n_samples,)
+            Targets, or labels of the same two classes.
+        terms : sequence of str, int or tuple of features
+            The terms, each as in `set_term`. A pair is fitted with the functions of both of its
+            features, which have to be named too.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; equal weights by default.
+        groups : array-like of shape (n_samples,), default=None
+            As in `fit`.
+        offset : array-like of shape (n_samples,), default=None
+            As in `fit`: what is known of the scores beside the other terms.
+
+        Returns
+        -------
+        model : estimator
+            A new model, as by `set_term`. The mean 0 of its terms is still that over the rows of
+            the first fit, `bin_weights_`. Bins of missing values without rows, and categories
+            without rows, have the value 0 before the mean is moved.
+
+        Raises
+        ------
+        ValueError
+            If a term is none of this model, a pair has no functions of its features beside it,
+            there are more than two classes, or the rows do not fit the model.
+
+        Notes
+        -----
+        The cost is that of a fit to these rows and features.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sklearn_ensemble_theory import L2BoostingRegressor
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> model = L2BoostingRegressor("cv").fit(X[:300], y[:300])
+        >>> newer = model.refit(X[300:], y[300:], ["bmi", "bp"])
+        >>> [edit.term for edit in newer.edits_]
+        ['bmi', 'bp']
+        """
+        return refit_terms(self, X, y, terms, sample_weight, groups, offset)
 
 
 def rows_are_faster(risk: SquaredError | NewtonLoss, layout: CutLayout, smoothing: bool) -> bool:

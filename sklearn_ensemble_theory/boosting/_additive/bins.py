@@ -23,7 +23,7 @@ of cross-validation do not see that edges follow noise.
 Rows in blocks need one pass for their bins, and another one before it for categories.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -34,6 +34,7 @@ from ..._bins import (
     QuantileSketch,
     bin_coder,
     bin_codes,
+    bin_codes_by_blocks,
     bin_edges_from_quantiles,
     check_bin_edges,
     columns_in_one_piece,
@@ -85,6 +86,9 @@ class FeatureBins:
     categories : sequence of p arrays or None
         The categories of each categorical feature, by their numbers; its `edges` become those
         between neighbouring numbers.
+    allowed : bool array of shape (p,), default=None
+        The features that may have more than one bin, all by default; the others have it for all
+        values, missing ones too.
     """
 
     def __init__(
@@ -92,13 +96,27 @@ class FeatureBins:
         edges: Sequence[np.ndarray],
         missing: np.ndarray,
         categories: Sequence[np.ndarray | None],
+        allowed: np.ndarray | None = None,
     ) -> None:
+        if allowed is not None:
+            edges = [e if may else np.empty(0) for e, may in zip(edges, allowed)]
+            categories = [c if may else None for c, may in zip(categories, allowed)]
+            missing = missing & allowed
         self.edges = [
             e if c is None else np.arange(len(c) - 1) + 0.5 for e, c in zip(edges, categories)
         ]
         self.categories = list(categories)
         self.categorical = np.array([c is not None for c in categories], dtype=bool)
         self.missing = np.asarray(missing, bool) | self.categorical
+        none = np.empty(0, dtype=np.intp)
+        self.single = none if allowed is None else np.flatnonzero(~allowed)
+
+    def check_allowed(self, allowed: np.ndarray | None) -> None:
+        """Refuse a later chunk whose terms are not those of the first one."""
+        if allowed is not None and not np.array_equal(np.flatnonzero(~allowed), self.single):
+            raise ValueError(
+                "exclude and include must leave out the same features in every call of partial_fit."
+            )
 
     def layout(self) -> CutLayout:
         n_bins = np.array([len(e) + 1 for e in self.edges], dtype=np.intp) + self.missing
@@ -106,7 +124,15 @@ class FeatureBins:
 
     def codes(self, X: np.ndarray) -> np.ndarray:
         """The bin of every value; O(n p)."""
-        return bin_codes(X, self.edges, missing=True)
+        codes = bin_codes(X, self.edges, missing=True)
+        codes[:, self.single] = 0  # of missing values too, which these features do not tell apart
+        return codes
+
+    def codes_by_blocks(self, X: np.ndarray, n_rows: int) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield slices of at most `n_rows` rows with their codes, valid until the next."""
+        for rows, codes in bin_codes_by_blocks(X, self.edges, n_rows, missing=True):
+            codes[:, self.single] = 0
+            yield rows, codes
 
     def padded(self, table: np.ndarray, *features: int) -> np.ndarray:
         """Append an entry 0 for missing values to a table of a term, where these have no bin."""
@@ -127,12 +153,15 @@ class TrainingRows(Rows):
     columns : CategoricalColumns or None
     classes : array
         The labels whose numbers are in `y`; empty for a regressor.
+    allowed : bool array of shape (p,) or None
+        The features that may have functions; None for all.
     """
 
     folds: np.ndarray | None = None
     n_splits: int = 0
     columns: CategoricalColumns | None = None
     classes: np.ndarray = field(default_factory=lambda: np.empty(0))
+    allowed: np.ndarray | None = None
 
 
 def choose_bins(
@@ -164,13 +193,14 @@ def choose_bins(
         categories = rows.columns.categories
     missing = np.ones(p, dtype=bool) if keep_missing else columns_with_missing(X)
     none = np.empty(0, dtype=np.intp)
+    allowed = np.ones(p, dtype=bool) if rows.allowed is None else rows.allowed
     if bin_edges is not None:
-        return FeatureBins(check_bin_edges(bin_edges, p), missing, categories), none
+        return FeatureBins(check_bin_edges(bin_edges, p), missing, categories, allowed), none
     refine = max_bins == "auto" and rows.n_splits > 0 and len(X) >= MIN_ROWS
     if not refine or keep_missing or y is None:
         n_bins = AUTO_BINS if max_bins == "auto" else max_bins
-        edges = bin_edges_from_quantiles(X, n_bins, weight)
-        return FeatureBins(edges, missing, categories), none
+        edges = bin_edges_from_quantiles(X, np.where(allowed, n_bins, 1).tolist(), weight)
+        return FeatureBins(edges, missing, categories, allowed), none
     return refined_bins(rows, y, missing, categories, max_memory)
 
 
@@ -202,6 +232,13 @@ def rows_in_bins(
     return bins, jumps, binned
 
 
+def weight_unit(weight: np.ndarray | None) -> float:
+    """What weights are divided by: they are then near 1, and equal ones are 1."""
+    if weight is None:
+        return 1.0
+    return float(weight[0]) if np.all(weight == weight[0]) else power_of_two(weight.max())
+
+
 def unit_weights(weight: np.ndarray | None) -> np.ndarray | None:
     """Bring weights near 1; None for equal ones, as counting is faster than adding."""
     if weight is None or np.all(weight == weight[0]):
@@ -223,7 +260,9 @@ def refined_bins(
     X, weight = rows.X, rows.weight
     assert rows.folds is not None
     # A first fit with few bins; one fold is held out, so that the number of rounds is known.
-    few = FeatureBins(bin_edges_from_quantiles(X, FEW_BINS, weight), missing, categories)
+    allowed = np.ones(X.shape[1], dtype=bool) if rows.allowed is None else rows.allowed
+    edges = bin_edges_from_quantiles(X, np.where(allowed, FEW_BINS, 1).tolist(), weight)
+    few = FeatureBins(edges, missing, categories, allowed)
     codes, layout = few.codes(X), few.layout()
     binned = BinnedRows(codes, layout, y, weight, np.minimum(rows.folds, 1), 1)
     risk = SquaredError.of_rows(binned, max_memory)
@@ -257,12 +296,12 @@ def refined_bins(
     n_many = int(np.clip(len(X) / ROWS_OF_BIN, AUTO_BINS, MANY_BINS))
     # The products of the cuts in use with all cuts are kept for every model.
     while n_many > 2 * FEW_BINS:
-        n_cuts = n_used * n_many + (len(used) - n_used) * FEW_BINS
+        n_cuts = n_used * n_many + (np.count_nonzero(allowed) - n_used) * FEW_BINS
         if copies * n_used * n_many * n_cuts * 8 / MIB <= max_memory:
             break
         n_many //= 2
-    ordered = ~few.categorical
-    n_bins = np.where(used & ordered, n_many, FEW_BINS).tolist()
+    ordered = allowed & ~few.categorical
+    n_bins = np.where(used & ordered, n_many, np.where(allowed, FEW_BINS, 1)).tolist()
     edges = bin_edges_from_quantiles(X, n_bins, weight)
 
     # Edges at the jumps of the partial residuals: O(n log n) for each feature.
@@ -280,7 +319,7 @@ def refined_bins(
         both = np.union1d(own, found)
         refined.append(both)
         is_jump.append(np.isin(both, found))
-    bins = FeatureBins(refined, missing, categories)
+    bins = FeatureBins(refined, missing, categories, allowed)
     offsets = bins.layout().offsets
     jumps = [offsets[j] + np.flatnonzero(flags) for j, flags in enumerate(is_jump)]
     return bins, np.concatenate(jumps or [[]]).astype(np.intp)
@@ -493,12 +532,14 @@ def bins_of_blocks(model: Any, rows: ChunkedRows, target_of: Callable[..., Any])
     categories = [None] * p if columns is None else columns.categories
     if given is None:
         given = summary.sketch.edges(AUTO_BINS if model.max_bins == "auto" else model.max_bins)
+    equal = summary.low_weight == summary.high_weight
+    model._weight_unit = summary.high_weight if equal else power_of_two(summary.high_weight)
     rows = rows.knowing(
         first_rows=first_rows_of(summary.lengths),
         weight_unit=power_of_two(summary.high_weight),
-        equal_weights=summary.low_weight == summary.high_weight,
+        equal_weights=equal,
     )
-    bins = FeatureBins(given, summary.missing, categories)
+    bins = FeatureBins(given, summary.missing, categories, model._allowed_terms(p).features)
     n_passes = 2 + (columns is not None)
     return BinnedBlocks(rows, bins, columns, summary.target, n_splits, n_passes)
 

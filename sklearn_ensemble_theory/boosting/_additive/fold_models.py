@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...ensembles._intervals import checked_coverage, interval_by_folds, one_of
 from ...ensembles._training_rows import unequal_weights
+from .edits import refuse_edited
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ class FoldModels:
 def fold_models_of(model: Any, what: str) -> tuple[FoldModels, LeftOutRows]:
     """What a fitted model keeps of its folds, or a ValueError that says how to have it."""
     check_is_fitted(model)
+    refuse_edited(model, f"{what} require the folds of")
     found = model._folds
     if found is None:
         raise ValueError(

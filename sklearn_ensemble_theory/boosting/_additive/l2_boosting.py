@@ -27,9 +27,10 @@ from .bins import (
     FeatureBins,
     choose_bins,
 )
+from .edits import refuse_edited
 from .fold_models import interval_of_folds
 from .squared_fit import fit_squares, fit_squares_of_blocks, fit_sums, sums_of_rows
-from .sums import StumpSums
+from .sums import CutSums, StumpSums
 
 # Rows that are put into bins and summed at a time: their codes stay in the processor's cache.
 _BLOCK_ROWS = 2**14
@@ -43,6 +44,24 @@ class _Chunks:
     bins: FeatureBins
     target: TargetScale
     weight_unit: float
+
+    def __add__(self, other: "_Chunks") -> "_Chunks":
+        """Add sums over other rows in the same bins, in the units of these."""
+        # y = scale u + mean and w = unit v in both units; sums are linear in w, w y and w y^2.
+        a = other.target.scale / self.target.scale
+        b = (other.target.mean - self.target.mean) / self.target.scale
+        c = other.weight_unit / self.weight_unit
+        of, tables = other.sums.sums, other.sums.tables
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = CutSums(
+                c * of.weight,
+                c * (a * of.y + b * of.weight),
+                c * (a * a * of.yy + 2 * a * b * of.y + b * b * of.weight),
+                c * of.left_weight,
+                c * (a * of.left_y + b * of.left_weight),
+            )
+            sums = StumpSums(found, tables if c == 1 else c * tables, other.sums.layout)
+        return replace(self, sums=self.sums + sums)
 
 
 class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
@@ -96,6 +115,15 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         multiple of p, of those that are found to interact most [Lou et al. 2013]; "auto" for those
         whose interaction is significant at the level 0.05, all pairs taken together, and at most
         0.9 p; or given pairs of numbers or names of features.
+
+    exclude : array-like, default=None
+        Terms that are left out: features by name or number, and pairs of them as tuples. An
+        excluded feature has no function and is in no pair; an excluded pair is not looked for.
+
+    include : array-like, default=None
+        The only terms that are fitted, if given. A feature stands for its function and for pairs
+        with other features of `include`, a pair for itself and the functions of both features.
+        Pairs are fitted where `interactions` asks for them. `exclude` goes before `include`.
 
     categorical_features : array-like, "from_dtype" or None, default="from_dtype"
         The features whose values are categories, by a mask, their numbers or their names.
@@ -154,6 +182,11 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
     shape_standard_errors_ : list of n_terms ndarrays
         Standard errors of the `values` of `shape_functions_`: how much these vary over new training
         rows, by a jackknife over the folds; only with ``n_estimators="cv"`` and at least two folds.
+
+    edits_ : list of records
+        What was changed after the fit, by `set_term` and the like: `method`, `term`, the values
+        `before` and `after`, the `shift` of the intercept, and further `arguments`. Empty after a
+        fit.
 
     bin_edges_ : list of p ndarrays
         The thresholds of each feature; none of categorical ones.
@@ -318,6 +351,8 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         max_bins: int | Literal["auto"] = "auto",
         bin_edges: ArrayLike | None = None,
         interactions: int | float | Literal["auto"] | ArrayLike = 0,
+        exclude: ArrayLike | None = None,
+        include: ArrayLike | None = None,
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         cv: CVLike | None = 5,
@@ -331,6 +366,8 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         self.max_bins = max_bins
         self.bin_edges = bin_edges
         self.interactions = interactions
+        self.exclude = exclude
+        self.include = include
         self.categorical_features = categorical_features
         self.monotonic_cst = monotonic_cst
         self.cv = cv
@@ -422,7 +459,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         ------
         ValueError
             If the sums over all pairs of cuts exceed `max_memory`: the rows of earlier chunks
-            cannot be counted again.
+            cannot be counted again. If the model was edited, which a fit would undo.
 
         Warns
         -----
@@ -432,6 +469,8 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         """
         if not isinstance(refit, (bool, np.bool_)):
             raise TypeError(f"refit must be a bool, got {type(refit).__name__}.")
+        if self.__sklearn_is_fitted__():
+            refuse_edited(self, "partial_fit goes on from")
         known = getattr(self, "_chunks", None)
         if known is None and self.__sklearn_is_fitted__():
             warn_user(
@@ -463,6 +502,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
             )
         else:
             bins, target = known.bins, known.target
+            bins.check_allowed(rows.allowed)
         # One group more than folds: of rows that no split tests on.
         n_groups = rows.n_splits + 1
         if known is not None and n_groups != len(known.sums.sums.weight):
@@ -480,6 +520,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
             raise ValueError("y or sample_weight is too large compared with the first chunk.")
         if refit:
             fit_sums(self, sums, rows.n_splits, bins, rows.columns, target)
+            self._weight_unit = unit
         else:
             self._columns = rows.columns
         self._chunks = _Chunks(sums, bins, target, unit)
@@ -630,6 +671,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
             Predictions, one row for each number of rounds. The cost is O(n p) for each.
         """
         check_is_fitted(self)
+        refuse_edited(self, "Predictions after some rounds are those of")
         rounds = np.asarray(n_estimators)
         if rounds.ndim != 1 or rounds.dtype.kind not in "iu" or len(rounds) == 0:
             raise ValueError("n_estimators must be a non-empty one-dimensional sequence of ints.")
@@ -655,4 +697,4 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
             Predictions after the round. `predict_path` is faster if not every round is needed.
         """
         check_is_fitted(self)
-        yield from self._scores_after(X, range(1, self.n_estimators_ + 1), offset)
+        yield from self._scores_after(X, None, offset)

@@ -27,7 +27,9 @@ from .bins import (
     choose_bins,
     rows_in_bins,
     unit_weights,
+    weight_unit,
 )
+from .edits import refuse_edited
 from .fold_models import fold_models_of
 from .newton_fit import NewtonTask, fit_newton, fit_newton_of_blocks
 from .newton_loss import PointwiseLogistic, guide_of_bins
@@ -97,6 +99,15 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         multiple of p, of those that are found to interact most [Lou et al. 2013]; "auto" for those
         whose interaction is significant at the level 0.05, all pairs taken together, and at most
         0.9 p; or given pairs of numbers or names of features.
+
+    exclude : array-like, default=None
+        Terms that are left out: features by name or number, and pairs of them as tuples. An
+        excluded feature has no function and is in no pair; an excluded pair is not looked for.
+
+    include : array-like, default=None
+        The only terms that are fitted, if given. A feature stands for its function and for pairs
+        with other features of `include`, a pair for itself and the functions of both features.
+        Pairs are fitted where `interactions` asks for them. `exclude` goes before `include`.
 
     categorical_features : array-like, "from_dtype" or None, default="from_dtype"
         The features whose values are categories, by a mask, their numbers or their names.
@@ -168,6 +179,11 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
     shape_standard_errors_ : list of n_terms ndarrays
         Standard errors of the `values` of `shape_functions_`: how much these vary over new training
         rows, by a jackknife over the folds; only with ``n_estimators="cv"`` and at least two folds.
+
+    edits_ : list of records
+        What was changed after the fit, by `set_term` and the like: `method`, `term`, the values
+        `before` and `after`, the `shift` of the intercept, and further `arguments`. Empty after a
+        fit.
 
     bin_edges_ : list of p ndarrays
         The thresholds of each feature; none of categorical ones.
@@ -322,6 +338,8 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         max_bins: int | Literal["auto"] = "auto",
         bin_edges: ArrayLike | None = None,
         interactions: int | float | Literal["auto"] | ArrayLike = 0,
+        exclude: ArrayLike | None = None,
+        include: ArrayLike | None = None,
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         refresh_tol: float = 0.2,
@@ -337,6 +355,8 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         self.max_bins = max_bins
         self.bin_edges = bin_edges
         self.interactions = interactions
+        self.exclude = exclude
+        self.include = include
         self.categorical_features = categorical_features
         self.monotonic_cst = monotonic_cst
         self.refresh_tol = refresh_tol
@@ -394,6 +414,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             self._check_one_score(1 if len(classes) == 2 else len(classes))
         end_fit = begin_fit(self, X, y, sample_weight)
         monotonic = self._monotonic(rows.X.shape[1], rows.columns, len(classes))
+        self._weight_unit = weight_unit(rows.weight)
         rows = replace(rows, weight=unit_weights(rows.weight))
         task = self._task(classes)
         bins, jumps, binned = rows_in_bins(self, rows, rows.y, *guide_of_bins(task.loss, rows))
@@ -441,10 +462,13 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         Raises
         ------
         ValueError
-            If `classes` are missing in the first call or differ later, or y has others.
+            If `classes` are missing in the first call or differ later, or y has others. If the
+            model was edited, which a fit would undo.
         """
         if not isinstance(refit, (bool, np.bool_)):
             raise TypeError(f"refit must be a bool, got {type(refit).__name__}.")
+        if self.__sklearn_is_fitted__():
+            refuse_edited(self, "partial_fit goes on from")
         # The classes: given, those of the calls before, or those of an earlier fit.
         known = getattr(self, "_kept", None)
         if classes is not None:
@@ -485,6 +509,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             if known.folds is not None and folds is not None:
                 folds = np.concatenate([known.folds, folds])
             bins = known.bins
+            bins.check_allowed(rows.allowed)
             kept = _KeptRows(
                 bins,
                 [*known.codes, bins.codes(rows.X)],
@@ -498,7 +523,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             codes = kept.codes[0]
             if len(kept.codes) > 1:
                 codes = np.asfortranarray(np.concatenate(kept.codes))
-            weight = unit_weights(kept.weight)
+            weight, self._weight_unit = unit_weights(kept.weight), weight_unit(kept.weight)
             binned = BinnedRows(codes, bins.layout(), kept.y, weight, kept.folds, kept.n_splits)
             task = self._task(classes)
             fit_newton(self, task, binned, bins, rows.columns, (), monotonic)
@@ -727,7 +752,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             As by `decision_function`.
         """
         check_is_fitted(self)
-        yield from self._scores_after(X, range(1, self.n_estimators_ + 1), offset)
+        yield from self._scores_after(X, None, offset)
 
     def staged_predict(self, X: ArrayLike, offset: ArrayLike | None = None) -> Iterator[np.ndarray]:
         """Predict the classes with the models after 1, 2, ... rounds, one after the other.

@@ -46,6 +46,7 @@ from ..._blocks import Blocks, PassCount
 from ..._compat import increasing_by_pooling
 from ..._features import Features
 from ..._rows import MemoryRows
+from .allowed_terms import AllowedTerms
 from .pair_rounds import (
     PairColumns,
     PairPasses,
@@ -98,7 +99,10 @@ _NEWTON_STEPS = 3
 
 
 def resolve_interactions(
-    interactions: Any, n_features: int, names: tuple[str, ...] | None = None
+    interactions: Any,
+    n_features: int,
+    names: tuple[str, ...] | None = None,
+    allowed: AllowedTerms | None = None,
 ) -> int | Literal["auto"] | list[Pair]:
     """The number of pairs, "auto", or the pairs themselves, as tuples (a, b) with a < b.
 
@@ -112,6 +116,8 @@ def resolve_interactions(
         - pairs of numbers or names of features: these, in this order.
     n_features : int
     names : tuple of str, default=None
+    allowed : AllowedTerms, default=None
+        The terms that the model may have; other pairs do not count, and are left out.
 
     Raises
     ------
@@ -126,7 +132,9 @@ def resolve_interactions(
     >>> resolve_interactions([(3, 1)], 4)
     [(1, 3)]
     """
-    n_all = n_features * (n_features - 1) // 2
+    n_all, n_allowed = n_features * (n_features - 1) // 2, n_features
+    if allowed is not None:
+        n_all, n_allowed = allowed.n_pairs(), np.count_nonzero(allowed.features)
     refused = (
         "interactions must be a non-negative number of pairs, a non-negative multiple of the "
         f"number of features, 'auto' or a sequence of pairs of features; got {interactions!r}."
@@ -145,7 +153,7 @@ def resolve_interactions(
         if not 0 <= float(interactions) < np.inf:
             raise ValueError(refused)
         # A little less, so that a product that is whole up to rounding is not rounded up.
-        wanted = np.ceil(float(interactions) * n_features * (1 - 1e-12))
+        wanted = np.ceil(float(interactions) * n_allowed * (1 - 1e-12))
         return int(min(wanted, n_all))
     if not isinstance(interactions, Sequence | np.ndarray):
         raise TypeError(refused)
@@ -170,7 +178,7 @@ def resolve_interactions(
         if (a, b) in checked:
             raise ValueError(f"interactions names the pair {features.labels(a, b)} twice.")
         checked.append((a, b))
-    return checked
+    return [pair for pair in checked if allowed is None or allowed.allows(pair)]
 
 
 # --- detection ------------------------------------------------------------------------------------
@@ -197,7 +205,7 @@ class DetectedPairs(NamedTuple):
 def strongest_pairs(
     tables_of: Callable[[list[Pair]], Sequence[np.ndarray]],
     bins: CoarseBins,
-    features: np.ndarray,
+    pairs: list[Pair],
     n_pairs: int | Literal["auto"],
     cells_at_once: int = _CELLS_AT_ONCE,
     random_state: int | np.random.RandomState | None = 0,
@@ -211,19 +219,17 @@ def strongest_pairs(
         for each pair once, and for tables of about `cells_at_once` cells at a time.
     bins : CoarseBins
         Of all features.
-    features : int array
-        The features among which pairs are looked for, in increasing order.
+    pairs : list of tuples (a, b)
+        The candidates, in increasing order.
     n_pairs : int or "auto"
         "auto" chooses the pairs whose gain is larger than the largest of all pairs would be in
-        95 % of the cases without interactions, and at most 0.9 p of them.
+        95 % of the cases without interactions, and at most 0.9 times the number of their features.
 
     Notes
     -----
     O(B^3) for each pair of features with B bins.
     """
-    own = [int(j) for j in features]
-    p = len(own)
-    pairs = [(own[i], own[k]) for i in range(p) for k in range(i + 1, p)]
+    p = len({j for pair in pairs for j in pair})
     is_auto = n_pairs == "auto"
     n_most = max(1, int(_MOST_PAIRS * p)) if is_auto else int(n_pairs)
     if not pairs or n_most == 0:
@@ -546,7 +552,7 @@ class PairFit:
         self,
         models: Sequence[TableModel],
         interactions: int | Literal["auto"] | list[Pair],
-        features: np.ndarray,
+        candidates: list[Pair],
         work_of: WorkOf,
     ) -> PairTerms | None:
         """Find pairs and boost them; None if there are none.
@@ -557,7 +563,7 @@ class PairFit:
             The main effects: of all rows, then of each fold.
         interactions : int, "auto" or list of pairs
             From `resolve_interactions`.
-        features : int array
+        candidates : list of tuples (a, b)
             Those among which pairs are looked for.
         work_of : callable
             `squared_work` or `newton_work` of a loss.
@@ -573,7 +579,7 @@ class PairFit:
         if isinstance(interactions, list):
             pairs = interactions
         else:
-            pairs = self._strongest(interactions, features)
+            pairs = self._strongest(interactions, candidates)
         if not pairs:
             return None
         bins = self._bins(self.bin_weights, PAIR_BINS)
@@ -613,11 +619,11 @@ class PairFit:
             return function(self.blocks.block, self.works[score], *args)
         return self.blocks.sum(_with_work, function, self.work_of, models, self.terms, score, *args)
 
-    def _strongest(self, n_pairs: int | Literal["auto"], features: np.ndarray) -> list[Pair]:
+    def _strongest(self, n_pairs: int | Literal["auto"], candidates: list[Pair]) -> list[Pair]:
         """Find the pairs with the largest gains, summed over the scores."""
         in_memory = isinstance(self.blocks, MemoryRows)
         # Of several scores all gains are needed, for their sums.
-        n_all = len(features) * (len(features) - 1) // 2
+        n_all = len(candidates)
         wanted: int | Literal["auto"] = "auto"
         if n_pairs != "auto":
             wanted = min(n_pairs, n_all) if self.n_scores == 1 else n_all
@@ -633,7 +639,7 @@ class PairFit:
                 return self._sum(_detection_tables, score, models, pairs, bins).tables
 
             cells = _CELLS_AT_ONCE if in_memory else _CELLS_OF_A_PASS
-            found = strongest_pairs(tables_of, bins, features, wanted, cells)
+            found = strongest_pairs(tables_of, bins, candidates, wanted, cells)
             for pair, gain in zip(found.pairs, found.gains):
                 gains[pair] = gains.get(pair, 0.0) + gain
         most = len(gains) if n_pairs == "auto" else int(n_pairs)

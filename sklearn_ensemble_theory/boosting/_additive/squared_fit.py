@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from ..._bins import bin_codes_by_blocks
 from ..._blocks import Blocks, PassCount
 from ..._categories import CategoricalColumns
 from ..._rows import ChunkedRows, Rows
@@ -24,6 +23,7 @@ from .bins import (
     folds_of_block,
     rows_in_bins,
     unit_weights,
+    weight_unit,
 )
 from .pairs import PairFit
 from .phases import BinnedRows
@@ -38,7 +38,7 @@ def fit_squares(model: Any, rows: TrainingRows) -> None:
     """Fit an additive model to rows in memory."""
     # Powers of two bring weights and targets near 1: squares do not overflow, and nothing is
     # rounded.
-    weight = unit_weights(rows.weight)
+    weight, model._weight_unit = unit_weights(rows.weight), weight_unit(rows.weight)
     y = rows.y if rows.offset is None else rows.y - rows.offset
     rows = replace(rows, weight=weight, offset=None)
     target = TargetScale.in_powers_of_two(y, weight)
@@ -145,7 +145,7 @@ def sums_of_rows(
     """Sum over rows, which are put into bins a few at a time."""
 
     def parts() -> Iterator[RowsInBins]:
-        for rows, codes in bin_codes_by_blocks(X, bins.edges, _BLOCK_ROWS, missing=True):
+        for rows, codes in bins.codes_by_blocks(X, _BLOCK_ROWS):
             w, f = (None if each is None else each[rows] for each in (weight, folds))
             yield codes, y[rows], w, f
 
