@@ -245,7 +245,7 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
     L2BoostingRegressor : The same model for the squared error, also of sums over chunks.
     LogitBoostClassifier : The same model for the log-odds of classes.
     GradientBoostingRegressor : Any loss and any base learner.
-    sklearn.linear_model.PoissonRegressor : A generalised linear model.
+    sklearn.ensemble.HistGradientBoostingRegressor : Deeper trees, for some of these losses.
 
     Notes
     -----
