@@ -19,7 +19,9 @@ def database_of(X, types=()):
     """The rows in SQLite, as the table `the "rows"`, with their numbers in `id`."""
     database = sqlite3.connect(":memory:")
     names = [*map(quoted, X.columns)]
-    types = types or ["REAL" if getattr(X[name].dtype, "kind", "") == "f" else "TEXT" for name in X.columns]
+    types = types or [
+        "REAL" if getattr(X[name].dtype, "kind", "") == "f" else "TEXT" for name in X.columns
+    ]
     columns = ", ".join(f"{name} {kind}" for name, kind in zip(names, types))
     database.execute(f'CREATE TABLE "the ""rows""" (id INTEGER, {columns})')
     rows = X.astype(object).where(X.notna(), None).to_numpy().tolist()
@@ -198,8 +200,10 @@ def test_bad_input():
     with pytest.raises(ValueError, match="keep has 'id'"):
         model.to_sql("rows", keep=["id", "id"])
     # The same column after quoting: by case, or by the first 63 bytes.
-    for names, dialects in [(("age", "Age"), ["sqlite", "duckdb"]), (("n" * 63 + "a", "n" * 64),
-                                                                     ["postgres"])]:
+    for names, dialects in [
+        (("age", "Age"), ["sqlite", "duckdb"]),
+        (("n" * 63 + "a", "n" * 64), ["postgres"]),
+    ]:
         clashing = small(names)
         for dialect in ("ansi", "duckdb", "postgres", "sqlite"):
             if dialect in dialects:
