@@ -190,7 +190,7 @@ def test_bad_input():
     with pytest.raises(Exception, match="not fitted"):
         L2BoostingRegressor().to_sql("rows")
     model = small()
-    with pytest.raises(ValueError, match="dialect must be one of .*'sqlite'.*; got 'mysql'"):
+    with pytest.raises(ValueError, match="dialect must be one of"):
         model.to_sql("rows", dialect="mysql")
     for table in ("", ["main", 3], None, "a\0b"):
         with pytest.raises((TypeError, ValueError)):

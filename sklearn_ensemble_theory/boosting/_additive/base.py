@@ -29,6 +29,7 @@ from .bins import (
 )
 from .fold_models import FoldModels, LeftOutRows
 from .logistic_loss import LogisticLoss
+from .onnx_graph import onnx_of
 from .pair_tables import Pair
 from .pairs import PairFit, PairTerms, monotonic_pairs, resolve_interactions
 from .phases import MIB, BinnedRows, PhaseResult, run_phase
@@ -633,6 +634,71 @@ class BaseAdditive(BaseEstimator):
             yield total + pairs
 
     # --- other forms of the fitted model ----------------------------------------------------------
+
+    def to_onnx(
+        self,
+        *,
+        dtype: Literal["float32", "float64"] = "float32",
+        inputs: Literal["auto", "matrix", "columns"] = "auto",
+        with_terms: bool = False,
+        target_opset: int | None = None,
+    ) -> Any:
+        """Convert the model to ONNX, whose runtimes need no Python.
+
+        Parameters
+        ----------
+        dtype : {"float32", "float64"}, default="float32"
+            The type of numbers in the inputs and outputs. A number of single precision falls in the
+            same bin as by `predict`; sums are made in double precision for both types.
+        inputs : {"auto", "matrix", "columns"}, default="auto"
+            "matrix" is a single input `X` of shape (n, p). "columns" has an input of shape (n, 1)
+            for each feature, with its name, or x0, x1, ...: categories that are text are strings,
+            all others numbers. "auto" means columns where a feature has categories that are text.
+        with_terms : bool, default=False
+            Whether to add the output `terms`: (n, n_terms), for three or more classes
+            (n, n_terms, n_classes), as by `predict_terms`.
+        target_opset : int, default=None
+            The version of the operators, at least 13; None means 17. Those for machine learning
+            have the version 3.
+
+        Returns
+        -------
+        model : onnx.ModelProto
+            With the output `variable` of shape (n, 1), the predictions, for a regressor; for a
+            classifier `label` (n,), `probabilities` (n, n_classes) in the order of `classes_`, and
+            `scores` (n, 1), or (n, n_classes) for three or more classes, as by `decision_function`.
+            ``model.SerializeToString()`` are the bytes of the file.
+
+        Raises
+        ------
+        ImportError
+            If onnx is not installed.
+        TypeError
+            If categories or classes are neither text nor numbers nor bools.
+        ValueError
+            If an option is none of these, a category is no number of `dtype`, the terms have more
+            than 2^24 values, or a feature has the name of an output in "columns".
+
+        Notes
+        -----
+        NaN is missing; so is any text that is no category, such as "". Rows cost O(log B) for each
+        term of B bins. The file has some 30 bytes for each edge of a term and 8 for each value.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn_ensemble_theory import LogitBoostClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = LogitBoostClassifier(n_estimators=50).fit(X, y)
+        >>> onnx_model = model.to_onnx()  # doctest: +SKIP
+        >>> session = onnxruntime.InferenceSession(
+        ...     onnx_model.SerializeToString()
+        ... )  # doctest: +SKIP
+        >>> label, probabilities, scores = session.run(
+        ...     None, {"X": X.astype("float32")}
+        ... )  # doctest: +SKIP
+        """
+        return onnx_of(self, dtype, inputs, with_terms, target_opset)
 
     def to_sql(
         self,
