@@ -1,5 +1,7 @@
 """Additive models where there is no Python: DuckDB, the ONNX runtime, readers of their JSON."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
 
 from ..boosting.deployed_data import KINDS, NAMES, assert_predicts, finite, fitted, rows_of
+from ..boosting.test_additive_json import SCHEMA
 from ..boosting.test_additive_sql import as_found
 from .test_other_tools import tool
 
@@ -179,3 +182,17 @@ def test_onnx_of_categories_of_other_kinds():
     rows.loc[4, "dose"] = 0.3
     found = run(model.to_onnx(), rows)["prediction"]
     np.testing.assert_allclose(found, model.predict(rows), rtol=1e-6)
+
+
+# JSON
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_documents_fit_the_schema(kind):
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    validator = tool("jsonschema").Draft202012Validator
+    validator.check_schema(schema)
+    document = json.loads(fitted(kind).to_json())
+    validator(schema).validate(document)
+    document["features"][0]["categories"] = {"dtype": "str", "values": []}
+    assert not validator(schema).is_valid(document)

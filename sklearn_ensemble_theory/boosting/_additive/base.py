@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -28,6 +28,7 @@ from .bins import (
     TrainingRows,
 )
 from .fold_models import FoldModels, LeftOutRows
+from .json_document import json_of, model_of_json
 from .logistic_loss import LogisticLoss
 from .onnx_graph import onnx_of
 from .pair_tables import Pair
@@ -610,6 +611,11 @@ class BaseAdditive(BaseEstimator):
 
     def _scores_after(self, X: Any, rounds: Sequence[int]) -> Iterator[np.ndarray]:
         """Yield the scores after given numbers of rounds."""
+        if not self._segments:
+            raise ValueError(
+                "Predictions after some rounds require the rounds of the fit, which a model that "
+                "was read from JSON does not have."
+            )
         X = self._checked_X(X)
         bins, pairs = self._bins, 0.0
         if len(self.term_features_) > len(bins.edges):
@@ -778,6 +784,84 @@ class BaseAdditive(BaseEstimator):
         [('a', 0.0), ('b', 5.0)]
         """
         return sql_of(self, table, dialect, keep, with_terms)
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Write the model as a JSON document, which `from_json` reads.
+
+        The document has parameters, bins, categories, classes, terms with their weights and
+        standard errors, importances of features, and a text for each edit. It has no code. Its
+        schema is published with the documentation.
+
+        Parameters
+        ----------
+        indent : int, default=None
+            So many spaces for each level; None writes one line.
+
+        Returns
+        -------
+        text : str
+            The document, of version 1.
+
+        Raises
+        ------
+        TypeError
+            If categories or classes are neither text nor numbers nor bools.
+        ValueError
+            If a term has a value that is not finite.
+
+        Notes
+        -----
+        The model that is read predicts the same, bit for bit, and has `predict_terms`, `to_frame`,
+        `explain` and the displays. These are not kept: the rounds (staged predictions,
+        `predict_path`, ``stump_...``), the paths, the models of the folds (`predict_interval`,
+        `predict_set`), what `partial_fit` goes on from, and parameters that are objects, such as a
+        splitter as `cv`, which get their default.
+
+        Examples
+        --------
+        >>> import json
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sklearn_ensemble_theory import L2BoostingRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = L2BoostingRegressor(n_estimators=200).fit(X, y)
+        >>> text = model.to_json()
+        >>> json.loads(text)["link"]
+        'identity'
+        >>> same = L2BoostingRegressor.from_json(text)
+        >>> bool((same.predict(X) == model.predict(X)).all())
+        True
+        """
+        return json_of(self, indent)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Read a model that `to_json` has written.
+
+        Parameters
+        ----------
+        text : str or bytes
+            The document.
+
+        Returns
+        -------
+        model : estimator
+            A fitted model; see `to_json` for what it has.
+
+        Raises
+        ------
+        TypeError
+            If `text` is something else.
+        ValueError
+            If it is no JSON, has another version, is of another estimator, or is broken: fields
+            that are missing or unknown, tables of other shapes, edges that do not increase, numbers
+            that are not finite, and so on.
+
+        Notes
+        -----
+        Nothing in the document is executed, so that it may come from anyone; what it predicts is
+        theirs.
+        """
+        return model_of_json(cls, text)
 
 
 def rows_are_faster(risk: SquaredError | LogisticLoss, layout: CutLayout, smoothing: bool) -> bool:
