@@ -35,6 +35,7 @@ from .pair_tables import Pair
 from .pairs import PairFit, PairTerms, monotonic_pairs, resolve_interactions
 from .phases import MIB, BinnedRows, PhaseResult, run_phase
 from .rounds import SmoothingRounds, TableStumps
+from .scorecard import text_of
 from .sql import sql_of
 from .squared_error import SquaredError
 from .sums import CutLayout
@@ -862,6 +863,58 @@ class BaseAdditive(BaseEstimator):
         theirs.
         """
         return model_of_json(cls, text)
+
+    def to_text(self, *, max_rows: int = 8, max_terms: int | None = None) -> str:
+        """Write a card to read: the intercept, and the terms by their importance with a few values.
+
+        Neighbouring bins are merged where they differ least, and categories of little weight come
+        together: the card shows the model, it is not all of it. `to_frame` has all values, `to_sql`
+        and `to_onnx` predict.
+
+        Parameters
+        ----------
+        max_rows : int, default=8
+            At most so many rows for each term, beside that of missing values; pairs have tables of
+            four rows and columns.
+        max_terms : int, default=None
+            So many terms, those of the largest `term_importances_`; None means all that are not 0.
+
+        Returns
+        -------
+        text : str
+            Also the edits that were made after the fit.
+
+        Raises
+        ------
+        ValueError
+            If a number is less than 1.
+
+        Notes
+        -----
+        O(B^2) for each term of B bins.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sklearn_ensemble_theory import L2BoostingRegressor
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+        >>> model = L2BoostingRegressor(n_estimators=300).fit(X, y)
+        >>> print(model.to_text(max_rows=3, max_terms=1))
+        L2BoostingRegressor: score = intercept + one value of each term; prediction = score.
+        <BLANKLINE>
+          intercept  152.1
+        <BLANKLINE>
+        s5: 20.0 on average, in absolute value
+                                  value    rows
+          <= 4.63955              -19.2  52.0 %
+          4.63955 < x <= 4.88655   10.6  15.2 %
+          > 4.88655                25.5  32.8 %
+        <BLANKLINE>
+        4 terms of less importance are not shown.
+        Always 0: age, sex, s1, s2, s4.
+        Rows of several bins or categories have means over the training rows.
+        """
+        return text_of(self, max_rows, max_terms)
 
 
 def rows_are_faster(risk: SquaredError | LogisticLoss, layout: CutLayout, smoothing: bool) -> bool:

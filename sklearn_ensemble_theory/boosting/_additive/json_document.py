@@ -181,7 +181,8 @@ def model_of_json(cls: type, text: Any) -> Any:
     # Features: their names and bins.
     entries = document["features"]
     _demand(isinstance(entries, list) and entries, "features must be a list of features.")
-    p, names, edges, categories, missing = len(entries), [], [], [], []
+    p, names, edges, missing = len(entries), [], [], []
+    categories: list[Any] = []
     for j, entry in enumerate(entries):
         where = f"features[{j}]"
         _check_fields(entry, "feature", where)

@@ -187,7 +187,8 @@ def sql_of(model: Any, table: Any, dialect: str, keep: Any, with_terms: bool) ->
     # Each query reads the one before; the first one reads the table, whose name none may have.
     taken = {part.lower() for part in ([table] if isinstance(table, str) else table)}
     once = write.once if with_terms or plain.classes is not None else ""
-    parts, star, source = [], [], f"{source} AS t"
+    parts, source = [], f"{source} AS t"
+    star: list[str] = []
     for number, query in enumerate(queries):
         name = f"q{number}"
         while name in taken:
