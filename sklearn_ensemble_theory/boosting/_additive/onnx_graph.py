@@ -36,14 +36,6 @@ def onnx_of(model: Any, dtype: str, inputs: str, with_terms: bool, target_opset:
     if isinstance(opset, bool) or not isinstance(opset, int) or opset < _FIRST_OPSET:
         raise ValueError(f"target_opset must be at least {_FIRST_OPSET}; got {opset!r}.")
     plain = PlainModel.of(model)
-    try:
-        from onnx import TensorProto, checker, helper, numpy_helper
-    except ImportError as error:
-        raise ImportError(
-            f"{type(model).__name__}.to_onnx requires onnx: pip install onnx."
-        ) from error
-    real = np.dtype(dtype)
-    of_type = {np.float32: TensorProto.FLOAT, np.float64: TensorProto.DOUBLE}[real.type]
     is_text = [known is not None and _is_text(known) for known in plain.categories]
     by_column = inputs == "columns" or (inputs == "auto" and any(is_text))
     if any(is_text) and not by_column:
@@ -59,6 +51,14 @@ def onnx_of(model: Any, dtype: str, inputs: str, with_terms: bool, target_opset:
             f"The input {wrong[0]!r} has no name of its own: it is that of an output or of another "
             "feature, or empty; rename the feature before fit."
         )
+    try:
+        from onnx import TensorProto, checker, helper, numpy_helper
+    except ImportError as error:
+        raise ImportError(
+            f"{type(model).__name__}.to_onnx requires onnx: pip install onnx."
+        ) from error
+    real = np.dtype(dtype)
+    of_type = TensorProto.FLOAT if dtype == "float32" else TensorProto.DOUBLE
     nodes, n_names = [], 0
 
     def node(operator: str, *given: str, out: str = "", **attributes: Any) -> str:
@@ -211,8 +211,8 @@ def cuts_of(
         cuts = np.where(cuts > edges, np.nextafter(cuts, real.type(-np.inf)), cuts)
         cuts, bins = np.append(cuts, real.type(np.inf)), np.arange(size)
         # Edges that are the same after rounding have no number between them.
-        kept = np.append(np.diff(cuts, prepend=np.nan) != 0, True)
-        return cuts[kept[:-1]], bins[kept]
+        kept = np.concatenate([[True], cuts[1:] > cuts[:-1]])
+        return cuts[kept], np.append(bins[:-1][kept], size - 1)
     if _is_text(known):
         return np.arange(size - 1, dtype=real) + real.type(0.5), np.arange(size)
     with np.errstate(over="ignore"):
