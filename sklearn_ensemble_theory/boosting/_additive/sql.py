@@ -4,6 +4,9 @@ A value is found among the edges of a term by nested comparisons, four branches 
 trees compare less, but parsers have stacks of a fixed size (100 symbols in SQLite before 3.46), and
 for 64 bins the mean number of comparisons is 7.5 where halving needs 6.
 
+The values of a pair of features are a list, where the database has lists: to plan thousands of
+cases took DuckDB half a second.
+
 Comparisons with NULL are not true, so that a missing value comes out at the end of the last branch.
 Its last condition is that x is there at all: in databases that have NaN, ``x <= infinity``, since
 they sort NaN above all numbers.
@@ -54,6 +57,8 @@ class Dialect:
         Keeps a query from being pasted into another one.
     column : callable
         What the names of columns are told apart by.
+    entry : callable or None
+        The entry of a list of numbers at a place, where the database has lists.
     """
 
     real: Callable[[float], str]
@@ -62,6 +67,7 @@ class Dialect:
     smallest: str
     once: str
     column: Callable[[str], Hashable]
+    entry: Callable[[list[float], str], str] | None = None
 
     def text(self, text: str, quote: str = "'") -> str:
         """A text, or with other quotes the name of a column or a table."""
@@ -102,7 +108,14 @@ class Dialect:
 _ORDERED = ("GREATEST", "LEAST")
 DIALECTS = {
     "ansi": Dialect(_real, "{} IS NOT NULL", *_ORDERED, "", str),
-    "duckdb": Dialect(_real, "{} <= CAST('inf' AS DOUBLE)", *_ORDERED, "MATERIALIZED ", str.lower),
+    "duckdb": Dialect(
+        _real,
+        "{} <= CAST('inf' AS DOUBLE)",
+        *_ORDERED,
+        "MATERIALIZED ",
+        str.lower,
+        lambda values, place: f"([{', '.join(map(_real, values))}])[{place}]",
+    ),
     # Names of more than 63 bytes are cut.
     "postgres": Dialect(
         lambda value: f"float8 '{value!r}'",
@@ -110,6 +123,7 @@ DIALECTS = {
         *_ORDERED,
         "MATERIALIZED ",
         lambda name: name.encode()[:63],
+        lambda values, place: f"('{{{','.join(map(repr, values))}}}'::float8[])[{place}]",
     ),
     # A number that is too large is infinite, and text is above all numbers.
     "sqlite": Dialect(_real_of_18_digits, "{} <= 9e999", "max", "min", "MATERIALIZED ", str.lower),
@@ -211,24 +225,44 @@ def term_of(
     """The CASE of a term: of its first feature, with those of a second one inside."""
     table = term.values[..., k]
     leaves = [write.real(float(v)) for v in table.ravel()]
+    if table.ndim == 2 and write.entry is not None:
+        # The place of the value in the list of all of them, which begins with 1.
+        size = table.shape[1]
+        places = [1 + size * a for a in range(len(table))], range(size)
+        each = [
+            _search(term, axis, list(map(str, own)), columns, categories, write)
+            for axis, own in enumerate(places)
+        ]
+        return write.entry(table.ravel().tolist(), " + ".join(each))
     for axis in reversed(range(table.ndim)):
-        j, size = term.features[axis], table.shape[axis]
-        x, known = columns[j], categories[j]
-        weights = term.weights.sum(axis=tuple(i for i in range(table.ndim) if i != axis))
-        each = [leaves[i : i + size] for i in range(0, len(leaves), size)]
-        if known is None:
-            conditions = [f"{x} <= {write.real(float(e))}" for e in term.places[axis]]
-            conditions.append(write.is_present.format(x))
-            leaves = [_nested(*_distinct(conditions, own)) for own in each]
-        else:
-            labels = [write.value(value) for value in known]
-            # Frequent categories first: they are compared one after the other.
-            order = (-weights[: len(labels)]).argsort(kind="stable").tolist()
-            leaves = [
-                _chosen(x, [labels[i] for i in order], [own[i] for i in order], own[-1])
-                for own in each
-            ]
+        size = table.shape[axis]
+        rows = [leaves[i : i + size] for i in range(0, len(leaves), size)]
+        leaves = [_search(term, axis, row, columns, categories, write) for row in rows]
     return leaves[0]
+
+
+def _search(
+    term: PlainTerm,
+    axis: int,
+    leaves: list[str],
+    columns: dict[int, str],
+    categories: Sequence[list | None],
+    write: Dialect,
+) -> str:
+    """The leaf of the bin of one feature of a term."""
+    j = term.features[axis]
+    x, known = columns[j], categories[j]
+    if known is None:
+        conditions = [f"{x} <= {write.real(float(edge))}" for edge in term.places[axis]]
+        return _nested(*_distinct([*conditions, write.is_present.format(x)], leaves))
+    # Frequent categories first: they are compared one after the other.
+    weights = term.weights.sum(axis=1 - axis) if term.weights.ndim == 2 else term.weights
+    cases = [
+        f"WHEN {write.value(known[i])} THEN {leaves[i]}"
+        for i in (-weights[: len(known)]).argsort(kind="stable").tolist()
+        if leaves[i] != leaves[-1]
+    ]
+    return f"CASE {x} {' '.join(cases)} ELSE {leaves[-1]} END" if cases else leaves[-1]
 
 
 def _distinct(conditions: Sequence[str], leaves: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -247,11 +281,6 @@ def _nested(conditions: Sequence[str], leaves: Sequence[str]) -> str:
     inner = [_nested(conditions[a : b - 1], leaves[a:b]) for a, b in zip(starts, ends)]
     cases = [f"WHEN {conditions[b - 1]} THEN {each}" for b, each in zip(ends[:-1], inner)]
     return f"CASE {' '.join(cases)} ELSE {inner[-1]} END"
-
-
-def _chosen(x: str, labels: Sequence[str], leaves: Sequence[str], otherwise: str) -> str:
-    cases = [f"WHEN {c} THEN {leaf}" for c, leaf in zip(labels, leaves) if leaf != otherwise]
-    return f"CASE {x} {' '.join(cases)} ELSE {otherwise} END" if cases else otherwise
 
 
 def _parts_joined(parts: Sequence[str], by: str, function: str = "") -> str:
