@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit
 
 from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
 
@@ -22,9 +23,18 @@ class LogLink(L2BoostingRegressor):
         return np.exp(self._scores(X))
 
 
+class ShareLink(L2BoostingRegressor):
+    """The squared error of log-odds, whose predictions are shares."""
+
+    _link = "logit"
+
+    def predict(self, X):
+        return expit(self._scores(X))
+
+
 @cache
 def fitted(kind):
-    """A regressor, a model of logarithms, a classifier of two classes, or one of three."""
+    """Regressors with three links, a classifier of two classes, or one of three."""
     rng = np.random.default_rng(0)
     n = 400
     X = pd.DataFrame(
@@ -49,13 +59,15 @@ def fitted(kind):
         return L2BoostingRegressor(**params).fit(X, 1000 + 30 * score)
     if kind == "log":
         return LogLink(**params).fit(X, score)
+    if kind == "share":
+        return ShareLink(**params).fit(X, score - 1)
     noisy = score + rng.logistic(size=n) / 2
     if kind == "two":
         return LogitBoostClassifier(**params).fit(X, np.where(noisy > 1, "it's", "no"))
     return LogitBoostClassifier(**params).fit(X, np.digitize(noisy, [0.5, 2]) * 10 - 5)
 
 
-KINDS = ["real", "log", "two", "three"]
+KINDS = ["real", "log", "share", "two", "three"]
 
 
 def rows_of(model, n=10_000, dtype=np.float64, seed=1):
@@ -103,7 +115,7 @@ def assert_predicts(model, X, found, tolerance):
     X = finite(X)
     scores = scores_of(model, X)
     scale = max(np.abs(scores).max(), 1.0)
-    if model._link in ("identity", "log"):
+    if "prediction" in found:
         expected = model.predict(X)
         size = np.abs(expected) if model._link == "log" else 1.0
         assert np.max(np.abs(found["prediction"] - expected) / size) <= tolerance * scale

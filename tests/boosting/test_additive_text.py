@@ -35,6 +35,7 @@ def test_terms_by_importance(kind):
         {
             "real": "prediction = score.",
             "log": "prediction = exp(score).",
+            "share": "prediction = 1 / (1 + exp(-score)).",
             "two": "probability of 'no' = 1 / (1 + exp(-score)).",
             "three": "probabilities of the classes = softmax of their scores.",
         }[kind]
@@ -105,3 +106,13 @@ def test_bad_input(params):
 def test_not_fitted():
     with pytest.raises(Exception, match="not fitted"):
         L2BoostingRegressor().to_text()
+
+
+def test_links_that_only_python_knows():
+    """The card has the scores; forms that predict are refused."""
+    model = L2BoostingRegressor(5).fit(np.eye(3), np.arange(3.0))
+    model._link = "other"
+    assert "prediction = inverse link of score" in model.to_text()
+    for form in (model.to_onnx, lambda: model.to_sql("rows"), model.to_json):
+        with pytest.raises(ValueError, match="has no form outside Python; the links with one are"):
+            form()

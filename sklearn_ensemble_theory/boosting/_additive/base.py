@@ -865,6 +865,9 @@ class BaseAdditive(BaseEstimator):
         """
         return model_of_json(cls, text)
 
+    def _complete(self) -> None:
+        """Set what `predict` needs beside the terms, of a model that is being read from JSON."""
+
     def to_text(self, *, max_rows: int = 8, max_terms: int | None = None) -> str:
         """Write a card to read: the intercept, and the terms by their importance with a few values.
 

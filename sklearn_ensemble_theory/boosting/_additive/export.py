@@ -14,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._features import feature_names
 
+LINKS = ("identity", "log", "logit", "softmax")
+
 
 @dataclass(frozen=True)
 class PlainTerm:
@@ -51,10 +53,12 @@ class PlainModel:
         Those of categorical features, as values of Python.
     intercept : array of shape (K,)
     terms : list of PlainTerm
-    link : {"identity", "log", "logit", "softmax"}
-        The prediction is the inverse link of the intercept plus the terms.
+    link : {"identity", "log", "logit", "softmax"} or another str
+        The prediction is the inverse link of the intercept plus the terms; of a link with another
+        name only Python knows the inverse.
     classes : list or None
-        The labels, as values of Python; two of them where K is 1.
+        The labels, as values of Python; two of them where K is 1. None of a regressor, which
+        predicts a share where the link is "logit".
     """
 
     names: list[str]
@@ -100,6 +104,14 @@ class PlainModel:
     def endings(self) -> list[str]:
         """What distinguishes the names of scores: nothing for one, the classes for several."""
         return [""] if len(self.intercept) == 1 else [f"_{label}" for label in self.classes or ()]
+
+    def check_link(self) -> None:
+        """Refuse a link that has no form outside Python."""
+        if self.link not in LINKS:
+            raise ValueError(
+                "The inverse link of this model's loss has no form outside Python; the links with "
+                f"one are {', '.join(LINKS)}."
+            )
 
     def terms_that_matter(self) -> list[PlainTerm]:
         """The terms that are not 0 everywhere."""

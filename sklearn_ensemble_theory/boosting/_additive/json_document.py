@@ -67,6 +67,7 @@ _DTYPES = {
 def json_of(model: Any, indent: int | None) -> str:
     """See `BaseAdditive.to_json`."""
     plain = PlainModel.of(model)
+    plain.check_link()
     parameters = {}
     for name, value in model.get_params(deep=False).items():
         try:
@@ -224,14 +225,18 @@ def model_of_json(cls: type, text: Any) -> Any:
     if classes is not None:
         model.classes_ = _read_labels(classes, "classes")
         n_classes = len(model.classes_)
-    kinds = {"identity": (0, 1), "log": (0, 1), "logit": (2, 1), "softmax": (n_scores, n_scores)}
+    numbers_fit = {
+        "identity": n_classes == 0 and n_scores == 1,
+        "log": n_classes == 0 and n_scores == 1,
+        "logit": n_classes in (0, 2) and n_scores == 1,
+        "softmax": n_classes == n_scores > 2,
+    }
     _demand(
-        isinstance(link, str)
-        and kinds.get(link) == (n_classes, n_scores)
-        and (link != "softmax" or n_scores > 2),
+        isinstance(link, str) and numbers_fit.get(link),
         f"The link {_short(link)} does not go with {n_classes} classes and {n_scores} scores.",
     )
     model.intercept_ = float(intercept[0]) if n_scores == 1 else intercept
+    model._complete()
     _demand(
         model._link == link,
         f"The link {_short(link)} is not that of {cls.__name__} with the parameters of the "

@@ -36,6 +36,7 @@ def onnx_of(model: Any, dtype: str, inputs: str, with_terms: bool, target_opset:
     if isinstance(opset, bool) or not isinstance(opset, int) or opset < _FIRST_OPSET:
         raise ValueError(f"target_opset must be at least {_FIRST_OPSET}; got {opset!r}.")
     plain = PlainModel.of(model)
+    plain.check_link()
     is_text = [known is not None and _is_text(known) for known in plain.categories]
     by_column = inputs == "columns" or (inputs == "auto" and any(is_text))
     if any(is_text) and not by_column:
@@ -128,7 +129,8 @@ def onnx_of(model: Any, dtype: str, inputs: str, with_terms: bool, target_opset:
     # What the scores mean, in the type of the inputs.
     results, kinds = {}, {}
     if plain.classes is None:
-        results["variable"] = node("Exp", scores) if plain.link == "log" else scores
+        inverse = {"log": "Exp", "logit": "Sigmoid"}.get(plain.link)
+        results["variable"] = node(inverse, scores) if inverse else scores
     else:
         if single:
             sides = node("Sigmoid", node("Neg", scores)), node("Sigmoid", scores)

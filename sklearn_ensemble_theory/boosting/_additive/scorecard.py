@@ -24,7 +24,6 @@ _GROUPS_OF_PAIR = 4
 _LINKS = {
     "identity": "prediction = score",
     "log": "prediction = exp(score)",
-    "logit": "probability of {} = 1 / (1 + exp(-score))",
     "softmax": "probabilities of the classes = softmax of their scores",
 }
 
@@ -39,7 +38,10 @@ def text_of(model: Any, max_rows: int, max_terms: int | None) -> str:
         if not is_int or value < 1:
             raise ValueError(f"{name} must be an integer of at least 1; got {value!r}.")
     plain = PlainModel.of(model)
-    link = _LINKS[plain.link].format(repr((plain.classes or [None])[-1]))
+    link = _LINKS.get(plain.link, "prediction = inverse link of score")
+    if plain.link == "logit":
+        what = "prediction" if plain.classes is None else f"probability of {plain.classes[1]!r}"
+        link = f"{what} = 1 / (1 + exp(-score))"
     lines = [f"{type(model).__name__}: score = intercept + one value of each term; {link}.", ""]
     # All values with the same decimals: three digits of the largest one.
     largest = max([float(np.abs(term.values).max()) for term in plain.terms], default=0.0)

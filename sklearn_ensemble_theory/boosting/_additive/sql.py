@@ -138,6 +138,7 @@ def sql_of(model: Any, table: Any, dialect: str, keep: Any, with_terms: bool) ->
     if dialect not in DIALECTS:
         raise ValueError(f"dialect must be one of {sorted(DIALECTS)}; got {dialect!r}.")
     plain, write = PlainModel.of(model), DIALECTS[dialect]
+    plain.check_link()
     terms = plain.terms if with_terms else plain.terms_that_matter()
     keep = [keep] if isinstance(keep, str) else list(keep)
     source = ".".join(write.name(part) for part in ([table] if isinstance(table, str) else table))
@@ -163,14 +164,17 @@ def sql_of(model: Any, table: Any, dialect: str, keep: Any, with_terms: bool) ->
     queries = [kept + values, totals] if with_terms else [kept + totals]
 
     # Of the scores come predictions, or probabilities and the label.
+    share = f"1e0 / (1e0 + {write.exponential('-s0')})"
     result = [("prediction", "s0")]
     if plain.link == "log":
         result = [("prediction", write.exponential("s0"))]
+    elif plain.classes is None and plain.link == "logit":
+        result = [("prediction", share)]
     elif plain.classes is not None:
         labels = [write.value(label) for label in plain.classes]
         if plain.link == "logit":
             cases = f"WHEN s0 > 0 THEN {labels[1]} ELSE {labels[0]}"
-            shares = [f"1e0 / (1e0 + {write.exponential(u)})" for u in ("s0", "-s0")]
+            shares = [f"1e0 / (1e0 + {write.exponential('s0')})", share]
         else:
             # What is far below the largest score has a share of 0; the first of equal ones wins.
             largest, least = write.largest, write.real(_LEAST_EXPONENT)
@@ -190,8 +194,12 @@ def sql_of(model: Any, table: Any, dialect: str, keep: Any, with_terms: bool) ->
 
     # Classes or terms whose names are the same column get the number of their place.
     names: list[str] = []
+    seen: set[Hashable] = set()
     for name, _ in result:
-        names.append(f"{name}_{len(names)}" if write.clash([*names, name]) else name)
+        while write.column(name) in seen:
+            name += f"_{len(names)}"
+        names.append(name)
+        seen.add(write.column(name))
     if same := write.clash([*keep, *names]):
         raise ValueError(
             f"keep has {same[0]!r}, and {same[1]!r} is in the result already; give the column of "
