@@ -252,13 +252,13 @@ def test_other_documents():
 
 
 def changed(document, path, value):
-    """The text of the document with another value at a place; None removes the place."""
+    """The text of the document with another value at a place; ... removes the place."""
     document = copy.deepcopy(document)
     *parents, last = path
     place = document
     for part in parents:
         place = place[part]
-    if value is None:
+    if value is ...:
         del place[last]
     else:
         place[last] = value
@@ -266,16 +266,16 @@ def changed(document, path, value):
 
 
 BROKEN = [
-    (["terms"], None, "The document lacks ['terms']"),
+    (["terms"], ..., "The document lacks ['terms']"),
     (["extra"], 1, "unknown fields ['extra']"),
     (["parameters"], [], "parameters must be an object"),
     (["parameters", "eval"], "1", "no parameters ['eval']"),
+    (["parameters", "learning_rate"], "x", "The 'learning_rate' parameter"),
     (["named"], 1, "named must be true or false"),
     (["link"], "log", "not that of"),
     (["link"], "probit", "'probit' does not go with"),
     (["link"], ["logit"], "does not go with"),
-    (["classes"], {"dtype": "str", "values": ["a", "b"]}, "does not go with 2 classes"),
-    (["classes"], [1, 2], "classes must be an object"),
+    (["classes"], {"dtype": "str", "values": ["a", "b"]}, "A classifier must have classes"),
     (["intercept"], 3.0, "intercept must be lists of the shape (0,)"),
     (["intercept"], [True], "intercept must have numbers; got True"),
     (["intercept"], [10**400], "intercept must have finite numbers"),
@@ -283,15 +283,15 @@ BROKEN = [
     (["features"], [], "features must be a list"),
     (["features", 0], 3, "features[0] must be an object"),
     (["features", 0, "name"], 3, "features[0].name must be text"),
-    (["features", 0, "edges"], None, "features[0] must have edges and missing_bin, or categories"),
+    (["features", 0, "edges"], ..., "features[0] must have edges and missing_bin, or categories"),
     (["features", 0, "categories"], {"dtype": "str", "values": []}, "or categories"),
     (["features", 0, "missing_bin"], 0, "missing_bin must be true or false"),
     (["features", 0, "edges"], [2.0, 1.0], "features[0].edges must increase"),
     (["features", 0, "edges"], list(range(2**16)), "more than 65536 bins"),
     (["features", 0, "edges", 3], "x", "features[0].edges must have numbers; got 'x'"),
-    (["features", 0, "pair_edges"], None, "features[0].pair_edges"),
+    (["features", 0, "pair_edges"], ..., "features[0].pair_edges"),
     (["features", 0, "pair_edges", 0], -99.5, "pair_edges must be among its edges"),
-    (["features", 0, "importance"], None, "All features must have an importance"),
+    (["features", 0, "importance"], ..., "All features must have an importance"),
     (["features", 2, "categories", "dtype"], "datetime64", "dtype is none of the known"),
     (["features", 2, "categories", "values"], 3, "values must be a list"),
     (["features", 2, "categories", "values", 0], ["x"], "values must be of the type"),
@@ -328,6 +328,15 @@ def test_broken_documents():
     for path, value, message in BROKEN:
         with pytest.raises(ValueError, match=re.escape(message)):
             L2BoostingRegressor.from_json(changed(document, path, value))
+    two = json.loads(fitted("two").to_json())
+    for value, message in [
+        (None, "A classifier must have classes, and a regressor none"),
+        ([1, 2], "classes must be an object"),
+        ({"dtype": "str", "values": ["a"]}, "'logit' does not go with 1 classes and 1 scores"),
+        ({"dtype": "int8", "values": [2, 1]}, "classes.values must increase"),
+    ]:
+        with pytest.raises(ValueError, match=re.escape(message)):
+            LogitBoostClassifier.from_json(changed(two, ["classes"], value))
     # 1e999 is text of a number that no float has.
     text = json.dumps(document).replace(repr(document["intercept"][0]), "1e999", 1)
     with pytest.raises(ValueError, match="finite numbers"):
@@ -349,7 +358,7 @@ def test_any_value_in_any_place_is_refused_or_read():
 
     n_read = 0
     for path in places(document):
-        for value in (None, -1, 10**400, 1.5, "x", [], {}, True, [[1]], {"a": 1}):
+        for value in (..., None, -1, 10**400, 1.5, "x", [], {}, True, [[1]], {"a": 1}):
             if not path:
                 continue
             try:

@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from ..._categories import CategoricalColumns
 from ..._features import Features
@@ -178,6 +179,7 @@ def model_of_json(cls: type, text: Any) -> Any:
     unknown = [key for key in parameters if key not in model.get_params(deep=False)]
     _demand(not unknown, f"{cls.__name__} has no parameters {unknown}.")
     model = cls(**parameters)
+    model._validate_params()
 
     # Features: their names and bins.
     entries = document["features"]
@@ -222,6 +224,10 @@ def model_of_json(cls: type, text: Any) -> Any:
     n_scores = len(document["intercept"]) if isinstance(document["intercept"], list) else 0
     intercept = _numbers(document["intercept"], (n_scores,), "intercept")
     n_classes = 0
+    _demand(
+        (classes is not None) == is_classifier(model),
+        "A classifier must have classes, and a regressor none.",
+    )
     if classes is not None:
         model.classes_ = _read_labels(classes, "classes")
         n_classes = len(model.classes_)

@@ -307,6 +307,10 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
     }
     classes_: np.ndarray
 
+    @property
+    def _link(self) -> str:
+        return "logit" if len(self.classes_) == 2 else "softmax"
+
     def __init__(
         self,
         n_estimators: int | Literal["cv"] = 1000,
@@ -770,10 +774,6 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         """
         for scores in self.staged_decision_function(X):
             yield _probabilities(scores)
-
-    @property
-    def _link(self) -> str:
-        return "logit" if np.ndim(self.intercept_) == 0 else "softmax"
 
     def _labels(self, scores):
         numbers = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
