@@ -1,5 +1,6 @@
 """Additive models as queries: SQLite predicts what `predict` does."""
 
+import math
 import sqlite3
 
 import numpy as np
@@ -18,6 +19,10 @@ def quoted(name):
 def database_of(X, types=()):
     """The rows in SQLite, as the table `the "rows"`, with their numbers in `id`."""
     database = sqlite3.connect(":memory:")
+    try:
+        database.execute("SELECT exp(1)")
+    except sqlite3.OperationalError:  # built without mathematical functions
+        database.create_function("exp", 1, math.exp)
     names = [*map(quoted, X.columns)]
     types = types or [
         "REAL" if getattr(X[name].dtype, "kind", "") == "f" else "TEXT" for name in X.columns

@@ -693,17 +693,10 @@ class BaseAdditive(BaseEstimator):
 
         Examples
         --------
-        >>> from sklearn.datasets import load_iris
-        >>> from sklearn_ensemble_theory import LogitBoostClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> model = LogitBoostClassifier(n_estimators=50).fit(X, y)
-        >>> onnx_model = model.to_onnx()  # doctest: +SKIP
-        >>> session = onnxruntime.InferenceSession(
-        ...     onnx_model.SerializeToString()
-        ... )  # doctest: +SKIP
-        >>> label, probabilities, scores = session.run(
-        ...     None, {"X": X.astype("float32")}
-        ... )  # doctest: +SKIP
+        With the ONNX runtime, for a classifier of numbers::
+
+            session = onnxruntime.InferenceSession(model.to_onnx().SerializeToString())
+            label, probabilities, scores = session.run(None, {"X": X.astype("float32")})
         """
         return onnx_of(self, dtype, inputs, with_terms, target_opset)
 
@@ -757,8 +750,9 @@ class BaseAdditive(BaseEstimator):
         categorical one; the length of the query grows with the number of values of all terms,
         some 60 characters for each, and 25 for each value of a pair in DuckDB and PostgreSQL, which
         have lists. Predictions agree with `predict` to the rounding of the sums.
-        SQLite needs its mathematical functions (exp) for probabilities. Text is compared as the
-        database compares it: a column that ignores case finds other categories than `predict`.
+        SQLite needs exp for probabilities, which is in most builds; from Python,
+        ``connection.create_function("exp", 1, math.exp)`` adds it. Text is compared as the database
+        compares it: a column that ignores case finds other categories than `predict`.
 
         Examples
         --------
