@@ -56,6 +56,17 @@ class CategoricalColumns:
                 found = _occurring(column_of(X, j))
             self._set(j, *found)
 
+    @classmethod
+    def known(cls, features: Features, categories: list[np.ndarray | None]) -> "CategoricalColumns":
+        """Columns whose categories were found before; how many rows each had is not known."""
+        columns = cls.__new__(cls)
+        columns.features, columns.most, columns.categories = features, None, categories
+        # The category NaN, of a column that had none, has no row.
+        columns.counts = [
+            None if c is None else np.array([int(v == v) for v in c.tolist()]) for c in categories
+        ]
+        return columns
+
     @contextmanager
     def _naming(self, j: int) -> Iterator[None]:
         """A TypeError for values that have no hash names the column."""

@@ -363,6 +363,10 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
             return "logit"
         return "identity" if PointwiseOf(loss).is_on_scale_of_y else "other"
 
+    def _complete(self) -> None:
+        """What a model that is read from JSON needs beside its terms."""
+        self.loss_ = make_loss(self.loss, alpha=self.alpha, power=self.power)
+
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,

@@ -45,7 +45,9 @@ from .edits import (
     smooth_term,
 )
 from .fold_models import FoldModels, LeftOutRows
+from .json_document import json_of, model_of_json
 from .newton_loss import NewtonLoss
+from .onnx_graph import onnx_of
 from .pair_tables import Pair
 from .pairs import (
     PairFit,
@@ -55,6 +57,8 @@ from .pairs import (
 )
 from .phases import MIB, BinnedRows, PhaseResult, run_phase
 from .rounds import SmoothingRounds, TableStumps
+from .scorecard import text_of
+from .sql import sql_of
 from .squared_error import SquaredError
 from .sums import CutLayout
 from .terms import (
@@ -127,6 +131,7 @@ class BaseAdditive(BaseEstimator):
     _segments: list[StumpSegment]
     _folds: FoldModels | None
     _weight_unit: float  # `bin_weights_` times this are the weights of the rows
+    _link: Any
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -668,6 +673,11 @@ class BaseAdditive(BaseEstimator):
     ) -> Iterator[np.ndarray]:
         """Yield the scores after given numbers of rounds, or after each of them."""
         refuse_edited(self, "Predictions after some rounds are those of")
+        if not self._segments:
+            raise ValueError(
+                "Predictions after some rounds require the rounds of the fit, which a model that "
+                "was read from JSON does not have."
+            )
         rounds = range(1, self.n_estimators_ + 1) if rounds is None else rounds
         X = self._checked_X(X)
         offset = self._offset(offset, X)
@@ -919,6 +929,280 @@ class BaseAdditive(BaseEstimator):
         ['bmi', 'bp']
         """
         return refit_terms(self, X, y, terms, sample_weight, groups, offset)
+
+    # --- other forms of the fitted model ----------------------------------------------------------
+
+    def to_onnx(
+        self,
+        *,
+        dtype: Literal["float32", "float64"] = "float32",
+        inputs: Literal["auto", "matrix", "columns"] = "auto",
+        with_terms: bool = False,
+        target_opset: int | None = None,
+    ) -> Any:
+        """Convert the model to ONNX, whose runtimes need no Python.
+
+        Parameters
+        ----------
+        dtype : {"float32", "float64"}, default="float32"
+            The type of numbers in the inputs and outputs. A number of single precision falls in the
+            same bin as by `predict`; sums are made in double precision for both types.
+        inputs : {"auto", "matrix", "columns"}, default="auto"
+            "matrix" is a single input `X` of shape (n, p). "columns" has an input of shape (n, 1)
+            for each feature, with its name, or x0, x1, ...: categories that are text are strings,
+            all others numbers. "auto" means columns where a feature has categories that are text.
+        with_terms : bool, default=False
+            Whether to add the output `terms`: (n, n_terms), for three or more classes
+            (n, n_terms, n_classes), as by `predict_terms`.
+        target_opset : int, default=None
+            The version of the operators, at least 13; None means 17. Those for machine learning
+            have the version 3.
+
+        Returns
+        -------
+        model : onnx.ModelProto
+            With the output `variable` of shape (n, 1), the predictions, for a regressor; for a
+            classifier `label` (n,), `probabilities` (n, n_classes) in the order of `classes_`, and
+            `scores` (n, 1), or (n, n_classes) for three or more classes, as by `decision_function`.
+            ``model.SerializeToString()`` are the bytes of the file.
+
+        Raises
+        ------
+        ImportError
+            If onnx is not installed.
+        TypeError
+            If categories or classes are neither text nor numbers nor bools.
+        ValueError
+            If an option is none of these, a category is no number of `dtype`, the terms have more
+            than 2^24 values, or a feature has the name of an output in "columns".
+
+        Notes
+        -----
+        NaN is missing; so is any text that is no category, such as "". Rows cost O(log B) for each
+        term of B bins. The file has some 30 bytes for each edge of a term and 8 for each value.
+
+        Examples
+        --------
+        With the ONNX runtime, for a classifier of numbers::
+
+            session = onnxruntime.InferenceSession(model.to_onnx().SerializeToString())
+            label, probabilities, scores = session.run(None, {"X": X.astype("float32")})
+        """
+        return onnx_of(self, dtype, inputs, with_terms, target_opset)
+
+    def to_sql(
+        self,
+        table: str | Sequence[str],
+        *,
+        dialect: Literal["ansi", "duckdb", "postgres", "sqlite"] = "ansi",
+        keep: str | Sequence[str] = (),
+        with_terms: bool = False,
+    ) -> str:
+        """Write a query that predicts the rows of a table, so that a database needs no Python.
+
+        Each term is a CASE over the thresholds or the categories of its features, whose columns
+        have the names that they had in `fit`, or x0, x1, ... NULL is missing, and so is NaN in
+        DuckDB and PostgreSQL. A category that `fit` has not seen is treated as by `predict`.
+
+        Parameters
+        ----------
+        table : str or sequence of str
+            The table, or a schema and a table; quotes are added.
+        dialect : {"ansi", "duckdb", "postgres", "sqlite"}, default="ansi"
+            What is written in different ways: numbers of double precision, the test for missing
+            values, the largest of several values, and what keeps queries from being computed more
+            than once. "ansi" is the standard of 2023, and knows no NaN.
+        keep : str or sequence of str, default=()
+            Columns of the table that the result has too, before the predictions. A result has no
+            order: rows are recognised by their keys.
+        with_terms : bool, default=False
+            Whether to add the columns ``term_<name>``, those of `predict_terms`; for three or more
+            classes ``term_<name>_<class>``.
+
+        Returns
+        -------
+        query : str
+            A SELECT with the column `prediction`; of classifiers `label`, ``probability_<class>``
+            for each class and `score`, for three or more classes ``score_<class>``. Columns of
+            which a database would not tell the names apart get a number.
+
+        Raises
+        ------
+        TypeError
+            If categories or classes are neither text nor numbers nor bools.
+        ValueError
+            If `dialect` is none of these, features are the same column in it (SQLite and DuckDB do
+            not tell A and a apart), or a column in `keep` has the name of one of the result.
+
+        Notes
+        -----
+        A row costs O(log B) comparisons for each term of B bins, and O(number of categories) for a
+        categorical one; the length of the query grows with the number of values of all terms,
+        some 60 characters for each, and 25 for each value of a pair in DuckDB and PostgreSQL, which
+        have lists. Predictions agree with `predict` to the rounding of the sums.
+        SQLite needs exp for probabilities, which is in most builds; from Python,
+        ``connection.create_function("exp", 1, math.exp)`` adds it. Text is compared as the database
+        compares it: a column that ignores case finds other categories than `predict`.
+
+        Examples
+        --------
+        >>> import sqlite3
+        >>> import numpy as np
+        >>> from sklearn_ensemble_theory import L2BoostingRegressor
+        >>> X = np.arange(8.0)[:, None]
+        >>> model = L2BoostingRegressor(max_bins=2).fit(X, 10.0 * (X[:, 0] > 3))
+        >>> print(model.to_sql("items", dialect="sqlite", keep="id"))
+        WITH q0 AS (
+          SELECT
+            t."id" AS k0,
+            (5e0 + CASE WHEN t."x0" <= 3.5e0 THEN ... ELSE 0e0 END) AS s0
+          FROM "items" AS t
+        )
+        SELECT
+          k0 AS "id",
+          s0 AS "prediction"
+        FROM q0
+        >>> database = sqlite3.connect(":memory:")
+        >>> _ = database.execute("CREATE TABLE items (id TEXT, x0 REAL)")
+        >>> _ = database.execute("INSERT INTO items VALUES ('a', 1.0), ('b', NULL)")
+        >>> rows = database.execute(model.to_sql("items", dialect="sqlite", keep="id"))
+        >>> [(key, round(y, 1)) for key, y in sorted(rows)]
+        [('a', 0.0), ('b', 5.0)]
+        """
+        return sql_of(self, table, dialect, keep, with_terms)
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Write the model as a JSON document, which `from_json` reads.
+
+        The document has parameters, bins, categories, classes, terms with their weights and
+        standard errors, importances of features, and a text for each edit. It has no code. Its
+        schema is published with the documentation.
+
+        Parameters
+        ----------
+        indent : int, default=None
+            So many spaces for each level; None writes one line.
+
+        Returns
+        -------
+        text : str
+            The document, of version 1.
+
+        Raises
+        ------
+        TypeError
+            If categories or classes are neither text nor numbers nor bools.
+        ValueError
+            If a term has a value that is not finite.
+
+        Notes
+        -----
+        The model that is read predicts the same, bit for bit, and has `predict_terms`, `to_frame`,
+        `explain` and the displays. These are not kept: the rounds (staged predictions,
+        `predict_path`, ``stump_...``), the paths, the models of the folds (`predict_interval`,
+        `predict_set`), what `partial_fit` goes on from, and parameters that are objects, such as a
+        splitter as `cv`, which get their default.
+
+        Examples
+        --------
+        >>> import json
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sklearn_ensemble_theory import L2BoostingRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = L2BoostingRegressor(n_estimators=200).fit(X, y)
+        >>> text = model.to_json()
+        >>> json.loads(text)["link"]
+        'identity'
+        >>> same = L2BoostingRegressor.from_json(text)
+        >>> bool((same.predict(X) == model.predict(X)).all())
+        True
+        """
+        return json_of(self, indent)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Read a model that `to_json` has written.
+
+        Parameters
+        ----------
+        text : str or bytes
+            The document.
+
+        Returns
+        -------
+        model : estimator
+            A fitted model; see `to_json` for what it has.
+
+        Raises
+        ------
+        TypeError
+            If `text` is something else.
+        ValueError
+            If it is no JSON, has another version, is of another estimator, or is broken: fields
+            that are missing or unknown, tables of other shapes, edges that do not increase, numbers
+            that are not finite, and so on.
+
+        Notes
+        -----
+        Nothing in the document is executed, so that it may come from anyone; what it predicts is
+        theirs.
+        """
+        return model_of_json(cls, text)
+
+    def _complete(self) -> None:
+        """Set what `predict` needs beside the terms, of a model that is being read from JSON."""
+
+    def to_text(self, *, max_rows: int = 8, max_terms: int | None = None) -> str:
+        """Write a card to read: the intercept, and the terms by their importance with a few values.
+
+        Neighbouring bins are merged where they differ least, and categories of little weight come
+        together: the card shows the model, it is not all of it. `to_frame` has all values, `to_sql`
+        and `to_onnx` predict.
+
+        Parameters
+        ----------
+        max_rows : int, default=8
+            At most so many rows for each term, beside that of missing values; pairs have tables of
+            four rows and columns.
+        max_terms : int, default=None
+            So many terms, those of the largest `term_importances_`; None means all that are not 0.
+
+        Returns
+        -------
+        text : str
+            Also the edits that were made after the fit.
+
+        Raises
+        ------
+        ValueError
+            If a number is less than 1.
+
+        Notes
+        -----
+        O(B^2) for each term of B bins.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sklearn_ensemble_theory import L2BoostingRegressor
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+        >>> model = L2BoostingRegressor(n_estimators=300).fit(X, y)
+        >>> print(model.to_text(max_rows=3, max_terms=1))
+        L2BoostingRegressor: score = intercept + one value of each term; prediction = score.
+        <BLANKLINE>
+          intercept  152.1
+        <BLANKLINE>
+        s5: 20.0 on average, in absolute value
+                                  value    rows
+          <= 4.63955              -19.2  52.0 %
+          4.63955 < x <= 4.88655   10.6  15.2 %
+          > 4.88655                25.5  32.8 %
+        <BLANKLINE>
+        4 terms of less importance are not shown.
+        Always 0: age, sex, s1, s2, s4.
+        Rows of several bins or categories have means over the training rows.
+        """
+        return text_of(self, max_rows, max_terms)
 
 
 def rows_are_faster(risk: SquaredError | NewtonLoss, layout: CutLayout, smoothing: bool) -> bool:

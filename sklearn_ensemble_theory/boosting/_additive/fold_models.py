@@ -68,7 +68,7 @@ def fold_models_of(model: Any, what: str) -> tuple[FoldModels, LeftOutRows]:
     if found is None:
         raise ValueError(
             f"{what} require the models of the folds of n_estimators='cv'; this model was fitted "
-            "with a number of rounds."
+            "with a number of rounds, or read from JSON, which does not keep them."
         )
     if found.are_weighted:
         raise unequal_weights(what)

@@ -1,0 +1,299 @@
+"""An additive model as a query: a CASE for each term, and the inverse link of their sum.
+
+A value is found among the edges of a term by nested comparisons, four branches at a time. Deeper
+trees compare less, but parsers have stacks of a fixed size (100 symbols in SQLite before 3.46), and
+for 64 bins the mean number of comparisons is 7.5 where halving needs 6.
+
+The values of a pair of features are a list, where the database has lists: to plan thousands of
+cases took DuckDB half a second.
+
+Comparisons with NULL are not true, so that a missing value comes out at the end of the last branch.
+Its last condition is that x is there at all: in databases that have NaN, ``x <= infinity``, since
+they sort NaN above all numbers.
+
+What is used several times has a query of its own, which databases would otherwise paste into each
+of its uses: MATERIALIZED keeps them from that.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .export import PlainModel, PlainTerm
+
+# Branches of a CASE for a range of bins, and parts of a sum or of a maximum within parentheses:
+# SQLite takes expressions of depth 1000 and functions of 127 arguments.
+_BRANCHES, _PARTS = 4, 50
+# exp is finite up to the second one; PostgreSQL has an error where the result is too small.
+_LEAST_EXPONENT, _LARGEST_EXPONENT = -700.0, 709.78
+_INFINITY = float("inf")
+
+
+def _real(value: float) -> str:
+    """With an exponent: approximate numbers, not decimals."""
+    text = repr(value)
+    return text if "e" in text else f"{text}e0"
+
+
+def _real_of_18_digits(value: float) -> str:
+    """In the middle of the numbers that round to this one, for readers that are not exact."""
+    text = f"{value:.18g}"
+    return text if "e" in text else f"{text}e0"
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What databases write in different ways.
+
+    Attributes
+    ----------
+    real : callable
+        Writes a finite float.
+    is_present : str
+        The condition that a value is neither NULL nor NaN.
+    largest, smallest : str
+        Functions of several values.
+    once : str
+        Keeps a query from being pasted into another one.
+    column : callable
+        What the names of columns are told apart by.
+    entry : callable or None
+        The entry of a list of numbers at a place, where the database has lists.
+    """
+
+    real: Callable[[float], str]
+    is_present: str
+    largest: str
+    smallest: str
+    once: str
+    column: Callable[[str], Hashable]
+    entry: Callable[[list[float], str], str] | None = None
+
+    def text(self, text: str, quote: str = "'") -> str:
+        """A text, or with other quotes the name of a column or a table."""
+        if "\0" in text:
+            raise ValueError(f"SQL cannot write the character of number 0, which is in {text!r}.")
+        return quote + text.replace(quote, 2 * quote) + quote
+
+    def name(self, text: Any) -> str:
+        if not isinstance(text, str) or not text:
+            raise ValueError(f"Names of tables and columns must be non-empty str; got {text!r}.")
+        return self.text(text, '"')
+
+    def value(self, value: Any) -> str:
+        """A category or a label."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, bool):
+            return "TRUE" if value else "FALSE"
+        if isinstance(value, float) and value in (_INFINITY, -_INFINITY):
+            raise ValueError("SQL has no number for infinity, which is a category or a class.")
+        return self.real(value) if isinstance(value, float) else str(value)
+
+    def exponential(self, x: str) -> str:
+        """exp(x), without errors of overflow."""
+        least, most = self.real(_LEAST_EXPONENT), self.real(_LARGEST_EXPONENT)
+        return f"exp({self.smallest}({self.largest}({x}, {least}), {most}))"
+
+    def clash(self, names: Sequence[str]) -> tuple[str, str] | None:
+        """The first two names that are the same column."""
+        seen: dict[Hashable, str] = {}
+        for name in names:
+            if (key := self.column(name)) in seen:
+                return seen[key], name
+            seen[key] = name
+        return None
+
+
+_ORDERED = ("GREATEST", "LEAST")
+DIALECTS = {
+    "ansi": Dialect(_real, "{} IS NOT NULL", *_ORDERED, "", str),
+    "duckdb": Dialect(
+        _real,
+        "{} <= CAST('inf' AS DOUBLE)",
+        *_ORDERED,
+        "MATERIALIZED ",
+        str.lower,
+        lambda values, place: f"([{', '.join(map(_real, values))}])[{place}]",
+    ),
+    # Names of more than 63 bytes are cut.
+    "postgres": Dialect(
+        lambda value: f"float8 '{value!r}'",
+        "{} <= float8 'infinity'",
+        *_ORDERED,
+        "MATERIALIZED ",
+        lambda name: name.encode()[:63],
+        lambda values, place: f"('{{{','.join(map(repr, values))}}}'::float8[])[{place}]",
+    ),
+    # A number that is too large is infinite, and text is above all numbers.
+    "sqlite": Dialect(_real_of_18_digits, "{} <= 9e999", "max", "min", "MATERIALIZED ", str.lower),
+}
+
+
+# --- the query ------------------------------------------------------------------------------------
+
+
+def sql_of(model: Any, table: Any, dialect: str, keep: Any, with_terms: bool) -> str:
+    """See `BaseAdditive.to_sql`."""
+    if dialect not in DIALECTS:
+        raise ValueError(f"dialect must be one of {sorted(DIALECTS)}; got {dialect!r}.")
+    plain, write = PlainModel.of(model), DIALECTS[dialect]
+    plain.check_link()
+    terms = plain.terms if with_terms else plain.terms_that_matter()
+    keep = [keep] if isinstance(keep, str) else list(keep)
+    source = ".".join(write.name(part) for part in ([table] if isinstance(table, str) else table))
+    used = sorted({j for term in terms for j in term.features})
+    if same := write.clash([plain.names[j] for j in used]):
+        raise ValueError(
+            f"The features {same[0]!r} and {same[1]!r} are the same column in the dialect "
+            f"{dialect!r}; rename one of them before fit."
+        )
+
+    # Scores s0, s1, ... are sums of terms, which have columns of their own only if asked for.
+    n_scores = len(plain.intercept)
+    scores = [f"s{k}" for k in range(n_scores)]
+    columns = {j: f"t.{write.name(plain.names[j])}" for j in used}
+    kept = [(f"k{i}", f"t.{write.name(name)}") for i, name in enumerate(keep)]
+    sums, values = [[write.real(float(c))] for c in plain.intercept], []
+    for number, term in enumerate(terms):
+        for k in range(n_scores):
+            case = term_of(term, k, columns, plain.categories, write)
+            values.append((f"t{number}_{k}", case))
+            sums[k].append(f"t{number}_{k}" if with_terms else case)
+    totals = [(s, _parts_joined(parts, " + ")) for s, parts in zip(scores, sums)]
+    queries = [kept + values, totals] if with_terms else [kept + totals]
+
+    # Of the scores come predictions, or probabilities and the label.
+    share = f"1e0 / (1e0 + {write.exponential('-s0')})"
+    result = [("prediction", "s0")]
+    if plain.link == "log":
+        result = [("prediction", write.exponential("s0"))]
+    elif plain.classes is None and plain.link == "logit":
+        result = [("prediction", share)]
+    elif plain.classes is not None:
+        labels = [write.value(label) for label in plain.classes]
+        if plain.link == "logit":
+            cases = f"WHEN s0 > 0 THEN {labels[1]} ELSE {labels[0]}"
+            shares = [f"1e0 / (1e0 + {write.exponential('s0')})", share]
+        else:
+            # What is far below the largest score has a share of 0; the first of equal ones wins.
+            largest, least = write.largest, write.real(_LEAST_EXPONENT)
+            queries.append([("m", _parts_joined(scores, ", ", largest))])
+            queries.append(
+                [(f"e{k}", f"exp({largest}({s} - m, {least}))") for k, s in enumerate(scores)]
+            )
+            queries.append([("total", _parts_joined([f"e{k}" for k in range(n_scores)], " + "))])
+            cases = " ".join(f"WHEN {s} >= m THEN {c}" for s, c in zip(scores, labels))
+            shares = [f"e{k} / total" for k in range(n_scores)]
+        result = [("label", f"CASE {cases} END")]
+        result += [(f"probability_{c}", each) for c, each in zip(plain.classes, shares)]
+        result += [(f"score{end}", s) for end, s in zip(plain.endings(), scores)]
+    if with_terms:
+        each = [f"term_{term.name}{end}" for term in terms for end in plain.endings()]
+        result += zip(each, (name for name, _ in values))
+
+    # Classes or terms whose names are the same column get the number of their place.
+    names: list[str] = []
+    seen: set[Hashable] = set()
+    for name, _ in result:
+        while write.column(name) in seen:
+            name += f"_{len(names)}"
+        names.append(name)
+        seen.add(write.column(name))
+    if same := write.clash([*keep, *names]):
+        raise ValueError(
+            f"keep has {same[0]!r}, and {same[1]!r} is in the result already; give the column of "
+            "the table another name."
+        )
+
+    # Each query reads the one before; the first one reads the table, whose name none may have.
+    taken = {part.lower() for part in ([table] if isinstance(table, str) else table)}
+    once = write.once if with_terms or plain.classes is not None else ""
+    parts, source = [], f"{source} AS t"
+    star: list[str] = []
+    for number, query in enumerate(queries):
+        name = f"q{number}"
+        while name in taken:
+            name += "_"
+        inside = ",\n    ".join([*star, *(f"{value} AS {column}" for column, value in query)])
+        parts.append(f"{name} AS {once}(\n  SELECT\n    {inside}\n  FROM {source}\n)")
+        source, star = name, [f"{name}.*"]
+    final = [f"k{i} AS {write.name(name)}" for i, name in enumerate(keep)]
+    final += [f"{value} AS {write.name(name)}" for name, (_, value) in zip(names, result)]
+    return f"WITH {', '.join(parts)}\nSELECT\n  " + ",\n  ".join(final) + f"\nFROM {source}"
+
+
+def term_of(
+    term: PlainTerm,
+    k: int,
+    columns: dict[int, str],
+    categories: Sequence[list | None],
+    write: Dialect,
+) -> str:
+    """The CASE of a term: of its first feature, with those of a second one inside."""
+    table = term.values[..., k]
+    leaves = [write.real(float(v)) for v in table.ravel()]
+    if table.ndim == 2 and write.entry is not None:
+        # The place of the value in the list of all of them, which begins with 1.
+        size = table.shape[1]
+        places = [1 + size * a for a in range(len(table))], range(size)
+        each = [
+            _search(term, axis, list(map(str, own)), columns, categories, write)
+            for axis, own in enumerate(places)
+        ]
+        return write.entry(table.ravel().tolist(), " + ".join(each))
+    for axis in reversed(range(table.ndim)):
+        size = table.shape[axis]
+        rows = [leaves[i : i + size] for i in range(0, len(leaves), size)]
+        leaves = [_search(term, axis, row, columns, categories, write) for row in rows]
+    return leaves[0]
+
+
+def _search(
+    term: PlainTerm,
+    axis: int,
+    leaves: list[str],
+    columns: dict[int, str],
+    categories: Sequence[list | None],
+    write: Dialect,
+) -> str:
+    """The leaf of the bin of one feature of a term."""
+    j = term.features[axis]
+    x, known = columns[j], categories[j]
+    if known is None:
+        conditions = [f"{x} <= {write.real(float(edge))}" for edge in term.places[axis]]
+        return _nested(*_distinct([*conditions, write.is_present.format(x)], leaves))
+    # Frequent categories first: they are compared one after the other.
+    weights = term.weights.sum(axis=1 - axis) if term.weights.ndim == 2 else term.weights
+    cases = [
+        f"WHEN {write.value(known[i])} THEN {leaves[i]}"
+        for i in (-weights[: len(known)]).argsort(kind="stable").tolist()
+        if leaves[i] != leaves[-1]
+    ]
+    return f"CASE {x} {' '.join(cases)} ELSE {leaves[-1]} END" if cases else leaves[-1]
+
+
+def _distinct(conditions: Sequence[str], leaves: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Without the conditions that have the same leaf on both sides."""
+    kept = [i for i, _ in enumerate(conditions) if leaves[i] != leaves[i + 1]]
+    return [conditions[i] for i in kept], [*(leaves[i] for i in kept), leaves[-1]]
+
+
+def _nested(conditions: Sequence[str], leaves: Sequence[str]) -> str:
+    """The leaf of the first condition that is true, or the last one; all after it are true too."""
+    if not conditions:
+        return leaves[0]
+    n = min(_BRANCHES, len(leaves))
+    ends = [len(leaves) * (i + 1) // n for i in range(n)]
+    starts = [0, *ends[:-1]]
+    inner = [_nested(conditions[a : b - 1], leaves[a:b]) for a, b in zip(starts, ends)]
+    cases = [f"WHEN {conditions[b - 1]} THEN {each}" for b, each in zip(ends[:-1], inner)]
+    return f"CASE {' '.join(cases)} ELSE {inner[-1]} END"
+
+
+def _parts_joined(parts: Sequence[str], by: str, function: str = "") -> str:
+    """Join by an operator, or as arguments, in groups that no database finds too many."""
+    while len(parts) > 1:
+        groups = [parts[i : i + _PARTS] for i in range(0, len(parts), _PARTS)]
+        parts = [f"{function}({by.join(own)})" if len(own) > 1 else own[0] for own in groups]
+    return parts[0]
