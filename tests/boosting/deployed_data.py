@@ -6,30 +6,16 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
+from sklearn_ensemble_theory import (
+    AdditiveBoostingRegressor,
+    L2BoostingRegressor,
+    LogitBoostClassifier,
+)
 
 # Names that have to be quoted, and text with quotes.
 NAMES = ['the "age"', "dose; --", "city", "code", "none"]
 CITIES = ["Oslo", "L'Aquila", 'the "Hague"', "São Paulo", ""]
 CODES = [-2, 1, 5, 7]
-
-
-class LogLink(L2BoostingRegressor):
-    """The squared error of logarithms, whose predictions are exponentials."""
-
-    _link = "log"
-
-    def predict(self, X):
-        return np.exp(self._scores(X))
-
-
-class ShareLink(L2BoostingRegressor):
-    """The squared error of log-odds, whose predictions are shares."""
-
-    _link = "logit"
-
-    def predict(self, X):
-        return expit(self._scores(X))
 
 
 @cache
@@ -58,9 +44,9 @@ def fitted(kind):
     if kind == "real":
         return L2BoostingRegressor(**params).fit(X, 1000 + 30 * score)
     if kind == "log":
-        return LogLink(**params).fit(X, score)
+        return AdditiveBoostingRegressor("gamma", **params).fit(X, np.exp(score))
     if kind == "share":
-        return ShareLink(**params).fit(X, score - 1)
+        return AdditiveBoostingRegressor("binomial", **params).fit(X, expit(score - 1))
     noisy = score + rng.logistic(size=n) / 2
     if kind == "two":
         return LogitBoostClassifier(**params).fit(X, np.where(noisy > 1, "it's", "no"))

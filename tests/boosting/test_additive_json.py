@@ -14,9 +14,14 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
-from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
+from sklearn_ensemble_theory import (
+    AdditiveBoostingRegressor,
+    L2BoostingRegressor,
+    LogitBoostClassifier,
+)
 from sklearn_ensemble_theory.boosting._additive.json_document import _FIELDS
 from sklearn_ensemble_theory.boosting._additive.terms import shapley_values
+from sklearn_ensemble_theory.boosting.losses import HuberLoss, PoissonLoss
 
 from .deployed_data import KINDS, finite, fitted, rows_of
 
@@ -132,6 +137,17 @@ def scores_by_the_schema(document, row):
             each = entry if isinstance(entry, list) else [entry]
             scores = [score + value for score, value in zip(scores, each)]
     return scores
+
+
+def test_a_loss_that_is_an_object_becomes_a_name_with_its_link():
+    rng = np.random.default_rng(0)
+    X = rng.random((100, 2))
+    y = rng.poisson(np.exp(X[:, 0]))
+    for loss in (PoissonLoss(), HuberLoss(0.5)):
+        model = AdditiveBoostingRegressor(loss, n_estimators=20).fit(X, y)
+        same = AdditiveBoostingRegressor.from_json(model.to_json())
+        np.testing.assert_array_equal(same.predict(X), model.predict(X))
+        assert same.loss == ("poisson" if isinstance(loss, PoissonLoss) else "squared_error")
 
 
 @pytest.mark.parametrize("kind", KINDS)

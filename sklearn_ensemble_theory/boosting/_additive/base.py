@@ -1101,7 +1101,8 @@ class BaseAdditive(BaseEstimator):
         `explain` and the displays. These are not kept: the rounds (staged predictions,
         `predict_path`, ``stump_...``), the paths, the models of the folds (`predict_interval`,
         `predict_set`), what `partial_fit` goes on from, and parameters that are objects, such as a
-        splitter as `cv`, which get their default.
+        splitter as `cv`, which get their default. A `loss` that is an object becomes the name of one
+        with the same link.
 
         Examples
         --------

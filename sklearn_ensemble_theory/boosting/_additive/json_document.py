@@ -60,6 +60,8 @@ _DTYPES = {
     "float64",
     *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
 }
+# What stands for a loss that is an object: it has the same predictions.
+_LOSS_OF_LINK = {"identity": "squared_error", "log": "poisson", "logit": "binomial"}
 
 
 # --- writing --------------------------------------------------------------------------------------
@@ -74,7 +76,8 @@ def json_of(model: Any, indent: int | None) -> str:
         try:
             parameters[name] = _parameter(value)
         except TypeError:  # an object: a splitter, a loss
-            continue
+            if name == "loss":
+                parameters[name] = _LOSS_OF_LINK[plain.link]
     features: list[dict[str, Any]] = []
     for j, (name, known) in enumerate(zip(plain.names, model.categories_)):
         if known is not None:
