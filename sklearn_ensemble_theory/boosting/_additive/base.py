@@ -277,7 +277,7 @@ class BaseAdditive(BaseEstimator):
                 tolerance=0.5 * limit,
                 patience=SMOOTHING_PATIENCE if self.smoothing_rounds == "auto" else None,
                 choose=self.smoothing_rounds == "auto",
-                by_rows=rows_are_faster(risk, layout, smoothing=True),
+                by_rows=rows_are_faster(risk, layout),
             )
             models = smoothing.models
             self._progress().message(f"{smoothing.n_rounds} smoothing rounds")
@@ -294,7 +294,6 @@ class BaseAdditive(BaseEstimator):
             tolerance=0.5 * limit,
             # after smoothing rounds few stumps are left to be found
             patience=many if smoothing and n_splits else None,
-            by_rows=rows_are_faster(risk, layout, smoothing=False),
             progress=self._progress(n_rounds),
         )
         if n_splits:
@@ -631,8 +630,8 @@ class BaseAdditive(BaseEstimator):
             yield total + pairs
 
 
-def rows_are_faster(risk: SquaredError | LogisticLoss, layout: CutLayout, smoothing: bool) -> bool:
-    """Whether rounds cost less by the residuals of rows than by the products of cuts.
+def rows_are_faster(risk: SquaredError | LogisticLoss, layout: CutLayout) -> bool:
+    """Whether smoothing rounds cost less by the residuals of rows than by the products of cuts.
 
     Rough costs of all rounds, in elementary operations: of products, those for all cuts, which are
     counted for all models and for a loss that is not quadratic again and again; and of the steps.
@@ -641,11 +640,9 @@ def rows_are_faster(risk: SquaredError | LogisticLoss, layout: CutLayout, smooth
         return False
     # The factors are nanoseconds, measured on one machine; they only have to be right by an order.
     n, p = risk.rows.codes.shape
-    n_cuts, n_models = layout.n_cuts, 1 + risk.n_splits
-    n_rounds, n_countings = (100, 3) if smoothing else (1000, 3)
-    products = n_cuts**2 * (3 * risk.n_splits + 2) * (1 if risk.is_quadratic else n_countings)
-    width = n_cuts / max(p, 1) if smoothing else 1
-    by_products = 2 * products + n_rounds * n_models * (2 * n_cuts * width + 4000)
+    n_cuts, n_models, n_rounds = layout.n_cuts, 1 + risk.n_splits, 100
+    products = n_cuts**2 * (3 * risk.n_splits + 2) * (1 if risk.is_quadratic else 3)
+    by_products = 2 * products + n_rounds * n_models * (2 * n_cuts**2 / max(p, 1) + 4000)
     by_rows = n_rounds * n_models * (1.5 * n * p + 4 * n_cuts + 30_000)
     kept = n_cuts if risk.max_cuts is None else risk.max_cuts
     return by_rows < by_products or kept < min(n_cuts, 500)
