@@ -274,6 +274,7 @@ class BaseAdditive(BaseEstimator):
                 lambda state: SmoothingRounds(state, jumps, monotonic),
                 n_smoothing,
                 limit=SMOOTHING_MOVE * limit,
+                longest=SMOOTHING_PATIENCE if self.smoothing_rounds == "auto" else np.inf,
                 tolerance=0.5 * limit,
                 patience=SMOOTHING_PATIENCE if self.smoothing_rounds == "auto" else None,
                 choose=self.smoothing_rounds == "auto",

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import expit, logsumexp, softmax
+from scipy.special import expit
 
 from ..._blocks import Blocks, PassCount, SummedFields
 from .cuts import CutRows, NormalizedCuts, RowState, TableState
@@ -40,7 +40,10 @@ _MIN_CURVATURE = 1e-5
 
 def probabilities_of(scores: np.ndarray) -> np.ndarray:
     """Return the probability of the second class, or of all: (n, n_scores)."""
-    return softmax(scores, axis=1) if scores.shape[1] > 1 else expit(scores)
+    if scores.shape[1] == 1:
+        return expit(scores)
+    odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return odds / odds.sum(axis=1, keepdims=True)
 
 
 def curvature_of(probability: np.ndarray, n_scores: int) -> np.ndarray:
@@ -59,7 +62,8 @@ def is_of_class(y: np.ndarray, score: int, n_scores: int) -> np.ndarray:
 def logistic_losses(scores: np.ndarray, y: np.ndarray) -> np.ndarray:
     if scores.shape[1] == 1:
         return np.logaddexp(0, scores[:, 0]) - y * scores[:, 0]
-    return logsumexp(scores, axis=1) - scores[np.arange(len(y)), y]
+    scores = scores - scores.max(axis=1, keepdims=True)
+    return np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(len(y)), y]
 
 
 def class_weights(rows: BinnedRows, n_classes: int) -> np.ndarray:
@@ -88,8 +92,8 @@ class KnownWeights:
         The products of cuts.
     sums : CutSums
         Of which those without the target are used.
-    rows : list of CutRows or None
-        Products of columns, by model.
+    rows, cuts : list of CutRows or None, and of NormalizedCuts or None
+        Products of columns, and these, by model.
     curvature, weight : array of shape (n,) or None
         The second derivatives, and those times the sample weights, of rows in memory.
     model : TableModel or None
@@ -99,6 +103,7 @@ class KnownWeights:
     gram: CountedGram | StoredGram
     sums: CutSums
     rows: list[CutRows | None]
+    cuts: list[NormalizedCuts | None]
     curvature: np.ndarray | None = None
     weight: np.ndarray | None = None
     model: TableModel | None = None
@@ -191,7 +196,8 @@ class LogisticLoss(ABC):
             for number, model in enumerate(models):
                 sums, residual = self._sums(score, number)
                 fold = self.held_out[number]
-                cuts = NormalizedCuts(sums, known.gram, fold)
+                cuts = NormalizedCuts(sums, known.gram, fold, known.cuts[number])
+                known.cuts[number] = cuts
                 state: TableState | RowState
                 if by_rows:
                     rows = self.rows
@@ -329,7 +335,8 @@ class LogisticLossOfRows(LogisticLoss):
         gram = CountedGram(
             rows.codes, rows.layout, sums.left_weight, weight, rows.folds, self.max_cuts
         )
-        return KnownWeights(gram, sums, [None] * len(self.held_out), curvature, weight)
+        rows_of, cuts_of = ([None] * len(self.held_out) for _ in range(2))
+        return KnownWeights(gram, sums, rows_of, cuts_of, curvature, weight)
 
     def _sums(self, score, number):
         known = self.known[score]
@@ -350,11 +357,11 @@ class LogisticLossOfRows(LogisticLoss):
         )
 
     def _losses(self):
-        losses = []
+        losses, rows = [], self.rows
         for scores, fold in zip(self.scores, self.held_out):
-            loss = logistic_losses(scores, self.rows.y)
-            kept = slice(None) if fold is None else self.rows.folds == fold
-            losses.append(np.average(loss[kept], weights=self.weight[kept]))
+            kept = slice(None) if fold is None else np.flatnonzero(rows.folds == fold)
+            loss = logistic_losses(scores[kept], rows.y[kept])
+            losses.append(np.average(loss, weights=self.weight[kept]))
         return np.array(losses)
 
 
@@ -439,8 +446,9 @@ class LogisticLossOfBlocks(LogisticLoss):
         # The squares of residuals with the new weights came with the gradients, for this case.
         self.found.squares[score] = self.found.new_squares[score]
         gram = StoredGram(counted.gram(), self.layout)
-        model, none = self.models[0].copy(), [None] * len(self.held_out)
-        return KnownWeights(gram, counted.sums, none, model=model)
+        rows_of, cuts_of = ([None] * len(self.held_out) for _ in range(2))
+        model = self.models[0].copy()
+        return KnownWeights(gram, counted.sums, rows_of, cuts_of, model=model)
 
     def _sums(self, score, number):
         found = self.found

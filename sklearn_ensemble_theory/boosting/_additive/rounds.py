@@ -137,21 +137,27 @@ class SmoothingRounds:
         of_valid = layout.offsets[1:][layout.missing & ~layout.categorical] - 1
         jumps = [k for k in np.asarray(jumps, dtype=np.intp) if free[layout.feature[k]]]
         self.single = np.concatenate([np.array(jumps, dtype=np.intp), of_valid])
-        own = [s.start + np.flatnonzero(cuts.scale[s]) for s in layout.spans]
-        own = [own[j] for j in np.flatnonzero(free & layout.categorical) if len(own[j])]
-        self.categories = own
-        # Means are shrunk as those of groups of which the average one has as much weight as the
-        # prior: a category of that weight moves half as far as one of great weight.
-        weights = [cuts.raw_left[each] for each in own]
-        shrunk = [weight + weight.mean() for weight in weights]
-        degrees = [max((w / s).sum(), 1.0) for w, s in zip(weights, shrunk)]
-        # What makes the gains of categories of their squares, and steps of their values.
+        self.categories: list[np.ndarray] = []
+        self.shrink: list[np.ndarray] = []
+        factors = []
+        for j in np.flatnonzero(free & layout.categorical):
+            span = layout.spans[j]
+            own = span.start + np.flatnonzero(cuts.scale[span])
+            if not len(own):
+                continue
+            # Means are shrunk as those of groups of which the average one has as much weight as
+            # the prior: a category of that weight moves half as far as one of great weight.
+            weight = cuts.raw_left[own]
+            shrunk = weight + weight.mean()
+            self.categories.append(own)
+            self.shrink.append(1 / (cuts.scale[own] ** 2 * shrunk))
+            factors.append(self.shrink[-1] / max((weight / shrunk).sum(), 1.0))
         none = np.empty(0)
-        self.shrink = [1 / (cuts.scale[k] ** 2 * each) for k, each in zip(own, shrunk)]
+        # Where each feature begins, the cuts of the categories, and the factors of their squares.
         self.of_categories = (
-            np.cumsum([0, *map(len, own)], dtype=np.intp),
-            np.concatenate([none, *own]).astype(np.intp),
-            np.concatenate([none, *(each / d for each, d in zip(self.shrink, degrees))]),
+            np.cumsum([0, *map(len, self.categories)], dtype=np.intp),
+            np.concatenate([none, *self.categories]).astype(np.intp),
+            np.concatenate([none, *factors]),
         )
         self.floor = _EXHAUSTED**2 * cuts.squares
         self.n_run, self.exhausted = 0, False
@@ -306,6 +312,7 @@ class TableStumps:
             for j in np.flatnonzero(monotonic):
                 self.signs[:, layout.thresholds_of(j)] = [[-monotonic[j]], [0.0]]
         self.rows_of_sets: dict[int, np.ndarray] = {}
+        self.chosen = np.empty(0, dtype=np.int32)
         self.parts: list = []
         self.n_run, self.exhausted = 0, state.n_cuts == 0
 
@@ -314,7 +321,7 @@ class TableStumps:
         state, done, loop = self.state, 0, additive_loops().boost_stumps
         while done < n_rounds and not self.exhausted:
             count = min(_ROUNDS_AT_ONCE, n_rounds - done)
-            chosen = self.chosen = np.full(count, -1, dtype=np.int32)
+            self.chosen = chosen = np.full(count, -1, dtype=np.int32)
             part = chosen, np.empty(count), np.empty(count)
             given = state.values, self._row, self.rate, self.signs, self.sets, self.floor
             made = loop(*given, *part)
