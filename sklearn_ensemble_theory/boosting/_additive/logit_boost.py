@@ -107,7 +107,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         for two classes only. With `interactions` it is the sum of all terms that is monotonic in
         the feature, for any values of the others. These features have no smoothing rounds.
 
-    refresh_tol : float, default=0.2
+    refresh_tol : float, default=0.5
         Gradients are computed again when a function has moved by this since they were, in log-odds
         (1.5 times as far in smoothing rounds). The second derivatives are then kept if they have
         changed by no more than half this share on average. Small values follow the path of exact
@@ -318,7 +318,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         interactions: int | float | Literal["auto"] | ArrayLike = 0,
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
-        refresh_tol: float = 0.2,
+        refresh_tol: float = 0.5,
         cv: CVLike | None = 5,
         max_estimators: int = 10_000,
         max_memory: float = 1024,
