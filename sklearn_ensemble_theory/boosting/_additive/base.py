@@ -17,7 +17,7 @@ from ..._bins import check_bin_edges, sum_of_tables
 from ..._categories import CategoricalColumns
 from ..._compat import Interval, RealNotInt, StrOptions
 from ..._features import Features, feature_names
-from ..._folds import fold_numbers
+from ..._folds import checked_n_splits, fold_numbers
 from ..._rows import Rows, checked_groups, group_codes, is_frame, kept_rows, validate_data
 from ..._running import Progress
 from ..._scaling import power_of_two
@@ -177,7 +177,8 @@ class BaseAdditive(BaseEstimator):
         folds, n_splits = None, 0
         if self.n_estimators == "cv":
             kept = slice(None) if isinstance(rows.numbers, range) else rows.numbers
-            folds, n_splits = fold_numbers(self.cv, X, y, kept, classifies, groups)
+            given = self.cv, X, y, kept, classifies, groups
+            folds, n_splits = fold_numbers(*given, at_most=True)
         return TrainingRows(
             rows.X,
             numbers,
@@ -190,6 +191,19 @@ class BaseAdditive(BaseEstimator):
             columns,
             labels,
         )
+
+    def _folds_of_chunk(self, rows: TrainingRows, n_chunks: int) -> TrainingRows:
+        """The rows of a chunk of `partial_fit` after others, with as many folds as all chunks.
+
+        A chunk of fewer rows begins where no chunk before it has, so that all folds get rows.
+        """
+        if self.n_estimators != "cv" or not (self.cv is None or isinstance(self.cv, Integral)):
+            return rows
+        folds, n_splits = rows.folds, checked_n_splits(self.cv)
+        if folds is None or rows.n_splits < n_splits:
+            folds = np.zeros(len(rows.y), np.intp) if folds is None else folds.astype(np.intp)
+            folds = ((folds + n_chunks) % n_splits).astype(np.min_scalar_type(n_splits))
+        return replace(rows, folds=folds, n_splits=n_splits)
 
     def _check_classes(self, classes: np.ndarray) -> None:
         if len(classes) < 2:
@@ -225,9 +239,10 @@ class BaseAdditive(BaseEstimator):
         copies = 2 * n_groups + n_scores * (n_groups + (1 if n_splits == 0 else 1 + 2 * n_splits))
         needed = copies * n_cuts**2 * 8 / MIB
         if needed > self.max_memory:
+            rounds = ", or a number of rounds, which needs no folds" if n_splits else ""
             raise ValueError(
                 f"max_memory={self.max_memory} MiB is less than the {needed:.0f} MiB of the sums "
-                f"over all pairs of the {n_cuts} cuts; use fewer bins."
+                f"over all pairs of the {n_cuts} cuts; use fewer bins{rounds}."
             )
 
     # --- the phases of a fit ----------------------------------------------------------------------
@@ -282,7 +297,8 @@ class BaseAdditive(BaseEstimator):
             )
             models = smoothing.models
             self._progress().message(f"{smoothing.n_rounds} smoothing rounds")
-        n_rounds = self.max_estimators if n_splits else self.n_estimators
+        # Of a single row there are no folds, nor is there any round that changes its model.
+        n_rounds = self.max_estimators if self.n_estimators == "cv" else self.n_estimators
         many = int(np.ceil(min(10 / self.learning_rate, n_rounds)))
         stumps = run_phase(
             risk,

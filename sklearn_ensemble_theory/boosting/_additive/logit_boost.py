@@ -60,7 +60,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
     Parameters
     ----------
-    n_estimators : int or "cv", default=1000
+    n_estimators : int or "cv", default="cv"
         Number of rounds. "cv" selects the number from 0 to `max_estimators` with the smallest mean
         logistic loss over the held-out folds, after smoothing rounds that are selected in the same
         way. It ends early if ``10 / learning_rate`` rounds after these give no new minimum. The
@@ -115,7 +115,9 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
     cv : int, cross-validation generator or iterable, default=5
         The splits of ``n_estimators="cv"``. An integer specifies the number of stratified folds,
-        which are drawn from a fixed seed; pass ``StratifiedKFold(5)`` for rows in their order. Each
+        which are drawn from a fixed seed; pass ``StratifiedKFold(5)`` for rows in their order.
+        There are at most as many as rows. The folds that test on all rows of a rare class have a
+        model without it. Each
         split has to train on all rows that it does not test on, and no row may be in more than one
         test set.
 
@@ -309,7 +311,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
     def __init__(
         self,
-        n_estimators: int | Literal["cv"] = 1000,
+        n_estimators: int | Literal["cv"] = "cv",
         *,
         learning_rate: float = 0.01,
         smoothing_rounds: int | Literal["auto"] = "auto",
@@ -461,6 +463,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         rows = self._checked_rows(
             X, y, sample_weight, reset=known is None, classifies=True, classes=classes
         )
+        rows = self._folds_of_chunk(rows, 0 if known is None else len(known.codes))
         classes = rows.classes
         monotonic = self._monotonic(rows.X.shape[1], rows.columns, len(classes))
         # The chunk joins the rows of the calls before, in the bins of the first one. Second
@@ -497,7 +500,12 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             if len(kept.codes) > 1:
                 codes = np.asfortranarray(np.concatenate(kept.codes))
             weight = unit_weights(kept.weight)
-            binned = BinnedRows(codes, bins.layout(), kept.y, weight, kept.folds, kept.n_splits)
+            # Few rows are in the first folds only, and a single row is no fold.
+            folds, n_splits = kept.folds, kept.n_splits
+            if folds is not None and n_splits > 1:
+                n_splits = min(n_splits, int(folds.max()) + 1)
+                folds, n_splits = (folds, n_splits) if n_splits > 1 else (None, 0)
+            binned = BinnedRows(codes, bins.layout(), kept.y, weight, folds, n_splits)
             self._fit_rows(binned, classes, bins, rows.columns, (), monotonic)
         else:
             self._columns, self.classes_ = rows.columns, classes
