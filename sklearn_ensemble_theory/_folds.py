@@ -126,13 +126,16 @@ def fold_numbers(
     kept: slice | range | np.ndarray = slice(None),
     classifier: bool = False,
     groups: np.ndarray | None = None,
-) -> tuple[np.ndarray, int]:
+    *,
+    at_most: bool = False,
+) -> tuple[np.ndarray | None, int]:
     """The number of the split that tests on each fitted row, and the number of splits.
 
     For a `cv` that tests on no row twice; the arguments are those of `splits_of_rows`. Rows that no
     split tests on have the number `n_splits`. An integer draws the folds of the rows that are
     fitted, in the order of y, from a fixed seed: they are those of the table, whatever the order of
-    its rows, but for rows of equal y. Those of a classifier are stratified.
+    its rows, but for rows of equal y. Those of a classifier are stratified. With `at_most` an
+    integer is the largest number: there are no more folds than rows, and none of a single row.
 
     Raises
     ------
@@ -143,8 +146,13 @@ def fold_numbers(
     if groups is None and (cv is None or isinstance(cv, Integral)):
         y = np.unique(y[kept], return_inverse=True)[1]  # labels may be of any type
         splitter = check_cv(cv, y, classifier=classifier)
-        next(splitter.split(y[:, None], y))  # scikit-learn's checks of the number
         n_splits = splitter.get_n_splits()
+        if at_most:
+            n_splits = min(n_splits, n)
+            if n_splits < 2:
+                return None, 0
+        else:
+            next(splitter.split(y[:, None], y))  # scikit-learn's checks of the number
         # Folds that are balanced in a real y would differ less than samples do, and so would the
         # models from which standard errors are computed: only classes are dealt out evenly.
         drawn = np.random.RandomState(0).permutation(n)
@@ -180,6 +188,7 @@ def drawn_splits(
     if groups is not None or not (cv is None or isinstance(cv, Integral)):
         return splits_of_rows(cv, X, y, kept, classifier, groups=groups)
     folds, n_splits = fold_numbers(cv, X, y, kept, classifier)
+    assert folds is not None  # as many as were asked for
     return [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(n_splits)]
 
 

@@ -45,4 +45,52 @@ SEVERAL_ROWS static void scale_held_products(
         out[k] = (centred - own_held * of_other) * scale * scales[k];
     }
 }
+
+enum { CUTS_OF_BLOCK = 64, LANES = 8 };
+
+/* A round on the values of all cuts and, behind those, of held-out rows: v <- v - b row. Returns the
+   first of the n cuts with the largest |v|, or with signs the largest of max(v up, v down), and this
+   size. The largest is kept by blocks, so that values are read once. */
+#define STEP_AND_SEARCH(name, size_of)                                                        \
+    SEVERAL_ROWS static ptrdiff_t name(                                                       \
+        double *restrict v, const double *restrict row, double b, ptrdiff_t n, ptrdiff_t n_all, \
+        const double *restrict up, const double *restrict down, double *restrict largest)     \
+    {                                                                                         \
+        ptrdiff_t best = 0, i;                                                                \
+        double size = -1.0;                                                                   \
+        for (ptrdiff_t start = 0; start < n; start += CUTS_OF_BLOCK) {                        \
+            ptrdiff_t stop = start + CUTS_OF_BLOCK < n ? start + CUTS_OF_BLOCK : n;           \
+            double lane[LANES] = {0}, of_block = 0.0;                                         \
+            for (i = start; i + LANES <= stop; i += LANES)                                    \
+                for (int l = 0; l < LANES; l++) {                                             \
+                    double own = v[i + l] - b * row[i + l];                                   \
+                    v[i + l] = own;                                                           \
+                    double s = size_of(own, i + l);                                           \
+                    lane[l] = s > lane[l] ? s : lane[l];                                      \
+                }                                                                             \
+            for (; i < stop; i++) {                                                           \
+                v[i] -= b * row[i];                                                           \
+                double s = size_of(v[i], i);                                                  \
+                of_block = s > of_block ? s : of_block;                                       \
+            }                                                                                 \
+            for (int l = 0; l < LANES; l++)                                                   \
+                of_block = lane[l] > of_block ? lane[l] : of_block;                           \
+            if (of_block > size) {                                                            \
+                size = of_block;                                                              \
+                best = start;                                                                 \
+            }                                                                                 \
+        }                                                                                     \
+        for (i = n; i < n_all; i++)                                                           \
+            v[i] -= b * row[i];                                                               \
+        if (n)                                                                                \
+            while (size_of(v[best], best) != size)                                            \
+                best++;                                                                       \
+        *largest = size;                                                                      \
+        return best;                                                                          \
+    }
+#define SIZE(value, i) ((value) < 0 ? -(value) : (value))
+#define SIGNED_SIZE(value, i)                                                                 \
+    ((value) * up[i] > (value) * down[i] ? (value) * up[i] : (value) * down[i])
+STEP_AND_SEARCH(step_and_search, SIZE)
+STEP_AND_SEARCH(step_and_search_signed, SIGNED_SIZE)
 #endif

@@ -6,6 +6,8 @@ of bins, (p, n): the rows of one column lie next to each other.
 
 from libc.stdint cimport UINT32_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy, memset
+from libc.math cimport fabs, sqrt
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 
 from .arrays cimport require
@@ -22,6 +24,12 @@ cdef extern from "additive.h" nogil:
     void scale_held_products(
         const double*, Py_ssize_t, double, double, double, double, double, const double*,
         const double*, const double*, double*)
+    Py_ssize_t step_and_search(
+        double*, const double*, double, Py_ssize_t, Py_ssize_t, const double*, const double*,
+        double*)
+    Py_ssize_t step_and_search_signed(
+        double*, const double*, double, Py_ssize_t, Py_ssize_t, const double*, const double*,
+        double*)
 
 cdef enum:
     # The codes of so many rows stay in the processor's cache while all columns are counted.
@@ -484,6 +492,293 @@ cdef void sum_columns(
             else:
                 for i in range(n):
                     table[COLUMNS_AT_ONCE * (2 * <size_t>code[k][i] + held[i]) + k] += values[i]
+
+
+# --- rounds ---------------------------------------------------------------------------------------
+
+def best_smoothing(
+    const double[::1] values,
+    const Py_ssize_t[::1] starts,
+    const Py_ssize_t[::1] stops,
+    const double[::1] n_used,
+    const Py_ssize_t[::1] single,
+    const Py_ssize_t[::1] offsets,
+    const Py_ssize_t[::1] cuts,
+    const double[::1] factor,
+    double floor,
+):
+    """The candidate of the largest gain in a smoothing round, or -1 for none above a floor. O(P).
+
+    Parameters
+    ----------
+    values : float64 array of shape (P,) or longer
+        Products of residuals with all cuts.
+    starts, stops, n_used : intp and float64 arrays of shape (a,)
+        Features with thresholds: their cuts, by how many the sum of squares is divided.
+    single : intp array of shape (b,)
+        Cuts that are candidates of their own.
+    offsets : intp array of shape (c + 1,)
+        Where the categories of each feature begin.
+    cuts, factor : intp and float64 arrays
+        The cuts of the categories, and the factors of their squares.
+    floor : float
+    """
+    cdef Py_ssize_t a = starts.shape[0], b = single.shape[0], c = offsets.shape[0] - 1, i, k
+    cdef Py_ssize_t n = values.shape[0], best = -1
+    cdef double gain, largest = floor
+    require(stops.shape[0] == n_used.shape[0] == a and c >= 0 and offsets[0] == 0
+            and offsets[c] == cuts.shape[0] == factor.shape[0])
+    for i in range(a):
+        require(0 <= starts[i] <= stops[i] <= n)
+        gain = sum_of_squares(&values[0] + starts[i], stops[i] - starts[i]) / n_used[i]
+        if gain > largest:
+            best, largest = i, gain
+    for i in range(b):
+        require(0 <= single[i] < n)
+        gain = values[single[i]] * values[single[i]]
+        if gain > largest:
+            best, largest = a + i, gain
+    for i in range(c):
+        gain = 0.0
+        require(offsets[i] <= offsets[i + 1])
+        for k in range(offsets[i], offsets[i + 1]):
+            require(0 <= cuts[k] < n)
+            gain += values[cuts[k]] * values[cuts[k]] * factor[k]
+        if gain > largest:
+            best, largest = a + b + i, gain
+    return best
+
+
+cdef inline double sum_of_squares(const double* values, Py_ssize_t n) noexcept nogil:
+    """Several sums do not wait for each other."""
+    cdef Py_ssize_t i
+    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
+    for i in range(0, n - 3, 4):
+        a += values[i] * values[i]
+        b += values[i + 1] * values[i + 1]
+        c += values[i + 2] * values[i + 2]
+        d += values[i + 3] * values[i + 3]
+    for i in range(n - n % 4, n):
+        a += values[i] * values[i]
+    return (a + b) + (c + d)
+
+
+def boost_stumps(
+    double[::1] values,
+    rows,
+    const double[::1] rate,
+    const double[:, ::1] signs or None,
+    sets,
+    double floor,
+    int32_t[::1] chosen,
+    double[::1] steps,
+    double[::1] held,
+):
+    """Rounds of boosting by stumps on the products of residuals with all cuts. O(P) each.
+
+    Parameters
+    ----------
+    values : float64 array of shape (P,) or (2 P,)
+        Products over the training rows, then over held-out ones; replaced by those after the
+        rounds.
+    rows : callable
+        Of a cut, or of P plus the number of a set: the products of its column with all others, of
+        the shape of `values`.
+    rate : float64 array of shape (P + 1,)
+        The share of a product that is a step; at last that of a set.
+    signs : float64 array of shape (2, P), or None
+        The size of a product v is the larger one of v times either factor; without them it is |v|.
+    sets : CategorySets or None
+        Of the features whose cuts are found as sets of categories; their own `signs` are 0.
+    floor : float
+        Rounds end before a step of no more than this.
+    chosen, steps, held : int32 and float64 arrays of shape (T,)
+        The result of each of T rounds: its cut, its step, and the product of its column with the
+        held-out residuals before the round.
+
+    Returns
+    -------
+    n_rounds : int
+        How many rounds there were.
+    """
+    cdef Py_ssize_t n = rate.shape[0] - 1, n_all = values.shape[0], t, k, q
+    cdef double b, size, best, of_held
+    cdef const double* up = NULL
+    cdef const double* down = NULL
+    cdef bint has_held = n_all > n
+    cdef SetSearch search = None
+    cdef Py_buffer view
+    require(n > 0 and (n_all == n or n_all == 2 * n) and steps.shape[0] == chosen.shape[0]
+            and held.shape[0] == chosen.shape[0]
+            and (signs is None or signs.shape[0] == 2 and signs.shape[1] == n))
+    if signs is not None:
+        up, down = &signs[0, 0], &signs[1, 0]
+    if sets is not None:
+        search = SetSearch(sets, n, has_held)
+    # A step of 0 finds the first cut.
+    k = next_cut(&values[0], &rate[0], 0.0, n, n, up, down, &size)
+    for t in range(chosen.shape[0]):
+        best, q, b = size, -1, rate[k] * values[k]
+        if search is not None:
+            q = search.best(&values[0], &best)
+            if q >= 0:
+                b = rate[n] * search.value
+        if -floor <= b <= floor or not best > 0:
+            return t
+        if q < 0:
+            of_held = values[n + k] if has_held else 0.0
+        else:
+            of_held = search.held_product(&values[n], q) if has_held else 0.0
+            k = search.number(q)
+        PyObject_GetBuffer(rows(k), &view, PyBUF_SIMPLE)
+        try:
+            require(view.len == n_all * <Py_ssize_t>sizeof(double))
+            chosen[t], steps[t], held[t] = k, b, of_held
+            k = next_cut(&values[0], <const double*>view.buf, b, n, n_all, up, down, &size)
+        finally:
+            PyBuffer_Release(&view)
+    return chosen.shape[0]
+
+
+cdef inline Py_ssize_t next_cut(
+    double* values, const double* row, double b, Py_ssize_t n, Py_ssize_t n_all,
+    const double* up, const double* down, double* size,
+) noexcept nogil:
+    if up == NULL:
+        return step_and_search(values, row, b, n, n_all, up, down, size)
+    return step_and_search_signed(values, row, b, n, n_all, up, down, size)
+
+
+cdef class SetSearch:
+    """The sets of categories that lower the squares most, of all features with categories.
+
+    A set has the lowest or the highest mean residuals. Its number is asked for by its members, one
+    byte each, which `sets.numbers` has for sets that are known, and `sets.add` gives to others.
+    """
+
+    cdef object numbers, add
+    cdef const Py_ssize_t[::1] offsets, cuts
+    cdef const double[::1] unit, scale, weight, rest
+    cdef Py_ssize_t[::1] order
+    cdef double[::1] sums
+    cdef uint8_t[::1] members
+    cdef double value, set_scale
+
+    def __init__(self, sets, Py_ssize_t n_cuts, bint has_held):
+        cdef Py_ssize_t q, i, start, stop
+        self.numbers, self.add = sets.numbers, sets.add
+        self.offsets, self.cuts, self.unit, self.scale = (
+            sets.offsets, sets.cuts, sets.unit, sets.scale)
+        self.weight, self.rest = sets.weight, sets.rest
+        require(self.offsets.shape[0] == self.rest.shape[0] + 1 and self.offsets[0] == 0
+                and self.offsets[self.rest.shape[0]] == self.cuts.shape[0]
+                and self.unit.shape[0] == self.scale.shape[0] == self.weight.shape[0]
+                and self.unit.shape[0] == self.cuts.shape[0])
+        for i in range(self.cuts.shape[0]):
+            require(0 <= self.cuts[i] < n_cuts)
+        for q in range(self.rest.shape[0]):
+            require(self.offsets[q] <= self.offsets[q + 1])
+        # One more for the rows without a category.
+        size = self.cuts.shape[0] + self.rest.shape[0]
+        self.order, self.sums = sets.order, sets.sums
+        self.members = bytearray(size)
+        require(self.order.shape[0] == self.sums.shape[0] == size)
+        for q in range(self.rest.shape[0]):
+            start, stop = self.offsets[q] + q, self.offsets[q + 1] + q + 1
+            for i in range(start, stop):
+                self.order[i] = i - start
+
+    cdef Py_ssize_t best(self, const double* values, double* size):
+        """The feature of a set that is larger than `size`, or -1."""
+        cdef Py_ssize_t q, found = -1
+        for q in range(self.rest.shape[0]):
+            if self.best_of(q, values, size):
+                found = q
+        return found
+
+    cdef bint best_of(self, Py_ssize_t q, const double* values, double* size) noexcept:
+        cdef Py_ssize_t first = self.offsets[q], n = self.offsets[q + 1] - first, i, m, at = -1
+        cdef double* sums = &self.sums[first + q]
+        cdef Py_ssize_t* order = &self.order[first + q]
+        cdef uint8_t* members = &self.members[first + q]
+        cdef double total = 0.0, all_sums = 0.0, left = 0.0, left_sum = 0.0, product, value
+        cdef double best = 0.0, scale = 0.0
+        cdef bint has_rest = self.rest[q] > 0, turned
+        # Sums of residuals in the categories, from the products with their columns; those of all
+        # rows have the sum 0.
+        for i in range(n):
+            sums[i] = values[self.cuts[first + i]] / self.unit[first + i]
+            all_sums += sums[i]
+            total += self.weight[first + i]
+        m = n
+        if has_rest:
+            sums[n], m, total = -all_sums, n + 1, total + self.rest[q]
+        if m < 2:
+            return False
+        self.sort(q, m)
+        for i in range(m - 1):
+            left += self.weight_of(q, order[i], n)
+            left_sum += sums[order[i]]
+            product = left * (total - left)
+            if product > 0:
+                value = left_sum * sqrt(total / product)
+                if fabs(value) > fabs(best):
+                    best, at, scale = value, i, sqrt(total / product)
+        if at < 0 or not fabs(best) > size[0]:
+            return False
+        for i in range(m):
+            members[order[i]] = i <= at
+        # One name for a set and its complement.
+        turned = members[n] if has_rest else members[0]
+        if turned:
+            best = -best
+            for i in range(m):
+                members[i] = not members[i]
+        size[0], self.value, self.set_scale = fabs(best), best, scale
+        return True
+
+    cdef inline double weight_of(self, Py_ssize_t q, Py_ssize_t i, Py_ssize_t n) noexcept:
+        return self.weight[self.offsets[q] + i] if i < n else self.rest[q]
+
+    cdef void sort(self, Py_ssize_t q, Py_ssize_t m) noexcept:
+        """Order categories by their means, equal ones by their numbers: Shell's algorithm.
+
+        It starts at the order of the round before, which has changed little.
+        """
+        cdef Py_ssize_t first = self.offsets[q], n = self.offsets[q + 1] - first, gap, i, k, own
+        cdef double* sums = &self.sums[first + q]
+        cdef Py_ssize_t* order = &self.order[first + q]
+        cdef double mean, other
+        gap = 1
+        while 3 * gap + 1 < m // 4:
+            gap = 3 * gap + 1
+        while gap > 0:
+            for i in range(gap, m):
+                own = order[i]
+                mean = sums[own] / self.weight_of(q, own, n)
+                k = i
+                while k >= gap:
+                    other = sums[order[k - gap]] / self.weight_of(q, order[k - gap], n)
+                    if other < mean or (other == mean and order[k - gap] < own):
+                        break
+                    order[k] = order[k - gap]
+                    k -= gap
+                order[k] = own
+            gap //= 3
+
+    cdef double held_product(self, const double* held, Py_ssize_t q) noexcept:
+        cdef Py_ssize_t first = self.offsets[q], i
+        cdef double total = 0.0
+        for i in range(self.offsets[q + 1] - first):
+            if self.members[first + q + i]:
+                total += held[self.cuts[first + i]] / self.scale[first + i]
+        return self.set_scale * total
+
+    cdef Py_ssize_t number(self, Py_ssize_t q):
+        cdef Py_ssize_t first = self.offsets[q], n = self.offsets[q + 1] - first
+        members = (<char*>&self.members[first + q])[:n]
+        found = self.numbers[q].get(members)
+        return self.add(q, members) if found is None else found
 
 
 # --- rows in the cells of pairs -------------------------------------------------------------------

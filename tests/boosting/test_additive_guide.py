@@ -68,11 +68,11 @@ def test_stages_are_near_the_exact_path():
     y = rng.uniform(size=4000) < 1 / (1 + np.exp(-log_odds))
     exact, staged = (
         LogitBoostClassifier(500, learning_rate=0.1, max_bins=32, refresh_tol=tol).fit(X, y)
-        for tol in (0.005, 0.2)
+        for tol in (0.005, 0.5)
     )
-    assert staged.n_refreshes_ <= 12 < 400 < exact.n_refreshes_
+    assert staged.n_refreshes_ <= 8 < 400 < exact.n_refreshes_
     assert np.abs(exact.predict_proba(X) - staged.predict_proba(X)).max() < 0.03
-    assert np.abs(exact.train_path_ - staged.train_path_).max() < 0.01
+    assert np.abs(exact.train_path_ - staged.train_path_).max() < 0.02
 
 
 @pytest.fixture(scope="module")

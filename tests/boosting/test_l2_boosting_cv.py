@@ -156,7 +156,6 @@ def test_folds_by_groups():
         (TimeSeriesSplit(3), "must train on exactly the rows that it does not test on"),
         (ShuffleSplit(20, random_state=0), "must not test on a row in more than one split"),
         ([([0, 1], [2, 999])], "out of bounds for X with 40 rows"),
-        (41, "n_splits=41"),
         (PredefinedSplit([0] * 20 + [-1] * 20), "has no weight to train or to test on"),
     ],
 )
@@ -170,3 +169,33 @@ def test_bad_folds_are_refused(cv, message):
         model.fit(X, y, weight)
     with pytest.raises(NotFittedError):
         model.predict(X)
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 3, 7])
+def test_few_rows_have_few_folds(n_rows):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((n_rows, 2)), rng.standard_normal(n_rows)
+    model = L2BoostingRegressor().fit(X, y)
+    assert hasattr(model, "cv_path_") == (n_rows > 1)
+    if n_rows > 1:
+        assert model.cv_path_.shape[1] == min(n_rows, 5)
+    same = L2BoostingRegressor().fit(X, np.full(n_rows, 3.0))
+    np.testing.assert_allclose(same.predict(X), 3.0)
+    if n_rows > 2:  # a class of a single row
+        labels = np.minimum(np.arange(n_rows), 2)
+        p = LogitBoostClassifier().fit(X, labels).predict_proba(X)
+        np.testing.assert_allclose(p.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 20])
+def test_chunks_of_few_rows_fill_all_folds(size):
+    X, y = additive_data(n=40)
+    for model, target in (
+        (L2BoostingRegressor(max_estimators=50, learning_rate=0.1), y),
+        (LogitBoostClassifier(max_estimators=50, learning_rate=0.1), y > 0),
+    ):
+        classes = {} if isinstance(model, L2BoostingRegressor) else {"classes": [False, True]}
+        for start in range(0, 40, size):
+            chunk = slice(start, start + size)
+            model.partial_fit(X[chunk], target[chunk], refit=start + size >= 40, **classes)
+        assert model.cv_path_.shape == (51, 5)

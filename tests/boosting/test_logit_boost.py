@@ -79,11 +79,11 @@ def test_fewer_refreshes_change_little(n_classes):
     X, y = logistic_data(n_classes=n_classes)
     exact = plain_logit_boost(X, y, 0.01, 400, np.ones(len(y)), n_classes)
     off, passes = [], []
-    for tol in (0.4, 0.2, 0.05, 0.0125):
+    for tol in (1.0, 0.5, 0.05, 0.0125):
         model = LogitBoostClassifier(400, bin_edges=EDGES, refresh_tol=tol).fit(X, y)
         off.append(np.abs(model.decision_function(X) - exact).max())
         passes.append(model.n_refreshes_)
-    assert off[1] < 0.1 * np.abs(exact).max()  # the default
+    assert off[1] < 0.15 * np.abs(exact).max()  # the default
     assert off[3] < 0.015
     assert off[3] < off[2] < off[0]
     assert passes[1] < 40
@@ -117,7 +117,7 @@ def test_a_score_that_needs_no_rounds():
     """The frequency of the first class does not depend on x: its rounds end at once."""
     X = np.repeat([[0.0], [1.0]], 30, axis=0)
     y = np.concatenate([np.tile([0, 1, 1], 10), np.tile([0, 2, 2], 10)])
-    model = LogitBoostClassifier(20, learning_rate=0.5).fit(X, y)
+    model = LogitBoostClassifier(20, learning_rate=0.5, refresh_tol=0.2).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X)[:, 0], 1 / 3, atol=0.01)
     assert model.stump_left_.shape == (model.n_estimators_, 3)
     np.testing.assert_array_equal(model.stump_left_[:, 0], 0)

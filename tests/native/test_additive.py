@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 
 from sklearn_ensemble_theory.boosting._additive import loops
+from sklearn_ensemble_theory.boosting._additive.phases import BinnedRows
+from sklearn_ensemble_theory.boosting._additive.rounds import TableStumps
+from sklearn_ensemble_theory.boosting._additive.squared_error import SquaredError
+from sklearn_ensemble_theory.boosting._additive.sums import CutLayout
 
-from ..routes import uses_native
+from ..routes import native_disabled, uses_native
 
 pytestmark = pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
 
@@ -234,6 +238,105 @@ def test_sums_over_cuts(grouped, dtype):
         {"sums": np.zeros((1 + grouped, offsets[-1] - 1))},
     ]
     refused(sum_over_cuts, arguments, wrongs)
+
+
+# --- rounds ---------------------------------------------------------------------------------------
+
+
+def candidates():
+    return {
+        "values": np.random.default_rng(0).standard_normal(24),
+        "starts": np.array([0, 5]),
+        "stops": np.array([4, 11]),
+        "n_used": np.array([4.0, 5.0]),
+        "single": np.array([2, 4]),
+        "offsets": np.array([0, 3, 5]),
+        "cuts": np.array([12, 13, 14, 16, 17]),
+        "factor": np.array([0.3, 0.2, 0.5, 1.0, 2.0]),
+        "floor": 1e-10,
+    }
+
+
+def test_best_smoothing_round():
+    from sklearn_ensemble_theory._native.additive import best_smoothing
+
+    found = set()
+    for seed in range(50):
+        values = np.random.default_rng(seed).standard_normal(24)
+        given = {**candidates(), "values": values}
+        found.add(best_smoothing(**given))
+        assert best_smoothing(**given) == loops.best_smoothing(**given)
+    assert found == set(range(6))
+    given = {**candidates(), "floor": 100.0}
+    assert best_smoothing(**given) == loops.best_smoothing(**given) == -1
+    wrongs = [
+        {"values": given["values"][:17]},
+        {"starts": np.array([0, 12])},
+        {"starts": np.array([-1, 5])},
+        {"n_used": np.ones(3)},
+        {"single": np.array([2, 24])},
+        {"offsets": np.array([0, 3, 4])},
+        {"offsets": np.array([0, 6, 5])},
+        {"cuts": np.array([12, 13, 14, 16, 24])},
+        {"factor": np.ones(4)},
+    ]
+    refused(best_smoothing, given, wrongs)
+
+
+def rounds_of_stumps(with_sets):
+    rng = np.random.default_rng(0)
+    codes = np.asfortranarray(rng.integers(0, [9, 70, 6, 3], (300, 4)).astype(np.uint8))
+    layout = CutLayout([9, 70, 6, 3], categorical=[False, False, with_sets, with_sets])
+    y, folds = rng.standard_normal(300) + codes[:, 1] / 30, rng.integers(3, size=300)
+    rows = BinnedRows(codes, layout, y, None, folds, 3)
+    risk = SquaredError.of_rows(rows, 1024)
+    state = risk.open(risk.start()).states[2][0]
+    return TableStumps(state, 0.3, np.array([-1, 0, 0, 0]) if with_sets else None)
+
+
+@pytest.mark.parametrize("with_sets", [False, True])
+def test_stumps_are_those_of_the_other_route(with_sets):
+    compiled, other = rounds_of_stumps(with_sets), rounds_of_stumps(with_sets)
+    compiled.run(150)
+    with native_disabled():
+        other.run(150)
+    for name in ("chosen", "steps", "held"):
+        found, expected = getattr(compiled.path, name), getattr(other.path, name)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, err_msg=name)
+    assert len(compiled.path.sets) == len(other.path.sets)
+    assert len(compiled.path.sets) > 2 or not with_sets
+
+
+def test_stumps_that_do_not_fit():
+    from sklearn_ensemble_theory._native.additive import boost_stumps
+
+    rows = np.random.default_rng(0).standard_normal((5, 10))
+    sets = rounds_of_stumps(True).sets
+    arguments = {
+        "values": np.ones(10),
+        "rows": lambda k: rows[k],
+        "rate": np.full(6, 0.1),
+        "signs": np.ones((2, 5)),
+        "sets": None,
+        "floor": 0.0,
+        "chosen": np.zeros(4, np.int32),
+        "steps": np.zeros(4),
+        "held": np.zeros(4),
+    }
+    wrongs = [
+        {"values": np.ones(9)},
+        {"values": np.ones(20)},
+        {"rows": lambda k: rows[k, :9]},
+        {"rows": lambda k: rows[k, ::2]},
+        {"rate": np.ones(5)},
+        {"rate": np.ones(1)},
+        {"signs": np.ones((1, 5))},
+        {"signs": np.ones((2, 4))},
+        {"sets": sets},  # of cuts that there are not
+        {"steps": np.zeros(3)},
+        {"held": np.zeros(3)},
+    ]
+    refused(boost_stumps, arguments, wrongs)
 
 
 # --- pairs ----------------------------------------------------------------------------------------

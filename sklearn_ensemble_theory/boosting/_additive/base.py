@@ -18,7 +18,7 @@ from ..._blocks import checked_offset
 from ..._categories import CategoricalColumns
 from ..._compat import Interval, RealNotInt, StrOptions
 from ..._features import Features, feature_names
-from ..._folds import fold_numbers
+from ..._folds import checked_n_splits, fold_numbers
 from ..._rows import (
     Rows,
     checked_groups,
@@ -211,7 +211,8 @@ class BaseAdditive(BaseEstimator):
         folds, n_splits = None, 0
         if self.n_estimators == "cv":
             kept = slice(None) if isinstance(rows.numbers, range) else rows.numbers
-            folds, n_splits = fold_numbers(self.cv, X, y, kept, classifies, groups)
+            given = self.cv, X, y, kept, classifies, groups
+            folds, n_splits = fold_numbers(*given, at_most=True)
         return TrainingRows(
             rows.X,
             numbers,
@@ -226,6 +227,19 @@ class BaseAdditive(BaseEstimator):
             allowed=self._allowed_terms(X.shape[1]).features,
             offset=None if offset is None else rows.of(offset),
         )
+
+    def _folds_of_chunk(self, rows: TrainingRows, n_chunks: int) -> TrainingRows:
+        """The rows of a chunk of `partial_fit` after others, with as many folds as all chunks.
+
+        A chunk of fewer rows begins where no chunk before it has, so that all folds get rows.
+        """
+        if self.n_estimators != "cv" or not (self.cv is None or isinstance(self.cv, Integral)):
+            return rows
+        folds, n_splits = rows.folds, checked_n_splits(self.cv)
+        if folds is None or rows.n_splits < n_splits:
+            folds = np.zeros(len(rows.y), np.intp) if folds is None else folds.astype(np.intp)
+            folds = ((folds + n_chunks) % n_splits).astype(np.min_scalar_type(n_splits))
+        return replace(rows, folds=folds, n_splits=n_splits)
 
     def _check_classes(self, classes: np.ndarray) -> None:
         if len(classes) < 2:
@@ -266,9 +280,10 @@ class BaseAdditive(BaseEstimator):
         copies = 2 * n_groups + n_scores * (n_groups + (1 if n_splits == 0 else 1 + 2 * n_splits))
         needed = copies * n_cuts**2 * 8 / MIB
         if needed > self.max_memory:
+            rounds = ", or a number of rounds, which needs no folds" if n_splits else ""
             raise ValueError(
                 f"max_memory={self.max_memory} MiB is less than the {needed:.0f} MiB of the sums "
-                f"over all pairs of the {n_cuts} cuts; use fewer bins."
+                f"over all pairs of the {n_cuts} cuts; use fewer bins{rounds}."
             )
 
     # --- the phases of a fit ----------------------------------------------------------------------
@@ -318,14 +333,16 @@ class BaseAdditive(BaseEstimator):
                 lambda state: SmoothingRounds(state, jumps, monotonic),
                 n_smoothing,
                 limit=SMOOTHING_MOVE * limit,
+                longest=SMOOTHING_PATIENCE if self.smoothing_rounds == "auto" else np.inf,
                 tolerance=0.5 * limit,
                 patience=SMOOTHING_PATIENCE if self.smoothing_rounds == "auto" else None,
                 choose=self.smoothing_rounds == "auto",
-                by_rows=rows_are_faster(risk, layout, smoothing=True),
+                by_rows=rows_are_faster(risk, layout),
             )
             models = smoothing.models
             self._progress().message(f"{smoothing.n_rounds} smoothing rounds")
-        n_rounds = self.max_estimators if n_splits else self.n_estimators
+        # Of a single row there are no folds, nor is there any round that changes its model.
+        n_rounds = self.max_estimators if self.n_estimators == "cv" else self.n_estimators
         many = int(np.ceil(min(10 / self.learning_rate, n_rounds)))
         stumps = run_phase(
             risk,
@@ -338,7 +355,6 @@ class BaseAdditive(BaseEstimator):
             tolerance=0.5 * limit,
             # after smoothing rounds few stumps are left to be found
             patience=many if smoothing and n_splits else None,
-            by_rows=rows_are_faster(risk, layout, smoothing=False),
             progress=self._progress(n_rounds),
         )
         if n_splits:
@@ -1101,8 +1117,8 @@ class BaseAdditive(BaseEstimator):
         `explain` and the displays. These are not kept: the rounds (staged predictions,
         `predict_path`, ``stump_...``), the paths, the models of the folds (`predict_interval`,
         `predict_set`), what `partial_fit` goes on from, and parameters that are objects, such as a
-        splitter as `cv`, which get their default. A `loss` that is an object becomes the name of one
-        with the same link.
+        splitter as `cv`, which get their default. A `loss` that is an object becomes the name of
+        one with the same link.
 
         Examples
         --------
@@ -1206,8 +1222,8 @@ class BaseAdditive(BaseEstimator):
         return text_of(self, max_rows, max_terms)
 
 
-def rows_are_faster(risk: SquaredError | NewtonLoss, layout: CutLayout, smoothing: bool) -> bool:
-    """Whether rounds cost less by the residuals of rows than by the products of cuts.
+def rows_are_faster(risk: SquaredError | NewtonLoss, layout: CutLayout) -> bool:
+    """Whether smoothing rounds cost less by the residuals of rows than by the products of cuts.
 
     Rough costs of all rounds, in elementary operations: of products, those for all cuts, which are
     counted for all models and for a loss that is not quadratic again and again; and of the steps.
@@ -1216,11 +1232,9 @@ def rows_are_faster(risk: SquaredError | NewtonLoss, layout: CutLayout, smoothin
         return False
     # The factors are nanoseconds, measured on one machine; they only have to be right by an order.
     n, p = risk.rows.codes.shape
-    n_cuts, n_models = layout.n_cuts, 1 + risk.n_splits
-    n_rounds, n_countings = (100, 3) if smoothing else (1000, 3)
-    products = n_cuts**2 * (3 * risk.n_splits + 2) * (1 if risk.is_quadratic else n_countings)
-    width = n_cuts / max(p, 1) if smoothing else 1
-    by_products = 2 * products + n_rounds * n_models * (2 * n_cuts * width + 4000)
+    n_cuts, n_models, n_rounds = layout.n_cuts, 1 + risk.n_splits, 100
+    products = n_cuts**2 * (3 * risk.n_splits + 2) * (1 if risk.is_quadratic else 3)
+    by_products = 2 * products + n_rounds * n_models * (2 * n_cuts**2 / max(p, 1) + 4000)
     by_rows = n_rounds * n_models * (1.5 * n * p + 4 * n_cuts + 30_000)
     kept = n_cuts if risk.max_cuts is None else risk.max_cuts
     return by_rows < by_products or kept < min(n_cuts, 500)

@@ -48,6 +48,8 @@ class NormalizedCuts:
     gram : CountedGram or StoredGram
     fold : int or None
         The fold held out; None trains on all rows.
+    known : NormalizedCuts, default=None
+        Those of another target with the same weights.
 
     Attributes
     ----------
@@ -58,48 +60,59 @@ class NormalizedCuts:
     """
 
     def __init__(
-        self, sums: CutSums, gram: CountedGram | StoredGram, fold: int | None = None
+        self,
+        sums: CutSums,
+        gram: CountedGram | StoredGram,
+        fold: int | None = None,
+        known: "NormalizedCuts | None" = None,
     ) -> None:
-        self.gram, self.layout, self.fold = gram, gram.layout, fold
-        self.n_cuts = self.layout.n_cuts
-        self.preference = 1 - _TIE * np.arange(self.n_cuts) / max(self.n_cuts, 1)
         train, held = sums.split(fold)
-        self.valid_cut = self.layout.valid_cut
-        self.weight, left = train.weight, train.left_weight
-        present = self.valid_cut >= 0
-        self.has_present = bool(present.any())
-        of_valid = left[self.valid_cut]
-        # The share among the present values, 0 for cuts that also separate the missing ones.
-        self.valid_share = np.where(present, left / np.where(of_valid > 0, of_valid, 1.0), 0.0)
-        total = np.where(present, of_valid, train.weight)
-        right = total - left
-        valid = np.minimum(left, right) > _MIN_SHARE * train.weight
-        product = left * right
-        valid &= product > 0  # the weight of a fold may be too small for products
-        product = np.where(valid, product, 1.0)
-        self.scale = np.where(valid, np.sqrt(np.where(valid, total, 1.0) / product), 0.0)
-        self.left_weight = np.where(present, 0.0, left)  # w'u, where z = s (u - share)
-        self.raw_left = left
-        self.share = self.left_weight / train.weight
+        if known is None:
+            self.gram, self.layout, self.fold = gram, gram.layout, fold
+            self._set_columns(train)
+        else:
+            vars(self).update(vars(known))
         self.mean = train.y / train.weight
         self.squares = max(train.yy - train.y * self.mean, 0.0)
-
-        def columns(sums):
-            """Sums with u = L - a V, from those with L."""
-            return sums - self.valid_share * sums[..., self.valid_cut]
-
-        self.products = self.scale * (columns(train.left_y) - self.share * train.y)
+        self.products = self.scale * (self._sums_of_columns(train.left_y) - self.share * train.y)
         if held is not None:
+            if known is None:
+                self.held_weight, self.held_raw = held.weight, held.left_weight
+                self.held_left = self._sums_of_columns(self.held_raw)
             # The same columns, and the same mean of y, over rows that have not made them.
-            self.held_weight, self.held_raw = held.weight, held.left_weight
-            self.held_left = columns(self.held_raw)
             held_products = self.scale * (
-                columns(held.left_y)
+                self._sums_of_columns(held.left_y)
                 - self.share * held.y
                 - self.mean * (self.held_left - self.share * held.weight)
             )
             self.products = np.concatenate([self.products, held_products])
             self.held_squares = held.yy - 2 * self.mean * held.y + self.mean**2 * held.weight
+
+    def _set_columns(self, train: CutSums) -> None:
+        self.n_cuts = self.layout.n_cuts
+        self.preference = 1 - _TIE * np.arange(self.n_cuts) / max(self.n_cuts, 1)
+        self.valid_cut = self.layout.valid_cut
+        self.weight, self.raw_left = train.weight, train.left_weight
+        left, total, of_valid = self.raw_left, train.weight, 1.0
+        present = self.valid_cut >= 0
+        self.has_present = bool(present.any())
+        if self.has_present:
+            of_valid = left[self.valid_cut]
+            total = np.where(present, of_valid, train.weight)
+        # The share among the present values, 0 for cuts that also separate the missing ones.
+        self.valid_share = np.where(present, left / np.where(of_valid > 0, of_valid, 1.0), 0.0)
+        right = total - left
+        product = left * right
+        # the weight of a fold may be too small for products
+        valid = (np.minimum(left, right) > _MIN_SHARE * train.weight) & (product > 0)
+        product = np.where(valid, product, 1.0)
+        self.scale = np.where(valid, np.sqrt(np.where(valid, total, 1.0) / product), 0.0)
+        self.left_weight = np.where(present, 0.0, left)  # w'u, where z = s (u - share)
+        self.share = self.left_weight / train.weight
+
+    def _sums_of_columns(self, sums: np.ndarray) -> np.ndarray:
+        """Sums with u = L - a V, from those with L."""
+        return sums - self.valid_share * sums[self.valid_cut] if self.has_present else sums
 
     def without_products(self) -> "NormalizedCuts":
         """Keep only what makes tables of coefficients, for rounds that are over."""
@@ -164,7 +177,8 @@ class NormalizedCuts:
             table = np.append(own, 0.0)
         else:
             # bin b lies left of the cuts b, b + 1, ...
-            table = np.append(np.cumsum(own[::-1])[::-1], 0.0)
+            table = np.zeros(len(own) + 1)
+            own[::-1].cumsum(out=table[-2::-1])
             if self.layout.missing[j]:  # the cuts below V are 0 for missing values
                 table[:-1] -= own[:-1] @ self.valid_share[cuts][:-1]
         return table - own @ self.share[cuts]

@@ -44,6 +44,7 @@ class _Chunks:
     bins: FeatureBins
     target: TargetScale
     weight_unit: float
+    n_chunks: int
 
     def __add__(self, other: "_Chunks") -> "_Chunks":
         """Add sums over other rows in the same bins, in the units of these."""
@@ -80,7 +81,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
 
     Parameters
     ----------
-    n_estimators : int or "cv", default=1000
+    n_estimators : int or "cv", default="cv"
         Number of rounds. "cv" selects the number from 0 to `max_estimators` with the smallest mean
         squared error over the held-out folds, after smoothing rounds that are selected in the same
         way. It ends early if ``10 / learning_rate`` rounds after these give no new minimum. The
@@ -139,7 +140,8 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
     cv : int, cross-validation generator or iterable, default=5
         The splits of ``n_estimators="cv"``. An integer specifies the number of folds, which are
         drawn from a fixed seed in the order of y: they are always the same for a table, and but for
-        rows of equal y they do not depend on the order of its rows. Pass ``KFold(5)`` for
+        rows of equal y they do not depend on the order of its rows. There are at most as many as
+        rows, and none of a single row, whose model is a constant. Pass ``KFold(5)`` for
         consecutive rows. Each split has to train on all rows that it does not test on, and no row
         may be in more than one test set: `KFold`, `GroupKFold` or `PredefinedSplit`, for example,
         or a list of their splits.
@@ -344,7 +346,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
 
     def __init__(
         self,
-        n_estimators: int | Literal["cv"] = 1000,
+        n_estimators: int | Literal["cv"] = "cv",
         *,
         learning_rate: float = 0.01,
         smoothing_rounds: int | Literal["auto"] = "auto",
@@ -437,7 +439,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         Only sums are kept, never rows. The bins are `bin_edges`, or quantiles of the first chunk;
         with `bin_edges` given the model is the one of `fit` on all chunks together. Categories are
         those of the first chunk; others are treated as missing. With ``n_estimators="cv"`` each
-        chunk is split into folds by itself.
+        chunk is split into folds by itself, and all sums are kept for each fold.
 
         Parameters
         ----------
@@ -494,7 +496,8 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         if weight is not None:
             with np.errstate(over="ignore"):
                 weight = weight / unit
-        rows = replace(rows, weight=weight)
+        n_chunks = 0 if known is None else known.n_chunks
+        rows = self._folds_of_chunk(replace(rows, weight=weight), n_chunks)
         if known is None:
             target = TargetScale.in_powers_of_two(rows.y, weight)
             bins, _ = choose_bins(
@@ -519,11 +522,16 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         if not sums.moderate():
             raise ValueError("y or sample_weight is too large compared with the first chunk.")
         if refit:
-            fit_sums(self, sums, rows.n_splits, bins, rows.columns, target)
+            # Few rows are in the first folds only, and a single row is no fold.
+            n_splits = rows.n_splits
+            if n_splits > 1:
+                n_splits = int(np.count_nonzero(sums.sums.weight[:n_splits]))
+                n_splits = n_splits if n_splits > 1 else 0
+            fit_sums(self, sums, n_splits, bins, rows.columns, target)
             self._weight_unit = unit
         else:
             self._columns = rows.columns
-        self._chunks = _Chunks(sums, bins, target, unit)
+        self._chunks = _Chunks(sums, bins, target, unit, n_chunks + 1)
         return self
 
     def _fit_chunks(self, rows: ChunkedRows) -> None:

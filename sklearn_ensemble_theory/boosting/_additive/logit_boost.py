@@ -64,7 +64,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
     Parameters
     ----------
-    n_estimators : int or "cv", default=1000
+    n_estimators : int or "cv", default="cv"
         Number of rounds. "cv" selects the number from 0 to `max_estimators` with the smallest mean
         logistic loss over the held-out folds, after smoothing rounds that are selected in the same
         way. It ends early if ``10 / learning_rate`` rounds after these give no new minimum. The
@@ -120,7 +120,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         for two classes only. With `interactions` it is the sum of all terms that is monotonic in
         the feature, for any values of the others. These features have no smoothing rounds.
 
-    refresh_tol : float, default=0.2
+    refresh_tol : float, default=0.5
         Gradients are computed again when a function has moved by this since they were, in log-odds
         (1.5 times as far in smoothing rounds). The second derivatives are then kept if they have
         changed by no more than half this share on average. Small values follow the path of exact
@@ -128,7 +128,9 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
     cv : int, cross-validation generator or iterable, default=5
         The splits of ``n_estimators="cv"``. An integer specifies the number of stratified folds,
-        which are drawn from a fixed seed; pass ``StratifiedKFold(5)`` for rows in their order. Each
+        which are drawn from a fixed seed; pass ``StratifiedKFold(5)`` for rows in their order.
+        There are at most as many as rows. The folds that test on all rows of a rare class have a
+        model without it. Each
         split has to train on all rows that it does not test on, and no row may be in more than one
         test set.
 
@@ -331,7 +333,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
     def __init__(
         self,
-        n_estimators: int | Literal["cv"] = 1000,
+        n_estimators: int | Literal["cv"] = "cv",
         *,
         learning_rate: float = 0.01,
         smoothing_rounds: int | Literal["auto"] = "auto",
@@ -342,7 +344,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         include: ArrayLike | None = None,
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
-        refresh_tol: float = 0.2,
+        refresh_tol: float = 0.5,
         cv: CVLike | None = 5,
         max_estimators: int = 10_000,
         max_memory: float = 1024,
@@ -487,6 +489,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         rows = self._checked_rows(
             X, y, sample_weight, reset=known is None, classifies=True, classes=classes
         )
+        rows = self._folds_of_chunk(rows, 0 if known is None else len(known.codes))
         classes = rows.classes
         monotonic = self._monotonic(rows.X.shape[1], rows.columns, len(classes))
         # The chunk joins the rows of the calls before, in the bins of the first one. Second
@@ -524,7 +527,12 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             if len(kept.codes) > 1:
                 codes = np.asfortranarray(np.concatenate(kept.codes))
             weight, self._weight_unit = unit_weights(kept.weight), weight_unit(kept.weight)
-            binned = BinnedRows(codes, bins.layout(), kept.y, weight, kept.folds, kept.n_splits)
+            # Few rows are in the first folds only, and a single row is no fold.
+            folds, n_splits = kept.folds, kept.n_splits
+            if folds is not None and n_splits > 1:
+                n_splits = min(n_splits, int(folds.max()) + 1)
+                folds, n_splits = (folds, n_splits) if n_splits > 1 else (None, 0)
+            binned = BinnedRows(codes, bins.layout(), kept.y, weight, folds, n_splits)
             task = self._task(classes)
             fit_newton(self, task, binned, bins, rows.columns, (), monotonic)
             self.classes_ = classes

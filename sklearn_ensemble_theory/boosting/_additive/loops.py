@@ -8,6 +8,7 @@ import sys
 from types import ModuleType
 
 import numpy as np
+from scipy.linalg.blas import daxpy, idamax
 
 from sklearn_ensemble_theory._native import uses_native
 
@@ -125,6 +126,55 @@ def sum_cells(values, weight, is_held, a, b, sums):
 
 def subtract_cells(values, a, b, table):
     values -= table.ravel().take(a.astype(np.intp) * table.shape[1] + b)
+
+
+def best_smoothing(values, starts, stops, n_used, single, offsets, cuts, factor, floor):
+    squares = values[
+        : int(max(stops.max(initial=0), single.max(initial=0), cuts.max(initial=0))) + 1
+    ]
+    squares = squares**2
+    # Sums over features are differences of cumulated squares.
+    cumulated = np.concatenate([[0.0], np.cumsum(squares)])
+    of_categories = np.concatenate([[0.0], np.cumsum(squares[cuts] * factor)])
+    gains = np.concatenate(
+        [
+            (cumulated[stops] - cumulated[starts]) / n_used,
+            squares[single],
+            of_categories[offsets[1:]] - of_categories[offsets[:-1]],
+        ]
+    )
+    best = int(gains.argmax()) if len(gains) else -1
+    return best if len(gains) and gains[best] > floor else -1
+
+
+def boost_stumps(values, rows, rate, signs, sets, floor, chosen, steps, held):
+    n, n_all, item, rates = len(rate) - 1, len(values), values.item, rate.tolist()
+    for t in range(len(chosen)):
+        if signs is None:
+            k = idamax(values, n)
+            best = abs(item(k))
+        else:
+            size = np.maximum(values[:n] * signs[0], values[:n] * signs[1])
+            k = int(size.argmax())
+            best = size[k]
+        b, of_held = rates[k] * item(k), item(n + k) if n_all > n else 0.0
+        for q in range(0 if sets is None else len(sets.rest)):
+            value, members = sets.best(q, values)
+            if abs(value) > best:
+                best, b, of_set = abs(value), rates[n] * value, (q, members.tobytes())
+                k = n
+        if -floor <= b <= floor or not best > 0:
+            return t
+        if k == n:
+            q, members = of_set
+            k = sets.numbers[q].get(members) or sets.add(q, members)
+            if n_all > n:
+                found = sets.found[k - n]
+                own = np.searchsorted(sets.cuts, found.cuts)
+                of_held = found.scale * (values[n + found.cuts] / sets.scale[own]).sum()
+        chosen[t], steps[t], held[t] = k, b, of_held
+        daxpy(rows(k), values, n_all, -b)
+    return len(chosen)
 
 
 def quadrant_sums(sums: np.ndarray) -> np.ndarray:

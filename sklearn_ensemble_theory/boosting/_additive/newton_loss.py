@@ -37,7 +37,7 @@ from typing import Protocol
 
 import numpy as np
 from scipy.integrate import trapezoid
-from scipy.special import expit, logsumexp, ndtri, softmax
+from scipy.special import expit, ndtri
 
 from ..._blocks import Blocks, PassCount, SummedFields
 from ..._roots import root_of_increasing
@@ -105,13 +105,18 @@ class PointwiseLogistic:
     def values(self, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
         if scores.shape[1] == 1:
             return np.logaddexp(0, scores[:, 0]) - y * scores[:, 0]
-        return logsumexp(scores, axis=1) - scores[np.arange(len(y)), y]
+        scores = scores - scores.max(axis=1, keepdims=True)
+        return np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(len(y)), y]
 
     def derivatives(
         self, y: np.ndarray, scores: np.ndarray, second: bool = True
     ) -> tuple[np.ndarray, np.ndarray | None]:
         n_scores = scores.shape[1]
-        probability = softmax(scores, axis=1) if n_scores > 1 else expit(scores)
+        if n_scores == 1:
+            probability = expit(scores)
+        else:
+            odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+            probability = odds / odds.sum(axis=1, keepdims=True)
         curvature = None
         if second:
             curvature = probability * (1 - probability)
@@ -300,8 +305,8 @@ class KnownWeights:
         The products of cuts.
     sums : CutSums
         Of which those without the target are used.
-    rows : list of CutRows or None
-        Products of columns, by model.
+    rows, cuts : list of CutRows or None, and of NormalizedCuts or None
+        Products of columns, and these, by model.
     curvature, weight : array of shape (n,) or None
         The second derivatives, and those times the sample weights, of rows in memory.
     at : pair of PointwiseLoss and TableModel, or None
@@ -311,6 +316,7 @@ class KnownWeights:
     gram: CountedGram | StoredGram
     sums: CutSums
     rows: list[CutRows | None]
+    cuts: list[NormalizedCuts | None]
     curvature: np.ndarray | None = None
     weight: np.ndarray | None = None
     at: tuple[PointwiseLoss, TableModel] | None = None
@@ -420,7 +426,8 @@ class NewtonLoss(ABC):
             for number, model in enumerate(models):
                 sums, residual = self._sums(score, number)
                 fold = self.held_out[number]
-                cuts = NormalizedCuts(sums, known.gram, fold)
+                cuts = NormalizedCuts(sums, known.gram, fold, known.cuts[number])
+                known.cuts[number] = cuts
                 state: TableState | RowState
                 if by_rows:
                     rows = self.rows
@@ -604,7 +611,8 @@ class NewtonLossOfRows(NewtonLoss):
         gram = CountedGram(
             rows.codes, rows.layout, sums.left_weight, weight, rows.folds, self.max_cuts
         )
-        return KnownWeights(gram, sums, [None] * len(self.held_out), curvature, weight)
+        rows_of, cuts_of = ([None] * len(self.held_out) for _ in range(2))
+        return KnownWeights(gram, sums, rows_of, cuts_of, curvature, weight)
 
     def _sums(self, score, number):
         known = self.known[score]
@@ -624,11 +632,11 @@ class NewtonLossOfRows(NewtonLoss):
         )
 
     def _losses(self):
-        losses = []
+        losses, rows = [], self.rows
         for scores, fold in zip(self.scores, self.held_out):
-            loss = self.loss.values(self.rows.y, scores)
-            kept = slice(None) if fold is None else self.rows.folds == fold
-            losses.append(np.average(loss[kept], weights=self.weight[kept]))
+            kept = slice(None) if fold is None else np.flatnonzero(rows.folds == fold)
+            loss = self.loss.values(rows.y[kept], scores[kept])
+            losses.append(np.average(loss, weights=self.weight[kept]))
         return np.array(losses)
 
 
@@ -737,8 +745,9 @@ class NewtonLossOfBlocks(NewtonLoss):
         # The squares of residuals with the new weights came with the gradients, for this case.
         self.found.squares[score] = self.found.new_squares[score]
         gram = StoredGram(counted.gram(), self.layout)
-        at, none = (self.loss, self.models[0].copy()), [None] * len(self.held_out)
-        return KnownWeights(gram, counted.sums, none, at=at)
+        at = self.loss, self.models[0].copy()
+        rows_of, cuts_of = ([None] * len(self.held_out) for _ in range(2))
+        return KnownWeights(gram, counted.sums, rows_of, cuts_of, at=at)
 
     def _sums(self, score, number):
         found = self.found

@@ -22,8 +22,8 @@ from .sums import CutLayout
 MIB = 2**20
 # Rounds that are run at a time where the number is chosen with patience.
 _ROUNDS_AT_ONCE = 16
-# A movement within rounding of the limit has reached it: learning_rate=0.1 moves a leaf of one
-# class by just 0.2, the default limit, if both classes have the same weight.
+# A movement within rounding of the limit has reached it: learning_rate=0.25 moves a leaf of one
+# class by just 0.5, the default limit, if both classes have the same weight.
 _SAME = 1 - 1e-9
 # Stages that have moved a table further are looked at again; see `_lowering`.
 SAFE_MOVE, MOST_HALVINGS = 1.0, 60

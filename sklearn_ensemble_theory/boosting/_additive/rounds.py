@@ -32,10 +32,10 @@ sum of columns of single categories.
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.blas import daxpy, idamax
 
 from ..._running import Progress
 from .cuts import NormalizedCuts, RowState, TableState
+from .loops import additive_loops
 from .sums import CutLayout
 
 # If no correlation is above this share of the length of y, the residuals are orthogonal to all
@@ -127,18 +127,38 @@ class SmoothingRounds:
         self.state = state
         cuts, layout = state.cuts, state.cuts.layout
         free = np.ones(len(layout.n_bins), bool) if monotonic is None else monotonic == 0
-        ordered = free & ~layout.categorical
-        spans = [layout.thresholds_of(j) for j in np.flatnonzero(ordered)]
-        n_used = [np.count_nonzero(cuts.scale[s]) for s in spans]
-        self.spans = [(s, n) for s, n in zip(spans, n_used) if n > 0]
-        self.starts = np.array([s.start for s, _ in self.spans], dtype=np.intp)
-        self.stops = np.array([s.stop for s, _ in self.spans], dtype=np.intp)
-        self.n_used = np.array([n for _, n in self.spans], dtype=float)
+        # Candidates: features with thresholds, single cuts, categorical features.
+        counted = np.concatenate([[0], np.cumsum(cuts.scale > 0)])
+        stops = layout.offsets[1:] - (layout.missing & ~layout.categorical)
+        n_used = counted[stops] - counted[layout.offsets[:-1]]
+        ordered = np.flatnonzero(free & ~layout.categorical & (n_used > 0))
+        self.starts, self.stops = layout.offsets[ordered], stops[ordered]
+        self.n_used = n_used[ordered].astype(float)
         of_valid = layout.offsets[1:][layout.missing & ~layout.categorical] - 1
         jumps = [k for k in np.asarray(jumps, dtype=np.intp) if free[layout.feature[k]]]
         self.single = np.concatenate([np.array(jumps, dtype=np.intp), of_valid])
-        self.categories = [_Categories(cuts, j) for j in np.flatnonzero(free & layout.categorical)]
-        self.categories = [each for each in self.categories if len(each.cuts)]
+        self.categories: list[np.ndarray] = []
+        self.shrink: list[np.ndarray] = []
+        factors = []
+        for j in np.flatnonzero(free & layout.categorical):
+            span = layout.spans[j]
+            own = span.start + np.flatnonzero(cuts.scale[span])
+            if not len(own):
+                continue
+            # Means are shrunk as those of groups of which the average one has as much weight as
+            # the prior: a category of that weight moves half as far as one of great weight.
+            weight = cuts.raw_left[own]
+            shrunk = weight + weight.mean()
+            self.categories.append(own)
+            self.shrink.append(1 / (cuts.scale[own] ** 2 * shrunk))
+            factors.append(self.shrink[-1] / max((weight / shrunk).sum(), 1.0))
+        none = np.empty(0)
+        # Where each feature begins, the cuts of the categories, and the factors of their squares.
+        self.of_categories = (
+            np.cumsum([0, *map(len, self.categories)], dtype=np.intp),
+            np.concatenate([none, *self.categories]).astype(np.intp),
+            np.concatenate([none, *factors]),
+        )
         self.floor = _EXHAUSTED**2 * cuts.squares
         self.n_run, self.exhausted = 0, False
         self.falls: list[float] = []
@@ -148,29 +168,26 @@ class SmoothingRounds:
     def run(self, n_rounds: int) -> None:
         """At most `n_rounds` more rounds."""
         state, has_held = self.state, self.state.has_held
-        values, n_all = state.values, state.n_cuts
+        values, n_all, n_spans = state.values, state.n_cuts, len(self.starts)
+        best_of = additive_loops().best_smoothing
+        candidates = self.starts, self.stops, self.n_used, self.single, *self.of_categories
         for _ in range(0 if self.exhausted else n_rounds):
-            # The gain of every candidate: features, whose sums are differences of cumulated
-            # squares, single cuts, categorical features.
-            squares = values[:n_all] ** 2
-            cumulated = np.concatenate([[0.0], np.cumsum(squares)])
-            means = (cumulated[self.stops] - cumulated[self.starts]) / self.n_used
-            of_categories = [each.gain(values) for each in self.categories]
-            gains = np.concatenate([means, squares[self.single], of_categories])
-            best = int(gains.argmax()) if len(gains) else 0
-            if not len(gains) or not gains[best] > self.floor:
+            best = best_of(values, *candidates, self.floor)
+            if best < 0:
                 self.exhausted = True
                 return
-            if best < len(means):
-                own, n_used = self.spans[best]
-                step = values[own] / n_used
-            elif best < len(means) + len(self.single):
-                best -= len(means)
+            own: slice | np.ndarray
+            if best < n_spans:
+                own = slice(self.starts[best], self.stops[best])
+                step = values[own] / self.n_used[best]
+            elif best < n_spans + len(self.single):
+                best -= n_spans
                 own = self.single[best : best + 1]
                 step = values[own]
             else:
-                each = self.categories[best - len(means) - len(self.single)]
-                own, step = each.cuts, each.step(values)
+                best -= n_spans + len(self.single)
+                own = self.categories[best]
+                step = _CATEGORY_RATE * values[own] * self.shrink[best]
             before = values[own].copy()
             held_before = values[n_all:][own].copy() if has_held else before
             state.subtract(own, step)
@@ -180,28 +197,6 @@ class SmoothingRounds:
             for part, entry in zip((*self.path, self.held_changes), (own, step, fall, held)):
                 part.append(entry)
             self.n_run += 1
-
-
-class _Categories:
-    """The step of all categories of one feature at once."""
-
-    def __init__(self, cuts: NormalizedCuts, j: int | np.integer) -> None:
-        own = cuts.layout.spans[j]
-        self.cuts = np.arange(own.start, own.stop)[cuts.scale[own] > 0]
-        self.scale = cuts.scale[self.cuts]
-        weight = cuts.raw_left[self.cuts]
-        # Means are shrunk as those of groups of which the average one has as much weight as the
-        # prior: a category of that weight moves half as far as one of great weight.
-        prior = weight.mean() if len(weight) else 1.0
-        self.weight = weight + prior
-        self.degrees = max((weight / self.weight).sum(), 1.0)
-
-    def gain(self, values: np.ndarray) -> float:
-        sums = values[self.cuts] / self.scale
-        return (sums**2 / self.weight).sum() / self.degrees
-
-    def step(self, values: np.ndarray) -> np.ndarray:
-        return _CATEGORY_RATE * values[self.cuts] / (self.scale**2 * self.weight)
 
 
 # --- stumps ---------------------------------------------------------------------------------------
@@ -284,7 +279,7 @@ class TableStumps:
 
     Parameters
     ----------
-    state : TableState or RowState
+    state : TableState
     learning_rate : float in (0, 1]
     monotonic : int array of shape (p,), default=None
         1 or -1 for features with an increasing or decreasing function, 0 for the others.
@@ -298,48 +293,76 @@ class TableStumps:
 
     def __init__(
         self,
-        state: TableState | RowState,
+        state: TableState,
         learning_rate: float,
         monotonic: np.ndarray | None = None,
     ) -> None:
         self.state, self.learning_rate = state, learning_rate
-        self.rate = (learning_rate / state.cuts.preference).tolist()
+        self.rate = np.append(learning_rate / state.cuts.preference, learning_rate)
         self.floor = learning_rate * _EXHAUSTED * np.sqrt(state.cuts.squares)
         layout = state.cuts.layout
+        # Cuts of categories are found as sets, and z is higher on the left of a threshold.
+        self.sets = CategorySets(state.cuts) if layout.categorical.any() else None
         self.signs = None
-        self.categorical = [_BestSet(state, j) for j in np.flatnonzero(layout.categorical)]
-        self.single = np.flatnonzero(layout.categorical[layout.feature])
-        if monotonic is not None and np.any(monotonic):
-            self.signs = np.zeros(state.n_cuts)
-            for j in np.flatnonzero(monotonic):  # z is higher on the left
-                self.signs[layout.thresholds_of(j)] = -monotonic[j]
-        self.sets: list[CategorySet] = []
-        self.number_of_set: dict[bytes, int] = {}
+        if monotonic is None:
+            monotonic = np.zeros(len(layout.n_bins), dtype=int)
+        if self.sets is not None or monotonic.any():
+            self.signs = np.array([np.ones(state.n_cuts), -np.ones(state.n_cuts)])
+            self.signs[:, layout.categorical[layout.feature]] = 0.0
+            for j in np.flatnonzero(monotonic):
+                self.signs[:, layout.thresholds_of(j)] = [[-monotonic[j]], [0.0]]
         self.rows_of_sets: dict[int, np.ndarray] = {}
+        self.chosen = np.empty(0, dtype=np.int32)
         self.parts: list = []
         self.n_run, self.exhausted = 0, state.n_cuts == 0
 
     def run(self, n_rounds: int, progress: Progress | None = None) -> None:
         """At most `n_rounds` more rounds."""
-        plain = not (self.categorical or self.signs is not None or self.state.by_rows)
-        take = self._take_plain if plain else self._take_any
-        done = 0
+        state, done, loop = self.state, 0, additive_loops().boost_stumps
         while done < n_rounds and not self.exhausted:
-            ks, bs, ds = take(min(_ROUNDS_AT_ONCE, n_rounds - done))
-            self.parts.append((np.array(ks, dtype=np.int32), np.array(bs), np.array(ds)))
-            done += len(ks)
+            count = min(_ROUNDS_AT_ONCE, n_rounds - done)
+            self.chosen = chosen = np.full(count, -1, dtype=np.int32)
+            part = chosen, np.empty(count), np.empty(count)
+            given = state.values, self._row, self.rate, self.signs, self.sets, self.floor
+            made = loop(*given, *part)
+            self.exhausted = made < count
+            self.parts.append(tuple(each[:made] for each in part))
+            done += made
             if progress is not None:
-                progress.advance(steps=len(ks))
+                progress.advance(steps=made)
         self.n_run += done
         if progress is not None and done < n_rounds:
             progress.finish("no stump lowers the error any further")
+
+    def _row(self, k: int) -> np.ndarray:
+        """Products of the column of cut k, or of a set of categories, with all others."""
+        cuts, rows = self.state.cuts, self.state.rows
+        if k < cuts.n_cuts:
+            row = rows.views[k]
+            if row is None:
+                recent = self.chosen[(self.chosen >= 0) & (self.chosen < cuts.n_cuts)]
+                row = rows.load(k, recent.tolist())
+            return row
+        if k not in self.rows_of_sets:
+            # The column of a set is a sum of those of its categories.
+            assert self.sets is not None
+            of_set = self.sets.found[k - cuts.n_cuts]
+            own, first = of_set.cuts, cuts.layout.spans[of_set.feature].start
+            whole = rows.of_feature(of_set.feature)
+            while len(self.rows_of_sets) >= _MAX_SETS_KEPT:
+                self.rows_of_sets.pop(next(iter(self.rows_of_sets)))
+            self.rows_of_sets[k] = (of_set.scale / cuts.scale[own]) @ whole[own - first]
+        return self.rows_of_sets[k]
 
     @property
     def path(self) -> StumpPath:
         """All rounds so far."""
         empty = (np.empty(0, dtype=np.int32), np.empty(0), np.empty(0))
         chosen, steps, held = (np.concatenate(part) for part in zip(empty, *self.parts))
-        return StumpPath(chosen, steps, held, self.sets, self.learning_rate)
+        if not self.state.has_held:
+            held = held[:0]
+        sets = [] if self.sets is None else self.sets.found
+        return StumpPath(chosen, steps, held, sets, self.learning_rate)
 
     @property
     def falls(self) -> np.ndarray:
@@ -366,137 +389,77 @@ class TableStumps:
         lengths = np.concatenate([of_cuts, of_sets])
         return path.steps * (path.steps * lengths[path.chosen] - 2 * path.held)
 
-    def _take_plain(self, count):
-        """Make rounds of two BLAS calls: their cuts, steps and products with held-out residuals.
 
-        The values are never replaced: daxpy adds to them where they are.
-        """
-        # What the loop reads stands in local names: a round takes a few microseconds.
-        ks, bs, ds = [], [], []
-        values, views, n_all = self.state.values, self.state.rows.views, self.state.n_cuts
-        rate, floor, item, n_values = self.rate, self.floor, values.item, len(values)
-        with_held = n_values > n_all
-        for _ in range(count):
-            k = idamax(values, n_all)  # of the training rows: the held-out products come after
-            b = rate[k] * item(k)
-            if -floor <= b <= floor:
-                self.exhausted = True
-                break
-            row = views[k]
-            if row is None:
-                row = self.state.rows.load(k, ks)
-            if with_held:
-                ds.append(item(n_all + k))
-            daxpy(row, values, n_values, -b)
-            ks.append(k)
-            bs.append(b)
-        return ks, bs, ds
+class CategorySets:
+    """The sets of categories that rounds of stumps choose among, features one after the other.
 
-    def _take_any(self, count):
-        """Make rounds where cuts have a required sign or are sets of categories, or by rows."""
-        ks, bs, ds = [], [], []
-        state, values, n_all = self.state, self.state.values, self.state.n_cuts
-        with_held, n_values = len(values) > n_all, len(values)
-        signs = self.signs
-        constrained = None if signs is None else np.flatnonzero(signs)
-        for _ in range(count):
-            size = np.abs(values[:n_all])
-            if constrained is not None:
-                size[constrained] = np.maximum(signs[constrained] * values[constrained], 0.0)
-            size[self.single] = 0.0  # of categories; found as sets below
-            k = int(size.argmax())
-            best, found = size[k], None
-            for feature in self.categorical:
-                value, members = feature.best()
-                if abs(value) > best:
-                    best, found = abs(value), (feature, value, members)
-            if found is None:
-                b = self.rate[k] * values[k]
-            else:
-                feature, value, members = found
-                key = feature.key(members)
-                if key not in self.number_of_set:
-                    self.number_of_set[key] = len(self.sets)
-                    self.sets.append(feature.category_set(members))
-                k = n_all + self.number_of_set[key]
-                b = self.learning_rate * value
-            if -self.floor <= b <= self.floor or not best > 0:
-                self.exhausted = True
-                break
-            if k < n_all:
-                if with_held:
-                    ds.append(float(values[n_all + k]))
-                if state.by_rows:
-                    state.subtract(np.array([k]), np.array([b]))
-                else:
-                    row = state.rows.views[k]
-                    if row is None:
-                        row = state.rows.load(k, [i for i in ks if i < n_all])
-                    daxpy(row, values, n_values, -b)
-            else:  # the column of a set is a sum of those of its categories
-                of_set = self.sets[k - n_all]
-                own = of_set.cuts
-                weights = of_set.scale / state.cuts.scale[own]
-                if with_held:
-                    ds.append(float(weights @ values[n_all + own]))
-                if state.by_rows:
-                    state.subtract(own, b * of_set.scale / state.cuts.scale[own])
-                else:
-                    if k not in self.rows_of_sets:
-                        first = state.cuts.layout.spans[of_set.feature].start
-                        row = weights @ state.rows.of_feature(of_set.feature)[own - first]
-                        while len(self.rows_of_sets) >= _MAX_SETS_KEPT:
-                            self.rows_of_sets.pop(next(iter(self.rows_of_sets)))
-                        self.rows_of_sets[k] = row
-                    daxpy(self.rows_of_sets[k], values, n_values, -b)
-            ks.append(k)
-            bs.append(b)
-        return ks, bs, ds
+    Attributes
+    ----------
+    offsets : int array of shape (q + 1,)
+        Where the categories of each feature begin.
+    cuts, unit, scale, weight : arrays of shape (K,)
+        The cut of each category, the product with its column where its residuals have the sum 1,
+        the scale of that column, and its weight.
+    rest : array of shape (q,)
+        The weight of the rows without a category, or 0.
+    numbers : list of q dicts
+        The numbers of the sets that are known, P, P + 1, ..., by their members as bytes.
+    found : list of CategorySet
+        In the order of these numbers.
+    """
 
-
-class _BestSet:
-    """The set of categories of one feature that lowers the squared error most."""
-
-    def __init__(self, state: TableState | RowState, j: int | np.integer) -> None:
-        self.state, self.feature = state, int(j)
-        cuts = state.cuts
-        own = cuts.layout.spans[j]
-        self.cuts = np.arange(own.start, own.stop)[cuts.scale[own] > 0]
+    def __init__(self, cuts: NormalizedCuts) -> None:
+        layout = cuts.layout
+        self.n_cuts, self.features = cuts.n_cuts, np.flatnonzero(layout.categorical)
+        own = [np.arange(s.start, s.stop)[cuts.scale[s] > 0] for s in self._spans(layout)]
+        self.offsets = np.cumsum([0, *map(len, own)], dtype=np.intp)
+        self.cuts = np.concatenate(own)
         self.scale = cuts.scale[self.cuts]
-        self.preference = cuts.preference[self.cuts]
-        weight = cuts.raw_left[self.cuts]
-        rest = max(cuts.weight - weight.sum(), 0.0)  # of missing values, and none
-        self.has_rest = rest > 1e-12 * cuts.weight
-        self.weight = np.append(weight, rest) if self.has_rest else weight
-        self.total = self.weight.sum()
+        self.unit = self.scale * cuts.preference[self.cuts]
+        self.weight = cuts.raw_left[self.cuts]
+        of_feature = np.array([cuts.raw_left[each].sum() for each in own])
+        rest = np.maximum(cuts.weight - of_feature, 0.0)  # of missing values, and none
+        self.rest = np.where(rest > 1e-12 * cuts.weight, rest, 0.0)
+        self.order = np.zeros(len(self.cuts) + len(own), dtype=np.intp)
+        self.sums = np.zeros(len(self.order))
+        self.numbers: list[dict[bytes, int]] = [{} for _ in own]
+        self.found: list[CategorySet] = []
 
-    def best(self) -> tuple[float, np.ndarray | None]:
-        """Find the best set: its z'Wr, and its members among the categories, a bool array."""
+    def _spans(self, layout: CutLayout) -> list[slice]:
+        return [layout.spans[j] for j in self.features]
+
+    def best(self, q: int, values: np.ndarray) -> tuple[float, np.ndarray]:
+        """Find the best set of a feature: its z'Wr, and its members among the categories."""
+        own = slice(self.offsets[q], self.offsets[q + 1])
         # Sums of residuals in the categories, from the products with their columns; those of all
         # rows have the sum 0.
-        sums = self.state.values[self.cuts] / (self.scale * self.preference)
-        if self.has_rest:
-            sums = np.append(sums, -sums.sum())
+        sums, weight = values[self.cuts[own]] / self.unit[own], self.weight[own]
+        has_rest = self.rest[q] > 0
+        if has_rest:
+            sums, weight = np.append(sums, -sums.sum()), np.append(weight, self.rest[q])
         if len(sums) < 2:
-            return 0.0, None
-        order = np.argsort(sums / self.weight, kind="stable")
-        left = np.cumsum(self.weight[order])[:-1]
-        product = left * (self.total - left)
+            return 0.0, np.zeros(len(sums), dtype=bool)
+        order = np.argsort(sums / weight, kind="stable")
+        left, total = np.cumsum(weight[order])[:-1], weight.sum()
+        product = left * (total - left)
         with np.errstate(divide="ignore", invalid="ignore"):
-            values = np.cumsum(sums[order])[:-1] * np.sqrt(self.total / product)
-        values = np.where(product > 0, values, 0.0)
-        at = int(np.abs(values).argmax())
+            found = np.cumsum(sums[order])[:-1] * np.sqrt(total / product)
+        found = np.where(product > 0, found, 0.0)
+        at = int(np.abs(found).argmax())
         members = np.zeros(len(sums), dtype=bool)
         members[order[: at + 1]] = True
-        value = values[at]
-        if (members[-1] and self.has_rest) or (not self.has_rest and members[0]):
-            members, value = ~members, -value  # one name for a set and its complement
-        return value, members[: len(self.cuts)]
+        value = found[at]
+        if members[-1] if has_rest else members[0]:  # one name for a set and its complement
+            members, value = ~members, -value
+        return value, members[: own.stop - own.start]
 
-    def key(self, members: np.ndarray) -> bytes:
-        return self.feature.to_bytes(8, "little") + np.packbits(members).tobytes()
-
-    def category_set(self, members: np.ndarray) -> CategorySet:
-        weight = self.weight[: len(self.cuts)][members].sum()
-        scale = np.sqrt(self.total / (weight * (self.total - weight)))
-        return CategorySet(self.feature, self.cuts[members], scale, weight / self.total)
+    def add(self, q: int, members: bytes) -> int:
+        """Give a number to a set."""
+        own = slice(self.offsets[q], self.offsets[q + 1])
+        within = np.frombuffer(members, dtype=bool)
+        weight, total = self.weight[own][within].sum(), self.weight[own].sum() + self.rest[q]
+        scale = np.sqrt(total / (weight * (total - weight)))
+        j, cuts = int(self.features[q]), self.cuts[own][within]
+        self.numbers[q][members] = number = self.n_cuts + len(self.found)
+        self.found.append(CategorySet(j, cuts, scale, weight / total))
+        return number

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..._blocks import Blocks, PassCount, SummedFields
 from ..._rows import MemoryRows
-from .cuts import NormalizedCuts, RowState, TableState
+from .cuts import CutRows, NormalizedCuts, RowState, TableState
 from .pairs import PairTerms, WorkingResiduals, WorkOf
 from .phases import BinnedRows, Stage, TableModel, cuts_in_memory
 from .sums import CountedGram, CutSums, StoredGram, cut_sums
@@ -62,6 +62,7 @@ class SquaredError:
         self.blocks, self.pairs = blocks, pairs
         self.passes = PassCount() if passes is None else passes
         self.rows = blocks.block if isinstance(blocks, MemoryRows) else None
+        self.products: list[CutRows | None] = [None] * len(self.held_out)
         # Mean losses: of the first model over all rows, of the others over those they leave out.
         weights = [self.cuts[0].weight, *(cuts.held_weight for cuts in self.cuts[1:])]
         self.per_square = 1.0 / np.array(weights)
@@ -86,16 +87,32 @@ class SquaredError:
         """Open the only stage; `tolerance` has no meaning here."""
         states: list[TableState | RowState] = []
         for number, (cuts, model) in enumerate(zip(self.cuts, models)):
-            if not by_rows:
+            rows, fold = self.rows, self.held_out[number]
+            if rows is None:
                 states.append(TableState(cuts, self.max_cuts, model.tables[0]))
                 continue
-            rows, fold = self.rows, self.held_out[number]
-            assert rows is not None  # only rows in memory are summed by rows
+            # Of rows in memory the residuals are summed again.
             residual = rows.y - model.scores(rows.codes)[:, 0]
             if self.pairs is not None:
                 residual -= self.pairs.scores(rows.codes, number)[:, 0]
-            is_held = None if fold is None else rows.folds == fold
-            states.append(RowState(cuts, rows.codes, residual, rows.weight, is_held))
+            if by_rows:
+                is_held = None if fold is None else rows.folds == fold
+                states.append(RowState(cuts, rows.codes, residual, rows.weight, is_held))
+                continue
+            if any(table is not None for table in model.tables[0]):
+                sums = cut_sums(
+                    rows.codes,
+                    rows.layout,
+                    residual,
+                    sample_weight=rows.weight,
+                    folds=rows.folds,
+                    n_folds=rows.n_groups,
+                    left_weight=self.sums[number].left_weight,
+                )
+                cuts = NormalizedCuts(sums, self.gram, fold)
+            state = TableState(cuts, self.max_cuts, rows=self.products[number])
+            self.products[number] = state.rows
+            states.append(state)
         squares = np.array([states[0].start_squares, *(s.start_held for s in states[1:])])
         losses = np.maximum(squares, 0) * self.per_square
         return Stage([[state] for state in states], models, losses, self.per_square)
@@ -113,9 +130,11 @@ class SquaredError:
             replace(own, y=y, yy=yy, left_y=left_y)
             for own, y, yy, left_y in zip(self.sums, found.y, found.yy, found.left_y)
         ]
-        return SquaredError(
+        risk = SquaredError(
             sums, self.gram, self.n_splits, self.max_cuts, self.blocks, self.passes, pairs
         )
+        risk.products = self.products  # which do not depend on the target
+        return risk
 
 
 def _sums_minus_pairs(rows: BinnedRows, pairs: PairTerms, n_models: int) -> _TargetSums:

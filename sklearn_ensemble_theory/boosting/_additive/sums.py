@@ -25,13 +25,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from .loops import additive_loops, cumulated_by_feature
+from .loops import additive_loops
 
 # Rows whose combined bins are counted at a time: the codes stay in cache, the table is small.
 _BLOCK_ROWS = 2**15
 # Rough costs, in nanoseconds, that decide between counting a cut and counting its feature: for each
-# row and other feature, for each product of two cuts, and for the calls that count a cut.
-_ROW_OF_CUT, _CELL, _CALLS = 4, 15, 3e5
+# row and other feature, for each product of two cuts in a fold (counted and scaled), and for the
+# calls that count a cut.
+_ROW_OF_CUT, _CELL, _CALLS = 1, 4, 1e5
 
 # Of codes, targets, weights or None, and folds or None, each of n rows.
 RowsInBins = tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]
@@ -170,7 +171,8 @@ class CutSums:
         if fold is None:
             return CutSums(*(a.sum(axis=0) for a in arrays)), None
         # The other folds are added: the difference from the sum of all would lose digits.
-        train = CutSums(*(np.delete(a, fold, axis=0).sum(axis=0) for a in arrays))
+        others = np.arange(len(self.weight)) != fold
+        train = CutSums(*(a[others].sum(axis=0) for a in arrays))
         return train, CutSums(*(a[fold] for a in arrays))
 
     def bin_weights(self, layout: CutLayout) -> list[np.ndarray]:
@@ -253,13 +255,13 @@ class CountedGram:
         self.max_cuts = layout.n_cuts if max_cuts is None else max_cuts
         n_rows, p = codes.shape
         m = layout.n_bins - 1
-        one_cut = _CALLS + _ROW_OF_CUT * n_rows * p + _CELL * layout.n_cuts
-        row = additive_loops().ROW_OF_TABLE
-        patience = (row * n_rows * p + _CELL * m * layout.n_cuts) / one_cut
+        cell = _CELL * len(left_weight) * layout.n_cuts
+        one_cut = _CALLS + _ROW_OF_CUT * n_rows * p + cell
+        patience = (additive_loops().ROW_OF_TABLE * n_rows * p + m * cell) / one_cut
         # The best categories differ from round to round: all of them are needed.
         patience = np.where(layout.categorical, 0, patience)
         self.patience = np.where(m > self.max_cuts, np.inf, patience)
-        self.used = np.flatnonzero(m).tolist()
+        self.used = np.flatnonzero(m)
         self.n_single = np.zeros(p, dtype=np.intp)
         self.blocks: OrderedDict[int, np.ndarray] = OrderedDict()
         self.totals: dict[int, np.ndarray] = {}
@@ -330,25 +332,19 @@ class CountedGram:
     def _count_cut(self, k):
         """Count the products of a single cut, in the bins of the rows left of it."""
         layout, n_folds = self.layout, len(self.left_weight)
-        p, j = len(layout.n_bins), int(layout.feature[k])
-        first_bin = layout.offsets + np.arange(p + 1)
-        n_bins = int(first_bin[-1])
-        weight_in_bin = np.zeros(n_folds * n_bins)
+        j = int(layout.feature[k])
         own, code = layout.spans[j], k - layout.offsets[j]
-        step = max(_BLOCK_ROWS // p, 1024)
+        block, step = np.zeros((n_folds, 1, layout.n_cuts)), _BLOCK_ROWS
+        tables = 0
         for start in range(0, len(self.codes), step):
             codes = self.codes[start : start + step].T
-            is_left = codes[j] == code if layout.categorical[j] else codes[j] <= code
-            left = np.flatnonzero(is_left)
-            bins = codes.take(left, axis=1) + first_bin[:-1, None]
-            if self.folds is not None:
-                bins += n_bins * self.folds[start + left].astype(np.intp)
-            w = None
-            if self.sample_weight is not None:
-                w = np.tile(self.sample_weight[start + left], p)
-            weight_in_bin += np.bincount(bins.ravel(), weights=w, minlength=len(weight_in_bin))
-        in_bin = weight_in_bin.reshape(n_folds, n_bins)
-        block = cumulated_by_feature(in_bin, layout.offsets, layout.categorical)[:, None, :]
+            left = np.flatnonzero(codes[j] == code if layout.categorical[j] else codes[j] <= code)
+            codes, left = codes.take(left, axis=1).T, left + start
+            fold = np.zeros(len(left), np.uint32) if self.folds is None else self.folds[left]
+            weight = None if self.sample_weight is None else self.sample_weight[left]
+            counted = count_bins(fold, n_folds, codes, self.used, layout.n_bins, weight)
+            tables = tables + counted
+        layout.cumulate(tables, 1, False, self.used, block)
         # Of one feature the rows left of both are those left of the lower cut: the same sums.
         block[:, :, own] = layout.products_of_own_cuts(j, self.left_weight[:, own])[:, code, None]
         return block
