@@ -245,7 +245,7 @@ def test_quantiles_lose_little(smooth):
     model = AdditiveBoostingRegressor("quantile", alpha=0.9).fit(X, y)
     at, exact = ({"y_true": y, "y_pred": p, "alpha": 0.9} for p in (model.predict(X), best))
     assert abs(mean_pinball_loss(**at) - mean_pinball_loss(**exact)) < 0.004
-    assert np.abs(model.predict(X) - best).mean() < 0.08
+    assert np.abs(model.predict(X) - best).mean() < 0.1
 
 
 def test_intervals(smooth):
