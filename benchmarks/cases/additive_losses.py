@@ -321,17 +321,31 @@ def fit_quantile_stumps(model, data):
     return fit_stumps(model, data)
 
 
-def linear_programme(data):
+def quantile_of_splines(data):
+    """Quantile regression of statsmodels on splines and indicators."""
     from sklearn.compose import make_column_transformer
-    from sklearn.linear_model import QuantileRegressor
-    from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder, SplineTransformer
+    from statsmodels.api import QuantReg
 
     columns = make_column_transformer(
-        (SplineTransformer(12, knots="quantile"), slice(0, 8)),
-        (OneHotEncoder(handle_unknown="ignore"), slice(8, 12)),
+        (SplineTransformer(8, knots="quantile", include_bias=False), slice(0, 8)),
+        (OneHotEncoder(drop="first", handle_unknown="ignore", sparse_output=False), slice(8, 12)),
+        sparse_threshold=0,
     )
-    return make_pipeline(columns, QuantileRegressor(quantile=QUANTILE, alpha=0))
+
+    def design(X):
+        return np.column_stack([np.ones(len(X)), columns.transform(X)])
+
+    class Model:
+        def fit(self, X, y):
+            columns.fit(X)
+            self.model = QuantReg(y, design(X)).fit(q=QUANTILE)
+            return self
+
+        def predict(self, X):
+            return self.model.predict(design(X))
+
+    return Model()
 
 
 for suffix, long_tails in (("", False), ("-long-tails", True)):
@@ -349,7 +363,7 @@ for suffix, long_tails in (("", False), ("-long-tails", True)):
                 "LightGBM stumps": Side(
                     lightgbm("quantile", alpha=QUANTILE, **STUMPS), run=fit_quantile_stumps
                 ),
-                "splines": Side(linear_programme, warm_up=False),
+                "splines": Side(quantile_of_splines, warm_up=False),
             },
             quality=excess_pinball,
             metric="excess pinball loss",
