@@ -33,7 +33,10 @@ _RANK_TOLERANCE = 1e-12
 
 
 def bin_edges_from_quantiles(
-    X: np.ndarray, max_bins: int | Sequence[int], sample_weight: np.ndarray | None = None
+    X: np.ndarray,
+    max_bins: int | Sequence[int],
+    sample_weight: np.ndarray | None = None,
+    n_tails: int = 0,
 ) -> list[np.ndarray]:
     """Edges of at most `max_bins` bins per column, of about the same weight each.
 
@@ -50,6 +53,10 @@ def bin_edges_from_quantiles(
     sample_weight : ndarray of shape (n,), default=None
         Non-negative, not all 0. Rows of weight 0 are ignored; integer weights are equivalent to
         repeating rows.
+    n_tails : int, default=0
+        So many more edges on each side, within the first and the last bin, for functions that are
+        steep where values are far from the others: the outermost bins have a half, a quarter, ...
+        of the weight of the others.
 
     Returns
     -------
@@ -82,7 +89,7 @@ def bin_edges_from_quantiles(
         if len(x) and np.isnan(x[-1]):  # sorted to the end
             x = x[: np.searchsorted(x, np.nan)]
             cumulated = None if cumulated is None else cumulated[: len(x)]
-        edges.append(edges_of_sorted(x, cumulated, max_bins_of_column))
+        edges.append(edges_of_sorted(x, cumulated, max_bins_of_column, n_tails))
     return edges
 
 
@@ -119,7 +126,7 @@ def columns_in_one_piece(X, dtype=np.float64):
         yield from columns
 
 
-def edges_of_sorted(x, cumulated, max_bins):
+def edges_of_sorted(x, cumulated, max_bins, n_tails=0):
     """Edges of one sorted column, in double precision.
 
     `cumulated` are the running weights, None for 1, 2, ..., n.
@@ -135,6 +142,11 @@ def edges_of_sorted(x, cumulated, max_bins):
         if len(alone):
             around = [np.searchsorted(x, alone, side=side) for side in ("left", "right")]
             last_of_value = np.unique(np.concatenate([last_of_value, *around]))
+        if n_tails:
+            share = 0.5 ** np.arange(1, n_tails + 1) / max_bins
+            low, high = (x[_ranks(each, cumulated, len(x))] for each in (share, 1 - share))
+            outer = np.searchsorted(x, low, side="right"), np.searchsorted(x, high, side="left")
+            last_of_value = np.unique(np.concatenate([last_of_value, *outer]))
         last_of_value = last_of_value[(last_of_value > 0) & (last_of_value < len(x))] - 1
     below = x[last_of_value].astype(np.float64)
     above = x[last_of_value + 1].astype(np.float64)
@@ -149,12 +161,7 @@ def _values_to_cut(x, cumulated, max_bins):
     A value that holds two quantiles or more gets a bin of its own; the bins that are left are
     divided among the other values, where again a value may hold two quantiles.
     """
-    targets = _shares(max_bins)
-    if cumulated is None:
-        rank = np.ceil(targets * len(x)).astype(np.intp) - 1
-    else:
-        rank = np.searchsorted(cumulated, targets * cumulated[-1])
-    picked = x[rank]  # increasing
+    picked = x[_ranks(_shares(max_bins), cumulated, len(x))]  # increasing
     if (picked[1:] != picked[:-1]).all():  # no value is heavy
         return picked, x[:0]
     last = np.append(np.flatnonzero(x[1:] != x[:-1]), len(x) - 1)
@@ -175,6 +182,13 @@ def _values_to_cut(x, cumulated, max_bins):
             return values[own[n_quantiles > 0]], values[~others]
         others[heavy] = False
     return values, values
+
+
+def _ranks(targets, cumulated, n):
+    """The first places with these shares of the weight at or below them."""
+    if cumulated is None:
+        return np.ceil(targets * n).astype(np.intp) - 1
+    return np.searchsorted(cumulated, targets * cumulated[-1])
 
 
 def _shares(n_bins: int) -> np.ndarray:

@@ -1167,7 +1167,7 @@ class StackingRegressor(RegressorMixin, BaseStacking):
     >>> stack.estimator_weights_.round(2)
     array([0.72, 0.28])
     >>> stack.cv_risks_["risk"].round(), stack.cv_risks_["standard_error"].round()
-    (array([3007., 3151.]), array([182., 199.]))
+    (array([3007., 3151.]), array([182., 198.]))
     """
 
     _default_final = RidgeCV

@@ -142,7 +142,7 @@ def test_tables_have_the_bins_in_which_they_were_fitted(monkeypatch):
     model = LogitBoostClassifier(20, learning_rate=0.2, max_bins=100, interactions=1).fit(X, y)
     assert len(used) == 3
     for maps in used:
-        assert len(np.unique(maps[0])) == 64
+        assert len(np.unique(maps[0])) == 80
         for one, other in zip(maps, model._pair_maps, strict=True):
             np.testing.assert_array_equal(one, other[:-1])
 

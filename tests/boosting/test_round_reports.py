@@ -29,7 +29,7 @@ from ..estimators import (
 HAS_CALLBACKS = parse_version("1.9.dev0") <= SKLEARN_VERSION
 ROUNDS = 6
 # Their rounds are on sums: a stage of them is reported, not each.
-ON_SUMS = {"L2BoostingRegressor", "LogitBoostClassifier"}
+ON_SUMS = {"AdditiveBoostingRegressor", "L2BoostingRegressor", "LogitBoostClassifier"}
 MODELS = [
     *(with_rounds(cls, ROUNDS) for cls in boosters() if cls.__name__ not in ON_SUMS),
     AdaBoostClassifier(n_estimators=ROUNDS, algorithm="real"),

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.skipif(
 )
 ROUNDS = 5
 # Their rounds are on sums: there is no model of each.
-ON_SUMS = {"L2BoostingRegressor", "LogitBoostClassifier"}
+ON_SUMS = {"AdditiveBoostingRegressor", "L2BoostingRegressor", "LogitBoostClassifier"}
 STAGED = [
     *(
         with_rounds(cls, ROUNDS)

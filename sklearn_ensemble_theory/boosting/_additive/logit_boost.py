@@ -84,7 +84,8 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
     max_bins : int or "auto", default="auto"
         Maximum number of bins per feature, of about the same weight each. A feature with at most
-        this number of distinct values has a bin for each value. "auto" means 64, and refined bins
+        this number of distinct values has a bin for each value. "auto" means 64, of which the
+        first and the last are divided into up to seven of falling weight, and refined bins
         with ``n_estimators="cv"`` and at least 10,000 rows of two
         classes: a first fit with 32 bins
         shows which features matter; these get more bins, at most 240, and thresholds at the jumps

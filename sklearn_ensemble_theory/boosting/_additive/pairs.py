@@ -73,7 +73,7 @@ from .phases import BinnedRows, TableModel
 from .sums import CutLayout, count_bins
 
 # Ordered bins of a feature in the tables that find pairs, and in those of their functions.
-DETECTION_BINS, PAIR_BINS = 32, 64
+DETECTION_BINS, PAIR_BINS = 32, 80
 # Quadrants of less than this share of the weight are no evidence.
 _MIN_SHARE = 0.005
 # Draws of the signs: for each pair, and at least for all pairs together, since the scale of the
