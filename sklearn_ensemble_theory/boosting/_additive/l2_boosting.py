@@ -315,6 +315,8 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
     True
     """
 
+    _link = "identity"
+
     def __init__(
         self,
         n_estimators: int | Literal["cv"] = 1000,
