@@ -1,7 +1,7 @@
 """The terms of a fitted additive model, as the displays draw them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._features import feature_names
 from sklearn_ensemble_theory._typing import ArrayLike
 
+RUG = 500  # rows that a picture marks, at most
 MISSING = {False: "missing", True: "missing or unseen"}  # by whether the feature is categorical
 
 
@@ -24,6 +25,7 @@ class TermAxis:
     categorical: bool
     missing: bool  # whether a last bin, after the others, contains missing values
     limits: tuple[float, float] | None = None  # least and largest value, if known
+    rows: np.ndarray | None = None  # some values, increasing, if known
 
     @property
     def n_bins(self) -> int:
@@ -70,6 +72,7 @@ class TermShape:
     weights: np.ndarray | None = None  # training weight in each bin; None if unknown
     errors: np.ndarray | None = None  # standard errors, of the shape of the values
     importance: float | None = None
+    of_class: str = ""  # the class of a map, where a figure has those of several
 
     @property
     def is_pair(self) -> bool:
@@ -139,7 +142,8 @@ def scores_of_classes(estimator) -> list[str]:
 def unit_of_terms(estimator, k: int | None = None) -> str:
     """Return what the terms add to, for labels; k is the number of one of several classes."""
     if not is_classifier(estimator):
-        return "prediction"
+        is_log = getattr(estimator, "_link", "identity") == "log"
+        return "logarithm of the prediction" if is_log else "prediction"
     if len(estimator.classes_) <= 2:
         return f"log-odds of {estimator.classes_[-1]}"
     return "score of each class" if k is None else f"score of {estimator.classes_[k]}"
@@ -176,9 +180,7 @@ def check_max_terms(max_terms) -> None:
         raise ValueError(f"max_terms must be an integer of at least 1; got {max_terms!r}.")
 
 
-def chosen_terms(
-    estimator, terms: Sequence[Any] | None, max_terms: int, only_main: bool
-) -> list[int]:
+def chosen_terms(estimator, terms: Sequence[Any] | None, max_terms: int) -> list[int]:
     """Return the indices of the given terms, or of the most important ones that are not zero."""
     if terms is not None:
         if isinstance(terms, str) or not hasattr(terms, "__iter__"):
@@ -188,13 +190,11 @@ def chosen_terms(
             raise ValueError("terms must not be empty.")
         return found
     check_max_terms(max_terms)
-    features = features_of_terms(estimator)
     sizes = getattr(estimator, "term_importances_", None)
     if sizes is None:
         sizes = [np.abs(values).max(initial=0.0) for _, values in estimator.shape_functions_]
     # A stable sort: terms of equal importance keep the order of the model.
     order: list[int] = [int(t) for t in np.argsort(-np.asarray(sizes, dtype=float), kind="stable")]
-    order = [t for t in order if not only_main or len(features[t]) == 1]
     # A figure of a constant model still has a panel.
     return [t for t in order if sizes[t] > 0][:max_terms] or order[:1]
 
@@ -202,7 +202,10 @@ def chosen_terms(
 def shapes_of_terms(
     estimator, indices: Sequence[int], k: int | None, X: ArrayLike | None
 ) -> list[TermShape]:
-    """Return the terms with these indices; of class k, or with one curve for each class."""
+    """Return the terms with these indices; of class k, or with one curve for each class.
+
+    A pair of several classes is a term for each of them, as a map has room for one.
+    """
     features, names = features_of_terms(estimator), names_of_terms(estimator)
     weights = getattr(estimator, "bin_weights_", None)
     # Those of a term that was edited after the fit are not known: they are NaN.
@@ -233,19 +236,32 @@ def shapes_of_terms(
                 None if importances is None else float(importances[t]),
             )
         )
-    return shapes
+    classes = scores_of_classes(estimator)
+    return [
+        each if c is None else of_one_class(each, c, classes[c])
+        for each in shapes
+        for c in (range(n_scores) if each.is_pair and n_scores > 1 and k is None else [None])
+    ]
+
+
+def of_one_class(shape: TermShape, c: int, label: str) -> TermShape:
+    """One of the curves of a term."""
+    errors = None if shape.errors is None else shape.errors[..., [c]]
+    return replace(shape, values=shape.values[..., [c]], errors=errors, of_class=label)
 
 
 def _axis(estimator, j: int, edges: ArrayLike, X) -> TermAxis:
     categories = getattr(estimator, "categories_", None)
     categorical = categories is not None and categories[j] is not None
     missing = getattr(estimator, "missing_bins_", None)
-    limits = None
+    limits = rows = None
     if X is not None and not categorical:
         column = np.asarray(column_of(X, j), dtype=float)
         # Missing values have a bin of their own, which is drawn apart.
         column = column[np.isfinite(column)]
         limits = (float(column.min()), float(column.max())) if len(column) else None
+        # Of many rows every k-th in their order stands for all.
+        rows = np.sort(column)[:: -(-len(column) // RUG)] if len(column) else column
     name = feature_names(estimator)[j]
     has_missing = missing is not None and bool(missing[j])
-    return TermAxis(name, np.asarray(edges), categorical, has_missing, limits)
+    return TermAxis(name, np.asarray(edges), categorical, has_missing, limits, rows)

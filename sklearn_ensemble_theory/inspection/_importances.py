@@ -339,6 +339,8 @@ class LocalExplanationDisplay:
         What the terms add to, for the labels.
     probability : float, default=None
         The probability of the class, for classifiers.
+    response : float, default=None
+        The prediction, of a regressor whose terms add to its logarithm.
 
     Attributes
     ----------
@@ -373,12 +375,14 @@ class LocalExplanationDisplay:
         intercept: float,
         unit: str = "prediction",
         probability: float | None = None,
+        response: float | None = None,
     ) -> None:
         self.names = names
         self.contributions = contributions
         self.intercept = intercept
         self.unit = unit
         self.probability = probability
+        self.response = response
 
     @classmethod
     def from_estimator(
@@ -430,7 +434,9 @@ class LocalExplanationDisplay:
             target = estimator.predict(X)[0]
         k = number_of_class(estimator, target)
         terms = np.asarray(estimator.predict_terms(X))[0]
-        probability = None
+        probability = response = None
+        if getattr(estimator, "_link", "identity") == "log":
+            response = float(estimator.predict(X)[0])
         if is_classifier(estimator):
             probability = float(estimator.predict_proba(X)[0, 1 if k is None else k])
         # A regressor and two classes have a single score, with one intercept.
@@ -441,7 +447,8 @@ class LocalExplanationDisplay:
             for name, features in zip(names_of_terms(estimator), features_of_terms(estimator))
         ]
         unit = unit_of_terms(estimator, k)
-        display = cls(labels, terms if k is None else terms[:, k], intercept, unit, probability)
+        terms = terms if k is None else terms[:, k]
+        display = cls(labels, terms, intercept, unit, probability, response)
         return display.plot(ax, max_terms=max_terms, kind=kind)
 
     def plot(
@@ -502,6 +509,8 @@ class LocalExplanationDisplay:
         title = f"intercept {parts[0]} + terms {parts[1]}\n= {self.unit} {parts[2]}"
         if self.probability is not None:
             title += f", probability {_probability(self.probability)}"
+        if self.response is not None:
+            title += f", prediction {number(self.response)}"
         ax.set_title(title, fontsize="medium")
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -1,6 +1,7 @@
 """What the displays share: matplotlib, imported when it is needed, colours, numbers and axes."""
 
 import math
+import textwrap
 from collections.abc import Sequence
 from numbers import Real
 from typing import Any
@@ -28,9 +29,16 @@ def pyplot(name: str) -> Any:
 
 
 def shortened(text, length: int = 24) -> str:
-    """Return a label of at most `length` characters."""
-    text = str(text)
-    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+    """Return a label of at most `length` characters, in which a dollar sign is one."""
+    text = " ".join(str(text).split())  # in one line
+    text = text if len(text) <= length else text[: length - 1].rstrip() + "…"
+    return text.replace("$", r"\$")  # two of them would enclose a formula
+
+
+def wrapped(text, length: int, n_lines: int) -> str:
+    """Return a title in lines of at most `length` characters, shortened to so many lines."""
+    options = {"max_lines": n_lines, "placeholder": "…", "break_on_hyphens": False}
+    return textwrap.fill(str(text), length, **options).replace("$", r"\$")
 
 
 def number(x: float, decimals: int | None = None, signed: bool = False) -> str:
@@ -55,6 +63,27 @@ def few_ticks(ax, axis: str) -> None:
     """Ticks that do not overlap in a small panel, also where the numbers are long."""
     ax.locator_params(axis=axis, nbins=5)
     ax.ticklabel_format(axis=axis, scilimits=(-3, 5), useMathText=True)
+
+
+def label_of_scale(ax, axis: str, name: str, ends: tuple[float, float], ticks: Any = None) -> None:
+    """Name an axis that has ticks between these ends, if they are not given.
+
+    A power of ten of the ticks becomes a part of the name: matplotlib writes it at the end of the
+    axis, over the end of a long name.
+    """
+    few_ticks(ax, axis)
+    its_axis = ax.xaxis if axis == "x" else ax.yaxis
+    low, high = ends
+    if ticks is None:
+        ticks = its_axis.get_major_locator().tick_values(low, high)
+    its_axis.set_ticks([x for x in np.asarray(ticks).tolist() if low <= x <= high])
+    largest = max(abs(low), abs(high))
+    power = math.floor(math.log10(largest)) if largest > 0 else 0
+    # Numbers that differ in late digits keep matplotlib's ticks, which subtract a constant.
+    if not -3 <= power < 5 and high - low > 1e-3 * largest:
+        its_axis.set_major_formatter(lambda x, _: number(x / 10.0**power))
+        name = rf"{name} ($\times 10^{{{power}}}$)"
+    its_axis.set_label_text(name)
 
 
 def as_axes(ax, n_axes: int, name: str) -> np.ndarray:

@@ -30,12 +30,15 @@ from ._plotting import (
     POSITIVE,
     as_axes,
     few_ticks,
+    label_of_scale,
     pyplot,
     shortened,
+    wrapped,
 )
 
 STRIP = 0.14  # share of the height, or width, of a panel for the density of the data
 N_CELLS = 40  # of the histogram in the strip
+TITLE = 28  # characters of a line of a title
 FEW_LABELS = 12  # categories on an axis of a map that all get a label
 
 
@@ -47,9 +50,10 @@ class ShapeFunctionDisplay:
     the term adds to the prediction (regressors), to the log-odds of the second class (two classes)
     or to the score of a class (several classes). Bands and error bars are the value plus and minus
     two standard errors, where the model has them: pointwise, for new training rows, as the line
-    below the panels says. The grey histogram on one side of a panel is the distribution of the
-    training rows. Missing values have a place of their own, shaded in grey.
-    Grey cells of a map contain no training rows: the value there is extrapolated.
+    below the panels says. The grey histogram on one side of a panel, on two sides of a map, is the
+    distribution of the training rows, which the model knows; rows that are given are marked below
+    it. Missing values have a place of their own, shaded in grey. Grey cells of a map contain no
+    training rows: the value there is extrapolated.
 
     Use `from_estimator` to create a display; the constructor stores its arguments.
 
@@ -124,11 +128,12 @@ class ShapeFunctionDisplay:
             Terms by index, by name ("bmi" or "age & bmi"), or pairs of features by index or name.
             By default the `max_terms` terms of the largest importance.
         X : array-like of shape (n_samples, n_features), default=None
-            Rows that determine where the curves begin and end. The model knows its thresholds only;
-            without X the first and the last bin are drawn as wide as the bins beside them.
+            Rows that determine where the curves begin and end, and are marked at the horizontal
+            axis (500 of them at most). The model knows its thresholds only; without X the first and
+            the last bin are drawn as wide as the bins beside them.
         target : label, default=None
             The class whose score is drawn, for a model of three or more classes. By default a panel
-            has one curve for each class, and pairs are drawn only with a target.
+            has one curve for each class, and a pair one map for each class.
         max_terms : int, default=6
             Number of terms if `terms` is None. Terms that are zero are left out.
         n_cols : int, default=3
@@ -153,8 +158,7 @@ class ShapeFunctionDisplay:
         TypeError
             If the estimator is not an additive model.
         ValueError
-            If a term or the target is not in the model, or a pair is asked for without a target
-            from a model of several classes.
+            If a term or the target is not in the model.
         """
         check_additive(estimator)
         if not hasattr(estimator, "shape_functions_"):
@@ -165,11 +169,7 @@ class ShapeFunctionDisplay:
         k = number_of_class(estimator, target)
         scores = scores_of_classes(estimator)
         several = len(scores) > 1 and k is None
-        indices = chosen_terms(estimator, terms, max_terms, only_main=several)
-        shapes = shapes_of_terms(estimator, indices, k, X)
-        pairs = [shape.name for shape in shapes if shape.is_pair]
-        if several and pairs:
-            raise ValueError(f"target must be one of {scores} to draw the pair {pairs[0]!r}.")
+        shapes = shapes_of_terms(estimator, chosen_terms(estimator, terms, max_terms), k, X)
         labels = scores if several else [""]
         return cls(shapes, unit_of_terms(estimator, k), labels).plot(
             ax,
@@ -245,14 +245,17 @@ class ShapeFunctionDisplay:
             for i in range(1, n):
                 if i % n_cols and curves[i] and curves[i - 1]:
                     axes[i].set_ylabel("")
-        if len(self.labels) > 1:
+        curves_of = [i for i, s in enumerate(self.shapes) if not s.is_pair]
+        if len(self.labels) > 1 and curves_of:
             # All panels have the same classes: one legend serves them.
-            handles, names = axes[0].get_legend_handles_labels()
+            colors = [COLORS[c % len(COLORS)] for c in range(len(self.labels))]
+            handles = [plt.Line2D([], [], color=color, linewidth=1.8) for color in colors]
+            names = [shortened(label) for label in self.labels]
             if ax is None:
                 loc = {"loc": "outside upper center", "ncols": min(len(names), 6)}
                 axes[0].figure.legend(handles, names, title="class", **loc)
             else:
-                axes[0].legend(handles, names, title="class", fontsize="small")
+                axes[curves_of[0]].legend(handles, names, title="class", fontsize="small")
         if ax is None and any(s.errors is not None and not s.is_pair for s in self.shapes):
             text = f"bands: ± {n_standard_errors:g} standard errors, for new training rows"
             axes[0].figure.supxlabel(text, fontsize="small", color="0.3")
@@ -301,7 +304,9 @@ def range_of(shape: TermShape, n_errors: float) -> tuple[float, float]:
 def _with_strip(limits: tuple[float, float], strip: bool) -> tuple[float, float]:
     """Limits of an axis, with a margin, and at its beginning space for the density."""
     low, high = limits
-    span = high - low or 1.0
+    if high == low:  # of a term that is 0
+        low, high = low - 0.5, high + 0.5
+    span = high - low
     low, high = low - 0.06 * span, high + 0.06 * span
     return (low - (high - low) * STRIP / (1 - STRIP) if strip else low), high
 
@@ -316,7 +321,12 @@ def draw_term(ax, shape: TermShape, style: PanelStyle) -> None:
         _draw_steps(ax, shape, style)
     # The column of missing values is named above the map, where the title would be.
     above = shape.is_pair and shape.axes[0].missing and not shape.axes[0].categorical
-    ax.set_title(shortened(shape.name, 40), pad=14 if above else None)
+    title = f"{shape.name}, {shape.of_class}" if shape.of_class else shape.name
+    ax.set_title(wrapped(title, TITLE, 2), pad=14 if above else None)
+    if not shape.values.any():
+        where = {"transform": ax.transAxes, "ha": "center", "va": "center"}
+        box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8}
+        ax.text(0.5, 0.75, "0 for all values", color="0.3", fontsize="small", bbox=box, **where)
 
 
 def _draw_steps(ax, shape: TermShape, style: PanelStyle) -> None:
@@ -327,7 +337,7 @@ def _draw_steps(ax, shape: TermShape, style: PanelStyle) -> None:
     gap = 0.05 * (bounds[-1] - bounds[0])
     # The bin of missing values has a place of its own, right of the numbers.
     apart = np.array([bounds[-1] + gap, bounds[-1] + 3 * gap])
-    for c, label in enumerate(style.labels):
+    for c in range(len(style.labels)):
         color, values = COLORS[c % len(COLORS)], shape.values[:, c]
         if shape.errors is not None:
             half = style.n_errors * shape.errors[:, c]
@@ -336,7 +346,7 @@ def _draw_steps(ax, shape: TermShape, style: PanelStyle) -> None:
             if axis.missing:
                 ax.stairs((values + half)[n:], apart, baseline=(values - half)[n:], **band)
         line = {"baseline": None, "color": color, "linewidth": 1.8, "zorder": 3}
-        ax.stairs(values[:n], bounds, label=label or None, **line)
+        ax.stairs(values[:n], bounds, **line)
         if axis.missing:
             ax.stairs(values[n:], apart, **line)
     ax.set_xlim(bounds[0], (apart[-1] + 0.5 * gap) if axis.missing else bounds[-1])
@@ -348,30 +358,45 @@ def _draw_steps(ax, shape: TermShape, style: PanelStyle) -> None:
         where = {"transform": ax.get_xaxis_transform(), "rotation": 90, "fontsize": "small"}
         ax.text(apart.mean(), 0.97, axis.missing_label, ha="center", va="top", color="0.3", **where)
     if shape.weights is not None:
-        _density_below(ax, bounds, shape.weights, n, apart)
-    few_ticks(ax, "x")
-    ax.set(xlabel=axis.name, ylabel=style.contribution)
+        _density_beside(ax, "x", axis, bounds, shape.weights, apart)
+    if axis.rows is not None:
+        known = axis.rows[(axis.rows >= bounds[0]) & (axis.rows <= bounds[-1])]
+        look = {"color": "0.1", "linewidth": 0.6, "alpha": 0.5, "zorder": 2}
+        ax.vlines(known, 0, 0.03, transform=ax.get_xaxis_transform(), **look)
+    few_ticks(ax, "y")
+    ax.set_ylabel(style.contribution)
+    _label_numbers(ax, "x", axis, bounds)
 
 
-def _density_below(ax, bounds, weights, n, apart):
-    """Draw a histogram with cells of equal width, in the lowest part of the panel.
+def _label_numbers(ax, side: str, axis: TermAxis, bounds: np.ndarray) -> None:
+    """Name an axis of numbers, with ticks in the range of these and not beside it."""
+    ticks = None
+    if len(axis.edges) == 1 and float(axis.edges[0]) % 1 == 0.5:
+        ticks = axis.edges[0] + np.array([-0.5, 0.5])  # two codes, such as 0 and 1
+    label_of_scale(ax, side, shortened(axis.name, 30), (bounds[0], bounds[axis.n_bins]), ticks)
+
+
+def _density_beside(ax, side: str, axis: TermAxis, bounds, weights, apart) -> None:
+    """Draw a histogram with cells of equal width, in the strip along one side of the panel.
 
     The bins have about equal weights, so their heights would show their widths and not the data.
     """
-    total = weights.sum()
+    total, n = weights.sum(), axis.n_bins
     if total <= 0:
         return
-    cells = np.linspace(bounds[0], bounds[-1], N_CELLS + 1)
-    # Within a bin the weight counts as evenly spread.
+    # Within a bin the weight counts as evenly spread; a category has a cell of its own.
+    cells = bounds if axis.categorical else np.linspace(bounds[0], bounds[-1], N_CELLS + 1)
     below = np.interp(cells, bounds, np.concatenate([[0.0], np.cumsum(weights[:n] / total)]))
     shares = np.diff(below)
     heights = np.append(shares, weights[n:] / total)
     # In shares of the panel, not in units of the contributions: the highest cell fills the strip.
     heights *= 0.9 * STRIP / max(heights.max(), np.finfo(float).tiny)
-    look = {"fill": True, "color": GREY, "linewidth": 0, "zorder": 1}
-    ax.stairs(heights[:N_CELLS], cells, transform=ax.get_xaxis_transform(), **look)
-    if len(heights) > N_CELLS:
-        ax.stairs(heights[N_CELLS:], apart, transform=ax.get_xaxis_transform(), **look)
+    along = ax.get_xaxis_transform() if side == "x" else ax.get_yaxis_transform()
+    look = {"fill": True, "color": GREY, "linewidth": 0, "zorder": 1, "transform": along}
+    look["orientation"] = "vertical" if side == "x" else "horizontal"
+    ax.stairs(heights[: len(shares)], cells, **look)
+    if len(heights) > len(shares) and weights[n:].any():
+        ax.stairs(heights[len(shares) :], apart, **look)
 
 
 def shown_categories(shape: TermShape, max_categories: int) -> tuple[np.ndarray, int]:
@@ -409,11 +434,11 @@ def _draw_categories(ax, shape: TermShape, style: PanelStyle) -> None:
             look = {"fmt": "none", "ecolor": "0.2", "elinewidth": 1, "capsize": 2, "zorder": 3}
             ax.errorbar(values[:, 0], place, xerr=half[:, 0], **look)
     else:
-        for c, label in enumerate(style.labels):
+        for c in range(len(style.labels)):
             # The points of the classes are side by side: their error bars would hide each other.
             shift = 0.6 * ((c + 0.5) / len(style.labels) - 0.5)
             color = COLORS[c % len(COLORS)]
-            look = {"fmt": "o", "color": color, "markersize": 4, "elinewidth": 1, "label": label}
+            look = {"fmt": "o", "color": color, "markersize": 4, "elinewidth": 1}
             error = None if half is None else half[:, c]
             ax.errorbar(values[:, c], place - shift, xerr=error, **look)
     if is_missing.any():
@@ -428,8 +453,12 @@ def _draw_categories(ax, shape: TermShape, style: PanelStyle) -> None:
     names = [axis.missing_label if b >= axis.n_bins else str(axis.edges[b]) for b in bins]
     ax.set_yticks(place, [shortened(name) for name in names])
     ax.set_ylim(place[0] - 0.6, place[-1] + 0.6)
-    left_out = f" ({n_left_out} rare categories not shown)" if n_left_out else ""
-    ax.set(ylabel=axis.name + left_out, xlabel=style.contribution)
+    name = shortened(axis.name)
+    if n_left_out:
+        space = " " if len(name) < 10 else "\n"
+        name += f"{space}({n_left_out} rare categories not shown)"
+    few_ticks(ax, "x")
+    ax.set(ylabel=name, xlabel=style.contribution)
     ax.tick_params(axis="y", length=0, labelsize="small" if len(bins) > 8 else None)
 
 
@@ -464,11 +493,17 @@ def _draw_map(ax, shape: TermShape, style: PanelStyle) -> None:
         # Cells without training rows are grey: the value there is extrapolated.
         blank = np.ma.masked_array(np.ones_like(values), ~empty)
         ax.pcolormesh(x, y, blank, cmap="Greys", vmin=0, vmax=4, rasterized=True)
-    ax.figure.colorbar(mesh, ax=ax, label=style.contribution)
-    first, second = shape.axes
-    _label_side(ax, "x", first, x, x_bins)
-    _label_side(ax, "y", second, y, y_bins)
-    ax.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]), xlabel=first.name, ylabel=second.name)
+    unit = f"score of {shortened(shape.of_class)}" if shape.of_class else style.unit
+    ax.figure.colorbar(mesh, ax=ax, label=f"added to the {unit}")
+    limits = (x[0], x[-1]), (y[0], y[-1])
+    if shape.weights is not None:
+        # Room for the distributions of both features, below and left of the map.
+        limits = tuple((b - (b - a) / (1 - STRIP), b) for a, b in limits)
+        for side, axis, own, ends in zip("xy", shape.axes, sides, (x, y)):
+            _density_beside(ax, side, axis, ends[: axis.n_bins + 1], own, ends[-2:])
+    ax.set(xlim=limits[0], ylim=limits[1])
+    for side, axis, ends, bins in zip("xy", shape.axes, (x, y), (x_bins, y_bins)):
+        _label_side(ax, side, axis, ends, bins)
 
 
 def _label_side(ax, side: str, axis: TermAxis, bounds: np.ndarray, bins: np.ndarray) -> None:
@@ -486,8 +521,9 @@ def _label_side(ax, side: str, axis: TermAxis, bounds: np.ndarray, bins: np.ndar
         turn = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if turned else {}
         set_ticks = ax.set_xticks if side == "x" else ax.set_yticks
         set_ticks(places, names, fontsize="small", **turn)
+        (ax.set_xlabel if side == "x" else ax.set_ylabel)(shortened(axis.name, 30))
         return
-    few_ticks(ax, side)
+    _label_numbers(ax, side, axis, bounds)
     if has_missing and side == "x":
         top = {"xytext": (0, 2), "ha": "center", "va": "bottom"}
         _note(ax, (middle, 1), ax.get_xaxis_transform(), **top)

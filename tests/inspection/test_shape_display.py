@@ -191,7 +191,9 @@ def test_terms_that_are_zero_are_left_out():
     model = TableRegressor(terms).fit(X)
     assert [s.name for s in draw(model).shapes] == ["x1"]
     empty = TableRegressor(terms[:1]).fit(X)
-    assert [s.name for s in draw(empty).shapes] == ["x0"]  # and not an empty figure
+    display = draw(empty)
+    assert [s.name for s in display.shapes] == ["x0"]  # and not an empty figure
+    assert [text.get_text() for text in display.ax_.texts] == ["0 for all values"]
 
 
 def test_limits_are_shared_unless_told(model):
@@ -219,10 +221,16 @@ def test_several_classes(three_classes, target):
     assert legend == (["a", "b", "c"] if target is None else [])
 
 
-def test_pairs_of_several_classes_need_a_target(three_classes):
-    assert not any(shape.is_pair for shape in draw(three_classes).shapes)
-    with pytest.raises(ValueError, match="target must be one of"):
-        draw(three_classes, ["age & income"])
+def test_pairs_of_several_classes_have_a_map_for_each(three_classes):
+    display = draw(three_classes, ["age & income", "sex"])
+    titles = [f"age & income, {c}" for c in "abc"]
+    assert [ax.get_title() for ax in display.axes_] == [*titles, "sex"]
+    values, weights = three_classes.shape_functions_[4][1], three_classes.bin_weights_[4]
+    for c, ax in enumerate(display.axes_[:3]):
+        drawn = ax.collections[0].get_array()[:, [0, 1, 2, 3, 4, 5, 6, 7, 9]]
+        np.testing.assert_allclose(drawn.filled(0), np.where(weights == 0, 0, values[..., c]).T)
+    legend = [t.get_text() for box in display.figure_.legends for t in box.get_texts()]
+    assert legend == ["a", "b", "c"]
     (mesh, *_) = draw(three_classes, ["city & sex"], target="c").ax_.collections
     np.testing.assert_allclose(mesh.get_array(), three_classes.shape_functions_[6][1][:6, :, 2].T)
     _, ax = plt.subplots()
@@ -235,6 +243,45 @@ def test_two_classes(rows):
     assert draw(model, ["age"], target=True).unit == "log-odds of True"
     with pytest.raises(ValueError, match="log-odds of"):
         draw(model, target=False)
+
+
+def test_rows_that_are_given_are_marked(model, rows):
+    ages = rows["age"].to_numpy()
+    (marks,) = draw(model, ["age"], X=rows).ax_.collections
+    drawn = [segment[0, 0] for segment in marks.get_segments()]
+    np.testing.assert_array_equal(drawn, np.sort(ages[~np.isnan(ages)]))
+    assert not draw(model, ["age"]).ax_.collections
+    many = type(rows)(np.repeat(rows.to_numpy(), 10, axis=0), columns=rows.columns)
+    (marks,) = draw(model, ["age"], X=many).ax_.collections
+    assert len(marks.get_segments()) <= 500
+
+
+def test_maps_have_the_distributions_of_both_features(model):
+    ax = draw(model, [("city", "sex")]).ax_
+    weights = model.bin_weights_[6]
+    patches = [p for p in ax.patches if isinstance(p, StepPatch)]
+    cities = patches[0].get_data().values
+    np.testing.assert_allclose(cities / cities[0], weights.sum(axis=1)[:6] / weights.sum(axis=1)[0])
+    by_side = [p.orientation for p in patches]
+    assert by_side == sorted(by_side, reverse=True)
+    assert {"vertical", "horizontal"} == set(by_side)
+
+
+def test_names_that_are_long_or_look_like_formulas():
+    X = np.random.default_rng(0).uniform(size=(60, 3)) * [1e6, 1, 1e-5]
+    names = ["cost in $ of $\\frac{", "_a name that goes on and on and on, and then on", "<b>&amp;"]
+    terms = [
+        ((j,), np.array([0.5 * scale]), np.array([-1.0, 1.0]))
+        for j, scale in enumerate((1e6, 1, 1e-5))
+    ]
+    terms.append(((0, 1), (np.array([5e5]), np.array([0.5])), np.ones((2, 2))))
+    frame = pytest.importorskip("pandas").DataFrame(X, columns=names)
+    display = draw(TableRegressor(terms).fit(frame), X=frame)
+    display.figure_.draw_without_rendering()  # no error in a formula, no warning
+    assert display.axes_[0].get_xlabel() == r"cost in \$ of \$\frac{ ($\times 10^{5}$)"
+    assert all(len(line) < 32 for ax in display.axes_ for line in ax.get_title().split("\n"))
+    low, high = display.axes_[0].get_xlim()
+    assert all(low <= x <= high for x in display.axes_[0].get_xticks())
 
 
 def test_axes(model):

@@ -199,3 +199,18 @@ def test_matplotlib_is_needed(model, rows, monkeypatch, name):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=rf"{name} requires matplotlib.*\[plot\]"):
         importances(model) if name[0] == "T" else explain(model, rows.iloc[[0]])
+
+
+def test_terms_of_a_logarithm(rows):
+    class LogRegressor(TableRegressor):
+        _link = "log"
+
+        def predict(self, X):
+            return np.exp(super().predict(X))
+
+    row = rows.iloc[[3]]
+    model = LogRegressor(*mixed_terms(rows), 3.0).fit(rows)
+    display = explain(model, row)
+    assert display.response == pytest.approx(np.exp(3.0 + model.predict_terms(row).sum()))
+    assert labels(display.ax_)[-1] == "logarithm of the prediction"
+    assert display.ax_.get_title().endswith(f", prediction {display.response:.3g}")
