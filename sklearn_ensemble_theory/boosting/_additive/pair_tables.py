@@ -341,13 +341,14 @@ def ordered_bins(
     Categories have no order; for one axis, the best one for a cut is that of the mean residuals
     [Fisher 1958]. But the residuals of an interaction have mean zero along each axis: here the
     order is that of the functions in the best product f(a) g(b), the first singular vectors of the
-    residuals. `sums` are the weighted sums of the residuals in the cells.
+    residuals. `sums` (..., A, B) are the weighted sums of the residuals in the cells, of one table or
+    of several, which have orders (..., A) and (..., B).
     """
-    orders = [np.arange(n) for n in sums.shape]
+    orders = [np.broadcast_to(np.arange(n), (*sums.shape[:-2], n)) for n in sums.shape[-2:]]
     if any(unordered):
         units = _units(weight)
         u, _, vt = np.linalg.svd(units[0][:, None] * sums * units[1], full_matrices=False)
-        for axis, vector in enumerate([u[:, 0], vt[0]]):
+        for axis, vector in enumerate([u[..., 0], vt[..., 0, :]]):
             if unordered[axis]:
-                orders[axis] = np.argsort(vector * units[axis], kind="stable")
+                orders[axis] = np.argsort(vector * units[axis], axis=-1, kind="stable")
     return orders

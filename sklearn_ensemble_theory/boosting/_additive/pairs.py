@@ -232,7 +232,8 @@ def strongest_pairs(
     # Numbers of consecutive pairs whose tables are counted together.
     cells = np.cumsum([np.prod(bins.shape(pair)) for pair in pairs])
     group = (cells - 1) // max(1, min(cells_at_once, int(cells[-1])))
-    found, kept = np.empty(len(pairs)), {}
+    found = np.empty(len(pairs))
+    kept: dict[int, np.ndarray] = {}
     # Pairs from which the scale of gains without an interaction is estimated, whatever their gains.
     n_sampled = min(len(pairs), _SAMPLED_PAIRS) if is_auto else 0
     sample = np.linspace(0, len(pairs) - 1, n_sampled).astype(int).tolist()
@@ -323,13 +324,13 @@ def interaction_gains(
         first = pure.cumsum(axis=-1).cumsum(axis=-2)[..., :-1, :-1]
         return np.max(first**2 * inverse, axis=(-2, -1), initial=0.0)
 
-    if not any(unordered):
-        return largest(pure, weight)
-    gains = []
-    for table in pure.reshape(-1, *weight.shape):
-        order = np.ix_(*ordered_bins(table, weight, unordered))
-        gains.append(largest(table[order], weight[order]))
-    return np.reshape(gains, pure.shape[:-2])
+    if any(unordered):
+        rows, columns = ordered_bins(pure, weight, unordered)
+        order = rows[..., :, None] * weight.shape[1] + columns[..., None, :]
+        flat = pure.reshape(*pure.shape[:-2], -1), order.reshape(*order.shape[:-2], -1)
+        pure = np.take_along_axis(*flat, axis=-1).reshape(pure.shape)
+        weight = weight.ravel()[order]
+    return largest(pure, weight)
 
 
 def _p_values(gains, null, sample, n_pairs):
