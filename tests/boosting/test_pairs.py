@@ -7,6 +7,7 @@ from . import pairs_data
 from .pairs_data import (
     ROUTES,
     AdditiveFit,
+    additive_rest,
     coarse_bins,
     correlated_weight,
     detect_pairs,
@@ -168,6 +169,23 @@ def test_additive_fit_is_least_squares():
         best = np.linalg.lstsq(design, (np.sqrt(weight) * target).ravel(), rcond=None)[0]
         fitted = (row[:, None] + column)[weight > 0]
         np.testing.assert_allclose(fitted, (best[:a, None] + best[a:])[weight > 0], atol=1e-10)
+        rest = additive_rest(target * weight, weight)
+        np.testing.assert_allclose(
+            rest[weight > 0], (weight * (target - row[:, None] - column))[weight > 0], atol=1e-9
+        )
+
+
+def test_the_rest_of_many_tables_is_that_of_each():
+    weight = np.array([correlated_weight(), np.ones(correlated_weight().shape)])
+    weight[1, :, 3], weight[1, 2] = 0, 0  # an empty row and an empty column
+    weight = np.concatenate(
+        [weight, [np.kron(np.eye(2), np.ones((8, 8)))[: weight.shape[1], : weight.shape[2]]]]
+    )
+    sums = weight * np.random.default_rng(0).standard_normal(weight.shape)
+    for rest, own, of_table in zip(additive_rest(sums, weight), sums, weight):
+        np.testing.assert_allclose(rest, additive_rest(own[None], of_table)[0], atol=1e-9)
+        np.testing.assert_allclose(rest.sum(axis=0), 0, atol=1e-9)
+        np.testing.assert_allclose(rest.sum(axis=1), 0, atol=1e-9)
 
 
 # --- detection --------------------------------------------------------------------------------
@@ -216,12 +234,12 @@ def test_gain_is_a_bound_on_the_joint_fit():
     sums = weight * rng.standard_normal((20, 6, 5))
     gains = interaction_gains(sums, weight)
     falls = np.zeros(20)
-    pure = AdditiveFit(weight).rest(sums)
+    pure = additive_rest(sums, weight)
     for i in range(5):
         for j in range(4):
             quadrant = np.zeros((6, 5))
             quadrant[: i + 1, : j + 1] = 1
-            own = AdditiveFit(weight).rest(quadrant * weight) / weight
+            own = additive_rest(quadrant * weight, weight) / weight
             falls = np.maximum(
                 falls, (pure * quadrant).sum(axis=(1, 2)) ** 2 / (weight * own**2).sum()
             )

@@ -45,6 +45,8 @@ from .loops import additive_loops, quadrant_sums
 # Directions in which the rows and the columns are correlated up to this distance from 1 count as
 # cells that are not connected: the additive fit is not unique there.
 _CONNECTED = 1e-13
+# What is added to normal equations, as a share of their diagonal, where a fit need not be unique.
+_RIDGE = 1e-12
 # How often the remaining margins are fitted again, against the rounding of the first solution.
 _REFINEMENTS = 3
 # A quadrant below this share of the weight is not fitted.
@@ -270,6 +272,29 @@ class AdditiveFit:
         return sums - self.weight * (row[..., :, None] + column[..., None, :])
 
 
+def additive_rest(sums: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """The weighted sums (..., A, B) of targets minus their additive fits.
+
+    For many tables at once, with one table of weights (A, B) or one for each. The normal equations
+    are solved for the functions of the row, those of the column eliminated. A little is added to
+    their diagonal: constants, by which a fit is not unique, cancel in the sum of both.
+    """
+    rows, columns = weight.sum(axis=-1), weight.sum(axis=-2)
+    of_column = np.where(columns > 0, 1 / np.where(columns > 0, columns, 1.0), 0.0)
+    shares = weight * of_column[..., None, :]
+    matrix = -shares @ np.swapaxes(weight, -1, -2)
+    own = np.arange(rows.shape[-1])
+    matrix[..., own, own] += np.where(rows > 0, (1 + _RIDGE) * rows, 1.0)
+    y, z = sums.sum(axis=-1), sums.sum(axis=-2)
+    target = y - (shares @ z[..., None])[..., 0]
+    if weight.ndim == 2:
+        f = np.linalg.solve(matrix, target.reshape(-1, len(own)).T).T.reshape(target.shape)
+    else:
+        f = np.linalg.solve(matrix, target[..., None])[..., 0]
+    g = (z - (np.swapaxes(weight, -1, -2) @ f[..., None])[..., 0]) * of_column
+    return sums - weight * (f[..., :, None] + g[..., None, :])
+
+
 def _units(weight):
     """One over the roots of the weights of rows and columns; 0 for those without weight."""
     margins = weight.sum(axis=1), weight.sum(axis=0)
@@ -280,13 +305,14 @@ def _units(weight):
 
 
 def inverse_weights(weight: np.ndarray, min_share: float = MIN_SHARE) -> np.ndarray:
-    """One over the weight of the four quadrants of each cut: (4, A - 1, B - 1).
+    """One over the weight of the four quadrants of each cut: (4, ..., A - 1, B - 1).
 
     0 for cuts with a quadrant below `min_share` of all weight.
     """
     quadrants = quadrant_sums(weight)
     smallest = np.min(quadrants, axis=0, initial=np.inf)
-    valid = (smallest > 0) & (smallest >= min_share * weight.sum())
+    total = weight.sum(axis=(-2, -1), keepdims=True)
+    valid = (smallest > 0) & (smallest >= min_share * total)
     return np.where(valid, 1 / np.where(valid, quadrants, 1.0), 0.0)
 
 
@@ -315,13 +341,14 @@ def ordered_bins(
     Categories have no order; for one axis, the best one for a cut is that of the mean residuals
     [Fisher 1958]. But the residuals of an interaction have mean zero along each axis: here the
     order is that of the functions in the best product f(a) g(b), the first singular vectors of the
-    residuals. `sums` are the weighted sums of the residuals in the cells.
+    residuals. `sums` (..., A, B) are the weighted sums of the residuals in the cells, of one table or
+    of several, which have orders (..., A) and (..., B).
     """
-    orders = [np.arange(n) for n in sums.shape]
+    orders = [np.broadcast_to(np.arange(n), (*sums.shape[:-2], n)) for n in sums.shape[-2:]]
     if any(unordered):
         units = _units(weight)
         u, _, vt = np.linalg.svd(units[0][:, None] * sums * units[1], full_matrices=False)
-        for axis, vector in enumerate([u[:, 0], vt[0]]):
+        for axis, vector in enumerate([u[..., 0], vt[..., 0, :]]):
             if unordered[axis]:
-                orders[axis] = np.argsort(vector * units[axis], kind="stable")
+                orders[axis] = np.argsort(vector * units[axis], axis=-1, kind="stable")
     return orders

@@ -34,7 +34,7 @@ S. Coles (2001). *An Introduction to Statistical Modeling of Extreme Values*. Sp
 law of maxima.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, Concatenate, Literal, NamedTuple
@@ -58,16 +58,15 @@ from .pair_rounds import (
     residual_sums,
 )
 from .pair_tables import (
-    AdditiveFit,
     CoarseBins,
     Pair,
+    additive_rest,
     coarse_bins,
     coarse_columns,
     inverse_weights,
     ordered_bins,
     pair_tables,
     purify,
-    quadrant_sums,
 )
 from .phases import BinnedRows, TableModel
 from .sums import CutLayout, count_bins
@@ -76,9 +75,11 @@ from .sums import CutLayout, count_bins
 DETECTION_BINS, PAIR_BINS = 32, 80
 # Quadrants of less than this share of the weight are no evidence.
 _MIN_SHARE = 0.005
-# Draws of the signs: for each pair, and at least for all pairs together, since the scale of the
-# gains is estimated from all of them.
-_DRAWS_PER_PAIR, _DRAWS = 20, 400
+# Draws of the signs: for each pair that may be chosen, and at least for all of a sample together,
+# from which the scale of the gains is estimated.
+_DRAWS_PER_PAIR, _DRAWS, _SAMPLED_PAIRS = 20, 400, 20
+# The gains of so many pairs are computed at a time: their tables stay in the processor's cache.
+_PAIRS_AT_ONCE = 32
 # Chance that "auto" finds any pair where there is none.
 _FALSE_ALARM = 0.05
 # Most pairs that "auto" chooses, as a multiple of the number of features.
@@ -234,29 +235,60 @@ def strongest_pairs(
     n_most = max(1, int(_MOST_PAIRS * p)) if is_auto else int(n_pairs)
     if not pairs or n_most == 0:
         return DetectedPairs([], np.empty(0), np.empty(0))
-    n_draws = max(_DRAWS_PER_PAIR, -(-_DRAWS // len(pairs))) if is_auto else 0
-    # One generator for each pair, so that the order in which they are counted does not matter.
-    seeds = [None] * len(pairs)
-    if is_auto:
-        seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=len(pairs))
     # Numbers of consecutive pairs whose tables are counted together.
     cells = np.cumsum([np.prod(bins.shape(pair)) for pair in pairs])
     group = (cells - 1) // max(1, min(cells_at_once, int(cells[-1])))
-    found, nulls = np.empty(len(pairs)), np.empty((len(pairs), n_draws))
+    found = np.empty(len(pairs))
+    kept: dict[int, np.ndarray] = {}
+    # Pairs from which the scale of gains without an interaction is estimated, whatever their gains.
+    n_sampled = min(len(pairs), _SAMPLED_PAIRS) if is_auto else 0
+    sample = np.linspace(0, len(pairs) - 1, n_sampled).astype(int).tolist()
+    order = np.empty(0, dtype=np.intp)
     for number in np.unique(group):
         members = np.flatnonzero(group == number)
-        for t, table in zip(members, tables_of([pairs[t] for t in members])):
-            sums, weight, variance = table
-            unordered = [bins.unordered[j] for j in pairs[t]]
-            found[t] = interaction_gains(sums, weight, unordered)
-            if is_auto:
-                draws = np.random.default_rng(seeds[t]).standard_normal((n_draws, *sums.shape))
-                nulls[t] = interaction_gains(draws * np.sqrt(variance), weight, unordered)
-    p_values = _p_values(found, nulls) if is_auto else np.full(len(pairs), np.nan)
-    order = np.argsort(-found, kind="stable")[:n_most]
-    if is_auto:
-        order = order[p_values[order] <= _FALSE_ALARM]
-    return DetectedPairs([pairs[t] for t in order], found[order], p_values[order])
+        tables = dict(zip(members.tolist(), tables_of([pairs[t] for t in members])))
+        for some in _alike(members.tolist(), pairs, bins):
+            found[some] = _gains_of_pairs([tables[t] for t in some], [pairs[t] for t in some], bins)
+        # Of the others only those that may be chosen are compared with such gains.
+        order = np.concatenate([order, members])
+        order = order[np.argsort(-found[order], kind="stable")[:n_most]]
+        tables.update(kept)
+        kept = {t: tables[t] for t in {*order.tolist(), *sample} if t in tables}
+    if not is_auto:
+        return DetectedPairs([pairs[t] for t in order], found[order], np.full(len(order), np.nan))
+    n_draws = max(_DRAWS_PER_PAIR, -(-_DRAWS // n_sampled))
+    # One generator for each pair, so that the order in which they are counted does not matter.
+    seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=len(pairs))
+    nulls: dict[int, np.ndarray] = {}
+    for t, (sums, weight, variance) in kept.items():
+        draws = np.random.default_rng(seeds[t]).standard_normal((n_draws, *sums.shape))
+        draws *= np.sqrt(variance)
+        nulls[t] = interaction_gains(draws, weight, [bins.unordered[j] for j in pairs[t]])
+    of_order, of_sample = ([nulls[t] for t in some] for some in (order.tolist(), sample))
+    p_values = _p_values(found[order], np.array(of_order), np.array(of_sample), len(pairs))
+    order, p_values = order[p_values <= _FALSE_ALARM], p_values[p_values <= _FALSE_ALARM]
+    return DetectedPairs([pairs[t] for t in order], found[order], p_values)
+
+
+def _alike(members: list[int], pairs: list[Pair], bins: CoarseBins) -> Iterator[list[int]]:
+    """Divide pairs into those whose gains are computed together: a few of ordered features."""
+    ordered = [t for t in members if not any(bins.unordered[j] for j in pairs[t])]
+    for start in range(0, len(ordered), _PAIRS_AT_ONCE):
+        yield ordered[start : start + _PAIRS_AT_ONCE]
+    yield from ([t] for t in members if any(bins.unordered[j] for j in pairs[t]))
+
+
+def _gains_of_pairs(
+    tables: Sequence[np.ndarray], pairs: Sequence[Pair], bins: CoarseBins
+) -> np.ndarray:
+    """The gains of pairs that are alike; smaller tables get bins without weight."""
+    shapes = np.array([table.shape[1:] for table in tables])
+    both = np.zeros((2, len(tables), *shapes.max(axis=0)))
+    for t, (table, (n_rows, n_columns)) in enumerate(zip(tables, shapes)):
+        both[:, t, :n_rows, :n_columns] = table[:2]
+    if len(pairs) > 1:
+        return interaction_gains(*both)
+    return interaction_gains(both[0, 0], both[1, 0], [bins.unordered[j] for j in pairs[0]])
 
 
 def table_values(
@@ -282,43 +314,43 @@ def interaction_gains(
     ----------
     sums : ndarray of shape (..., A, B)
         Weighted sums of the residuals in the cells of one table or of several.
-    weight : ndarray of shape (A, B)
+    weight : ndarray of shape (A, B), or that of `sums`
         Weights of the cells.
     unordered : tuple of two bool
-        Axes whose bins are put in the order of `ordered_bins`.
+        Axes whose bins are put in the order of `ordered_bins`; with one table of weights.
 
     Returns
     -------
     gains : ndarray of shape (...)
     """
-    pure = AdditiveFit(weight).rest(sums)
+    pure = additive_rest(sums, weight)
 
     def largest(pure, weight):
         inverse = inverse_weights(weight, _MIN_SHARE).sum(axis=0)
-        first = quadrant_sums(pure)[0]
+        first = pure.cumsum(axis=-1).cumsum(axis=-2)[..., :-1, :-1]
         return np.max(first**2 * inverse, axis=(-2, -1), initial=0.0)
 
-    if not any(unordered):
-        return largest(pure, weight)
-    gains = []
-    for table in pure.reshape(-1, *weight.shape):
-        order = np.ix_(*ordered_bins(table, weight, unordered))
-        gains.append(largest(table[order], weight[order]))
-    return np.reshape(gains, pure.shape[:-2])
+    if any(unordered):
+        rows, columns = ordered_bins(pure, weight, unordered)
+        order = rows[..., :, None] * weight.shape[1] + columns[..., None, :]
+        flat = pure.reshape(*pure.shape[:-2], -1), order.reshape(*order.shape[:-2], -1)
+        pure = np.take_along_axis(*flat, axis=-1).reshape(pure.shape)
+        weight = weight.ravel()[order]
+    return largest(pure, weight)
 
 
-def _p_values(gains, null):
+def _p_values(gains, null, sample, n_pairs):
     """Bound the chance of each gain as the largest of all pairs, if there is no interaction.
 
-    Largest values over many cuts follow nearly a Gumbel law. Its scale is estimated from all
-    pairs, its place from each. [Coles 2001]
+    Largest values over many cuts follow nearly a Gumbel law. Its scale is estimated from a sample
+    of the pairs, its place from each. [Coles 2001]
     """
-    mean = null.mean(axis=1)
-    relative = np.divide(null, mean[:, None], out=np.ones_like(null), where=mean[:, None] > 0)
+    mean, of_sample = null.mean(axis=1), sample.mean(axis=1, keepdims=True)
+    relative = np.divide(sample, of_sample, out=np.ones_like(sample), where=of_sample > 0)
     scale = mean * np.sqrt(6 * np.mean(np.var(relative, axis=1, ddof=1))) / np.pi
     z = np.where(scale > 0, (gains - mean) / np.where(scale > 0, scale, 1.0) + np.euler_gamma, 0.0)
     single = -np.expm1(-np.exp(-np.clip(z, -50, 700)))
-    return np.where(scale > 0, np.minimum(single * len(gains), 1.0), np.where(gains > 0, 0.0, 1.0))
+    return np.where(scale > 0, np.minimum(single * n_pairs, 1.0), np.where(gains > 0, 0.0, 1.0))
 
 
 # --- the functions of pairs -----------------------------------------------------------------------
