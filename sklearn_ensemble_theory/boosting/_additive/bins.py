@@ -13,7 +13,7 @@ the noise get many bins of equal weight, the others keep few. In every window of
 threshold is compared with a straight line. Where it lowers the sum of squares by `CLEAR` times the
 variance more than the line does, it is a jump: it becomes an edge, and its cut a candidate of its
 own for the rounds that smooth. Where rows tell little, as counts of rare events, a jump shows in
-wider windows only, where the threshold is compared with a cubic. There a steep slope looks like a
+wider windows only, where the threshold is compared with a parabola. There a steep slope looks like a
 jump too, and a line explains more than the threshold in the narrow windows around it.
 
 In noise, the largest decrease over all thresholds of a window exceeds `CLEAR` times the variance
@@ -347,7 +347,7 @@ def jumps_of(x: np.ndarray, r: np.ndarray, w: np.ndarray | None, edges: np.ndarr
     explained = np.sum(sums_of_bin**2 / np.where(of_bin > 0, of_bin, 1.0))
     variance = max((wr @ r - explained) / mass.sum(), 0.0)
     # How much more the best threshold of a window explains than a line; in wide windows, where
-    # noise hides jumps from narrow ones, than a cubic, as functions bend there.
+    # noise hides jumps from narrow ones, than a parabola, as functions bend there.
     ends = np.append(starts, len(mass))
     candidates = []
     for width in _WINDOW_WIDTHS:
@@ -357,11 +357,11 @@ def jumps_of(x: np.ndarray, r: np.ndarray, w: np.ndarray | None, edges: np.ndarr
             best = int(gains.argmax()) if len(gains) else 0
             if not len(gains) or not gains[best] > CLEAR * variance:
                 continue
-            degree = 1 if width == 1 else 3
+            degree = 1 if width == 1 else 2
             gain = gains[best] - _explained_by_a_curve(mass[part], sums[part], degree)
             if gain > CLEAR * variance and gain > 0:
                 candidates.append((width, -gain, part.start + best))
-    found, taken = [], np.zeros(len(starts) + 2, dtype=bool)
+    found, taken, below = [], np.zeros(len(starts) + 2, dtype=bool), np.cumsum(mass)
     for width, _, cut in sorted(candidates):
         number = int(np.searchsorted(starts, cut, side="right"))
         if taken[number - 1 : number + 2].any():  # the same jump in a window beside it
@@ -369,7 +369,9 @@ def jumps_of(x: np.ndarray, r: np.ndarray, w: np.ndarray | None, edges: np.ndarr
         # What is a jump from afar may be a slope: then a line explains more than the threshold in
         # the narrow windows around it.
         for narrow in _WINDOW_WIDTHS[: _WINDOW_WIDTHS.index(width)]:
-            part = slice(ends[max(number - narrow, 0)], ends[min(number + narrow, len(starts))])
+            half = narrow * below[-1] / len(starts)
+            sides = np.searchsorted(below, [below[cut] - half, below[cut] + half])
+            part = slice(sides[0], min(sides[1] + 1, len(mass)))
             gains = _explained_by_thresholds(mass[part], sums[part])
             own = gains[cut - part.start] if cut - part.start < len(gains) else 0.0
             if own < _explained_by_a_curve(mass[part], sums[part], 1) - variance:
