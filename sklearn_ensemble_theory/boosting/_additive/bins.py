@@ -13,8 +13,8 @@ the noise get many bins of equal weight, the others keep few. In every window of
 threshold is compared with a straight line. Where it lowers the sum of squares by `CLEAR` times the
 variance more than the line does, it is a jump: it becomes an edge, and its cut a candidate of its
 own for the rounds that smooth. Where rows tell little, as counts of rare events, a jump shows in
-wider windows only, where the threshold is compared with a parabola. There a steep slope looks like a
-jump too, and a line explains more than the threshold in the narrow windows around it.
+wider windows only, where the threshold is compared with a parabola. There a steep slope looks like
+a jump too, and a line explains more than the threshold in the narrow windows around it.
 
 In noise, the largest decrease over all thresholds of a window exceeds `CLEAR` times the variance
 about once in 10,000 windows. It has to be rare: edges are chosen with all rows, so that the folds

@@ -341,8 +341,8 @@ def ordered_bins(
     Categories have no order; for one axis, the best one for a cut is that of the mean residuals
     [Fisher 1958]. But the residuals of an interaction have mean zero along each axis: here the
     order is that of the functions in the best product f(a) g(b), the first singular vectors of the
-    residuals. `sums` (..., A, B) are the weighted sums of the residuals in the cells, of one table or
-    of several, which have orders (..., A) and (..., B).
+    residuals. `sums` (..., A, B) are the weighted sums of the residuals in the cells, of one table
+    or of several, which have orders (..., A) and (..., B).
     """
     orders = [np.broadcast_to(np.arange(n), (*sums.shape[:-2], n)) for n in sums.shape[-2:]]
     if any(unordered):
