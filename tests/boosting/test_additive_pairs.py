@@ -196,3 +196,20 @@ def test_pipelines_of_frames_clones_and_pickles(model):
     np.testing.assert_array_equal(again.predict(frame), pipeline.predict(frame))
     same = clone(pipeline).fit(frame, y)
     np.testing.assert_array_equal(same.predict(frame), pipeline.predict(frame))
+
+
+def test_pairs_of_classes_that_are_told_apart_where_labels_are_wrong():
+    """Newton steps on rows with probabilities near 0 or 1 are thousands long."""
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1, 1, size=(1500, 3))
+    X[:, 1] = np.exp(2 * X[:, 1])
+    score = 18 * X[:, 0] + 36 * X[:, 0] * X[:, 1] + 24 * (X[:, 2] > 0)
+    y = (score + rng.logistic(size=1500) > 0) ^ (rng.uniform(size=1500) < 0.01)
+    train, test = slice(0, 1000), slice(1000, 1500)
+    losses = []
+    for interactions in (0, 2):
+        model = LogitBoostClassifier("cv", interactions=interactions).fit(X[train], y[train])
+        assert (model.cv_path_ > 0).all()
+        losses.append(log_loss(y[test], model.predict_proba(X[test])))
+    assert max(np.abs(values).max() for _, values in model.shape_functions_) < 50
+    assert losses[1] < 0.9 * losses[0]

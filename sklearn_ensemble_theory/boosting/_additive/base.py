@@ -309,7 +309,13 @@ class BaseAdditive(BaseEstimator):
         if pair_fit is None or wanted in (0, []):
             return smoothing, stumps, None
         candidates = [] if isinstance(wanted, list) else self._allowed_terms(p).pairs()
-        pairs = pair_fit.fit(stumps.models, wanted, candidates, risk.work())
+
+        def loss_of(terms: PairTerms) -> float:
+            losses = risk.given(terms).losses(stumps.models)
+            return float(losses[1:].mean() if risk.n_splits else losses[0])
+
+        options = () if risk.is_quadratic else (loss_of, risk.unit)
+        pairs = pair_fit.fit(stumps.models, wanted, candidates, risk.work(), *options)
         if pairs is None:
             self._progress().message("no pairs of features")
             return smoothing, stumps, None

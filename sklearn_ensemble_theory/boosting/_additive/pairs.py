@@ -92,8 +92,10 @@ _CELLS_OF_A_PASS = 2**19
 OWN_FOLDS = 5
 # Of the search for a table that is monotonic along both axes.
 MOST_ALTERNATIONS = 20
-# Newton steps of a loss that is not squared.
-_NEWTON_STEPS = 3
+# Newton steps of a loss that is not squared: how many, how long in units of the scores, and the
+# shares of them that are tried.
+_NEWTON_STEPS, LONGEST_STEP = 3, 2.0
+STEP_SHARES = (1.0, 0.5, 0.25)
 
 
 # --- the parameter `interactions` -----------------------------------------------------------------
@@ -586,6 +588,8 @@ class PairFit:
         interactions: int | Literal["auto"] | list[Pair],
         candidates: list[Pair],
         work_of: WorkOf,
+        loss_of: Callable[[PairTerms], float] | None = None,
+        unit: float = 1.0,
     ) -> PairTerms | None:
         """Find pairs and boost them; None if there are none.
 
@@ -599,6 +603,10 @@ class PairFit:
             Those among which pairs are looked for.
         work_of : callable
             `squared_work` or `newton_work` of a loss.
+        loss_of : callable, default=None
+            Of pairs: the mean loss with them. Needed for a loss that is not quadratic.
+        unit : float, default=1.0
+            Of the scores.
         """
         self.work_of = work_of
         if isinstance(self.blocks, MemoryRows):
@@ -625,14 +633,31 @@ class PairFit:
         cells = weights.tables
         shapes = [(1 + self.n_splits, self.n_scores, *weight.shape) for weight in cells]
         terms = PairTerms(pairs, bins, [np.zeros(shape) for shape in shapes], cells)
+        loss = None if loss_of is None else loss_of(terms)
         for step in range(1 if self.is_quadratic else _NEWTON_STEPS):
             if step:
                 self._open(models, terms)
+            gained = [np.zeros_like(table) for table in terms.tables]
             for score in range(self.n_scores):
-                for total, added in zip(terms.tables, self._boosted(score, columns, terms)):
-                    total[0, score] += added.mean(axis=0)
+                for total, added in zip(gained, self._boosted(score, columns, terms)):
+                    if not self.is_quadratic:
+                        # A row whose probability was wrong and near 0 has a residual of thousands.
+                        added = np.clip(added, -LONGEST_STEP * unit, LONGEST_STEP * unit)
+                    total[0, score] = added.mean(axis=0)
                     if self.n_splits:
-                        total[1:, score] += added
+                        total[1:, score] = added
+            if loss_of is None:
+                return replace(terms, tables=gained)
+            # A quadratic holds nearby only: of a step that raises the loss, a share is taken.
+            for share in STEP_SHARES:
+                tables = [table + share * each for table, each in zip(terms.tables, gained)]
+                moved = replace(terms, tables=tables)
+                found = loss_of(moved)
+                if found < loss:
+                    break
+            else:
+                break
+            terms, loss = moved, found
         self.works = []
         return terms
 
