@@ -44,9 +44,12 @@ class AllowedTerms:
         others = sum(self.allows(pair) - self._joins(pair) for pair in self.also | self.without)
         return n * (n - 1) // 2 + others
 
-    def pairs(self) -> list[Pair]:
-        """All pairs that are allowed, in increasing order; O(p^2)."""
-        found = list(combinations(np.flatnonzero(self.together).tolist(), 2))
+    def pairs(self, among: np.ndarray | None = None) -> list[Pair]:
+        """All pairs that are allowed, of all features or of some, in order; O(number of pairs)."""
+        here = self.together.copy()
+        if among is not None:
+            here &= np.isin(np.arange(len(here)), among)
+        found = list(combinations(np.flatnonzero(here).tolist(), 2))
         if self.also or self.without:
             found = sorted({*found, *self.also} - self.without)
         return found

@@ -89,7 +89,7 @@ class BaseAdditive(BaseEstimator):
         "interactions": [
             Interval(Integral, 0, None, closed="left"),
             Interval(RealNotInt, 0, None, closed="left"),
-            StrOptions({"auto"}),
+            StrOptions({"auto", "cv"}),
             "array-like",
         ],
         "exclude": ["array-like", None],
@@ -271,7 +271,15 @@ class BaseAdditive(BaseEstimator):
     def _wanted_pairs(self, p: int) -> int | Literal["auto"] | list[Pair]:
         """Check `interactions`, and leave out what `exclude` and `include` do."""
         names, allowed = Features.known_to(self, p).names, self._allowed_terms(p)
-        return resolve_interactions(self.interactions, p, names, allowed)
+        wanted = self.interactions
+        if self._chooses_pairs:  # without folds there are none
+            wanted = "auto" if self.n_estimators == "cv" else 0
+        return resolve_interactions(wanted, p, names, allowed)
+
+    @property
+    def _chooses_pairs(self) -> bool:
+        """Whether the folds decide if there are pairs."""
+        return isinstance(self.interactions, str) and self.interactions == "cv"
 
     def _check_memory_of_blocks(
         self, n_cuts: int, n_groups: int, n_splits: int, n_scores: int = 1
@@ -306,16 +314,19 @@ class BaseAdditive(BaseEstimator):
         p = len(layout.n_bins)
         wanted = self._wanted_pairs(p)
         smoothing, stumps = self._boost(risk, layout, jumps, monotonic, limit)
+        by_folds = self._chooses_pairs
+        if by_folds and (risk.n_splits == 0 or risk.n_scores > 1):
+            wanted = 0
         if pair_fit is None or wanted in (0, []):
             return smoothing, stumps, None
-        candidates = [] if isinstance(wanted, list) else self._allowed_terms(p).pairs()
 
         def loss_of(terms: PairTerms) -> float:
             losses = risk.given(terms).losses(stumps.models)
             return float(losses[1:].mean() if risk.n_splits else losses[0])
 
         options = () if risk.is_quadratic else (loss_of, risk.unit)
-        pairs = pair_fit.fit(stumps.models, wanted, candidates, risk.work(), *options)
+        allowed = self._allowed_terms(p)
+        pairs = pair_fit.fit(stumps.models, wanted, allowed, risk.work(), *options)
         if pairs is None:
             self._progress().message("no pairs of features")
             return smoothing, stumps, None
@@ -323,7 +334,13 @@ class BaseAdditive(BaseEstimator):
             pairs = monotonic_pairs(pairs, stumps.models, monotonic, layout.missing)
         self._progress().message(f"{len(pairs.pairs)} pairs of features")
         # Main effects that were fitted without the pairs have taken over a part of them.
-        return *self._boost(risk.given(pairs), layout, jumps, monotonic, limit), pairs
+        again = self._boost(risk.given(pairs), layout, jumps, monotonic, limit)
+        if by_folds:
+            without, given = (each.held_path.mean(axis=1).min() for each in (stumps, again[1]))
+            if given >= without:
+                self._progress().message("the folds are predicted no better with pairs")
+                return smoothing, stumps, None
+        return *again, pairs
 
     def _boost(self, risk, layout, jumps, monotonic, limit):
         """Run the two phases: rounds that smooth, if there are any, then stumps."""

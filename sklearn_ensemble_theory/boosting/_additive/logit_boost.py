@@ -95,11 +95,15 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         The thresholds that stumps may use, increasing, for each feature; an ordered feature with an
         empty sequence has no thresholds. Those of categorical features are ignored.
 
-    interactions : int, float, "auto" or array-like of pairs, default=0
+    interactions : int, float, "auto", "cv" or array-like of pairs, default="cv"
         Pairs of features whose functions are added to those of single features: so many, or this
         multiple of p, of those that are found to interact most [Lou et al. 2013]; "auto" for those
         whose interaction is significant at the level 0.05, all pairs taken together, and at most
-        0.9 p; or given pairs of numbers or names of features.
+        0.9 p; "cv" for these if ``n_estimators="cv"`` and the held-out folds are predicted better
+        with them, and otherwise for none; or given pairs of numbers or names of features; 0 for
+        none. "auto" and "cv" look among about 1,000 pairs and scores: of many features, those with
+        the largest functions. Of three or more
+        classes "cv" looks for none.
 
     exclude : array-like, default=None
         Terms that are left out: features by name or number, and pairs of them as tuples. An
@@ -340,7 +344,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         smoothing_rounds: int | Literal["auto"] = "auto",
         max_bins: int | Literal["auto"] = "auto",
         bin_edges: ArrayLike | None = None,
-        interactions: int | float | Literal["auto"] | ArrayLike = 0,
+        interactions: int | float | Literal["auto", "cv"] | ArrayLike = "cv",
         exclude: ArrayLike | None = None,
         include: ArrayLike | None = None,
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",

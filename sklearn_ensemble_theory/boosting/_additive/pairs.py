@@ -82,6 +82,8 @@ _DRAWS_PER_PAIR, _DRAWS, _SAMPLED_PAIRS = 20, 400, 20
 _PAIRS_AT_ONCE = 32
 # Chance that "auto" finds any pair where there is none.
 _FALSE_ALARM = 0.05
+# About so many tables of pairs and scores are looked at by "auto".
+MOST_CANDIDATES = 1000
 # Most pairs that "auto" chooses, as a multiple of the number of features.
 _MOST_PAIRS = 0.9
 # The tables of so many pairs are in memory at a time, in cells.
@@ -140,7 +142,7 @@ def resolve_interactions(
         n_all, n_allowed = allowed.n_pairs(), np.count_nonzero(allowed.features)
     refused = (
         "interactions must be a non-negative number of pairs, a non-negative multiple of the "
-        f"number of features, 'auto' or a sequence of pairs of features; got {interactions!r}."
+        f"number of features, 'auto', 'cv' or a sequence of pairs of features; got {interactions!r}."
     )
     if isinstance(interactions, str):
         if interactions != "auto":
@@ -586,7 +588,7 @@ class PairFit:
         self,
         models: Sequence[TableModel],
         interactions: int | Literal["auto"] | list[Pair],
-        candidates: list[Pair],
+        allowed: AllowedTerms,
         work_of: WorkOf,
         loss_of: Callable[[PairTerms], float] | None = None,
         unit: float = 1.0,
@@ -599,8 +601,9 @@ class PairFit:
             The main effects: of all rows, then of each fold.
         interactions : int, "auto" or list of pairs
             From `resolve_interactions`.
-        candidates : list of tuples (a, b)
-            Those among which pairs are looked for.
+        allowed : AllowedTerms
+            The pairs that are looked for. "auto" looks among those of the features with the largest
+            functions, where there are very many.
         work_of : callable
             `squared_work` or `newton_work` of a loss.
         loss_of : callable, default=None
@@ -619,7 +622,11 @@ class PairFit:
         if isinstance(interactions, list):
             pairs = interactions
         else:
-            pairs = self._strongest(interactions, candidates)
+            among = None
+            if interactions == "auto":
+                most = int(np.sqrt(2 * MOST_CANDIDATES / self.n_scores)) + 1
+                among = np.argsort(-self._sizes(models[0]), kind="stable")[:most]
+            pairs = self._strongest(interactions, allowed.pairs(among))
         if not pairs:
             return None
         bins = self._bins(self.bin_weights, PAIR_BINS)
@@ -660,6 +667,16 @@ class PairFit:
             terms, loss = moved, found
         self.works = []
         return terms
+
+    def _sizes(self, model: TableModel) -> np.ndarray:
+        """The variance of the function of each feature, summed over the scores: (p,)."""
+        sizes = np.zeros(len(self.bin_weights))
+        for own in model.tables:
+            for j, (table, weight) in enumerate(zip(own, self.bin_weights)):
+                if table is not None:
+                    share = weight / weight.sum()
+                    sizes[j] += share @ (table - share @ table) ** 2
+        return sizes
 
     def _open(self, models: Sequence[TableModel], terms: PairTerms | None) -> None:
         """Use the residuals of models and pairs, for all that follows."""
