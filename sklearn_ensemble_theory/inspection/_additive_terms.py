@@ -208,7 +208,10 @@ def shapes_of_terms(
     """
     features, names = features_of_terms(estimator), names_of_terms(estimator)
     weights = getattr(estimator, "bin_weights_", None)
+    # Those of a term that was edited after the fit are not known: they are NaN.
     errors = getattr(estimator, "shape_standard_errors_", None)
+    errors = [None] * len(names) if errors is None else errors
+    errors = [None if each is None or np.isnan(each).any() else each for each in errors]
     importances = getattr(estimator, "term_importances_", None)
     n_scores = len(scores_of_classes(estimator))
 
@@ -229,7 +232,7 @@ def shapes_of_terms(
                 tuple(_axis(estimator, j, e, X) for j, e in zip(features[t], each)),
                 curves(values),
                 None if weights is None else np.asarray(weights[t], dtype=float),
-                None if errors is None else curves(errors[t]),
+                None if errors[t] is None else curves(errors[t]),
                 None if importances is None else float(importances[t]),
             )
         )
