@@ -66,7 +66,7 @@ def shares_of(sample_weight: ArrayLike | None, y: np.ndarray) -> tuple[np.ndarra
 
 
 def binomial_interval(
-    share: np.ndarray, n: float, confidence: float
+    share: np.ndarray, n: float | np.ndarray, confidence: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """The interval of Clopper and Pearson for probabilities of which shares of n were observed."""
     alpha, k = (1 - confidence) / 2, share * n
@@ -686,7 +686,11 @@ class MeanReliabilityDisplay:
         ValueError
             If a parameter is outside its range, or y does not fit to X.
         """
-        found = {"sample_weight": sample_weight, "n_bins": n_bins, "confidence": confidence}
+        found: dict[str, Any] = {
+            "sample_weight": sample_weight,
+            "n_bins": n_bins,
+            "confidence": confidence,
+        }
         if not is_classifier(estimator):
             if target is not None:
                 raise ValueError("target is for classifiers; it must be None for a regressor.")
