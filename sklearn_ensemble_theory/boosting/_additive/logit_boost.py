@@ -589,10 +589,6 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         total = importances.sum()
         self.feature_importances_ = importances / total if total > 0 else importances
 
-    @property
-    def _link(self) -> str:
-        return "logit" if len(self.classes_) == 2 else "softmax"
-
     @by_chunks
     def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Return the log-odds of the second class, or the scores of all classes.
