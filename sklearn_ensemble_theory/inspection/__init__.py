@@ -2,8 +2,9 @@
 
 from sklearn_ensemble_theory._addresses import publish
 
+from ._additive_report import report_html
 from ._bias_variance import BiasVarianceDisplay, bias_variance_decomposition
-from ._calibration import PITDisplay, QuantileReliabilityDisplay
+from ._calibration import MeanReliabilityDisplay, PITDisplay, QuantileReliabilityDisplay
 from ._conditional_risk import ConditionalRiskDisplay
 from ._cv_path import CVPathDisplay
 from ._excess_risk import ExcessRiskDisplay
@@ -25,6 +26,7 @@ __all__ = [
     "ImportanceDisplay",
     "LocalExplanationDisplay",
     "MarginDisplay",
+    "MeanReliabilityDisplay",
     "PITDisplay",
     "PredictionBandDisplay",
     "QuantileReliabilityDisplay",
@@ -34,6 +36,7 @@ __all__ = [
     "VarianceDecompositionDisplay",
     "bias_variance_decomposition",
     "partial_dependence",
+    "report_html",
 ]
 
 publish(__name__, globals(), __all__)

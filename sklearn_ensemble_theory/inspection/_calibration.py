@@ -1,18 +1,20 @@
-"""Calibration of predictive distributions: what was observed against what they say."""
+"""Calibration of predictions and distributions: what was observed against what they say."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv
+from scipy.special import betaincinv, stdtrit
 from scipy.stats import binom
+from sklearn.base import is_classifier
 
 from sklearn_ensemble_theory._rows import checked_weights
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 from sklearn_ensemble_theory.metrics import check_rows, checked_values, predicted_distribution
 
-from ._plotting import COLORS, GREY, pyplot
+from ._plotting import COLORS, GREY, few_ticks, pyplot, shortened
 
 LEVELS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
@@ -64,7 +66,7 @@ def shares_of(sample_weight: ArrayLike | None, y: np.ndarray) -> tuple[np.ndarra
 
 
 def binomial_interval(
-    share: np.ndarray, n: float, confidence: float
+    share: np.ndarray, n: float | np.ndarray, confidence: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """The interval of Clopper and Pearson for probabilities of which shares of n were observed."""
     alpha, k = (1 - confidence) / 2, share * n
@@ -86,6 +88,63 @@ def _checked_levels(levels: Any) -> np.ndarray:
     if not np.all(np.diff(found) > 0):
         raise ValueError(f"levels must increase, got {levels!r}.")
     return found
+
+
+@dataclass(frozen=True)
+class ReliabilityCurve:
+    """Groups of rows by their predictions.
+
+    Attributes
+    ----------
+    label : str
+        The class that is predicted, or "".
+    predicted, observed : ndarray of shape (n_groups,)
+        Weighted means of the predictions and of the observed values.
+    intervals : ndarray of shape (n_groups, 2)
+        Confidence intervals of the observed means; NaN for groups of a single value.
+    share : ndarray of shape (n_groups,)
+        The weights of the groups, which sum to 1.
+    """
+
+    label: str
+    predicted: np.ndarray
+    observed: np.ndarray
+    intervals: np.ndarray
+    share: np.ndarray
+
+
+def reliability_curve(
+    label: str,
+    y: np.ndarray,
+    predicted: np.ndarray,
+    share: np.ndarray,
+    n_bins: int,
+    confidence: float,
+    is_probability: bool,
+) -> ReliabilityCurve:
+    """Means of groups of about equal weight, in which rows of equal predictions stay together."""
+    _, place = np.unique(predicted, return_inverse=True)
+    weight = np.bincount(place, weights=share)
+    # The group that the middle of the weight of a value falls into.
+    middle = np.cumsum(weight) - 0.5 * weight
+    _, group = np.unique(
+        np.minimum((n_bins * middle).astype(int), n_bins - 1)[place], return_inverse=True
+    )
+    total = np.bincount(group, weights=share)
+    own = share / total[group]  # sums to 1 in each group
+    mean = np.bincount(group, weights=own * predicted)
+    observed = np.bincount(group, weights=own * y)
+    n = 1 / np.bincount(group, weights=own**2)  # rows of equal weight with the same precision
+    if is_probability:
+        observed = np.clip(observed, 0.0, 1.0)  # sums of shares may end beside 1
+        intervals = np.column_stack(binomial_interval(observed, n, confidence))
+    else:
+        # Student's interval of a mean; of one row it has no end.
+        square = np.bincount(group, weights=own * (y - observed[group]) ** 2)
+        free = np.where(n > 1.5, n - 1, np.nan)
+        half = stdtrit(free, 0.5 + confidence / 2) * np.sqrt(square / free)
+        intervals = np.column_stack([observed - half, observed + half])
+    return ReliabilityCurve(label, mean, observed, intervals, total)
 
 
 # --- figures --------------------------------------------------------------------------------------
@@ -503,5 +562,271 @@ class QuantileReliabilityDisplay:
         ax.set(xlabel="level of the predicted quantile", ylabel="share of values up to it")
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
         ax.legend(loc="upper left", fontsize="small")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+class MeanReliabilityDisplay:
+    """Means of predictions against means of what was observed, in groups of equal weight.
+
+    The rows are put in the order of their predictions and divided into groups. Points on the
+    diagonal are right on average; points below it belong to predictions that are too large. A line
+    that is flatter than the diagonal says that the predictions vary too much, as those of a model
+    that was fitted too closely, a steeper one that they vary too little. For classifiers the
+    predictions are probabilities and the observed means shares of the class, with the binomial
+    intervals of Clopper and Pearson; for regressors the intervals are Student's. The grey
+    histogram is the distribution of the predictions.
+
+    Use `from_estimator` or `from_predictions` to create a display; the constructor stores its
+    arguments. The rows have to be new ones: of the training rows any model knows too much.
+
+    Parameters
+    ----------
+    curves : list of ReliabilityCurve
+        The groups: one curve, or one for each class.
+    predictions : list of ndarray of shape (n_samples,)
+        The predictions of each curve, for the histogram.
+    share : ndarray of shape (n_samples,)
+        Weights of the rows, which sum to 1.
+    is_probability : bool, default=False
+        Whether the predictions are probabilities.
+    confidence : float, default=0.95
+        Of the intervals, for the label.
+
+    Attributes
+    ----------
+    calibration_error_ : float
+        The weighted mean of the absolute differences of the two means; of all curves. It is larger
+        than 0 by chance for the true probabilities too.
+    ax_ : matplotlib.axes.Axes
+        The axes, after `plot`.
+    figure_ : matplotlib.figure.Figure
+        The figure, after `plot`.
+
+    See Also
+    --------
+    QuantileReliabilityDisplay : The same of quantiles.
+    sklearn.calibration.CalibrationDisplay : Groups of equal width, for two classes.
+
+    References
+    ----------
+    A. H. Murphy and R. L. Winkler (1977). "Reliability of subjective probability forecasts of
+    precipitation and temperature". *Applied Statistics* 26, 41-47.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_ensemble_theory import L2BoostingRegressor
+    >>> from sklearn_ensemble_theory.inspection import MeanReliabilityDisplay
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = L2BoostingRegressor("cv").fit(X[:300], y[:300])
+    >>> display = MeanReliabilityDisplay.from_estimator(model, X[300:], y[300:], n_bins=4)
+    >>> len(display.curves[0].observed)
+    4
+    """
+
+    def __init__(
+        self,
+        curves: Sequence[ReliabilityCurve],
+        predictions: Sequence[np.ndarray],
+        share: np.ndarray,
+        is_probability: bool = False,
+        confidence: float = 0.95,
+    ) -> None:
+        self.curves = curves
+        self.predictions = predictions
+        self.share = share
+        self.is_probability = is_probability
+        self.confidence = confidence
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        target: Any = None,
+        sample_weight: ArrayLike | None = None,
+        n_bins: int = 10,
+        confidence: float = 0.95,
+        ax: Any = None,
+        **options: Any,
+    ) -> "MeanReliabilityDisplay":
+        """Draw the groups for a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted regressor, or a fitted classifier with `predict_proba`.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows that the estimator was not fitted to.
+        y : array-like of shape (n_samples,)
+            Their observed values or classes.
+        target : label, default=None
+            The class of a classifier; by default the second of two classes, and all of more.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; equal weights by default.
+        n_bins : int, default=10
+            Number of groups, at most: rows of equal predictions are in one.
+        confidence : float, default=0.95
+            Of the intervals.
+        ax : matplotlib.axes.Axes, default=None
+            Axes to draw on; a new figure by default.
+        **options : dict
+            Arguments of `predict` or `predict_proba`, for instance `offset`.
+
+        Returns
+        -------
+        display : MeanReliabilityDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is outside its range, or y does not fit to X.
+        """
+        found: dict[str, Any] = {
+            "sample_weight": sample_weight,
+            "n_bins": n_bins,
+            "confidence": confidence,
+        }
+        if not is_classifier(estimator):
+            if target is not None:
+                raise ValueError("target is for classifiers; it must be None for a regressor.")
+            return cls.from_predictions(y, estimator.predict(X, **options), **found, ax=ax)
+        classes, labels = estimator.classes_, np.asarray(y)
+        unknown = [c for c in np.unique(labels).tolist() if c not in classes.tolist()]
+        if unknown:
+            raise ValueError(f"y has labels that are not classes of the estimator: {unknown}.")
+        wanted = classes[1:] if len(classes) == 2 else classes
+        if target is not None:
+            wanted = classes[classes == target]
+            if len(wanted) != 1:
+                raise ValueError(f"target must be one of {classes.tolist()}; got {target!r}.")
+        chances = np.asarray(estimator.predict_proba(X, **options))
+        displays = []
+        for c in wanted:
+            own = chances[:, np.argmax(classes == c)]
+            displays.append(cls._of(str(c), (labels == c) * 1.0, own, **found, binary=True))
+        return cls(
+            [d.curves[0] for d in displays],
+            [d.predictions[0] for d in displays],
+            displays[0].share,
+            True,
+            confidence,
+        ).plot(ax)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y: ArrayLike,
+        predicted: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        n_bins: int = 10,
+        confidence: float = 0.95,
+        ax: Any = None,
+    ) -> "MeanReliabilityDisplay":
+        """Draw the groups for given predictions.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Observed values: numbers, or 0 and 1.
+        predicted : array-like of shape (n_samples,)
+            Predictions; probabilities, if they are in [0, 1] and all y are 0 or 1.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; equal weights by default.
+        n_bins : int, default=10
+            Number of groups, at most: rows of equal predictions are in one.
+        confidence : float, default=0.95
+            Of the intervals.
+        ax : matplotlib.axes.Axes, default=None
+            Axes to draw on; a new figure by default.
+
+        Returns
+        -------
+        display : MeanReliabilityDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is outside its range, or the arrays do not fit to each other.
+        """
+        return cls._of("", y, predicted, sample_weight, n_bins, confidence, None).plot(ax)
+
+    @classmethod
+    def _of(cls, label, y, predicted, sample_weight, n_bins, confidence, binary):
+        if not isinstance(n_bins, Integral) or n_bins < 1:
+            raise ValueError(f"n_bins must be an int of at least 1, got {n_bins!r}.")
+        _check_between_0_and_1("confidence", confidence)
+        values = checked_values(y)
+        found = np.asarray(predicted, dtype=float)
+        if found.shape != values.shape or not np.isfinite(found).all():
+            raise ValueError(
+                f"predicted must be {len(values)} finite numbers, one for each value of y; it has "
+                f"the shape {found.shape}."
+            )
+        share, _ = shares_of(sample_weight, values)
+        if binary is None:
+            in_range = found.min() >= 0 and found.max() <= 1
+            binary = bool(in_range and np.isin(values, [0.0, 1.0]).all())
+        # Rows without weight are in no group.
+        values, found, share = (a[share > 0] for a in (values, found, share))
+        curve = reliability_curve(label, values, found, share, n_bins, confidence, binary)
+        return cls([curve], [found], share, binary, confidence)
+
+    def plot(self, ax: Any = None) -> "MeanReliabilityDisplay":
+        """Draw the points with their intervals.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            Axes to draw on; a new figure by default.
+
+        Returns
+        -------
+        self : MeanReliabilityDisplay
+            The display, drawn.
+        """
+        plt = pyplot(type(self).__name__)
+        if ax is None:
+            _, ax = plt.subplots(figsize=(4.8, 4.8), layout="constrained")
+        gaps = [float(c.share @ np.abs(c.predicted - c.observed)) for c in self.curves]
+        self.calibration_error_ = float(np.mean(gaps))
+        drawn = [np.ravel(a) for c in self.curves for a in (c.predicted, c.observed, c.intervals)]
+        ends = np.concatenate(drawn)
+        low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
+        if self.is_probability:
+            low, high = 0.0, 1.0
+        gap = 0.03 * (high - low) or 0.5
+        low, high = low - gap, high + gap
+        handles = [ax.plot([low, high], [low, high], color=GREY, linewidth=0.8)[0]]
+        names = ["calibrated"]
+        for c, (curve, predictions) in enumerate(zip(self.curves, self.predictions)):
+            color = COLORS[c % len(COLORS)]
+            half = np.abs(curve.intervals - curve.observed[:, None]).T
+            look = {"color": color, "markersize": 4, "linewidth": 1, "elinewidth": 1, "capsize": 2}
+            handles.append(ax.errorbar(curve.predicted, curve.observed, half, fmt="o-", **look))
+            names.append(shortened(curve.label) if len(self.curves) > 1 else "observed")
+            heights, edges = np.histogram(predictions, 40, (low, high), weights=self.share)
+            heights = 0.12 * heights / max(heights.max(), np.finfo(float).tiny)
+            fill = {"color": GREY if len(self.curves) == 1 else color, "alpha": 0.5, "zorder": 0}
+            ax.stairs(heights, edges, fill=True, transform=ax.get_xaxis_transform(), **fill)
+        intervals = f"{100 * self.confidence:g} % intervals"
+        if len(self.curves) == 1:
+            names[1] += f", {intervals}"
+        ax.legend(handles, names, loc="upper left", fontsize="small")
+        ax.set(xlim=(low, high), ylim=(low, high), aspect="equal")
+        label = self.curves[0].label
+        if self.is_probability:
+            of = f" of {shortened(label)}" if len(self.curves) == 1 and label else ""
+            ax.set(xlabel=f"predicted probability{of}", ylabel=f"observed share{of}")
+        else:
+            few_ticks(ax, "x")
+            few_ticks(ax, "y")
+            ax.set(xlabel="mean prediction of the group", ylabel="mean of the observed values")
         self.ax_, self.figure_ = ax, ax.figure
         return self

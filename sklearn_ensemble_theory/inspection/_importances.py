@@ -499,9 +499,14 @@ class LocalExplanationDisplay:
             ax.axvline(0, color=GREY, linewidth=0.8)
             ax.set_yticks(np.arange(len(names)), names)
             ax.set_xlabel(f"added to the {self.unit}")
-        # The limits are widened for the numbers, which matplotlib does not count as data.
+        # The limits are widened for the numbers, which matplotlib does not count as data, by about
+        # their length: that of a character is a twelfth of an inch. Labels narrow the axes.
+        width = ax.get_position().width * ax.figure.get_figwidth() / 0.775
+        inside = max(width - (max(map(len, names)) + 6) / 12, 0.3 * width)
+        longest = (3 + max(len(number(float(x), decimals, signed=True)) for x in steps)) / 14
+        extra = np.clip(longest / max(inside - 2 * longest, 0.1), 0.14, 0.6)
         low, high = ax.get_xlim()
-        ax.set_xlim(low - 0.14 * (high - low), high + 0.14 * (high - low))
+        ax.set_xlim(low - extra * (high - low), high + extra * (high - low))
         ax.set_ylim(len(ax.get_yticks()) - 0.4, -0.6)
         ax.tick_params(axis="y", length=0)
         parts = [number(float(x), decimals) for x in (self.intercept, sizes.sum(), total)]
@@ -511,7 +516,8 @@ class LocalExplanationDisplay:
             title += f", probability {_probability(self.probability)}"
         if self.response is not None:
             title += f", prediction {number(self.response)}"
-        ax.set_title(title, fontsize="medium")
+        # Over the labels too: the axes may be narrow.
+        ax.set_title(title, fontsize="medium", loc="right")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

@@ -37,8 +37,10 @@ def shortened(text, length: int = 24) -> str:
 
 def wrapped(text, length: int, n_lines: int) -> str:
     """Return a title in lines of at most `length` characters, shortened to so many lines."""
-    options = {"max_lines": n_lines, "placeholder": "…", "break_on_hyphens": False}
-    return textwrap.fill(str(text), length, **options).replace("$", r"\$")
+    wrapper = textwrap.TextWrapper(
+        length, max_lines=n_lines, placeholder="…", break_on_hyphens=False
+    )
+    return wrapper.fill(str(text)).replace("$", r"\$")
 
 
 def number(x: float, decimals: int | None = None, signed: bool = False) -> str:

@@ -225,18 +225,8 @@ class ShapeFunctionDisplay:
             axes = [ax.figure.add_subplot(grid[i // n_cols, i % n_cols]) for i in range(n)]
         else:
             axes = list(as_axes(ax, n, "ax"))
-        limits = largest = None
-        if share_limits:
-            # Contributions are comparable only on one scale: a flat panel is a term that matters
-            # little.
-            ranges = [range_of(s, n_standard_errors) for s in self.shapes if not s.is_pair]
-            if ranges:
-                limits = min(low for low, _ in ranges), max(high for _, high in ranges)
-            sizes = [np.abs(s.values).max(initial=0.0) for s in self.shapes if s.is_pair]
-            largest = float(max(sizes)) if sizes else None
-        style = PanelStyle(
-            self.unit, self.labels, limits, largest, max_categories, n_standard_errors
-        )
+        scales = shared_scales(self.shapes, n_standard_errors) if share_limits else (None, None)
+        style = PanelStyle(self.unit, self.labels, *scales, max_categories, n_standard_errors)
         for axis, shape in zip(axes, self.shapes):
             draw_term(axis, shape, style)
         if share_limits:  # one label for neighbours with the same scale
@@ -283,6 +273,19 @@ class PanelStyle:
     def contribution(self) -> str:
         """The label of an axis of contributions."""
         return f"added to the {self.unit}"
+
+
+def shared_scales(
+    shapes: Sequence[TermShape], n_errors: float
+) -> tuple[tuple[float, float] | None, float | None]:
+    """The limits of all curves, and the largest value of all maps; None where there are none.
+
+    Contributions are comparable only on one scale: a flat panel is a term that matters little.
+    """
+    ranges = [range_of(s, n_errors) for s in shapes if not s.is_pair]
+    limits = (min(low for low, _ in ranges), max(high for _, high in ranges)) if ranges else None
+    sizes = [float(np.abs(s.values).max(initial=0.0)) for s in shapes if s.is_pair]
+    return limits, max(sizes, default=None)
 
 
 def range_of(shape: TermShape, n_errors: float) -> tuple[float, float]:
@@ -362,6 +365,7 @@ def _draw_steps(ax, shape: TermShape, style: PanelStyle) -> None:
     if axis.rows is not None:
         known = axis.rows[(axis.rows >= bounds[0]) & (axis.rows <= bounds[-1])]
         look = {"color": "0.1", "linewidth": 0.6, "alpha": 0.5, "zorder": 2}
+        look["rasterized"] = True  # not a path for each row in a file of paths
         ax.vlines(known, 0, 0.03, transform=ax.get_xaxis_transform(), **look)
     few_ticks(ax, "y")
     ax.set_ylabel(style.contribution)
@@ -501,6 +505,8 @@ def _draw_map(ax, shape: TermShape, style: PanelStyle) -> None:
         limits = tuple((b - (b - a) / (1 - STRIP), b) for a, b in limits)
         for side, axis, own, ends in zip("xy", shape.axes, sides, (x, y)):
             _density_beside(ax, side, axis, ends[: axis.n_bins + 1], own, ends[-2:])
+        ax.hlines(y[0], x[0], x[-1], color=GREY, linewidth=0.8)
+        ax.vlines(x[0], y[0], y[-1], color=GREY, linewidth=0.8)
     ax.set(xlim=limits[0], ylim=limits[1])
     for side, axis, ends, bins in zip("xy", shape.axes, (x, y), (x_bins, y_bins)):
         _label_side(ax, side, axis, ends, bins)

@@ -170,7 +170,7 @@ def test_cells_without_rows_are_grey():
     cut = np.array([0.5])
     values = np.array([[1.0, 9.0], [-9.0, -1.0]])
     model = TableRegressor([((0, 1), (cut, cut), values)]).fit(X)
-    mesh, blank = (m.get_array() for m in draw(model).ax_.collections)
+    mesh, blank, *_ = (m.get_array() for m in draw(model).ax_.collections)
     np.testing.assert_array_equal(mesh.mask, [[False, True], [True, False]])
     np.testing.assert_array_equal(blank.mask, ~mesh.mask)
 

@@ -94,7 +94,7 @@ def test_a_row_is_the_sum_of_its_bars(model, rows):
     total = model.predict(X)[0]
     assert 0.1 < np.abs(terms).max() < 1  # three decimals
     expected = f"intercept 3.000 + terms {terms.sum():.3f}\n= prediction {total:.3f}"
-    assert display.ax_.get_title().replace("\N{MINUS SIGN}", "-") == expected
+    assert display.ax_.get_title(loc="right").replace("\N{MINUS SIGN}", "-") == expected
     assert texts(display.ax_) == [*(f"{t:+.3f}" for t in terms[order]), "3.000", f"{total:.3f}"]
 
 
@@ -131,13 +131,13 @@ def test_two_classes(rows):
     display = explain(model, rows.iloc[[7]])
     odds = model.decision_function(rows.iloc[[7]])[0]
     assert display.probability == pytest.approx(1 / (1 + np.exp(-odds)))
-    _, second = display.ax_.get_title().replace("\N{MINUS SIGN}", "-").split("\n")
+    _, second = display.ax_.get_title(loc="right").replace("\N{MINUS SIGN}", "-").split("\n")
     probability = f"probability {display.probability:.3f}"
     assert second == f"= log-odds of ill {odds:.2f}, {probability}"
     for odds, expected in ((9.0, "above 0.999"), (-9.0, "below 0.001")):
         far = TableClassifier(*mixed_terms(rows), odds).fit(rows, y)
         sure = explain(far, rows.iloc[[7]])
-        assert sure.ax_.get_title().endswith(f"probability {expected}")
+        assert sure.ax_.get_title(loc="right").endswith(f"probability {expected}")
 
 
 @pytest.mark.parametrize("target", [None, "b"])
@@ -213,4 +213,4 @@ def test_terms_of_a_logarithm(rows):
     display = explain(model, row)
     assert display.response == pytest.approx(np.exp(3.0 + model.predict_terms(row).sum()))
     assert labels(display.ax_)[-1] == "logarithm of the prediction"
-    assert display.ax_.get_title().endswith(f", prediction {display.response:.3g}")
+    assert display.ax_.get_title(loc="right").endswith(f", prediction {display.response:.3g}")

@@ -23,8 +23,10 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn_ensemble_theory import LogitBoostClassifier
 from sklearn_ensemble_theory.inspection import (
     LocalExplanationDisplay,
+    MeanReliabilityDisplay,
     ShapeFunctionDisplay,
     TermImportanceDisplay,
+    report_html,
 )
 
 data = load_breast_cancer(as_frame=True)
@@ -69,4 +71,16 @@ figure, axes = plt.subplots(1, 2, figsize=(13, 4), layout="constrained")
 for axis, i in zip(axes, (clear, unclear)):
     LocalExplanationDisplay.from_estimator(model, X.iloc[[i]], max_terms=7, ax=axis)
 print(f"Held-out probabilities: {probability[clear]:.3f} and {probability[unclear]:.3f}")
+
+# %%
+# Are the probabilities right? In ten groups of tumours, by their held-out probabilities, the share
+# of malignant ones is compared with the mean probability. Most tumours are clear cases, so that the
+# groups in the middle decide, with wide intervals.
+display = MeanReliabilityDisplay.from_predictions(y == "malignant", probability)
+
+# %%
+# A physician does not read Python. A report is one file that a browser opens without a network: all
+# terms with their pictures and tables, the folds, the parameters.
+report = report_html(model, title="Risk of malignant tumours", max_terms=12)
+print(f"The report has {report.count('<img')} pictures; {report.count('<script')} scripts.")
 plt.show()
