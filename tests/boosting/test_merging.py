@@ -117,7 +117,7 @@ def test_missing_values_at_some_sites():
 
 
 def test_averages_have_no_rounds():
-    model = L2BoostingRegressor("cv", max_estimators=20, **FAST)
+    model = L2BoostingRegressor("cv", max_estimators=20, interactions=0, **FAST)
     merged = merge_additive_models(sites(model))
     for name in ("n_estimators_", "stump_left_", "cv_path_", "shape_standard_errors_"):
         assert not hasattr(merged, name)

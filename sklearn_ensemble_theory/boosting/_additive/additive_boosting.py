@@ -31,7 +31,7 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
     """An additive model for any loss, by boosting stumps at a cost per round independent of n.
 
     The score is an additive model, ``intercept + f_1(x_1) + ... + f_p(x_p)``, with one step
-    function per feature, and functions of pairs of features if `interactions` asks for them. The
+    function per feature, and functions of those pairs of features that help (`interactions`). The
     prediction is the score for losses of the residual, and its exponential for the losses of counts
     and amounts, so that there the terms multiply. An `offset` is added to the score, such as the
     logarithm of an exposure. Missing values, categories and monotonic constraints are supported.

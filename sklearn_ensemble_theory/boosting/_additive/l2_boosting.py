@@ -71,7 +71,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
     Each round fits a stump, ``a`` where ``x_j <= c`` and ``b`` elsewhere, to the residuals by least
     squares, over all features j and the edges c of their bins, and adds `learning_rate` times that
     stump. The result is an additive model, ``intercept + f_1(x_1) + ... + f_p(x_p)``, with one step
-    function per feature, and functions of pairs of features if `interactions` asks for them.
+    function per feature, and functions of those pairs of features that help (`interactions`).
     Missing values, categories and monotonic constraints are supported.
 
     The columns are binned, and the sums over rows that the stumps need are counted once for each
@@ -327,7 +327,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn_ensemble_theory import L2BoostingRegressor
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-    >>> model = L2BoostingRegressor(n_estimators="cv").fit(X, y)
+    >>> model = L2BoostingRegressor(interactions=0).fit(X, y)
     >>> model.n_smoothing_rounds_, model.n_estimators_
     (27, 0)
     >>> model.score(X, y)

@@ -52,8 +52,8 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
     """Additive logistic regression by boosting stumps, at a cost per round independent of n.
 
     The log-odds of the second class are an additive model, ``intercept + f_1(x_1) + ... +
-    f_p(x_p)``, with one step function per feature, and functions of pairs of features if
-    `interactions` asks for them. For three or more classes there is one such score for each
+    f_p(x_p)``, with one step function per feature, and functions of those pairs of features
+    that help (`interactions`). For three or more classes there is one such score for each
     class, and the probabilities are the softmax of the scores. Missing values, categories and, for
     two classes, monotonic constraints are supported.
 

@@ -142,7 +142,8 @@ def resolve_interactions(
         n_all, n_allowed = allowed.n_pairs(), np.count_nonzero(allowed.features)
     refused = (
         "interactions must be a non-negative number of pairs, a non-negative multiple of the "
-        f"number of features, 'auto', 'cv' or a sequence of pairs of features; got {interactions!r}."
+        "number of features, 'auto', 'cv' or a sequence of pairs of features; got "
+        f"{interactions!r}."
     )
     if isinstance(interactions, str):
         if interactions != "auto":
