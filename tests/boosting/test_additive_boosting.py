@@ -357,3 +357,61 @@ def test_pairs_of_few_rows():
     model = AdditiveBoostingRegressor(n_estimators=3, interactions=1)
     with pytest.raises(ValueError, match="interactions require at least 5 rows"):
         model.fit(np.eye(4), np.arange(4))
+
+
+# --- losses of the user that are hard -------------------------------------------------------------
+
+
+class Events:
+    """The Poisson likelihood, with the logarithm of the mean as its prediction."""
+
+    def value(self, y, u):
+        return np.exp(np.minimum(u, 300)) - y * u
+
+    def gradient(self, y, u):
+        return np.exp(np.minimum(u, 300)) - y
+
+    def hessian(self, y, u):
+        return np.exp(np.minimum(u, 300))
+
+
+def test_scores_of_a_loss_in_other_units_than_targets(table):
+    group, X, mean = table
+    y = np.random.default_rng(8).poisson(100 * mean)
+    u = whole(Events()).fit(X, y).predict(X)
+    assert by_group(np.exp(u), group) == pytest.approx(by_group(y, group))
+
+
+class WithoutCurvature(Events):
+    def hessian(self, y, u):
+        return np.zeros(len(u))
+
+
+class NotANumber(Events):
+    def value(self, y, u):
+        return np.full(len(u), np.nan)
+
+
+def test_second_derivatives_of_zero(table):
+    _, X, mean = table
+    model = AdditiveBoostingRegressor(WithoutCurvature(), n_estimators=100, learning_rate=1.0)
+    model.fit(X, mean)
+    assert model.train_path_[-1] < model.train_path_[0]
+
+
+def test_losses_that_are_refused(smooth):
+    model = AdditiveBoostingRegressor(NotANumber(), n_estimators=3)
+    with pytest.raises(ValueError, match=r"loss: NotANumber has losses .* not finite"):
+        model.fit(*smooth)
+    assert not hasattr(model, "shape_functions_")
+    with pytest.raises(TypeError, match=r"loss must be an object, such as PoissonLoss\(\)"):
+        model.set_params(loss=PoissonLoss).fit(*smooth)
+
+
+@pytest.mark.parametrize("n_estimators", [20, "cv"])
+def test_offsets_over_hundreds_of_decades(smooth, n_estimators):
+    X, _ = smooth
+    offset = np.linspace(-900, 900, len(X))
+    y = np.random.default_rng(9).poisson(1.0, size=len(X))
+    model = AdditiveBoostingRegressor("poisson", n_estimators=n_estimators, max_estimators=50)
+    assert np.isfinite(model.fit(X, y, offset=offset).predict(X)).all()

@@ -184,7 +184,10 @@ class PointwiseOf:
         """Whether steps are those of another curve than the loss, and have to be looked at."""
         loss = self.loss
         known = isinstance(loss, LogLinkLoss | HuberLoss) or np.isfinite(loss.smoothness)
-        return not known and loss.hessian(np.ones(1), np.zeros(1)) is None
+        # Of a loss of the user it is not known how far its second derivatives hold.
+        return not known and (
+            isinstance(loss, UserLoss) or loss.hessian(np.ones(1), np.zeros(1)) is None
+        )
 
     def values(self, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
         return self.loss.value(y, scores[:, 0])
@@ -276,7 +279,17 @@ def guide_of_bins(loss: PointwiseLoss, rows: Rows) -> tuple[np.ndarray | None, n
         return loss.derivatives(rows.y, u, second=False)[0][:, 0], None
     residual, curvature = loss.derivatives(rows.y, u + rows.offset[:, None])
     assert curvature is not None
+    curvature = np.maximum(curvature, _floor(np.average(curvature[:, 0], weights=weight)))
     return (residual / curvature)[:, 0], weight * curvature[:, 0]
+
+
+def _floor(mean: float) -> float:
+    """A lower bound of second derivatives with this mean; where that is not positive, of any."""
+    return _MIN_SHARE * float(mean) if mean > 0 else _MIN_CURVATURE
+
+
+def _name_of(loss: Loss) -> str:
+    return type(loss.loss if isinstance(loss, UserLoss) else loss).__name__
 
 
 def sums_by_fold(rows: BinnedRows, values: Sequence[np.ndarray]) -> np.ndarray:
@@ -381,8 +394,12 @@ class NewtonLoss(ABC):
             self.loss = self.loss.sized(float(self._losses()[0][0]))
             self._read(models)
             _, total = self._change(0)
-            mean = total / self.group_weight.sum()
-            self.loss = replace(self.loss, floor=_MIN_SHARE * mean)
+            if not np.isfinite([total, *self._losses()[0]]).all():
+                raise ValueError(
+                    f"loss: {_name_of(self.loss.loss)} has losses or derivatives that are not "
+                    "finite, for the best constant score."
+                )
+            self.loss = replace(self.loss, floor=_floor(total / self.group_weight.sum()))
         return models
 
     def _constants(self) -> list[np.ndarray]:
