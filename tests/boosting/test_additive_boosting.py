@@ -297,3 +297,119 @@ def test_wrong_offsets(smooth):
         classes.predict_proba(X, offset=np.ones(3))
     with pytest.raises(ValueError, match="offset requires two classes; here are 3"):
         classes.fit(X, np.arange(400) % 3, offset=y)
+
+
+# --- folds and stages that go far -----------------------------------------------------------------
+
+
+def test_models_of_folds_do_not_diverge():
+    # Categories of three rows, of which a fold may leave out those that have most of the curvature.
+    rng = np.random.default_rng(1)
+    X, y = (np.arange(60) // 3)[:, None], rng.poisson(0.5, 60)
+    model = AdditiveBoostingRegressor(
+        "poisson",
+        learning_rate=0.5,
+        smoothing_rounds=0,
+        cv=2,
+        max_estimators=300,
+        categorical_features=[0],
+    ).fit(X, y)
+    # The least mean loss is that of the models of the folds which are kept.
+    left_out = model._folds.rows
+    mean = y - left_out.scores
+    losses = mean - y * np.log(mean)
+    found = np.mean([losses[left_out.fold == k].mean() for k in range(2)])
+    assert found == pytest.approx(model.cv_path_.mean(axis=1).min(), rel=0.01)
+    assert model.cv_path_.max() < 2
+
+
+@pytest.mark.parametrize("loss", ["poisson", "binomial", "absolute_error"])
+def test_stages_without_rounds_belong_to_the_last_one(loss):
+    # A constraint leaves nothing to stumps while the intercept still moves.
+    rng = np.random.default_rng(6)
+    X, offset = rng.normal(size=(12, 1)), 3 * rng.normal(size=12)
+    y = rng.uniform(size=12).round(1)
+    model = AdditiveBoostingRegressor(
+        loss, n_estimators=200, learning_rate=1.0, monotonic_cst=[1]
+    ).fit(X, y, offset=offset)
+    *_, last = model.staged_predict(X, offset)
+    assert model.n_estimators_ < 200
+    assert last == pytest.approx(model.predict(X, offset), rel=1e-12)
+    risk = model.loss_.risk(y, model._scores(X, offset))
+    assert risk == pytest.approx(model.train_path_[-1], rel=1e-6)
+    if loss != "absolute_error":
+        assert y.sum() == pytest.approx(model.predict(X, offset).sum(), rel=1e-6)
+
+
+@pytest.mark.parametrize("q", [0.1, 0.97])
+def test_no_rounds_are_the_quantile(q):
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(41, 1)), rng.exponential(size=41)
+    model = AdditiveBoostingRegressor("quantile", alpha=q, cv=3, smoothing_rounds=0).fit(X, y)
+    assert model.n_estimators_ == 0
+    assert model.predict(X) == pytest.approx(np.quantile(y, q, method="inverted_cdf"), rel=1e-12)
+    assert model.train_path_[0] == pytest.approx(mean_pinball_loss(y, model.predict(X), alpha=q))
+
+
+def test_pairs_of_few_rows():
+    model = AdditiveBoostingRegressor(n_estimators=3, interactions=1)
+    with pytest.raises(ValueError, match="interactions require at least 5 rows"):
+        model.fit(np.eye(4), np.arange(4))
+
+
+# --- losses of the user that are hard -------------------------------------------------------------
+
+
+class Events:
+    """The Poisson likelihood, with the logarithm of the mean as its prediction."""
+
+    def value(self, y, u):
+        return np.exp(np.minimum(u, 300)) - y * u
+
+    def gradient(self, y, u):
+        return np.exp(np.minimum(u, 300)) - y
+
+    def hessian(self, y, u):
+        return np.exp(np.minimum(u, 300))
+
+
+def test_scores_of_a_loss_in_other_units_than_targets(table):
+    group, X, mean = table
+    y = np.random.default_rng(8).poisson(100 * mean)
+    u = whole(Events()).fit(X, y).predict(X)
+    assert by_group(np.exp(u), group) == pytest.approx(by_group(y, group))
+
+
+class WithoutCurvature(Events):
+    def hessian(self, y, u):
+        return np.zeros(len(u))
+
+
+class NotANumber(Events):
+    def value(self, y, u):
+        return np.full(len(u), np.nan)
+
+
+def test_second_derivatives_of_zero(table):
+    _, X, mean = table
+    model = AdditiveBoostingRegressor(WithoutCurvature(), n_estimators=100, learning_rate=1.0)
+    model.fit(X, mean)
+    assert model.train_path_[-1] < model.train_path_[0]
+
+
+def test_losses_that_are_refused(smooth):
+    model = AdditiveBoostingRegressor(NotANumber(), n_estimators=3)
+    with pytest.raises(ValueError, match=r"loss: NotANumber has losses .* not finite"):
+        model.fit(*smooth)
+    assert not hasattr(model, "shape_functions_")
+    with pytest.raises(TypeError, match=r"loss must be an object, such as PoissonLoss\(\)"):
+        model.set_params(loss=PoissonLoss).fit(*smooth)
+
+
+@pytest.mark.parametrize("n_estimators", [20, "cv"])
+def test_offsets_over_hundreds_of_decades(smooth, n_estimators):
+    X, _ = smooth
+    offset = np.linspace(-900, 900, len(X))
+    y = np.random.default_rng(9).poisson(1.0, size=len(X))
+    model = AdditiveBoostingRegressor("poisson", n_estimators=n_estimators, max_estimators=50)
+    assert np.isfinite(model.fit(X, y, offset=offset).predict(X)).all()

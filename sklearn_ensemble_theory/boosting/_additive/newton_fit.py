@@ -104,7 +104,10 @@ def _fit_risk(
     jumps: np.ndarray | tuple,
     monotonic: np.ndarray | None,
 ) -> None:
-    results = model._fit_models(risk, pair_fit, risk.layout, jumps, monotonic, task.limit)
+    # The rows of a fold may be so far from the others that its model leaves the range of floats
+    # there; its held-out loss is infinite then.
+    with np.errstate(over="ignore", invalid="ignore"):
+        results = model._fit_models(risk, pair_fit, risk.layout, jumps, monotonic, task.limit)
     target = task.target
     model._set_terms(bins, columns, weights, results, target.scale, target.mean, task.in_units)
     model._keep_rows_of_folds(risk.rows, task.score_of)

@@ -58,6 +58,8 @@ _MIN_CURVATURE, _MIN_SHARE = 1e-5, 1e-8
 _KINK_WIDTH = 0.1
 # Within this share of it, the slope changes from one side to the other.
 _ROUNDING = 1e-6
+# Scores that have changed by this, in units, are added up again.
+_FAR = 1e3
 # Of losses without a second derivative: that between scores this far on both sides, in units.
 _SECANT = 0.5
 
@@ -182,7 +184,10 @@ class PointwiseOf:
         """Whether steps are those of another curve than the loss, and have to be looked at."""
         loss = self.loss
         known = isinstance(loss, LogLinkLoss | HuberLoss) or np.isfinite(loss.smoothness)
-        return not known and loss.hessian(np.ones(1), np.zeros(1)) is None
+        # Of a loss of the user it is not known how far its second derivatives hold.
+        return not known and (
+            isinstance(loss, UserLoss) or loss.hessian(np.ones(1), np.zeros(1)) is None
+        )
 
     def values(self, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
         return self.loss.value(y, scores[:, 0])
@@ -274,7 +279,17 @@ def guide_of_bins(loss: PointwiseLoss, rows: Rows) -> tuple[np.ndarray | None, n
         return loss.derivatives(rows.y, u, second=False)[0][:, 0], None
     residual, curvature = loss.derivatives(rows.y, u + rows.offset[:, None])
     assert curvature is not None
+    curvature = np.maximum(curvature, _floor(np.average(curvature[:, 0], weights=weight)))
     return (residual / curvature)[:, 0], weight * curvature[:, 0]
+
+
+def _floor(mean: float) -> float:
+    """A lower bound of second derivatives with this mean; where that is not positive, of any."""
+    return _MIN_SHARE * float(mean) if mean > 0 else _MIN_CURVATURE
+
+
+def _name_of(loss: Loss) -> str:
+    return type(loss.loss if isinstance(loss, UserLoss) else loss).__name__
 
 
 def sums_by_fold(rows: BinnedRows, values: Sequence[np.ndarray]) -> np.ndarray:
@@ -376,11 +391,15 @@ class NewtonLoss(ABC):
                 self.unit = self._mean_distance(models[0].intercepts[0]) or 1.0
             self.is_rough, self.loss = self.loss.is_rough, replace(self.loss, unit=self.unit)
             self._read(models)
-            self.loss = self.loss.sized(float(self._losses()[0]))
+            self.loss = self.loss.sized(float(self._losses()[0][0]))
             self._read(models)
             _, total = self._change(0)
-            mean = total / self.group_weight.sum()
-            self.loss = replace(self.loss, floor=_MIN_SHARE * mean)
+            if not np.isfinite([total, *self._losses()[0]]).all():
+                raise ValueError(
+                    f"loss: {_name_of(self.loss.loss)} has losses or derivatives that are not "
+                    "finite, for the best constant score."
+                )
+            self.loss = replace(self.loss, floor=_floor(total / self.group_weight.sum()))
         return models
 
     def _constants(self) -> list[np.ndarray]:
@@ -411,7 +430,7 @@ class NewtonLoss(ABC):
         """
         self.n_refreshes += 1
         self._read(models)
-        losses = self._losses()
+        fitted_losses, losses = self._losses()
         # Products of cuts are counted again where the weights have changed too much.
         for score, known in enumerate(self.known):
             if known is not None and tolerance > 0:
@@ -447,10 +466,10 @@ class NewtonLoss(ABC):
                 model.intercepts -= model.intercepts.mean()
         if isinstance(self.loss, PointwiseOf):  # for the next stage, wherever the rows are
             self.loss = self.loss.sized(float(losses[0]))
-        return Stage(states, models, losses, self.per_square)
+        return Stage(states, models, losses, self.per_square, fitted_losses)
 
-    def losses(self, models: list[TableModel]) -> np.ndarray:
-        """The mean losses of models, as in the `Stage` that they would open."""
+    def losses(self, models: list[TableModel]) -> tuple[np.ndarray, np.ndarray]:
+        """`fitted_losses` and `losses` of the `Stage` that models would open."""
         self._read(models)
         return self._losses()
 
@@ -491,8 +510,8 @@ class NewtonLoss(ABC):
         """The sums of working residuals with the weights that are known; and these, in memory."""
 
     @abstractmethod
-    def _losses(self) -> np.ndarray:
-        """The mean losses of the first model over all rows, and of each over its held-out rows."""
+    def _losses(self) -> tuple[np.ndarray, np.ndarray]:
+        """`fitted_losses` and `losses` of a `Stage`."""
 
 
 def newton_work(
@@ -541,6 +560,7 @@ class NewtonLossOfRows(NewtonLoss):
         super().__init__(loss, rows.layout, by_fold, rows.n_splits, max_cuts)
         self.rows, self.pairs = rows, pairs
         self.scores: list = []  # of each model at all rows: (n, n_scores)
+        self.is_rounded = False  # whether these have to be added up again
         self.scored: list = []  # the models of these scores
         self.residuals: list = []  # negative gradients of each model
         self.curvatures = np.empty((0, 0))  # of the first model
@@ -569,6 +589,8 @@ class NewtonLossOfRows(NewtonLoss):
     def _read(self, models):
         """Change the scores of all rows from those of the models of the stage before."""
         codes = self.rows.codes
+        if self.is_rounded:
+            self.scores, self.is_rounded = [], False
         if not self.scores:
             self.scores = [np.tile(m.intercepts, (len(codes), 1)) for m in models]
             for number, scores in enumerate(self.scores):
@@ -582,7 +604,9 @@ class NewtonLossOfRows(NewtonLoss):
             before = self.scored[number]
             for score in range(self.n_scores):
                 if before is not None:
-                    scores[:, score] += model.intercepts[score] - before.intercepts[score]
+                    shift = model.intercepts[score] - before.intercepts[score]
+                    scores[:, score] += shift
+                    self.is_rounded |= not abs(shift) <= _FAR * self.unit
                 for j, table in enumerate(model.tables[score]):
                     known = None if before is None else before.tables[score][j]
                     if table is None or table is known:
@@ -591,6 +615,8 @@ class NewtonLossOfRows(NewtonLoss):
                         change = table if known is None else table - known
                     if change is not None:
                         scores[:, score] += change.take(codes[:, j])
+                        # Of scores that have been far away few digits are left.
+                        self.is_rounded |= not np.abs(change).max() <= _FAR * self.unit
             self.scored[number] = TableModel(
                 model.intercepts.copy(), [list(own) for own in model.tables]
             )
@@ -632,12 +658,15 @@ class NewtonLossOfRows(NewtonLoss):
         )
 
     def _losses(self):
-        losses, rows = [], self.rows
-        for scores, fold in zip(self.scores, self.held_out):
-            kept = slice(None) if fold is None else np.flatnonzero(rows.folds == fold)
-            loss = self.loss.values(rows.y[kept], scores[kept])
-            losses.append(np.average(loss, weights=self.weight[kept]))
-        return np.array(losses)
+        rows, found = self.rows, np.empty((2, len(self.scores)))
+        for number, (scores, fold) in enumerate(zip(self.scores, self.held_out)):
+            loss = self.weight * self.loss.values(rows.y, scores)
+            if fold is None:
+                found[:, number] = loss.sum() / self.group_weight.sum()
+            else:
+                by_fold = np.bincount(rows.folds, loss, rows.n_groups)
+                found[:, number] = _in_and_out(by_fold, self.group_weight, fold)
+        return found[0], found[1]
 
 
 # --- rows in blocks -------------------------------------------------------------------------------
@@ -760,9 +789,18 @@ class NewtonLossOfBlocks(NewtonLoss):
         return sums, None
 
     def _losses(self):
-        total, of_fold = self.found.losses.sum(axis=1), self.group_weight
-        held = [self.found.losses[1 + fold, fold] / of_fold[fold] for fold in range(self.n_splits)]
-        return np.array([total[0] / of_fold.sum(), *held])
+        total = self.found.losses[0].sum() / self.group_weight.sum()
+        of_folds = [
+            _in_and_out(by_fold, self.group_weight, fold)
+            for fold, by_fold in enumerate(self.found.losses[1:])
+        ]
+        fitted, losses = np.array([(total, total), *of_folds]).T
+        return fitted, losses
+
+
+def _in_and_out(sums: np.ndarray, weight: np.ndarray, fold: int) -> tuple[float, float]:
+    """Means of all rows but those of a fold, and of these, from sums by fold."""
+    return np.delete(sums, fold).sum() / np.delete(weight, fold).sum(), sums[fold] / weight[fold]
 
 
 def _row_totals(rows: BinnedRows, loss: PointwiseLoss) -> _RowTotals:

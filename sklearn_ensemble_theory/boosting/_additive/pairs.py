@@ -618,6 +618,11 @@ class PairFit:
             if not len(self.bin_weights):
                 self.bin_weights = self._by_feature(weight_by_bin(rows, rows.weight).sum(axis=0))
             if rows.folds is None:
+                if len(rows.codes) < OWN_FOLDS:
+                    raise ValueError(
+                        f"interactions require at least {OWN_FOLDS} rows of positive weight; got "
+                        f"{len(rows.codes)}."
+                    )
                 rows.pair_folds = own_folds(np.arange(len(rows.codes)))
         self._open(models, None)
         if isinstance(interactions, list):

@@ -25,8 +25,11 @@ _ROUNDS_AT_ONCE = 16
 # A movement within rounding of the limit has reached it: learning_rate=0.25 moves a leaf of one
 # class by just 0.5, the default limit, if both classes have the same weight.
 _SAME = 1 - 1e-9
-# Stages that have moved a table further are looked at again; see `_lowering`.
-SAFE_MOVE, MOST_HALVINGS = 1.0, 60
+# Stages that have moved a table or an intercept further are looked at again; see `_lowering`. A
+# loss that changes by no more than this share has not risen.
+SAFE_MOVE, MOST_HALVINGS, ROUNDING = 1.0, 60, 1e-13
+# Where no round is left, intercepts have further stages until they move by no more than this.
+STILL, MOST_IDLE = 1e-9, 60
 
 
 @dataclass
@@ -114,12 +117,15 @@ class Stage:
         rows.
     per_square : array of shape (1 + n_splits,)
         What a sum of squares counts in these.
+    fitted_losses : array of shape (1 + n_splits,), default=None
+        The mean loss of each model over the rows that it is fitted to; not of the squared error.
     """
 
     states: list[list[TableState | RowState]]
     models: list[TableModel]
     losses: np.ndarray
     per_square: np.ndarray
+    fitted_losses: np.ndarray | None = None
 
 
 class Risk(Protocol):
@@ -238,7 +244,8 @@ def run_phase(
     progress : Progress, default=None
     """
     segments: list[Segment] = []
-    train, held, done, exhausted = [], [], 0, False
+    start = models
+    train, held, done, exhausted, n_idle = [], [], 0, False, 0
     while not segments or (done < max_rounds and not exhausted):
         # The risk gives states of the residuals, and rounds change these until the stage is over.
         stage = risk.open(models, tolerance, by_rows)
@@ -246,8 +253,16 @@ def run_phase(
         most = max_rounds - done if risk.is_quadratic else min(max_rounds - done, longest)
         count, moved = _run_stage(rounds, int(most), limit, patience, progress)
         exhausted = all(each.exhausted for each in rounds[0])
-        if not risk.is_quadratic:  # what the end of a stage leaves, the next one may find
-            exhausted = exhausted and count == 0
+        if not risk.is_quadratic:
+            # What the end of a stage leaves, the next one may find, also where it has moved nothing
+            # but the intercept.
+            shift = [
+                np.abs(m.intercepts - o.intercepts).max() for m, o in zip(stage.models, models)
+            ]
+            n_idle = 0 if count else n_idle + 1
+            is_still = shift[0] <= STILL * risk.unit or n_idle > MOST_IDLE
+            exhausted = exhausted and count == 0 and is_still
+            moved = np.max([moved, *shift])
         # Mean losses after 0, ..., count rounds: of the first model, and of each on its fold.
         of_train = stage.losses[0] - stage.per_square[0] * _cumulated(rounds[0], "falls", count)
         of_held = np.empty((count + 1, len(rounds) - 1))
@@ -256,19 +271,24 @@ def run_phase(
             of_held[:, fold] = stage.losses[1 + fold] + stage.per_square[1 + fold] * changes
         if risk.is_quadratic:  # not below 0 by rounding
             of_train, of_held = np.maximum(of_train, 0), np.maximum(of_held, 0)
+        of_held[~np.isfinite(of_held)] = np.inf  # beyond the range of floats
+        cuts = [[state.cuts.without_products() for state in own] for own in stage.states]
+        paths = [[each.path for each in own] for own in rounds]
+        segment = Segment(stage.models, cuts, paths, count)
+        if risk.is_rough or not (risk.is_quadratic or moved <= SAFE_MOVE * risk.unit):
+            segment, is_shorter, after = _lowering(segment, risk, models, stage)
+            # What the quadratic says of the whole steps is not true of a share of them.
+            for number, losses in enumerate((of_train, *of_held.T)):
+                if is_shorter[number]:
+                    losses[:] = np.linspace(stage.losses[number], after[number], count + 1)
         # The next stage begins with the losses after the last round, computed again.
         keep_last = exhausted or done + count >= max_rounds
         train.append(of_train if keep_last else of_train[:-1])
         held.append(of_held if keep_last else of_held[:-1])
         done += count
-        cuts = [[state.cuts.without_products() for state in own] for own in stage.states]
-        paths = [[each.path for each in own] for own in rounds]
-        segment = Segment(stage.models, cuts, paths, count)
-        if risk.is_rough or (not risk.is_quadratic and moved > SAFE_MOVE * risk.unit):
-            segment = _lowering(segment, risk, models, stage.losses[0])
         segments.append(segment)
         models = segment.models_after(count)
-        if patience is not None and not keep_last:
+        if patience is not None and not keep_last and done:
             so_far = np.concatenate(held).mean(axis=1)
             if len(so_far) - so_far.argmin() > patience:
                 train.append(of_train[-1:])
@@ -278,10 +298,11 @@ def run_phase(
     # Back to the best number of rounds: the stages until then, and the models after it.
     if choose and held_path.shape[1]:
         left, kept = int(held_path.mean(axis=1).argmin()), []
-        for segment in segments:
+        for segment in segments if left else segments[:1]:
             count = min(left, segment.n_rounds)
             paths = [[path.until(count) for path in own] for own in segment.paths]
-            kept.append(Segment(segment.models, segment.cuts, paths, count))
+            # Without a round nothing changes, the intercept neither.
+            kept.append(Segment(segment.models if left else start, segment.cuts, paths, count))
             left -= count
             if left == 0:
                 break
@@ -293,7 +314,7 @@ def run_phase(
 def _run_stage(rounds, max_rounds, limit, patience, progress):
     """Run rounds of all models until the tables have moved by `limit`.
 
-    Returns their number, and by how much the tables have moved where there is a limit.
+    Returns their number, and by how much the tables of any model have moved where there is a limit.
 
     The first model decides how many rounds there are, and the models of the folds follow. With
     patience, and no limit, these run along, for the held-out loss.
@@ -308,13 +329,7 @@ def _run_stage(rounds, max_rounds, limit, patience, progress):
         for each in rounds[0]:
             each.run(count, progress) if progress is not None else each.run(count)
         done += count
-        moved = 0.0
-        if not steady:
-            for each in rounds[0]:
-                cuts = each.state.cuts
-                tables = cuts.tables(each.path.coefficients(cuts))
-                changes = [np.abs(t).max() for t in tables if t is not None]
-                moved = max(moved, max(changes, default=0.0))
+        moved = 0.0 if steady else _moved(rounds[0])
         over = moved >= _SAME * limit or all(each.exhausted for each in rounds[0])
         if steady and patience is not None:
             for own in rounds[1:]:
@@ -338,28 +353,52 @@ def _run_stage(rounds, max_rounds, limit, patience, progress):
     for own in rounds[1:]:
         for each in own:
             each.run(done - each.n_run)
-    return done, moved
+    return done, 0.0 if steady else np.max([moved, *map(_moved, rounds[1:])])
 
 
-def _lowering(segment: Segment, risk: Any, before: list[TableModel], loss: float) -> Segment:
-    """The segment, or the share of all its steps that does not raise the loss of the first model.
+def _moved(own):
+    """The largest change of a table of a model by the rounds of a stage."""
+    moved = [0.0]
+    for each in own:
+        cuts = each.state.cuts
+        tables = cuts.tables(each.path.coefficients(cuts))
+        moved += [np.abs(t).max() for t in tables if t is not None]
+    return float(np.max(moved))
+
+
+def _lowering(
+    segment: Segment, risk: Any, before: list[TableModel], stage: Stage
+) -> tuple[Segment, np.ndarray, np.ndarray]:
+    """The segment with the share of the steps of each model that does not raise its own loss.
 
     A stage of one round may go far beyond the limit: where curvatures are small, and the quadratic
-    that has them holds nearby only.
+    that has them holds nearby only. The curvatures of the models of folds are those of the first
+    model, and may be far too small for them.
+
+    Returns also which models have a share, and the losses afterwards, as in `Stage`.
     """
-    models, paths = segment.models, segment.paths
-    for halvings in range(MOST_HALVINGS):
-        if risk.losses(segment.models_after(segment.n_rounds))[0] <= loss:
+    models, paths, shares = segment.models, segment.paths, np.ones(len(before))
+    known = stage.fitted_losses
+    assert known is not None
+    most = known + ROUNDING * np.abs(known)
+    for halvings in range(MOST_HALVINGS + 1):
+        with np.errstate(over="ignore", invalid="ignore"):  # wherever the steps lead
+            fitted, losses = risk.losses(segment.models_after(segment.n_rounds))
+        above = ~(fitted <= most)
+        if halvings == MOST_HALVINGS or not above.any():
             break
-        share = 0.5 ** (halvings + 1)
-        shorter = [
-            TableModel(old.intercepts + share * (new.intercepts - old.intercepts), new.tables)
-            for old, new in zip(before, models)
-        ]
+        shares[above] *= 0.5
         segment = replace(
-            segment, models=shorter, paths=[[path.times(share) for path in own] for own in paths]
+            segment,
+            models=[
+                TableModel(old.intercepts + share * (new.intercepts - old.intercepts), new.tables)
+                if share < 1
+                else new
+                for old, new, share in zip(before, models, shares)
+            ],
+            paths=[[path.times(share) for path in own] for own, share in zip(paths, shares)],
         )
-    return segment
+    return segment, shares < 1, losses
 
 
 def _cumulated(own, name, count):

@@ -121,9 +121,11 @@ def staged_tables(
     first, following = 0, iter(segments)
     segment = next(following)
     done, tables = 0, [list(own) for own in segment.model.tables]
+    last, n_all = segments[-1], sum(each.n_rounds for each in segments)
     # Only what is new since the last number of rounds is added, and nothing within a stage twice.
+    # After all rounds there may be stages without one, which have moved the intercept.
     for n_rounds in rounds:
-        while n_rounds > first + segment.n_rounds:
+        while n_rounds > first + segment.n_rounds or (n_rounds == n_all and segment is not last):
             first += segment.n_rounds
             segment = next(following)
             done, tables = 0, [list(own) for own in segment.model.tables]

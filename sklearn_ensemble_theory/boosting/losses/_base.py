@@ -768,6 +768,8 @@ class UserLoss(Loss):
 
 def as_loss(loss: Any) -> Loss:
     """A `Loss`: itself, or any object with `value` and `gradient` completed to one."""
+    if isinstance(loss, type):
+        raise TypeError(f"loss must be an object, such as {loss.__name__}(), not the class.")
     if not all(callable(getattr(loss, method, None)) for method in ("value", "gradient")):
         raise TypeError(f"loss must have the methods value(y, u) and gradient(y, u), got {loss!r}.")
     own_link = getattr(type(loss), "inverse_link", None) is not Loss.inverse_link
