@@ -606,7 +606,6 @@ class MeanReliabilityDisplay:
     See Also
     --------
     QuantileReliabilityDisplay : The same of quantiles.
-    sklearn.calibration.CalibrationDisplay : Groups of equal width, for two classes.
 
     References
     ----------
