@@ -321,7 +321,7 @@ class BaseAdditive(BaseEstimator):
             return smoothing, stumps, None
 
         def loss_of(terms: PairTerms) -> float:
-            losses = risk.given(terms).losses(stumps.models)
+            _, losses = risk.given(terms).losses(stumps.models)
             return float(losses[1:].mean() if risk.n_splits else losses[0])
 
         options = () if risk.is_quadratic else (loss_of, risk.unit)
