@@ -323,6 +323,23 @@ def test_models_of_folds_do_not_diverge():
     assert model.cv_path_.max() < 2
 
 
+@pytest.mark.parametrize("with_offset", [False, True])
+@pytest.mark.parametrize(
+    ("loss", "usual"), [("poisson", 0), ("tweedie", 0), ("binomial", 0), ("binomial", 1)]
+)
+def test_folds_without_events_start_as_all_rows(loss, usual, with_offset):
+    # The best constant of such a fold is infinite.
+    X, y = np.zeros((50, 1)), np.full(50, float(usual))
+    y[3] = 1 - usual
+    offset = np.full(50, 2.0) if with_offset else None
+    cv = [(np.delete(np.arange(50), fold), fold) for fold in (np.arange(25), np.arange(25, 50))]
+    model = AdditiveBoostingRegressor(loss, cv=cv).fit(X, y, offset=offset)
+    mean = np.full(25, 0.02 if usual == 0 else 0.98)
+    u = model.loss_.link(mean)
+    assert model.predict(X[:25], None if offset is None else offset[:25]) == pytest.approx(mean)
+    assert model.cv_path_[0, 0] == pytest.approx(model.loss_.risk(y[:25], u))
+
+
 @pytest.mark.parametrize("loss", ["poisson", "binomial", "absolute_error"])
 def test_stages_without_rounds_belong_to_the_last_one(loss):
     # A constraint leaves nothing to stumps while the intercept still moves.

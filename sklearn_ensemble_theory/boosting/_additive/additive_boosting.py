@@ -262,9 +262,11 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
     a tenth of a mean loss away. A share of the step that does not raise the loss is taken where a
     step went far.
 
-    The number of events in a row of exposure e has the mean ``e * exp(u)``: ``fit(X, events,
-    offset=np.log(e))`` is the same as ``fit(X, events / e, sample_weight=e)`` with
-    ``loss="poisson"``, but that predictions of the former include the exposure of the row.
+    The number of events in a row of exposure e has the mean ``e * exp(u)``: with ``loss="poisson"``
+    ``fit(X, events, offset=np.log(e))`` has the likelihood of ``fit(X, events / e,
+    sample_weight=e)``, and the same rounds in the same bins. Bins and folds of the former have
+    about the same numbers of rows, those of the latter of exposure, and only predictions of the
+    former include the exposure of the row.
 
     The models of the folds have gradients of their own and the second derivatives of the model of
     all rows, so that products of cuts are counted once for all of them.

@@ -58,6 +58,8 @@ _MIN_CURVATURE, _MIN_SHARE = 1e-5, 1e-8
 _KINK_WIDTH = 0.1
 # Within this share of it, the slope changes from one side to the other.
 _ROUNDING = 1e-6
+# A mean of shares above this is 1 but for rounding.
+_ONE = 1 - 1e-12
 # Scores that have changed by this, in units, are added up again.
 _FAR = 1e3
 # Of losses without a second derivative: that between scores this far on both sides, in units.
@@ -240,7 +242,9 @@ class PointwiseOf:
     ) -> np.ndarray | None:
         if not self.loss._constant_of_mean:
             return None
-        weight, total = totals if totals[1] else of_all  # 0 has no logarithm
+        weight, total = totals
+        if total == 0 or (isinstance(self.loss, BinomialLoss) and total >= _ONE * weight):
+            weight, total = of_all  # 0 has no logarithm, and 1 no log-odds
         return np.atleast_1d(self.loss.optimal_constant(np.array([total / weight])))
 
     def search(self, y: np.ndarray, offset: np.ndarray | None, weight: np.ndarray) -> float:
@@ -281,6 +285,15 @@ def guide_of_bins(loss: PointwiseLoss, rows: Rows) -> tuple[np.ndarray | None, n
     assert curvature is not None
     curvature = np.maximum(curvature, _floor(np.average(curvature[:, 0], weights=weight)))
     return (residual / curvature)[:, 0], weight * curvature[:, 0]
+
+
+def _is_unbounded(pointwise: PointwiseLoss, y: np.ndarray) -> bool:
+    """Whether the loss of targets is least for a score of infinite size."""
+    loss = pointwise.loss if isinstance(pointwise, PointwiseOf) else BinomialLoss()
+    if isinstance(loss, LogLinkLoss):
+        return not y.any()
+    ends = (-1, 1) if loss.margin else (0, 1)
+    return (isinstance(loss, BinomialLoss) or loss.margin) and any((y == end).all() for end in ends)
 
 
 def _floor(mean: float) -> float:
@@ -579,6 +592,9 @@ class NewtonLossOfRows(NewtonLoss):
         for fold in self.held_out:
             own = slice(None) if fold is None else self.rows.folds != fold
             beside = None if offset is None else offset[own]
+            if fold is not None and _is_unbounded(self.loss, y[own]):
+                found.append(found[0])
+                continue
             found.append(np.atleast_1d(self.loss.search(y[own], beside, self.weight[own])))
         return found
 
