@@ -37,7 +37,11 @@ CLASSIFIERS = [
 
 # Classes that need more than that: name -> keyword arguments.
 REQUIRED = {
-    "AdditiveBoostingRegressor": {"n_estimators": 40, "learning_rate": 0.2, "loss": "huber"},
+    "AdditiveBoostingRegressor": {
+        "n_estimators": 40,
+        "learning_rate": 0.2,
+        "loss": "absolute_error",
+    },
     "HistGradientBoostingClassifier": {"max_iter": 5},
     "HistGradientBoostingRegressor": {"max_iter": 5},
     "L2BoostingRegressor": {"n_estimators": 40, "learning_rate": 0.2},

@@ -96,7 +96,8 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         0.9 p; "cv" for these if ``n_estimators="cv"`` and the held-out folds are predicted better
         with them, and otherwise for none; or given pairs of numbers or names of features; 0 for
         none. "auto" and "cv" look among about 1,000 pairs and scores: of many features, those with
-        the largest functions.
+        the largest functions. Of Dask
+        collections "cv" looks for none.
 
     exclude : array-like, default=None
         Terms that are left out: features by name or number, and pairs of them as tuples. An
@@ -466,7 +467,7 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         self._check_memory_of_blocks(layout.n_cuts, max(found.n_splits, 1), found.n_splits)
         self._progress().message(f"{layout.n_cuts} cuts in {p} features")
         task = self._task(loss, of_y.scale() if is_of_residuals(loss) else None)
-        with_pairs = self._wanted_pairs(p) not in (0, [])
+        with_pairs = self._keeps_bins_for_pairs(p)
         blocks = found.rows.map(
             targets_in_bins, found.bins, task.target, found.n_splits, with_pairs
         )

@@ -276,6 +276,10 @@ class BaseAdditive(BaseEstimator):
             wanted = "auto" if self.n_estimators == "cv" else 0
         return resolve_interactions(wanted, p, names, allowed)
 
+    def _keeps_bins_for_pairs(self, p: int) -> bool:
+        """Whether pairs are fitted to rows in blocks, of which the folds do not choose any."""
+        return not self._chooses_pairs and self._wanted_pairs(p) not in (0, [])
+
     @property
     def _chooses_pairs(self) -> bool:
         """Whether the folds decide if there are pairs."""
@@ -315,7 +319,7 @@ class BaseAdditive(BaseEstimator):
         wanted = self._wanted_pairs(p)
         smoothing, stumps = self._boost(risk, layout, jumps, monotonic, limit)
         by_folds = self._chooses_pairs
-        if by_folds and (risk.n_splits == 0 or risk.n_scores > 1):
+        if by_folds and (risk.rows is None or risk.n_splits == 0 or risk.n_scores > 1):
             wanted = 0
         if pair_fit is None or wanted in (0, []):
             return smoothing, stumps, None

@@ -119,8 +119,8 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         0.9 p; "cv" for these if ``n_estimators="cv"`` and the held-out folds are predicted better
         with them, and otherwise for none; or given pairs of numbers or names of features; 0 for
         none. "auto" and "cv" look among about 1,000 pairs and scores: of many features, those with
-        the largest functions. `partial_fit`
-        finds none by "cv".
+        the largest functions. Neither
+        `partial_fit` nor a fit of Dask collections finds any by "cv".
 
     exclude : array-like, default=None
         Terms that are left out: features by name or number, and pairs of them as tuples. An

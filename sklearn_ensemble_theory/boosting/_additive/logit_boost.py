@@ -103,7 +103,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         with them, and otherwise for none; or given pairs of numbers or names of features; 0 for
         none. "auto" and "cv" look among about 1,000 pairs and scores: of many features, those with
         the largest functions. Of three or more
-        classes "cv" looks for none.
+        classes, and of Dask collections, "cv" looks for none.
 
     exclude : array-like, default=None
         Terms that are left out: features by name or number, and pairs of them as tuples. An
@@ -553,7 +553,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         """
         p = rows.n_features
         monotonic = self._monotonic(p, None)  # refused before rows are read
-        with_pairs = self._wanted_pairs(p) not in (0, [])
+        with_pairs = self._keeps_bins_for_pairs(p)
         # One pass finds bins and classes; another one leaves a byte for every value.
         found = bins_of_blocks(self, rows, ClassLabels.of)
         bins, n_splits, classes = found.bins, found.n_splits, found.target.labels

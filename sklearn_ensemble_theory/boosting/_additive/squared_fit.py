@@ -55,7 +55,7 @@ def fit_squares_of_blocks(model: Any, rows: ChunkedRows) -> None:
     """Fit an additive model to rows in blocks."""
     p = rows.n_features
     model._monotonic(p, None)  # refused before rows are read
-    with_pairs = model._wanted_pairs(p) not in (0, [])
+    with_pairs = model._keeps_bins_for_pairs(p)
     found = bins_of_blocks(model, rows, TargetRange.of)
     bins, n_splits = found.bins, found.n_splits
     model._monotonic(p, found.columns)
