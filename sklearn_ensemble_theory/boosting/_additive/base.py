@@ -324,13 +324,7 @@ class BaseAdditive(BaseEstimator):
         if pair_fit is None or wanted in (0, []):
             return smoothing, stumps, None
 
-        def loss_of(terms: PairTerms) -> float:
-            _, losses = risk.given(terms).losses(stumps.models)
-            return float(losses[1:].mean() if risk.n_splits else losses[0])
-
-        options = () if risk.is_quadratic else (loss_of, risk.unit)
-        allowed = self._allowed_terms(p)
-        pairs = pair_fit.fit(stumps.models, wanted, allowed, risk.work(), *options)
+        pairs = pair_fit.fit(stumps.models, wanted, self._allowed_terms(p), risk)
         if pairs is None:
             self._progress().message("no pairs of features")
             return smoothing, stumps, None

@@ -37,7 +37,7 @@ law of maxima.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any, Concatenate, Literal, NamedTuple
+from typing import Any, Concatenate, Literal, NamedTuple, Protocol
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -550,6 +550,18 @@ def own_folds(numbers: np.ndarray) -> np.ndarray:
     return (numbers % OWN_FOLDS).astype(np.uint8)
 
 
+class PairRisk(Protocol):
+    """What is fitted: `SquaredError` or `NewtonLoss`."""
+
+    unit: float
+
+    def work(self) -> WorkOf:
+        """What computes the residuals: `squared_work`, or `newton_work` of a loss."""
+
+    def given(self, pairs: PairTerms) -> Any:
+        """The risk of main effects that are added to pairs."""
+
+
 class PairFit:
     """The fit of pairs to the residuals of main effects.
 
@@ -590,9 +602,7 @@ class PairFit:
         models: Sequence[TableModel],
         interactions: int | Literal["auto"] | list[Pair],
         allowed: AllowedTerms,
-        work_of: WorkOf,
-        loss_of: Callable[[PairTerms], float] | None = None,
-        unit: float = 1.0,
+        risk: PairRisk,
     ) -> PairTerms | None:
         """Find pairs and boost them; None if there are none.
 
@@ -605,14 +615,10 @@ class PairFit:
         allowed : AllowedTerms
             The pairs that are looked for. "auto" looks among those of the features with the largest
             functions, where there are very many.
-        work_of : callable
-            `squared_work` or `newton_work` of a loss.
-        loss_of : callable, default=None
-            Of pairs: the mean loss with them. Needed for a loss that is not quadratic.
-        unit : float, default=1.0
-            Of the scores.
+        risk : PairRisk
+            That of the main effects.
         """
-        self.work_of = work_of
+        self.work_of = risk.work()
         if isinstance(self.blocks, MemoryRows):
             rows = self.blocks.block
             if not len(self.bin_weights):
@@ -646,7 +652,7 @@ class PairFit:
         cells = weights.tables
         shapes = [(1 + self.n_splits, self.n_scores, *weight.shape) for weight in cells]
         terms = PairTerms(pairs, bins, [np.zeros(shape) for shape in shapes], cells)
-        loss = None if loss_of is None else loss_of(terms)
+        loss = np.inf if self.is_quadratic else self._loss(risk, models, terms)
         for step in range(1 if self.is_quadratic else _NEWTON_STEPS):
             if step:
                 self._open(models, terms)
@@ -655,17 +661,18 @@ class PairFit:
                 for total, added in zip(gained, self._boosted(score, columns, terms)):
                     if not self.is_quadratic:
                         # A row whose probability was wrong and near 0 has a residual of thousands.
-                        added = np.clip(added, -LONGEST_STEP * unit, LONGEST_STEP * unit)
+                        longest = LONGEST_STEP * risk.unit
+                        added = np.clip(added, -longest, longest)
                     total[0, score] = added.mean(axis=0)
                     if self.n_splits:
                         total[1:, score] = added
-            if loss_of is None:
+            if self.is_quadratic:
                 return replace(terms, tables=gained)
             # A quadratic holds nearby only: of a step that raises the loss, a share is taken.
             for share in STEP_SHARES:
                 tables = [table + share * each for table, each in zip(terms.tables, gained)]
                 moved = replace(terms, tables=tables)
-                found = loss_of(moved)
+                found = self._loss(risk, models, moved)
                 if found < loss:
                     break
             else:
@@ -673,6 +680,11 @@ class PairFit:
             terms, loss = moved, found
         self.works = []
         return terms
+
+    def _loss(self, risk: PairRisk, models: Sequence[TableModel], terms: PairTerms) -> float:
+        """The mean held-out loss of models with these pairs, or without folds that of all rows."""
+        _, losses = risk.given(terms).losses(models)
+        return float(losses[1:].mean() if self.n_splits else losses[0])
 
     def _sizes(self, model: TableModel) -> np.ndarray:
         """The variance of the function of each feature, summed over the scores: (p,)."""
