@@ -432,3 +432,19 @@ def test_offsets_over_hundreds_of_decades(smooth, n_estimators):
     y = np.random.default_rng(9).poisson(1.0, size=len(X))
     model = AdditiveBoostingRegressor("poisson", n_estimators=n_estimators, max_estimators=50)
     assert np.isfinite(model.fit(X, y, offset=offset).predict(X)).all()
+
+
+# --- pairs of losses that bend --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("q", [0.45, 0.6])
+def test_pairs_of_quantiles_do_not_overshoot(q):
+    # Cells in the corners have all their rows on one side of the kink, and far from it.
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(3000, 3))
+    y = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=3000)
+    settings = {"alpha": q, "n_estimators": 100, "learning_rate": 0.1}
+    plain = AdditiveBoostingRegressor("quantile", **settings).fit(X, y)
+    model = AdditiveBoostingRegressor("quantile", interactions=[(1, 2)], **settings).fit(X, y)
+    assert model.train_path_[-1] < 0.8 * plain.train_path_[-1]
+    assert np.abs(model.shape_functions_[3][1]).max() < 2 * np.abs(X[:, 1] * X[:, 2]).max()
