@@ -448,3 +448,15 @@ def test_pairs_of_quantiles_do_not_overshoot(q):
     model = AdditiveBoostingRegressor("quantile", interactions=[(1, 2)], **settings).fit(X, y)
     assert model.train_path_[-1] < 0.8 * plain.train_path_[-1]
     assert np.abs(model.shape_functions_[3][1]).max() < 2 * np.abs(X[:, 1] * X[:, 2]).max()
+
+
+def test_a_cell_of_many_times_the_expected_events():
+    rng = np.random.default_rng(0)
+    X = rng.integers(20, size=(4000, 2))
+    cell = (X[:, 0] == 3) & (X[:, 1] == 7)
+    y = rng.poisson(np.where(cell, 300, 0.05))
+    model = AdditiveBoostingRegressor(
+        "poisson", n_estimators=300, learning_rate=0.1, interactions=[(0, 1)]
+    ).fit(X, y)
+    assert model.predict(X[cell]).mean() == pytest.approx(y[cell].mean(), rel=0.1)
+    assert model.predict(X[~cell]).mean() == pytest.approx(y[~cell].mean(), rel=0.2)

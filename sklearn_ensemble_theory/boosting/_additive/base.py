@@ -309,7 +309,7 @@ class BaseAdditive(BaseEstimator):
         if pair_fit is None or wanted in (0, []):
             return smoothing, stumps, None
         candidates = [] if isinstance(wanted, list) else self._allowed_terms(p).pairs()
-        pairs = pair_fit.fit(stumps.models, wanted, candidates, risk.work())
+        pairs = pair_fit.fit(stumps.models, wanted, candidates, risk.work(), risk.has_link)
         if pairs is None:
             self._progress().message("no pairs of features")
             return smoothing, stumps, None

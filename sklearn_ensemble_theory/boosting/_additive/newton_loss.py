@@ -496,6 +496,11 @@ class NewtonLoss(ABC):
             newton_work, replace(loss, is_safe=True) if isinstance(loss, PointwiseOf) else loss
         )
 
+    @property
+    def has_link(self) -> bool:
+        """Whether the score is another than the prediction."""
+        return not (isinstance(self.loss, PointwiseOf) and self.loss.is_on_scale_of_y)
+
     @abstractmethod
     def given(self, pairs: PairTerms) -> "NewtonLoss":
         """The risk of main effects that are added to pairs."""

@@ -94,6 +94,8 @@ OWN_FOLDS = 5
 MOST_ALTERNATIONS = 20
 # Newton steps of a loss that is not squared.
 _NEWTON_STEPS = 3
+# Steps of logarithms up to this are taken as they are.
+_LONG_STEP = 2.0
 
 
 # --- the parameter `interactions` -----------------------------------------------------------------
@@ -586,6 +588,7 @@ class PairFit:
         interactions: int | Literal["auto"] | list[Pair],
         candidates: list[Pair],
         work_of: WorkOf,
+        has_link: bool = False,
     ) -> PairTerms | None:
         """Find pairs and boost them; None if there are none.
 
@@ -599,6 +602,9 @@ class PairFit:
             Those among which pairs are looked for.
         work_of : callable
             `squared_work` or `newton_work` of a loss.
+        has_link : bool, default=False
+            Whether scores are logarithms or log-odds. A cell of many times the expected events has
+            a step of that ratio then, and takes about its logarithm.
         """
         self.work_of = work_of
         if isinstance(self.blocks, MemoryRows):
@@ -635,6 +641,10 @@ class PairFit:
                 self._open(models, terms)
             for score in range(self.n_scores):
                 for total, added in zip(terms.tables, self._boosted(score, columns, terms)):
+                    if has_link:
+                        size = np.maximum(np.abs(added), _LONG_STEP)
+                        bounded = _LONG_STEP + np.log1p(size) - np.log1p(_LONG_STEP)
+                        added *= bounded / size
                     total[0, score] += added.mean(axis=0)
                     if self.n_splits:
                         total[1:, score] += added
