@@ -570,10 +570,6 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         loss = PointwiseLogistic(len(classes))
         return NewtonTask(loss, self.refresh_tol, _probability_of_own_class)
 
-    @property
-    def _link(self) -> str:
-        return "logit" if len(self.classes_) == 2 else "softmax"
-
     @by_chunks
     def decision_function(self, X: ArrayLike, offset: ArrayLike | None = None) -> np.ndarray:
         """Return the log-odds of the second class, or the scores of all classes.
