@@ -430,3 +430,31 @@ def test_offsets_over_hundreds_of_decades(smooth, n_estimators):
     y = np.random.default_rng(9).poisson(1.0, size=len(X))
     model = AdditiveBoostingRegressor("poisson", n_estimators=n_estimators, max_estimators=50)
     assert np.isfinite(model.fit(X, y, offset=offset).predict(X)).all()
+
+
+# --- pairs of losses that bend --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("q", [0.45, 0.6])
+def test_pairs_of_quantiles_do_not_overshoot(q):
+    # Cells in the corners have all their rows on one side of the kink, and far from it.
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(3000, 3))
+    y = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=3000)
+    settings = {"alpha": q, "n_estimators": 100, "learning_rate": 0.1}
+    plain = AdditiveBoostingRegressor("quantile", **settings).fit(X, y)
+    model = AdditiveBoostingRegressor("quantile", interactions=[(1, 2)], **settings).fit(X, y)
+    assert model.train_path_[-1] < 0.8 * plain.train_path_[-1]
+    assert np.abs(model.shape_functions_[3][1]).max() < 2 * np.abs(X[:, 1] * X[:, 2]).max()
+
+
+def test_a_cell_of_many_times_the_expected_events():
+    rng = np.random.default_rng(0)
+    X = rng.integers(20, size=(4000, 2))
+    cell = (X[:, 0] == 3) & (X[:, 1] == 7)
+    y = rng.poisson(np.where(cell, 300, 0.05))
+    model = AdditiveBoostingRegressor(
+        "poisson", n_estimators=300, learning_rate=0.1, interactions=[(0, 1)]
+    ).fit(X, y)
+    assert model.predict(X[cell]).mean() == pytest.approx(y[cell].mean(), rel=0.1)
+    assert model.predict(X[~cell]).mean() == pytest.approx(y[~cell].mean(), rel=0.2)

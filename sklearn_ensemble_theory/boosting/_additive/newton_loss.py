@@ -162,12 +162,15 @@ class PointwiseOf:
         The mean loss of the first model before the stage.
     unit : float
         Of the scores; see `NewtonLoss`.
+    is_safe : bool
+        Whether the parabola of a kink lies above the loss, for steps that nothing looks at.
     """
 
     loss: Loss
     floor: float = 0.0
     size: float = 1.0
     unit: float = 1.0
+    is_safe: bool = False
 
     @property
     def n_scores(self) -> int:
@@ -218,7 +221,7 @@ class PointwiseOf:
         if isinstance(loss, PiecewiseLinearLoss):
             at, left, right = loss.kinks(y)
             width = _KINK_WIDTH * self.size
-            share = _kink_share(float(np.mean(-left / (right - left))))
+            share = 0.5 if self.is_safe else _kink_share(float(np.mean(-left / (right - left))))
             return (right - left) * share / (np.abs(at - u) + width)
         if isinstance(loss, HuberLoss):
             return loss.delta / np.maximum(np.abs(y - u), loss.delta)
@@ -488,7 +491,15 @@ class NewtonLoss(ABC):
 
     def work(self) -> WorkOf:
         """What computes the working residuals beside which pairs are fitted."""
-        return partial(newton_work, self.loss)
+        loss = self.loss
+        return partial(
+            newton_work, replace(loss, is_safe=True) if isinstance(loss, PointwiseOf) else loss
+        )
+
+    @property
+    def has_link(self) -> bool:
+        """Whether the score is another than the prediction."""
+        return not (isinstance(self.loss, PointwiseOf) and self.loss.is_on_scale_of_y)
 
     @abstractmethod
     def given(self, pairs: PairTerms) -> "NewtonLoss":

@@ -94,9 +94,9 @@ _CELLS_OF_A_PASS = 2**19
 OWN_FOLDS = 5
 # Of the search for a table that is monotonic along both axes.
 MOST_ALTERNATIONS = 20
-# Newton steps of a loss that is not squared: how many, how long in units of the scores, and the
-# shares of them that are tried.
-_NEWTON_STEPS, LONGEST_STEP = 3, 2.0
+# Newton steps of a loss that is not squared: how many, up to where those of logarithms and log-odds
+# are taken as they are, and the shares of them that are tried.
+_NEWTON_STEPS, LONG_STEP = 3, 2.0
 STEP_SHARES = (1.0, 0.5, 0.25)
 
 
@@ -553,7 +553,9 @@ def own_folds(numbers: np.ndarray) -> np.ndarray:
 class PairRisk(Protocol):
     """What is fitted: `SquaredError` or `NewtonLoss`."""
 
-    unit: float
+    @property
+    def has_link(self) -> bool:
+        """Whether scores are logarithms or log-odds."""
 
     def work(self) -> WorkOf:
         """What computes the residuals: `squared_work`, or `newton_work` of a loss."""
@@ -659,10 +661,12 @@ class PairFit:
             gained = [np.zeros_like(table) for table in terms.tables]
             for score in range(self.n_scores):
                 for total, added in zip(gained, self._boosted(score, columns, terms)):
-                    if not self.is_quadratic:
-                        # A row whose probability was wrong and near 0 has a residual of thousands.
-                        longest = LONGEST_STEP * risk.unit
-                        added = np.clip(added, -longest, longest)
+                    if risk.has_link:
+                        # A row whose probability was wrong and near 0 has a residual of thousands,
+                        # and a cell of many times the expected events a step of that ratio: it
+                        # takes about its logarithm.
+                        size = np.maximum(np.abs(added), LONG_STEP)
+                        added *= (LONG_STEP + np.log1p(size) - np.log1p(LONG_STEP)) / size
                     total[0, score] = added.mean(axis=0)
                     if self.n_splits:
                         total[1:, score] = added

@@ -43,6 +43,7 @@ class SquaredError:
     n_scores = 1
     is_quadratic = True
     is_rough = False
+    has_link = False
     unit = 1.0
 
     def __init__(
