@@ -174,6 +174,7 @@ ENTRIES = {
     "AdditiveBoostingRegressor": Entry(
         {"loss": ["squared_error", "huber"]},
         peer=of(ensemble.HistGradientBoostingRegressor, max_depth=1, early_stopping=False),
+        peer_grid={},
     ),
     "L2BoostingRegressor": Entry(
         params=lambda: {"n_estimators": "cv"},
