@@ -244,7 +244,7 @@ def _summary(estimator, sizes: np.ndarray, used: Sequence[int]) -> list[str]:
         ("features", estimator.n_features_in_),
         ("terms with an effect", f"{len(used)} of {len(sizes)}, {len(pairs)} of them pairs"),
         ("weight of the training rows", number(float(estimator.bin_weights_[0].sum()))),
-        ("rounds of stumps", estimator.n_estimators_),
+        ("rounds of stumps", getattr(estimator, "n_estimators_", 0)),
         ("smoothing rounds", getattr(estimator, "n_smoothing_rounds_", 0)),
         ("edits after the fit", len(getattr(estimator, "edits_", ()))),
         ("made with", f"sklearn-ensemble-theory {__version__}"),

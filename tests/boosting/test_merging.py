@@ -10,6 +10,7 @@ from sklearn_ensemble_theory import (
     LogitBoostClassifier,
     merge_additive_models,
 )
+from sklearn_ensemble_theory.inspection import report_html
 
 from .test_additive_edits import by_hand, means, rows
 
@@ -267,3 +268,25 @@ def test_arguments_of_merging():
     ]:
         with pytest.raises(ValueError, match=message):
             merge_additive_models(models, weights, method=method)
+
+
+@pytest.mark.parametrize("kind", AVERAGED)
+def test_averages_have_other_forms(kind):
+    model, y = AVERAGED[kind]
+    merged = merge_additive_models(sites(model, y))
+    same = type(merged).from_json(merged.to_json())
+    np.testing.assert_array_equal(same._scores(NEW), merged._scores(NEW))
+    assert "merge_additive_models" in report_html(merged)
+
+
+@pytest.mark.parametrize("kind", AVERAGED)
+def test_averages_of_models_from_json(kind):
+    model, y = AVERAGED[kind]
+    models = sites(model, y, WEIGHTS)
+    sent = [models[0], *(type(model).from_json(each.to_json()) for each in models[1:])]
+    found, expected = (merge_additive_models(each, [1, 2, 3]) for each in (sent, models))
+    np.testing.assert_allclose(found._scores(NEW), expected._scores(NEW), atol=1e-12)
+    for own, other in zip(found.bin_weights_, expected.bin_weights_):
+        np.testing.assert_allclose(own, other)
+    with pytest.raises(ValueError, match=r"models\[1\] was read from JSON.*give weights"):
+        merge_additive_models(sent)

@@ -114,8 +114,8 @@ def json_of(model: Any, indent: int | None) -> str:
         "intercept": plain.intercept.tolist(),
         "features": features,
         "terms": terms,
-        "n_smoothing_rounds": int(model.n_smoothing_rounds_),
-        "n_estimators": int(model.n_estimators_),
+        "n_smoothing_rounds": int(getattr(model, "n_smoothing_rounds_", 0)),
+        "n_estimators": int(getattr(model, "n_estimators_", 0)),  # of an average
         "edits": [str(edit) for edit in getattr(model, "edits_", ())],
     }
     return json.dumps(document, allow_nan=False, indent=indent)

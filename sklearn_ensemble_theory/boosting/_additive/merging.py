@@ -58,7 +58,8 @@ def merge_additive_models(
         class, in the same bins: they were fitted with the same `bin_edges`, to the same features
         with the same categories, and have the same pairs.
     weights : array-like of shape (n_models,), default=None
-        The weights of the models in averages; by default those of their training rows.
+        The weights of the models in averages; by default those of their training rows,
+        which models that were read from JSON do not know.
     method : {"average", "sums"}, default="average"
         "average": the intercept and the functions are averaged, so that log-odds, scores and
         predictions of a regressor are the averages of those of the models.
@@ -181,7 +182,14 @@ def _average(models: Sequence[Any], weights: Any) -> Any:
                 f"{', '.join(map(repr, sorted(differing)))}. Fit all with the same interactions."
             )
         _check_same_cells(k, first, model)
-    totals = [model._weight_unit * model.bin_weights_[0].sum() for model in models]
+    # Documents have no unit of the weights of bins; it cancels where shares are given.
+    units = [getattr(model, "_weight_unit", None) for model in models]
+    if weights is None and None in units:
+        raise ValueError(
+            f"models[{units.index(None)}] was read from JSON, which has no total weight of its "
+            "rows; give weights."
+        )
+    totals = [(unit or 1.0) * m.bin_weights_[0].sum() for unit, m in zip(units, models)]
     given = _checked_weights(totals if weights is None else weights, len(models))
     shares = given / given.sum()
 
@@ -203,7 +211,7 @@ def _average(models: Sequence[Any], weights: Any) -> Any:
             widths = [(0, int(missing[j] and not own.missing[j])) for j in term]
             table, rows = model.shape_functions_[place][1], model.bin_weights_[place]
             table = np.pad(table, widths + [(0, 0)] * (table.ndim - len(widths)))
-            rows = np.pad(rows, widths) * (model._weight_unit / totals[k])
+            rows = np.pad(rows, widths) * ((units[k] or 1.0) / totals[k])
             values, weight = values + shares[k] * table, weight + given[k] * rows
         # Of mean 0 over the rows of all models, whose distributions may differ.
         mean = np.tensordot(weight / weight.sum(), values, axes=weight.ndim)
