@@ -458,3 +458,15 @@ def test_a_cell_of_many_times_the_expected_events():
     ).fit(X, y)
     assert model.predict(X[cell]).mean() == pytest.approx(y[cell].mean(), rel=0.1)
     assert model.predict(X[~cell]).mean() == pytest.approx(y[~cell].mean(), rel=0.2)
+
+
+def test_weights_of_many_decades_end_soon():
+    """Steps that no share of helps are not halved again and again."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(20, 2))
+    y = np.abs(rng.normal(size=20)) + 0.1
+    X[:, 1] = rng.random(20) < 0.2
+    weight = 10.0 ** rng.uniform(-8, 8, 20)
+    model = AdditiveBoostingRegressor("quantile").fit(X, y, sample_weight=weight)
+    assert model.n_refreshes_ < 200
+    assert np.isfinite(model.predict(X)).all()

@@ -28,6 +28,8 @@ _SAME = 1 - 1e-9
 # Stages that have moved a table or an intercept further are looked at again; see `_lowering`. A
 # loss that changes by no more than this share has not risen.
 SAFE_MOVE, MOST_HALVINGS, ROUNDING = 1.0, 60, 1e-13
+# Where the model of all rows takes less than this of its steps, none is left that lowers its loss.
+NO_SHARE = 1e-9
 # Where no round is left, intercepts have further stages until they move by no more than this.
 STILL, MOST_IDLE = 1e-9, 60
 
@@ -244,7 +246,7 @@ def run_phase(
     progress : Progress, default=None
     """
     segments: list[Segment] = []
-    start = models
+    start, shares = models, np.ones(len(models))
     train, held, done, exhausted, n_idle = [], [], 0, False, 0
     while not segments or (done < max_rounds and not exhausted):
         # The risk gives states of the residuals, and rounds change these until the stage is over.
@@ -276,10 +278,12 @@ def run_phase(
         paths = [[each.path for each in own] for own in rounds]
         segment = Segment(stage.models, cuts, paths, count)
         if risk.is_rough or not (risk.is_quadratic or moved <= SAFE_MOVE * risk.unit):
-            segment, is_shorter, after = _lowering(segment, risk, models, stage)
+            first = np.minimum(4 * shares, 1.0)
+            segment, shares, after = _lowering(segment, risk, models, stage, first)
+            exhausted = exhausted or bool(shares[0] < NO_SHARE)
             # What the quadratic says of the whole steps is not true of a share of them.
             for number, losses in enumerate((of_train, *of_held.T)):
-                if is_shorter[number]:
+                if shares[number] < 1:
                     losses[:] = np.linspace(stage.losses[number], after[number], count + 1)
         # The next stage begins with the losses after the last round, computed again.
         keep_last = exhausted or done + count >= max_rounds
@@ -367,7 +371,7 @@ def _moved(own):
 
 
 def _lowering(
-    segment: Segment, risk: Any, before: list[TableModel], stage: Stage
+    segment: Segment, risk: Any, before: list[TableModel], stage: Stage, first: np.ndarray
 ) -> tuple[Segment, np.ndarray, np.ndarray]:
     """The segment with the share of the steps of each model that does not raise its own loss.
 
@@ -375,30 +379,34 @@ def _lowering(
     that has them holds nearby only. The curvatures of the models of folds are those of the first
     model, and may be far too small for them.
 
-    Returns also which models have a share, and the losses afterwards, as in `Stage`.
+    `first` are the shares that are tried first, which follow those of the stage before. Returns
+    also the shares, and the losses afterwards, as in `Stage`.
     """
-    models, paths, shares = segment.models, segment.paths, np.ones(len(before))
+    models, paths, shares = segment.models, segment.paths, first.copy()
     known = stage.fitted_losses
     assert known is not None
     most = known + ROUNDING * np.abs(known)
     for halvings in range(MOST_HALVINGS + 1):
+        if (shares < 1).any():
+            segment = replace(
+                segment,
+                models=[
+                    TableModel(
+                        old.intercepts + share * (new.intercepts - old.intercepts), new.tables
+                    )
+                    if share < 1
+                    else new
+                    for old, new, share in zip(before, models, shares)
+                ],
+                paths=[[path.times(share) for path in own] for own, share in zip(paths, shares)],
+            )
         with np.errstate(over="ignore", invalid="ignore"):  # wherever the steps lead
             fitted, losses = risk.losses(segment.models_after(segment.n_rounds))
         above = ~(fitted <= most)
         if halvings == MOST_HALVINGS or not above.any():
             break
         shares[above] *= 0.5
-        segment = replace(
-            segment,
-            models=[
-                TableModel(old.intercepts + share * (new.intercepts - old.intercepts), new.tables)
-                if share < 1
-                else new
-                for old, new, share in zip(before, models, shares)
-            ],
-            paths=[[path.times(share) for path in own] for own, share in zip(paths, shares)],
-        )
-    return segment, shares < 1, losses
+    return segment, shares, losses
 
 
 def _cumulated(own, name, count):
