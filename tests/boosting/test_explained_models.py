@@ -4,7 +4,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
+from sklearn_ensemble_theory import (
+    AdditiveBoostingRegressor,
+    L2BoostingRegressor,
+    LogitBoostClassifier,
+)
 from sklearn_ensemble_theory.inspection import (
     LocalExplanationDisplay,
     ShapeFunctionDisplay,
@@ -27,14 +31,24 @@ def fitted(name, X):
     if name == "regressor":
         y = effect + rng.normal(size=len(X))
         return L2BoostingRegressor("cv", learning_rate=0.1, max_estimators=100).fit(X, y)
+    if name == "counts":
+        y = rng.poisson(np.exp((effect - effect.mean()) / 3))
+        return AdditiveBoostingRegressor("poisson", max_estimators=100).fit(X, y)
     ranks = np.argsort(np.argsort(effect + rng.normal(size=len(X))))
     y = np.array(["a", "b", "c"])[(2 if name == "two classes" else 3) * ranks // len(X)]
     return LogitBoostClassifier("cv", learning_rate=0.1, max_estimators=100).fit(X, y)
 
 
-@pytest.fixture(scope="module", params=["regressor", "two classes", "three classes"])
+@pytest.fixture(scope="module", params=["regressor", "counts", "two classes", "three classes"])
 def model(request, rows):
     return fitted(request.param, rows)
+
+
+def scores_of(model):
+    """The function that is the sum of the terms."""
+    if model._link == "log":
+        return lambda X: np.log(model.predict(X))
+    return model.decision_function if hasattr(model, "classes_") else model.predict
 
 
 @pytest.mark.slow
@@ -48,13 +62,13 @@ def test_displays(model, rows):
     assert steps.weights.sum() == len(rows)
     assert TermImportanceDisplay.from_estimator(model).importances.shape == (4,)
     row = LocalExplanationDisplay.from_estimator(model, rows.iloc[[0]])
-    scores = model.decision_function if hasattr(model, "classes_") else model.predict
+    scores = scores_of(model)
     assert np.isclose(row.intercept + row.contributions.sum(), scores(rows.iloc[[0]])).any()
     plt.close("all")
 
 
 def test_values_are_those_of_the_definition(model, rows):
-    scores = model.decision_function if hasattr(model, "classes_") else model.predict
+    scores = scores_of(model)
 
     def predict(X):
         return scores(X.astype({"city": "category"}))
