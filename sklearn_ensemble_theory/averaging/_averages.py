@@ -141,7 +141,9 @@ class BaggedRegressor(AveragedRegressor):
         self,
         X: MatrixLike,
         coverage: float = 0.9,
-        method: Literal["jackknife+", "conformal"] = "jackknife+",
+        method: Literal["jackknife+", "conformal", "normalized", "quantile"] = "jackknife+",
+        side: Literal["both", "lower", "upper"] = "both",
+        by: Any = None,
     ) -> np.ndarray:
         """Predict intervals that contain the target of a new row with a given probability.
 
@@ -218,7 +220,7 @@ class BaggedRegressor(AveragedRegressor):
         U. Johansson, H. Boström, T. Löfström and H. Linusson (2014). "Regression conformal
         prediction with random forests". *Machine Learning* 97.
         """
-        return prediction_interval(self, X, coverage, method)
+        return prediction_interval(self, X, coverage, method, side, by)
 
     forget_training_rows = forget_training_rows
 
