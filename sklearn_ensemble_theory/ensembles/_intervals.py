@@ -127,7 +127,11 @@ def _predictions(
         at = np.array(levels.get(side, (coverage, coverage)))
         leaf_rows = rows_of_leaves(ensemble, "method='quantile'")
         kept, masks = kept_X(ensemble, "method='quantile'"), outside_masks(ensemble, rows)
-        outside = leaf_rows.quantiles_outside(tree_input(ensemble, kept)[rows], masks, at)
+        outside = kept_rows(ensemble, "method='quantile'").derived(
+            f"quantiles {at.tolist()} out of bag",
+            ensemble.estimators_,
+            lambda: leaf_rows.quantiles_outside(tree_input(ensemble, kept)[rows], masks, at),
+        )
         found = leaf_rows.quantiles(tree_input(ensemble, X), at)
         return (*np.ldexp(outside, -exponent).T, one), (*np.ldexp(found, -exponent).T, ones)
     mean = np.ldexp(out_of_bag_mean(ensemble, "predict"), -exponent)
@@ -193,19 +197,21 @@ def _parts(
     if by is None:
         return [(slice(None), slice(None))]
     n, m = len(kept_rows(ensemble, "by").y), X.shape[0]
-    if isinstance(by, tuple):
-        if len(by) != 2:
-            raise ValueError(f"by must have values of the training rows and of X, got {by!r}.")
-        values = by
+    if isinstance(by, tuple) and len(by) == 2:
+        known, new = map(np.asarray, by)
+    elif np.ndim(by) > 0:
+        raise ValueError(
+            "by must be a feature, a function, or a tuple of two arrays: the values of the "
+            "training rows and those of the rows of X."
+        )
     else:
-        kept = kept_X(ensemble, "by of a column or a function")
+        # In single precision, as training rows are kept: values have to be equal.
+        both = [tree_input(ensemble, each) for each in (kept_X(ensemble, "by"), X)]
         if callable(by):
-            values = by(kept), by(X)
+            known, new = (np.asarray(by(each)) for each in both)
         else:
             column = Features.known_to(ensemble).place(by, "by")
-            # Training rows are kept in single precision, and values have to be equal.
-            values = tuple(column_of(each, column).astype(kept.dtype) for each in (kept, X))
-    known, new = (np.asarray(each) for each in values)
+            known, new = (column_of(each, column) for each in both)
     for each, size, name in ((known, n, "training rows"), (new, m, "rows of X")):
         if each.shape != (size,):
             raise ValueError(

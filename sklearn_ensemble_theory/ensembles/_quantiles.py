@@ -180,18 +180,18 @@ class LeafRows:
         """
         n_trees, empty = len(self.finder.members), self.finder.n_nodes
         found = np.full((X.shape[0], len(levels)), np.nan)
-        # The shares of k of T trees sum to k/T, so that rows outside of as many trees go together.
-        by_count = np.argsort(masks.counts, kind="stable")
-        known, starts = np.unique(masks.counts[by_count], return_index=True)
+        order = np.argsort(masks.counts, kind="stable")
         step = max(1, LEAVES // n_trees)
-        for count, of_count in zip(known, np.split(by_count, starts[1:])):
-            if not count:
-                continue
-            reached = np.maximum(levels * (count / n_trees) - ROUNDING, 0.0)
-            for start in range(0, len(of_count), step):
-                rows = of_count[start : start + step]
-                leaves = np.where(masks.numbers(rows, bool), self.finder.leaves(X[rows]), empty)
-                found[rows] = self._of_leaves(leaves, reached)
+        for start in range(0, len(order), step):
+            rows = order[start : start + step]
+            leaves = np.where(masks.numbers(rows, bool), self.finder.leaves(X[rows]), empty)
+            # The shares of k of T trees sum to k/T: rows outside of as many trees go together.
+            counts, starts = np.unique(masks.counts[rows], return_index=True)
+            ends = np.append(starts[1:], len(rows))
+            for count, first, last in zip(counts, starts, ends):
+                if count:
+                    reached = np.maximum(levels * (count / n_trees) - ROUNDING, 0.0)
+                    found[rows[first:last]] = self._of_leaves(leaves[first:last], reached)
         return found
 
     def _of_leaves(self, leaves: np.ndarray, levels: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ from sklearn_ensemble_theory.trees._binned_tree import BaseBinnedTree, BinnedTre
 from sklearn_ensemble_theory.trees._packed import TreeSums, add_in_threads, packed_trees
 
 # More trees do not make the intervals shorter: a leaf has many rows.
-TREES = 100
+TREES = 50
 # The mean of fewer residuals is so noisy that intervals become longer; that of more is less local.
 ROWS_OF_A_LEAF = 20
 # A scale is at least this part of the mean residual: where all neighbours were predicted exactly
