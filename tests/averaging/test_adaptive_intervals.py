@@ -72,12 +72,17 @@ def by_definition(model, X, y, new, coverage, method, side, values=None, groups=
     if method == "quantile":
         levels = {"both": (alpha / 2, 1 - alpha / 2), "lower": (alpha, alpha)}
         levels = levels.get(side, (coverage, coverage))
-        low, high = np.array(
-            [quantiles(model, draws, X, y, X[i], outside[i], levels) for i in range(n)]
-        ).T
+        leaves = [
+            np.column_stack([tree.apply(rows[:, c].astype(np.float32)) for tree, c in trees])
+            for rows in (X, new)
+        ]
+        low, high = np.transpose(
+            [quantiles(draws, leaves[0], y, leaves[0][i], outside[i], levels) for i in range(n)]
+        )
         every = np.ones(len(draws), dtype=bool)
-        found = [quantiles(model, draws, X, y, point, every, levels) for point in new]
-        new_low, new_high = np.array(found).T
+        new_low, new_high = np.transpose(
+            [quantiles(draws, leaves[0], y, own, every, levels) for own in leaves[1]]
+        )
     below, above = (low - y) / scale, (y - high) / scale
     if side == "both":
         below = above = np.maximum(below, above)
@@ -97,13 +102,14 @@ def by_definition(model, X, y, new, coverage, method, side, values=None, groups=
     return np.sort(ends, axis=1)
 
 
-def quantiles(model, draws, X, y, point, used, levels):
-    """Of the targets in the leaves of the used trees."""
+def quantiles(draws, leaves, y, own, used, levels):
+    """Of the targets in the leaves `own` of the used trees; NaN without any."""
+    if not used.any():
+        return np.full(2, np.nan)
     weights = np.zeros(len(y))
     for b in np.flatnonzero(used):
-        (rows, v), columns = draws[b], model.estimators_features_[b]
-        leaf = model.estimators_[b].apply(point[None, columns].astype(np.float32))
-        inside = model.estimators_[b].apply(X[rows][:, columns].astype(np.float32)) == leaf
+        rows, v = draws[b]
+        inside = leaves[rows, b] == own[b]
         weights[rows[inside]] += v[inside] / v[inside].sum()
     order = np.argsort(y, kind="stable")
     order = order[weights[order] > 0]
