@@ -123,7 +123,7 @@ def one_fit(problem, n, trees, leaf, skewed, seed, peers):
     values = np.column_stack([tree.predict(X) for tree in scored.estimators_])
     for rows, column in zip(scored.estimators_samples_, values.T):
         column[rows] = np.nan
-    spread = np.nanstd(values, axis=1)
+    spread = np.nanstd(values, axis=1, ddof=1)
     ends["spread"] = scored.predict(new)[:, None] + np.outer(
         limit(residuals / spread) * scored.ensemble_std(new), [-1, 1]
     )
