@@ -27,8 +27,8 @@ def test_normalized_intervals_cover_each_tenth_of_the_noise(benchmark):
 
 @pytest.mark.slow
 def test_the_table(benchmark, capsys):
-    sizes = ["--rows", "200", "--trees", "10", "--leaf", "5", "--fits", "1"]
+    sizes = ["--rows", "200", "--trees", "40", "--leaf", "5", "--fits", "1"]
     benchmark.main(["--problems", "jump", *sizes, "--skewed"])
     found = capsys.readouterr().out
-    assert "jump, 10 trees with leaves of 5, 200 rows" in found
+    assert "jump, 40 trees with leaves of 5, 200 rows" in found
     assert "normalized" in found
