@@ -98,7 +98,10 @@ from sklearn_ensemble_theory.averaging._sampling import (
     SamplingScheme,
     scheme_of_rows,
 )
-from sklearn_ensemble_theory.bounds import bagging_pac_n_estimators
+from sklearn_ensemble_theory.bounds import (
+    bagging_pac_n_estimators,
+    bagging_stable_max_samples,
+)
 from sklearn_ensemble_theory.ensembles._importances import (
     permutation_importances,
     unbiased_importances,
@@ -115,6 +118,7 @@ from sklearn_ensemble_theory.ensembles._members import (
     mean_prediction,
     member_input,
 )
+from sklearn_ensemble_theory.ensembles._stability import LAWS_BY_ROWS, stability_of
 from sklearn_ensemble_theory.ensembles._training_rows import TrainingRows
 from sklearn_ensemble_theory.trees._columns import MOST_BINS
 from sklearn_ensemble_theory.trees._compact import with_compact_tree
@@ -138,6 +142,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         "n_estimators": [Interval(Integral, 1, None, closed="left"), StrOptions({"pac"})],
         "max_samples": [
             None,
+            StrOptions({"stable"}),
             Interval(Integral, 1, None, closed="left"),
             Interval(RealNotInt, 0, 1, closed="right"),
         ],
@@ -152,6 +157,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         "warm_start": ["boolean"],
         "max_bins": [StrOptions({"auto"}), None, Interval(Integral, 2, MOST_BINS, closed="both")],
         "delta": [Interval(Real, 0, 1, closed="neither")],
+        "stability": [Interval(Real, 0, 1, closed="right")],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -393,7 +399,25 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         if classes is not None:
             strata = y if y.ndim == 1 else np.unique(y, axis=0, return_inverse=True)[1].ravel()
         design = SamplingDesign(groups, strata, self.block_length)
-        return scheme_of_rows(self._scheme_class(), len(y), self.max_samples, weight, design)
+        scheme, size = self._scheme_class(), self.max_samples
+        if size == "stable":
+            units = np.arange(len(y)) if groups is None else groups
+            if scheme.bootstrap not in LAWS_BY_ROWS or (
+                groups is None and weight is not None and np.ptp(weight) > 0
+            ):
+                raise ValueError(
+                    f"max_samples='stable' requires one of bootstrap={list(LAWS_BY_ROWS)} and rows "
+                    f"of equal weight; got bootstrap={scheme.bootstrap!r}"
+                    f"{'' if weight is None else ' and weights'}."
+                )
+            present = units if weight is None else units[weight > 0]
+            size = bagging_stable_max_samples(
+                len(np.unique(present)),
+                self.stability,
+                bootstrap=scheme.bootstrap,
+                delta=self.delta,
+            )
+        return scheme_of_rows(scheme, len(y), size, weight, design)
 
     def _n_members(self, n_samples: int) -> int:
         if self.n_estimators == "pac":
@@ -578,6 +602,11 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
             raise ValueError(
                 "warm_start=True cannot be used with Dask collections, whose chunks may be others "
                 "in the next fit; use warm_start=False."
+            )
+        if self.max_samples == "stable":
+            raise ValueError(
+                'max_samples="stable" is of members drawn from all rows and cannot be used with '
+                "Dask collections, whose members are drawn from chunks; give a number."
             )
         if self.n_estimators == "pac" and len(rows.given) > 1:
             raise ValueError(
@@ -788,6 +817,23 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         """
         return variance_decomposition(self, X)
 
+    @property
+    def stability_(self) -> float | np.ndarray:
+        """How much a prediction may change if a training row is left out, for any base learner.
+
+        At any point and for any data, the mean of the members changes by at most this number for
+        all but the share `delta` of the rows, in the units of y, or of a probability or vote; for
+        several targets one number for each. Draws of the members are fresh in both fits, and the
+        guarantee is with probability 1 - `delta` over them and a row drawn at random
+        [Soloff, Barber and Willett, 2024]; see
+        :func:`~sklearn_ensemble_theory.bounds.bagging_stability`, which for a single point, or for
+        infinitely many members, has smaller bounds.
+
+        Only where rows (or groups) are drawn alike, some are left out of each member, and outputs
+        have a known range: of classifiers, trees and nearest neighbours.
+        """
+        return stability_of(self, self.delta)
+
     # ------------------------------------------------------------------ Members and training rows
 
     @property
@@ -977,6 +1023,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
     def _counterpart_of(self, members: list, **changes: object):
         """scikit-learn's ensemble of its members; `changes` are parameters with other values."""
         changes["n_estimators"] = len(members)
+        if self.max_samples == "stable":
+            changes["max_samples"] = self._max_samples
         model = self._sklearn_class(**shared_parameters(self, **changes))
         model.estimator_, model.estimators_ = sklearn_learner(self.estimator_), members
         out_of_bag = "oob_score_", "oob_prediction_", "oob_decision_function_"
@@ -1069,12 +1117,13 @@ class BaggingRegressor(BaggedRegressor, BaseBagging):
         of empirical risk minimisers has optimal sample complexity [Ghoshdastidar, theorem En.3;
         Larsen, 2023].
 
-    max_samples : int or float, default=None
+    max_samples : int, float or "stable", default=None
         Number s of rows drawn for each member: an int is the number itself, a float a fraction of
         the total weight, and `None` the number of rows of X. Where groups are drawn it is the
         number of groups, and with blocks a float is a fraction of the rows. With
         `bootstrap="bernoulli"` it determines the probability q of each row (an int is divided by n;
-        `None` is 1/2).
+        `None` is 1/2). `"stable"` is the largest number with which the mean of infinitely many
+        members is as stable as `stability` says, whatever the base learner.
 
     max_features : int or float, default=1.0
         Number of features drawn for each member: an int is the number itself, a float a fraction
@@ -1127,7 +1176,14 @@ class BaggingRegressor(BaggedRegressor, BaseBagging):
         where X is dense, y has one output and a binned tree has the base learner's parameters.
 
     delta : float, default=0.05
-        Probability of failure in `n_estimators="pac"`.
+        Probability of failure in `n_estimators="pac"`, and the share of the training rows that
+        `stability` and `stability_` leave aside.
+
+    stability : float, default=0.1
+        With `max_samples="stable"`: how much a prediction may change without one of the training
+        rows, as a share of the range of the members' outputs (1 for probabilities), for all but
+        the share `delta` of the rows. See
+        :func:`~sklearn_ensemble_theory.bounds.bagging_stable_max_samples`.
 
     empty : {"mean", "zero", "redraw"}, default="redraw"
         What a draw of no rows predicts with `bootstrap="bernoulli"`: "mean", the mean of y;
@@ -1233,7 +1289,7 @@ class BaggingRegressor(BaggedRegressor, BaseBagging):
         estimator: BaseEstimator | None = None,
         n_estimators: int | Literal["pac"] = 10,
         *,
-        max_samples: int | float | None = None,
+        max_samples: int | float | Literal["stable"] | None = None,
         max_features: int | float = 1.0,
         bootstrap: bool | str = True,
         block_length: int | None = None,
@@ -1245,6 +1301,7 @@ class BaggingRegressor(BaggedRegressor, BaseBagging):
         verbose: int = 0,
         max_bins: int | Literal["auto"] | None = "auto",
         delta: float = 0.05,
+        stability: float = 0.1,
         empty: Literal["mean", "zero", "redraw"] = "redraw",
     ) -> None:
         self.estimator = estimator
@@ -1261,6 +1318,7 @@ class BaggingRegressor(BaggedRegressor, BaseBagging):
         self.verbose = verbose
         self.max_bins = max_bins
         self.delta = delta
+        self.stability = stability
         self.empty = empty
 
     def _get_estimator(self) -> BaseEstimator:
@@ -1293,12 +1351,13 @@ class BaggingClassifier(BaggedClassifier, BaseBagging):
         of empirical risk minimisers has optimal sample complexity [Ghoshdastidar, theorem En.3;
         Larsen, 2023].
 
-    max_samples : int or float, default=None
+    max_samples : int, float or "stable", default=None
         Number s of rows drawn for each member: an int is the number itself, a float a fraction of
         the total weight, and `None` the number of rows of X. Where groups are drawn it is the
         number of groups, and with blocks a float is a fraction of the rows. With
         `bootstrap="bernoulli"` it determines the probability q of each row (an int is divided by n;
-        `None` is 1/2).
+        `None` is 1/2). `"stable"` is the largest number with which the mean of infinitely many
+        members is as stable as `stability` says, whatever the base learner.
 
     max_features : int or float, default=1.0
         Number of features drawn for each member: an int is the number itself, a float a fraction
@@ -1358,7 +1417,14 @@ class BaggingClassifier(BaggedClassifier, BaseBagging):
         parameters.
 
     delta : float, default=0.05
-        Probability of failure in `n_estimators="pac"`.
+        Probability of failure in `n_estimators="pac"`, and the share of the training rows that
+        `stability` and `stability_` leave aside.
+
+    stability : float, default=0.1
+        With `max_samples="stable"`: how much a prediction may change without one of the training
+        rows, as a share of the range of the members' outputs (1 for probabilities), for all but
+        the share `delta` of the rows. See
+        :func:`~sklearn_ensemble_theory.bounds.bagging_stable_max_samples`.
 
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
@@ -1477,7 +1543,7 @@ class BaggingClassifier(BaggedClassifier, BaseBagging):
         estimator: BaseEstimator | None = None,
         n_estimators: int | Literal["pac"] = 10,
         *,
-        max_samples: int | float | None = None,
+        max_samples: int | float | Literal["stable"] | None = None,
         max_features: int | float = 1.0,
         bootstrap: bool | str = True,
         block_length: int | None = None,
@@ -1490,6 +1556,7 @@ class BaggingClassifier(BaggedClassifier, BaseBagging):
         voting: Literal["soft", "hard"] = "soft",
         max_bins: int | Literal["auto"] | None = "auto",
         delta: float = 0.05,
+        stability: float = 0.1,
         class_weight: dict | Literal["balanced"] | None = None,
         ties: Literal["first", "last"] = "first",
         empty: Literal["mean", "zero", "redraw"] = "redraw",
@@ -1509,6 +1576,7 @@ class BaggingClassifier(BaggedClassifier, BaseBagging):
         self.voting = voting
         self.max_bins = max_bins
         self.delta = delta
+        self.stability = stability
         self.class_weight = class_weight
         self.ties = ties
         self.empty = empty

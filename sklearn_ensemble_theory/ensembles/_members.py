@@ -86,7 +86,7 @@ class FittedEnsemble(Protocol):
     estimators_: list
     estimators_features_: list[np.ndarray]
     n_features_in_: int
-    max_samples: int | float | None
+    max_samples: int | float | str | None
     n_jobs: int | None
     _seeds: np.ndarray
     _member_spec: TrainingWeights
