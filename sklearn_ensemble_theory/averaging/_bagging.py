@@ -353,10 +353,10 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
             if oob is not None:
                 self._set_oob_score_and_attributes(oob, classes)
             return self
-        rng = check_random_state(self.random_state)
+        seeds = check_random_state(self.random_state).randint(MAX_SEED, size=n_known + n_more)
         if n_known:
-            rng.randint(MAX_SEED, size=n_known)  # the seeds of the known members
-        seeds = rng.randint(MAX_SEED, size=n_more)
+            seeds[:n_known] = self._seeds[:n_known]
+        seeds = scheme.seeds_of_members(seeds)[n_known:]
         members, features = self._fit_members(spec, X, y, seeds, oob, target)
 
         self.__dict__.update(target)

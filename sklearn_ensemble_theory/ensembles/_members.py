@@ -56,6 +56,7 @@ class WeightLaw(Protocol):
     jackknife_scale: float
     noise: float
     noise_is_known: bool
+    group_size: int  # of members with disjoint rows
 
     def is_outside(self, rows: np.ndarray) -> np.ndarray: ...
 
