@@ -667,7 +667,9 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         return mean_prediction(self, X, method, params)
 
     def standard_error(
-        self, X: MatrixLike, method: Literal["auto", "infinitesimal", "jackknife"] = "auto"
+        self,
+        X: MatrixLike,
+        method: Literal["auto", "infinitesimal", "jackknife", "u-statistic"] = "auto",
     ) -> np.ndarray:
         """Compute the standard error of the mean of the ensemble over training sets.
 
@@ -684,12 +686,13 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Points at which to compute the standard error.
 
-        method : {"auto", "infinitesimal", "jackknife"}, default="auto"
+        method : {"auto", "infinitesimal", "jackknife", "u-statistic"}, default="auto"
             The infinitesimal jackknife, or the jackknife after bootstrap, which needs draws that
             leave rows out. `"auto"` is the infinitesimal jackknife where a row is drawn once at
             most (`bootstrap=False` with `max_samples`, or `"bernoulli"`), and for blocks and
             `"bayesian"`, which have no other. Where rows are drawn with replacement, it is the
-            square root of the mean of both squared errors.
+            square root of the mean of both squared errors. With `bootstrap="disjoint"` it is
+            `"u-statistic"`, which needs these draws.
 
         Returns
         -------
@@ -702,9 +705,10 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         Raises
         ------
         ValueError
-            If there are fewer than 2 members, if all members were fitted to all rows with the same
-            weights (or to all rows, for `method="jackknife"`), or for the infinitesimal jackknife
-            if rows of different weights were drawn without replacement.
+            If there are fewer than 2 members, or than two groups of disjoint ones for
+            `"u-statistic"`; if all members were fitted to all rows with the same weights (or to all
+            rows, for `method="jackknife"`); for the infinitesimal jackknife if rows of different
+            weights were drawn without replacement; or if the rows were drawn for another method.
 
         Warns
         -----
@@ -724,6 +728,12 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         [Wager, Hastie and Efron, 2014] propose their mean. Of fully grown trees of one feature,
         which follow two or three rows, two errors cover 82 to 84 % with the bootstrap. With
         `"bayesian"` weights the standard error of fully grown trees is too small.
+
+        *Large subsamples.* Both jackknives are too large for subsamples that are not small: by 30 %
+        or more of the variance for halves of the rows. With `bootstrap="disjoint"` the difference
+        between pairs of members with disjoint rows and pairs that are drawn by themselves estimates
+        the variance without bias, for any learner and size up to n/2 [Xu, Zhu and Shao, 2022]. Its
+        noise is larger, and most for halves, with which no training row can tell the prior law.
 
         *Few members.* The noise of B members in the variance at a single point is as large as the
         variance unless B is about n. But the ratio of the variance to the members' own variance,
@@ -754,6 +764,9 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
 
         S. Wager, T. Hastie and B. Efron (2014). "Confidence intervals for random forests: the
         jackknife and the infinitesimal jackknife". *Journal of Machine Learning Research* 15.
+
+        T. Xu, R. Zhu and X. Shao (2022). "On variance estimation of random forests with
+        infinite-order U-statistics". arXiv:2202.09008.
         """
         return standard_error(self, X, method)
 
@@ -1134,6 +1147,8 @@ class BaggingRegressor(BaggedRegressor, BaseBagging):
 
         - `True`: s draws with replacement, the bootstrap;
         - `False`: s rows without replacement;
+        - `"disjoint"`: the same with s at most n/2, which is the default; the members of a group of
+          floor(n/s) have no row in common, for standard errors without bias;
         - `"bernoulli"`: each row with probability q, independently;
         - `"bayesian"`: real weights, s times a Dirichlet(1, ..., 1) vector;
         - `"poisson"`: independent Poisson counts of mean s/n;
@@ -1368,6 +1383,8 @@ class BaggingClassifier(BaggedClassifier, BaseBagging):
 
         - `True`: s draws with replacement, the bootstrap;
         - `False`: s rows without replacement;
+        - `"disjoint"`: the same with s at most n/2, which is the default; the members of a group of
+          floor(n/s) have no row in common, for standard errors without bias;
         - `"bernoulli"`: each row with probability q, independently;
         - `"bayesian"`: real weights, s times a Dirichlet(1, ..., 1) vector;
         - `"poisson"`: independent Poisson counts of mean s/n;

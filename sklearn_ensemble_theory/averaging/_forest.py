@@ -416,6 +416,8 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
 
         - `True`: s draws with replacement, the bootstrap;
         - `False`: s rows without replacement, and with `max_samples=None` all rows;
+        - `"disjoint"`: the same with s at most n/2, which is the default; the trees of a group of
+          floor(n/s) have no row in common, for standard errors without bias;
         - `"bernoulli"`: each row with probability q, independently;
         - `"bayesian"`: real weights, s times a Dirichlet(1, ..., 1) vector;
         - `"poisson"`: independent Poisson counts of mean s/n;
@@ -678,6 +680,8 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
 
         - `True`: s draws with replacement, the bootstrap;
         - `False`: s rows without replacement, and with `max_samples=None` all rows;
+        - `"disjoint"`: the same with s at most n/2, which is the default; the trees of a group of
+          floor(n/s) have no row in common, for standard errors without bias;
         - `"bernoulli"`: each row with probability q, independently;
         - `"bayesian"`: real weights, s times a Dirichlet(1, ..., 1) vector;
         - `"poisson"`: independent Poisson counts of mean s/n;
@@ -969,6 +973,8 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         - `True`: s draws with replacement, the bootstrap;
         - `False`: s rows without replacement, and with `max_samples=None` all rows; there are then
           neither out-of-bag scores nor standard errors;
+        - `"disjoint"`: the same with s at most n/2, which is the default; the trees of a group of
+          floor(n/s) have no row in common, for standard errors without bias;
         - `"bernoulli"`: each row with probability q, independently;
         - `"bayesian"`: real weights, s times a Dirichlet(1, ..., 1) vector;
         - `"poisson"`: independent Poisson counts of mean s/n;
@@ -1232,6 +1238,8 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         - `True`: s draws with replacement, the bootstrap;
         - `False`: s rows without replacement, and with `max_samples=None` all rows; there are then
           neither out-of-bag scores nor standard errors;
+        - `"disjoint"`: the same with s at most n/2, which is the default; the trees of a group of
+          floor(n/s) have no row in common, for standard errors without bias;
         - `"bernoulli"`: each row with probability q, independently;
         - `"bayesian"`: real weights, s times a Dirichlet(1, ..., 1) vector;
         - `"poisson"`: independent Poisson counts of mean s/n;

@@ -168,11 +168,18 @@ class SamplingScheme(ABC):
         """The rows of positive weight, in increasing order, and their weights v."""
         return distinct_rows(self.indices(rng), self.n_samples)
 
+    @property
+    def group_size(self) -> int:
+        """The number of members that are drawn together, with disjoint rows."""
+        return 1
+
     def seeds_of_members(self, seeds: np.ndarray) -> np.ndarray:
         """The seeds of members 0, 1, ..., from as many independent ones."""
         return seeds
 
-    def of_member(self, seed: int, rng: np.random.RandomState) -> tuple[Self, np.random.RandomState]:
+    def of_member(
+        self, seed: int, rng: np.random.RandomState
+    ) -> tuple[Self, np.random.RandomState]:
         """The law, and the generator, from which the rows of the member with this seed are drawn.
 
         `rng` is the member's own generator.
@@ -366,6 +373,7 @@ class DisjointSubsamples(Subsample):
     """
 
     bootstrap = "disjoint"
+    mean_follows_weight = True  # as only equal weights are taken
     # The place of a member in its group, by which its rows are chosen.
     place: int = 0
 
@@ -402,7 +410,6 @@ class DisjointSubsamples(Subsample):
 
     @property
     def group_size(self) -> int:
-        """The number of members with disjoint rows."""
         return len(self._positive) // self.size
 
     def seeds_of_members(self, seeds: np.ndarray) -> np.ndarray:
@@ -411,7 +418,9 @@ class DisjointSubsamples(Subsample):
         first = seeds[np.arange(len(seeds)) - place]
         return first - first % M + place
 
-    def of_member(self, seed: int, rng: np.random.RandomState) -> tuple[Self, np.random.RandomState]:
+    def of_member(
+        self, seed: int, rng: np.random.RandomState
+    ) -> tuple[Self, np.random.RandomState]:
         M = self.group_size
         return replace(self, place=seed % M), seeded(seed - seed % M)
 
@@ -959,10 +968,16 @@ class GroupDraws(SamplingScheme):
     def repeats_units(self) -> bool:  # type: ignore[override]
         return self.inner.repeats_units
 
+    @property
+    def group_size(self) -> int:
+        return self.inner.group_size
+
     def seeds_of_members(self, seeds: np.ndarray) -> np.ndarray:
         return self.inner.seeds_of_members(seeds)
 
-    def of_member(self, seed: int, rng: np.random.RandomState) -> tuple[Self, np.random.RandomState]:
+    def of_member(
+        self, seed: int, rng: np.random.RandomState
+    ) -> tuple[Self, np.random.RandomState]:
         inner, rng = self.inner.of_member(seed, rng)
         return replace(self, inner=inner), rng
 

@@ -426,9 +426,9 @@ class UStatistic:
         return np.concatenate(variance), np.concatenate(spread), np.concatenate(level)
 
     def covariance(self, t: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The difference of both D for (B, m) predictions, by the members of count 1, and its noise.
+        """The difference of both D at m points by the members of count 1, and its noise.
 
-        The noise is the variance of the difference for members that are alike, in units of their
+        The noise is the variance of the difference for independent members, in units of their
         variance squared. nan where there are no pairs of one kind.
         """
         starts = np.arange(0, self.n_members, self.group_size)

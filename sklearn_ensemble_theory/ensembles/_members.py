@@ -56,7 +56,7 @@ class WeightLaw(Protocol):
     jackknife_scale: float
     noise: float
     noise_is_known: bool
-    group_size: int  # of members with disjoint rows
+    group_size: int
 
     def is_outside(self, rows: np.ndarray) -> np.ndarray: ...
 
