@@ -307,7 +307,7 @@ class Subsample(SamplingScheme):
     """s rows without replacement: v_i is 0 or 1, Var(v_i) = q (1 - q) with q = s/n."""
 
     size: int
-    bootstrap = False
+    bootstrap: ClassVar[bool | str] = False
     # A row cannot be drawn twice, however large its weight.
     mean_follows_weight = False
     repeats_units = False
@@ -410,7 +410,7 @@ class DisjointSubsamples(Subsample):
 
     @property
     def group_size(self) -> int:
-        return len(self._positive) // self.size
+        return len(self._positive) // int(self.size)
 
     def seeds_of_members(self, seeds: np.ndarray) -> np.ndarray:
         # The first seed of a group, and the place in it, make the seed of a member.

@@ -383,7 +383,7 @@ class Jackknife:
         noise = self.noise_of_ratio(counts, mean_ratio)
         spread_of_ratio = float(weight @ ((ratio - mean_ratio) ** 2 - noise))
         share = shared_noise(z * np.sqrt(weight))
-        return mean_ratio, max(spread_of_ratio, 0.0) + share * self.noise_of_ratio(B, 0.0)
+        return mean_ratio, float(max(spread_of_ratio, 0.0) + share * self.noise_of_ratio(B, 0.0))
 
 
 @dataclass(frozen=True)
@@ -481,7 +481,7 @@ def shared_noise(a: np.ndarray) -> float:
     """
     B = len(a)
     isotropic = np.einsum("bm,bm->", a, a) ** 2 / (B - 1)
-    return (_gram_norm2(a) - isotropic) / max(1, (B - 1) * (B - 2))
+    return float((_gram_norm2(a) - isotropic) / max(1, (B - 1) * (B - 2)))
 
 
 def positive_posterior(

@@ -47,6 +47,7 @@ class WeightLaw(Protocol):
     bootstrap: bool | str
     n_samples: int
     n_units: int
+    size: int | float
     sample_weight: np.ndarray | None
     unit_of_row: np.ndarray | None
     unit_shares: np.ndarray | None
