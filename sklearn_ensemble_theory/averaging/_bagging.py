@@ -721,19 +721,20 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         Notes
         -----
         *Which setting is right.* In simulations (`benchmarks/standard_errors.py`) standard errors
-        are right on average with `bootstrap=False, max_samples=0.25` and any trees, and close to it
-        with the bootstrap and `method="auto"`. A fully grown tree does not depend on how often a
+        are right on average with `max_samples=0.25` and `bootstrap="disjoint"`, with `False` for
+        any trees, and close to it with the bootstrap and `method="auto"`. A fully grown tree does not depend on how often a
         row was drawn; with the bootstrap a part of the row's influence is therefore missed by the
         infinitesimal jackknife, which is too small, and the jackknife after bootstrap is too large.
         [Wager, Hastie and Efron, 2014] propose their mean. Of fully grown trees of one feature,
         which follow two or three rows, two errors cover 82 to 84 % with the bootstrap. With
         `"bayesian"` weights the standard error of fully grown trees is too small.
 
-        *Large subsamples.* Both jackknives are too large for subsamples that are not small: by 30 %
-        or more of the variance for halves of the rows. With `bootstrap="disjoint"` the difference
-        between pairs of members with disjoint rows and pairs that are drawn by themselves estimates
-        the variance without bias, for any learner and size up to n/2 [Xu, Zhu and Shao, 2022]. Its
-        noise is larger, and most for halves, with which no training row can tell the prior law.
+        *Large subsamples.* Both jackknives are too large for subsamples that are not small: by 13 to
+        18 % of the variance for quarters, by a third and more for halves of the rows. With
+        `bootstrap="disjoint"` the difference between pairs of members with disjoint rows and pairs
+        that are drawn by themselves estimates the variance without bias, for any learner and any
+        size up to n/2 [Xu, Zhu and Shao, 2022]. A quarter of the rows at most is best: of halves
+        few pairs are independent, and no training row can tell the prior law.
 
         *Few members.* The noise of B members in the variance at a single point is as large as the
         variance unless B is about n. But the ratio of the variance to the members' own variance,
