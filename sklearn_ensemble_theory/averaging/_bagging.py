@@ -669,7 +669,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
     def standard_error(
         self,
         X: MatrixLike,
-        method: Literal["auto", "infinitesimal", "jackknife", "u-statistic"] = "auto",
+        method: str = "auto",
     ) -> np.ndarray:
         """Compute the standard error of the mean of the ensemble over training sets.
 
@@ -722,15 +722,15 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         -----
         *Which setting is right.* In simulations (`benchmarks/standard_errors.py`) standard errors
         are right on average with `max_samples=0.25` and `bootstrap="disjoint"`, with `False` for
-        any trees, and close to it with the bootstrap and `method="auto"`. A fully grown tree does not depend on how often a
-        row was drawn; with the bootstrap a part of the row's influence is therefore missed by the
-        infinitesimal jackknife, which is too small, and the jackknife after bootstrap is too large.
-        [Wager, Hastie and Efron, 2014] propose their mean. Of fully grown trees of one feature,
-        which follow two or three rows, two errors cover 82 to 84 % with the bootstrap. With
-        `"bayesian"` weights the standard error of fully grown trees is too small.
+        any trees, and close to it with the bootstrap and `method="auto"`. A fully grown tree does
+        not depend on how often a row was drawn; with the bootstrap a part of the row's influence is
+        therefore missed by the infinitesimal jackknife, which is too small, and the jackknife after
+        bootstrap is too large. [Wager, Hastie and Efron, 2014] propose their mean. Of fully grown
+        trees of one feature, which follow two or three rows, two errors cover 82 to 84 % with the
+        bootstrap. With `"bayesian"` weights the standard error of fully grown trees is too small.
 
-        *Large subsamples.* Both jackknives are too large for subsamples that are not small: by 13 to
-        18 % of the variance for quarters, by a third and more for halves of the rows. With
+        *Large subsamples.* Both jackknives are too large for subsamples that are not small: by 13
+        to 18 % of the variance for quarters, by a third and more for halves of the rows. With
         `bootstrap="disjoint"` the difference between pairs of members with disjoint rows and pairs
         that are drawn by themselves estimates the variance without bias, for any learner and any
         size up to n/2 [Xu, Zhu and Shao, 2022]. A quarter of the rows at most is best: of halves
