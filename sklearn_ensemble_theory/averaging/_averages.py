@@ -28,6 +28,11 @@ from sklearn_ensemble_theory.ensembles._intervals import prediction_interval
 from sklearn_ensemble_theory.ensembles._members import each_prediction
 from sklearn_ensemble_theory.ensembles._prediction_sets import SetRule, prediction_set
 from sklearn_ensemble_theory.ensembles._quantiles import predicted_quantiles
+from sklearn_ensemble_theory.ensembles._time_series import (
+    WINDOW_METHODS,
+    update_residuals,
+    window_interval,
+)
 from sklearn_ensemble_theory.ensembles._training_rows import forget_training_rows
 
 Score = Callable[[np.ndarray, np.ndarray], float]
@@ -142,7 +147,7 @@ class BaggedRegressor(AveragedRegressor):
         self,
         X: MatrixLike,
         coverage: float = 0.9,
-        method: Literal["jackknife+", "conformal"] = "jackknife+",
+        method: Literal["jackknife+", "conformal", "enbpi", "enbpi-symmetric"] = "jackknife+",
     ) -> np.ndarray:
         """Predict intervals that contain the target of a new row with a given probability.
 
@@ -157,6 +162,11 @@ class BaggedRegressor(AveragedRegressor):
         - `"conformal"` is the prediction, plus and minus the ceil((1 - alpha) (n + 1))-th smallest
           R_i. It costs no more than a prediction. Its coverage is about 1 - alpha, without a
           guarantee for finite samples.
+        - `"enbpi"`, for time series, is the prediction plus two quantiles of the residuals
+          y_i - mu_i(x_i), of levels beta and 1 - alpha + beta with the beta of the narrowest
+          interval; `"enbpi-symmetric"` is the prediction plus and minus a quantile of R_i [Xu and
+          Xie, 2023]. `update_residuals` replaces the oldest residuals by those of new rows. Fit
+          with `bootstrap="moving_block"`, for residuals of rows that are not near to drawn ones.
 
         Parameters
         ----------
@@ -166,7 +176,7 @@ class BaggedRegressor(AveragedRegressor):
         coverage : float, default=0.9
             The probability 1 - alpha aimed at, on average over the rows.
 
-        method : {"jackknife+", "conformal"}, default="jackknife+"
+        method : {"jackknife+", "conformal", "enbpi", "enbpi-symmetric"}, default="jackknife+"
             How the interval is computed.
 
         Returns
@@ -199,7 +209,11 @@ class BaggedRegressor(AveragedRegressor):
         shares 1/((G + 1) n_g) in place of 1/(n + 1) [Lee, Barber and Willett, 2023], and the
         guarantee is that of exchangeable groups. With `bootstrap="moving_block"` there is none: the
         rows of a time series are not exchangeable, and a row next to a drawn block is correlated
-        with it.
+        with it. Those of "enbpi" cover asymptotically, if the errors of the series are stationary
+        and strongly mixing and the predictions out of bag converge to the regression function; of
+        finitely many rows there is no guarantee, and the narrowest interval covers somewhat less
+        than the symmetric one. After a change of the noise they cover again when the window has
+        passed it.
 
         Cost: that of predictions. For `"jackknife+"` in addition, for each row and in blocks of
         bounded memory, up to n B / 8 additions of integers of 16 bits in compiled code, and n B
@@ -218,8 +232,15 @@ class BaggedRegressor(AveragedRegressor):
 
         U. Johansson, H. Boström, T. Löfström and H. Linusson (2014). "Regression conformal
         prediction with random forests". *Machine Learning* 97.
+
+        C. Xu and Y. Xie (2023). "Conformal prediction for time series". *IEEE Transactions on
+        Pattern Analysis and Machine Intelligence* 45(10).
         """
+        if method in WINDOW_METHODS:
+            return window_interval(self, X, coverage, method)
         return prediction_interval(self, X, coverage, method)
+
+    update_residuals = update_residuals
 
     forget_training_rows = forget_training_rows
 

@@ -82,9 +82,7 @@ def test_sets_by_loops(method, randomized, digits, per_class):
         if not randomized:
             drawn = drawn[0], np.zeros(m), drawn[2]
         found = set_by_folds(own, codes, fold, groups, at, rule)
-        np.testing.assert_array_equal(
-            found, sets_by_loops(p, codes, fold, groups, at, rule, drawn)
-        )
+        np.testing.assert_array_equal(found, sets_by_loops(p, codes, fold, groups, at, rule, drawn))
         assert 0 < found.mean() < 1
         if per_class:
             # Nothing is known of a class without rows: its p-value is only that of the new row.

@@ -360,8 +360,8 @@ def predict_set(
 ) -> np.ndarray:
     """Predict sets of classes that contain the class of a new row with a given probability.
 
-    With s_k(i) the score of a class by the model that the fold of row i is left out of, a class c is
-    in the set of x if fewer than `coverage` (n + 1) training rows have s_k(i)(y_i | x_i) below
+    With s_k(i) the score of a class by the model that the fold of row i is left out of, a class c
+    is in the set of x if fewer than `coverage` (n + 1) training rows have s_k(i)(y_i | x_i) below
     s_k(i)(c | x): the CV+ of classes [Romano, Sesia and Candès, 2020].
 
     Parameters
