@@ -4,11 +4,11 @@
     python benchmarks/sets.py --sets 2 --rows 500
 
 Six classes whose log-odds are linear functions of three features, times a number that is 1/2 in
-half of the rows, which are hard to classify, and 4 in the others. "hard" and "easy" are the coverage of
-the quarters of the new rows with the smallest and the largest true probability of the likeliest
-class, "empty" the share of empty sets. "time" is processor time of the sets of 2,000 rows as a
-multiple of that of `predict_proba` of the same model, in its second call, the median over the data
-sets. MAPIE's split conformal sets calibrate scikit-learn's forest on a third of the rows; its cross
+half of the rows, which are hard to classify, and 4 in the others. "hard" and "easy" are the
+coverage of the quarters of the new rows with the smallest and the largest true probability of the
+likeliest class, "empty" the share of empty sets. "time" is processor time of the sets of 2,000 rows
+as a multiple of that of `predict_proba` of the same model, in its second call, the median over the
+data sets. MAPIE's split conformal sets calibrate scikit-learn's forest on a third of the rows; its cross
 conformal sets have five folds, as those of `GradientBoostingClassifier` have ten.
 """
 
