@@ -112,6 +112,8 @@ def main(arguments=None):
             f"{name:22} {a:6.3f}  {b:5.2f}  {c:6.3f}  {d:5.2f}  {np.median(times):5.2f}", flush=True
         )
 
+    return 0
+
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

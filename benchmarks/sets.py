@@ -8,8 +8,8 @@ half of the rows, which are hard to classify, and 4 in the others. "hard" and "e
 coverage of the quarters of the new rows with the smallest and the largest true probability of the
 likeliest class, "empty" the share of empty sets. "time" is processor time of the sets of 2,000 rows
 as a multiple of that of `predict_proba` of the same model, in its second call, the median over the
-data sets. MAPIE's split conformal sets calibrate scikit-learn's forest on a third of the rows; its cross
-conformal sets have five folds, as those of `GradientBoostingClassifier` have ten.
+data sets. MAPIE's split conformal sets calibrate scikit-learn's forest on a third of the rows; its
+cross conformal sets have five folds, as those of `GradientBoostingClassifier` have ten.
 """
 
 import argparse
@@ -120,6 +120,8 @@ def main(arguments=None):
             flush=True,
         )
 
+    return 0
+
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -449,7 +449,7 @@ class BaggedClassifier(AveragedClassifier):
         X: MatrixLike,
         coverage: float = 0.9,
         *,
-        method: str = "lac",
+        method: Literal["lac", "aps", "raps"] = "lac",
         per_class: bool = False,
         randomized: bool = False,
         penalty: float = 0.05,

@@ -1125,7 +1125,7 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         X: MatrixLike,
         coverage: float = 0.9,
         *,
-        method: str = "lac",
+        method: Literal["lac", "aps", "raps"] = "lac",
         per_class: bool = False,
         randomized: bool = False,
         penalty: float = 0.05,

@@ -623,7 +623,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         X: MatrixLike,
         coverage: float = 0.9,
         *,
-        method: str = "lac",
+        method: Literal["lac", "aps", "raps"] = "lac",
         per_class: bool = False,
         randomized: bool = False,
         penalty: float = 0.05,

@@ -685,7 +685,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         coverage: float = 0.9,
         offset: ArrayLike | None = None,
         *,
-        method: str = "lac",
+        method: Literal["lac", "aps", "raps"] = "lac",
         per_class: bool = False,
         randomized: bool = False,
         penalty: float = 0.05,
@@ -732,7 +732,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         k_reg : int, default=1
             Of "raps", at least 0: the number of classes without a penalty.
         random_state : int, RandomState instance or None, default=None
-            Of the numbers drawn with ``randomized=True``.
+            Of the numbers drawn with ``randomized=True``, for a Dask collection in each chunk anew.
 
         Returns
         -------
@@ -789,6 +789,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         at = _probabilities(scores.reshape(n * n_folds, *scores.shape[2:]))
         at = at.reshape(n, n_folds, len(self.classes_))
         own = ClassPlaces(*rows.scores.T)
+        assert rows.codes is not None
         return set_by_folds(own, rows.codes, rows.fold, rows.groups, at, rule)
 
     def staged_decision_function(

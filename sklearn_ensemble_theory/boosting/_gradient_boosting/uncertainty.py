@@ -351,7 +351,7 @@ def predict_set(
     coverage: float = 0.9,
     offset: ArrayLike | None = None,
     *,
-    method: str = "lac",
+    method: Literal["lac", "aps", "raps"] = "lac",
     per_class: bool = False,
     randomized: bool = False,
     penalty: float = 0.05,
