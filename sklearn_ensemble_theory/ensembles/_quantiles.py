@@ -21,7 +21,12 @@ from sklearn_ensemble_theory.ensembles._members import (
     columns_of_members,
     tree_input,
 )
-from sklearn_ensemble_theory.ensembles._training_rows import check_one_output, kept_rows, kept_X
+from sklearn_ensemble_theory.ensembles._training_rows import (
+    OutsideMasks,
+    check_one_output,
+    kept_rows,
+    kept_X,
+)
 from sklearn_ensemble_theory.trees._packed import DeepTrees, fits_in_words
 from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 
@@ -47,7 +52,7 @@ def predicted_quantiles(ensemble: FittedEnsemble, X, quantiles: ArrayLike) -> np
     return found[:, 0] if np.ndim(quantiles) == 0 else found
 
 
-def rows_of_leaves(ensemble: FittedEnsemble) -> "LeafRows":
+def rows_of_leaves(ensemble: FittedEnsemble, what: str = "predict_quantiles") -> "LeafRows":
     """Return the training rows of all leaves, found once for the same members.
 
     Raises
@@ -55,14 +60,12 @@ def rows_of_leaves(ensemble: FittedEnsemble) -> "LeafRows":
     ValueError
         If the members are no trees, y has several columns or the rows were removed.
     """
-    check_one_output(ensemble, "predict_quantiles")
+    check_one_output(ensemble, what)
     members, spec = ensemble.estimators_, ensemble._member_spec
     if member_nodes(members) is None:
         name = next(type(m).__name__ for m in members if member_nodes([m]) is None)
-        raise ValueError(
-            f"estimator: predict_quantiles requires members that are trees, got {name}."
-        )
-    X, training = kept_X(ensemble, "predict_quantiles"), kept_rows(ensemble, "predict_quantiles")
+        raise ValueError(f"estimator: {what} requires members that are trees, got {name}.")
+    X, training = kept_X(ensemble, what), kept_rows(ensemble, what)
 
     compiled = uses_native()
 
@@ -134,7 +137,8 @@ class LeafRows:
         rank = np.empty(len(y), dtype=np.int32)
         rank[order] = np.arange(len(y), dtype=np.int32)
         n_trees = len(draws)
-        self.first = np.zeros(finder.n_nodes + 1, dtype=np.int64)
+        # Beside the nodes an empty one, which stands for trees that do not count.
+        self.first = np.zeros(finder.n_nodes + 2, dtype=np.int64)
         parts_rank, parts_share = [], []
         # (T, n); nodes of one tree fit into 32 bits, those of all trees may not.
         leaves = np.empty((n_trees, len(y)), dtype=np.int32 if finder.n_nodes < 2**31 else np.int64)
@@ -169,6 +173,27 @@ class LeafRows:
             found[rows, order] = self._of_leaves(leaves, levels[order])
         return found
 
+    def quantiles_outside(self, X, masks: OutsideMasks, levels: np.ndarray) -> np.ndarray:
+        """The same at n training rows, by the trees outside of each; the levels are increasing.
+
+        NaN where there is no tree.
+        """
+        n_trees, empty = len(self.finder.members), self.finder.n_nodes
+        found = np.full((X.shape[0], len(levels)), np.nan)
+        order = np.argsort(masks.counts, kind="stable")
+        step = max(1, LEAVES // n_trees)
+        for start in range(0, len(order), step):
+            rows = order[start : start + step]
+            leaves = np.where(masks.numbers(rows, bool), self.finder.leaves(X[rows]), empty)
+            # The shares of k of T trees sum to k/T: rows outside of as many trees go together.
+            counts, starts = np.unique(masks.counts[rows], return_index=True)
+            ends = np.append(starts[1:], len(rows))
+            for count, first, last in zip(counts, starts, ends):
+                if count:
+                    reached = np.maximum(levels * (count / n_trees) - ROUNDING, 0.0)
+                    found[rows[first:last]] = self._of_leaves(leaves[first:last], reached)
+        return found
+
     def _of_leaves(self, leaves: np.ndarray, levels: np.ndarray) -> np.ndarray:
         """The targets of these levels, in increasing order, for the leaves (m, T) of queries."""
         ranks = np.empty((len(leaves), len(levels)), dtype=np.int64)
@@ -192,11 +217,11 @@ class LeafRows:
         """w_i(x) for the leaves of queries, of shape (m, n); columns in order of the targets."""
         n, (m, T) = len(self.targets), leaves.shape
         rows_of_leaf = sp.csr_array(
-            (self.share, self.rank, self.first), shape=(self.finder.n_nodes, n)
+            (self.share, self.rank, self.first), shape=(len(self.first) - 1, n)
         )
         ones = np.ones(leaves.size)
         at = np.arange(0, leaves.size + 1, T)
-        found = sp.csr_array((ones, leaves.ravel(), at), shape=(m, self.finder.n_nodes))
+        found = sp.csr_array((ones, leaves.ravel(), at), shape=(m, len(self.first) - 1))
         # A product of sparse matrices adds up the shares that a row has in all trees.
         found = (found @ rows_of_leaf).tocsr()
         found.sort_indices()
