@@ -173,8 +173,8 @@ class BaggedRegressor(AveragedRegressor):
           with `bootstrap="moving_block"`, for residuals of rows that are not near to drawn ones.
 
         The noise decides: take `"normalized"` where it depends on x, `"quantile"` where it is also
-        skewed, and the default where all targets are about as noisy or a guarantee is needed; `"enbpi"` is for
-        time series.
+        skewed, and the default where all targets are about as noisy or a guarantee is needed. For
+        time series there is `"enbpi"`.
 
         Parameters
         ----------
