@@ -24,6 +24,7 @@ from sklearn_ensemble_theory._scaling import range_exponent
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 from sklearn_ensemble_theory.averaging._members import member_params
 from sklearn_ensemble_theory.bounds import held_out_voting_error_bound
+from sklearn_ensemble_theory.ensembles._forest_weights import predict_cdf, predict_functional
 from sklearn_ensemble_theory.ensembles._intervals import prediction_interval, prediction_set
 from sklearn_ensemble_theory.ensembles._members import each_prediction
 from sklearn_ensemble_theory.ensembles._quantiles import predicted_quantiles
@@ -136,6 +137,9 @@ class BaggedRegressor(AveragedRegressor):
         Research* 7.
         """
         return predicted_quantiles(self, X, quantiles)
+
+    predict_cdf = predict_cdf
+    predict_functional = predict_functional
 
     def predict_interval(
         self,
