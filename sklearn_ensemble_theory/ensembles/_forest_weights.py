@@ -239,8 +239,15 @@ def proximity_blocks(
     leaf_rows = rows_of_leaves(ensemble, what)
     n_nodes = leaf_rows.finder.n_nodes
     only_outside = kind == "out_of_bag"
-    others = leaf_blocks(ensemble, leaf_rows, Z, what, only_outside)
-    by_leaf = sp.vstack([indicator_of_leaves(leaves, n_nodes) for leaves in others]).T.tocsr()
+
+    def make() -> sp.csr_array:
+        others = leaf_blocks(ensemble, leaf_rows, Z, what, only_outside)
+        return sp.vstack([indicator_of_leaves(leaves, n_nodes) for leaves in others]).T.tocsr()
+
+    # The rows of all leaves are found once for training rows.
+    name = f"{kind}, compiled" if leaf_rows.finder.compiled else kind
+    members, training = ensemble.estimators_, kept_rows(ensemble, what)
+    by_leaf = make() if Z is not None else training.derived(name, members, make)
     n_trees, start = len(ensemble.estimators_), 0
     for leaves in leaf_blocks(ensemble, leaf_rows, X, what, only_outside):
         found = (indicator_of_leaves(leaves, n_nodes) @ by_leaf).tocsr()
@@ -322,34 +329,31 @@ def kneighbors(
             f"n_neighbors={n_neighbors} must be at most {n - (X is None)}, the number of other "
             "training rows."
         )
-    distances, indices, start = [], [], 0
+    distances, indices = [], []
     for near in proximity_blocks(self, X, None, kind, "kneighbors"):
-        m = near.shape[0]
-        row = np.repeat(np.arange(m), np.diff(near.indptr))
-        column, share = near.indices.astype(np.int64), near.data
-        if X is None:
-            other = column != row + start
-            row, column, share = row[other], column[other], share[other]
-        # One sort for all rows of the block: by row, then the closest, then the lower number.
-        by_share = np.lexsort((column, -share, row))
-        row, column, share = row[by_share], column[by_share], share[by_share]
-        place = np.arange(len(row)) - np.searchsorted(row, row)
-        kept = place < n_neighbors
-        at = row[kept], place[kept]
-        distance = np.ones((m, n_neighbors))
-        number = np.full((m, n_neighbors), -1)
-        distance[at], number[at] = 1.0 - share[kept], column[kept]
-        # Rows with fewer neighbours get those of the lowest numbers that are none.
-        for i in np.flatnonzero((number < 0).any(axis=1)):
-            known = number[i][number[i] >= 0]
-            taken = np.append(known, start + i) if X is None else known
-            rest = np.setdiff1d(np.arange(n_neighbors + len(taken)), taken)
-            number[i, len(known) :] = rest[: n_neighbors - len(known)]
-        distances.append(np.clip(distance, 0.0, 1.0))
-        indices.append(number)
-        start += m
-    found = np.concatenate(indices)
-    return (np.concatenate(distances), found) if return_distance else found
+        for a, b in zip(near.indptr[:-1], near.indptr[1:]):
+            number, share = near.indices[a:b], near.data[a:b]
+            if X is None:
+                is_other = number != len(indices)
+                number, share = number[is_other], share[is_other]
+            if len(share) > n_neighbors:
+                # Those at the distance of the last one may be more than are returned.
+                last = np.partition(share, -n_neighbors)[-n_neighbors]
+                number, share = number[share >= last], share[share >= last]
+            nearest = np.argsort(-share, kind="stable")[:n_neighbors]
+            number, share = number[nearest], share[nearest]
+            n_more = n_neighbors - len(number)
+            if n_more:  # those of the lowest numbers that share no leaf
+                taken = np.append(number, len(indices)) if X is None else number
+                rest = np.setdiff1d(np.arange(n_neighbors + 1), taken)[:n_more]
+                number, share = np.append(number, rest), np.append(share, np.zeros(n_more))
+            indices.append(number)
+            distances.append(1.0 - share)
+    shape = len(indices), n_neighbors
+    found = np.array(indices, dtype=np.intp).reshape(shape)
+    if not return_distance:
+        return found
+    return np.clip(np.array(distances).reshape(shape), 0.0, 1.0), found
 
 
 def outlier_scores(

@@ -120,7 +120,7 @@ def test_weights_of_training_rows_make_the_out_of_bag_prediction(model, classifi
 
 def test_votes_with_ties_of_trees_with_pure_leaves(classification):
     X, y = classification
-    forest = RandomForestClassifier(20, voting="hard", oob_score=True, random_state=0).fit(X, y)
+    forest = RandomForestClassifier(30, voting="hard", oob_score=True, random_state=0).fit(X, y)
     votes = forest.training_weights() @ indicators(y, forest.classes_)
     expected = forest.oob_decision_function_
     np.testing.assert_allclose(votes, expected, atol=1e-12)
