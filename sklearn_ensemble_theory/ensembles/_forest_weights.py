@@ -329,7 +329,8 @@ def kneighbors(
             f"n_neighbors={n_neighbors} must be at most {n - (X is None)}, the number of other "
             "training rows."
         )
-    distances, indices = [], []
+    distances: list[np.ndarray] = []
+    indices: list[np.ndarray] = []
     for near in proximity_blocks(self, X, None, kind, "kneighbors"):
         for a, b in zip(near.indptr[:-1], near.indptr[1:]):
             number, share = near.indices[a:b], near.data[a:b]

@@ -69,7 +69,7 @@ def rows_of_leaves(ensemble: FittedEnsemble, what: str) -> "LeafRows":
         finder = LeafFinder(members, columns_of_members(ensemble), compiled)
         draws = []
         for seed in ensemble._seeds:
-            _, rows, weights = spec.draw(seed)
+            rows, weights = spec.draw_parts(seed)[1]
             draws.append((rows, spec.fit_weights(weights, y[rows])))
         # Quantiles need the rows of a leaf in order of their targets; nothing else has an order.
         is_number = y.ndim == 1 and not spec.n_classes

@@ -24,8 +24,8 @@ print("weighted means:", (weights @ y).round(3), "predictions:", forest.predict(
 
 # %%
 # A second data set with two targets, whose correlation is the first feature. Their means change
-# with it too, so that the splits of a forest notice it. `predict_functional` gets the targets with their
-# weights at each row.
+# with it too, so that the splits of a forest notice it. `predict_functional` gets the targets with
+# their weights at each row.
 Z = rng.uniform(-1, 1, (3000, 2))
 noise = rng.standard_normal((3000, 2))
 targets = np.column_stack(
