@@ -585,6 +585,9 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
 
     L. Breiman (2001). "Random forests". *Machine Learning* 45.
 
+    S. Wager and S. Athey (2018). "Estimation and inference of heterogeneous treatment effects using
+    random forests". *Journal of the American Statistical Association* 113.
+
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
@@ -862,6 +865,9 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
 
     L. Breiman (2001). "Random forests". *Machine Learning* 45.
 
+    S. Wager and S. Athey (2018). "Estimation and inference of heterogeneous treatment effects using
+    random forests". *Journal of the American Statistical Association* 113.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
@@ -1138,6 +1144,9 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
 
     P. Geurts, D. Ernst and L. Wehenkel (2006). "Extremely randomized trees". *Machine Learning* 63.
 
+    S. Wager and S. Athey (2018). "Estimation and inference of heterogeneous treatment effects using
+    random forests". *Journal of the American Statistical Association* 113.
+
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
@@ -1411,6 +1420,9 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
     R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
 
     P. Geurts, D. Ernst and L. Wehenkel (2006). "Extremely randomized trees". *Machine Learning* 63.
+
+    S. Wager and S. Athey (2018). "Estimation and inference of heterogeneous treatment effects using
+    random forests". *Journal of the American Statistical Association* 113.
 
     Examples
     --------

@@ -42,7 +42,8 @@ def estimate_leaves(member: Any, X: Any, y: np.ndarray, weights: np.ndarray) -> 
     """Give the nodes of a fitted tree, in place, the values of these rows instead of its own.
 
     A split with a side that none of the rows is on sends all rows to the other side: the tree is
-    pruned to the nodes that have rows, as by [Wager and Athey, 2018], and keeps their numbers.
+    pruned to the nodes that have rows [Athey, Tibshirani and Wager, 2019], and they keep their
+    numbers.
 
     Parameters
     ----------

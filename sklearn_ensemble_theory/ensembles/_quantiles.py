@@ -190,13 +190,14 @@ class LeafRows:
         cuts = np.searchsorted(entries, np.arange(SPARSE_ENTRIES, entries[-1], SPARSE_ENTRIES))
         for rows in np.split(np.arange(len(leaves)), np.unique(cuts[cuts > 0])):
             found = self.weights(leaves[rows])
+            found.sort_indices()
             for i, a, b in zip(rows, found.indptr[:-1], found.indptr[1:]):
                 at = np.searchsorted(np.cumsum(found.data[a:b]), levels)
                 ranks[i] = found.indices[a + np.minimum(at, b - a - 1)]
         return self.targets[ranks]
 
     def weights(self, leaves: np.ndarray) -> sp.csr_array:
-        """w_i(x) for the leaves of queries, of shape (m, n); columns in the order of the rows kept.
+        """w_i(x) for the leaves of queries, of shape (m, n); columns by `order`, not sorted.
 
         A leaf of -1 is left out, and the others count for it.
         """
@@ -210,7 +211,6 @@ class LeafRows:
         if n_used.min(initial=leaves.shape[1]) < leaves.shape[1]:
             factor = leaves.shape[1] / np.maximum(n_used, 1)
             found.data *= np.repeat(factor, np.diff(found.indptr))
-        found.sort_indices()
         return found
 
 

@@ -1,6 +1,7 @@
 """Honest trees against trees that are grown and pruned by hand."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from sklearn_ensemble_theory import (
     RandomForestRegressor,
 )
 from sklearn_ensemble_theory._learners import prepare_members
+from sklearn_ensemble_theory.averaging import StandardErrorWarning
 from sklearn_ensemble_theory.averaging._honesty import rows_of_leaves
 from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 
@@ -235,3 +237,24 @@ def test_errors(regression):
     forest = RandomForestRegressor(3, warm_start=True, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="must be that of the previous fit"):
         forest.set_params(n_estimators=5, honesty=True).fit(X, y)
+
+
+@pytest.mark.slow
+@pytest.mark.many_fits
+def test_intervals_cover_the_conditional_mean():
+    """At n = 5,000; with half of the rows in a tree the bias is small beside the standard error."""
+    points = np.random.default_rng(0).uniform(size=(100, 4))
+    true, covered = points[:, 0] + points[:, 1], []
+    for seed in range(3):
+        rng = np.random.default_rng([1, seed])
+        X = rng.uniform(size=(5000, 4))
+        y = X[:, 0] + X[:, 1] + rng.standard_normal(5000)
+        forest = RandomForestRegressor(
+            600, honesty=True, bootstrap=False, max_samples=0.5, random_state=seed
+        ).fit(X, y)
+        with warnings.catch_warnings():
+            # Single standard errors are noisy, and right on average.
+            warnings.simplefilter("ignore", StandardErrorWarning)
+            error = forest.standard_error(points)
+        covered.append(np.mean(np.abs(forest.predict(points) - true) <= 1.96 * error))
+    assert 0.9 <= np.mean(covered) <= 0.99, covered
