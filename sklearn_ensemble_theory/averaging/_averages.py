@@ -36,6 +36,7 @@ from sklearn_ensemble_theory.ensembles._certificates import (
     held_out_bound,
     out_of_bag_bound,
 )
+from sklearn_ensemble_theory.ensembles._forest_weights import predict_cdf, predict_functional
 from sklearn_ensemble_theory.ensembles._intervals import one_of, prediction_interval
 from sklearn_ensemble_theory.ensembles._members import each_prediction
 from sklearn_ensemble_theory.ensembles._prediction_sets import SetRule, prediction_set
@@ -154,6 +155,9 @@ class BaggedRegressor(AveragedRegressor):
         Research* 7.
         """
         return predicted_quantiles(self, X, quantiles)
+
+    predict_cdf = predict_cdf
+    predict_functional = predict_functional
 
     def predict_interval(
         self,
