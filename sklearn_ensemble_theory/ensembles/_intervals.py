@@ -1,4 +1,4 @@
-"""Prediction intervals and prediction sets, from predictions out of bag or out of fold.
+"""Prediction intervals, from predictions out of bag or out of fold.
 
 Each training row is predicted by the members that are not fitted to it; how far these predictions
 are off says how far that of a new row will be. Rows that come in G groups of n_1, ..., n_G rows are
@@ -40,8 +40,8 @@ from sklearn_ensemble_theory.ensembles._training_rows import (
 
 # Entries of the masks that are held as numbers at once: 64 MB.
 MASK = 2**23
-# Shares of 1 that are sums of at most some thousand terms are equal if they differ by less.
-ROUNDING = 1e-12
+# The last two, for time series, have a file of their own.
+METHODS = ("jackknife+", "conformal", "normalized", "quantile", "enbpi", "enbpi-symmetric")
 # Of the range in which an end is looked for: twice the bits of a float's fraction.
 HALVINGS = 104
 
@@ -55,7 +55,9 @@ def prediction_interval(
     """Return the lower and upper ends at the rows X, an array of shape (m, 2)."""
     check_is_fitted(ensemble)
     coverage = checked_coverage(coverage)
-    one_of("method", method, ("jackknife+", "conformal", "normalized", "quantile"))
+    one_of("method", method, METHODS)
+    if method not in METHODS[:4]:
+        raise ValueError(f"by cannot be used with method={method!r}, whose residuals are in order.")
     one_of("side", side, ("both", "lower", "upper"))
     X = ensemble._validate_X(X)
     check_one_output(ensemble, "predict_interval")
@@ -236,23 +238,6 @@ def _parts(
             )
         parts.append((training, np.flatnonzero(new_codes == code)))
     return parts
-
-
-def prediction_set(ensemble: FittedEnsemble, X, coverage: float) -> np.ndarray:
-    """Return whether each class is in the set of each row of X, a bool array of shape (m, K)."""
-    check_is_fitted(ensemble)
-    coverage = checked_coverage(coverage)
-    X = ensemble._validate_X(X)
-    check_one_output(ensemble, "predict_set")
-    rows = exchangeable_rows(ensemble, "Prediction sets")
-    method = ensemble._prediction_method(ensemble.estimator_)
-    mean = out_of_bag_mean(ensemble, method)
-    y = kept_rows(ensemble, "predict_set").y
-    own = mean[np.arange(len(y)), y]
-    scores = np.where(np.isnan(own), np.inf, 1 - own)
-    scores = scores if rows is None else scores[rows]
-    limit = conformal_limit(scores, coverage, groups_of(ensemble, rows))
-    return 1 - mean_prediction(ensemble, X, method) <= limit + ROUNDING
 
 
 def checked_coverage(coverage: float) -> float:
@@ -456,29 +441,3 @@ def interval_by_folds(
     if side == "both":  # where residuals are small, or quantiles cross, the ends may too
         ends.sort(axis=1)
     return ends
-
-
-def set_by_folds(
-    own: np.ndarray,
-    fold: np.ndarray,
-    groups: np.ndarray | None,
-    probabilities: np.ndarray,
-    coverage: float,
-) -> np.ndarray:
-    """Whether each class is in the set of the CV+, a bool array of shape (m, n_classes).
-
-    Parameters
-    ----------
-    own : float array of shape (n,)
-        The probability out of fold of the class of each training row.
-    fold, groups
-        See `FoldScores`.
-    probabilities : float array of shape (m, K, n_classes)
-        Those of all classes by the models of the folds.
-    coverage : float
-    """
-    scores = FoldScores(1 - own, fold, groups)
-    scores.check(coverage)
-    values = 1 - probabilities
-    below = [scores.share_up_to(values[:, :, c] - 1e-12, False) for c in range(values.shape[2])]
-    return np.stack(below, axis=1) < coverage - 1e-9

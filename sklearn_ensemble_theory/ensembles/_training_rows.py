@@ -25,11 +25,17 @@ Ensemble = TypeVar("Ensemble", bound=FittedEnsemble)
 class TrainingRows:
     """The rows that an ensemble was fitted to; derived arrays are kept, but not pickled.
 
-    X is None where only the targets are kept; y is as the members are fitted to it.
+    X is None where only the targets are kept; y is as the members are fitted to it; the window has
+    the residuals of a time series, None before there were rows after those of the fit.
     """
 
-    def __init__(self, X: np.ndarray | sp.csr_array | None, y: np.ndarray) -> None:
-        self.X, self.y = X, y
+    def __init__(
+        self,
+        X: np.ndarray | sp.csr_array | None,
+        y: np.ndarray,
+        window: np.ndarray | None = None,
+    ) -> None:
+        self.X, self.y, self.window = X, y, window
         self._members: list = []
         self._derived: dict = {}
 
@@ -50,7 +56,7 @@ class TrainingRows:
 
     def __getstate__(self) -> dict:
         # What is derived can be made again, and would make pickles large.
-        return {"X": self.X, "y": self.y}
+        return {"X": self.X, "y": self.y, "window": self.window}
 
     def __setstate__(self, state: dict) -> None:
         self.__init__(**state)  # type: ignore[misc]
@@ -190,7 +196,9 @@ def outside_masks(ensemble: FittedEnsemble, rows: np.ndarray | None) -> OutsideM
         drawn = [spec.draw(seed)[1] for seed in ensemble._seeds]
         return OutsideMasks(spec.scheme.n_samples, drawn, rows)
 
-    return kept_rows(ensemble, "This method").derived("masks", ensemble.estimators_, make)
+    every = rows is None or len(rows) == spec.scheme.n_samples
+    name = "masks" if every else "masks of rows with a weight"
+    return kept_rows(ensemble, "This method").derived(name, ensemble.estimators_, make)
 
 
 def outside_group_masks(ensemble: FittedEnsemble) -> OutsideMasks:
