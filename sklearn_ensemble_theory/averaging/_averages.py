@@ -188,9 +188,10 @@ class BaggedRegressor(AveragedRegressor):
           Xie, 2023]. `update_residuals` replaces the oldest residuals by those of new rows. Fit
           with `bootstrap="moving_block"`, for residuals of rows that are not near to drawn ones.
 
-        The noise decides: take `"normalized"` where it depends on x, `"quantile"` where it is also
-        skewed, and the default where all targets are about as noisy or a guarantee is needed. For
-        time series there is `"enbpi"`.
+        The noise decides: take `"normalized"` where it depends on x, and the default where all
+        targets are about as noisy or a guarantee is needed. `"quantile"` follows the noise less
+        closely, but its ends are at different distances from the prediction where the noise is
+        skewed. For time series there is `"enbpi"`.
 
         Parameters
         ----------
