@@ -251,7 +251,7 @@ def test_intervals_cover_the_conditional_mean():
         X = rng.uniform(size=(5000, 4))
         y = X[:, 0] + X[:, 1] + rng.standard_normal(5000)
         forest = RandomForestRegressor(
-            600, honesty=True, bootstrap="disjoint", max_samples=0.5, random_state=seed
+            600, honesty=True, bootstrap=False, max_samples=0.5, random_state=seed
         ).fit(X, y)
         with warnings.catch_warnings():
             # Single standard errors are noisy, and right on average.
