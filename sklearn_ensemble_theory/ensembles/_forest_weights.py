@@ -127,6 +127,9 @@ def weight_blocks(ensemble: FittedEnsemble, X, what: str) -> Iterator[sp.csr_arr
     leaf_rows = rows_of_leaves(ensemble, what)
     for leaves in leaf_blocks(ensemble, leaf_rows.finder, X, what, out_of_bag=X is None):
         found = leaf_rows.weights(leaves)
+        if X is None:  # the trees outside of a row count for the others
+            n_outside = np.maximum((leaves >= 0).sum(axis=1), 1)
+            found.data *= np.repeat(leaves.shape[1] / n_outside, np.diff(found.indptr))
         columns = leaf_rows.order[found.indices].astype(found.indices.dtype)
         found = sp.csr_array((found.data, columns, found.indptr), shape=found.shape)
         found.sort_indices()

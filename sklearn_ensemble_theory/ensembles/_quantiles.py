@@ -21,7 +21,12 @@ from sklearn_ensemble_theory.ensembles._members import (
     columns_of_members,
     tree_input,
 )
-from sklearn_ensemble_theory.ensembles._training_rows import check_one_output, kept_rows, kept_X
+from sklearn_ensemble_theory.ensembles._training_rows import (
+    OutsideMasks,
+    check_one_output,
+    kept_rows,
+    kept_X,
+)
 from sklearn_ensemble_theory.trees._packed import DeepTrees, fits_in_words
 from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 
@@ -146,7 +151,8 @@ class LeafRows:
         n, n_trees = len(order), len(draws)
         rank = np.empty(n, dtype=np.int32)
         rank[order] = np.arange(n, dtype=np.int32)
-        self.first = np.zeros(finder.n_nodes + 1, dtype=np.int64)
+        # Beside the nodes an empty one, which stands for trees that do not count.
+        self.first = np.zeros(finder.n_nodes + 2, dtype=np.int64)
         parts_rank, parts_share = [], []
         # (T, n); nodes of one tree fit into 32 bits, those of all trees may not.
         leaves = np.empty((n_trees, n), dtype=np.int32 if finder.n_nodes < 2**31 else np.int64)
@@ -181,6 +187,27 @@ class LeafRows:
             found[rows, order] = self._of_leaves(leaves, levels[order])
         return found
 
+    def quantiles_outside(self, X, masks: OutsideMasks, levels: np.ndarray) -> np.ndarray:
+        """The same at n training rows, by the trees outside of each; the levels are increasing.
+
+        NaN where there is no tree.
+        """
+        n_trees = len(self.finder.members)
+        found = np.full((X.shape[0], len(levels)), np.nan)
+        order = np.argsort(masks.counts, kind="stable")
+        step = max(1, LEAVES // n_trees)
+        for start in range(0, len(order), step):
+            rows = order[start : start + step]
+            leaves = np.where(masks.numbers(rows, bool), self.finder.leaves(X[rows]), -1)
+            # The shares of k of T trees sum to k/T: rows outside of as many trees go together.
+            counts, starts = np.unique(masks.counts[rows], return_index=True)
+            ends = np.append(starts[1:], len(rows))
+            for count, first, last in zip(counts, starts, ends):
+                if count:
+                    reached = np.maximum(levels * (count / n_trees) - ROUNDING, 0.0)
+                    found[rows[first:last]] = self._of_leaves(leaves[first:last], reached)
+        return found
+
     def _of_leaves(self, leaves: np.ndarray, levels: np.ndarray) -> np.ndarray:
         """The targets of these levels, in increasing order, for the leaves (m, T) of queries."""
         ranks = np.empty((len(leaves), len(levels)), dtype=np.int64)
@@ -188,6 +215,7 @@ class LeafRows:
             from sklearn_ensemble_theory._native.inference import leaf_quantiles
 
             n = len(self.targets)
+            leaves = np.where(leaves < 0, self.finder.n_nodes, leaves)
             leaf_quantiles(leaves, self.first, self.rank, self.share, n, levels, ranks)
             return self.targets[ranks]
         # Sparse weights of some queries at a time: large leaves have many rows.
@@ -204,19 +232,14 @@ class LeafRows:
     def weights(self, leaves: np.ndarray) -> sp.csr_array:
         """w_i(x) for the leaves of queries, of shape (m, n); columns by `order`, not sorted.
 
-        A leaf of -1 is left out, and the others count for it.
+        A leaf of -1 is left out: the weights then sum to the share of the other trees.
         """
         n = len(self.order)
         rows_of_leaf = sp.csr_array(
-            (self.share, self.rank, self.first), shape=(self.finder.n_nodes, n)
+            (self.share, self.rank, self.first), shape=(len(self.first) - 1, n)
         )
         # A product of sparse matrices adds up the shares that a row has in all trees.
-        found = (indicator_of_leaves(leaves, self.finder.n_nodes) @ rows_of_leaf).tocsr()
-        n_used = (leaves >= 0).sum(axis=1)
-        if n_used.min(initial=leaves.shape[1]) < leaves.shape[1]:
-            factor = leaves.shape[1] / np.maximum(n_used, 1)
-            found.data *= np.repeat(factor, np.diff(found.indptr))
-        return found
+        return (indicator_of_leaves(leaves, len(self.first) - 1) @ rows_of_leaf).tocsr()
 
 
 def indicator_of_leaves(leaves: np.ndarray, n_nodes: int) -> sp.csr_array:

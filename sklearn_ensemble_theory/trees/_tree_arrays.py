@@ -426,6 +426,16 @@ def member_nodes(
     return found
 
 
+def levels_of(left: np.ndarray, right: np.ndarray) -> list[np.ndarray]:
+    """The inner nodes of each level from the root down: numbers of nodes need not be in order."""
+    levels, frontier = [], np.zeros(1, dtype=np.intp)
+    while len(frontier):
+        inner = frontier[left[frontier] != LEAF]
+        levels.append(inner)
+        frontier = np.concatenate([left[inner], right[inner]])
+    return levels
+
+
 # --- outputs on many rows -------------------------------------------------------------------------
 
 # So many doubles fit the first cache of a processor, with what they are added to.
