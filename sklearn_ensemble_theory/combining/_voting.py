@@ -54,9 +54,9 @@ from sklearn_ensemble_theory.ensembles._prediction_sets import SetRule
 
 from ._conformal import (
     HeldOutRows,
-    check_one_target,
     held_out_rows,
     interval_around,
+    obstacle_to_scores,
     set_around,
 )
 from ._held_out import fit_and_hold_out
@@ -169,15 +169,15 @@ class BaseVoting(TransformerMixin, NamedMembers):
             target = self.le_.transform(target)
         else:
             self._n_outputs = 1 if target.ndim == 1 else target.shape[1]
-        self._held_out = None
-        if self.cv is not None:
-            check_one_target(target, rows.weight, f"cv={self.cv!r}")
-            if isinstance(self.cv, str) != self.prefit:
-                raise ValueError(
-                    "cv='prefit' says that the rows are new to fitted members, and goes with "
-                    f"prefit=True only, for which there are no other splits; got cv={self.cv!r}, "
-                    f"prefit={self.prefit}."
-                )
+        obstacle = obstacle_to_scores(target, rows.weight)
+        holds_out = self.cv is not None and obstacle is None
+        self._held_out = None if self.cv is None else obstacle
+        if self.cv is not None and isinstance(self.cv, str) != self.prefit:
+            raise ValueError(
+                "cv='prefit' says that the rows are new to fitted members, and goes with "
+                f"prefit=True only, for which there are no other splits; got cv={self.cv!r}, "
+                f"prefit={self.prefit}."
+            )
 
         if self.prefit:
             # Their columns are aligned with `classes_` by label, so that none may be unknown.
@@ -189,7 +189,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
                         f"The classes {unknown} of the fitted member {name!r} are not in y."
                     )
             self._set_fitted([member for _, member in pairs])
-            if self.cv is not None:
+            if holds_out:
                 known = self._of_members(rows.X)
                 rows, held = replace(rows, y=target), np.arange(len(rows))
                 self._held_out = HeldOutRows.of(rows, None, held, known)
@@ -202,7 +202,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
             pairs = [(name, coded_learner(member, self.classes_)) for name, member in pairs]
         routed = self._routed(fit_arguments(sample_weight, fit_params, X, rows))
         data = rows.X, target
-        if self.cv is not None:
+        if holds_out:
             method = "predict_proba" if getattr(self, "voting", "hard") == "soft" else "predict"
             coded = replace(rows, y=target)
             fitted, predictions, held, _ = fit_and_hold_out(
@@ -687,7 +687,8 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         Raises
         ------
         ValueError
-            If the vote was fitted without `cv`, or if a parameter is not valid.
+            If the vote was fitted without `cv`, if rows have different weights, or if a parameter
+            is not valid.
 
         Notes
         -----
@@ -949,6 +950,7 @@ class VotingRegressor(RegressorMixin, BaseVoting):
         self,
         X: MatrixLike,
         coverage: float = 0.9,
+        method: Literal["conformal"] = "conformal",
         side: Literal["both", "lower", "upper"] = "both",
     ) -> np.ndarray:
         """Predict intervals that contain the target of a new row with a given probability.
@@ -964,6 +966,9 @@ class VotingRegressor(RegressorMixin, BaseVoting):
         coverage : float, default=0.9
             The probability aimed at, on average over the rows.
 
+        method : {"conformal"}, default="conformal"
+            How the interval is computed.
+
         side : {"both", "lower", "upper"}, default="both"
             Which ends there are; the other one is infinite. A single end has residuals with their
             sign.
@@ -976,8 +981,8 @@ class VotingRegressor(RegressorMixin, BaseVoting):
         Raises
         ------
         ValueError
-            If the mean was fitted without `cv`, if a parameter is not valid, or if
-            (n + 1) `coverage` > n.
+            If the mean was fitted without `cv`, if rows have different weights or y several
+            columns, if a parameter is not valid, or if (n + 1) `coverage` > n.
 
         Notes
         -----
@@ -998,7 +1003,7 @@ class VotingRegressor(RegressorMixin, BaseVoting):
         check_is_fitted(self)
         rows = held_out_rows(self, "predict_interval", "cv=5")
         known = self._average(rows.predictions)
-        return interval_around(rows, known, self.predict(X), coverage, side)
+        return interval_around(rows, known, self.predict(X), coverage, method, side)
 
     def transform(self, X: MatrixLike) -> np.ndarray:
         """Return the predictions of each member.

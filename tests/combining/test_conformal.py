@@ -297,14 +297,15 @@ def test_what_is_refused(numbers, labels):
         VotingRegressor(REGRESSORS).fit(X, y).predict_interval(X)
     stack = StackingRegressor(REGRESSORS, conformal=True)
     for model in (stack, VotingRegressor(REGRESSORS, cv=3)):
-        with pytest.raises(ValueError, match="requires a single output; y has 2"):
-            model.fit(X, np.column_stack([y, y]))
+        with pytest.raises(ValueError, match="require a single output; y had 2"):
+            model.fit(X, np.column_stack([y, y])).predict_interval(X)
         with pytest.raises(ValueError, match="rows of equal weight"):
-            model.fit(X, y, 1.0 + (y > 1))
-        assert not hasattr(model, "estimators_")
+            model.fit(X, y, 1.0 + (y > 1)).predict_interval(X)
         model.fit(X, y, np.full(len(y), 3.0))
         with pytest.raises(ValueError, match="coverage must be"):
             model.predict_interval(X, 1)
+        with pytest.raises(ValueError, match="method must be"):
+            model.predict_interval(X, method="cv+")
         with pytest.raises(ValueError, match="side must be"):
             model.predict_interval(X, side="left")
         with pytest.raises(ValueError, match=r"coverage=0\.995 requires more rows"):
@@ -319,9 +320,9 @@ def test_what_is_refused(numbers, labels):
     X, y, _ = labels
     with pytest.raises(ValueError, match="final_estimator with predict_proba, which RidgeCl"):
         StackingClassifier(CLASSIFIERS, RidgeClassifier(), conformal=True).fit(X, y)
-    stack = StackingClassifier(CLASSIFIERS, conformal=True, class_weight="balanced")
+    stack = StackingClassifier(CLASSIFIERS, conformal=True, class_weight="balanced").fit(X, y)
     with pytest.raises(ValueError, match="rows of equal weight"):
-        stack.fit(X, y)
+        stack.predict_set(X)
     vote = VotingClassifier(CLASSIFIERS, cv=ShuffleSplit(3, random_state=0)).fit(X, y)
     with pytest.raises(ValueError, match="method must be"):
         vote.predict_set(X, method="score")
