@@ -131,6 +131,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
     """What stacks of regressors and of classifiers have in common: all but the predictions."""
 
     _default_final: Any  # the class of the final estimator where none is given
+    _held_out: HeldOutRows | str | None
     _parameter_constraints: dict = {
         "estimators": [list],
         "final_estimator": [None, HasMethods("fit")],

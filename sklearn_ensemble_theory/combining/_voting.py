@@ -101,6 +101,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
     verbose: bool
     prefit: bool
     cv: Any
+    _held_out: HeldOutRows | str | None
 
     _parameter_constraints: dict = {
         "estimators": [list],
