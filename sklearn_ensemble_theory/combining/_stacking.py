@@ -1155,8 +1155,8 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
             - ``"lac"``: 1 - p_c, for the smallest sets on average; rows that are hard to classify
               are covered less often than easy ones [Sadinle, Lei and Wasserman, 2019];
             - ``"aps"``: the total probability of the classes that are more probable than c, plus U
-              times p_c with U uniform on (0, 1), for a coverage that is similar for easy and hard
-              rows [Romano, Sesia and Candès, 2020];
+              times that of c and of those as probable, with U uniform on (0, 1), for a similar
+              coverage of easy and hard rows [Romano, Sesia and Candès, 2020];
             - ``"raps"``: that of "aps" plus `penalty` for each class beyond the first `k_reg`, for
               smaller sets where there are many classes [Angelopoulos, Bates, Jordan and Malik,
               2021].
@@ -1207,7 +1207,6 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         once.
 
         Cost: that of `predict_proba`, and O(log n) for each row and class.
-
 
         References
         ----------
@@ -1493,7 +1492,6 @@ class StackingRegressor(RegressorMixin, BaseStacking):
         counts once.
 
         Cost: that of `predict`.
-
 
         References
         ----------

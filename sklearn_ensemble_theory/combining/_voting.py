@@ -652,8 +652,8 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
             - ``"lac"``: 1 - p_c, for the smallest sets on average; rows that are hard to classify
               are covered less often than easy ones [Sadinle, Lei and Wasserman, 2019];
             - ``"aps"``: the total probability of the classes that are more probable than c, plus U
-              times p_c with U uniform on (0, 1), for a coverage that is similar for easy and hard
-              rows [Romano, Sesia and Candès, 2020];
+              times that of c and of those as probable, with U uniform on (0, 1), for a similar
+              coverage of easy and hard rows [Romano, Sesia and Candès, 2020];
             - ``"raps"``: that of "aps" plus `penalty` for each class beyond the first `k_reg`, for
               smaller sets where there are many classes [Angelopoulos, Bates, Jordan and Malik,
               2021].
@@ -700,7 +700,6 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         counts once. `weights` are those at the time of the call.
 
         Cost: a prediction of each member, and O(log n) for each row and class.
-
 
         References
         ----------
@@ -994,7 +993,6 @@ class VotingRegressor(RegressorMixin, BaseVoting):
         counts once. `weights` are those at the time of the call.
 
         Cost: a prediction of each member.
-
 
         References
         ----------

@@ -262,7 +262,7 @@ def test_units_of_y(numbers, unit):
 def test_coverage():
     """A level off by 5 % would be noticed."""
     shares = []
-    for r in range(25):
+    for r in range(18):
         rng = np.random.default_rng(r)
         X, y = targets(600, rng)
         codes = np.digitize(y, [0.5, 1.2])
@@ -287,6 +287,29 @@ def test_coverage():
         shares.append(row)
     mean = np.mean(shares, axis=0)
     np.testing.assert_allclose(mean, 0.8, atol=0.035)
+
+
+def test_coverage_of_fitted_members_is_exact():
+    """Rows that are new to the members: 17 of 20 + 1 ranks, and with random numbers 0.8."""
+    rng = np.random.default_rng(0)
+    X, y = targets(60, rng)
+    members = [(name, clone(member).fit(X, y)) for name, member in REGRESSORS]
+    mean = VotingRegressor(members, prefit=True, cv="prefit")
+    fitted = [(name, clone(member).fit(X, y > 1)) for name, member in CLASSIFIERS]
+    vote = VotingClassifier(fitted, voting="soft", prefit=True, cv="prefit")
+    hits = []
+    for r in range(250):
+        X, y = targets(60, rng)
+        low, high = mean.fit(X[:20], y[:20]).predict_interval(X[20:], 0.8).T
+        codes = (y > 1).astype(int)
+        if len(np.unique(codes[:20])) < 2:
+            continue
+        sets = vote.fit(X[:20], codes[:20] == 1).predict_set(
+            X[20:], 0.8, method="aps", randomized=True, random_state=r
+        )
+        own = sets[np.arange(40), codes[20:]]
+        hits.append([np.mean((low <= y[20:]) & (y[20:] <= high)), own.mean()])
+    np.testing.assert_allclose(np.mean(hits, axis=0), [17 / 21, 0.8], atol=0.02)
 
 
 def test_what_is_refused(numbers, labels):
