@@ -102,6 +102,13 @@ from sklearn_ensemble_theory.bounds import (
     bagging_pac_n_estimators,
     bagging_stable_max_samples,
 )
+from sklearn_ensemble_theory.ensembles._forest_weights import (
+    impute,
+    kneighbors,
+    outlier_scores,
+    proximity,
+    training_weights,
+)
 from sklearn_ensemble_theory.ensembles._importances import (
     permutation_importances,
     unbiased_importances,
@@ -118,11 +125,17 @@ from sklearn_ensemble_theory.ensembles._members import (
     mean_prediction,
     member_input,
 )
+from sklearn_ensemble_theory.ensembles._shrinkage import shrunk_ensemble
 from sklearn_ensemble_theory.ensembles._stability import LAWS_BY_ROWS, stability_of
 from sklearn_ensemble_theory.ensembles._training_rows import TrainingRows
 from sklearn_ensemble_theory.trees._columns import MOST_BINS
 from sklearn_ensemble_theory.trees._compact import with_compact_tree
 from sklearn_ensemble_theory.trees._packed import PackedCache
+from sklearn_ensemble_theory.trees._shrinkage import (
+    REG_PARAMS,
+    check_not_shrunk,
+    forget_shrinkage,
+)
 from sklearn_ensemble_theory.trees._sklearn_trees import (
     check_counts,
     check_single_precision,
@@ -301,6 +314,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         checks = {"as_frame": frames, "learner": estimator, **self._validation}
         if continued:
             check_continued(self, X, estimator)
+            check_not_shrunk(self, "fit with warm_start=True")
+        forget_shrinkage(self)
         X, y = validate_data(self, X, y, multi_output=True, **checks)
         estimator = numbered_learner(estimator, fitted_encoder(self))
         if sample_weight is not None:
@@ -649,6 +664,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         if read.encoder is not None:
             self._encoder = read.encoder
         self._set_oob_score_and_attributes(None, None)
+        forget_shrinkage(self)
         self.__dict__.update(facts.target)
         self.estimators_ = [None] * n_members
         self.estimators_features_ = [np.empty(0, dtype=np.intp)] * n_members
@@ -850,6 +866,13 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
 
     # ------------------------------------------------------------------ Members and training rows
 
+    # The ensemble as a weighting of its training rows, where the members are trees.
+    training_weights = training_weights
+    proximity = proximity
+    kneighbors = kneighbors
+    outlier_scores = outlier_scores
+    impute = impute
+
     @property
     def estimators_samples_(self) -> list[np.ndarray]:
         """The rows drawn for each member, in the order drawn, repeated as often as drawn.
@@ -1012,6 +1035,94 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         # What was derived from the members before holds them; a copy is without it.
         self._packed, self._training = copy(self._packed), copy(self._training)
         return self
+
+    def shrink(
+        self, reg_param: float | Literal["cv"] = "cv", *, reg_params: ArrayLike = REG_PARAMS
+    ) -> Self:
+        """Shrink the values in the trees towards those of their ancestors: hierarchical shrinkage.
+
+        With t_0, ..., t_l the nodes that a row passes from the root of a tree to its leaf, N(t) the
+        weight of the tree's rows in t and E(t) their mean of y, or their shares of the classes, the
+        shrunk tree predicts [Agarwal et al., 2022]
+
+            E(t_0) + sum_k (E(t_k) - E(t_{k-1})) / (1 + lambda / N(t_{k-1})).
+
+        Splits stay where they are.
+
+        Parameters
+        ----------
+        reg_param : float or "cv", default="cv"
+            lambda, in units of the weights with which trees are fitted, the numbers of rows of a
+            bootstrap sample for instance: at lambda = N(t) half of what a split of the node t says
+            is left, 0 changes nothing. "cv" takes from `reg_params` the one of the smallest loss by
+            out-of-bag rows, without any fit.
+
+        reg_params : array-like of float, default=(0, 0.1, 0.3, 1, 3, 10, 30, 100, 300)
+            What "cv" compares.
+
+        Returns
+        -------
+        shrunk : object
+            Another fitted ensemble, with the attribute `shrinkage_`, the parameter. After "cv" also
+            `shrinkage_path_`, a dict with the arrays `reg_param` and `loss`: 1 - R², or the Brier
+            score (the sum of the squared errors of the probabilities), both as means over the
+            outputs. This ensemble stays as it is.
+
+        Raises
+        ------
+        ValueError
+            If `reg_param` or one of `reg_params` is negative, if members are not trees or have
+            nodes of quantiles, after `compact` or `shrink`; for "cv" also if there are no
+            out-of-bag rows, or after `forget_training_rows` or a fit of Dask collections.
+
+        Notes
+        -----
+        A shrunk tree is ridge regression on its splits [Agarwal et al., 2022, theorem 1]. Single
+        trees and ensembles of few trees gain most, as do targets with much noise; forests of many
+        trees, whose mean takes out the same variance, gain little, and with little noise 0 is best.
+        Trees with `monotonic_cst` stay monotonic.
+
+        The loss of "cv" is that of the mean of all B members: for a row with the mean error e of
+        the c members that are not fitted to it, e² - s² (1/c - 1/B), with s² the variance of their
+        errors. The mean over the c members alone varies more, and of few members would choose too
+        large a parameter.
+
+        Predictions, standard errors, intervals and sets are those of the shrunk trees; out-of-bag
+        predictions and scores are computed again (removed, after `forget_training_rows`).
+        `predict_quantiles` and importances are as before: they rest on the rows in the leaves, or
+        on the impurities.
+
+        Cost: O(nodes). "cv" finds the leaves of the out-of-bag rows once for all parameters, about
+        the cost of an out-of-bag score.
+
+        References
+        ----------
+        A. Agarwal, Y. S. Tan, O. Ronen, C. Singh and B. Yu (2022). "Hierarchical shrinkage:
+        improving the accuracy and interpretability of tree-based models". *Proceedings of the 39th
+        International Conference on Machine Learning*.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sklearn_ensemble_theory import RandomForestRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> forest = RandomForestRegressor(n_estimators=20, oob_score=True, random_state=0)
+        >>> forest = forest.fit(X, y)
+        >>> shrunk = forest.shrink("cv")
+        >>> shrunk.shrinkage_ > 1
+        True
+        >>> shrunk.oob_score_ > forest.oob_score_ + 0.05
+        True
+        """
+        found = shrunk_ensemble(self, reg_param, reg_params)
+        oob, classes = None, getattr(self, "classes_", None)
+        if hasattr(self, "oob_score_"):
+            found._oob = None
+            if self._training is not None:
+                spec, rows = self._member_spec, self._training
+                oob = found._start_out_of_bag(spec, rows.X, rows.y, classes, continued=True)
+            found._set_oob_score_and_attributes(oob, classes)
+        return found
 
     # ------------------------------------------------------------------- What scikit-learn asks for
 

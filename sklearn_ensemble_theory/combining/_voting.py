@@ -50,6 +50,11 @@ from sklearn_ensemble_theory.bounds import (
     held_out_voting_error_bound,
     voting_generalization_bound,
 )
+from sklearn_ensemble_theory.ensembles._certificates import (
+    BY_MEMBERS,
+    held_out_bound,
+)
+from sklearn_ensemble_theory.ensembles._intervals import one_of
 from sklearn_ensemble_theory.ensembles._prediction_sets import SetRule
 
 from ._conformal import (
@@ -727,28 +732,45 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         delta: float | None = None,
+        method: str = "markov",
     ) -> float:
-        """Bound on the error of the vote by twice the mean error of its members.
+        """Bound on the error of the vote, by the losses of its members on given rows.
 
-        The vote errs only where members with at least half of the weight do, with
-        `voting="soft"` where the mean probability of the label is at most 1/2.
+        The loss of a member on a row is 1 where it errs; with `voting="soft"` it is 1 - p, with p
+        the probability that it gives to the label. The vote errs only where the weighted mean loss
+        is at least 1/2.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; for a bound on the error on new rows, ones that were not used in `fit`.
+            Rows; for a bound on the error on new rows, ones that the members were not fitted to.
 
         y : array-like of shape (n_samples,)
             Labels.
 
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
+            Weights of the rows, for `method="markov"`.
 
         delta : float, default=None
             `None` bounds the error on the given rows. A number in (0, 1) bounds the probability
             of an error on a new row, with probability 1 - delta over the given rows, which must be
-            independent of the fit: the mean error of the members is increased by
-            sqrt(ln(1/delta) / (2 n)), by Hoeffding's inequality.
+            independent of the fit of the members.
+
+        method : str, default="markov"
+            What the bound is computed from:
+
+            - `"markov"`: twice the weighted mean loss, with Hoeffding's inequality. See
+              :func:`~sklearn_ensemble_theory.bounds.held_out_voting_error_bound`.
+            - `"first-order"`: the same with the inequality for kl. See
+              :func:`~sklearn_ensemble_theory.bounds.first_order_vote_bound`.
+            - `"tandem"`: four times the mean product of the losses of two members. See
+              :func:`~sklearn_ensemble_theory.bounds.tandem_vote_bound`.
+            - `"c-bound"`: by losses and disagreements. See
+              :func:`~sklearn_ensemble_theory.bounds.c_vote_bound`.
+            - `"chebyshev-cantelli"`: by losses and their products. See
+              :func:`~sklearn_ensemble_theory.bounds.chebyshev_cantelli_vote_bound`.
+            - `"binomial"`: the errors of the vote itself on the rows. See
+              :func:`~sklearn_ensemble_theory.bounds.held_out_error_bound`.
 
         Returns
         -------
@@ -758,20 +780,30 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         Raises
         ------
         ValueError
-            If a weight of a member is negative, or delta is not in (0, 1).
+            If a weight of a member is negative, delta is not in (0, 1), or rows have weights that
+            the method does not take.
 
         Notes
         -----
-        [Ghoshdastidar, theorem En.1], step 3.1 of its proof, with a member drawn by the weights as
-        the randomised classifier. Cost: a prediction of each member.
+        `"markov"` is [Ghoshdastidar, theorem En.1], step 3.1 of its proof, with a member drawn by
+        the weights as the randomised classifier. It and `"binomial"`, which is the smallest bound,
+        are valid for weights that were chosen before the rows were seen; the others, which add
+        KL(weights || uniform), for weights that were chosen by these very rows as well. Cost: a
+        prediction of each member.
         """
         check_is_fitted(self)
+        one_of("method", method, ("markov", "binomial", *BY_MEMBERS))
         weights = self._kept_weights()
         # A vote with negative weights may err where most members are right.
         if weights is not None and np.min(weights) < 0:
             raise ValueError("weights must not be negative for error_bound.")
         if delta is not None and not (isinstance(delta, Real) and 0 < delta < 1):
             raise ValueError(f"delta must be a number in (0, 1), got {delta!r}.")
+        if method != "markov":
+            wrong = are_wrong(y, self.predict(X), self.classes_)
+            weight = None if sample_weight is None else checked_weights(sample_weight, wrong)
+            shares = np.ones(len(self.estimators_)) if weights is None else weights
+            return held_out_bound(method, wrong, self._losses(X, y), shares, weight, delta)
         share = self._scores(X)
         # A label that no member knows is an error of all of them.
         code, known = codes_of_labels(y, self.classes_, len(share))
@@ -780,6 +812,17 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         true = np.clip(share[np.arange(len(share)), code], 0.0, 1.0) * known
         w = None if sample_weight is None else checked_weights(sample_weight, true)
         return held_out_voting_error_bound(true, w, delta)
+
+    def _losses(self, X: MatrixLike, y: ArrayLike) -> Iterator[np.ndarray]:
+        """Yield the losses of all members, of shape (n, T), if they are asked for."""
+        if self.voting == "hard":
+            missed = [are_wrong(y, self.classes_[code], self.classes_) for code in self._codes(X)]
+            yield np.column_stack(missed).astype(np.float64)
+            return
+        proba = self._probabilities(X)
+        code, known = codes_of_labels(y, self.classes_, len(proba[0]))
+        true = np.column_stack([found[np.arange(len(code)), code] for found in proba])
+        yield np.clip(1 - true * known[:, None], 0.0, 1.0)
 
     def vc_error_bound(
         self, X: MatrixLike, y: ArrayLike, vc_dimensions: ArrayLike, delta: float = 0.05

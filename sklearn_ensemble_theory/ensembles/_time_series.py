@@ -18,6 +18,7 @@ from sklearn_ensemble_theory._rows import one_column
 from sklearn_ensemble_theory._scaling import range_exponent
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 from sklearn_ensemble_theory.ensembles._intervals import (
+    METHODS,
     checked_coverage,
     conformal_limit,
     conformal_rank,
@@ -34,7 +35,7 @@ from sklearn_ensemble_theory.ensembles._training_rows import (
 
 Ensemble = TypeVar("Ensemble", bound=FittedEnsemble)
 
-WINDOW_METHODS = ("enbpi", "enbpi-symmetric")
+WINDOW_METHODS = METHODS[4:]
 
 
 def narrowest_ends(errors: np.ndarray, coverage: float) -> tuple[float, float]:
@@ -77,7 +78,6 @@ def window_interval(
     """Return the lower and upper ends at the rows X, an array of shape (m, 2)."""
     check_is_fitted(ensemble)
     coverage = checked_coverage(coverage)
-    one_of("method", method, WINDOW_METHODS)
     one_of("side", side, ("both", "lower", "upper"))
     X = ensemble._validate_X(X)
     errors = residuals_in_window(ensemble, "predict_interval")

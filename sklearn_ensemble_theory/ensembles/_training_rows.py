@@ -6,6 +6,7 @@ draws of the members are repeated from their seeds; only X (for trees) and y are
 
 import operator
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Self, TypeVar
 
 import numpy as np
@@ -175,6 +176,12 @@ class OutsideMasks:
 
     def __len__(self) -> int:
         return len(self.bits)
+
+    def of_rows(self, rows: np.ndarray) -> Self:
+        """The masks of some of the rows."""
+        some = copy(self)
+        some.bits, some.counts = self.bits[rows], self.counts[rows]
+        return some
 
     def numbers(self, rows: slice | np.ndarray, dtype: type = np.float64) -> np.ndarray:
         """Return the mask of these rows, of shape (rows, B)."""
