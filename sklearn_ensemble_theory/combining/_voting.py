@@ -1,6 +1,7 @@
 """Votes and means of given members with given weights."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -19,6 +20,7 @@ from sklearn_ensemble_theory._compat import (
     raise_for_params,
 )
 from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
+from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._learners import (
     aligned_columns,
     checked_codes,
@@ -29,6 +31,7 @@ from sklearn_ensemble_theory._learners import (
     probabilities_of,
 )
 from sklearn_ensemble_theory._rows import (
+    Rows,
     are_wrong,
     checked_weights,
     codes_of_labels,
@@ -43,10 +46,12 @@ from sklearn_ensemble_theory.bounds import (
 )
 from sklearn_ensemble_theory.ensembles._certificates import (
     BY_MEMBERS,
+    VoteLosses,
     held_out_bound,
 )
 from sklearn_ensemble_theory.ensembles._intervals import one_of
 
+from ._held_out import fit_and_hold_out
 from ._members import (
     NamedMembers,
     checked_targets,
@@ -56,6 +61,10 @@ from ._members import (
     refuse_unweighted,
     rows_to_fit,
 )
+from ._tandem_weights import tandem_weights
+
+# Folds in which rows are held out for `weights="tandem"`.
+N_FOLDS = 5
 
 
 class SeveralOutputsError(NotImplementedError, ValueError):
@@ -143,6 +152,13 @@ class BaseVoting(TransformerMixin, NamedMembers):
         of_classes = isinstance(self, ClassifierMixin)
         y = checked_labels(y, type(self).__name__) if of_classes else checked_targets(y)
         pairs = self._checked_pairs()
+        for name in ("weights_", "dual_gap_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        if isinstance(self.weights, str) and sample_weight is not None:
+            raise ValueError(
+                f"weights={self.weights!r} is defined for rows of equal weight; fit without "
+                "sample_weight and class_weight, or give the weights."
+            )
         self._check_weights()
 
         # The rows of positive weight are fitted. Labels become positions in `classes_`.
@@ -165,6 +181,8 @@ class BaseVoting(TransformerMixin, NamedMembers):
                         f"The classes {unknown} of the fitted member {name!r} are not in y."
                     )
             self._set_fitted([member for _, member in pairs])
+            if isinstance(self.weights, str):
+                self._learn_weights(self._losses(rows.X, rows.y))
             return self
 
         if rows.weight is not None:
@@ -174,6 +192,9 @@ class BaseVoting(TransformerMixin, NamedMembers):
             pairs = [(name, coded_learner(member, self.classes_)) for name, member in pairs]
         routed = self._routed(fit_arguments(sample_weight, fit_params, X, rows))
         data = rows.X, target
+        if isinstance(self.weights, str):
+            self._fit_weighted(pairs, replace(rows, y=target), routed)
+            return self
         # Members that another ensemble has fitted to these rows are taken from it.
         known = self._known
         fitted = [None if known is None else known.find(member, *data) for _, member in pairs]
@@ -195,7 +216,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
         return self
 
     def _check_weights(self) -> None:
-        if self.weights is None:
+        if self.weights is None or isinstance(self.weights, str):
             return
         if np.ndim(self.weights) != 1:
             raise ValueError(f"weights must be one number for each member, got {self.weights!r}.")
@@ -219,6 +240,9 @@ class BaseVoting(TransformerMixin, NamedMembers):
         """Return the weights of the members that are not dropped; None where all are equal."""
         if self.weights is None:
             return None
+        if isinstance(self.weights, str):
+            check_is_fitted(self, "weights_")
+            return self.weights_
         pairs = zip(self.estimators, self.weights)
         return np.array([w for (_, m), w in pairs if not is_dropped(m)], dtype=np.float64)
 
@@ -301,9 +325,11 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         `classes_`. `"soft"` predicts the label with the largest mean probability, again the first
         of equal ones; it needs members with `predict_proba` and probabilities that are calibrated.
 
-    weights : array-like of shape (n_classifiers,), default=None
+    weights : array-like of shape (n_classifiers,) or "tandem", default=None
         Weights of the votes or probabilities; `None` is equal weights. They are read at
-        prediction, and can be changed without a new fit. :class:`StackingClassifier` learns them.
+        prediction, and can be changed without a new fit. `"tandem"` learns those of the smallest
+        :func:`~sklearn_ensemble_theory.bounds.tandem_vote_bound`, see the notes.
+        :class:`StackingClassifier` learns weights of the smallest loss.
 
     n_jobs : int, default=None
         Number of members fitted in parallel.
@@ -343,6 +369,13 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
 
+    weights_ : ndarray of shape (n_classifiers,)
+        With `weights="tandem"` the weights of the members that are not dropped, of sum 1.
+
+    dual_gap_ : float
+        With `weights="tandem"`: the mean tandem loss plus c KL(weights || uniform), which the
+        weights minimise, exceeds its minimum by at most that.
+
     n_features_in_ : int
         Number of features seen at `fit`, where the first member has this attribute.
 
@@ -366,8 +399,19 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
     `vc_error_bound` bounds the error from the training error and the VC dimensions of the classes
     of the members.
 
+    `weights="tandem"` minimises the bound of [Masegosa et al., 2020] for how often two members err
+    on the same rows, so that weight goes to good members that err on different ones. With
+    `prefit=True` these are the rows of `fit`, which the members must not have seen:
+    ``error_bound(X, y, delta=0.05, method="tandem")`` for the same rows then is the bound that was
+    minimised, and it holds, as it does so for all weights at once. Otherwise the rows are held out
+    in five folds, and the members fitted to all rows get the weights: six fits of each member, and
+    new rows are needed for a bound. The convex problem costs O(T³) for each of some 100 steps.
+
     References
     ----------
+    A. R. Masegosa, S. S. Lorenzen, C. Igel and Y. Seldin (2020). "Second order PAC-Bayesian bounds
+    for the weighted majority vote". *Advances in Neural Information Processing Systems* 33.
+
     D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods". Technical
     University of Munich.
 
@@ -394,6 +438,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
     _parameter_constraints: dict = {
         **BaseVoting._parameter_constraints,
         "voting": [StrOptions({"hard", "soft"})],
+        "weights": ["array-like", StrOptions({"tandem"}), None],
         "ties": [StrOptions({"first", "last"})],
         "flatten_transform": ["boolean"],
         "class_weight": CLASS_WEIGHT,
@@ -404,7 +449,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         estimators: list,
         *,
         voting: Literal["hard", "soft"] = "hard",
-        weights: ArrayLike | None = None,
+        weights: ArrayLike | Literal["tandem"] | None = None,
         n_jobs: int | None = None,
         flatten_transform: bool = True,
         verbose: bool = False,
@@ -421,6 +466,39 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         self.prefit = prefit
         self.class_weight = class_weight
         self.ties = ties
+
+    # ------------------------------------------------------------------------- Learned weights
+
+    def _fit_weighted(self, pairs: list, rows: Rows, routed: dict[str, dict[str, Any]]) -> None:
+        """Fit the members to all rows, and learn their weights on rows that are held out."""
+        method = "predict_proba" if self.voting == "soft" else "predict"
+        members = [(name, member, method, routed[name]) for name, member in pairs]
+        splits = splits_of_rows(N_FOLDS, rows.X, rows.y, range(len(rows.y)), True)
+        fitted, predictions, held, _ = fit_and_hold_out(
+            members,
+            rows,
+            splits,
+            np.arange(len(self.classes_)),
+            share=False,
+            known=self._known,
+            n_jobs=self.n_jobs,
+            verbose=0,
+        )
+        self._set_fitted(fitted)
+        y = rows.y[held]
+        if method == "predict":
+            losses = [
+                checked_codes(found, m, len(self.classes_)) != y
+                for found, m in zip(predictions, fitted)
+            ]
+        else:
+            losses = [np.clip(1 - found[np.arange(len(y)), y], 0, 1) for found in predictions]
+        self._learn_weights([np.column_stack(losses).astype(np.float64)])
+
+    def _learn_weights(self, losses: Iterable[np.ndarray]) -> None:
+        found = VoteLosses.of_held_out_rows(losses, len(self.estimators_))
+        n_samples = int(found.n_samples)
+        self.weights_, self.dual_gap_ = tandem_weights(found.tandem, n_samples)
 
     # ----------------------------------------------------------------------------- Predictions
 
