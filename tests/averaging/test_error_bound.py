@@ -214,7 +214,7 @@ def test_bounds_from_out_of_bag_rows_hold():
         ({"bootstrap": "stratified"}, {}, {}, "bootstrap='stratified'"),
         ({"bootstrap": "moving_block"}, {}, {}, "bootstrap='moving_block'"),
         ({"estimator": LogisticRegression()}, {}, {}, "members that are trees only"),
-        ({"max_samples": 400}, {}, {}, "none outside of the members"),
+        ({"max_samples": 400}, {}, {}, "out of bag for member"),
         ({}, {"sample_weight": np.arange(1.0, 41.0)}, {}, "rows of equal weight"),
     ],
 )
@@ -224,6 +224,21 @@ def test_where_there_is_no_bound(model, fit, call, message):
     call = call or {"method": "tandem", "delta": 0.1}
     with pytest.raises(ValueError, match=message):
         fitted.error_bound(**call)
+
+
+def test_pairs_without_rows():
+    X, y = rows_of_classes(20, 2)
+    model = BaggingClassifier(n_estimators=4, bootstrap=False, max_samples=19, random_state=0)
+    model.fit(X, y)  # one row is outside of each
+    found = out_of_bag_losses(model)
+    assert found.n_samples.all()
+    assert not found.n_pair_samples.all()
+    assert model.error_bound(delta=0.1, method="first-order") <= 1
+    for method in BY_MEMBERS[1:]:
+        with pytest.raises(
+            ValueError, match=r"out of bag for members \d and \d, and there are none"
+        ):
+            model.error_bound(delta=0.1, method=method)
 
 
 def test_where_there_is_no_bound_after_other_fits():
