@@ -90,9 +90,11 @@ SHARED_CONSTRAINTS |= {
 }
 SHARED_CONSTRAINTS["max_samples"] = [
     None,
+    StrOptions({"stable"}),
     Interval(Integral, 1, None, closed="left"),
     Interval(RealNotInt, 0, None, closed="neither"),
 ]
+SHARED_CONSTRAINTS["honesty"] = ["boolean", Interval(RealNotInt, 0, 1, closed="neither")]
 QUANTILE_CONSTRAINTS = {
     "criterion": [
         *tree_constraints(DecisionTreeRegressor)["criterion"],
@@ -131,6 +133,7 @@ class BaseForest(BaseBagging):
     categorical_features: Any
     cat_smooth: float
     interaction_cst: Any
+    honesty: bool | float
     _weighs_its_trees = True  # "balanced_subsample" is by the rows of a tree
     _validation: ClassVar[dict] = {"accept_sparse": "csr", "ensure_all_finite": False}
 
@@ -263,7 +266,32 @@ class BaseForest(BaseBagging):
             if not isinstance(fraction, Integral):
                 rows = max(least, math.ceil(fraction * n_samples))
                 estimator.set_params(**{name: rows})
-        return {"balanced": self._balances_each_tree()}
+        return {"balanced": self._balances_each_tree(), "honest": self._honest_share(estimator)}
+
+    def _honest_share(self, estimator: BaseEstimator) -> float:
+        """The share of the rows drawn that are in the leaves; an error for what that cannot be."""
+        is_share = not isinstance(self.honesty, (bool, np.bool_))
+        share = float(self.honesty) if is_share else 0.5 * self.honesty
+        known = getattr(self, "_member_spec", None) if self.warm_start else None
+        if known is not None and known.honest != share:
+            raise ValueError(
+                f"honesty={self.honesty!r} must be that of the previous fit with warm_start=True."
+            )
+        if not share:
+            return 0.0
+        if estimator.criterion in ("absolute_error", "quantile"):
+            raise ValueError(
+                f"honesty requires leaves that predict means; criterion={estimator.criterion!r} "
+                "has others."
+            )
+        if estimator.monotonic_cst is not None and np.any(estimator.monotonic_cst):
+            raise ValueError("honesty requires monotonic_cst=None: means of other rows may differ.")
+        if self.bootstrap == "moving_block":
+            raise ValueError(
+                'honesty requires independent rows, or groups of them; bootstrap="moving_block" '
+                "draws neighbours together."
+            )
+        return share
 
     def to_frame(self) -> Any:
         """The importances of the features as a table, in the order of the features.
@@ -415,6 +443,8 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
 
         - `True`: s draws with replacement, the bootstrap;
         - `False`: s rows without replacement, and with `max_samples=None` all rows;
+        - `"disjoint"`: the same with s at most n/2, which is the default; the trees of a group of
+          floor(n/s) have no row in common, for standard errors without bias;
         - `"bernoulli"`: each row with probability q, independently;
         - `"bayesian"`: real weights, s times a Dirichlet(1, ..., 1) vector;
         - `"poisson"`: independent Poisson counts of mean s/n;
@@ -445,12 +475,13 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning.
 
-    max_samples : int or float, default=None
+    max_samples : int, float or "stable", default=None
         Number s of rows drawn for each tree: an int is the number itself, a float a fraction of the
         total weight, which may be above 1, and `None` the number of rows of X. Where groups are
         drawn it is the number of groups, and with blocks a float is a fraction of the rows. With
         `bootstrap="bernoulli"` it determines the probability q of each row (an int is divided by n;
-        `None` is 1/2).
+        `None` is 1/2). `"stable"` is the largest number with which the mean of infinitely many
+        members is as stable as `stability` says, whatever the base learner.
 
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         1, -1 or 0 for each feature: the prediction increases in it, decreases in it or is not
@@ -479,10 +510,25 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
         of rows. See :class:`BinnedTreeRegressor`.
 
     delta : float, default=0.05
-        Probability of failure in `n_estimators="pac"`.
+        Probability of failure in `n_estimators="pac"`, and the share of the training rows that
+        `stability` and `stability_` leave aside.
+
+    stability : float, default=0.1
+        With `max_samples="stable"`: how much a prediction may change without one of the training
+        rows, as a share of the range of the members' outputs (1 for probabilities), for all but
+        the share `delta` of the rows. See
+        :func:`~sklearn_ensemble_theory.bounds.bagging_stable_max_samples`.
 
     quantile : float, default=0.5
         Level of the quantiles of `criterion="quantile"`, in (0, 1).
+
+    honesty : bool or float, default=False
+        Whether one half of the rows drawn for a tree chooses its splits, and the other half is in
+        its leaves, from which it predicts; a float is the share of the rows in the leaves. Copies
+        of a row, and the rows of a group, are on one side. A split of which one side has no row of
+        the leaves is left out. With `bootstrap=False` and a fraction as `max_samples`, intervals
+        by `standard_error` are those of [Wager and Athey, 2018]; see the user guide. Not with
+        `monotonic_cst`, medians, quantiles or moving blocks.
 
     Attributes
     ----------
@@ -550,6 +596,9 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
 
     L. Breiman (2001). "Random forests". *Machine Learning* 45.
 
+    S. Wager and S. Athey (2018). "Estimation and inference of heterogeneous treatment effects using
+    random forests". *Journal of the American Statistical Association* 113.
+
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
@@ -590,14 +639,16 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
         verbose: int = 0,
         warm_start: bool = False,
         ccp_alpha: float = 0.0,
-        max_samples: int | float | None = None,
+        max_samples: int | float | Literal["stable"] | None = None,
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         max_bins: int | Literal["auto"] | None = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         cat_smooth: float = 3.0,
         interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
         delta: float = 0.05,
+        stability: float = 0.1,
         quantile: float = 0.5,
+        honesty: bool | float = False,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = regression_criterion(criterion)
@@ -623,7 +674,9 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
         self.cat_smooth = cat_smooth
         self.interaction_cst = interaction_cst
         self.delta = delta
+        self.stability = stability
         self.quantile = quantile
+        self.honesty = honesty
 
 
 class RandomForestClassifier(BaggedClassifier, BaseForest):
@@ -667,6 +720,8 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
 
         - `True`: s draws with replacement, the bootstrap;
         - `False`: s rows without replacement, and with `max_samples=None` all rows;
+        - `"disjoint"`: the same with s at most n/2, which is the default; the trees of a group of
+          floor(n/s) have no row in common, for standard errors without bias;
         - `"bernoulli"`: each row with probability q, independently;
         - `"bayesian"`: real weights, s times a Dirichlet(1, ..., 1) vector;
         - `"poisson"`: independent Poisson counts of mean s/n;
@@ -705,12 +760,13 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning.
 
-    max_samples : int or float, default=None
+    max_samples : int, float or "stable", default=None
         Number s of rows drawn for each tree: an int is the number itself, a float a fraction of the
         total weight, which may be above 1, and `None` the number of rows of X. Where groups are
         drawn it is the number of groups, and with blocks a float is a fraction of the rows. With
         `bootstrap="bernoulli"` it determines the probability q of each row (an int is divided by n;
-        `None` is 1/2).
+        `None` is 1/2). `"stable"` is the largest number with which the mean of infinitely many
+        members is as stable as `stability` says, whatever the base learner.
 
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         For two classes: 1, -1 or 0 for each feature, in which the probability of the second class
@@ -742,12 +798,27 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         of rows. See :class:`BinnedTreeRegressor`.
 
     delta : float, default=0.05
-        Probability of failure in `n_estimators="pac"`.
+        Probability of failure in `n_estimators="pac"`, and the share of the training rows that
+        `stability` and `stability_` leave aside.
+
+    stability : float, default=0.1
+        With `max_samples="stable"`: how much a prediction may change without one of the training
+        rows, as a share of the range of the members' outputs (1 for probabilities), for all but
+        the share `delta` of the rows. See
+        :func:`~sklearn_ensemble_theory.bounds.bagging_stable_max_samples`.
 
     ties : {"first", "last"}, default="first"
         Which of several classes with the same, largest number of votes or mean probability is
         predicted: the first one in `classes_`, as in scikit-learn, or the last one. Of two classes
         "last" is 1{mean >= 1/2} [Ghoshdastidar].
+
+    honesty : bool or float, default=False
+        Whether one half of the rows drawn for a tree chooses its splits, and the other half is in
+        its leaves, from which it predicts; a float is the share of the rows in the leaves. Copies
+        of a row, and the rows of a group, are on one side. A split of which one side has no row of
+        the leaves is left out. With `bootstrap=False` and a fraction as `max_samples`, intervals
+        by `standard_error` are those of [Wager and Athey, 2018]; see the user guide. Not with
+        `monotonic_cst`, medians, quantiles or moving blocks.
 
     Attributes
     ----------
@@ -817,6 +888,9 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
 
     L. Breiman (2001). "Random forests". *Machine Learning* 45.
 
+    S. Wager and S. Athey (2018). "Estimation and inference of heterogeneous treatment effects using
+    random forests". *Journal of the American Statistical Association* 113.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
@@ -857,7 +931,7 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         warm_start: bool = False,
         class_weight: Literal["balanced", "balanced_subsample"] | dict | list[dict] | None = None,
         ccp_alpha: float = 0.0,
-        max_samples: int | float | None = None,
+        max_samples: int | float | Literal["stable"] | None = None,
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         voting: Literal["soft", "hard"] = "soft",
         max_bins: int | Literal["auto"] | None = "auto",
@@ -865,7 +939,9 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         cat_smooth: float = 3.0,
         interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
         delta: float = 0.05,
+        stability: float = 0.1,
         ties: Literal["first", "last"] = "first",
+        honesty: bool | float = False,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -893,7 +969,9 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         self.cat_smooth = cat_smooth
         self.interaction_cst = interaction_cst
         self.delta = delta
+        self.stability = stability
         self.ties = ties
+        self.honesty = honesty
 
     _staged_margin_scores = staged_mean_proba
 
@@ -948,6 +1026,8 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         - `True`: s draws with replacement, the bootstrap;
         - `False`: s rows without replacement, and with `max_samples=None` all rows; there are then
           neither out-of-bag scores nor standard errors;
+        - `"disjoint"`: the same with s at most n/2, which is the default; the trees of a group of
+          floor(n/s) have no row in common, for standard errors without bias;
         - `"bernoulli"`: each row with probability q, independently;
         - `"bayesian"`: real weights, s times a Dirichlet(1, ..., 1) vector;
         - `"poisson"`: independent Poisson counts of mean s/n;
@@ -978,12 +1058,13 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning.
 
-    max_samples : int or float, default=None
+    max_samples : int, float or "stable", default=None
         Number s of rows drawn for each tree: an int is the number itself, a float a fraction of the
         total weight, which may be above 1, and `None` the number of rows of X. Where groups are
         drawn it is the number of groups, and with blocks a float is a fraction of the rows. With
         `bootstrap="bernoulli"` it determines the probability q of each row (an int is divided by n;
-        `None` is 1/2).
+        `None` is 1/2). `"stable"` is the largest number with which the mean of infinitely many
+        members is as stable as `stability` says, whatever the base learner.
 
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         1, -1 or 0 for each feature: the prediction increases in it, decreases in it or is not
@@ -1013,10 +1094,25 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         of rows. See :class:`BinnedTreeRegressor`.
 
     delta : float, default=0.05
-        Probability of failure in `n_estimators="pac"`.
+        Probability of failure in `n_estimators="pac"`, and the share of the training rows that
+        `stability` and `stability_` leave aside.
+
+    stability : float, default=0.1
+        With `max_samples="stable"`: how much a prediction may change without one of the training
+        rows, as a share of the range of the members' outputs (1 for probabilities), for all but
+        the share `delta` of the rows. See
+        :func:`~sklearn_ensemble_theory.bounds.bagging_stable_max_samples`.
 
     quantile : float, default=0.5
         Level of the quantiles of `criterion="quantile"`, in (0, 1).
+
+    honesty : bool or float, default=False
+        Whether one half of the rows drawn for a tree chooses its splits, and the other half is in
+        its leaves, from which it predicts; a float is the share of the rows in the leaves. Copies
+        of a row, and the rows of a group, are on one side. A split of which one side has no row of
+        the leaves is left out. With `bootstrap=False` and a fraction as `max_samples`, intervals
+        by `standard_error` are those of [Wager and Athey, 2018]; see the user guide. Not with
+        `monotonic_cst`, medians, quantiles or moving blocks.
 
     Attributes
     ----------
@@ -1083,6 +1179,9 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
 
     P. Geurts, D. Ernst and L. Wehenkel (2006). "Extremely randomized trees". *Machine Learning* 63.
 
+    S. Wager and S. Athey (2018). "Estimation and inference of heterogeneous treatment effects using
+    random forests". *Journal of the American Statistical Association* 113.
+
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
@@ -1123,14 +1222,16 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         verbose: int = 0,
         warm_start: bool = False,
         ccp_alpha: float = 0.0,
-        max_samples: int | float | None = None,
+        max_samples: int | float | Literal["stable"] | None = None,
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         max_bins: int | Literal["auto"] | None = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         cat_smooth: float = 3.0,
         interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
         delta: float = 0.05,
+        stability: float = 0.1,
         quantile: float = 0.5,
+        honesty: bool | float = False,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = regression_criterion(criterion)
@@ -1156,7 +1257,9 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         self.cat_smooth = cat_smooth
         self.interaction_cst = interaction_cst
         self.delta = delta
+        self.stability = stability
         self.quantile = quantile
+        self.honesty = honesty
 
 
 class ExtraTreesClassifier(BaggedClassifier, BaseForest):
@@ -1201,6 +1304,8 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         - `True`: s draws with replacement, the bootstrap;
         - `False`: s rows without replacement, and with `max_samples=None` all rows; there are then
           neither out-of-bag scores nor standard errors;
+        - `"disjoint"`: the same with s at most n/2, which is the default; the trees of a group of
+          floor(n/s) have no row in common, for standard errors without bias;
         - `"bernoulli"`: each row with probability q, independently;
         - `"bayesian"`: real weights, s times a Dirichlet(1, ..., 1) vector;
         - `"poisson"`: independent Poisson counts of mean s/n;
@@ -1239,12 +1344,13 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning.
 
-    max_samples : int or float, default=None
+    max_samples : int, float or "stable", default=None
         Number s of rows drawn for each tree: an int is the number itself, a float a fraction of the
         total weight, which may be above 1, and `None` the number of rows of X. Where groups are
         drawn it is the number of groups, and with blocks a float is a fraction of the rows. With
         `bootstrap="bernoulli"` it determines the probability q of each row (an int is divided by n;
-        `None` is 1/2).
+        `None` is 1/2). `"stable"` is the largest number with which the mean of infinitely many
+        members is as stable as `stability` says, whatever the base learner.
 
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         For two classes: 1, -1 or 0 for each feature, in which the probability of the second class
@@ -1278,12 +1384,27 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         of rows. See :class:`BinnedTreeRegressor`.
 
     delta : float, default=0.05
-        Probability of failure in `n_estimators="pac"`.
+        Probability of failure in `n_estimators="pac"`, and the share of the training rows that
+        `stability` and `stability_` leave aside.
+
+    stability : float, default=0.1
+        With `max_samples="stable"`: how much a prediction may change without one of the training
+        rows, as a share of the range of the members' outputs (1 for probabilities), for all but
+        the share `delta` of the rows. See
+        :func:`~sklearn_ensemble_theory.bounds.bagging_stable_max_samples`.
 
     ties : {"first", "last"}, default="first"
         Which of several classes with the same, largest number of votes or mean probability is
         predicted: the first one in `classes_`, as in scikit-learn, or the last one. Of two classes
         "last" is 1{mean >= 1/2} [Ghoshdastidar].
+
+    honesty : bool or float, default=False
+        Whether one half of the rows drawn for a tree chooses its splits, and the other half is in
+        its leaves, from which it predicts; a float is the share of the rows in the leaves. Copies
+        of a row, and the rows of a group, are on one side. A split of which one side has no row of
+        the leaves is left out. With `bootstrap=False` and a fraction as `max_samples`, intervals
+        by `standard_error` are those of [Wager and Athey, 2018]; see the user guide. Not with
+        `monotonic_cst`, medians, quantiles or moving blocks.
 
     Attributes
     ----------
@@ -1347,6 +1468,9 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
 
     P. Geurts, D. Ernst and L. Wehenkel (2006). "Extremely randomized trees". *Machine Learning* 63.
 
+    S. Wager and S. Athey (2018). "Estimation and inference of heterogeneous treatment effects using
+    random forests". *Journal of the American Statistical Association* 113.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
@@ -1388,7 +1512,7 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         warm_start: bool = False,
         class_weight: Literal["balanced", "balanced_subsample"] | dict | list[dict] | None = None,
         ccp_alpha: float = 0.0,
-        max_samples: int | float | None = None,
+        max_samples: int | float | Literal["stable"] | None = None,
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         voting: Literal["soft", "hard"] = "soft",
         max_bins: int | Literal["auto"] | None = "auto",
@@ -1396,7 +1520,9 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         cat_smooth: float = 3.0,
         interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
         delta: float = 0.05,
+        stability: float = 0.1,
         ties: Literal["first", "last"] = "first",
+        honesty: bool | float = False,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -1424,6 +1550,8 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         self.cat_smooth = cat_smooth
         self.interaction_cst = interaction_cst
         self.delta = delta
+        self.stability = stability
         self.ties = ties
+        self.honesty = honesty
 
     _staged_margin_scores = staged_mean_proba

@@ -36,6 +36,7 @@ from ._margins import *
 from ._neighbors import *
 from ._projections import *
 from ._rademacher import *
+from ._stability import *
 from ._stochastic_boosting import *
 from ._surrogate_losses import *
 from ._votes import *
@@ -61,6 +62,8 @@ __all__ = [
     "bagged_neighbors_variance",
     "bagged_neighbors_variance_bound",
     "bagging_pac_n_estimators",
+    "bagging_stability",
+    "bagging_stable_max_samples",
     "bootstrap_distinct_fraction",
     "bootstrap_distinct_fraction_limit",
     "bounded_sub_gaussian_parameter",

@@ -26,7 +26,7 @@ from sklearn_ensemble_theory.ensembles._training_rows import (
     kept_rows,
     kept_X,
 )
-from sklearn_ensemble_theory.trees._tree_arrays import Nodes, member_nodes
+from sklearn_ensemble_theory.trees._tree_arrays import Nodes, levels_of, member_nodes
 
 MAX_SEED = np.iinfo(np.int32).max
 TOO_LARGE = "y is so large that importances in units of y squared are beyond the largest float."
@@ -183,15 +183,8 @@ def node_means(
     left, right, m = np.asarray(nodes.left), np.asarray(nodes.right), len(nodes)
     columns = np.column_stack([weights, weights[:, None] * targets])
     sums = np.column_stack([np.bincount(leaf, column, minlength=m) for column in columns.T])
-    levels, frontier = [], np.zeros(1, dtype=np.intp)
-    # The levels of the tree from the root down, since the numbers of nodes need not be in that
-    # order.
-    while len(frontier):
-        inner = frontier[left[frontier] >= 0]
-        levels.append(inner)
-        frontier = np.concatenate([left[inner], right[inner]])
     # The sums of the leaves are added upwards, a level of inner nodes at a time.
-    for inner in reversed(levels):
+    for inner in reversed(levels_of(left, right)):
         sums[inner] = sums[left[inner]] + sums[right[inner]]
     total = sums[:, :1]
     return total[:, 0], np.divide(

@@ -152,6 +152,26 @@ def test_weights_by_folds(voting):
     np.testing.assert_array_equal(plain.fit(X, y).predict(X), vote.predict(X))
 
 
+def test_weights_and_sets_have_the_same_held_out_rows():
+    X, y = rows(150)
+    vote = VotingClassifier(MEMBERS, weights="tandem", cv=StratifiedKFold(3)).fit(X, y)
+    losses = [
+        cross_val_predict(member, X, y, cv=StratifiedKFold(3)) != y
+        for _, member in MEMBERS
+        if member != "drop"
+    ]
+    losses = np.column_stack(losses).astype(float)
+    np.testing.assert_allclose(
+        vote.weights_, tandem_weights(losses.T @ losses / 150, 150)[0], rtol=1e-7
+    )
+    assert vote.predict_set(X).shape == (150, 3)
+    fitted = VotingClassifier(list(vote.named_estimators_.items()), prefit=True)
+    codes = np.searchsorted(["a", "b", "c"], y)
+    fitted.set_params(weights="tandem", cv="prefit").fit(X, codes)
+    assert fitted.weights_.shape == (3,)
+    assert fitted.predict_set(X).shape == (150, 3)
+
+
 def test_where_weights_are_not_learned():
     X, y = rows(60)
     vote = VotingClassifier(MEMBERS, weights="tandem")

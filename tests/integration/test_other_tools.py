@@ -220,3 +220,20 @@ def test_text_and_figure_of_a_tree(name, kind, params):
     boxes = [box for box in drawn if "samples" in box.get_text()]
     assert len(boxes) == theirs.tree_.node_count
     pyplot.close(figure)
+
+
+# imodels
+
+
+@models([*TREE_MODELS[:4], *SINGLE_TREES[2:]])
+@pytest.mark.filterwarnings("ignore")
+def test_shrunk_values_are_those_of_imodels(name, kind, params):
+    """imodels changes the values of scikit-learn's trees in place."""
+    tool("imodels")
+    hierarchical = pytest.importorskip("imodels.tree.hierarchical_shrinkage")
+    model, X = fit(name, kind, params)
+    wrap = hierarchical.HSTreeClassifier if kind != "real" else hierarchical.HSTreeRegressor
+    for reg_param in (0.5, 20.0):
+        peer = wrap(model.to_sklearn(), reg_param=reg_param)
+        found = peer.predict(X) if kind == "real" else peer.predict_proba(X)
+        np.testing.assert_allclose(found, output(model.shrink(reg_param), X), atol=1e-9)
