@@ -6,6 +6,7 @@ members, which are sums of products of two columns of losses.
 """
 
 from collections.abc import Iterable, Sequence
+from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -125,7 +126,12 @@ def out_of_bag_bound(ensemble: Any, method: str, delta: float | None) -> float:
             "A bound from out-of-bag rows is one on the error on new rows: delta must be a number, "
             "such as 0.05."
         )
-    return out_of_bag_losses(ensemble).bound(method, None, delta)
+    if not (isinstance(delta, Real) and 0 < delta <= 1):
+        raise ValueError(f"delta must be a number above 0 and at most 1, got {delta!r}.")
+    # Of G ensembles, one of which was chosen by these rows, the bounds of all have to hold.
+    path = getattr(ensemble, "shrinkage_path_", None)
+    n_choices = 1 if path is None else len(path["reg_param"])
+    return out_of_bag_losses(ensemble).bound(method, None, float(delta) / n_choices)
 
 
 def out_of_bag_losses(ensemble: FittedEnsemble) -> VoteLosses:

@@ -226,6 +226,19 @@ def test_where_there_is_no_bound(model, fit, call, message):
         fitted.error_bound(**call)
 
 
+def test_shrinkage_that_was_chosen_by_the_same_rows():
+    """The bound is for all parameters that were compared; for one that was given, for itself."""
+    X, y = rows_of_classes(200, 2)
+    forest = RandomForestClassifier(5, max_samples=0.3, random_state=0).fit(X, y)
+    chosen = forest.shrink("cv", reg_params=[0.1, 1.0, 10.0])
+    given = forest.shrink(chosen.shrinkage_)
+    assert_same(out_of_bag_losses(chosen), out_of_bag_losses(given))
+    found = chosen.error_bound(delta=0.3, method="first-order")
+    assert found == given.error_bound(delta=0.1, method="first-order")
+    with pytest.raises(ValueError, match="delta must be a number above 0 and at most 1"):
+        chosen.error_bound(delta=2.0, method="first-order")
+
+
 def test_pairs_without_rows():
     X, y = rows_of_classes(20, 2)
     model = BaggingClassifier(n_estimators=4, bootstrap=False, max_samples=19, random_state=0)
