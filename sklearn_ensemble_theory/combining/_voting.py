@@ -52,6 +52,7 @@ from sklearn_ensemble_theory.bounds import (
 )
 from sklearn_ensemble_theory.ensembles._certificates import (
     BY_MEMBERS,
+    VoteLosses,
     held_out_bound,
 )
 from sklearn_ensemble_theory.ensembles._intervals import one_of
@@ -74,6 +75,10 @@ from ._members import (
     refuse_unweighted,
     rows_to_fit,
 )
+from ._tandem_weights import tandem_weights
+
+# Folds in which rows are held out for `weights="tandem"`.
+N_FOLDS = 5
 
 
 class SeveralOutputsError(NotImplementedError, ValueError):
@@ -164,6 +169,13 @@ class BaseVoting(TransformerMixin, NamedMembers):
         of_classes = isinstance(self, ClassifierMixin)
         y = checked_labels(y, type(self).__name__) if of_classes else checked_targets(y)
         pairs = self._checked_pairs()
+        for name in ("weights_", "dual_gap_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        if isinstance(self.weights, str) and sample_weight is not None:
+            raise ValueError(
+                f"weights={self.weights!r} is defined for rows of equal weight; fit without "
+                "sample_weight and class_weight, or give the weights."
+            )
         self._check_weights()
 
         # The rows of positive weight are fitted. Labels become positions in `classes_`.
@@ -176,7 +188,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
         else:
             self._n_outputs = 1 if target.ndim == 1 else target.shape[1]
         obstacle = obstacle_to_scores(target, rows.weight)
-        holds_out = self.cv is not None and obstacle is None
+        holds_out, learned = self.cv is not None and obstacle is None, isinstance(self.weights, str)
         self._held_out = None if self.cv is None else obstacle
         if self.cv is not None and isinstance(self.cv, str) != self.prefit:
             raise ValueError(
@@ -195,10 +207,13 @@ class BaseVoting(TransformerMixin, NamedMembers):
                         f"The classes {unknown} of the fitted member {name!r} are not in y."
                     )
             self._set_fitted([member for _, member in pairs])
-            if holds_out:
+            if holds_out or learned:
                 known = self._of_members(rows.X)
                 rows, held = replace(rows, y=target), np.arange(len(rows))
-                self._held_out = HeldOutRows.of(rows, None, held, known)
+                if holds_out:
+                    self._held_out = HeldOutRows.of(rows, None, held, known)
+                if learned:
+                    self._learn_weights(target, known)
             return self
 
         if rows.weight is not None:
@@ -208,13 +223,14 @@ class BaseVoting(TransformerMixin, NamedMembers):
             pairs = [(name, coded_learner(member, self.classes_)) for name, member in pairs]
         routed = self._routed(fit_arguments(sample_weight, fit_params, X, rows))
         data = rows.X, target
-        if holds_out:
+        if holds_out or learned:
+            cv = N_FOLDS if self.cv is None else self.cv
             method = "predict_proba" if getattr(self, "voting", "hard") == "soft" else "predict"
             coded = replace(rows, y=target)
             fitted, predictions, held, _ = fit_and_hold_out(
                 [(name, member, method, routed[name]) for name, member in pairs],
                 coded,
-                splits_of_rows(self.cv, X, y, rows.numbers, of_classes),
+                splits_of_rows(cv, X, y, rows.numbers, of_classes),
                 np.arange(len(self.classes_)) if of_classes else None,
                 share=not routing_enabled(),  # otherwise the arguments of fit may differ
                 known=self._known,
@@ -222,7 +238,10 @@ class BaseVoting(TransformerMixin, NamedMembers):
                 verbose=int(self.verbose),
             )
             self._set_fitted(fitted)
-            self._held_out = HeldOutRows.of(coded, None, held, predictions)
+            if holds_out:
+                self._held_out = HeldOutRows.of(coded, None, held, predictions)
+            if learned:
+                self._learn_weights(target[held], predictions)
             return self
         # Members that another ensemble has fitted to these rows are taken from it.
         known = self._known
@@ -245,7 +264,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
         return self
 
     def _check_weights(self) -> None:
-        if self.weights is None:
+        if self.weights is None or isinstance(self.weights, str):
             return
         if np.ndim(self.weights) != 1:
             raise ValueError(f"weights must be one number for each member, got {self.weights!r}.")
@@ -269,6 +288,9 @@ class BaseVoting(TransformerMixin, NamedMembers):
         """Return the weights of the members that are not dropped; None where all are equal."""
         if self.weights is None:
             return None
+        if isinstance(self.weights, str):
+            check_is_fitted(self, "weights_")
+            return self.weights_
         pairs = zip(self.estimators, self.weights)
         return np.array([w for (_, m), w in pairs if not is_dropped(m)], dtype=np.float64)
 
@@ -351,9 +373,11 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         `classes_`. `"soft"` predicts the label with the largest mean probability, again the first
         of equal ones; it needs members with `predict_proba` and probabilities that are calibrated.
 
-    weights : array-like of shape (n_classifiers,), default=None
+    weights : array-like of shape (n_classifiers,) or "tandem", default=None
         Weights of the votes or probabilities; `None` is equal weights. They are read at
-        prediction, and can be changed without a new fit. :class:`StackingClassifier` learns them.
+        prediction, and can be changed without a new fit. `"tandem"` learns those of the smallest
+        :func:`~sklearn_ensemble_theory.bounds.tandem_vote_bound`, see the notes.
+        :class:`StackingClassifier` learns weights of the smallest loss.
 
     n_jobs : int, default=None
         Number of members fitted in parallel.
@@ -380,8 +404,9 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
 
     cv : int, cross-validation splitter, iterable or "prefit", default=None
         The splits by which `fit` also predicts held-out rows, for `predict_set`: as many further
-        fits of each member as there are splits. `None` is no splits. "prefit" goes with
-        ``prefit=True`` and says that the rows of `fit` are new to the members.
+        fits of each member as there are splits. `None` is no splits, or five folds for
+        `weights="tandem"`. "prefit" goes with ``prefit=True`` and says that the rows of `fit` are
+        new to the members.
 
     Attributes
     ----------
@@ -397,6 +422,13 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
 
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
+
+    weights_ : ndarray of shape (n_classifiers,)
+        With `weights="tandem"` the weights of the members that are not dropped, of sum 1.
+
+    dual_gap_ : float
+        With `weights="tandem"`: the mean tandem loss plus c KL(weights || uniform), which the
+        weights minimise, exceeds its minimum by at most that.
 
     n_features_in_ : int
         Number of features seen at `fit`, where the first member has this attribute.
@@ -421,8 +453,19 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
     `vc_error_bound` bounds the error from the training error and the VC dimensions of the classes
     of the members.
 
+    `weights="tandem"` minimises the bound of [Masegosa et al., 2020] for how often two members err
+    on the same rows, so that weight goes to good members that err on different ones. With
+    `prefit=True` these are the rows of `fit`, which the members must not have seen:
+    ``error_bound(X, y, delta=0.05, method="tandem")`` for the same rows then is the bound that was
+    minimised, and it holds, as it does so for all weights at once. Otherwise the rows are held out
+    by `cv`, and the members fitted to all rows get the weights; new rows are needed for a bound.
+    The convex problem costs O(T³) for each of some 100 steps.
+
     References
     ----------
+    A. R. Masegosa, S. S. Lorenzen, C. Igel and Y. Seldin (2020). "Second order PAC-Bayesian bounds
+    for the weighted majority vote". *Advances in Neural Information Processing Systems* 33.
+
     D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods". Technical
     University of Munich.
 
@@ -449,6 +492,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
     _parameter_constraints: dict = {
         **BaseVoting._parameter_constraints,
         "voting": [StrOptions({"hard", "soft"})],
+        "weights": ["array-like", StrOptions({"tandem"}), None],
         "ties": [StrOptions({"first", "last"})],
         "flatten_transform": ["boolean"],
         "class_weight": CLASS_WEIGHT,
@@ -459,7 +503,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         estimators: list,
         *,
         voting: Literal["hard", "soft"] = "hard",
-        weights: ArrayLike | None = None,
+        weights: ArrayLike | Literal["tandem"] | None = None,
         n_jobs: int | None = None,
         flatten_transform: bool = True,
         verbose: bool = False,
@@ -478,6 +522,23 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         self.class_weight = class_weight
         self.ties = ties
         self.cv = cv
+
+    # ------------------------------------------------------------------------- Learned weights
+
+    def _learn_weights(self, y: np.ndarray, predictions: list[np.ndarray]) -> None:
+        """Weights by the members' predictions of rows that they are not fitted to."""
+        losses = self._losses(y, np.ones(len(y), dtype=bool), predictions)
+        found = VoteLosses.of_held_out_rows([losses], len(self.estimators_))
+        self.weights_, self.dual_gap_ = tandem_weights(found.tandem, int(found.n_samples))
+
+    def _losses(
+        self, code: np.ndarray, known: np.ndarray, predictions: list[np.ndarray]
+    ) -> np.ndarray:
+        """The losses of all members, of shape (n, T), for known labels or none of the classes."""
+        if self.voting == "hard":
+            return np.column_stack([~known | (own != code) for own in predictions]).astype(float)
+        true = np.column_stack([proba[np.arange(len(code)), code] for proba in predictions])
+        return np.clip(1 - true * known[:, None], 0.0, 1.0)
 
     # ----------------------------------------------------------------------------- Predictions
 
@@ -803,7 +864,10 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
             wrong = are_wrong(y, self.predict(X), self.classes_)
             weight = None if sample_weight is None else checked_weights(sample_weight, wrong)
             shares = np.ones(len(self.estimators_)) if weights is None else weights
-            return held_out_bound(method, wrong, self._losses(X, y), shares, weight, delta)
+            code, known = codes_of_labels(y, self.classes_, len(wrong))
+            # Only where the method reads them the members are asked.
+            blocks = (self._losses(code, known, self._of_members(part)) for part in [X])
+            return held_out_bound(method, wrong, blocks, shares, weight, delta)
         share = self._scores(X)
         # A label that no member knows is an error of all of them.
         code, known = codes_of_labels(y, self.classes_, len(share))
@@ -812,17 +876,6 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         true = np.clip(share[np.arange(len(share)), code], 0.0, 1.0) * known
         w = None if sample_weight is None else checked_weights(sample_weight, true)
         return held_out_voting_error_bound(true, w, delta)
-
-    def _losses(self, X: MatrixLike, y: ArrayLike) -> Iterator[np.ndarray]:
-        """Yield the losses of all members, of shape (n, T), if they are asked for."""
-        if self.voting == "hard":
-            missed = [are_wrong(y, self.classes_[code], self.classes_) for code in self._codes(X)]
-            yield np.column_stack(missed).astype(np.float64)
-            return
-        proba = self._probabilities(X)
-        code, known = codes_of_labels(y, self.classes_, len(proba[0]))
-        true = np.column_stack([found[np.arange(len(code)), code] for found in proba])
-        yield np.clip(1 - true * known[:, None], 0.0, 1.0)
 
     def vc_error_bound(
         self, X: MatrixLike, y: ArrayLike, vc_dimensions: ArrayLike, delta: float = 0.05
