@@ -2,13 +2,14 @@
 
     python benchmarks/standard_errors.py                    three problems, 100 and 500 trees
     python benchmarks/standard_errors.py --truth sine --trees 200 --rows 400 --sets 100
+    python benchmarks/standard_errors.py --sets 200 --draws halves "disjoint halves"
 
 For each problem, way of drawing rows and number of trees it prints the true standard deviation of
 the mean of infinitely many trees (on average over 60 points), and for `standard_error`, for its
 methods, and for the unbiased estimate with 0 in place of negative values: the mean divided by the
-true one, the root mean squared relative error, and the share of points and training sets where the
-prediction is within two standard errors of its expectation over training sets. The last column has
-that share for the true standard deviation.
+true one, that of their squares, the root mean squared relative error, and the share of points and
+training sets where the prediction is within two standard errors of its expectation over training
+sets. The last column has that share for the true standard deviation.
 """
 
 import argparse
@@ -36,12 +37,16 @@ DRAWS = {
     "a quarter of the rows": {"bootstrap": False, "max_samples": 0.25},
     "bootstrap": {"bootstrap": True},
     "bootstrap, leaves of 5": {"bootstrap": True, "min_samples_leaf": 5},
+    "halves": {"bootstrap": False, "max_samples": 0.5},
+    "disjoint halves": {"bootstrap": "disjoint", "max_samples": 0.5},
+    "disjoint quarters": {"bootstrap": "disjoint", "max_samples": 0.25},
 }
 
 
 def estimates(forest, points, methods):
     """Standard errors by name."""
-    unbiased = jackknife_variance(forest, points)[0]
+    unbiased_method = "u-statistic" if forest.bootstrap == "disjoint" else "infinitesimal"
+    unbiased = jackknife_variance(forest, points, unbiased_method)[0]
     found = {"unbiased or 0": np.sqrt(np.maximum(unbiased, 0.0))}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StandardErrorWarning)
@@ -54,7 +59,11 @@ def simulate(truth, draws, n_rows, n_trees, n_sets):
     """Print a line for each estimate."""
     p, expectation, noise = TRUTHS[truth]
     points = np.random.default_rng(0).random((60, p))
-    methods = ("auto", "infinitesimal", "jackknife") if DRAWS[draws]["bootstrap"] else ("auto",)
+    methods = {
+        True: ("auto", "infinitesimal", "jackknife"),
+        False: ("auto", "jackknife"),
+        "disjoint": ("auto",),
+    }[DRAWS[draws]["bootstrap"]]
     means, spreads, found = [], [], {}
     for r in range(n_sets):
         rng = np.random.default_rng([1, r])
@@ -74,6 +83,7 @@ def simulate(truth, draws, n_rows, n_trees, n_sets):
         print(
             f"{truth:8s} {draws:22s} {n_trees:4d} trees  {name:13s} "
             f"true {true.mean():.3f}  mean/true {errors.mean() / true.mean():.2f}  "
+            f"squared {np.mean(errors**2) / np.mean(true**2):.2f}  "
             f"relative error {wrong:.2f}  zeros {np.mean(errors == 0):.2f}  "
             f"covered {np.mean(distance <= 2 * errors):.3f}  "
             f"(by the true one {np.mean(distance <= 2 * true):.3f})",
@@ -86,9 +96,10 @@ if __name__ == "__main__":
     parser.add_argument("--sets", type=int, default=50)
     parser.add_argument("--rows", type=int, default=200)
     parser.add_argument("--trees", type=int, nargs="+", default=[100, 500])
+    parser.add_argument("--draws", nargs="+", default=list(DRAWS), choices=list(DRAWS))
     parser.add_argument("--truth", nargs="+", default=list(TRUTHS), choices=list(TRUTHS))
     options = parser.parse_args()
     for trees in options.trees:
         for truth in options.truth:
-            for draws in DRAWS:
+            for draws in options.draws:
                 simulate(truth, draws, options.rows, trees, options.sets)

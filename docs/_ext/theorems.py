@@ -370,6 +370,21 @@ THEOREMS = {
             "c draws for each row",
             BACH + "exercise 10.3",
         ),
+        "bagging_stability": (
+            "Stability of bagging",
+            r"\frac1n \#\{i : |f(x) - f^{(-i)}(x)| > \epsilon\} \le \delta,\quad "
+            r"\epsilon = R\, \sqrt{\tfrac{1}{4 n \delta} "
+            r"\bigl(\tfrac{p}{1 - p} + \tfrac{q}{(1 - p)^2}\bigr)}",
+            "any learner with outputs in a range R and any rows; p the probability of a row in a "
+            "member, -q the covariance for two rows",
+            "Soloff, Barber and Willett (2024)",
+        ),
+        "bagging_stable_max_samples": (
+            "Stable subsamples",
+            r"\max\{s : \epsilon(s) \le \epsilon\}",
+            "ε(s) the stability of bagging with s rows for each member",
+            "Soloff, Barber and Willett (2024)",
+        ),
         "jackknife_plus_coverage_bound": (
             "Coverage of the jackknife+ after bootstrap",
             r"P(Y \in \hat C_\alpha(X)) \ge 1 - 2 \alpha",

@@ -98,7 +98,10 @@ from sklearn_ensemble_theory.averaging._sampling import (
     SamplingScheme,
     scheme_of_rows,
 )
-from sklearn_ensemble_theory.bounds import bagging_pac_n_estimators
+from sklearn_ensemble_theory.bounds import (
+    bagging_pac_n_estimators,
+    bagging_stable_max_samples,
+)
 from sklearn_ensemble_theory.ensembles._importances import (
     permutation_importances,
     unbiased_importances,
@@ -117,6 +120,7 @@ from sklearn_ensemble_theory.ensembles._members import (
     member_input,
 )
 from sklearn_ensemble_theory.ensembles._shrinkage import shrunk_ensemble
+from sklearn_ensemble_theory.ensembles._stability import LAWS_BY_ROWS, stability_of
 from sklearn_ensemble_theory.ensembles._training_rows import TrainingRows
 from sklearn_ensemble_theory.trees._columns import MOST_BINS
 from sklearn_ensemble_theory.trees._compact import with_compact_tree
@@ -145,6 +149,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         "n_estimators": [Interval(Integral, 1, None, closed="left"), StrOptions({"pac"})],
         "max_samples": [
             None,
+            StrOptions({"stable"}),
             Interval(Integral, 1, None, closed="left"),
             Interval(RealNotInt, 0, 1, closed="right"),
         ],
@@ -159,6 +164,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         "warm_start": ["boolean"],
         "max_bins": [StrOptions({"auto"}), None, Interval(Integral, 2, MOST_BINS, closed="both")],
         "delta": [Interval(Real, 0, 1, closed="neither")],
+        "stability": [Interval(Real, 0, 1, closed="right")],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -356,10 +362,10 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
             if oob is not None:
                 self._set_oob_score_and_attributes(oob, classes)
             return self
-        rng = check_random_state(self.random_state)
+        seeds = check_random_state(self.random_state).randint(MAX_SEED, size=n_known + n_more)
         if n_known:
-            rng.randint(MAX_SEED, size=n_known)  # the seeds of the known members
-        seeds = rng.randint(MAX_SEED, size=n_more)
+            seeds[:n_known] = self._seeds[:n_known]
+        seeds = scheme.seeds_of_members(seeds)[n_known:]
         members, features = self._fit_members(spec, X, y, seeds, oob, target)
 
         self.__dict__.update(target)
@@ -402,7 +408,25 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         if classes is not None:
             strata = y if y.ndim == 1 else np.unique(y, axis=0, return_inverse=True)[1].ravel()
         design = SamplingDesign(groups, strata, self.block_length)
-        return scheme_of_rows(self._scheme_class(), len(y), self.max_samples, weight, design)
+        scheme, size = self._scheme_class(), self.max_samples
+        if size == "stable":
+            units = np.arange(len(y)) if groups is None else groups
+            if scheme.bootstrap not in LAWS_BY_ROWS or (
+                groups is None and weight is not None and np.ptp(weight) > 0
+            ):
+                raise ValueError(
+                    f"max_samples='stable' requires one of bootstrap={list(LAWS_BY_ROWS)} and rows "
+                    f"of equal weight; got bootstrap={scheme.bootstrap!r}"
+                    f"{'' if weight is None else ' and weights'}."
+                )
+            present = units if weight is None else units[weight > 0]
+            size = bagging_stable_max_samples(
+                len(np.unique(present)),
+                self.stability,
+                bootstrap=scheme.bootstrap,
+                delta=self.delta,
+            )
+        return scheme_of_rows(scheme, len(y), size, weight, design)
 
     def _n_members(self, n_samples: int) -> int:
         if self.n_estimators == "pac":
@@ -588,6 +612,11 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
                 "warm_start=True cannot be used with Dask collections, whose chunks may be others "
                 "in the next fit; use warm_start=False."
             )
+        if self.max_samples == "stable":
+            raise ValueError(
+                'max_samples="stable" is of members drawn from all rows and cannot be used with '
+                "Dask collections, whose members are drawn from chunks; give a number."
+            )
         if self.n_estimators == "pac" and len(rows.given) > 1:
             raise ValueError(
                 'n_estimators="pac" is the number of members that are drawn from all rows, and a '
@@ -648,7 +677,9 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         return mean_prediction(self, X, method, params)
 
     def standard_error(
-        self, X: MatrixLike, method: Literal["auto", "infinitesimal", "jackknife"] = "auto"
+        self,
+        X: MatrixLike,
+        method: str = "auto",
     ) -> np.ndarray:
         """Compute the standard error of the mean of the ensemble over training sets.
 
@@ -665,12 +696,13 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Points at which to compute the standard error.
 
-        method : {"auto", "infinitesimal", "jackknife"}, default="auto"
+        method : {"auto", "infinitesimal", "jackknife", "u-statistic"}, default="auto"
             The infinitesimal jackknife, or the jackknife after bootstrap, which needs draws that
             leave rows out. `"auto"` is the infinitesimal jackknife where a row is drawn once at
             most (`bootstrap=False` with `max_samples`, or `"bernoulli"`), and for blocks and
             `"bayesian"`, which have no other. Where rows are drawn with replacement, it is the
-            square root of the mean of both squared errors.
+            square root of the mean of both squared errors. With `bootstrap="disjoint"` it is
+            `"u-statistic"`, which needs these draws.
 
         Returns
         -------
@@ -683,9 +715,10 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         Raises
         ------
         ValueError
-            If there are fewer than 2 members, if all members were fitted to all rows with the same
-            weights (or to all rows, for `method="jackknife"`), or for the infinitesimal jackknife
-            if rows of different weights were drawn without replacement.
+            If there are fewer than 2 members, or than two groups of disjoint ones for
+            `"u-statistic"`; if all members were fitted to all rows with the same weights (or to all
+            rows, for `method="jackknife"`); for the infinitesimal jackknife if rows of different
+            weights were drawn without replacement; or if the rows were drawn for another method.
 
         Warns
         -----
@@ -698,13 +731,20 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         Notes
         -----
         *Which setting is right.* In simulations (`benchmarks/standard_errors.py`) standard errors
-        are right on average with `bootstrap=False, max_samples=0.25` and any trees, and close to it
-        with the bootstrap and `method="auto"`. A fully grown tree does not depend on how often a
-        row was drawn; with the bootstrap a part of the row's influence is therefore missed by the
-        infinitesimal jackknife, which is too small, and the jackknife after bootstrap is too large.
-        [Wager, Hastie and Efron, 2014] propose their mean. Of fully grown trees of one feature,
-        which follow two or three rows, two errors cover 82 to 84 % with the bootstrap. With
-        `"bayesian"` weights the standard error of fully grown trees is too small.
+        are right on average with `max_samples=0.25` and `bootstrap="disjoint"`, with `False` for
+        any trees, and close to it with the bootstrap and `method="auto"`. A fully grown tree does
+        not depend on how often a row was drawn; with the bootstrap a part of the row's influence is
+        therefore missed by the infinitesimal jackknife, which is too small, and the jackknife after
+        bootstrap is too large. [Wager, Hastie and Efron, 2014] propose their mean. Of fully grown
+        trees of one feature, which follow two or three rows, two errors cover 82 to 84 % with the
+        bootstrap. With `"bayesian"` weights the standard error of fully grown trees is too small.
+
+        *Large subsamples.* Both jackknives are too large for subsamples that are not small: by 13
+        to 18 % of the variance for quarters, by a third and more for halves of the rows. With
+        `bootstrap="disjoint"` the difference between pairs of members with disjoint rows and pairs
+        that are drawn by themselves estimates the variance without bias, for any learner and any
+        size up to n/2 [Xu, Zhu and Shao, 2022]. A quarter of the rows at most is best: of halves
+        few pairs are independent, and no training row can tell the prior law.
 
         *Few members.* The noise of B members in the variance at a single point is as large as the
         variance unless B is about n. But the ratio of the variance to the members' own variance,
@@ -735,6 +775,9 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
 
         S. Wager, T. Hastie and B. Efron (2014). "Confidence intervals for random forests: the
         jackknife and the infinitesimal jackknife". *Journal of Machine Learning Research* 15.
+
+        T. Xu, R. Zhu and X. Shao (2022). "On variance estimation of random forests with
+        infinite-order U-statistics". arXiv:2202.09008.
         """
         return standard_error(self, X, method)
 
@@ -797,6 +840,23 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
         """
         return variance_decomposition(self, X)
+
+    @property
+    def stability_(self) -> float | np.ndarray:
+        """How much a prediction may change if a training row is left out, for any base learner.
+
+        At any point and for any data, the mean of the members changes by at most this number for
+        all but the share `delta` of the rows, in the units of y, or of a probability or vote; for
+        several targets one number for each. Draws of the members are fresh in both fits, and the
+        guarantee is with probability 1 - `delta` over them and a row drawn at random
+        [Soloff, Barber and Willett, 2024]; see
+        :func:`~sklearn_ensemble_theory.bounds.bagging_stability`, which for a single point, or for
+        infinitely many members, has smaller bounds.
+
+        Only where rows (or groups) are drawn alike, some are left out of each member, and outputs
+        have a known range: of classifiers, trees and nearest neighbours.
+        """
+        return stability_of(self, self.delta)
 
     # ------------------------------------------------------------------ Members and training rows
 
@@ -1134,6 +1194,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
     def _counterpart_of(self, members: list, **changes: object):
         """scikit-learn's ensemble of its members; `changes` are parameters with other values."""
         changes["n_estimators"] = len(members)
+        if self.max_samples == "stable":
+            changes["max_samples"] = self._max_samples
         model = self._sklearn_class(**shared_parameters(self, **changes))
         model.estimator_, model.estimators_ = sklearn_learner(self.estimator_), members
         out_of_bag = "oob_score_", "oob_prediction_", "oob_decision_function_"
@@ -1226,12 +1288,13 @@ class BaggingRegressor(BaggedRegressor, BaseBagging):
         of empirical risk minimisers has optimal sample complexity [Ghoshdastidar, theorem En.3;
         Larsen, 2023].
 
-    max_samples : int or float, default=None
+    max_samples : int, float or "stable", default=None
         Number s of rows drawn for each member: an int is the number itself, a float a fraction of
         the total weight, and `None` the number of rows of X. Where groups are drawn it is the
         number of groups, and with blocks a float is a fraction of the rows. With
         `bootstrap="bernoulli"` it determines the probability q of each row (an int is divided by n;
-        `None` is 1/2).
+        `None` is 1/2). `"stable"` is the largest number with which the mean of infinitely many
+        members is as stable as `stability` says, whatever the base learner.
 
     max_features : int or float, default=1.0
         Number of features drawn for each member: an int is the number itself, a float a fraction
@@ -1242,6 +1305,8 @@ class BaggingRegressor(BaggedRegressor, BaseBagging):
 
         - `True`: s draws with replacement, the bootstrap;
         - `False`: s rows without replacement;
+        - `"disjoint"`: the same with s at most n/2, which is the default; the members of a group of
+          floor(n/s) have no row in common, for standard errors without bias;
         - `"bernoulli"`: each row with probability q, independently;
         - `"bayesian"`: real weights, s times a Dirichlet(1, ..., 1) vector;
         - `"poisson"`: independent Poisson counts of mean s/n;
@@ -1284,7 +1349,14 @@ class BaggingRegressor(BaggedRegressor, BaseBagging):
         where X is dense, y has one output and a binned tree has the base learner's parameters.
 
     delta : float, default=0.05
-        Probability of failure in `n_estimators="pac"`.
+        Probability of failure in `n_estimators="pac"`, and the share of the training rows that
+        `stability` and `stability_` leave aside.
+
+    stability : float, default=0.1
+        With `max_samples="stable"`: how much a prediction may change without one of the training
+        rows, as a share of the range of the members' outputs (1 for probabilities), for all but
+        the share `delta` of the rows. See
+        :func:`~sklearn_ensemble_theory.bounds.bagging_stable_max_samples`.
 
     empty : {"mean", "zero", "redraw"}, default="redraw"
         What a draw of no rows predicts with `bootstrap="bernoulli"`: "mean", the mean of y;
@@ -1390,7 +1462,7 @@ class BaggingRegressor(BaggedRegressor, BaseBagging):
         estimator: BaseEstimator | None = None,
         n_estimators: int | Literal["pac"] = 10,
         *,
-        max_samples: int | float | None = None,
+        max_samples: int | float | Literal["stable"] | None = None,
         max_features: int | float = 1.0,
         bootstrap: bool | str = True,
         block_length: int | None = None,
@@ -1402,6 +1474,7 @@ class BaggingRegressor(BaggedRegressor, BaseBagging):
         verbose: int = 0,
         max_bins: int | Literal["auto"] | None = "auto",
         delta: float = 0.05,
+        stability: float = 0.1,
         empty: Literal["mean", "zero", "redraw"] = "redraw",
     ) -> None:
         self.estimator = estimator
@@ -1418,6 +1491,7 @@ class BaggingRegressor(BaggedRegressor, BaseBagging):
         self.verbose = verbose
         self.max_bins = max_bins
         self.delta = delta
+        self.stability = stability
         self.empty = empty
 
     def _get_estimator(self) -> BaseEstimator:
@@ -1450,12 +1524,13 @@ class BaggingClassifier(BaggedClassifier, BaseBagging):
         of empirical risk minimisers has optimal sample complexity [Ghoshdastidar, theorem En.3;
         Larsen, 2023].
 
-    max_samples : int or float, default=None
+    max_samples : int, float or "stable", default=None
         Number s of rows drawn for each member: an int is the number itself, a float a fraction of
         the total weight, and `None` the number of rows of X. Where groups are drawn it is the
         number of groups, and with blocks a float is a fraction of the rows. With
         `bootstrap="bernoulli"` it determines the probability q of each row (an int is divided by n;
-        `None` is 1/2).
+        `None` is 1/2). `"stable"` is the largest number with which the mean of infinitely many
+        members is as stable as `stability` says, whatever the base learner.
 
     max_features : int or float, default=1.0
         Number of features drawn for each member: an int is the number itself, a float a fraction
@@ -1466,6 +1541,8 @@ class BaggingClassifier(BaggedClassifier, BaseBagging):
 
         - `True`: s draws with replacement, the bootstrap;
         - `False`: s rows without replacement;
+        - `"disjoint"`: the same with s at most n/2, which is the default; the members of a group of
+          floor(n/s) have no row in common, for standard errors without bias;
         - `"bernoulli"`: each row with probability q, independently;
         - `"bayesian"`: real weights, s times a Dirichlet(1, ..., 1) vector;
         - `"poisson"`: independent Poisson counts of mean s/n;
@@ -1515,7 +1592,14 @@ class BaggingClassifier(BaggedClassifier, BaseBagging):
         parameters.
 
     delta : float, default=0.05
-        Probability of failure in `n_estimators="pac"`.
+        Probability of failure in `n_estimators="pac"`, and the share of the training rows that
+        `stability` and `stability_` leave aside.
+
+    stability : float, default=0.1
+        With `max_samples="stable"`: how much a prediction may change without one of the training
+        rows, as a share of the range of the members' outputs (1 for probabilities), for all but
+        the share `delta` of the rows. See
+        :func:`~sklearn_ensemble_theory.bounds.bagging_stable_max_samples`.
 
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
@@ -1634,7 +1718,7 @@ class BaggingClassifier(BaggedClassifier, BaseBagging):
         estimator: BaseEstimator | None = None,
         n_estimators: int | Literal["pac"] = 10,
         *,
-        max_samples: int | float | None = None,
+        max_samples: int | float | Literal["stable"] | None = None,
         max_features: int | float = 1.0,
         bootstrap: bool | str = True,
         block_length: int | None = None,
@@ -1647,6 +1731,7 @@ class BaggingClassifier(BaggedClassifier, BaseBagging):
         voting: Literal["soft", "hard"] = "soft",
         max_bins: int | Literal["auto"] | None = "auto",
         delta: float = 0.05,
+        stability: float = 0.1,
         class_weight: dict | Literal["balanced"] | None = None,
         ties: Literal["first", "last"] = "first",
         empty: Literal["mean", "zero", "redraw"] = "redraw",
@@ -1666,6 +1751,7 @@ class BaggingClassifier(BaggedClassifier, BaseBagging):
         self.voting = voting
         self.max_bins = max_bins
         self.delta = delta
+        self.stability = stability
         self.class_weight = class_weight
         self.ties = ties
         self.empty = empty

@@ -90,6 +90,7 @@ SHARED_CONSTRAINTS |= {
 }
 SHARED_CONSTRAINTS["max_samples"] = [
     None,
+    StrOptions({"stable"}),
     Interval(Integral, 1, None, closed="left"),
     Interval(RealNotInt, 0, None, closed="neither"),
 ]
@@ -415,6 +416,8 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
 
         - `True`: s draws with replacement, the bootstrap;
         - `False`: s rows without replacement, and with `max_samples=None` all rows;
+        - `"disjoint"`: the same with s at most n/2, which is the default; the trees of a group of
+          floor(n/s) have no row in common, for standard errors without bias;
         - `"bernoulli"`: each row with probability q, independently;
         - `"bayesian"`: real weights, s times a Dirichlet(1, ..., 1) vector;
         - `"poisson"`: independent Poisson counts of mean s/n;
@@ -445,12 +448,13 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning.
 
-    max_samples : int or float, default=None
+    max_samples : int, float or "stable", default=None
         Number s of rows drawn for each tree: an int is the number itself, a float a fraction of the
         total weight, which may be above 1, and `None` the number of rows of X. Where groups are
         drawn it is the number of groups, and with blocks a float is a fraction of the rows. With
         `bootstrap="bernoulli"` it determines the probability q of each row (an int is divided by n;
-        `None` is 1/2).
+        `None` is 1/2). `"stable"` is the largest number with which the mean of infinitely many
+        members is as stable as `stability` says, whatever the base learner.
 
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         1, -1 or 0 for each feature: the prediction increases in it, decreases in it or is not
@@ -479,7 +483,14 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
         of rows. See :class:`BinnedTreeRegressor`.
 
     delta : float, default=0.05
-        Probability of failure in `n_estimators="pac"`.
+        Probability of failure in `n_estimators="pac"`, and the share of the training rows that
+        `stability` and `stability_` leave aside.
+
+    stability : float, default=0.1
+        With `max_samples="stable"`: how much a prediction may change without one of the training
+        rows, as a share of the range of the members' outputs (1 for probabilities), for all but
+        the share `delta` of the rows. See
+        :func:`~sklearn_ensemble_theory.bounds.bagging_stable_max_samples`.
 
     quantile : float, default=0.5
         Level of the quantiles of `criterion="quantile"`, in (0, 1).
@@ -590,13 +601,14 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
         verbose: int = 0,
         warm_start: bool = False,
         ccp_alpha: float = 0.0,
-        max_samples: int | float | None = None,
+        max_samples: int | float | Literal["stable"] | None = None,
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         max_bins: int | Literal["auto"] | None = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         cat_smooth: float = 3.0,
         interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
         delta: float = 0.05,
+        stability: float = 0.1,
         quantile: float = 0.5,
     ) -> None:
         self.n_estimators = n_estimators
@@ -623,6 +635,7 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
         self.cat_smooth = cat_smooth
         self.interaction_cst = interaction_cst
         self.delta = delta
+        self.stability = stability
         self.quantile = quantile
 
 
@@ -667,6 +680,8 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
 
         - `True`: s draws with replacement, the bootstrap;
         - `False`: s rows without replacement, and with `max_samples=None` all rows;
+        - `"disjoint"`: the same with s at most n/2, which is the default; the trees of a group of
+          floor(n/s) have no row in common, for standard errors without bias;
         - `"bernoulli"`: each row with probability q, independently;
         - `"bayesian"`: real weights, s times a Dirichlet(1, ..., 1) vector;
         - `"poisson"`: independent Poisson counts of mean s/n;
@@ -705,12 +720,13 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning.
 
-    max_samples : int or float, default=None
+    max_samples : int, float or "stable", default=None
         Number s of rows drawn for each tree: an int is the number itself, a float a fraction of the
         total weight, which may be above 1, and `None` the number of rows of X. Where groups are
         drawn it is the number of groups, and with blocks a float is a fraction of the rows. With
         `bootstrap="bernoulli"` it determines the probability q of each row (an int is divided by n;
-        `None` is 1/2).
+        `None` is 1/2). `"stable"` is the largest number with which the mean of infinitely many
+        members is as stable as `stability` says, whatever the base learner.
 
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         For two classes: 1, -1 or 0 for each feature, in which the probability of the second class
@@ -742,7 +758,14 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         of rows. See :class:`BinnedTreeRegressor`.
 
     delta : float, default=0.05
-        Probability of failure in `n_estimators="pac"`.
+        Probability of failure in `n_estimators="pac"`, and the share of the training rows that
+        `stability` and `stability_` leave aside.
+
+    stability : float, default=0.1
+        With `max_samples="stable"`: how much a prediction may change without one of the training
+        rows, as a share of the range of the members' outputs (1 for probabilities), for all but
+        the share `delta` of the rows. See
+        :func:`~sklearn_ensemble_theory.bounds.bagging_stable_max_samples`.
 
     ties : {"first", "last"}, default="first"
         Which of several classes with the same, largest number of votes or mean probability is
@@ -857,7 +880,7 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         warm_start: bool = False,
         class_weight: Literal["balanced", "balanced_subsample"] | dict | list[dict] | None = None,
         ccp_alpha: float = 0.0,
-        max_samples: int | float | None = None,
+        max_samples: int | float | Literal["stable"] | None = None,
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         voting: Literal["soft", "hard"] = "soft",
         max_bins: int | Literal["auto"] | None = "auto",
@@ -865,6 +888,7 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         cat_smooth: float = 3.0,
         interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
         delta: float = 0.05,
+        stability: float = 0.1,
         ties: Literal["first", "last"] = "first",
     ) -> None:
         self.n_estimators = n_estimators
@@ -893,6 +917,7 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         self.cat_smooth = cat_smooth
         self.interaction_cst = interaction_cst
         self.delta = delta
+        self.stability = stability
         self.ties = ties
 
     _staged_margin_scores = staged_mean_proba
@@ -948,6 +973,8 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         - `True`: s draws with replacement, the bootstrap;
         - `False`: s rows without replacement, and with `max_samples=None` all rows; there are then
           neither out-of-bag scores nor standard errors;
+        - `"disjoint"`: the same with s at most n/2, which is the default; the trees of a group of
+          floor(n/s) have no row in common, for standard errors without bias;
         - `"bernoulli"`: each row with probability q, independently;
         - `"bayesian"`: real weights, s times a Dirichlet(1, ..., 1) vector;
         - `"poisson"`: independent Poisson counts of mean s/n;
@@ -978,12 +1005,13 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning.
 
-    max_samples : int or float, default=None
+    max_samples : int, float or "stable", default=None
         Number s of rows drawn for each tree: an int is the number itself, a float a fraction of the
         total weight, which may be above 1, and `None` the number of rows of X. Where groups are
         drawn it is the number of groups, and with blocks a float is a fraction of the rows. With
         `bootstrap="bernoulli"` it determines the probability q of each row (an int is divided by n;
-        `None` is 1/2).
+        `None` is 1/2). `"stable"` is the largest number with which the mean of infinitely many
+        members is as stable as `stability` says, whatever the base learner.
 
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         1, -1 or 0 for each feature: the prediction increases in it, decreases in it or is not
@@ -1013,7 +1041,14 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         of rows. See :class:`BinnedTreeRegressor`.
 
     delta : float, default=0.05
-        Probability of failure in `n_estimators="pac"`.
+        Probability of failure in `n_estimators="pac"`, and the share of the training rows that
+        `stability` and `stability_` leave aside.
+
+    stability : float, default=0.1
+        With `max_samples="stable"`: how much a prediction may change without one of the training
+        rows, as a share of the range of the members' outputs (1 for probabilities), for all but
+        the share `delta` of the rows. See
+        :func:`~sklearn_ensemble_theory.bounds.bagging_stable_max_samples`.
 
     quantile : float, default=0.5
         Level of the quantiles of `criterion="quantile"`, in (0, 1).
@@ -1123,13 +1158,14 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         verbose: int = 0,
         warm_start: bool = False,
         ccp_alpha: float = 0.0,
-        max_samples: int | float | None = None,
+        max_samples: int | float | Literal["stable"] | None = None,
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         max_bins: int | Literal["auto"] | None = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         cat_smooth: float = 3.0,
         interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
         delta: float = 0.05,
+        stability: float = 0.1,
         quantile: float = 0.5,
     ) -> None:
         self.n_estimators = n_estimators
@@ -1156,6 +1192,7 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         self.cat_smooth = cat_smooth
         self.interaction_cst = interaction_cst
         self.delta = delta
+        self.stability = stability
         self.quantile = quantile
 
 
@@ -1201,6 +1238,8 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         - `True`: s draws with replacement, the bootstrap;
         - `False`: s rows without replacement, and with `max_samples=None` all rows; there are then
           neither out-of-bag scores nor standard errors;
+        - `"disjoint"`: the same with s at most n/2, which is the default; the trees of a group of
+          floor(n/s) have no row in common, for standard errors without bias;
         - `"bernoulli"`: each row with probability q, independently;
         - `"bayesian"`: real weights, s times a Dirichlet(1, ..., 1) vector;
         - `"poisson"`: independent Poisson counts of mean s/n;
@@ -1239,12 +1278,13 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning.
 
-    max_samples : int or float, default=None
+    max_samples : int, float or "stable", default=None
         Number s of rows drawn for each tree: an int is the number itself, a float a fraction of the
         total weight, which may be above 1, and `None` the number of rows of X. Where groups are
         drawn it is the number of groups, and with blocks a float is a fraction of the rows. With
         `bootstrap="bernoulli"` it determines the probability q of each row (an int is divided by n;
-        `None` is 1/2).
+        `None` is 1/2). `"stable"` is the largest number with which the mean of infinitely many
+        members is as stable as `stability` says, whatever the base learner.
 
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         For two classes: 1, -1 or 0 for each feature, in which the probability of the second class
@@ -1278,7 +1318,14 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         of rows. See :class:`BinnedTreeRegressor`.
 
     delta : float, default=0.05
-        Probability of failure in `n_estimators="pac"`.
+        Probability of failure in `n_estimators="pac"`, and the share of the training rows that
+        `stability` and `stability_` leave aside.
+
+    stability : float, default=0.1
+        With `max_samples="stable"`: how much a prediction may change without one of the training
+        rows, as a share of the range of the members' outputs (1 for probabilities), for all but
+        the share `delta` of the rows. See
+        :func:`~sklearn_ensemble_theory.bounds.bagging_stable_max_samples`.
 
     ties : {"first", "last"}, default="first"
         Which of several classes with the same, largest number of votes or mean probability is
@@ -1388,7 +1435,7 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         warm_start: bool = False,
         class_weight: Literal["balanced", "balanced_subsample"] | dict | list[dict] | None = None,
         ccp_alpha: float = 0.0,
-        max_samples: int | float | None = None,
+        max_samples: int | float | Literal["stable"] | None = None,
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         voting: Literal["soft", "hard"] = "soft",
         max_bins: int | Literal["auto"] | None = "auto",
@@ -1396,6 +1443,7 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         cat_smooth: float = 3.0,
         interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
         delta: float = 0.05,
+        stability: float = 0.1,
         ties: Literal["first", "last"] = "first",
     ) -> None:
         self.n_estimators = n_estimators
@@ -1424,6 +1472,7 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         self.cat_smooth = cat_smooth
         self.interaction_cst = interaction_cst
         self.delta = delta
+        self.stability = stability
         self.ties = ties
 
     _staged_margin_scores = staged_mean_proba

@@ -140,19 +140,22 @@ class MemberSpec:
         """(features, rows, weights of the rows) of the member with this seed."""
         rng = seeded(seed)
         features = self.draw_features(rng)
-        return features, *self.scheme.draw(rng)
+        scheme, rng = self.scheme.of_member(seed, rng)
+        return features, *scheme.draw(rng)
 
     def draw_units(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """(units, their weights) of the member with this seed."""
         rng = seeded(seed)
         self.draw_features(rng)
-        return self.scheme.draw_units(rng)
+        scheme, rng = self.scheme.of_member(seed, rng)
+        return scheme.draw_units(rng)
 
     def indices(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """(features, rows in the order drawn, repeated as often as drawn)."""
         rng = seeded(seed)
         features = self.draw_features(rng)
-        return features, self.scheme.indices(rng)
+        scheme, rng = self.scheme.of_member(seed, rng)
+        return features, scheme.indices(rng)
 
     def fit_weights(self, weights: np.ndarray, y_rows: np.ndarray) -> np.ndarray:
         """The weights with which a member is fitted, from the weights drawn for its rows."""

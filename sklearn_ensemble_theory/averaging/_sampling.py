@@ -12,7 +12,7 @@ of rows.
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import ClassVar, Self
 
@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.random import sample_without_replacement
 
-from sklearn_ensemble_theory._running import warn_user
+from sklearn_ensemble_theory._running import seeded, warn_user
 
 # A fraction of the rows is fewer draws than this.
 LARGEST_SIZE = 2**30
@@ -169,6 +169,24 @@ class SamplingScheme(ABC):
         return distinct_rows(self.indices(rng), self.n_samples)
 
     @property
+    def group_size(self) -> int:
+        """The number of members that are drawn together, with disjoint rows."""
+        return 1
+
+    def seeds_of_members(self, seeds: np.ndarray) -> np.ndarray:
+        """The seeds of members 0, 1, ..., from as many independent ones."""
+        return seeds
+
+    def of_member(
+        self, seed: int, rng: np.random.RandomState
+    ) -> tuple[Self, np.random.RandomState]:
+        """The law, and the generator, from which the rows of the member with this seed are drawn.
+
+        `rng` is the member's own generator.
+        """
+        return self, rng
+
+    @property
     def leaves_rows_out(self) -> bool:
         """Whether some rows get weight 0 in a member, so that out-of-bag estimates exist."""
         return True
@@ -289,7 +307,7 @@ class Subsample(SamplingScheme):
     """s rows without replacement: v_i is 0 or 1, Var(v_i) = q (1 - q) with q = s/n."""
 
     size: int
-    bootstrap = False
+    bootstrap: ClassVar[bool | str] = False
     # A row cannot be drawn twice, however large its weight.
     mean_follows_weight = False
     repeats_units = False
@@ -344,6 +362,76 @@ class Subsample(SamplingScheme):
         # corrects [Wager and Athey, 2018].
         n, s = self.n_samples, self.size
         return (n - 1) / n * (1 - s / n) ** -2.0 if s < n else np.inf
+
+
+@dataclass(frozen=True)
+class DisjointSubsamples(Subsample):
+    """s <= n/2 rows without replacement; the floor(n/s) members of a group have disjoint rows.
+
+    Two members with disjoint rows are independent, and tell the variance of a member over fresh
+    data, where members that are drawn by themselves share rows.
+    """
+
+    bootstrap = "disjoint"
+    mean_follows_weight = True  # as only equal weights are taken
+    # The place of a member in its group, by which its rows are chosen.
+    place: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        n_samples: int,
+        max_samples: int | float | None,
+        sample_weight: np.ndarray | None = None,
+        design: SamplingDesign = PLAIN,
+    ) -> Self:
+        if max_samples is None:
+            max_samples = max(n_samples // 2, 1)
+        weight = sample_weight
+        if weight is not None and np.ptp(weight[weight > 0]) > 0:
+            raise ValueError(
+                "bootstrap='disjoint' is for rows of equal weight; use bootstrap=False for rows of "
+                "different sample_weight or class_weight."
+            )
+        scheme = super().of(n_samples, max_samples, sample_weight, design)
+        n_positive = n_samples if weight is None else np.count_nonzero(weight)
+        if 2 * scheme.size > n_positive:
+            raise ValueError(
+                f"Effective max_samples={scheme.size} must be at most half of the {n_positive} "
+                f"{design.unit} with bootstrap='disjoint', so that two members are disjoint."
+            )
+        return scheme
+
+    @property
+    def _positive(self) -> np.ndarray:
+        if self.sample_weight is None:
+            return np.arange(self.n_samples)
+        return np.flatnonzero(self.sample_weight)
+
+    @property
+    def group_size(self) -> int:
+        return len(self._positive) // int(self.size)
+
+    def seeds_of_members(self, seeds: np.ndarray) -> np.ndarray:
+        # The first seed of a group, and the place in it, make the seed of a member.
+        M, place = self.group_size, np.arange(len(seeds)) % self.group_size
+        first = seeds[np.arange(len(seeds)) - place]
+        return first - first % M + place
+
+    def of_member(
+        self, seed: int, rng: np.random.RandomState
+    ) -> tuple[Self, np.random.RandomState]:
+        M = self.group_size
+        return replace(self, place=seed % M), seeded(seed - seed % M)
+
+    def indices(self, rng: np.random.RandomState) -> np.ndarray:
+        # One permutation for the whole group, of which each member has a part.
+        start = self.place * self.size
+        return rng.permutation(self._positive)[start : start + self.size]
+
+    @property
+    def unit_shares(self) -> np.ndarray | None:
+        return None
 
 
 class Poisson(SamplingScheme):
@@ -880,6 +968,19 @@ class GroupDraws(SamplingScheme):
     def repeats_units(self) -> bool:  # type: ignore[override]
         return self.inner.repeats_units
 
+    @property
+    def group_size(self) -> int:
+        return self.inner.group_size
+
+    def seeds_of_members(self, seeds: np.ndarray) -> np.ndarray:
+        return self.inner.seeds_of_members(seeds)
+
+    def of_member(
+        self, seed: int, rng: np.random.RandomState
+    ) -> tuple[Self, np.random.RandomState]:
+        inner, rng = self.inner.of_member(seed, rng)
+        return replace(self, inner=inner), rng
+
     def _rows(self, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(the rows of these groups, one after the other, the numbers of rows)."""
         first, sizes = self.starts[groups], self.starts[groups + 1] - self.starts[groups]
@@ -956,7 +1057,16 @@ class GroupDraws(SamplingScheme):
 
 SCHEMES: dict[bool | str, type[SamplingScheme]] = {
     scheme.bootstrap: scheme
-    for scheme in (Bootstrap, Subsample, Bernoulli, Dirichlet, Poisson, Stratified, MovingBlocks)
+    for scheme in (
+        Bootstrap,
+        Subsample,
+        DisjointSubsamples,
+        Bernoulli,
+        Dirichlet,
+        Poisson,
+        Stratified,
+        MovingBlocks,
+    )
 }
 
 

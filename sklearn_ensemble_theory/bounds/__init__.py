@@ -34,6 +34,7 @@ from ._linear_boosting import *
 from ._neighbors import *
 from ._projections import *
 from ._rademacher import *
+from ._stability import *
 from ._stochastic_boosting import *
 from ._surrogate_losses import *
 from ._votes import *
@@ -59,6 +60,8 @@ __all__ = [
     "bagged_neighbors_variance",
     "bagged_neighbors_variance_bound",
     "bagging_pac_n_estimators",
+    "bagging_stability",
+    "bagging_stable_max_samples",
     "bootstrap_distinct_fraction",
     "bootstrap_distinct_fraction_limit",
     "bounded_sub_gaussian_parameter",

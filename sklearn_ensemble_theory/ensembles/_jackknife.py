@@ -15,6 +15,11 @@ the share of row i of the total weight, 1/n. Both are sum_i (u_i t)² for vector
 sum 0. If the predictions did not depend on the rows, the sum would be sum_i |u_i|² Var(t), the
 Monte Carlo noise of B members, which is subtracted.
 
+Members that come in groups with disjoint rows have a third one, without bias for any size of the
+subsamples: two members of a group are independent, so that half their mean squared difference is
+the variance of a member; for members of different groups it is less, by the covariance of two
+members, which is the variance of the mean [Xu, Zhu and Shao, 2022].
+
 What is left has a noise of its own, which at a single point is larger than the variance itself
 unless B is about n. But its ratio to the spread of the members, rho / (1 - rho), differs little
 between points. The mean and variance of this ratio over training rows, each predicted by the
@@ -27,6 +32,7 @@ normal means [Efron and Morris, 1973]).
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -43,7 +49,7 @@ from sklearn_ensemble_theory.trees._compact import rows_are_alone
 DENSE = 2**23
 # Training rows at which the ratio of the variances is computed.
 PRIOR_ROWS = 500
-METHODS = ("auto", "infinitesimal", "jackknife")
+METHODS = ("auto", "infinitesimal", "jackknife", "u-statistic")
 # Members whose variance is a smaller share of their mean square agree to rounding.
 AGREEMENT = 1e-24
 
@@ -163,9 +169,24 @@ def jackknife_variance(
     return jackknife_of(ensemble, method).at(blocks)
 
 
-def jackknife_of(ensemble: FittedEnsemble, method: str) -> "Jackknife":
-    """Return the squared influences of the rows, from the draws of the members."""
+def jackknife_of(ensemble: FittedEnsemble, method: str) -> "Jackknife | UStatistic":
+    """Return the squared influences of the rows, from the draws of the members.
+
+    Of members with disjoint rows, the differences within and between their groups.
+    """
     scheme = ensemble._member_spec.scheme
+    if scheme.bootstrap == "disjoint":
+        if method not in ("auto", "u-statistic"):
+            raise ValueError(
+                f"method={method!r} is for members that are drawn by themselves; use "
+                "method='u-statistic' with bootstrap='disjoint'."
+            )
+        return UStatistic(len(ensemble.estimators_), scheme.group_size)
+    if method == "u-statistic":
+        raise ValueError(
+            "method='u-statistic' requires members with disjoint rows: bootstrap='disjoint', got "
+            f"bootstrap={scheme.bootstrap!r}."
+        )
     if method == "auto":
         both = scheme.repeats_units and scheme.leaves_rows_out and scheme.leaves_units_out
         method = "both" if both else "infinitesimal"
@@ -204,7 +225,7 @@ def _ignores_counts(ensemble: FittedEnsemble) -> bool:
 
 
 def prior_of_ratios(
-    ensemble: FittedEnsemble, jackknife: "Jackknife", method: str
+    ensemble: FittedEnsemble, jackknife: "Jackknife | UStatistic", method: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and variance of the law of the ratio over training rows, for each output.
 
@@ -361,12 +382,106 @@ class Jackknife:
         mean_ratio = float(weight @ ratio)
         noise = self.noise_of_ratio(counts, mean_ratio)
         spread_of_ratio = float(weight @ ((ratio - mean_ratio) ** 2 - noise))
-        # Rows in the same leaves share their noise: as many rows count as there are directions
-        # in their predictions.
-        a = z * np.sqrt(weight)
-        isotropic = np.einsum("bm,bm->", a, a) ** 2 / (B - 1)
-        share = (_gram_norm2(a) - isotropic) / max(1, (B - 1) * (B - 2))
-        return mean_ratio, max(spread_of_ratio, 0.0) + share * self.noise_of_ratio(B, 0.0)
+        share = shared_noise(z * np.sqrt(weight))
+        return mean_ratio, float(max(spread_of_ratio, 0.0) + share * self.noise_of_ratio(B, 0.0))
+
+
+@dataclass(frozen=True)
+class UStatistic:
+    """The variance of a mean of subsampled members, from groups of members with disjoint rows.
+
+    The variance of the mean of infinitely many members is the covariance of two members with
+    independent draws. Let D be the mean of (t_b - t_c)²/2 over some pairs of members. Over pairs
+    with disjoint rows, which are independent, it estimates the variance of a member; over pairs of
+    different groups it estimates the same without this covariance. The difference has no bias.
+
+    Parameters
+    ----------
+    n_members : int
+    group_size : int
+        Members 0, ..., M - 1 are a group, then M, ..., 2M - 1; the last group may have fewer.
+    """
+
+    n_members: int
+    group_size: int
+    is_infinitesimal: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.n_members < self.group_size + 2:
+            raise ValueError(
+                "method='u-statistic' requires two groups of members with disjoint rows: "
+                f"n_estimators={self.group_size + 2} at least where max_samples makes groups of "
+                f"{self.group_size}, got {self.n_members}."
+            )
+
+    def at(self, blocks: Iterator[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """As `Jackknife.at`."""
+        variance, spread, level = [], [], []
+        for predictions in blocks:
+            flat = predictions.reshape(len(predictions), -1)
+            part = self.covariance(flat, np.ones_like(flat))[0]
+            variance.append(part.reshape(predictions.shape[1:]))
+            spread.append(predictions.var(axis=0, ddof=1))
+            level.append((predictions**2).mean(axis=0))
+        return np.concatenate(variance), np.concatenate(spread), np.concatenate(level)
+
+    def covariance(self, t: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The difference of both D at m points by the members of count 1, and its noise.
+
+        The noise is the variance of the difference for independent members, in units of their
+        variance squared. nan where there are no pairs of one kind.
+        """
+        starts = np.arange(0, self.n_members, self.group_size)
+        # Sums of squared differences of all pairs are those of squares and squared sums.
+        z = (t - (t * counts).sum(axis=0) / np.maximum(counts.sum(axis=0), 1)) * counts
+        sizes, sums = np.add.reduceat(counts, starts), np.add.reduceat(z, starts)
+        squares = np.add.reduceat(z * z, starts)
+        within = squares - np.divide(sums**2, sizes, out=np.zeros_like(sums), where=sizes > 0)
+        n_within = np.maximum(sizes - 1, 0).sum(axis=0)
+        B = sizes.sum(axis=0)
+        n_pairs = B**2 - (sizes**2).sum(axis=0)
+        known = (n_within > 0) & (n_pairs > 0)
+        n_within, n_pairs = np.where(known, n_within, 1), np.where(known, n_pairs, 1)
+        across = (B * squares.sum(axis=0) - (sizes * within).sum(axis=0)) / n_pairs
+        found = within.sum(axis=0) / n_within - across
+        # For normal members: twice the squared eigenvalues, of which each group has one of its
+        # own space size - 1 times, and the means of the groups have the others.
+        own = np.maximum(sizes - 1, 0) * (1 / n_within - (B - sizes) / n_pairs) ** 2
+        noise = 2 * (own.sum(axis=0) + ((sizes > 0).sum(axis=0) - 1) * (B / n_pairs) ** 2)
+        return np.where(known, found, np.nan), np.where(known, noise, np.nan)
+
+    def noise_of_ratio(self, n_members: np.ndarray | int, ratio: np.ndarray | float) -> np.ndarray:
+        """As `Jackknife.noise_of_ratio`; it is largest where the ratio is 0, which is taken."""
+        ones = np.ones((self.n_members, 1))
+        return self.covariance(ones, ones)[1] * self.n_members / n_members + 0 * np.asarray(ratio)
+
+    def law_of_ratios(self, t: np.ndarray, outside: np.ndarray) -> tuple[float, float]:
+        """As `Jackknife.law_of_ratios`; unknown for groups of two, of which a row is in one."""
+        counts = outside.sum(axis=0)
+        mean = (t * outside).sum(axis=0) / np.maximum(counts, 1)
+        z = (t - mean) * outside
+        spread = np.einsum("bm,bm->m", z, z) / np.maximum(counts - 1, 1)
+        variance, noise = self.covariance(t, outside)
+        rows = (counts >= 5) & (spread > AGREEMENT * mean**2) & np.isfinite(variance)
+        if self.group_size < 3 or np.count_nonzero(rows) < 2:
+            return 0.0, np.inf
+        ratio, noise = variance[rows] / spread[rows], noise[rows]
+        weight = (1 / noise) / np.sum(1 / noise)
+        mean_ratio = float(weight @ ratio)
+        spread_of_ratio = float(weight @ ((ratio - mean_ratio) ** 2 - noise))
+        a = z[:, rows] * np.sqrt(weight / spread[rows])
+        return mean_ratio, max(spread_of_ratio, 0.0) + shared_noise(a) * float(noise.min())
+
+
+def shared_noise(a: np.ndarray) -> float:
+    """The share of the noise of a mean over rows that more rows do not remove.
+
+    Rows in the same leaves share their noise: as many rows count as there are directions in their
+    predictions, which are the columns of (B, m), with mean 0.
+    """
+    B = len(a)
+    isotropic = np.einsum("bm,bm->", a, a) ** 2 / (B - 1)
+    return float((_gram_norm2(a) - isotropic) / max(1, (B - 1) * (B - 2)))
 
 
 def positive_posterior(

@@ -47,6 +47,7 @@ class WeightLaw(Protocol):
     bootstrap: bool | str
     n_samples: int
     n_units: int
+    size: int | float
     sample_weight: np.ndarray | None
     unit_of_row: np.ndarray | None
     unit_shares: np.ndarray | None
@@ -56,6 +57,7 @@ class WeightLaw(Protocol):
     jackknife_scale: float
     noise: float
     noise_is_known: bool
+    group_size: int
 
     def is_outside(self, rows: np.ndarray) -> np.ndarray: ...
 
@@ -86,7 +88,7 @@ class FittedEnsemble(Protocol):
     estimators_: list
     estimators_features_: list[np.ndarray]
     n_features_in_: int
-    max_samples: int | float | None
+    max_samples: int | float | str | None
     n_jobs: int | None
     _seeds: np.ndarray
     _member_spec: TrainingWeights

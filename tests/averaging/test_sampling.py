@@ -28,6 +28,7 @@ LAWS = [
     (True, 12),
     (True, 30),
     (False, 12),
+    ("disjoint", 7),
     ("bernoulli", 0.4),
     ("bayesian", 20),
     ("poisson", 9),
@@ -55,7 +56,7 @@ def test_mean_and_noise_of_the_weights(scheme, size):
     np.testing.assert_allclose(weights.mean(axis=0), expected, rtol=0.05)
     centred = weights - weights.mean(axis=1, keepdims=True)
     np.testing.assert_allclose(centred.var(axis=0).sum(), resampling.noise, rtol=0.02)
-    if scheme in (True, False, "bayesian"):
+    if scheme in (True, False, "disjoint", "bayesian"):
         np.testing.assert_allclose(weights.sum(axis=1), size)
 
 
@@ -135,7 +136,7 @@ def test_jackknife_of_a_mean_is_its_textbook_standard_error(scheme, size):
         weights, means[:, None], scale=resampling.jackknife_scale, noise=resampling.noise
     )
     # Without replacement the estimate is unbiased, with n - 1; the others divide by n.
-    textbook = y.var(ddof=1 if scheme is False else 0) / 20
+    textbook = y.var(ddof=1 if scheme in (False, "disjoint") else 0) / 20
     tolerance = 0.15 if scheme in ("poisson", "bernoulli") else 0.03  # the ratio's own variance
     np.testing.assert_allclose(variance, textbook, rtol=tolerance)
 

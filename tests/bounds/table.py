@@ -142,6 +142,12 @@ TABLE = {
     "bagging_pac_n_estimators": bound(
         call(n_samples=100, delta=0.1), "test_averages::test_pac_members_by_hand"
     ),
+    "bagging_stability": bound(
+        call(n_samples=101, max_samples=50), "test_stability::test_bound_by_hand"
+    ),
+    "bagging_stable_max_samples": bound(
+        call(n_samples=300, stability=0.12), "test_stability::test_largest_subsample_by_hand"
+    ),
     "bootstrap_distinct_fraction": bound(
         call(n_samples=10, n_draws=5),
         "test_neighbors::test_distinct_fraction_by_all_samples",

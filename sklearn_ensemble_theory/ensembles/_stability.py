@@ -1,0 +1,58 @@
+"""How much a prediction of a fitted ensemble may change if a training row is left out.
+
+The bound of [Soloff, Barber and Willett, 2024] needs no more than the range of the members' outputs
+and the law of the draws, in which all rows have to be alike.
+"""
+
+import numpy as np
+from sklearn.neighbors import KNeighborsRegressor, RadiusNeighborsRegressor
+from sklearn.utils.validation import check_is_fitted
+
+from sklearn_ensemble_theory._learners import is_tree
+from sklearn_ensemble_theory.bounds import bagging_stability
+from sklearn_ensemble_theory.ensembles._members import FittedEnsemble, WeightLaw
+from sklearn_ensemble_theory.trees._binned_tree import BaseBinnedTree
+
+# Regressors whose predictions are between targets of their rows.
+MEANS = (BaseBinnedTree, KNeighborsRegressor, RadiusNeighborsRegressor)
+# The schemes in which all rows are alike, and a fit without a row is one of the draws without it.
+LAWS_BY_ROWS = (True, False, "bernoulli", "poisson")
+
+
+def stability_of(ensemble: FittedEnsemble, delta: float) -> float | np.ndarray:
+    """The bound for a share `delta` of the units, in units of y, or of a probability or vote.
+
+    Raises
+    ------
+    AttributeError
+        If there is none: it is asked for as an attribute.
+    """
+    check_is_fitted(ensemble)
+    spec, learner = ensemble._member_spec, ensemble.estimator_
+    reason, output_range = unstable_reason(spec.scheme), np.ones(())
+    if reason is None and not spec.n_classes:
+        y = getattr(ensemble._training, "y", None)
+        if y is None:
+            reason = "the training rows were removed"
+        elif not (is_tree(learner) or isinstance(learner, MEANS)):
+            reason = f"{type(learner).__name__} may predict outside of the range of its targets"
+        else:
+            output_range = np.ptp(y, axis=0)
+    if reason is not None:
+        raise AttributeError(f"stability_ is not defined: {reason}.")
+    law = spec.scheme
+    share = bagging_stability(
+        law.n_units, law.size, len(ensemble.estimators_), bootstrap=law.bootstrap, delta=delta
+    )
+    bound = share * output_range
+    return bound if bound.ndim else float(bound)
+
+
+def unstable_reason(law: WeightLaw) -> str | None:
+    """Why the draws of this law have no bound; None where they have one."""
+    if law.n_units < 2 or law.bootstrap not in LAWS_BY_ROWS or not law.leaves_rows_out:
+        return "some rows have to be left out of each member, all with the same probability"
+    weight = law.sample_weight
+    if weight is not None and law.unit_of_row is None and np.ptp(weight) > 0:
+        return "rows of different weights are drawn with different probabilities"
+    return None
