@@ -127,8 +127,8 @@ from sklearn_ensemble_theory.trees._compact import with_compact_tree
 from sklearn_ensemble_theory.trees._packed import PackedCache
 from sklearn_ensemble_theory.trees._shrinkage import (
     REG_PARAMS,
+    SHRINKAGE,
     check_not_shrunk,
-    forget_shrinkage,
 )
 from sklearn_ensemble_theory.trees._sklearn_trees import (
     check_counts,
@@ -309,7 +309,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         if continued:
             check_continued(self, X, estimator)
             check_not_shrunk(self, "fit with warm_start=True")
-        forget_shrinkage(self)
+        for name in SHRINKAGE:
+            vars(self).pop(name, None)
         X, y = validate_data(self, X, y, multi_output=True, **checks)
         estimator = numbered_learner(estimator, fitted_encoder(self))
         if sample_weight is not None:
@@ -658,7 +659,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         if read.encoder is not None:
             self._encoder = read.encoder
         self._set_oob_score_and_attributes(None, None)
-        forget_shrinkage(self)
+        for name in SHRINKAGE:
+            vars(self).pop(name, None)
         self.__dict__.update(facts.target)
         self.estimators_ = [None] * n_members
         self.estimators_features_ = [np.empty(0, dtype=np.intp)] * n_members
@@ -1136,7 +1138,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         Predictions, standard errors, intervals and sets are those of the shrunk trees; out-of-bag
         predictions and scores are computed again (removed, after `forget_training_rows`).
         `predict_quantiles` and importances are as before: they rest on the rows in the leaves, or
-        on the impurities.
+        on the impurities. A parameter by "cv" has seen all rows: guarantees of intervals hold
+        approximately then, and `stability_` is not defined.
 
         Cost: O(nodes). "cv" finds the leaves of the out-of-bag rows once for all parameters, about
         the cost of an out-of-bag score.

@@ -24,6 +24,8 @@ from sklearn_ensemble_theory.trees._tree_arrays import GrownTree, TreeArrays, le
 
 # What "cv" compares: from no shrinkage to what leaves little of splits of 100 rows.
 REG_PARAMS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+# The fitted attributes, which a new fit removes.
+SHRINKAGE = ("shrinkage_", "shrinkage_path_")
 # Nodes of these criteria have medians and quantiles, not means.
 QUANTILES = ("absolute_error", "quantile")
 
@@ -186,12 +188,6 @@ def check_not_shrunk(estimator: Any, what: str) -> None:
             f"been shrunk by reg_param={estimator.shrinkage_:.3g}; use the fitted estimator whose "
             "shrink returned it."
         )
-
-
-def forget_shrinkage(estimator: Any) -> None:
-    """Remove the fitted attributes, at a new fit."""
-    for name in ("shrinkage_", "shrinkage_path_"):
-        vars(estimator).pop(name, None)
 
 
 def shrink(
