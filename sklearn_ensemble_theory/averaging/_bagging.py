@@ -310,7 +310,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
             check_continued(self, X, estimator)
             check_not_shrunk(self, "fit with warm_start=True")
         for name in SHRINKAGE:
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         X, y = validate_data(self, X, y, multi_output=True, **checks)
         estimator = numbered_learner(estimator, fitted_encoder(self))
         if sample_weight is not None:
@@ -660,7 +660,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
             self._encoder = read.encoder
         self._set_oob_score_and_attributes(None, None)
         for name in SHRINKAGE:
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         self.__dict__.update(facts.target)
         self.estimators_ = [None] * n_members
         self.estimators_features_ = [np.empty(0, dtype=np.intp)] * n_members

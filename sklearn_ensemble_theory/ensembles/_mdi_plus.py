@@ -33,6 +33,8 @@ from sklearn_ensemble_theory.ensembles._members import FittedEnsemble, columns_o
 from sklearn_ensemble_theory.trees._shrinkage import REG_PARAMS, leaves_of, shrunk_values
 from sklearn_ensemble_theory.trees._tree_arrays import Nodes, levels_of
 
+# Numbers of nodes that are shrunk at once: 32 MB.
+NUMBERS_AT_ONCE = 2**22
 # Without 0, at which a row that is alone in its leaf cannot be left out.
 POSITIVE_REG_PARAMS = (*REG_PARAMS[1:], 1000.0)
 
@@ -75,7 +77,8 @@ def mdi_plus(ensemble: FittedEnsemble, reg_params: ArrayLike) -> Bunch:
     total, chosen = np.zeros(ensemble.n_features_in_), []
     results = in_order(tasks, n_jobs=ensemble.n_jobs, prefer="threads")
     for features, (gains, reg_param) in zip(every, results):
-        np.add.at(total, slice(None) if features is None else features, gains)
+        # A feature may have been drawn twice.
+        np.add.at(total, np.arange(len(total)) if features is None else features, gains)
         chosen.append(reg_param)
     return Bunch(importances_mean=total / len(chosen), reg_params=np.array(chosen))
 
@@ -119,36 +122,27 @@ def partial_gains(
         inner[(N[left[inner]] > 0) & (N[right[inner]] > 0)] for inner in levels_of(left, right)
     ]
 
-    # The squared norm of a row's psi on its path, each in units of N + lambda: a step a node.
-    def leverage_steps(reg_param: float) -> np.ndarray:
-        steps = np.zeros(len(N))
-        for inner in levels:
-            n_left, n_right = N[left[inner]], N[right[inner]]
-            total = N[inner] + reg_param
-            steps[left[inner]], steps[right[inner]] = (
-                n_right / n_left / total,
-                n_left / n_right / total,
-            )
-        return steps
-
     best: Any = None
-    for reg_param in reg_params:
-        shrunk = shrunk_values(left, right, N, means, np.array([reg_param]))[leaf, :, 0]
-        G, rest = Z - shrunk[:, n_targets:], targets - shrunk[:, :n_targets]
-        S = (w * Z).T @ G + reg_param * np.eye(Z.shape[1])
-        gamma = np.linalg.solve(S, (w * Z).T @ rest)
-        Q = np.linalg.solve(S, G.T).T
-        steps = leverage_steps(reg_param)
-        norm = steps.copy()
+    step = max(1, NUMBERS_AT_ONCE // means.size)
+    for block in np.split(reg_params, np.arange(step, len(reg_params), step)):
+        shrunk = shrunk_values(left, right, N, means, block)
+        # The squared norm of the psi on the path to a node, in units of N + lambda, and its steps.
+        norm, steps = np.zeros((2, len(N), len(block)))
         for inner in levels:
-            for child in (left[inner], right[inner]):
-                norm[child] += norm[inner]
-        h = 1 / W + norm[leaf] + np.einsum("ij,ij->i", G, Q)
-        # Errors of the regression without the row, by the leverage of all its copies.
-        left_out = (rest - G @ gamma) / np.maximum(1 - fitted * h, 1e-12)[:, None]
-        loss = weight @ (left_out**2).sum(axis=1)
-        if best is None or loss < best[0]:
-            best = loss, float(reg_param), gamma, Q, steps, w * left_out
+            for child, other in [(left[inner], right[inner]), (right[inner], left[inner])]:
+                steps[child] = (N[other] / N[child])[:, None] / (N[inner, None] + block)
+                norm[child] = norm[inner] + steps[child]
+        for g, reg_param in enumerate(block):
+            G, rest = Z - shrunk[leaf, n_targets:, g], targets - shrunk[leaf, :n_targets, g]
+            # Its eigenvalues are at least lambda, so that the inverse is as good as a solution.
+            inverse = np.linalg.inv((w * Z).T @ G + reg_param * np.eye(Z.shape[1]))
+            gamma, Q = inverse @ ((w * Z).T @ rest), G @ inverse
+            h = 1 / W + norm[leaf, g] + np.einsum("ij,ij->i", G, Q)
+            # Errors of the regression without the row, by the leverage of all its copies.
+            left_out = (rest - G @ gamma) / np.maximum(1 - fitted * h, 1e-12)[:, None]
+            loss = weight @ (left_out**2).sum(axis=1)
+            if best is None or loss < best[0]:
+                best = loss, float(reg_param), gamma, Q, steps[:, g], w * left_out
     _, reg_param, gamma, Q, steps, c = best
 
     # Of each part: its prediction, and by how much of c it changes when the row is left out. Rows

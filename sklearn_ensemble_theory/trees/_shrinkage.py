@@ -95,12 +95,12 @@ def shrunk_tree_values(member: Any, reg_params: np.ndarray) -> np.ndarray:
     """The values (m, K, G) of the nodes of a fitted tree: means, or shares of its classes."""
     arrays = arrays_of(member)
     if arrays is not None:
-        links, weight, value = (arrays.left, arrays.right), arrays.weight, arrays.value
+        left, right, weight, value = arrays.left, arrays.right, arrays.weight, arrays.value
     else:
         tree = member.tree_
-        links, weight = (tree.children_left, tree.children_right), tree.weighted_n_node_samples
+        left, right, weight = tree.children_left, tree.children_right, tree.weighted_n_node_samples
         value = tree.value.reshape(tree.node_count, -1)
-    found = shrunk_values(*links, weight, value, reg_params)
+    found = shrunk_values(left, right, weight, value, reg_params)
     # Shrunk shares are means of shares; rounding may take them out of [0, 1].
     return np.clip(found, 0.0, 1.0) if is_classifier(member) else found
 
