@@ -985,8 +985,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         -----
         Every row is left out of every tree's regression, by its leverage; out-of-bag rows are not
         part of it anyway. The splits themselves are not chosen anew without the row, so that
-        irrelevant columns keep a small positive mean, about 0.003 for 150 rows. Values of different
-        columns do not add up to the R² of the forest.
+        irrelevant columns keep a small positive mean, 0.001 to 0.003 for 150 rows. Values of
+        different columns do not add up to the R² of the forest.
 
         The regression of classes is that of their indicators, and its error the Brier score; the
         paper takes logistic regression and its log-loss, which have no closed form. Missing values
