@@ -38,6 +38,8 @@ def stability_of(ensemble: FittedEnsemble, delta: float) -> float | np.ndarray:
             reason = f"{type(learner).__name__} may predict outside of the range of its targets"
         else:
             output_range = np.ptp(y, axis=0)
+    if reason is None and hasattr(ensemble, "shrinkage_path_"):
+        reason = "all rows have chosen the shrinkage of the members"
     if reason is not None:
         raise AttributeError(f"stability_ is not defined: {reason}.")
     law = spec.scheme
