@@ -848,7 +848,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         Notes
         -----
         `"markov"` is [Ghoshdastidar, theorem En.1], step 3.1 of its proof, with a member drawn by
-        the weights as the randomised classifier. It and `"binomial"`, which is the smallest bound,
+        the weights as the randomised classifier. It and `"binomial"`, mostly the smallest bound,
         are valid for weights that were chosen before the rows were seen; the others, which add
         KL(weights || uniform), for weights that were chosen by these very rows as well. Cost: a
         prediction of each member.
