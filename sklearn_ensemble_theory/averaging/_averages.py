@@ -551,16 +551,15 @@ class AveragedClassifier(ClassifierMixin):
             return out_of_bag_bound(self, method, delta)
         if X is None or y is None:
             raise ValueError("error_bound needs both of X and y, or neither of them.")
+        weight = None if sample_weight is None else checked_weights(sample_weight, X)
         if method != "markov":
-            wrong = are_wrong(y, self.predict(X), self.classes_)
-            weight = None if sample_weight is None else checked_weights(sample_weight, wrong)
-            shares = self._vote_weights()
+            is_direct = method == "binomial"
+            wrong = are_wrong(y, self.predict(X), self.classes_) if is_direct else None
             blocks = self._member_losses(X, y)
-            return held_out_bound(method, wrong, blocks, shares, weight, delta)
+            return held_out_bound(method, wrong, blocks, self._vote_weights(), weight, delta)
         proba = self.predict_proba(X)
         code, known = codes_of_labels(y, self.classes_, len(proba))
         shares = np.clip(proba[np.arange(len(proba)), code], 0.0, 1.0) * known
-        weight = None if sample_weight is None else checked_weights(sample_weight, proba)
         return held_out_voting_error_bound(shares, weight, delta)
 
     def _vote_weights(self) -> np.ndarray:

@@ -847,7 +847,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         Notes
         -----
         `"markov"` is [Ghoshdastidar, theorem En.1], step 3.1 of its proof, with a member drawn by
-        the weights as the randomised classifier. It and `"binomial"`, which is the smallest bound,
+        the weights as the randomised classifier. It and `"binomial"`, mostly the smallest bound,
         are valid for weights that were chosen before the rows were seen; the others, which add
         KL(weights || uniform), for weights that were chosen by these very rows as well. Cost: a
         prediction of each member.
@@ -861,13 +861,11 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         if delta is not None and not (isinstance(delta, Real) and 0 < delta < 1):
             raise ValueError(f"delta must be a number in (0, 1), got {delta!r}.")
         if method != "markov":
-            wrong = are_wrong(y, self.predict(X), self.classes_)
-            weight = None if sample_weight is None else checked_weights(sample_weight, wrong)
+            is_direct = method == "binomial"
+            wrong = are_wrong(y, self.predict(X), self.classes_) if is_direct else None
             shares = np.ones(len(self.estimators_)) if weights is None else weights
-            code, known = codes_of_labels(y, self.classes_, len(wrong))
-            # Only where the method reads them the members are asked.
-            blocks = (self._losses(code, known, self._of_members(part)) for part in [X])
-            return held_out_bound(method, wrong, blocks, shares, weight, delta)
+            weight = None if sample_weight is None else checked_weights(sample_weight, X)
+            return held_out_bound(method, wrong, self._loss_blocks(X, y), shares, weight, delta)
         share = self._scores(X)
         # A label that no member knows is an error of all of them.
         code, known = codes_of_labels(y, self.classes_, len(share))
@@ -876,6 +874,11 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         true = np.clip(share[np.arange(len(share)), code], 0.0, 1.0) * known
         w = None if sample_weight is None else checked_weights(sample_weight, true)
         return held_out_voting_error_bound(true, w, delta)
+
+    def _loss_blocks(self, X: MatrixLike, y: ArrayLike) -> Iterator[np.ndarray]:
+        """Yield the losses of all members, if they are asked for."""
+        predictions = self._of_members(X)
+        yield self._losses(*codes_of_labels(y, self.classes_, len(predictions[0])), predictions)
 
     def vc_error_bound(
         self, X: MatrixLike, y: ArrayLike, vc_dimensions: ArrayLike, delta: float = 0.05

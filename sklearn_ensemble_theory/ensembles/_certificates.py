@@ -89,7 +89,7 @@ class VoteLosses(NamedTuple):
 
 def held_out_bound(
     method: str,
-    wrong: np.ndarray,
+    wrong: np.ndarray | None,
     blocks: Iterable[np.ndarray],
     weights: Sequence[float] | np.ndarray,
     sample_weight: np.ndarray | None,
@@ -97,21 +97,19 @@ def held_out_bound(
 ) -> float:
     """The bound from held-out rows: `wrong` are the errors of the vote, `blocks` members' losses.
 
-    Only what the method reads is computed: `blocks` may be a generator.
+    The errors are read by "binomial" only, and the blocks, which may be a generator, by all others.
     """
     if sample_weight is not None and np.ptp(sample_weight) > 0:
         raise ValueError(
             f"method={method!r} is defined for rows of equal weight; use method='markov', or leave "
             "out sample_weight."
         )
-    if not len(wrong):
-        raise ValueError(f"method={method!r} needs at least one row.")
-    if method == "binomial":
-        if delta is None:
-            return float(np.mean(wrong))
-        return float(held_out_error_bound(int(wrong.sum()), len(wrong), delta))
-    losses = VoteLosses.of_held_out_rows(blocks, len(weights))
-    return losses.bound(method, np.asarray(weights), delta)
+    if wrong is None:
+        losses = VoteLosses.of_held_out_rows(blocks, len(weights))
+        return losses.bound(method, np.asarray(weights), delta)
+    if delta is None:
+        return float(np.mean(wrong))
+    return float(held_out_error_bound(int(wrong.sum()), len(wrong), delta))
 
 
 def out_of_bag_bound(ensemble: Any, method: str, delta: float | None) -> float:
