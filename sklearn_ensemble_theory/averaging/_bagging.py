@@ -863,7 +863,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         infinitely many members, has smaller bounds.
 
         Only where rows (or groups) are drawn alike, some are left out of each member, and outputs
-        have a known range: of classifiers, trees and nearest neighbours.
+        have a known range: of classifiers, trees and nearest neighbours. Columns that are cut into
+        bins are so in both fits in the same way, which is not exactly so: bins follow all rows.
         """
         return stability_of(self, self.delta)
 
