@@ -39,7 +39,7 @@ def stability_of(ensemble: FittedEnsemble, delta: float) -> float | np.ndarray:
             reason = f"{type(learner).__name__} may predict outside of the range of its targets"
         else:
             exponent = range_exponent(y)  # the range of huge targets may overflow
-            output_range = np.ptp(np.ldexp(y, -exponent), axis=0)
+            output_range = np.ptp(np.ldexp(y.astype(np.float64), -exponent), axis=0)
     if reason is None and hasattr(ensemble, "shrinkage_path_"):
         reason = "all rows have chosen the shrinkage of the members"
     if reason is not None:
