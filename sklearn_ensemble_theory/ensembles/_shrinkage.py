@@ -58,7 +58,7 @@ def shrunk_ensemble(ensemble: Ensemble, reg_param: float | str, reg_params: Arra
         for member in ensemble.estimators_
     ]
     # What was derived from the members before holds them; a copy is without it.
-    found._packed, found._training = PackedCache(), copy(ensemble._training)
+    vars(found).update(_packed=PackedCache(), _training=copy(ensemble._training))
     record_shrinkage(found, float(reg_param), grid, loss)
     return found
 

@@ -24,6 +24,8 @@ from sklearn_ensemble_theory.trees._tree_arrays import GrownTree, TreeArrays, le
 
 # What "cv" compares: from no shrinkage to what leaves little of splits of 100 rows.
 REG_PARAMS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+# The fitted attributes, which a new fit removes.
+SHRINKAGE = ("shrinkage_", "shrinkage_path_")
 # Nodes of these criteria have medians and quantiles, not means.
 QUANTILES = ("absolute_error", "quantile")
 
@@ -93,12 +95,12 @@ def shrunk_tree_values(member: Any, reg_params: np.ndarray) -> np.ndarray:
     """The values (m, K, G) of the nodes of a fitted tree: means, or shares of its classes."""
     arrays = arrays_of(member)
     if arrays is not None:
-        nodes = arrays.left, arrays.right, arrays.weight, arrays.value
+        left, right, weight, value = arrays.left, arrays.right, arrays.weight, arrays.value
     else:
         tree = member.tree_
+        left, right, weight = tree.children_left, tree.children_right, tree.weighted_n_node_samples
         value = tree.value.reshape(tree.node_count, -1)
-        nodes = tree.children_left, tree.children_right, tree.weighted_n_node_samples, value
-    found = shrunk_values(*nodes, reg_params)
+    found = shrunk_values(left, right, weight, value, reg_params)
     # Shrunk shares are means of shares; rounding may take them out of [0, 1].
     return np.clip(found, 0.0, 1.0) if is_classifier(member) else found
 
@@ -186,12 +188,6 @@ def check_not_shrunk(estimator: Any, what: str) -> None:
             f"been shrunk by reg_param={estimator.shrinkage_:.3g}; use the fitted estimator whose "
             "shrink returned it."
         )
-
-
-def forget_shrinkage(estimator: Any) -> None:
-    """Remove the fitted attributes, at a new fit."""
-    for name in ("shrinkage_", "shrinkage_path_"):
-        vars(estimator).pop(name, None)
 
 
 def shrink(

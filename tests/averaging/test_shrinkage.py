@@ -344,6 +344,13 @@ def test_the_rest_of_the_ensemble_is_that_of_the_shrunk_trees(name):
         np.testing.assert_allclose(shrunk.predict_proba(X).sum(axis=1), 1.0)
 
 
+def test_stability_is_that_of_members_of_their_own_rows():
+    model = fitted("regression")[0]
+    assert model.shrink(3.0).stability_ == model.stability_
+    with pytest.raises(AttributeError, match="all rows have chosen the shrinkage"):
+        _ = model.shrink("cv").stability_
+
+
 def test_out_of_bag_predictions_are_removed_with_the_rows():
     model = fitted("regression")[0].forget_training_rows()
     assert not hasattr(model.shrink(1.0), "oob_score_")
