@@ -21,6 +21,10 @@ WORDS = {
     ],
     "user_guide/averaging": ["bagging", "bootstrap", "random forest", "out-of-bag"],
     "user_guide/boosting": ["gradient boosting", "custom loss", "early stopping"],
+    "user_guide/forest_weights": [
+        *("RF-GAP", "distributional random forest", "honest trees", "imputation", "kneighbors"),
+        *("outliers", "proximity", "proximity matrix"),
+    ],
     "user_guide/from_a_csv": [
         *("CSV", "categorical features", "missing values", "read_csv", "save a model"),
     ],

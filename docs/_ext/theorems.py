@@ -564,6 +564,46 @@ THEOREMS = {
             "e: the mean error of the members; with probability 1 - δ",
             TUM + "theorem En.1",
         ),
+        "held_out_error_bound": (
+            "Limit of Clopper and Pearson",
+            r"\max \{p : P(\mathrm{Bin}(n, p) \le k) \ge \delta\}",
+            "k errors on n held-out rows; with probability 1 - δ",
+            "Clopper and Pearson (1934)",
+        ),
+        "kl_inverse": (
+            "Inverse of the divergence of Bernoulli variables",
+            r"\max \{p : \mathrm{kl}(q \,\|\, p) \le \epsilon\}",
+            "kl(q ‖ p) = q ln(q/p) + (1 - q) ln((1 - q)/(1 - p))",
+            "Seeger (2002)",
+        ),
+        "first_order_vote_bound": (
+            "First-order bound of a weighted vote",
+            r"2\, \mathrm{kl}^{-1}\Bigl(\sum_h \rho_h \hat L_h, \;"
+            r" \tfrac{1}{n} \bigl(\mathrm{KL}(\rho \,\|\, \pi) + \ln \tfrac{2\sqrt{n}}{\delta}"
+            r"\bigr)\Bigr)",
+            "for all weights ρ at once; π equal weights; with probability 1 - δ",
+            "Langford and Shawe-Taylor (2002)",
+        ),
+        "tandem_vote_bound": (
+            "Tandem bound of a weighted vote",
+            r"4\, \mathrm{kl}^{-1}\Bigl(\sum_{hh'} \rho_h \rho_{h'} \hat L_{hh'}, \;"
+            r" \tfrac{1}{n} \bigl(2\, \mathrm{KL}(\rho \,\|\, \pi) + \ln \tfrac{2\sqrt{n}}{\delta}"
+            r"\bigr)\Bigr)",
+            "L_hh': how often both err; with probability 1 - δ",
+            "Masegosa, Lorenzen, Igel and Seldin (2020)",
+        ),
+        "c_vote_bound": (
+            "C-bound of a weighted vote",
+            r"1 - \frac{(1 - 2r)^2}{1 - 2d}",
+            "r, d: limits of the mean loss and disagreement; with probability 1 - δ",
+            "Germain, Lacasse, Laviolette, Marchand and Roy (2015)",
+        ),
+        "chebyshev_cantelli_vote_bound": (
+            "Chebyshev-Cantelli bound of a weighted vote",
+            r"\min_{\mu < 1/2} \frac{t - 2 \mu r + \mu^2}{(1/2 - \mu)^2}",
+            "r, t: limits of the mean loss and tandem loss; with probability 1 - δ",
+            "Wu, Masegosa, Lorenzen, Igel and Seldin (2021)",
+        ),
         "bagging_pac_n_estimators": (
             "Bagging is an optimal PAC learner",
             r"T = \Bigl\lceil 18 \ln \frac{2 n}{\delta} \Bigr\rceil",

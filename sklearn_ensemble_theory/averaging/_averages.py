@@ -19,14 +19,33 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import raise_for_params
 from sklearn_ensemble_theory._learners import largest_column
-from sklearn_ensemble_theory._rows import checked_weights, codes_of_labels, one_column
+from sklearn_ensemble_theory._rows import (
+    are_wrong,
+    checked_weights,
+    codes_of_labels,
+    one_column,
+    rows_of,
+)
 from sklearn_ensemble_theory._scaling import range_exponent
-from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
+from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
 from sklearn_ensemble_theory.averaging._members import member_params
 from sklearn_ensemble_theory.bounds import held_out_voting_error_bound
-from sklearn_ensemble_theory.ensembles._intervals import prediction_interval, prediction_set
+from sklearn_ensemble_theory.ensembles._certificates import (
+    BY_MEMBERS,
+    LOSSES,
+    held_out_bound,
+    out_of_bag_bound,
+)
+from sklearn_ensemble_theory.ensembles._forest_weights import predict_cdf, predict_functional
+from sklearn_ensemble_theory.ensembles._intervals import one_of, prediction_interval
 from sklearn_ensemble_theory.ensembles._members import each_prediction
+from sklearn_ensemble_theory.ensembles._prediction_sets import SetRule, prediction_set
 from sklearn_ensemble_theory.ensembles._quantiles import predicted_quantiles
+from sklearn_ensemble_theory.ensembles._time_series import (
+    WINDOW_METHODS,
+    update_residuals,
+    window_interval,
+)
 from sklearn_ensemble_theory.ensembles._training_rows import forget_training_rows
 
 Score = Callable[[np.ndarray, np.ndarray], float]
@@ -137,25 +156,41 @@ class BaggedRegressor(AveragedRegressor):
         """
         return predicted_quantiles(self, X, quantiles)
 
+    predict_cdf = predict_cdf
+    predict_functional = predict_functional
+
     def predict_interval(
         self,
         X: MatrixLike,
         coverage: float = 0.9,
-        method: Literal["jackknife+", "conformal"] = "jackknife+",
+        method: str = "jackknife+",
+        side: Literal["both", "lower", "upper"] = "both",
+        by: Any = None,
     ) -> np.ndarray:
         """Predict intervals that contain the target of a new row with a given probability.
 
         Each training row i is predicted by the members that are not fitted to it, with mean
-        mu_i(x_i) and residual R_i = abs(y_i - mu_i(x_i)). With alpha = 1 - `coverage`:
+        mu_i(x_i) and residual R_i = abs(y_i - mu_i(x_i)). Let mu be the prediction, alpha = 1 -
+        `coverage`, and q of n numbers the ceil((1 - alpha) (n + 1))-th smallest of them:
 
         - `"jackknife+"` is the jackknife+ after bootstrap: from the floor(alpha (n + 1))-th
-          smallest mu_i(x) - R_i to the ceil((1 - alpha) (n + 1))-th smallest mu_i(x) + R_i. Rows
-          that are exchangeable with the training rows are covered with a probability of at least
-          1 - 2 alpha, whatever their distribution, if the number of members was drawn as described
-          in the notes; usually it is about 1 - alpha.
-        - `"conformal"` is the prediction, plus and minus the ceil((1 - alpha) (n + 1))-th smallest
-          R_i. It costs no more than a prediction. Its coverage is about 1 - alpha, without a
-          guarantee for finite samples.
+          smallest mu_i(x) - R_i to q of mu_i(x) + R_i.
+        - `"conformal"` is mu(x) ± q of R_i.
+        - `"normalized"` is mu(x) ± s(x) q of R_i / s_i(x_i), with s the mean of trees that are
+          fitted to the R_i. It is wide where targets are noisy, and short where they are not.
+        - `"quantile"` is the interval between the alpha/2 and the 1 - alpha/2 quantile of
+          `predict_quantiles`, made wider at both ends by q of max(l_i - y_i, y_i - u_i), with l_i
+          and u_i the quantiles at x_i from the trees that are not fitted to row i. Where this
+          number is negative the interval becomes shorter.
+        - `"enbpi"`, for time series, is the prediction plus two quantiles of the residuals
+          y_i - mu_i(x_i), of levels beta and 1 - alpha + beta with the beta of the narrowest
+          interval; `"enbpi-symmetric"` is the prediction plus and minus a quantile of R_i [Xu and
+          Xie, 2023]. `update_residuals` replaces the oldest residuals by those of new rows. Fit
+          with `bootstrap="moving_block"`, for residuals of rows that are not near to drawn ones.
+
+        The noise decides: take `"normalized"` where it depends on x, `"quantile"` where it is also
+        skewed, and the default where all targets are about as noisy or a guarantee is needed. For
+        time series there is `"enbpi"`.
 
         Parameters
         ----------
@@ -165,8 +200,21 @@ class BaggedRegressor(AveragedRegressor):
         coverage : float, default=0.9
             The probability 1 - alpha aimed at, on average over the rows.
 
-        method : {"jackknife+", "conformal"}, default="jackknife+"
-            How the interval is computed.
+        method : str, default="jackknife+"
+            How the interval is computed, one of the six above.
+
+        side : {"both", "lower", "upper"}, default="both"
+            Which ends there are; the other one is infinite. A single end is computed from residuals
+            with their sign, or from the alpha or 1 - alpha quantile.
+
+        by : int, str, callable or tuple of two arrays, default=None
+            Groups of rows of which each is to be covered with this probability (Mondrian conformal
+            prediction): an interval is computed from the residuals of the training rows with the
+            value of its own row. A feature, by its number or name; or a function of an array of
+            rows, which returns their values; or the values of all training rows and those of the
+            rows of X. It has nothing to do with the `groups` of `fit`, units that are drawn
+            together. A function gets the rows as the trees do: numbers in single precision, those
+            of categories in the order of `categories_`.
 
         Returns
         -------
@@ -178,34 +226,52 @@ class BaggedRegressor(AveragedRegressor):
         ------
         ValueError
             If there are no out-of-bag rows, if rows have different weights, if y has several
-            columns, if the members are not trees and were fitted without `oob_score=True`, or if a
-            parameter is outside its range.
+            columns, if the members are not trees and were fitted without `oob_score=True`, if
+            "normalized", "quantile" or a feature or function as `by` is asked for and they are not
+            trees, for "normalized" if X is sparse, if a value of `by` has fewer training rows than
+            `coverage` / (1 - `coverage`), or if a parameter is outside its range.
 
         Notes
         -----
-        Coverage is an average over rows: intervals have about the same width everywhere, and
-        where the noise is larger than on average they are too short. `predict_quantiles` adapts to
-        the noise.
+        *Guarantees.* `"jackknife+"` covers rows that are exchangeable with the training rows with a
+        probability of at least 1 - 2 alpha, whatever their distribution, with `by` those of each
+        value; usually it is about 1 - alpha. The theorem of [Kim, Xu and Barber, 2020] is for a
+        number of members that is itself drawn, from a binomial distribution with the probability
+        (1 - 1/(n + 1))^s that a row is not among s draws with replacement, or 1 - s/(n + 1)
+        without; for a fixed number it holds approximately, if there are many members. See
+        :func:`~sklearn_ensemble_theory.bounds.jackknife_plus_coverage_bound`. The other three
+        compare errors of the members outside of a row with errors of all members. They cover about
+        1 - alpha in simulations (see the user guide), without a guarantee for finite samples.
 
-        The guarantee of [Kim, Xu and Barber, 2020] is for a number of members that is itself
-        drawn, from a binomial distribution with the probability (1 - 1/(n + 1))^s that a row is
-        not among s draws with replacement, or 1 - s/(n + 1) without; for a fixed number it holds
-        approximately, if there are many members. See
-        :func:`~sklearn_ensemble_theory.bounds.jackknife_plus_coverage_bound`.
+        *Coverage is an average over rows.* Intervals of "jackknife+" and "conformal" have about the
+        same width everywhere: where the noise is larger than on average they are too short. The
+        others follow the noise as far as the trees have found where it is large, which takes some
+        hundreds of rows.
+
+        *The scale* of "normalized" is the mean of 50 trees with leaves of at least 20 rows, and at
+        least a hundredth of the mean residual. Tree b is fitted to the draw of member b, and
+        s_i(x_i) is the mean of the trees that are not fitted to row i. The spread of the members
+        would be another scale. It contains what members do not know besides the noise, and
+        follows the true scale less closely.
 
         Of an ensemble fitted with `groups` a row is predicted by the members without its group,
         and intervals are for one row of a new group: the n_g rows of each of G groups have the
         shares 1/((G + 1) n_g) in place of 1/(n + 1) [Lee, Barber and Willett, 2023], and the
         guarantee is that of exchangeable groups. With `bootstrap="moving_block"` there is none: the
         rows of a time series are not exchangeable, and a row next to a drawn block is correlated
-        with it.
+        with it. Those of "enbpi" cover asymptotically, if the errors of the series are stationary
+        and strongly mixing and the predictions out of bag converge to the regression function; of
+        finitely many rows there is no guarantee, and the narrowest interval covers somewhat less
+        than the symmetric one. After a change of the noise they cover again when the window has
+        passed it.
 
         Cost: that of predictions. For `"jackknife+"` in addition, for each row and in blocks of
         bounded memory, up to n B / 8 additions of integers of 16 bits in compiled code, and n B
         multiplications in single precision without; those that decide are repeated in double
-        precision. With G groups G B multiplications and a sort of n numbers for each row. The
-        first call after a fit without `oob_score=True` predicts all training
-        rows.
+        precision. With G groups G B multiplications and a sort of n numbers for each row. For
+        "normalized" the predictions of 50 small trees, for "quantile" those of `predict_quantiles`.
+        The first call after a fit without `oob_score=True` predicts all training rows; that of
+        "normalized" fits its trees, that of "quantile" assigns the training rows to leaves.
 
         References
         ----------
@@ -217,8 +283,42 @@ class BaggedRegressor(AveragedRegressor):
 
         U. Johansson, H. Boström, T. Löfström and H. Linusson (2014). "Regression conformal
         prediction with random forests". *Machine Learning* 97.
+
+        C. Xu and Y. Xie (2023). "Conformal prediction for time series". *IEEE Transactions on
+        Pattern Analysis and Machine Intelligence* 45(10).
+
+        Y. Romano, E. Patterson and E. J. Candès (2019). "Conformalized quantile regression".
+        *Advances in Neural Information Processing Systems* 32.
+
+        V. Vovk, A. Gammerman and G. Shafer (2005). *Algorithmic Learning in a Random World*,
+        section 4.5, Mondrian conformal predictors. Springer.
+
+        Examples
+        --------
+        The noise grows with the first feature.
+
+        >>> import numpy as np
+        >>> from sklearn_ensemble_theory import RandomForestRegressor
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.random((1000, 2))
+        >>> y = X[:, 1] + 2 * X[:, 0] * rng.standard_normal(1000)
+        >>> forest = RandomForestRegressor(random_state=0).fit(X, y)
+        >>> new = [[0.1, 0.5], [0.9, 0.5]]
+        >>> np.diff(forest.predict_interval(new)).ravel().round()
+        array([4., 4.])
+        >>> np.diff(forest.predict_interval(new, method="normalized")).ravel().round()
+        array([1., 5.])
+        >>> by_half = forest.predict_interval(new, by=lambda rows: rows[:, 0] > 0.5)
+        >>> np.diff(by_half).ravel().round()
+        array([2., 5.])
+        >>> forest.predict_interval(new, side="upper").shape
+        (2, 2)
         """
-        return prediction_interval(self, X, coverage, method)
+        if method in WINDOW_METHODS and by is None:
+            return window_interval(self, X, coverage, method, side)
+        return prediction_interval(self, X, coverage, method, side, by)
+
+    update_residuals = update_residuals
 
     forget_training_rows = forget_training_rows
 
@@ -356,60 +456,132 @@ class AveragedClassifier(ClassifierMixin):
 
     def error_bound(
         self,
-        X: MatrixLike,
-        y: ArrayLike,
+        X: MatrixLike | None = None,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         delta: float | None = None,
+        method: str = "markov",
     ) -> float:
-        """Bound on the error of the ensemble by twice the mean error of its members.
+        """Bound on the error of the ensemble, from held-out rows or from the rows out of bag.
 
-        The ensemble errs only where members with at least half of the votes do, with
-        `voting="soft"` where the mean probability of the label is at most 1/2.
+        The loss of a member on a row is 1 where it errs; with `voting="soft"` it is 1 - p, with p
+        the probability that it gives to the label. The ensemble errs only where the mean loss of
+        its members is at least 1/2.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows that were not used in `fit`, or in its choice.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
+            Rows that were not used in `fit`, or in its choice. None for the training rows, each
+            for the members that it was not drawn for: no rows need to be held out.
 
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,), default=None
             Their labels.
 
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
+            Weights of the rows, for `method="markov"`.
 
         delta : float, default=None
             `None` bounds the error on the given rows. A number in (0, 1] bounds the probability
             of an error on a new row, with probability 1 - delta over the given rows, which must be
-            independent draws from the same distribution.
+            independent draws from the same distribution. Without X it must be given.
+
+        method : str, default="markov"
+            What the bound is computed from:
+
+            - `"markov"`: twice the mean loss of the members on held-out rows, with Hoeffding's
+              inequality [Ghoshdastidar, theorem En.1]. See
+              :func:`~sklearn_ensemble_theory.bounds.held_out_voting_error_bound`.
+            - `"first-order"`: the same with the inequality for kl, also for out-of-bag rows. See
+              :func:`~sklearn_ensemble_theory.bounds.first_order_vote_bound`.
+            - `"tandem"`: four times the mean product of the losses of two members. See
+              :func:`~sklearn_ensemble_theory.bounds.tandem_vote_bound`.
+            - `"c-bound"`: by losses and disagreements. See
+              :func:`~sklearn_ensemble_theory.bounds.c_vote_bound`.
+            - `"chebyshev-cantelli"`: by losses and their products. See
+              :func:`~sklearn_ensemble_theory.bounds.chebyshev_cantelli_vote_bound`.
+            - `"binomial"`: the errors of the ensemble itself on held-out rows. See
+              :func:`~sklearn_ensemble_theory.bounds.held_out_error_bound`.
 
         Returns
         -------
         bound : float
-            At most 1; see :func:`~sklearn_ensemble_theory.bounds.held_out_voting_error_bound`.
+            At most 1.
 
         Raises
         ------
         ValueError
-            If there are several outputs, or delta is outside its range.
+            If there are several outputs, a parameter is outside its range, or rows have weights
+            that the method does not take. Without X and y also if no rows are out of bag for some
+            pair of members, if the members are not trees, after `forget_training_rows`, and for
+            rows that are not independent of the draws.
 
         Notes
         -----
-        [Ghoshdastidar, theorem En.1], step 3.1 of its proof. Out-of-bag votes do not give such a
-        bound: they depend on each other. Cost: one call of each member.
+        With enough held-out rows `"binomial"` is the smallest bound: it is about the ensemble alone
+        and has no factor. The others are for ensembles that are fitted to all rows. The votes of a
+        row by the members outside of it do not give a bound on the error of the ensemble, as they
+        are those of other ensembles that share members; but each member, and each pair of members,
+        has independent rows outside, and this is all that these bounds need. They hold for
+        members that depend on no row outside of them. Of many rows the bins of the columns depend
+        on X, but not y, of all rows; with `max_bins=None` the bounds are exact. Of an ensemble
+        fitted with `groups` they are for a row of a new group, and groups count in place of rows.
+
+        `"first-order"` is the smallest where few rows are out of bag for pairs of members, about
+        0.13 n with the bootstrap, or where members err together; `"tandem"` and
+        `"chebyshev-cantelli"` are for many rows, or a small `max_samples`. `"c-bound"` is seldom
+        the smallest.
+
+        Cost: one call of each member. For pairs of B members in addition O(n B²) in products of
+        matrices, by blocks of rows, kept for further calls without X.
 
         References
         ----------
         D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods".
         Technical University of Munich.
+
+        A. R. Masegosa, S. S. Lorenzen, C. Igel and Y. Seldin (2020). "Second order PAC-Bayesian
+        bounds for the weighted majority vote". *Advances in Neural Information Processing Systems*
+        33.
         """
         check_is_fitted(self)
+        one_of("method", method, ("markov", "binomial", *BY_MEMBERS))
         if not isinstance(self.classes_, np.ndarray):
             raise ValueError("error_bound needs a single output; y of the fit has several.")
+        if X is None and y is None:
+            return out_of_bag_bound(self, method, delta)
+        if X is None or y is None:
+            raise ValueError("error_bound needs both of X and y, or neither of them.")
+        if method != "markov":
+            wrong = are_wrong(y, self.predict(X), self.classes_)
+            weight = None if sample_weight is None else checked_weights(sample_weight, wrong)
+            shares = self._vote_weights()
+            blocks = self._member_losses(X, y)
+            return held_out_bound(method, wrong, blocks, shares, weight, delta)
         proba = self.predict_proba(X)
         code, known = codes_of_labels(y, self.classes_, len(proba))
         shares = np.clip(proba[np.arange(len(proba)), code], 0.0, 1.0) * known
         weight = None if sample_weight is None else checked_weights(sample_weight, proba)
         return held_out_voting_error_bound(shares, weight, delta)
+
+    def _vote_weights(self) -> np.ndarray:
+        return np.full(len(self.estimators_), 1 / len(self.estimators_))
+
+    def _each_prediction(self, X: MatrixLike, method: str) -> Iterator[np.ndarray]:
+        return each_prediction(self, X, method)
+
+    def _member_losses(self, X: MatrixLike, y: ArrayLike) -> Iterator[np.ndarray]:
+        """The losses of all members, of shape (m, B), for consecutive blocks of rows."""
+        X, method = self._validate_X(X), self._prediction_method(self.estimator_)
+        codes, known = codes_of_labels(y, self.classes_, X.shape[0])
+        step = max(1, LOSSES // len(self.estimators_))
+        for start in range(0, X.shape[0], step):
+            part = slice(start, start + step)
+            own = codes[part]
+            columns = [
+                found[np.arange(len(own)), own] * known[part]
+                for found in self._each_prediction(rows_of(X, part), method)
+            ]
+            yield np.clip(1 - np.column_stack(columns), 0.0, 1.0)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -422,12 +594,23 @@ class AveragedClassifier(ClassifierMixin):
 class BaggedClassifier(AveragedClassifier):
     """A mean of probabilities by members of which each training row is left out of some."""
 
-    def predict_set(self, X: MatrixLike, coverage: float = 0.9) -> np.ndarray:
+    def predict_set(
+        self,
+        X: MatrixLike,
+        coverage: float = 0.9,
+        *,
+        method: Literal["lac", "aps", "raps"] = "lac",
+        per_class: bool = False,
+        randomized: bool = False,
+        penalty: float = 0.05,
+        k_reg: int = 1,
+        random_state: RandomStateLike = None,
+    ) -> np.ndarray:
         """Predict sets of classes that contain the class of a new row with a given probability.
 
-        The score of a training row is 1 - p, with p the probability of its class by the members
-        that are not fitted to it. A set contains the classes whose probability at x is at least
-        1 - q, with q the ceil(`coverage` (n + 1))-th smallest score.
+        Each training row has a score s_y(x): that of its class by the members that are not fitted
+        to it. A class c is in the set of x if fewer than `coverage` (n + 1) of the n training rows
+        have a smaller score than s_c(x).
 
         Parameters
         ----------
@@ -437,35 +620,92 @@ class BaggedClassifier(AveragedClassifier):
         coverage : float, default=0.9
             The probability aimed at, on average over the rows.
 
+        method : {"lac", "aps", "raps"}, default="lac"
+            The score s_c(x) of a class c, with p the probabilities at x:
+
+            - ``"lac"``: 1 - p_c, for the smallest sets on average; rows that are hard to classify
+              are covered less often than easy ones [Sadinle, Lei and Wasserman, 2019];
+            - ``"aps"``: the total probability of the classes that are more probable than c, plus U
+              times p_c with U uniform on (0, 1), for a coverage that is similar for easy and hard
+              rows [Romano, Sesia and Candès, 2020];
+            - ``"raps"``: that of "aps" plus `penalty` for each class beyond the first `k_reg`, for
+              smaller sets where there are many classes [Angelopoulos, Bates, Jordan and Malik,
+              2021].
+
+        per_class : bool, default=False
+            Whether each class is compared with the training rows of this class only, so that the
+            coverage is that of each class. A class of too few rows, (n_c + 1) `coverage` > n_c, is
+            in all sets.
+
+        randomized : bool, default=False
+            Whether U is drawn, and ties are broken at random, so that the coverage is not larger
+            than asked for either; sets may then be empty. Otherwise sets of "aps" and "raps" have
+            at least one class: they are compared with the mean over U of the training rows, and U
+            is 0 at x, which covers more often.
+
+        penalty : float, default=0.05
+            Of "raps", at least 0.
+
+        k_reg : int, default=1
+            Of "raps", at least 0: the number of classes without a penalty.
+
+        random_state : int, RandomState instance or None, default=None
+            Of the numbers drawn with ``randomized=True``.
+
         Returns
         -------
         sets : ndarray of bool of shape (n_samples, n_classes)
-            Whether each class of `classes_` is in the set. A set may be empty, where no class is
-            probable enough; it contains all classes if there are too few training rows,
+            Whether each class of `classes_` is in the set. A set of "lac" may be empty, where no
+            class is probable enough; it contains all classes if there are too few training rows,
             (n + 1) `coverage` > n.
 
         Raises
         ------
         ValueError
             If there are no out-of-bag rows, if rows have different weights, if the members are not
-            trees and were fitted without `oob_score=True`, or if `coverage` is not between 0 and 1.
+            trees and were fitted without `oob_score=True`, or if a parameter is not valid.
 
         Notes
         -----
-        Coverage is an average over rows and classes; a rare class may be covered less often. It is
-        about `coverage`, without a guarantee for finite samples, as the scores are those of the
-        members outside of a row and the sets are those of all members. Of an ensemble fitted with
-        `groups` the sets are for one row of a new group, see `predict_interval` of the regressors.
+        If the scores of the training rows and of the new one are exchangeable the coverage is at
+        least `coverage`, whatever the probabilities are, and equal to it with ``randomized=True``
+        and no groups. Here they nearly are: the scores are those of the members outside of a row
+        and the sets are those of all members, so that there is no guarantee for finite samples.
+        Coverage is an average over rows and, without `per_class`, over classes: a rare class may be
+        covered less often. No method has a guarantee for the rows of a given x. Of an ensemble
+        fitted with `groups` the sets are for one row of a new group, see `predict_interval` of the
+        regressors.
 
-        Cost: that of predictions. The first call after a fit without `oob_score=True` predicts all
-        training rows.
+        Cost: that of predictions, and O(log n + log K) for each row and class. The first call after
+        a fit without `oob_score=True` predicts all training rows.
 
         References
         ----------
         M. Sadinle, J. Lei and L. Wasserman (2019). "Least ambiguous set-valued classifiers with
         bounded error levels". *Journal of the American Statistical Association* 114.
+
+        Y. Romano, M. Sesia and E. J. Candès (2020). "Classification with valid and adaptive
+        coverage". *Advances in Neural Information Processing Systems* 33.
+
+        A. N. Angelopoulos, S. Bates, M. I. Jordan and J. Malik (2021). "Uncertainty sets for image
+        classifiers using conformal prediction". *International Conference on Learning
+        Representations*.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn_ensemble_theory import RandomForestClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> X = X[:, :2]  # the sepals alone do not tell two of the species apart
+        >>> forest = RandomForestClassifier(200, min_samples_leaf=5, random_state=0)
+        >>> forest.fit(X[::2], y[::2]).predict_set(X[1::50], method="aps")
+        array([[ True,  True,  True],
+               [False,  True,  True],
+               [False,  True,  True]])
         """
-        return prediction_set(self, X, coverage)
+        check_is_fitted(self)
+        rule = SetRule(coverage, method, per_class, randomized, penalty, k_reg, random_state)
+        return prediction_set(self, X, rule)
 
     forget_training_rows = forget_training_rows
 

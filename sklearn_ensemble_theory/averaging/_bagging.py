@@ -102,6 +102,13 @@ from sklearn_ensemble_theory.bounds import (
     bagging_pac_n_estimators,
     bagging_stable_max_samples,
 )
+from sklearn_ensemble_theory.ensembles._forest_weights import (
+    impute,
+    kneighbors,
+    outlier_scores,
+    proximity,
+    training_weights,
+)
 from sklearn_ensemble_theory.ensembles._importances import (
     permutation_importances,
     unbiased_importances,
@@ -861,6 +868,13 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         return stability_of(self, self.delta)
 
     # ------------------------------------------------------------------ Members and training rows
+
+    # The ensemble as a weighting of its training rows, where the members are trees.
+    training_weights = training_weights
+    proximity = proximity
+    kneighbors = kneighbors
+    outlier_scores = outlier_scores
+    impute = impute
 
     @property
     def estimators_samples_(self) -> list[np.ndarray]:

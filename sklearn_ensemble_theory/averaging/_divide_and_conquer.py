@@ -7,6 +7,7 @@ blocks of a Dask collection are its chunks: each member is fitted where its chun
 
 import heapq
 import inspect
+from collections.abc import Iterator
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -656,6 +657,13 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
         self.random_state = random_state
         self.class_weight = class_weight
         self.ties = ties
+
+    def _vote_weights(self) -> np.ndarray:
+        return self.block_weights_
+
+    def _each_prediction(self, X: Any, method: str) -> Iterator[np.ndarray]:
+        for member in self.estimators_:
+            yield member_predictions(member, method, X, n_classes=self.n_classes_)
 
     def _get_estimator(self) -> BaseEstimator:
         return DecisionTreeClassifier() if self.estimator is None else self.estimator

@@ -94,6 +94,7 @@ SHARED_CONSTRAINTS["max_samples"] = [
     Interval(Integral, 1, None, closed="left"),
     Interval(RealNotInt, 0, None, closed="neither"),
 ]
+SHARED_CONSTRAINTS["honesty"] = ["boolean", Interval(RealNotInt, 0, 1, closed="neither")]
 QUANTILE_CONSTRAINTS = {
     "criterion": [
         *tree_constraints(DecisionTreeRegressor)["criterion"],
@@ -132,6 +133,7 @@ class BaseForest(BaseBagging):
     categorical_features: Any
     cat_smooth: float
     interaction_cst: Any
+    honesty: bool | float
     _weighs_its_trees = True  # "balanced_subsample" is by the rows of a tree
     _validation: ClassVar[dict] = {"accept_sparse": "csr", "ensure_all_finite": False}
 
@@ -264,7 +266,32 @@ class BaseForest(BaseBagging):
             if not isinstance(fraction, Integral):
                 rows = max(least, math.ceil(fraction * n_samples))
                 estimator.set_params(**{name: rows})
-        return {"balanced": self._balances_each_tree()}
+        return {"balanced": self._balances_each_tree(), "honest": self._honest_share(estimator)}
+
+    def _honest_share(self, estimator: BaseEstimator) -> float:
+        """The share of the rows drawn that are in the leaves; an error for what that cannot be."""
+        is_share = not isinstance(self.honesty, (bool, np.bool_))
+        share = float(self.honesty) if is_share else 0.5 * self.honesty
+        known = getattr(self, "_member_spec", None) if self.warm_start else None
+        if known is not None and known.honest != share:
+            raise ValueError(
+                f"honesty={self.honesty!r} must be that of the previous fit with warm_start=True."
+            )
+        if not share:
+            return 0.0
+        if estimator.criterion in ("absolute_error", "quantile"):
+            raise ValueError(
+                f"honesty requires leaves that predict means; criterion={estimator.criterion!r} "
+                "has others."
+            )
+        if estimator.monotonic_cst is not None and np.any(estimator.monotonic_cst):
+            raise ValueError("honesty requires monotonic_cst=None: means of other rows may differ.")
+        if self.bootstrap == "moving_block":
+            raise ValueError(
+                'honesty requires independent rows, or groups of them; bootstrap="moving_block" '
+                "draws neighbours together."
+            )
+        return share
 
     def to_frame(self) -> Any:
         """The importances of the features as a table, in the order of the features.
@@ -495,6 +522,14 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
     quantile : float, default=0.5
         Level of the quantiles of `criterion="quantile"`, in (0, 1).
 
+    honesty : bool or float, default=False
+        Whether one half of the rows drawn for a tree chooses its splits, and the other half is in
+        its leaves, from which it predicts; a float is the share of the rows in the leaves. Copies
+        of a row, and the rows of a group, are on one side. A split of which one side has no row of
+        the leaves is left out. With `bootstrap=False` and a fraction as `max_samples`, intervals
+        by `standard_error` are those of [Wager and Athey, 2018]; see the user guide. Not with
+        `monotonic_cst`, medians, quantiles or moving blocks.
+
     Attributes
     ----------
     estimator_ : DecisionTreeRegressor or BinnedTreeRegressor
@@ -561,6 +596,9 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
 
     L. Breiman (2001). "Random forests". *Machine Learning* 45.
 
+    S. Wager and S. Athey (2018). "Estimation and inference of heterogeneous treatment effects using
+    random forests". *Journal of the American Statistical Association* 113.
+
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
@@ -610,6 +648,7 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
         delta: float = 0.05,
         stability: float = 0.1,
         quantile: float = 0.5,
+        honesty: bool | float = False,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = regression_criterion(criterion)
@@ -637,6 +676,7 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
         self.delta = delta
         self.stability = stability
         self.quantile = quantile
+        self.honesty = honesty
 
 
 class RandomForestClassifier(BaggedClassifier, BaseForest):
@@ -772,6 +812,14 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         predicted: the first one in `classes_`, as in scikit-learn, or the last one. Of two classes
         "last" is 1{mean >= 1/2} [Ghoshdastidar].
 
+    honesty : bool or float, default=False
+        Whether one half of the rows drawn for a tree chooses its splits, and the other half is in
+        its leaves, from which it predicts; a float is the share of the rows in the leaves. Copies
+        of a row, and the rows of a group, are on one side. A split of which one side has no row of
+        the leaves is left out. With `bootstrap=False` and a fraction as `max_samples`, intervals
+        by `standard_error` are those of [Wager and Athey, 2018]; see the user guide. Not with
+        `monotonic_cst`, medians, quantiles or moving blocks.
+
     Attributes
     ----------
     estimator_ : DecisionTreeClassifier or BinnedTreeClassifier
@@ -840,6 +888,9 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
 
     L. Breiman (2001). "Random forests". *Machine Learning* 45.
 
+    S. Wager and S. Athey (2018). "Estimation and inference of heterogeneous treatment effects using
+    random forests". *Journal of the American Statistical Association* 113.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
@@ -890,6 +941,7 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         delta: float = 0.05,
         stability: float = 0.1,
         ties: Literal["first", "last"] = "first",
+        honesty: bool | float = False,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -919,6 +971,7 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         self.delta = delta
         self.stability = stability
         self.ties = ties
+        self.honesty = honesty
 
     _staged_margin_scores = staged_mean_proba
 
@@ -1053,6 +1106,14 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
     quantile : float, default=0.5
         Level of the quantiles of `criterion="quantile"`, in (0, 1).
 
+    honesty : bool or float, default=False
+        Whether one half of the rows drawn for a tree chooses its splits, and the other half is in
+        its leaves, from which it predicts; a float is the share of the rows in the leaves. Copies
+        of a row, and the rows of a group, are on one side. A split of which one side has no row of
+        the leaves is left out. With `bootstrap=False` and a fraction as `max_samples`, intervals
+        by `standard_error` are those of [Wager and Athey, 2018]; see the user guide. Not with
+        `monotonic_cst`, medians, quantiles or moving blocks.
+
     Attributes
     ----------
     estimator_ : ExtraTreeRegressor or BinnedTreeRegressor
@@ -1118,6 +1179,9 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
 
     P. Geurts, D. Ernst and L. Wehenkel (2006). "Extremely randomized trees". *Machine Learning* 63.
 
+    S. Wager and S. Athey (2018). "Estimation and inference of heterogeneous treatment effects using
+    random forests". *Journal of the American Statistical Association* 113.
+
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
@@ -1167,6 +1231,7 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         delta: float = 0.05,
         stability: float = 0.1,
         quantile: float = 0.5,
+        honesty: bool | float = False,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = regression_criterion(criterion)
@@ -1194,6 +1259,7 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         self.delta = delta
         self.stability = stability
         self.quantile = quantile
+        self.honesty = honesty
 
 
 class ExtraTreesClassifier(BaggedClassifier, BaseForest):
@@ -1332,6 +1398,14 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         predicted: the first one in `classes_`, as in scikit-learn, or the last one. Of two classes
         "last" is 1{mean >= 1/2} [Ghoshdastidar].
 
+    honesty : bool or float, default=False
+        Whether one half of the rows drawn for a tree chooses its splits, and the other half is in
+        its leaves, from which it predicts; a float is the share of the rows in the leaves. Copies
+        of a row, and the rows of a group, are on one side. A split of which one side has no row of
+        the leaves is left out. With `bootstrap=False` and a fraction as `max_samples`, intervals
+        by `standard_error` are those of [Wager and Athey, 2018]; see the user guide. Not with
+        `monotonic_cst`, medians, quantiles or moving blocks.
+
     Attributes
     ----------
     estimator_ : ExtraTreeClassifier or BinnedTreeClassifier
@@ -1394,6 +1468,9 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
 
     P. Geurts, D. Ernst and L. Wehenkel (2006). "Extremely randomized trees". *Machine Learning* 63.
 
+    S. Wager and S. Athey (2018). "Estimation and inference of heterogeneous treatment effects using
+    random forests". *Journal of the American Statistical Association* 113.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
@@ -1445,6 +1522,7 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         delta: float = 0.05,
         stability: float = 0.1,
         ties: Literal["first", "last"] = "first",
+        honesty: bool | float = False,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -1474,5 +1552,6 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         self.delta = delta
         self.stability = stability
         self.ties = ties
+        self.honesty = honesty
 
     _staged_margin_scores = staged_mean_proba

@@ -35,6 +35,7 @@ from sklearn_ensemble_theory._learners import (
 from sklearn_ensemble_theory._rows import columns_of, rows_of
 from sklearn_ensemble_theory._running import in_order, seeded
 from sklearn_ensemble_theory._scaling import shifted_by
+from sklearn_ensemble_theory.averaging._honesty import estimate_leaves, rows_of_leaves
 from sklearn_ensemble_theory.averaging._learner_blocks import RowsInChunks
 from sklearn_ensemble_theory.averaging._sampling import SamplingScheme
 from sklearn_ensemble_theory.ensembles._members import member_input, member_predictions
@@ -99,6 +100,9 @@ class MemberSpec:
         Metadata for the base learner's `fit`.
     offset : float or ndarray of shape (n_outputs,)
         Subtracted from y before trees are grown (see `trees._sklearn_trees.target_offset`).
+    honest : float
+        Share of the rows drawn that are in the leaves of a tree, which the others grow; 0 where
+        all of them are both.
     """
 
     estimator: BaseEstimator
@@ -118,6 +122,7 @@ class MemberSpec:
     empty: str = "redraw"
     fit_params: dict = field(default_factory=dict)
     offset: float | np.ndarray = 0.0
+    honest: float = 0.0
 
     @property
     def all_features(self) -> bool:
@@ -134,7 +139,7 @@ class MemberSpec:
             return rng.randint(0, self.n_features, self.max_features)
         return sample_without_replacement(self.n_features, self.max_features, random_state=rng)
 
-    # Columns are drawn first, from the same generator: all three draws below begin with them.
+    # Columns are drawn first, from the same generator: all draws below begin with them.
 
     def draw(self, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(features, rows, weights of the rows) of the member with this seed."""
@@ -142,6 +147,17 @@ class MemberSpec:
         features = self.draw_features(rng)
         scheme, rng = self.scheme.of_member(seed, rng)
         return features, *scheme.draw(rng)
+
+    def draw_parts(self, seed: int) -> tuple[tuple, tuple]:
+        """(rows, their weights) that a tree is grown of, and those that are in its leaves."""
+        rng = seeded(seed)
+        self.draw_features(rng)
+        rows, weights = self.scheme.draw(rng)
+        if not self.honest:
+            return (rows, weights), (rows, weights)
+        in_leaves = rows_of_leaves(rows, self.scheme.unit_of_row, self.honest, rng)
+        grows = ~in_leaves if not in_leaves.all() else in_leaves
+        return (rows[grows], weights[grows]), (rows[in_leaves], weights[in_leaves])
 
     def draw_units(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """(units, their weights) of the member with this seed."""
@@ -242,6 +258,9 @@ def fit_member(spec: MemberSpec, X, y: np.ndarray, seed: int) -> tuple:
     if not len(rows):
         member = member_without_rows(spec, y, len(features))
         return member, features, outside_predictions(spec, member, X, rows, features)
+    drawn, in_leaves = rows, None
+    if spec.honest:
+        (rows, weights), in_leaves = spec.draw_parts(seed)
     y_rows = y[rows]
     if weights is not None:
         weights = spec.fit_weights(weights, y_rows)
@@ -275,9 +294,14 @@ def fit_member(spec: MemberSpec, X, y: np.ndarray, seed: int) -> tuple:
                 if not one_class or reads_single_precision(member):
                     raise
                 member = DummyClassifier(strategy="prior").fit(X_rows, y_rows)
+    if in_leaves is not None:
+        rows, weights = in_leaves
+        y_rows = y[rows] - spec.offset if is_far else y[rows]
+        X_rows = rows_of(X, rows).astype(np.float32)
+        estimate_leaves(member, X_rows, y_rows, spec.fit_weights(weights, y[rows]))
     if is_far:
         add_to_outputs(member, spec.offset)
-    return member, features, outside_predictions(spec, member, X, rows, features)
+    return member, features, outside_predictions(spec, member, X, drawn, features)
 
 
 def member_without_rows(spec: MemberSpec, y: np.ndarray, n_features: int) -> BaseEstimator:

@@ -31,6 +31,7 @@ from ._finite_classes import *
 from ._gauge import *
 from ._greedy import *
 from ._linear_boosting import *
+from ._majority_votes import *
 from ._neighbors import *
 from ._projections import *
 from ._rademacher import *
@@ -65,6 +66,8 @@ __all__ = [
     "bootstrap_distinct_fraction",
     "bootstrap_distinct_fraction_limit",
     "bounded_sub_gaussian_parameter",
+    "c_vote_bound",
+    "chebyshev_cantelli_vote_bound",
     "chernoff_tail",
     "conditional_surrogate_risk",
     "coordinate_projection_bound",
@@ -78,6 +81,7 @@ __all__ = [
     "empirical_rademacher_complexity",
     "finite_behaviours_rademacher_bound",
     "finite_class_bound",
+    "first_order_vote_bound",
     "frank_wolfe_bound",
     "frank_wolfe_n_rounds",
     "frank_wolfe_risk_bound",
@@ -93,6 +97,7 @@ __all__ = [
     "greedy_boosting_risk_bound",
     "halfspace_behaviours",
     "halfspace_shattering_coefficient",
+    "held_out_error_bound",
     "held_out_voting_error_bound",
     "histogram_class_bound",
     "hoeffding_deviation",
@@ -109,6 +114,7 @@ __all__ = [
     "johnson_lindenstrauss_dimension",
     "johnson_lindenstrauss_distortion",
     "johnson_lindenstrauss_tail_bound",
+    "kl_inverse",
     "l1_ball_excess_risk_bound",
     "l1_ball_rademacher_bound",
     "l1_ball_rademacher_complexity",
@@ -163,6 +169,7 @@ __all__ = [
     "sub_gaussian_tail",
     "surrogate_risk",
     "symmetrization_bound",
+    "tandem_vote_bound",
     "uniform_deviation_bound",
     "vanishing_learning_rate_residual_bound",
     "vanishing_learning_rate_weight_bound",

@@ -8,6 +8,7 @@ prediction combines those of the members that were fitted to all rows.
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Literal, Self
@@ -71,8 +72,16 @@ from sklearn_ensemble_theory._typing import (
     available_if,
 )
 from sklearn_ensemble_theory.bounds import cross_validation_oracle_bound
+from sklearn_ensemble_theory.ensembles._prediction_sets import SetRule
 
 from ._aggregation import RISKS, HeldOutRisk, greedy_weights, score_of_rows
+from ._conformal import (
+    HeldOutRows,
+    check_one_target,
+    held_out_rows,
+    interval_around,
+    set_around,
+)
 from ._held_out import fit_and_hold_out, predicted
 from ._members import (
     NamedMembers,
@@ -136,6 +145,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
         "n_selections": [Interval(Integral, 1, None, closed="left")],
         "n_bags": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
+        "conformal": ["boolean"],
     }
 
     # ----------------------------------------------------------------------------------- Fit
@@ -207,6 +217,13 @@ class BaseStacking(TransformerMixin, NamedMembers):
         fit_params = with_groups(fit_params, groups, self)
         params = fit_arguments(sample_weight, fit_params, X, rows)
         # Errors that need no fit come before the first fit.
+        if self.conformal:
+            check_one_target(rows.y, rows.weight, "conformal=True")
+            if of_classes and self.weights is None and not hasattr(final, "predict_proba"):
+                raise ValueError(
+                    "conformal=True requires a final_estimator with predict_proba, which "
+                    f"{type(final).__name__} does not have."
+                )
         for name, member in pairs:
             if self._members_are_fitted:
                 check_is_fitted(member)
@@ -253,7 +270,62 @@ class BaseStacking(TransformerMixin, NamedMembers):
         else:
             with one_blas_thread():  # many short products
                 self._learn_weights(predictions, rows, held, folds)
+        self._held_out = None
+        if self.conformal:
+            if self._members_are_fitted:
+                splits = splits_of_rows(None, X, y, rows.numbers, of_classes, groups=groups)
+                for k, (_, test) in enumerate(splits):
+                    folds[test] = k
+            found = self._held_out_combination(
+                final, predictions, columns, rows, params, held, folds
+            )
+            self._held_out = HeldOutRows.of(rows, groups, held, found)
         return self
+
+    def _held_out_combination(
+        self,
+        final: Any,
+        predictions: list[Any],
+        columns: list[np.ndarray],
+        rows: Rows,
+        params: dict,
+        held: np.ndarray,
+        folds: np.ndarray,
+    ) -> np.ndarray:
+        """Predict the held-out rows by combinations that are learned without those of their split.
+
+        Numbers, or probabilities of the classes.
+        """
+        found: Any = None
+        for k in range(int(folds.max()) + 1):
+            test = np.flatnonzero(folds == k)
+            others = np.flatnonzero(~np.isin(held, held[test]))
+            if len(others) == 0:
+                raise ValueError(
+                    "conformal=True requires a cv whose splits hold out different rows: the "
+                    f"combination for the rows of split {k} is learned from the others."
+                )
+            twin = copy(self)
+            if self.weights is None:
+                learned = [part[others] for part in columns]
+                one = twin._fit_final(clone(final), learned, rows, params, held[others])
+                X = safe_indexing(rows.X, held[test])
+                features = self._with_features([part[test] for part in columns], X)
+                method, classes = "predict", None
+                if isinstance(self, ClassifierMixin):
+                    method, classes = "predict_proba", np.arange(len(self.classes_))
+                values = predicted(one, method, features, classes)
+            else:
+                numbers = np.unique(folds[others], return_inverse=True)[1].reshape(-1)
+                with one_blas_thread():
+                    learned = [part[others] for part in predictions]
+                    twin._learn_weights(learned, rows, held[others], numbers)
+                mixed = twin._weighted([part[test] for part in predictions])
+                of_classes = isinstance(self, ClassifierMixin)
+                values = (twin._probabilities_of(mixed) if of_classes else mixed)[0]
+            found = np.empty((len(held), *values.shape[1:])) if found is None else found
+            found[test] = values
+        return found
 
     def _encode(self, y: np.ndarray) -> np.ndarray:
         """Positions of the labels in `classes_`; several outputs have a list of classes."""
@@ -512,7 +584,11 @@ class BaseStacking(TransformerMixin, NamedMembers):
         used = (weights != 0).any(axis=0)
         if not used.any():
             used[0] = True  # for the shape
-        tables = self._tables(self._predictions_of_members(X, used))
+        return self._weighted(self._predictions_of_members(X, used), used)
+
+    def _weighted(self, predictions: list[Any], used: Any = slice(None)) -> list[np.ndarray]:
+        """For each output, the weighted sum of these predictions of the members that are used."""
+        tables, weights = self._tables(predictions), np.atleast_2d(self.estimator_weights_)
         return [np.tensordot(table, v[used], (1, 0)) for table, v in zip(tables, weights)]
 
     def _final_params(self, params: dict[str, Any]) -> dict[str, Any]:
@@ -792,6 +868,11 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
         "balanced" for weights that give all classes the same total.
 
+    conformal : bool, default=False
+        Whether `fit` also predicts each held-out row by a combination that is learned from the rows
+        of the other splits, for `predict_set`: as many further fits of the final estimator, or of
+        the weights, as there are splits.
+
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,), or list of them for several outputs
@@ -908,6 +989,7 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         n_bags: int = 1,
         random_state: RandomStateLike = None,
         class_weight: dict | Literal["balanced"] | None = None,
+        conformal: bool = False,
     ) -> None:
         self.estimators = estimators
         self.final_estimator = final_estimator
@@ -925,6 +1007,7 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         self.n_bags = n_bags
         self.random_state = random_state
         self.class_weight = class_weight
+        self.conformal = conformal
 
     @available_if(_final_has("predict"))
     @by_chunks
@@ -994,20 +1077,25 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         if self.weights is None:
             proba = self.final_estimator_.predict_proba(self.transform(X))
         else:
-            tables = []
-            phi = MARGIN_FUNCTIONS.get(self._loss_name())
-            if self.weights not in ("nnls", "l1", "l2"):
-                phi = None
-            for scores, v in zip(self._mixed(X), np.atleast_2d(self.estimator_weights_)):
-                if phi is not None and phi.has_link:
-                    scores = phi.probability(2 * scores - v.sum())
-                # Weighted sums are no probabilities where weights are negative or do not sum to 1.
-                scores = np.maximum(scores, 0.0)
-                total = scores.sum(axis=1, keepdims=True)
-                equal = np.full_like(scores, 1.0 / scores.shape[1])
-                tables.append(np.divide(scores, total, out=equal, where=total > 0))
+            tables = self._probabilities_of(self._mixed(X))
             proba = tables if several else tables[0]
         return np.array([table[:, 0] for table in proba]).T if several else proba
+
+    def _probabilities_of(self, mixed: list[np.ndarray]) -> list[np.ndarray]:
+        """For each output, the probabilities that weighted sums stand for."""
+        tables = []
+        phi = MARGIN_FUNCTIONS.get(self._loss_name())
+        if self.weights not in ("nnls", "l1", "l2"):
+            phi = None
+        for scores, v in zip(mixed, np.atleast_2d(self.estimator_weights_)):
+            if phi is not None and phi.has_link:
+                scores = phi.probability(2 * scores - v.sum())
+            # Weighted sums are no probabilities where weights are negative or do not sum to 1.
+            scores = np.maximum(scores, 0.0)
+            total = scores.sum(axis=1, keepdims=True)
+            equal = np.full_like(scores, 1.0 / scores.shape[1])
+            tables.append(np.divide(scores, total, out=equal, where=total > 0))
+        return tables
 
     @available_if(_final_has("decision_function", with_weights=False))
     @by_chunks
@@ -1030,6 +1118,110 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         """
         check_is_fitted(self)
         return self.final_estimator_.decision_function(self.transform(X))
+
+    @available_if(_final_has("predict_proba"))
+    def predict_set(
+        self,
+        X: MatrixLike,
+        coverage: float = 0.9,
+        *,
+        method: Literal["lac", "aps", "raps"] = "lac",
+        per_class: bool = False,
+        randomized: bool = False,
+        penalty: float = 0.05,
+        k_reg: int = 1,
+        random_state: RandomStateLike = None,
+    ) -> np.ndarray:
+        """Predict sets of classes that contain the class of a new row with a given probability.
+
+        Each of the n held-out rows has a score s_y(x), that of its class by members and a
+        combination that are not fitted to the rows of its split. A class c is in the set of x if
+        fewer than `coverage` (n + 1) held-out rows have a smaller score than s_c(x), that of
+        `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to classify.
+
+        coverage : float, default=0.9
+            The probability aimed at, on average over the rows.
+
+        method : {"lac", "aps", "raps"}, default="lac"
+            The score s_c(x) of a class c, with p the probabilities at x:
+
+            - ``"lac"``: 1 - p_c, for the smallest sets on average; rows that are hard to classify
+              are covered less often than easy ones [Sadinle, Lei and Wasserman, 2019];
+            - ``"aps"``: the total probability of the classes that are more probable than c, plus U
+              times p_c with U uniform on (0, 1), for a coverage that is similar for easy and hard
+              rows [Romano, Sesia and Candès, 2020];
+            - ``"raps"``: that of "aps" plus `penalty` for each class beyond the first `k_reg`, for
+              smaller sets where there are many classes [Angelopoulos, Bates, Jordan and Malik,
+              2021].
+
+        per_class : bool, default=False
+            Whether each class is compared with the training rows of this class only, so that the
+            coverage is that of each class. A class of too few rows, (n_c + 1) `coverage` > n_c, is
+            in all sets.
+
+        randomized : bool, default=False
+            Whether U is drawn, and ties are broken at random, so that the coverage is not larger
+            than asked for either; sets may then be empty. Otherwise sets of "aps" and "raps" have
+            at least one class: they are compared with the mean over U of the training rows, and U
+            is 0 at x, which covers more often.
+
+        penalty : float, default=0.05
+            Of "raps", at least 0.
+
+        k_reg : int, default=1
+            Of "raps", at least 0: the number of classes without a penalty.
+
+        random_state : int, RandomState instance or None, default=None
+            Of the numbers drawn with ``randomized=True``.
+
+        Returns
+        -------
+        sets : ndarray of bool of shape (n_samples, n_classes)
+            Whether each class of `classes_` is in the set. A set of "lac" may be empty, where no
+            class is probable enough; it contains all classes if there are too few held-out rows,
+            (n + 1) `coverage` > n.
+
+        Raises
+        ------
+        ValueError
+            If the stack was fitted without ``conformal=True``, or if a parameter is not valid.
+
+        Notes
+        -----
+        Coverage is about `coverage`, without a guarantee for finite samples, for two reasons: the
+        members that predict a held-out row are fitted to fewer rows than those of the stack, and
+        the combination for a split is learned from held-out predictions of the other splits, whose
+        members have seen its rows. Only folds within folds would avoid this, at the price of as
+        many fits again for each fold; simulations (see the user guide) show no difference. With
+        ``cv="prefit"`` the combination for a row is learned from four of five folds of the rows.
+        Rows that belong together, by `groups` of `fit`, are compared group by group, and the
+        sets are for one row of a new group. A row that a splitter holds out several times counts
+        once.
+
+        Cost: that of `predict_proba`, and O(log n) for each row and class.
+
+
+        References
+        ----------
+        M. Sadinle, J. Lei and L. Wasserman (2019). "Least ambiguous set-valued classifiers with
+        bounded error levels". *Journal of the American Statistical Association* 114.
+
+        Y. Romano, M. Sesia and E. J. Candès (2020). "Classification with valid and adaptive
+        coverage". *Advances in Neural Information Processing Systems* 33.
+
+        A. N. Angelopoulos, S. Bates, M. I. Jordan and J. Malik (2021). "Uncertainty sets for image
+        classifiers using conformal prediction". *International Conference on Learning
+        Representations*.
+        """
+        check_is_fitted(self)
+        rows = held_out_rows(self, "predict_set", "conformal=True")
+        rule = SetRule(coverage, method, per_class, randomized, penalty, k_reg, random_state)
+        return set_around(rows, rows.predictions, self.predict_proba(X), rule)
 
 
 class StackingRegressor(RegressorMixin, BaseStacking):
@@ -1094,6 +1286,11 @@ class StackingRegressor(RegressorMixin, BaseStacking):
 
     random_state : int, RandomState instance or None, default=None
         Seed of the draws for `n_bags`.
+
+    conformal : bool, default=False
+        Whether `fit` also predicts each held-out row by a combination that is learned from the rows
+        of the other splits, for `predict_interval`: as many further fits of the final estimator, or
+        of the weights, as there are splits.
 
     Attributes
     ----------
@@ -1193,6 +1390,7 @@ class StackingRegressor(RegressorMixin, BaseStacking):
         n_selections: int = 50,
         n_bags: int = 1,
         random_state: RandomStateLike = None,
+        conformal: bool = False,
     ) -> None:
         self.estimators = estimators
         self.final_estimator = final_estimator
@@ -1208,6 +1406,7 @@ class StackingRegressor(RegressorMixin, BaseStacking):
         self.n_selections = n_selections
         self.n_bags = n_bags
         self.random_state = random_state
+        self.conformal = conformal
 
     @available_if(_final_has("predict"))
     @finite_predictions
@@ -1238,3 +1437,62 @@ class StackingRegressor(RegressorMixin, BaseStacking):
             return self._final_predictions(X, params)
         mixed = self._mixed(X)
         return mixed[0] if len(mixed) == 1 else np.column_stack(mixed)
+
+    def predict_interval(
+        self,
+        X: MatrixLike,
+        coverage: float = 0.9,
+        side: Literal["both", "lower", "upper"] = "both",
+    ) -> np.ndarray:
+        """Predict intervals that contain the target of a new row with a given probability.
+
+        They are the prediction plus and minus the ceil(`coverage` (n + 1))-th smallest absolute
+        residual of the n held-out rows, each predicted by members and a combination that are not
+        fitted to the rows of its split.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        coverage : float, default=0.9
+            The probability aimed at, on average over the rows.
+
+        side : {"both", "lower", "upper"}, default="both"
+            Which ends there are; the other one is infinite. A single end has residuals with their
+            sign.
+
+        Returns
+        -------
+        interval : ndarray of shape (n_samples, 2)
+            Lower and upper ends, in the units of y.
+
+        Raises
+        ------
+        ValueError
+            If the stack was fitted without ``conformal=True``, if a parameter is not valid, or if
+            (n + 1) `coverage` > n.
+
+        Notes
+        -----
+        Coverage is about `coverage`, without a guarantee for finite samples, for two reasons: the
+        members that predict a held-out row are fitted to fewer rows than those of the stack, and
+        the combination for a split is learned from held-out predictions of the other splits, whose
+        members have seen its rows. Only folds within folds would avoid this, at the price of as
+        many fits again for each fold; simulations (see the user guide) show no difference. With
+        ``cv="prefit"`` the combination for a row is learned from four of five folds of the rows.
+        Rows that belong together, by `groups` of `fit`, are compared group by group, and the
+        intervals are for one row of a new group. A row that a splitter holds out several times
+        counts once.
+
+        Cost: that of `predict`.
+
+
+        References
+        ----------
+        J. Lei, M. G'Sell, A. Rinaldo, R. J. Tibshirani and L. Wasserman (2018). "Distribution-free
+        predictive inference for regression". *Journal of the American Statistical Association* 113.
+        """
+        check_is_fitted(self)
+        rows = held_out_rows(self, "predict_interval", "conformal=True")
+        return interval_around(rows, rows.predictions, self.predict(X), coverage, side)

@@ -1,6 +1,7 @@
 """Votes and means of given members with given weights."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -17,8 +18,10 @@ from sklearn_ensemble_theory._compat import (
     StrOptions,
     check_feature_names_in,
     raise_for_params,
+    routing_enabled,
 )
 from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
+from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._learners import (
     aligned_columns,
     checked_codes,
@@ -36,12 +39,32 @@ from sklearn_ensemble_theory._rows import (
     normalised_weights,
     one_column,
 )
-from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, available_if
+from sklearn_ensemble_theory._typing import (
+    ArrayLike,
+    CVLike,
+    MatrixLike,
+    RandomStateLike,
+    available_if,
+)
 from sklearn_ensemble_theory.bounds import (
     held_out_voting_error_bound,
     voting_generalization_bound,
 )
+from sklearn_ensemble_theory.ensembles._certificates import (
+    BY_MEMBERS,
+    held_out_bound,
+)
+from sklearn_ensemble_theory.ensembles._intervals import one_of
+from sklearn_ensemble_theory.ensembles._prediction_sets import SetRule
 
+from ._conformal import (
+    HeldOutRows,
+    check_one_target,
+    held_out_rows,
+    interval_around,
+    set_around,
+)
+from ._held_out import fit_and_hold_out
 from ._members import (
     NamedMembers,
     checked_targets,
@@ -82,6 +105,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
     n_jobs: int | None
     verbose: bool
     prefit: bool
+    cv: Any
 
     _parameter_constraints: dict = {
         "estimators": [list],
@@ -89,6 +113,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
         "n_jobs": [None, Integral],
         "verbose": ["verbose"],
         "prefit": ["boolean"],
+        "cv": ["cv_object", StrOptions({"prefit"})],
     }
 
     @fit_context(prefer_skip_nested_validation=False)
@@ -149,6 +174,15 @@ class BaseVoting(TransformerMixin, NamedMembers):
             target = self.le_.transform(target)
         else:
             self._n_outputs = 1 if target.ndim == 1 else target.shape[1]
+        self._held_out = None
+        if self.cv is not None:
+            check_one_target(target, rows.weight, f"cv={self.cv!r}")
+            if isinstance(self.cv, str) != self.prefit:
+                raise ValueError(
+                    "cv='prefit' says that the rows are new to fitted members, and goes with "
+                    f"prefit=True only, for which there are no other splits; got cv={self.cv!r}, "
+                    f"prefit={self.prefit}."
+                )
 
         if self.prefit:
             # Their columns are aligned with `classes_` by label, so that none may be unknown.
@@ -160,6 +194,10 @@ class BaseVoting(TransformerMixin, NamedMembers):
                         f"The classes {unknown} of the fitted member {name!r} are not in y."
                     )
             self._set_fitted([member for _, member in pairs])
+            if self.cv is not None:
+                known = self._of_members(rows.X)
+                rows, held = replace(rows, y=target), np.arange(len(rows))
+                self._held_out = HeldOutRows.of(rows, None, held, known)
             return self
 
         if rows.weight is not None:
@@ -169,6 +207,22 @@ class BaseVoting(TransformerMixin, NamedMembers):
             pairs = [(name, coded_learner(member, self.classes_)) for name, member in pairs]
         routed = self._routed(fit_arguments(sample_weight, fit_params, X, rows))
         data = rows.X, target
+        if self.cv is not None:
+            method = "predict_proba" if getattr(self, "voting", "hard") == "soft" else "predict"
+            coded = replace(rows, y=target)
+            fitted, predictions, held, _ = fit_and_hold_out(
+                [(name, member, method, routed[name]) for name, member in pairs],
+                coded,
+                splits_of_rows(self.cv, X, y, rows.numbers, of_classes),
+                np.arange(len(self.classes_)) if of_classes else None,
+                share=not routing_enabled(),  # otherwise the arguments of fit may differ
+                known=self._known,
+                n_jobs=self.n_jobs,
+                verbose=int(self.verbose),
+            )
+            self._set_fitted(fitted)
+            self._held_out = HeldOutRows.of(coded, None, held, predictions)
+            return self
         # Members that another ensemble has fitted to these rows are taken from it.
         known = self._known
         fitted = [None if known is None else known.find(member, *data) for _, member in pairs]
@@ -323,6 +377,11 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         predicted: the first one in `classes_`, as in scikit-learn, or the last one. Of two classes
         "last" is 1{mean >= 1/2} [Ghoshdastidar].
 
+    cv : int, cross-validation splitter, iterable or "prefit", default=None
+        The splits by which `fit` also predicts held-out rows, for `predict_set`: as many further
+        fits of each member as there are splits. `None` is no splits. "prefit" goes with
+        ``prefit=True`` and says that the rows of `fit` are new to the members.
+
     Attributes
     ----------
     estimators_ : list of classifiers
@@ -406,6 +465,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         prefit: bool = False,
         class_weight: dict | Literal["balanced"] | None = None,
         ties: Literal["first", "last"] = "first",
+        cv: CVLike | Literal["prefit"] | None = None,
     ) -> None:
         self.estimators = estimators
         self.voting = voting
@@ -416,6 +476,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         self.prefit = prefit
         self.class_weight = class_weight
         self.ties = ties
+        self.cv = cv
 
     # ----------------------------------------------------------------------------- Predictions
 
@@ -525,15 +586,26 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
 
     def _scores(self, X: MatrixLike) -> np.ndarray:
         """The mean probability of each class, or the sum of the weights of the members for it."""
-        if self.voting == "soft":
-            return self.predict_proba(X)
-        codes = self._codes(X)
+        return self.predict_proba(X) if self.voting == "soft" else self._votes(self._codes(X))
+
+    def _votes(self, codes: list[np.ndarray]) -> np.ndarray:
+        """The sum of the weights of the members for each class."""
         weights = self._kept_weights()
         # One member after the other: the votes of all members at once would be K times as large.
         votes = np.zeros((len(codes[0]), len(self.classes_)))
         for code, weight in zip(codes, np.ones(len(codes)) if weights is None else weights):
             votes[np.arange(len(votes)), code] += weight
         return votes
+
+    def _of_members(self, X: MatrixLike) -> list[np.ndarray]:
+        return self._codes(X) if self.voting == "hard" else self._probabilities(X)
+
+    def _shares(self, predictions: list[np.ndarray]) -> np.ndarray:
+        """The mean probabilities, or shares of votes, of the classes."""
+        if self.voting == "soft":
+            return self._average(predictions)
+        votes = self._votes([np.asarray(codes, dtype=np.intp) for codes in predictions])
+        return votes / votes.sum(axis=1, keepdims=True)
 
     def _probabilities(self, X: MatrixLike) -> list[np.ndarray]:
         """The probabilities by each member, also of classes that a fitted one has not seen."""
@@ -551,6 +623,106 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         scores = self._scores(X)
         yield scores if self.voting == "soft" else scores / scores.sum(axis=1, keepdims=True)
 
+    def predict_set(
+        self,
+        X: MatrixLike,
+        coverage: float = 0.9,
+        *,
+        method: Literal["lac", "aps", "raps"] = "lac",
+        per_class: bool = False,
+        randomized: bool = False,
+        penalty: float = 0.05,
+        k_reg: int = 1,
+        random_state: RandomStateLike = None,
+    ) -> np.ndarray:
+        """Predict sets of classes that contain the class of a new row with a given probability.
+
+        Each of the n held-out rows has a score s_y(x), that of its class by members that are not
+        fitted to it; with `voting="hard"` shares of votes are the probabilities. A class c is in
+        the set of x if fewer than `coverage` (n + 1) held-out rows have a smaller score than
+        s_c(x).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to classify.
+
+        coverage : float, default=0.9
+            The probability aimed at, on average over the rows.
+
+        method : {"lac", "aps", "raps"}, default="lac"
+            The score s_c(x) of a class c, with p the probabilities at x:
+
+            - ``"lac"``: 1 - p_c, for the smallest sets on average; rows that are hard to classify
+              are covered less often than easy ones [Sadinle, Lei and Wasserman, 2019];
+            - ``"aps"``: the total probability of the classes that are more probable than c, plus U
+              times p_c with U uniform on (0, 1), for a coverage that is similar for easy and hard
+              rows [Romano, Sesia and Candès, 2020];
+            - ``"raps"``: that of "aps" plus `penalty` for each class beyond the first `k_reg`, for
+              smaller sets where there are many classes [Angelopoulos, Bates, Jordan and Malik,
+              2021].
+
+        per_class : bool, default=False
+            Whether each class is compared with the training rows of this class only, so that the
+            coverage is that of each class. A class of too few rows, (n_c + 1) `coverage` > n_c, is
+            in all sets.
+
+        randomized : bool, default=False
+            Whether U is drawn, and ties are broken at random, so that the coverage is not larger
+            than asked for either; sets may then be empty. Otherwise sets of "aps" and "raps" have
+            at least one class: they are compared with the mean over U of the training rows, and U
+            is 0 at x, which covers more often.
+
+        penalty : float, default=0.05
+            Of "raps", at least 0.
+
+        k_reg : int, default=1
+            Of "raps", at least 0: the number of classes without a penalty.
+
+        random_state : int, RandomState instance or None, default=None
+            Of the numbers drawn with ``randomized=True``.
+
+        Returns
+        -------
+        sets : ndarray of bool of shape (n_samples, n_classes)
+            Whether each class of `classes_` is in the set. A set of "lac" may be empty, where no
+            class is probable enough; it contains all classes if there are too few held-out rows,
+            (n + 1) `coverage` > n.
+
+        Raises
+        ------
+        ValueError
+            If the vote was fitted without `cv`, or if a parameter is not valid.
+
+        Notes
+        -----
+        Coverage is about `coverage`, without a guarantee for finite samples, as the members that
+        predict a held-out row are fitted to fewer rows than those of the vote. With
+        ``cv="prefit"`` the rows of `fit` are exchangeable with new ones, and it is at least
+        `coverage` [split conformal prediction]. A row that a splitter holds out several times
+        counts once. `weights` are those at the time of the call.
+
+        Cost: a prediction of each member, and O(log n) for each row and class.
+
+
+        References
+        ----------
+        M. Sadinle, J. Lei and L. Wasserman (2019). "Least ambiguous set-valued classifiers with
+        bounded error levels". *Journal of the American Statistical Association* 114.
+
+        Y. Romano, M. Sesia and E. J. Candès (2020). "Classification with valid and adaptive
+        coverage". *Advances in Neural Information Processing Systems* 33.
+
+        A. N. Angelopoulos, S. Bates, M. I. Jordan and J. Malik (2021). "Uncertainty sets for image
+        classifiers using conformal prediction". *International Conference on Learning
+        Representations*.
+        """
+        check_is_fitted(self)
+        rows = held_out_rows(self, "predict_set", "cv=5")
+        rule = SetRule(coverage, method, per_class, randomized, penalty, k_reg, random_state)
+        known = self._shares(rows.predictions)
+        return set_around(rows, known, self._shares(self._of_members(X)), rule)
+
     # ------------------------------------------------------------------- Bounds on the error
 
     def error_bound(
@@ -559,28 +731,45 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         delta: float | None = None,
+        method: str = "markov",
     ) -> float:
-        """Bound on the error of the vote by twice the mean error of its members.
+        """Bound on the error of the vote, by the losses of its members on given rows.
 
-        The vote errs only where members with at least half of the weight do, with
-        `voting="soft"` where the mean probability of the label is at most 1/2.
+        The loss of a member on a row is 1 where it errs; with `voting="soft"` it is 1 - p, with p
+        the probability that it gives to the label. The vote errs only where the weighted mean loss
+        is at least 1/2.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; for a bound on the error on new rows, ones that were not used in `fit`.
+            Rows; for a bound on the error on new rows, ones that the members were not fitted to.
 
         y : array-like of shape (n_samples,)
             Labels.
 
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
+            Weights of the rows, for `method="markov"`.
 
         delta : float, default=None
             `None` bounds the error on the given rows. A number in (0, 1) bounds the probability
             of an error on a new row, with probability 1 - delta over the given rows, which must be
-            independent of the fit: the mean error of the members is increased by
-            sqrt(ln(1/delta) / (2 n)), by Hoeffding's inequality.
+            independent of the fit of the members.
+
+        method : str, default="markov"
+            What the bound is computed from:
+
+            - `"markov"`: twice the weighted mean loss, with Hoeffding's inequality. See
+              :func:`~sklearn_ensemble_theory.bounds.held_out_voting_error_bound`.
+            - `"first-order"`: the same with the inequality for kl. See
+              :func:`~sklearn_ensemble_theory.bounds.first_order_vote_bound`.
+            - `"tandem"`: four times the mean product of the losses of two members. See
+              :func:`~sklearn_ensemble_theory.bounds.tandem_vote_bound`.
+            - `"c-bound"`: by losses and disagreements. See
+              :func:`~sklearn_ensemble_theory.bounds.c_vote_bound`.
+            - `"chebyshev-cantelli"`: by losses and their products. See
+              :func:`~sklearn_ensemble_theory.bounds.chebyshev_cantelli_vote_bound`.
+            - `"binomial"`: the errors of the vote itself on the rows. See
+              :func:`~sklearn_ensemble_theory.bounds.held_out_error_bound`.
 
         Returns
         -------
@@ -590,20 +779,30 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         Raises
         ------
         ValueError
-            If a weight of a member is negative, or delta is not in (0, 1).
+            If a weight of a member is negative, delta is not in (0, 1), or rows have weights that
+            the method does not take.
 
         Notes
         -----
-        [Ghoshdastidar, theorem En.1], step 3.1 of its proof, with a member drawn by the weights as
-        the randomised classifier. Cost: a prediction of each member.
+        `"markov"` is [Ghoshdastidar, theorem En.1], step 3.1 of its proof, with a member drawn by
+        the weights as the randomised classifier. It and `"binomial"`, which is the smallest bound,
+        are valid for weights that were chosen before the rows were seen; the others, which add
+        KL(weights || uniform), for weights that were chosen by these very rows as well. Cost: a
+        prediction of each member.
         """
         check_is_fitted(self)
+        one_of("method", method, ("markov", "binomial", *BY_MEMBERS))
         weights = self._kept_weights()
         # A vote with negative weights may err where most members are right.
         if weights is not None and np.min(weights) < 0:
             raise ValueError("weights must not be negative for error_bound.")
         if delta is not None and not (isinstance(delta, Real) and 0 < delta < 1):
             raise ValueError(f"delta must be a number in (0, 1), got {delta!r}.")
+        if method != "markov":
+            wrong = are_wrong(y, self.predict(X), self.classes_)
+            weight = None if sample_weight is None else checked_weights(sample_weight, wrong)
+            shares = np.ones(len(self.estimators_)) if weights is None else weights
+            return held_out_bound(method, wrong, self._losses(X, y), shares, weight, delta)
         share = self._scores(X)
         # A label that no member knows is an error of all of them.
         code, known = codes_of_labels(y, self.classes_, len(share))
@@ -612,6 +811,17 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         true = np.clip(share[np.arange(len(share)), code], 0.0, 1.0) * known
         w = None if sample_weight is None else checked_weights(sample_weight, true)
         return held_out_voting_error_bound(true, w, delta)
+
+    def _losses(self, X: MatrixLike, y: ArrayLike) -> Iterator[np.ndarray]:
+        """Yield the losses of all members, of shape (n, T), if they are asked for."""
+        if self.voting == "hard":
+            missed = [are_wrong(y, self.classes_[code], self.classes_) for code in self._codes(X)]
+            yield np.column_stack(missed).astype(np.float64)
+            return
+        proba = self._probabilities(X)
+        code, known = codes_of_labels(y, self.classes_, len(proba[0]))
+        true = np.column_stack([found[np.arange(len(code)), code] for found in proba])
+        yield np.clip(1 - true * known[:, None], 0.0, 1.0)
 
     def vc_error_bound(
         self, X: MatrixLike, y: ArrayLike, vc_dimensions: ArrayLike, delta: float = 0.05
@@ -683,6 +893,11 @@ class VotingRegressor(RegressorMixin, BaseVoting):
     prefit : bool, default=False
         Whether the members have been fitted, so that `fit` combines them as they are.
 
+    cv : int, cross-validation splitter, iterable or "prefit", default=None
+        The splits by which `fit` also predicts held-out rows, for `predict_interval`: as many
+        further fits of each member as there are splits. `None` is no splits. "prefit" goes with
+        ``prefit=True`` and says that the rows of `fit` are new to the members.
+
     Attributes
     ----------
     estimators_ : list of regressors
@@ -737,12 +952,14 @@ class VotingRegressor(RegressorMixin, BaseVoting):
         n_jobs: int | None = None,
         verbose: bool = False,
         prefit: bool = False,
+        cv: CVLike | Literal["prefit"] | None = None,
     ) -> None:
         self.estimators = estimators
         self.weights = weights
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.prefit = prefit
+        self.cv = cv
 
     @finite_predictions
     def predict(self, X: MatrixLike) -> np.ndarray:
@@ -765,8 +982,66 @@ class VotingRegressor(RegressorMixin, BaseVoting):
         check_is_fitted(self)
         return self._average(self._predictions(X))
 
+    def _of_members(self, X: MatrixLike) -> list[np.ndarray]:
+        return self._predictions(X)
+
     def _predictions(self, X: MatrixLike) -> list[np.ndarray]:
         return [checked_outputs(member.predict(X), member, X) for member in self.estimators_]
+
+    def predict_interval(
+        self,
+        X: MatrixLike,
+        coverage: float = 0.9,
+        side: Literal["both", "lower", "upper"] = "both",
+    ) -> np.ndarray:
+        """Predict intervals that contain the target of a new row with a given probability.
+
+        They are the prediction plus and minus the ceil(`coverage` (n + 1))-th smallest absolute
+        residual of the n held-out rows, each predicted by members that are not fitted to it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        coverage : float, default=0.9
+            The probability aimed at, on average over the rows.
+
+        side : {"both", "lower", "upper"}, default="both"
+            Which ends there are; the other one is infinite. A single end has residuals with their
+            sign.
+
+        Returns
+        -------
+        interval : ndarray of shape (n_samples, 2)
+            Lower and upper ends, in the units of y.
+
+        Raises
+        ------
+        ValueError
+            If the mean was fitted without `cv`, if a parameter is not valid, or if
+            (n + 1) `coverage` > n.
+
+        Notes
+        -----
+        Coverage is about `coverage`, without a guarantee for finite samples, as the members that
+        predict a held-out row are fitted to fewer rows than those of the mean. With
+        ``cv="prefit"`` the rows of `fit` are exchangeable with new ones, and it is at least
+        `coverage` [split conformal prediction]. A row that a splitter holds out several times
+        counts once. `weights` are those at the time of the call.
+
+        Cost: a prediction of each member.
+
+
+        References
+        ----------
+        J. Lei, M. G'Sell, A. Rinaldo, R. J. Tibshirani and L. Wasserman (2018). "Distribution-free
+        predictive inference for regression". *Journal of the American Statistical Association* 113.
+        """
+        check_is_fitted(self)
+        rows = held_out_rows(self, "predict_interval", "cv=5")
+        known = self._average(rows.predictions)
+        return interval_around(rows, known, self.predict(X), coverage, side)
 
     def transform(self, X: MatrixLike) -> np.ndarray:
         """Return the predictions of each member.

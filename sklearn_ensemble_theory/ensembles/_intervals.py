@@ -1,4 +1,4 @@
-"""Prediction intervals and prediction sets, from predictions out of bag or out of fold.
+"""Prediction intervals, from predictions out of bag or out of fold.
 
 Each training row is predicted by the members that are not fitted to it; how far these predictions
 are off says how far that of a new row will be. Rows that come in G groups of n_1, ..., n_G rows are
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._features import Features, column_of
 from sklearn_ensemble_theory._rows import rows_of
 from sklearn_ensemble_theory._scaling import range_exponent
 from sklearn_ensemble_theory.ensembles._members import (
@@ -20,14 +21,18 @@ from sklearn_ensemble_theory.ensembles._members import (
     FittedEnsemble,
     mean_prediction,
     prediction_columns,
+    tree_input,
 )
 from sklearn_ensemble_theory.ensembles._order_statistics import order_statistics
+from sklearn_ensemble_theory.ensembles._quantiles import rows_of_leaves
+from sklearn_ensemble_theory.ensembles._scales import residual_scales
 from sklearn_ensemble_theory.ensembles._training_rows import (
     OutsideMasks,
     check_one_output,
     exchangeable_rows,
     groups_of,
     kept_rows,
+    kept_X,
     out_of_bag_mean,
     outside_group_masks,
     outside_masks,
@@ -35,8 +40,8 @@ from sklearn_ensemble_theory.ensembles._training_rows import (
 
 # Entries of the masks that are held as numbers at once: 64 MB.
 MASK = 2**23
-# Shares of 1 that are sums of at most some thousand terms are equal if they differ by less.
-ROUNDING = 1e-12
+# The last two, for time series, have a file of their own.
+METHODS = ("jackknife+", "conformal", "normalized", "quantile", "enbpi", "enbpi-symmetric")
 # Of the range in which an end is looked for: twice the bits of a float's fraction.
 HALVINGS = 104
 
@@ -44,33 +49,123 @@ HALVINGS = 104
 # --- of a fitted ensemble -------------------------------------------------------------------------
 
 
-def prediction_interval(ensemble: FittedEnsemble, X, coverage: float, method: str) -> np.ndarray:
+def prediction_interval(
+    ensemble: FittedEnsemble, X, coverage: float, method: str, side: str, by: Any
+) -> np.ndarray:
     """Return the lower and upper ends at the rows X, an array of shape (m, 2)."""
     check_is_fitted(ensemble)
     coverage = checked_coverage(coverage)
-    one_of("method", method, ("conformal", "jackknife+"))
+    one_of("method", method, METHODS)
+    if method not in METHODS[:4]:
+        raise ValueError(f"by cannot be used with method={method!r}, whose residuals are in order.")
+    one_of("side", side, ("both", "lower", "upper"))
     X = ensemble._validate_X(X)
     check_one_output(ensemble, "predict_interval")
     rows = exchangeable_rows(ensemble, "Prediction intervals")
     y = kept_rows(ensemble, "predict_interval").y
-    # Residuals of huge targets are beyond the largest float; the ends need not be.
-    exponent = range_exponent(y)
-    mean = np.ldexp(out_of_bag_mean(ensemble, "predict"), -exponent)
-    residuals = np.abs(np.ldexp(y, -exponent) - mean)
-    residuals[np.isnan(mean)] = np.inf  # nothing is known of a row that all members are fitted to
-    residuals = residuals if rows is None else residuals[rows]
+    rows = np.arange(len(y)) if rows is None else rows
     groups = groups_of(ensemble, rows)
-    if method == "conformal":
-        width = conformal_limit(residuals, coverage, groups)
-        mean = np.ldexp(mean_prediction(ensemble, X, "predict"), -exponent)
-        return _in_units_of_y(np.column_stack([mean - width, mean + width]), exponent)
-    interval = np.empty((X.shape[0], 2))
-    rank = conformal_rank(len(residuals), coverage)
-    if groups is None and rank > len(residuals):
-        interval[:] = -np.inf, np.inf
-        return interval
+    parts = _parts(ensemble, X, rows, groups, coverage, by)
+
+    # How far targets are beyond the predictions out of bag, in units of the scale. Residuals of
+    # huge targets are beyond the largest float; the ends need not be.
+    exponent = range_exponent(y)
+    (low, high, scale), at_new = _predictions(ensemble, X, rows, exponent, method, coverage, side)
+    y = np.ldexp(y[rows], -exponent)
+    below, above = (low - y) / scale, (y - high) / scale
+    if side == "both":
+        below = above = np.maximum(below, above)
+    # Nothing is known of a row that all members are fitted to.
+    below, above = (np.where(np.isnan(low), np.inf, distance) for distance in (below, above))
+
+    ends = np.empty((X.shape[0], 2))
+    ends[:] = -np.inf, np.inf
+    for training, new in parts:
+        own = below[training], above[training]
+        own_groups = None if groups is None else groups[training]
+        if method == "jackknife+":
+            lower, upper = _jackknife_plus(
+                ensemble,
+                rows_of(X, new),
+                rows,
+                training,
+                own[side != "lower"],
+                own_groups,
+                coverage,
+                exponent,
+            )
+        else:
+            low, high, scale = (values[new] for values in at_new)
+            lower, upper = (conformal_limit(distances, coverage, own_groups) for distances in own)
+            lower, upper = low - scale * lower, high + scale * upper
+        if side != "upper":
+            ends[new, 0] = lower
+        if side != "lower":
+            ends[new, 1] = upper
+    if side == "both":  # where residuals are small the ends may cross
+        ends.sort(axis=1)
+    with np.errstate(over="ignore"):  # an end beyond the largest float is infinite
+        return np.ldexp(ends, exponent)
+
+
+def _predictions(
+    ensemble: FittedEnsemble,
+    X,
+    rows: np.ndarray,
+    exponent: int,
+    method: str,
+    coverage: float,
+    side: str,
+) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
+    """Lower and upper predictions and their scales: out of bag, NaN where unknown, and at X.
+
+    The jackknife+ has other predictions at X for each training row.
+    """
+    one, ones = np.ones(len(rows)), np.ones(X.shape[0])
+    if method == "quantile":
+        # A single end has all of alpha.
+        alpha = 1 - coverage
+        levels = {"both": (alpha / 2, 1 - alpha / 2), "lower": (alpha, alpha)}
+        at = np.array(levels.get(side, (coverage, coverage)))
+        leaf_rows = rows_of_leaves(ensemble, "method='quantile'")
+        kept, masks = kept_X(ensemble, "method='quantile'"), outside_masks(ensemble, rows)
+        outside = kept_rows(ensemble, "method='quantile'").derived(
+            f"quantiles {at.tolist()} out of bag",
+            ensemble.estimators_,
+            lambda: leaf_rows.quantiles_outside(tree_input(ensemble, kept)[rows], masks, at),
+        )
+        found = leaf_rows.quantiles(tree_input(ensemble, X), at)
+        return (*np.ldexp(outside, -exponent).T, one), (*np.ldexp(found, -exponent).T, ones)
+    mean = np.ldexp(out_of_bag_mean(ensemble, "predict"), -exponent)
+    if method == "jackknife+":
+        return (mean[rows], mean[rows], one), ()
+    new = np.ldexp(mean_prediction(ensemble, X, "predict"), -exponent)
+    if method == "conformal" or np.isnan(mean[rows]).all():
+        return (mean[rows], mean[rows], one), (new, new, ones)
+    y = np.ldexp(kept_rows(ensemble, "method='normalized'").y, -exponent)
+    scales = residual_scales(ensemble, np.abs(y - mean))
+    at_new = scales.at(tree_input(ensemble, X), ensemble.n_jobs)
+    return (mean[rows], mean[rows], scales.out_of_bag[rows]), (new, new, at_new)
+
+
+def _jackknife_plus(
+    ensemble: FittedEnsemble,
+    X,
+    rows: np.ndarray,
+    training: slice | np.ndarray,
+    distances: np.ndarray,
+    groups: np.ndarray | None,
+    coverage: float,
+    exponent: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The lower and upper ends at X, as far from predictions as some of the training rows are."""
+    lower, upper = np.full(X.shape[0], -np.inf), np.full(X.shape[0], np.inf)
+    rank = conformal_rank(len(distances), coverage)
+    if groups is None and rank > len(distances):
+        return lower, upper
     if groups is None:
         masks = outside_masks(ensemble, rows)
+        masks = masks if isinstance(training, slice) else masks.of_rows(training)
         step = max(1, PREDICTIONS // masks.n_members)
     else:
         masks = outside_group_masks(ensemble)
@@ -79,34 +174,70 @@ def prediction_interval(ensemble: FittedEnsemble, X, coverage: float, method: st
         part = slice(start, start + step)
         predictions = np.ldexp(prediction_columns(ensemble, rows_of(X, part)), -exponent)
         if groups is None:
-            upper, lower = order_statistics(masks, predictions, residuals, rank)
+            upper[part], lower[part] = order_statistics(masks, predictions, distances, rank)
         else:
-            upper, lower = group_ends(masks, predictions, residuals, groups, coverage)
-        # Where residuals are small the ends may cross; then the interval is a point at least.
-        interval[part, 0], interval[part, 1] = np.minimum(lower, upper), np.maximum(lower, upper)
-    return _in_units_of_y(interval, exponent)
+            ends = group_ends(masks, predictions, distances, groups, coverage)
+            upper[part], lower[part] = ends
+    return lower, upper
 
 
-def _in_units_of_y(interval: np.ndarray, exponent: int) -> np.ndarray:
-    with np.errstate(over="ignore"):  # an end beyond the largest float is infinite
-        return np.ldexp(interval, exponent)
+def _parts(
+    ensemble: FittedEnsemble,
+    X,
+    rows: np.ndarray,
+    groups: np.ndarray | None,
+    coverage: float,
+    by: Any,
+) -> list[tuple]:
+    """Which of the training rows, and of the rows X, belong together: once all of them for None.
 
-
-def prediction_set(ensemble: FittedEnsemble, X, coverage: float) -> np.ndarray:
-    """Return whether each class is in the set of each row of X, a bool array of shape (m, K)."""
-    check_is_fitted(ensemble)
-    coverage = checked_coverage(coverage)
-    X = ensemble._validate_X(X)
-    check_one_output(ensemble, "predict_set")
-    rows = exchangeable_rows(ensemble, "Prediction sets")
-    method = ensemble._prediction_method(ensemble.estimator_)
-    mean = out_of_bag_mean(ensemble, method)
-    y = kept_rows(ensemble, "predict_set").y
-    own = mean[np.arange(len(y)), y]
-    scores = np.where(np.isnan(own), np.inf, 1 - own)
-    scores = scores if rows is None else scores[rows]
-    limit = conformal_limit(scores, coverage, groups_of(ensemble, rows))
-    return 1 - mean_prediction(ensemble, X, method) <= limit + ROUNDING
+    Raises
+    ------
+    ValueError
+        If `by` gives no values, a value of new rows is that of too few training rows.
+    """
+    if by is None:
+        return [(slice(None), slice(None))]
+    n, m = len(kept_rows(ensemble, "by").y), X.shape[0]
+    if isinstance(by, tuple) and len(by) == 2:
+        known, new = map(np.asarray, by)
+    elif np.ndim(by) > 0:
+        raise ValueError(
+            "by must be a feature, a function, or a tuple of two arrays: the values of the "
+            "training rows and those of the rows of X."
+        )
+    else:
+        # In single precision, as training rows are kept: values have to be equal.
+        both = [tree_input(ensemble, each) for each in (kept_X(ensemble, "by"), X)]
+        if callable(by):
+            known, new = (np.asarray(by(each)) for each in both)
+        else:
+            column = Features.known_to(ensemble).place(by, "by")
+            known, new = (column_of(each, column) for each in both)
+    for each, size, name in ((known, n, "training rows"), (new, m, "rows of X")):
+        if each.shape != (size,):
+            raise ValueError(
+                f"by must have a value for each of the {size} {name}; got the shape {each.shape}."
+            )
+    try:
+        labels, codes = np.unique(np.concatenate([known, new]), return_inverse=True)
+    except TypeError:
+        raise ValueError("by must have numbers or strings, which can be sorted.") from None
+    known_codes, new_codes = codes[:n][rows], codes[n:]
+    parts = []
+    # With so many training rows, or groups of them, the ends are finite.
+    needed = max(math.ceil(coverage / (1 - coverage) - 1e-9), 1)
+    for code in np.unique(new_codes):
+        training = np.flatnonzero(known_codes == code)
+        units = training if groups is None else np.unique(groups[training])
+        if len(units) < needed:
+            raise ValueError(
+                f"by: coverage={coverage:g} requires at least {needed} training "
+                f"{'rows' if groups is None else 'groups'} with the value {labels[code]!s}; there "
+                f"are {len(units)}."
+            )
+        parts.append((training, np.flatnonzero(new_codes == code)))
+    return parts
 
 
 def checked_coverage(coverage: float) -> float:
@@ -310,29 +441,3 @@ def interval_by_folds(
     if side == "both":  # where residuals are small, or quantiles cross, the ends may too
         ends.sort(axis=1)
     return ends
-
-
-def set_by_folds(
-    own: np.ndarray,
-    fold: np.ndarray,
-    groups: np.ndarray | None,
-    probabilities: np.ndarray,
-    coverage: float,
-) -> np.ndarray:
-    """Whether each class is in the set of the CV+, a bool array of shape (m, n_classes).
-
-    Parameters
-    ----------
-    own : float array of shape (n,)
-        The probability out of fold of the class of each training row.
-    fold, groups
-        See `FoldScores`.
-    probabilities : float array of shape (m, K, n_classes)
-        Those of all classes by the models of the folds.
-    coverage : float
-    """
-    scores = FoldScores(1 - own, fold, groups)
-    scores.check(coverage)
-    values = 1 - probabilities
-    below = [scores.share_up_to(values[:, :, c] - 1e-12, False) for c in range(values.shape[2])]
-    return np.stack(below, axis=1) < coverage - 1e-9

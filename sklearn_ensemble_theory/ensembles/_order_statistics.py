@@ -38,7 +38,7 @@ def order_statistics(
     masks : OutsideMasks of n rows and B members
     predictions : float64 array of shape (q, B)
     residuals : float64 array of shape (n,)
-        R_i >= 0. A row without a member outside counts as an infinite one.
+        R_i, of any sign. A row without a member outside counts as an infinite one.
     rank : int
         From 1 to n.
 
@@ -92,7 +92,7 @@ class _CentredQueries:
     ) -> None:
         self.masks, self.inverse, self.rank = masks, inverse, rank
         finite = residuals[np.isfinite(residuals)]
-        size = max(np.max(np.abs(predictions)), np.max(finite, initial=0.0))
+        size = max(np.max(np.abs(predictions)), np.max(np.abs(finite), initial=0.0))
         # A power of 2: nothing is rounded.
         self.scale = float(np.ldexp(1.0, int(np.frexp(size)[1]) + 1)) if size > 0 else 1.0
         scaled = predictions / self.scale
@@ -109,7 +109,7 @@ class _CentredQueries:
         error = (B + 4) * unit * np.abs(t).sum(axis=1, dtype=np.float64) * self.inverse.max()
         finite = self.residuals[np.isfinite(self.residuals)]
         # Twice, as both the number found and a row's own may be off.
-        error = 2 * error + 16 * unit * (np.max(finite, initial=0.0) + 1e-30)
+        error = 2 * error + 16 * unit * (np.max(np.abs(finite), initial=0.0) + 1e-30)
         self.error = error.astype(np.float32)
         if whole is not None:
             np.matmul(t, whole, out=sums)
@@ -246,7 +246,7 @@ class LookedUpSums:
         # No sum of some of the centred predictions is beyond half the sum of their sizes.
         self.largest = 0.5 * np.abs(centred).sum(axis=1) * (1 + 1e-9) + 1e-30
         finite = residuals[np.isfinite(residuals)]
-        self.rounding = 16 * 2.0**-24 * (np.max(finite, initial=0.0) + 1e-30)
+        self.rounding = 16 * 2.0**-24 * (np.max(np.abs(finite), initial=0.0) + 1e-30)
 
     def unit_and_error(self, largest: float) -> tuple[float, float]:
         """Return what an integer stands for, and how far a mean plus a residual may be off."""

@@ -1,4 +1,4 @@
-"""Quantiles of the target at new rows, from the training rows in the leaves of an ensemble's trees.
+"""The training rows in the leaves of an ensemble's trees, and quantiles of the target from them.
 
 For a query x and tree b let L_b(x) be the leaf of x, and v_bi the weight with which row i was
 fitted in tree b. The weight of row i at x is
@@ -21,7 +21,12 @@ from sklearn_ensemble_theory.ensembles._members import (
     columns_of_members,
     tree_input,
 )
-from sklearn_ensemble_theory.ensembles._training_rows import check_one_output, kept_rows, kept_X
+from sklearn_ensemble_theory.ensembles._training_rows import (
+    OutsideMasks,
+    check_one_output,
+    kept_rows,
+    kept_X,
+)
 from sklearn_ensemble_theory.trees._packed import DeepTrees, fits_in_words
 from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 
@@ -42,36 +47,43 @@ def predicted_quantiles(ensemble: FittedEnsemble, X, quantiles: ArrayLike) -> np
         levels = np.empty(0)
     if levels.ndim != 1 or not levels.size or not ((levels >= 0) & (levels <= 1)).all():
         raise ValueError(f"quantiles must be numbers from 0 to 1, got {quantiles!r}.")
+    check_one_output(ensemble, "predict_quantiles")
     X = ensemble._validate_X(X)
-    found = rows_of_leaves(ensemble).quantiles(tree_input(ensemble, X), levels)
+    found = rows_of_leaves(ensemble, "predict_quantiles").quantiles(tree_input(ensemble, X), levels)
     return found[:, 0] if np.ndim(quantiles) == 0 else found
 
 
-def rows_of_leaves(ensemble: FittedEnsemble) -> "LeafRows":
+def rows_of_leaves(ensemble: FittedEnsemble, what: str) -> "LeafRows":
     """Return the training rows of all leaves, found once for the same members.
 
     Raises
     ------
     ValueError
-        If the members are no trees, y has several columns or the rows were removed.
+        If the members are no trees, or the rows were removed.
     """
-    check_one_output(ensemble, "predict_quantiles")
     members, spec = ensemble.estimators_, ensemble._member_spec
-    if member_nodes(members) is None:
-        name = next(type(m).__name__ for m in members if member_nodes([m]) is None)
-        raise ValueError(
-            f"estimator: predict_quantiles requires members that are trees, got {name}."
-        )
-    X, training = kept_X(ensemble, "predict_quantiles"), kept_rows(ensemble, "predict_quantiles")
+    if member_nodes(members, of_any_output=True) is None:
+        others = (m for m in members if member_nodes([m], of_any_output=True) is None)
+        name = type(next(others)).__name__
+        raise ValueError(f"estimator: {what} requires members that are trees, got {name}.")
+    X, y = kept_X(ensemble, what), kept_rows(ensemble, what).y
 
     compiled = uses_native()
 
     def make() -> LeafRows:
         finder = LeafFinder(members, columns_of_members(ensemble), compiled)
-        draws = [spec.draw(seed)[1:] for seed in ensemble._seeds]
-        return LeafRows(finder, tree_input(ensemble, X), training.y, draws)
+        draws = []
+        for seed in ensemble._seeds:
+            rows, weights = spec.draw_parts(seed)[1]
+            draws.append((rows, spec.fit_weights(weights, y[rows])))
+        # Quantiles need the rows of a leaf in order of their targets; nothing else has an order.
+        is_number = y.ndim == 1 and not spec.n_classes
+        order = np.argsort(y, kind="stable") if is_number else np.arange(len(y))
+        targets = np.asarray(y, dtype=np.float64)[order]
+        return LeafRows(finder, tree_input(ensemble, X), order, targets, draws)
 
     # Both routes find the same leaves, each from arrays of its own.
+    training = kept_rows(ensemble, what)
     return training.derived("leaf rows, compiled" if compiled else "leaf rows", members, make)
 
 
@@ -86,7 +98,7 @@ class LeafFinder:
     ) -> None:
         self.members, self.features = list(members), list(features)
         self.compiled = compiled
-        trees = member_nodes(members)
+        trees = member_nodes(members, of_any_output=True)
         assert trees is not None
         self.packed = None
         if compiled and fits_in_words(trees, features):
@@ -116,30 +128,31 @@ class LeafFinder:
 
 
 class LeafRows:
-    """The rows of each leaf, in order of their targets' ranks, and their shares.
+    """The rows of each leaf, by their places in `order`, and their shares.
 
-    `draws` has the rows, with their weights, that each tree was fitted to.
+    `targets` are those of the rows in this order, the increasing one of the targets for
+    `quantiles`. `draws` has the rows, with their weights, that each tree was fitted to.
     """
 
     def __init__(
         self,
         finder: LeafFinder,
         X: np.ndarray | sp.csr_array,
-        y: np.ndarray,
+        order: np.ndarray,
+        targets: np.ndarray,
         draws: Sequence[tuple[np.ndarray, np.ndarray]],
     ) -> None:
-        self.finder = finder
-        order = np.argsort(y, kind="stable")
-        self.targets = np.asarray(y, dtype=np.float64)[order]
-        rank = np.empty(len(y), dtype=np.int32)
-        rank[order] = np.arange(len(y), dtype=np.int32)
-        n_trees = len(draws)
-        self.first = np.zeros(finder.n_nodes + 1, dtype=np.int64)
+        self.finder, self.order, self.targets = finder, order, targets
+        n, n_trees = len(order), len(draws)
+        rank = np.empty(n, dtype=np.int32)
+        rank[order] = np.arange(n, dtype=np.int32)
+        # Beside the nodes an empty one, which stands for trees that do not count.
+        self.first = np.zeros(finder.n_nodes + 2, dtype=np.int64)
         parts_rank, parts_share = [], []
         # (T, n); nodes of one tree fit into 32 bits, those of all trees may not.
-        leaves = np.empty((n_trees, len(y)), dtype=np.int32 if finder.n_nodes < 2**31 else np.int64)
+        leaves = np.empty((n_trees, n), dtype=np.int32 if finder.n_nodes < 2**31 else np.int64)
         step = max(1, LEAVES // n_trees)
-        for start in range(0, len(y), step):
+        for start in range(0, n, step):
             leaves[:, start : start + step] = finder.leaves(X[start : start + step]).T
         for t, (rows, weights) in enumerate(draws):
             a, b = finder.starts[t], finder.starts[t + 1]
@@ -169,6 +182,27 @@ class LeafRows:
             found[rows, order] = self._of_leaves(leaves, levels[order])
         return found
 
+    def quantiles_outside(self, X, masks: OutsideMasks, levels: np.ndarray) -> np.ndarray:
+        """The same at n training rows, by the trees outside of each; the levels are increasing.
+
+        NaN where there is no tree.
+        """
+        n_trees = len(self.finder.members)
+        found = np.full((X.shape[0], len(levels)), np.nan)
+        order = np.argsort(masks.counts, kind="stable")
+        step = max(1, LEAVES // n_trees)
+        for start in range(0, len(order), step):
+            rows = order[start : start + step]
+            leaves = np.where(masks.numbers(rows, bool), self.finder.leaves(X[rows]), -1)
+            # The shares of k of T trees sum to k/T: rows outside of as many trees go together.
+            counts, starts = np.unique(masks.counts[rows], return_index=True)
+            ends = np.append(starts[1:], len(rows))
+            for count, first, last in zip(counts, starts, ends):
+                if count:
+                    reached = np.maximum(levels * (count / n_trees) - ROUNDING, 0.0)
+                    found[rows[first:last]] = self._of_leaves(leaves[first:last], reached)
+        return found
+
     def _of_leaves(self, leaves: np.ndarray, levels: np.ndarray) -> np.ndarray:
         """The targets of these levels, in increasing order, for the leaves (m, T) of queries."""
         ranks = np.empty((len(leaves), len(levels)), dtype=np.int64)
@@ -176,6 +210,7 @@ class LeafRows:
             from sklearn_ensemble_theory._native.inference import leaf_quantiles
 
             n = len(self.targets)
+            leaves = np.where(leaves < 0, self.finder.n_nodes, leaves)
             leaf_quantiles(leaves, self.first, self.rank, self.share, n, levels, ranks)
             return self.targets[ranks]
         # Sparse weights of some queries at a time: large leaves have many rows.
@@ -183,21 +218,28 @@ class LeafRows:
         cuts = np.searchsorted(entries, np.arange(SPARSE_ENTRIES, entries[-1], SPARSE_ENTRIES))
         for rows in np.split(np.arange(len(leaves)), np.unique(cuts[cuts > 0])):
             found = self.weights(leaves[rows])
+            found.sort_indices()
             for i, a, b in zip(rows, found.indptr[:-1], found.indptr[1:]):
                 at = np.searchsorted(np.cumsum(found.data[a:b]), levels)
                 ranks[i] = found.indices[a + np.minimum(at, b - a - 1)]
         return self.targets[ranks]
 
     def weights(self, leaves: np.ndarray) -> sp.csr_array:
-        """w_i(x) for the leaves of queries, of shape (m, n); columns in order of the targets."""
-        n, (m, T) = len(self.targets), leaves.shape
+        """w_i(x) for the leaves of queries, of shape (m, n); columns by `order`, not sorted.
+
+        A leaf of -1 is left out: the weights then sum to the share of the other trees.
+        """
+        n = len(self.order)
         rows_of_leaf = sp.csr_array(
-            (self.share, self.rank, self.first), shape=(self.finder.n_nodes, n)
+            (self.share, self.rank, self.first), shape=(len(self.first) - 1, n)
         )
-        ones = np.ones(leaves.size)
-        at = np.arange(0, leaves.size + 1, T)
-        found = sp.csr_array((ones, leaves.ravel(), at), shape=(m, self.finder.n_nodes))
         # A product of sparse matrices adds up the shares that a row has in all trees.
-        found = (found @ rows_of_leaf).tocsr()
-        found.sort_indices()
-        return found
+        return (indicator_of_leaves(leaves, len(self.first) - 1) @ rows_of_leaf).tocsr()
+
+
+def indicator_of_leaves(leaves: np.ndarray, n_nodes: int) -> sp.csr_array:
+    """1 where a row is in a leaf, of shape (m, n_nodes), from the leaves (m, T); -1 is none."""
+    used = leaves >= 0
+    ends = np.concatenate([[0], np.cumsum(used.sum(axis=1))])
+    at = leaves[used]
+    return sp.csr_array((np.ones(len(at)), at, ends), shape=(len(leaves), n_nodes))

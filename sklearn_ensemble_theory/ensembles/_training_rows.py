@@ -6,6 +6,7 @@ draws of the members are repeated from their seeds; only X (for trees) and y are
 
 import operator
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Self, TypeVar
 
 import numpy as np
@@ -24,11 +25,17 @@ Ensemble = TypeVar("Ensemble", bound=FittedEnsemble)
 class TrainingRows:
     """The rows that an ensemble was fitted to; derived arrays are kept, but not pickled.
 
-    X is None where only the targets are kept; y is as the members are fitted to it.
+    X is None where only the targets are kept; y is as the members are fitted to it; the window has
+    the residuals of a time series, None before there were rows after those of the fit.
     """
 
-    def __init__(self, X: np.ndarray | sp.csr_array | None, y: np.ndarray) -> None:
-        self.X, self.y = X, y
+    def __init__(
+        self,
+        X: np.ndarray | sp.csr_array | None,
+        y: np.ndarray,
+        window: np.ndarray | None = None,
+    ) -> None:
+        self.X, self.y, self.window = X, y, window
         self._members: list = []
         self._derived: dict = {}
 
@@ -49,7 +56,7 @@ class TrainingRows:
 
     def __getstate__(self) -> dict:
         # What is derived can be made again, and would make pickles large.
-        return {"X": self.X, "y": self.y}
+        return {"X": self.X, "y": self.y, "window": self.window}
 
     def __setstate__(self, state: dict) -> None:
         self.__init__(**state)  # type: ignore[misc]
@@ -169,6 +176,12 @@ class OutsideMasks:
 
     def __len__(self) -> int:
         return len(self.bits)
+
+    def of_rows(self, rows: np.ndarray) -> Self:
+        """The masks of some of the rows."""
+        some = copy(self)
+        some.bits, some.counts = self.bits[rows], self.counts[rows]
+        return some
 
     def numbers(self, rows: slice | np.ndarray, dtype: type = np.float64) -> np.ndarray:
         """Return the mask of these rows, of shape (rows, B)."""

@@ -128,6 +128,7 @@ class PredictionBandDisplay:
         coverage: float = 0.9,
         at: Mapping[Any, Any] | None = None,
         offset: float | None = None,
+        interval_params: Mapping[str, Any] | None = None,
         grid_resolution: int = 100,
         n_cols: int = 3,
         ax: Any = None,
@@ -159,6 +160,8 @@ class PredictionBandDisplay:
             The offset of the reference row, which is added to all scores, of an estimator whose
             methods have one, such as `GradientBoostingRegressor`. With counts whose offset was the
             logarithm of the exposure, None and 0 are an exposure of 1.
+        interval_params : dict, default=None
+            Further arguments of `predict_interval`, such as ``{"method": "normalized"}``.
         grid_resolution : int, default=100
             Number of values of a numeric feature; fewer distinct values are taken themselves.
         n_cols : int, default=3
@@ -212,8 +215,10 @@ class PredictionBandDisplay:
         prediction = np.asarray(estimator.predict(moved, **options))
         if prediction.ndim != 1:
             raise TypeError("estimator must predict one target.")
+        params = {"interval": {**options, **(interval_params or {})}}
         bands = {
-            kind: _band(estimator, moved, prediction, kind, coverage, options) for kind in methods
+            kind: _band(estimator, moved, prediction, kind, coverage, params.get(kind, options))
+            for kind in methods
         }
         ends = np.cumsum([len(v) for v in values])[:-1]
         parts = {kind: np.split(band, ends) for kind, band in bands.items()}
@@ -329,7 +334,7 @@ def _band(
     prediction: np.ndarray,
     kind: str,
     coverage: float,
-    options: dict[str, np.ndarray],
+    options: dict[str, Any],
 ) -> np.ndarray:
     if kind == "interval":
         return np.asarray(estimator.predict_interval(X, coverage=coverage, **options))

@@ -404,20 +404,22 @@ class GrownTree:
         return arrays.sklearn_tree(self.n_features, self.n_classes)
 
 
-def member_nodes(members: Sequence[Any], with_vectors: bool = False) -> list[Nodes] | None:
+def member_nodes(
+    members: Sequence[Any], with_vectors: bool = False, of_any_output: bool = False
+) -> list[Nodes] | None:
     """The nodes of each member; None where a member is no tree, or one of several outputs.
 
-    These too `with_vectors`, where they are of this package.
+    These too `with_vectors`, where they are of this package, and all of them `of_any_output`.
 
     scikit-learn's own trees are read; an estimator of this package that is a tree gives its arrays
     by a method `_node_arrays()`, which a subclass does not inherit.
     """
     found: list[Nodes] = []
     for member in members:
-        alone = with_vectors or getattr(member, "n_outputs_", 1) == 1
+        alone = with_vectors or of_any_output or getattr(member, "n_outputs_", 1) == 1
         if "_node_arrays" in vars(type(member)) and alone:
             found.append(member._node_arrays())
-        elif is_tree(member) and member.n_outputs_ == 1:
+        elif is_tree(member) and (of_any_output or member.n_outputs_ == 1):
             found.append(FittedNodes(member.tree_))
         else:
             return None

@@ -76,7 +76,7 @@ def test_quantiles_are_those_of_the_definition(regression, name, weighted):
     model.fit(X, y, sample_weight=weight)
     new = make_friedman1(40, random_state=1)[0]
     weights = weights_by_definition(model, X, new)
-    leaf_rows = rows_of_leaves(model)
+    leaf_rows = rows_of_leaves(model, "weights")
     in_order = leaf_rows.weights(leaf_rows.finder.leaves(new.astype(np.float32))).toarray()
     np.testing.assert_allclose(in_order, weights[:, np.argsort(y, kind="stable")], atol=1e-12)
     # The mean of the distribution is the prediction.

@@ -139,7 +139,7 @@ def test_sets_of_classes_by_counting(n_classes):
     # The softmax of 0 and a log-odds is that of two classes.
     u = scores if n_classes == 3 else np.stack([0 * scores, scores], axis=2)
     at = np.exp(u) / np.exp(u).sum(axis=2, keepdims=True)
-    own = model._folds.rows.scores
+    own = model._folds.rows.scores[:, 0]
     for k, (train, test) in enumerate(splits):
         one = clone(model).set_params(
             n_estimators=max(model.n_estimators_, 1), smoothing_rounds=model.n_smoothing_rounds_

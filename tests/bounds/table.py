@@ -161,6 +161,28 @@ TABLE = {
         "test_concentration::test_parameter_of_bounded_variables",
         negative="low",
     ),
+    "c_vote_bound": bound(
+        call(
+            losses=[0.1, 0.2],
+            n_samples=[100, 90],
+            disagreements=[[0.0, 0.2], [0.2, 0.0]],
+            n_pair_samples=[[100, 50], [50, 90]],
+            weights=[1.0, 2.0],
+            delta=0.1,
+        ),
+        "test_majority_votes::test_c_bound_by_hand",
+    ),
+    "chebyshev_cantelli_vote_bound": bound(
+        call(
+            losses=[0.1, 0.2],
+            n_samples=[100, 90],
+            tandem_losses=[[0.1, 0.05], [0.05, 0.2]],
+            n_pair_samples=[[100, 50], [50, 90]],
+            weights=[1.0, 2.0],
+            delta=0.1,
+        ),
+        "test_majority_votes::test_chebyshev_cantelli_bound_by_hand",
+    ),
     "chernoff_tail": bound(
         call(t=1.0, log_mgf=lambda a: a * a / 2, alpha_max=8.0),
         "test_concentration::test_chernoff_of_known_variables",
@@ -223,6 +245,10 @@ TABLE = {
     "finite_class_bound": bound(
         call(n_samples=100, log_n_hypotheses=3.0, delta=0.1, loss_bound=2.0),
         "test_growth::test_bounds_of_votes_and_of_finite_classes_by_hand",
+    ),
+    "first_order_vote_bound": bound(
+        call(losses=[0.1, 0.2], n_samples=[100, 90], weights=[1.0, 2.0], delta=0.1),
+        "test_majority_votes::test_first_order_bound_by_hand",
     ),
     "frank_wolfe_bound": bound(
         call(t=10, curvature=0.5, radius=2.0),
@@ -298,6 +324,10 @@ TABLE = {
     "halfspace_shattering_coefficient": bound(
         call(n_samples=10, n_features=2), "test_growth::test_halfspaces_in_general_position"
     ),
+    "held_out_error_bound": bound(
+        call(n_errors=3, n_samples=20, delta=0.1),
+        "test_majority_votes::test_limit_of_held_out_errors_is_exact",
+    ),
     "held_out_voting_error_bound": bound(
         call(true_shares=[0.3, 0.9], sample_weight=[1.0, 2.0], delta=0.1),
         "test_certificates::test_bound_on_a_vote_by_hand",
@@ -370,6 +400,9 @@ TABLE = {
     "johnson_lindenstrauss_tail_bound": bound(
         call(n_components=100, eps=0.2, n_samples=10),
         "test_projections::test_tail_of_projected_distances",
+    ),
+    "kl_inverse": bound(
+        call(mean=0.2, divergence=0.1), "test_majority_votes::test_inverse_of_kl_by_roots"
     ),
     "l1_ball_excess_risk_bound": bound(
         call(n_samples=100, n_features=5, radius=2.0, delta=0.1),
@@ -616,6 +649,15 @@ TABLE = {
     ),
     "symmetrization_bound": bound(
         call(complexity=0.1), "test_rademacher::test_symmetrization_of_one_function"
+    ),
+    "tandem_vote_bound": bound(
+        call(
+            tandem_losses=[[0.1, 0.05], [0.05, 0.2]],
+            n_samples=[[100, 50], [50, 90]],
+            weights=[1.0, 2.0],
+            delta=0.1,
+        ),
+        "test_majority_votes::test_tandem_bound_by_hand",
     ),
     "uniform_deviation_bound": bound(
         call(complexity=0.1, n_samples=100, delta=0.1, loss_bound=2.0),

@@ -3,7 +3,7 @@
 import joblib
 import numpy as np
 import pytest
-from sklearn.datasets import load_diabetes
+from sklearn.datasets import load_diabetes, make_classification, make_friedman1
 from sklearn.model_selection import cross_val_score
 
 from sklearn_ensemble_theory import (
@@ -11,8 +11,11 @@ from sklearn_ensemble_theory import (
     DecisionStumpRegressor,
     ExtraTreesClassifier,
     GradientBoostingRegressor,
+    RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn_ensemble_theory.ensembles._prediction_sets import ClassPlaces, SetRule, set_by_folds
+from sklearn_ensemble_theory.ensembles._time_series import window_interval
 
 from .test_other_tools import tool
 
@@ -37,6 +40,58 @@ def test_mapie():
     np.testing.assert_allclose(mean, model.predict(X[300:]))
     np.testing.assert_allclose(intervals[:, 0, 0], mean - half)
     np.testing.assert_allclose(intervals[:, 1, 0], mean + half)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_sets_of_mapie():
+    """The same sets by the same scores; of adaptive ones MAPIE adds the last class to each."""
+    tool("mapie")
+    from mapie.classification import SplitConformalClassifier
+
+    X, y = make_classification(900, 6, n_informative=5, n_redundant=0, n_classes=4, random_state=0)
+    model = RandomForestClassifier(30, min_samples_leaf=5, random_state=0).fit(X[:300], y[:300])
+    own = ClassPlaces.of_own(model.predict_proba(X[300:500]), y[300:500])
+    at, fold = model.predict_proba(X[500:])[:, None], np.zeros(200, dtype=int)
+    found = {}
+    for score in ("lac", "aps"):
+        peer = SplitConformalClassifier(model, confidence_level=0.8, conformity_score=score)
+        peer.conformalize(X[300:500], y[300:500])
+        rule = SetRule(0.8, score)
+        found[score] = (
+            set_by_folds(own, y[300:500], fold, None, at, rule),
+            peer.predict_set(X[500:])[1][:, :, 0],
+        )
+    np.testing.assert_array_equal(*found["lac"])
+    ours, peers = (sets.sum(axis=1).mean() for sets in found["aps"])
+    assert 0.9 < ours / peers < 1.05
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_enbpi_of_mapie():
+    """The same residuals before and after an update, and the same quantiles of them."""
+    tool("mapie")
+    from mapie.regression import TimeSeriesRegressor
+
+    X, y = make_friedman1(400, noise=1.0, random_state=0)
+    model = RandomForestRegressor(
+        30, bootstrap="moving_block", oob_score=True, min_samples_leaf=3, random_state=0
+    ).fit(X[:150], y[:150])
+    model.update_residuals(X[150:250], y[150:250], window=100)
+    peer = TimeSeriesRegressor(model, method="enbpi", cv="prefit").fit(X[150:250], y[150:250])
+    for stop in (250, 280, 300):
+        if stop > 250:
+            model.update_residuals(X[stop - 20 : stop], y[stop - 20 : stop])
+            peer.update(X[stop - 20 : stop], y[stop - 20 : stop])
+        np.testing.assert_allclose(model._training.window, np.ravel(peer.conformity_scores_))
+        new = X[300:]
+        tails = peer.predict(new, confidence_level=0.8)[1][:, :, 0]
+        for end, side in enumerate(("lower", "upper")):
+            ours = window_interval(model, new, 0.9, "enbpi", side)
+            np.testing.assert_allclose(ours[:, end], tails[:, end])
+        # The best of all beta is not wider than the best of a grid.
+        best = peer.predict(new, confidence_level=0.8, optimize_beta=True)[1][:, :, 0]
+        width = np.diff(model.predict_interval(new, 0.8, "enbpi"))[0, 0]
+        assert width <= np.diff(best)[0, 0] + 1e-9
 
 
 @pytest.mark.filterwarnings("ignore")

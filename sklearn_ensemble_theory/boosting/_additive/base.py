@@ -491,8 +491,8 @@ class BaseAdditive(BaseEstimator):
     ) -> None:
         """Keep how far off the models of the folds are at the rows that these leave out.
 
-        By `score_of` of targets and predictions; nothing of rows that are not in memory, or of
-        different weights.
+        By `score_of` of targets and predictions, numbers or the places of the rows' classes;
+        nothing of rows that are not in memory, or of different weights.
         """
         folds = self._folds
         if folds is None or rows is None:
@@ -502,7 +502,7 @@ class BaseAdditive(BaseEstimator):
             return
         assert rows.folds is not None
         n_scores = np.size(self.intercept_)
-        scores = np.empty(len(rows.y))
+        scores: Any = None
         for fold in range(rows.n_splits):
             own = np.flatnonzero(rows.folds == fold)
             part = slice(fold * n_scores, (fold + 1) * n_scores)
@@ -511,11 +511,16 @@ class BaseAdditive(BaseEstimator):
             )
             if rows.offset is not None:
                 u += rows.offset[own, None]
-            scores[own] = score_of(rows.y[own], u[:, 0] if n_scores == 1 else u)
+            found = score_of(rows.y[own], u[:, 0] if n_scores == 1 else u)
+            scores = np.empty((len(rows.y), *found.shape[1:])) if scores is None else scores
+            scores[own] = found
         left_out = np.flatnonzero(rows.folds < rows.n_splits)
         groups = None if rows.groups is None else rows.groups[left_out]
-        found = LeftOutRows(scores[left_out], rows.folds[left_out], groups)
-        self._folds = replace(folds, rows=found)
+        codes = None
+        if scores.ndim == 2:
+            codes = rows.y[left_out].astype(np.min_scalar_type(int(rows.y.max())))
+        left_out_rows = LeftOutRows(scores[left_out], rows.folds[left_out], groups, codes)
+        self._folds = replace(folds, rows=left_out_rows)
 
     # --- the fitted terms -------------------------------------------------------------------------
 

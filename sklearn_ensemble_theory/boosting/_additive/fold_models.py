@@ -22,17 +22,20 @@ class LeftOutRows:
 
     Attributes
     ----------
-    scores : array of shape (n,)
-        Targets minus predictions, in the units of `FoldModels`, or the probabilities of the rows'
+    scores : array of shape (n,) or (n, 4)
+        Targets minus predictions, in the units of `FoldModels`, or the `ClassPlaces` of the rows'
         own classes.
     fold : unsigned array of shape (n,)
     groups : int array of shape (n,) or None
         Codes of the groups that rows belong to.
+    codes : unsigned array of shape (n,) or None
+        The own classes.
     """
 
     scores: np.ndarray
     fold: np.ndarray
     groups: np.ndarray | None
+    codes: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from ..._blocks import by_chunks
 from ..._compat import CallbackSupportMixin, Interval
 from ..._fitting import CLASS_WEIGHT, fit_context
 from ..._rows import ChunkedRows, Rows, checked_classes
-from ..._typing import ArrayLike, CVLike
-from ...ensembles._intervals import checked_coverage, set_by_folds
+from ..._typing import ArrayLike, CVLike, RandomStateLike
+from ...ensembles._prediction_sets import ClassPlaces, SetRule, set_by_folds
 from .._loop import begin_fit
 from .base import BaseAdditive
 from .bins import (
@@ -572,7 +572,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
     def _task(self, classes: np.ndarray) -> NewtonTask:
         loss = PointwiseLogistic(len(classes))
-        return NewtonTask(loss, self.refresh_tol, _probability_of_own_class)
+        return NewtonTask(loss, self.refresh_tol, _places_of_own_class)
 
     @by_chunks
     def decision_function(self, X: ArrayLike, offset: ArrayLike | None = None) -> np.ndarray:
@@ -680,15 +680,24 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
     @by_chunks
     def predict_set(
-        self, X: ArrayLike, coverage: float = 0.9, offset: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        coverage: float = 0.9,
+        offset: ArrayLike | None = None,
+        *,
+        method: Literal["lac", "aps", "raps"] = "lac",
+        per_class: bool = False,
+        randomized: bool = False,
+        penalty: float = 0.05,
+        k_reg: int = 1,
+        random_state: RandomStateLike = None,
     ) -> np.ndarray:
         """Predict sets of classes that contain the class of a new row with a given probability.
 
         Of a model with ``n_estimators="cv"``, from the folds that have chosen the number of rounds.
-        With p_k(i) the probabilities by the model that the fold of row i is left out of, a class c
-        is in the set of x if fewer than `coverage` (n + 1) of the n training rows have
-        1 - p_k(i)(y_i | x_i) below 1 - p_k(i)(c | x): the CV+ of classes [Romano, Sesia and Candès,
-        2020].
+        With s_k(i) the score of a class by the model that the fold of row i is left out of, a class
+        c is in the set of x if fewer than `coverage` (n + 1) of the n training rows have
+        s_k(i)(y_i | x_i) below s_k(i)(c | x): the CV+ of classes [Romano, Sesia and Candès, 2020].
 
         Parameters
         ----------
@@ -698,17 +707,44 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             The probability 1 - alpha aimed at, on average over the rows.
         offset : array-like of shape (n_samples,), default=None
             As in `fit`, for two classes; 0 by default.
+        method : {"lac", "aps", "raps"}, default="lac"
+            The score s_c(x) of a class c, with p the probabilities at x:
+
+            - ``"lac"``: 1 - p_c, for the smallest sets on average; rows that are hard to classify
+              are covered less often than easy ones [Sadinle, Lei and Wasserman, 2019];
+            - ``"aps"``: the total probability of the classes that are more probable than c, plus U
+              times p_c with U uniform on (0, 1), for a coverage that is similar for easy and hard
+              rows [Romano, Sesia and Candès, 2020];
+            - ``"raps"``: that of "aps" plus `penalty` for each class beyond the first `k_reg`, for
+              smaller sets where there are many classes [Angelopoulos, Bates, Jordan and Malik,
+              2021].
+        per_class : bool, default=False
+            Whether each class is compared with the training rows of this class only, so that the
+            coverage is that of each class. A class of too few rows, (n_c + 1) `coverage` > n_c, is
+            in all sets.
+        randomized : bool, default=False
+            Whether U is drawn, and ties are broken at random, so that the coverage is not larger
+            than asked for either; sets may then be empty. Otherwise sets of "aps" and "raps" have
+            at least one class: they are compared with the mean over U of the training rows, and U
+            is 0 at x, which covers more often.
+        penalty : float, default=0.05
+            Of "raps", at least 0.
+        k_reg : int, default=1
+            Of "raps", at least 0: the number of classes without a penalty.
+        random_state : int, RandomState instance or None, default=None
+            Of the numbers drawn with ``randomized=True``, for a Dask collection in each chunk anew.
 
         Returns
         -------
         is_in_set : bool ndarray of shape (n_samples, n_classes)
-            The columns are in the order of `classes_`. A set may be empty or hold all classes.
+            The columns are in the order of `classes_`. A set of "lac" may be empty; it contains all
+            classes if there are too few rows, (n + 1) `coverage` > n.
 
         Raises
         ------
         ValueError
             If `n_estimators` was a number, if the rows have different weights or were not in
-            memory, or if (n + 1) `coverage` > n.
+            memory, or if a parameter is not valid.
 
         Notes
         -----
@@ -720,12 +756,19 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         `cv` tests on do not count in n.
 
         Cost: O(p K) for each row and class with K folds, and O(K log n). A fit with
-        ``n_estimators="cv"`` keeps the tables of the K models, and nine bytes for each row.
+        ``n_estimators="cv"`` keeps the tables of the K models, and some 34 bytes for each row.
 
         References
         ----------
+        M. Sadinle, J. Lei and L. Wasserman (2019). "Least ambiguous set-valued classifiers with
+        bounded error levels". *Journal of the American Statistical Association* 114.
+
         Y. Romano, M. Sesia and E. J. Candès (2020). "Classification with valid and adaptive
         coverage". *Advances in Neural Information Processing Systems* 33.
+
+        A. N. Angelopoulos, S. Bates, M. I. Jordan and J. Malik (2021). "Uncertainty sets for image
+        classifiers using conformal prediction". *International Conference on Learning
+        Representations*.
 
         Examples
         --------
@@ -740,12 +783,14 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
                [False,  True,  True]])
         """
         folds, rows = fold_models_of(self, "Prediction sets")
-        coverage = checked_coverage(coverage)
+        rule = SetRule(coverage, method, per_class, randomized, penalty, k_reg, random_state)
         scores = self._scores_of_folds(X, folds, offset)
         n, n_folds = scores.shape[:2]
         at = _probabilities(scores.reshape(n * n_folds, *scores.shape[2:]))
         at = at.reshape(n, n_folds, len(self.classes_))
-        return set_by_folds(rows.scores, rows.fold, rows.groups, at, coverage)
+        own = ClassPlaces(*rows.scores.T)
+        assert rows.codes is not None
+        return set_by_folds(own, rows.codes, rows.fold, rows.groups, at, rule)
 
     def staged_decision_function(
         self, X: ArrayLike, offset: ArrayLike | None = None
@@ -810,8 +855,8 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         return self.classes_[numbers]
 
 
-def _probability_of_own_class(y: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    return _probabilities(scores)[np.arange(len(y)), y.astype(np.intp)]
+def _places_of_own_class(y: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    return np.column_stack(ClassPlaces.of_own(_probabilities(scores), y.astype(np.intp)))
 
 
 def _probabilities(scores: np.ndarray) -> np.ndarray:

@@ -36,7 +36,8 @@ from ...ensembles._distributions import (
     frozen_location_scale,
     frozen_of_mean,
 )
-from ...ensembles._intervals import interval_by_folds, set_by_folds
+from ...ensembles._intervals import interval_by_folds
+from ...ensembles._prediction_sets import ClassPlaces, SetRule, set_by_folds
 from ...ensembles._training_rows import unequal_weights
 from ...trees._packed import PackedCache
 from ..losses import GammaLoss, Loss, QuantileLoss, SquaredLoss
@@ -315,15 +316,14 @@ class Resampling:
             below, above = below / scales.out_of_fold, above / scales.out_of_fold
         return interval_by_folds((below, above), fold, groups, (low, high), scale, coverage, side)
 
-    def prediction_set(self, at: Rows, coverage: float) -> np.ndarray:
+    def prediction_set(self, at: Rows, rule: SetRule) -> np.ndarray:
         """Whether each class is in the set of each of these rows, a bool array of shape (m, K)."""
         rows = self._exchangeable("Prediction sets").rows
         folds = self.folds()
         # Two classes are -1 and +1.
-        codes = rows.y > 0 if folds.out_of_fold.shape[1] == 2 else rows.y
-        own = folds.out_of_fold[np.arange(len(rows)), codes.astype(np.intp)]
-        groups = codes_of_groups(rows)
-        return set_by_folds(own, folds.fold, groups, folds.at(at), coverage)
+        codes = (rows.y > 0 if folds.out_of_fold.shape[1] == 2 else rows.y).astype(np.intp)
+        own, groups = ClassPlaces.of_own(folds.out_of_fold, codes), codes_of_groups(rows)
+        return set_by_folds(own, codes, folds.fold, groups, folds.at(at), rule)
 
     def _exchangeable(self, what: str) -> PartFits:
         parts = self.parts

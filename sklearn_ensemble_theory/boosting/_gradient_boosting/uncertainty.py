@@ -10,8 +10,9 @@ import numpy as np
 from scipy.stats import norm
 from sklearn.utils.validation import check_is_fitted
 
-from ..._typing import ArrayLike, MatrixLike, available_if
+from ..._typing import ArrayLike, MatrixLike, RandomStateLike, available_if
 from ...ensembles._intervals import checked_coverage, one_of
+from ...ensembles._prediction_sets import SetRule
 from ..losses._losses import loss_gives_probabilities
 from .ensemble import AdditiveModel
 from .resampling import Resampling, values_of
@@ -345,13 +346,23 @@ def predict_quantiles(
 
 @available_if(loss_gives_probabilities)
 def predict_set(
-    self: Any, X: MatrixLike, coverage: float = 0.9, offset: ArrayLike | None = None
+    self: Any,
+    X: MatrixLike,
+    coverage: float = 0.9,
+    offset: ArrayLike | None = None,
+    *,
+    method: Literal["lac", "aps", "raps"] = "lac",
+    per_class: bool = False,
+    randomized: bool = False,
+    penalty: float = 0.05,
+    k_reg: int = 1,
+    random_state: RandomStateLike = None,
 ) -> np.ndarray:
     """Predict sets of classes that contain the class of a new row with a given probability.
 
-    With p_k(i) the probabilities by the model that the fold of row i is left out of, a class c is
-    in the set of x if fewer than `coverage` (n + 1) training rows have 1 - p_k(i)(y_i | x_i) below
-    1 - p_k(i)(c | x): the CV+ of classes [Romano, Sesia and Candès, 2020].
+    With s_k(i) the score of a class by the model that the fold of row i is left out of, a class c
+    is in the set of x if fewer than `coverage` (n + 1) training rows have s_k(i)(y_i | x_i) below
+    s_k(i)(c | x): the CV+ of classes [Romano, Sesia and Candès, 2020].
 
     Parameters
     ----------
@@ -361,17 +372,44 @@ def predict_set(
         The probability 1 - alpha aimed at, on average over the rows.
     offset : array-like of shape (n_samples,), default=None
         Is added to the scores: see `fit`. None is 0.
+    method : {"lac", "aps", "raps"}, default="lac"
+        The score s_c(x) of a class c, with p the probabilities at x:
+
+        - ``"lac"``: 1 - p_c, for the smallest sets on average; rows that are hard to classify
+          are covered less often than easy ones [Sadinle, Lei and Wasserman, 2019];
+        - ``"aps"``: the total probability of the classes that are more probable than c, plus U
+          times p_c with U uniform on (0, 1), for a coverage that is similar for easy and hard
+          rows [Romano, Sesia and Candès, 2020];
+        - ``"raps"``: that of "aps" plus `penalty` for each class beyond the first `k_reg`, for
+          smaller sets where there are many classes [Angelopoulos, Bates, Jordan and Malik,
+          2021].
+    per_class : bool, default=False
+        Whether each class is compared with the training rows of this class only, so that the
+        coverage is that of each class. A class of too few rows, (n_c + 1) `coverage` > n_c, is
+        in all sets.
+    randomized : bool, default=False
+        Whether U is drawn, and ties are broken at random, so that the coverage is not larger
+        than asked for either; sets may then be empty. Otherwise sets of "aps" and "raps" have
+        at least one class: they are compared with the mean over U of the training rows, and U
+        is 0 at x, which covers more often.
+    penalty : float, default=0.05
+        Of "raps", at least 0.
+    k_reg : int, default=1
+        Of "raps", at least 0: the number of classes without a penalty.
+    random_state : int, RandomState instance or None, default=None
+        Of the numbers drawn with ``randomized=True``.
 
     Returns
     -------
     is_in_set : bool ndarray of shape (n_samples, n_classes)
-        The columns are in the order of `classes_`. A set may be empty or hold all classes.
+        The columns are in the order of `classes_`. A set of "lac" may be empty; it contains all
+        classes if there are too few rows, (n + 1) `coverage` > n.
 
     Raises
     ------
     ValueError
         If the model was fitted without ``keep_training_rows=True``, if rows have different weights,
-        or if (n + 1) `coverage` > n.
+        or if a parameter is not valid.
 
     Notes
     -----
@@ -380,9 +418,16 @@ def predict_set(
 
     References
     ----------
-    Y. Romano, M. Sesia and E. J. Candès (2020). "Classification with valid and adaptive coverage".
-    *Advances in Neural Information Processing Systems* 33.
+    M. Sadinle, J. Lei and L. Wasserman (2019). "Least ambiguous set-valued classifiers with
+    bounded error levels". *Journal of the American Statistical Association* 114.
+
+    Y. Romano, M. Sesia and E. J. Candès (2020). "Classification with valid and adaptive
+    coverage". *Advances in Neural Information Processing Systems* 33.
+
+    A. N. Angelopoulos, S. Bates, M. I. Jordan and J. Malik (2021). "Uncertainty sets for image
+    classifiers using conformal prediction". *International Conference on Learning
+    Representations*.
     """
     resampling = resampling_of(self, "predict_set")
-    coverage = checked_coverage(coverage)
-    return resampling.prediction_set(self._rows_with(X, offset), coverage)
+    rule = SetRule(coverage, method, per_class, randomized, penalty, k_reg, random_state)
+    return resampling.prediction_set(self._rows_with(X, offset), rule)

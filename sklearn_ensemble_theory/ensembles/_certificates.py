@@ -1,0 +1,186 @@
+"""Certificates of votes: bounds on the error on new rows from rows that members were not fitted to.
+
+The rows are held out from all members, or each member has its own: those that were not drawn for
+it. All bounds of `bounds/_majority_votes.py` read the members' mean losses and those of pairs of
+members, which are sums of products of two columns of losses.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from sklearn_ensemble_theory.bounds import (
+    c_vote_bound,
+    chebyshev_cantelli_vote_bound,
+    first_order_vote_bound,
+    held_out_error_bound,
+    tandem_vote_bound,
+)
+from sklearn_ensemble_theory.ensembles._members import FittedEnsemble, prediction_blocks
+from sklearn_ensemble_theory.ensembles._training_rows import (
+    check_one_output,
+    exchangeable_rows,
+    groups_of,
+    kept_rows,
+    outside_group_masks,
+    outside_masks,
+)
+
+# Bounds by the losses of members, and of pairs of them.
+BY_MEMBERS = ("first-order", "tandem", "c-bound", "chebyshev-cantelli")
+# Values of losses that are held at once: 64 MB.
+LOSSES = 2**23
+
+
+class VoteLosses(NamedTuple):
+    """Mean losses of B members and of their pairs, and the numbers of rows that they are of.
+
+    Of pairs there are means of the product of both losses and of l (1 - l') + l' (1 - l).
+    """
+
+    members: np.ndarray
+    n_samples: np.ndarray
+    tandem: np.ndarray
+    disagreements: np.ndarray
+    n_pair_samples: np.ndarray
+
+    @classmethod
+    def of_held_out_rows(cls, blocks: Iterable[np.ndarray], n_members: int) -> Self:
+        """From the losses of all members on the same rows, in blocks of shape (m, B)."""
+        n, members, tandem = 0, np.zeros(n_members), np.zeros((n_members, n_members))
+        for losses in blocks:
+            n += len(losses)
+            members += losses.sum(axis=0)
+            tandem += losses.T @ losses
+        members, tandem = members / n, tandem / n
+        sums = members[:, None] + members
+        disagreements = np.clip(sums - 2 * tandem, 0.0, 1.0)
+        return cls(members, np.array(n), tandem, disagreements, np.array(n))
+
+    def bound(self, method: str, weights: np.ndarray | None, delta: float | None) -> float:
+        """The bound on the error of the vote with these weights."""
+        of_members, n = self.members, self.n_samples
+        if method == "first-order":
+            return first_order_vote_bound(of_members, n, weights, delta)
+        if method == "tandem":
+            return tandem_vote_bound(self.tandem, self.n_pair_samples, weights, delta)
+        if method == "c-bound":
+            pairs = self.disagreements, self.n_pair_samples
+            return c_vote_bound(of_members, n, *pairs, weights, delta)
+        pairs = self.tandem, self.n_pair_samples
+        return chebyshev_cantelli_vote_bound(of_members, n, *pairs, weights, delta)
+
+
+def held_out_bound(
+    method: str,
+    wrong: np.ndarray,
+    blocks: Iterable[np.ndarray],
+    weights: Sequence[float] | np.ndarray,
+    sample_weight: np.ndarray | None,
+    delta: float | None,
+) -> float:
+    """The bound from held-out rows: `wrong` are the errors of the vote, `blocks` members' losses.
+
+    Only what the method reads is computed: `blocks` may be a generator.
+    """
+    if sample_weight is not None and np.ptp(sample_weight) > 0:
+        raise ValueError(
+            f"method={method!r} is defined for rows of equal weight; use method='markov', or leave "
+            "out sample_weight."
+        )
+    if not len(wrong):
+        raise ValueError(f"method={method!r} needs at least one row.")
+    if method == "binomial":
+        if delta is None:
+            return float(np.mean(wrong))
+        return float(held_out_error_bound(int(wrong.sum()), len(wrong), delta))
+    losses = VoteLosses.of_held_out_rows(blocks, len(weights))
+    return losses.bound(method, np.asarray(weights), delta)
+
+
+def out_of_bag_bound(ensemble: Any, method: str, delta: float | None) -> float:
+    """The bound from training rows that are outside of members."""
+    if method not in BY_MEMBERS:
+        raise ValueError(
+            f"method={method!r} needs held-out rows X and y; out-of-bag rows serve the methods "
+            f"{list(BY_MEMBERS)}."
+        )
+    if delta is None:
+        raise ValueError(
+            "A bound from out-of-bag rows is one on the error on new rows: delta must be a number, "
+            "such as 0.05."
+        )
+    return out_of_bag_losses(ensemble).bound(method, None, delta)
+
+
+def out_of_bag_losses(ensemble: FittedEnsemble) -> VoteLosses:
+    """Mean losses on the rows, or groups of rows, outside of members and outside of pairs of them.
+
+    The rows of a group count as one: its loss is the mean of theirs.
+    """
+    what = "Bounds from out-of-bag rows"
+    if not hasattr(ensemble, "_member_spec"):
+        raise ValueError(
+            f"{type(ensemble).__name__} does not keep its training rows; error_bound needs "
+            "held-out rows X and y."
+        )
+    rows = exchangeable_rows(ensemble, what)
+    check_one_output(ensemble, "error_bound without X and y")
+    scheme = ensemble._member_spec.scheme
+    if scheme.bootstrap in ("moving_block", "stratified"):
+        raise ValueError(
+            f"{what} need rows that are independent of the draws and of each other, which those of "
+            f"bootstrap={scheme.bootstrap!r} are not; give held-out rows X and y."
+        )
+    training = kept_rows(ensemble, what)
+    if training.X is None:
+        raise ValueError(
+            f"{what} need X, which is kept for members that are trees only; give held-out rows X "
+            "and y."
+        )
+    X, y = training.X, training.y
+    method = ensemble._prediction_method(ensemble.estimator_)
+
+    def make() -> VoteLosses:
+        groups = groups_of(ensemble, None)
+        masks = outside_masks(ensemble, rows) if groups is None else outside_group_masks(ensemble)
+        n_members = masks.n_members
+        keep = np.arange(len(y)) if rows is None else rows
+        # A row has the share of 1 that it is of its group.
+        share = np.ones(1) if groups is None else 1 / np.bincount(groups[keep])
+        members = np.zeros(n_members)
+        # Sums over the rows outside of both members: of both losses, and of that of the first.
+        tandem, first = np.zeros((2, n_members, n_members))
+        start = 0
+        for predictions in prediction_blocks(ensemble, X):
+            stop = start + predictions.shape[1]
+            part = slice(*np.searchsorted(keep, [start, stop]))
+            numbers = keep[part]
+            losses = 1 - predictions[:, numbers - start, y[numbers]].T
+            start = stop
+            outside = masks.numbers(part if groups is None else groups[numbers])
+            losses = np.clip(losses, 0.0, 1.0) * outside
+            weighted = losses if groups is None else losses * share[groups[numbers], None]
+            members += weighted.sum(axis=0)
+            tandem += weighted.T @ losses
+            first += weighted.T @ outside
+        n_pairs = np.zeros((n_members, n_members))
+        step = max(1, LOSSES // n_members)
+        for start in range(0, len(masks), step):
+            mask = masks.numbers(slice(start, start + step))
+            n_pairs += mask.T @ mask
+        n = np.diag(n_pairs).copy()
+        if not n_pairs.all():
+            few = np.argwhere(n_pairs == 0)[0].tolist()
+            raise ValueError(
+                f"{what} need rows outside of every pair of members, and there is none outside of "
+                f"the members {few[0]} and {few[1]}; fit more rows, fewer members, or a smaller "
+                "max_samples."
+            )
+        tandem, first = tandem / n_pairs, first / n_pairs
+        disagreements = np.clip(first + first.T - 2 * tandem, 0.0, 1.0)
+        tandem = np.clip(tandem, 0.0, 1.0)
+        return VoteLosses(np.clip(members / n, 0, 1), n, tandem, disagreements, n_pairs)
+
+    return training.derived(f"losses of {method}", ensemble.estimators_, make)

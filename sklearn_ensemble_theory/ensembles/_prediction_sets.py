@@ -1,0 +1,247 @@
+"""Sets of classes, from probabilities out of bag or out of fold.
+
+A class has a score at x that is small where the class is probable, and it is in the set unless the
+scores of too many training rows, each by models that are not fitted to it, are smaller. With p_c
+the probabilities at x:
+
+- "lac": 1 - p_c [Sadinle, Lei and Wasserman, 2019];
+- "aps": the sum of p_j over all j with p_j > p_c, plus U times that of p_j = p_c
+  [Romano, Sesia and Candès, 2020];
+- "raps": with a penalty for each class beyond the first k_reg [Angelopoulos, Bates, Jordan and
+  Malik, 2021].
+
+U is uniform on (0, 1). With it and with ties broken at random the rank of a new score is uniform,
+and the coverage is exact. Without random numbers the scores of the training rows are replaced by
+their distributions, as if each row were a group of many scores with an U each, and a new score by
+its lowest value, U = 0.
+"""
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from sklearn_ensemble_theory.ensembles._intervals import (
+    checked_coverage,
+    hierarchical_shares,
+    one_of,
+)
+from sklearn_ensemble_theory.ensembles._members import FittedEnsemble, mean_prediction
+from sklearn_ensemble_theory.ensembles._training_rows import (
+    check_one_output,
+    exchangeable_rows,
+    groups_of,
+    kept_rows,
+    out_of_bag_mean,
+)
+
+# Probabilities are means in several orders: those and scores are equal if they differ by less.
+ROUNDING = 1e-12
+# Shares of 1 that fall short of the level by rounding reach it.
+SHARE_ROUNDING = 1e-9
+# A score that varies by less with U is a number, as densities of 1e12 would cancel.
+SHORT = 1e-6
+
+
+class ClassPlaces(NamedTuple):
+    """Where classes stand among all classes of their row: arrays of one shape.
+
+    Attributes
+    ----------
+    probability : float array
+    more : float array
+        The total probability of the classes that are more probable.
+    equal : float array
+        That of the classes that are as probable, itself included.
+    n_more : int array
+        The number of classes that are more probable.
+    """
+
+    probability: np.ndarray
+    more: np.ndarray
+    equal: np.ndarray
+    n_more: np.ndarray
+
+    @classmethod
+    def of(cls, probabilities: np.ndarray) -> Self:
+        """Of all classes; the probabilities are of shape (..., n_classes)."""
+        order = np.argsort(-probabilities, axis=-1, kind="stable")
+        falling = np.take_along_axis(probabilities, order, axis=-1)
+        # Classes that are as probable are a run: from its first place to its last.
+        step = falling[..., :-1] - falling[..., 1:] > ROUNDING
+        edge = np.ones((*step.shape[:-1], 1), dtype=bool)
+        place = np.arange(falling.shape[-1])
+        first = np.where(np.concatenate([edge, step], axis=-1), place, 0)
+        first = np.maximum.accumulate(first, axis=-1)
+        last = np.where(np.concatenate([step, edge], axis=-1), place, len(place) - 1)
+        last = np.minimum.accumulate(last[..., ::-1], axis=-1)[..., ::-1]
+        total = np.cumsum(falling, axis=-1)
+        before = np.concatenate([np.zeros(edge.shape), total[..., :-1]], axis=-1)
+        more = np.take_along_axis(before, first, axis=-1)
+        equal = np.take_along_axis(total, last, axis=-1) - more
+        back = np.argsort(order, axis=-1)
+        placed = (np.take_along_axis(a, back, axis=-1) for a in (more, equal, first))
+        return cls(probabilities, *placed)
+
+    @classmethod
+    def of_own(cls, probabilities: np.ndarray, codes: np.ndarray) -> Self:
+        """Of one class of each row; the probabilities are of shape (n, n_classes)."""
+        rows = np.arange(len(codes))
+        return cls(*(a[rows, codes] for a in cls.of(probabilities)))
+
+
+@dataclass(frozen=True)
+class SetRule:
+    """What is asked of a set, as in the parameters of `predict_set`; errors name them."""
+
+    coverage: float
+    method: str = "lac"
+    per_class: bool = False
+    randomized: bool = False
+    penalty: float = 0.05
+    k_reg: int = 1
+    random_state: Any = None
+
+    def __post_init__(self) -> None:
+        checked_coverage(self.coverage)
+        one_of("method", self.method, ("lac", "aps", "raps"))
+        for name in ("per_class", "randomized"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise ValueError(f"{name} must be a bool, got {getattr(self, name)!r}.")
+        is_number = isinstance(self.penalty, Real) and not isinstance(self.penalty, bool)
+        if not (is_number and 0 <= self.penalty < np.inf):
+            raise ValueError(
+                f"penalty must be a finite number of at least 0, got {self.penalty!r}."
+            )
+        is_integer = isinstance(self.k_reg, Integral) and not isinstance(self.k_reg, bool)
+        if not (is_integer and self.k_reg >= 0):
+            raise ValueError(f"k_reg must be an integer of at least 0, got {self.k_reg!r}.")
+        check_random_state(self.random_state)
+
+    def scores(self, places: ClassPlaces) -> tuple[np.ndarray, np.ndarray]:
+        """The scores for U = 0, and how much larger they are for U = 1."""
+        if self.method == "lac":
+            return 1 - places.probability, np.zeros_like(places.probability)
+        if self.method == "aps":
+            return places.more, places.equal
+        excess = np.maximum(places.n_more + 1 - self.k_reg, 0)
+        return places.more + self.penalty * excess, places.equal
+
+
+class ScoreShares:
+    """The shares of rows whose score, uniform on an interval or a number, is below a value.
+
+    Parameters
+    ----------
+    start, length, shares : float arrays of shape (n,)
+    fold : int array of shape (n,)
+    n_folds : int
+    """
+
+    def __init__(
+        self,
+        start: np.ndarray,
+        length: np.ndarray,
+        shares: np.ndarray,
+        fold: np.ndarray,
+        n_folds: int,
+    ) -> None:
+        self.numbers: list[tuple[np.ndarray, np.ndarray]] = []
+        self.spread: list[tuple[np.ndarray, np.ndarray]] = []
+        is_short = length < SHORT
+        for k in range(n_folds):
+            own = np.flatnonzero((fold == k) & is_short)
+            at = start[own] + length[own]
+            order = np.argsort(at)
+            self.numbers.append((at[order], np.append(0.0, np.cumsum(shares[own[order]]))))
+            # The share below is piecewise linear: its slope changes at both ends of an interval.
+            own = np.flatnonzero((fold == k) & ~is_short)
+            knots = np.concatenate([start[own], start[own] + length[own]])
+            change = shares[own] / length[own]
+            order = np.argsort(knots)
+            knots, slope = knots[order], np.cumsum(np.concatenate([change, -change])[order])
+            heights = np.cumsum(np.append(0.0, slope[:-1] * np.diff(knots))[: len(knots)])
+            self.spread.append((knots, heights))
+
+    def below(self, values: np.ndarray, margin: float = -ROUNDING) -> np.ndarray:
+        """Of the values for each fold, of shape (m, n_folds); up to them with a positive margin."""
+        total = np.zeros(len(values))
+        for k, ((numbers, reached), (knots, heights)) in enumerate(zip(self.numbers, self.spread)):
+            total += reached[np.searchsorted(numbers, values[:, k] + margin)]
+            if len(knots):
+                total += np.interp(values[:, k], knots, heights)
+        return total
+
+
+def set_by_folds(
+    own: ClassPlaces,
+    codes: np.ndarray,
+    fold: np.ndarray,
+    groups: np.ndarray | None,
+    probabilities: np.ndarray,
+    rule: SetRule,
+) -> np.ndarray:
+    """Whether each class is in the set of the CV+, a bool array of shape (m, n_classes).
+
+    With one fold it is the set of split conformal prediction. Where rows are too few for the
+    coverage the sets have all classes.
+
+    Parameters
+    ----------
+    own : ClassPlaces, arrays of shape (n,)
+        Of the class of each training row out of fold; nan where it is not known.
+    codes : int array of shape (n,)
+        The classes of the training rows.
+    fold : int array of shape (n,)
+        From 0 to K - 1.
+    groups : int array of shape (n,) or None
+        Codes of the groups that rows belong to.
+    probabilities : float array of shape (m, K, n_classes)
+        Those of all classes by the models of the folds.
+    rule : SetRule
+    """
+    m, n_folds, n_classes = probabilities.shape
+    start, length = rule.scores(own)
+    unknown = np.isnan(own.probability)
+    start, length = np.where(unknown, np.inf, start), np.where(unknown, 0.0, length)
+    at, at_length = rule.scores(ClassPlaces.of(probabilities))
+    if rule.randomized:
+        rng = check_random_state(rule.random_state)
+        start, length = start + rng.uniform(size=len(start)) * length, np.zeros(len(start))
+        at = at + rng.uniform(size=(m, 1, 1)) * at_length
+        rank_among_ties = rng.uniform(size=m)
+    is_in_set = np.empty((m, n_classes), dtype=bool)
+    # All classes are compared with the same rows, or each with the rows of the class.
+    rows = np.arange(len(start))
+    for c in range(n_classes):
+        if rule.per_class or c == 0:
+            rows = np.flatnonzero(codes == c) if rule.per_class else rows
+            if groups is None:
+                new = 1 / (len(rows) + 1)
+                shares = np.full(len(rows), new)
+            else:
+                shares = hierarchical_shares(groups[rows])
+                new = 1 / (len(np.unique(groups[rows])) + 1)
+            scores = ScoreShares(start[rows], length[rows], shares, fold[rows], n_folds)
+        share = scores.below(at[:, :, c])
+        if rule.randomized:
+            share += rank_among_ties * (scores.below(at[:, :, c], ROUNDING) - share + new)
+        is_in_set[:, c] = share < rule.coverage - SHARE_ROUNDING
+    return is_in_set
+
+
+def prediction_set(ensemble: FittedEnsemble, X, rule: SetRule) -> np.ndarray:
+    """Return whether each class is in the set of each row of X, a bool array of shape (m, K)."""
+    X = ensemble._validate_X(X)
+    check_one_output(ensemble, "predict_set")
+    rows = exchangeable_rows(ensemble, "Prediction sets")
+    method = ensemble._prediction_method(ensemble.estimator_)
+    mean = out_of_bag_mean(ensemble, method)
+    y = kept_rows(ensemble, "predict_set").y
+    if rows is not None:
+        mean, y = mean[rows], y[rows]
+    own, fold = ClassPlaces.of_own(mean, y), np.zeros(len(y), dtype=np.intp)
+    probabilities = mean_prediction(ensemble, X, method)[:, None]
+    return set_by_folds(own, y, fold, groups_of(ensemble, rows), probabilities, rule)

@@ -1,0 +1,412 @@
+"""Forests as weightings of their training rows, against loops over trees and pairs of rows."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_iris, make_friedman1
+from sklearn.linear_model import LinearRegression
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
+
+from sklearn_ensemble_theory import (
+    BaggingClassifier,
+    BaggingRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+
+from ..routes import TREES_TRY_BOTH_SIDES, both_routes
+
+pytestmark = pytest.mark.routes
+
+
+def leaves_of(model, X):
+    pairs = zip(model.estimators_, model.estimators_features_)
+    X = X.tocsr() if sp.issparse(X) else X
+    return np.column_stack([t.apply(X[:, c].astype(np.float32)) for t, c in pairs])
+
+
+def outside_of(model, n):
+    outside = np.ones((n, len(model)), dtype=bool)
+    for b, rows in enumerate(model.estimators_samples_):
+        outside[rows, b] = False
+    return outside
+
+
+def weights_by_definition(model, X_train, X, out_of_bag=False):
+    """w_i(x) by loops over queries and trees."""
+    at, of = leaves_of(model, X), leaves_of(model, X_train)
+    spec, y = model._member_spec, model._training.y
+    counted = outside_of(model, X.shape[0]) if out_of_bag else np.ones(at.shape, dtype=bool)
+    weights = np.zeros((X.shape[0], X_train.shape[0]))
+    for b, seed in enumerate(model._seeds):
+        _, rows, v = spec.draw(seed)
+        v = spec.fit_weights(v, y[rows])
+        for j in np.flatnonzero(counted[:, b]):
+            inside = of[rows, b] == at[j, b]
+            weights[j, rows[inside]] += v[inside] / v[inside].sum()
+    with np.errstate(invalid="ignore"):
+        return weights / counted.sum(axis=1, keepdims=True)
+
+
+def indicators(y, classes):
+    return (np.asarray(y)[:, None] == classes).astype(float)
+
+
+REGRESSORS = {
+    "full": RandomForestRegressor(12, random_state=0),
+    "binned": RandomForestRegressor(12, max_bins=20, min_samples_leaf=4, random_state=0),
+    "extra": ExtraTreesRegressor(9, bootstrap=True, min_samples_leaf=3, random_state=0),
+    "poisson deviance": RandomForestRegressor(8, criterion="poisson", max_depth=4, random_state=0),
+    "bayesian": RandomForestRegressor(7, max_depth=3, bootstrap="bayesian", random_state=0),
+    "poisson": BaggingRegressor(n_estimators=9, bootstrap="poisson", random_state=0),
+    "features": BaggingRegressor(ExtraTreeRegressor(), 9, max_features=3, random_state=0),
+    "subsamples": BaggingRegressor(n_estimators=9, bootstrap=False, max_samples=0.4),
+    "bernoulli": BaggingRegressor(n_estimators=9, bootstrap="bernoulli", random_state=0),
+}
+
+
+@both_routes
+@pytest.mark.parametrize("name", REGRESSORS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_weights_are_those_of_the_definition_and_make_the_prediction(
+    regression, name, weighted, route
+):
+    X, y = regression
+    model, new = REGRESSORS[name], make_friedman1(30, random_state=1)[0]
+    weight = np.random.default_rng(0).integers(0, 4, len(y)) * 0.7 if weighted else None
+    if weighted and model.bootstrap is False:
+        pytest.skip("draws without replacement recommend bootstrap=True with weights")
+    with route():
+        model.fit(X, y, sample_weight=weight)
+        weights = model.training_weights(new)
+    assert weights.shape == (30, 120)
+    assert weights.has_sorted_indices
+    np.testing.assert_allclose(
+        weights.toarray(), weights_by_definition(model, X, new), rtol=1e-11, atol=0
+    )
+    np.testing.assert_allclose(weights.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(weights @ y, model.predict(new), rtol=1e-10)
+
+
+@both_routes
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestRegressor(40, oob_score=True, random_state=0),
+        BaggingRegressor(n_estimators=40, oob_score=True, max_samples=0.5, random_state=0),
+        RandomForestClassifier(40, oob_score=True, min_samples_leaf=4, random_state=0),
+        BaggingClassifier(n_estimators=40, oob_score=True, random_state=0, max_features=3),
+    ],
+)
+def test_weights_of_training_rows_make_the_out_of_bag_prediction(model, classification, route):
+    X, y = classification
+    with route():
+        weights = model.fit(X, y).training_weights()
+    expected = weights_by_definition(model, X, X, out_of_bag=True)
+    np.testing.assert_allclose(weights.toarray(), expected, rtol=1e-11, atol=0)
+    assert not weights.diagonal().any()
+    if hasattr(model, "classes_"):
+        found, expected = weights @ indicators(y, model.classes_), model.oob_decision_function_
+    else:
+        found, expected = weights @ y, model.oob_prediction_
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    near = model.proximity(kind="geometry-preserving")
+    np.testing.assert_array_equal(near.toarray(), weights.toarray())
+
+
+def test_votes_with_ties_of_trees_with_pure_leaves(classification):
+    X, y = classification
+    forest = RandomForestClassifier(30, voting="hard", oob_score=True, random_state=0).fit(X, y)
+    votes = forest.training_weights() @ indicators(y, forest.classes_)
+    expected = forest.oob_decision_function_
+    np.testing.assert_allclose(votes, expected, atol=1e-12)
+    top = np.sort(expected, axis=1)
+    assert (top[:, -1] == top[:, -2]).sum() > 3  # ties, which stay ties
+    is_best = votes > votes.max(axis=1, keepdims=True) - 1e-9
+    np.testing.assert_array_equal(is_best, expected == top[:, -1:])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestClassifier(9, class_weight="balanced", min_samples_leaf=5, random_state=0),
+        RandomForestClassifier(
+            9, class_weight="balanced_subsample", min_samples_leaf=5, random_state=0
+        ),
+        ExtraTreesClassifier(9, class_weight={0: 1, 1: 5, 2: 0.1}, max_depth=3, random_state=0),
+        RandomForestClassifier(9, max_bins=16, bootstrap="bayesian", max_depth=3, random_state=0),
+        RandomForestClassifier(9, bootstrap="stratified", max_samples=0.5, random_state=0),
+        BaggingClassifier(DecisionTreeClassifier(max_depth=2), 9, random_state=0),
+    ],
+)
+def test_weights_of_classifiers(classification, model):
+    X, y = classification
+    weights = model.fit(X, y).training_weights(X[:40])
+    np.testing.assert_allclose(
+        weights @ indicators(y, model.classes_), model.predict_proba(X[:40]), atol=1e-12
+    )
+    np.testing.assert_allclose(
+        weights.toarray(), weights_by_definition(model, X, X[:40]), rtol=1e-11, atol=0
+    )
+
+
+@both_routes
+def test_several_outputs(regression, route):
+    X, y = regression
+    Y = np.column_stack([y, -y, X[:, 0]])
+    forest = RandomForestRegressor(10, min_samples_leaf=3, random_state=0)
+    with route():
+        weights = forest.fit(X, Y).training_weights(X[:20])
+        np.testing.assert_allclose(weights @ Y, forest.predict(X[:20]), rtol=1e-10)
+        assert forest.kneighbors(X[:3])[1].shape == (3, 5)
+    labels = np.column_stack([y > 14, X[:, 1] > 0.5]).astype(int)
+    classifier = RandomForestClassifier(10, min_samples_leaf=3, random_state=0).fit(X, labels)
+    weights = classifier.training_weights(X[:20])
+    for k, proba in enumerate(classifier.predict_proba(X[:20])):
+        np.testing.assert_allclose(weights @ indicators(labels[:, k], [0, 1]), proba, atol=1e-12)
+    assert classifier.outlier_scores().shape == (120,)
+
+
+def test_groups_are_left_out_together(regression):
+    X, y = regression
+    groups = np.arange(120) // 4
+    forest = RandomForestRegressor(60, random_state=0).fit(X, y, groups=groups)
+    weights = forest.training_weights()
+    rows, columns = weights.nonzero()
+    assert not (groups[rows] == groups[columns]).any()
+    expected = weights_by_definition(forest, X, X, out_of_bag=True)
+    np.testing.assert_allclose(weights.toarray(), expected, rtol=1e-11, atol=0)
+
+
+def test_sparse_rows_missing_values_pickles_and_warm_starts(regression):
+    X, y = regression
+    forest = RandomForestRegressor(8, random_state=0, warm_start=True).fit(sp.csr_array(X), y)
+    new = sp.csr_array(X[:9])
+    expected = weights_by_definition(forest, sp.csr_array(X), new)
+    np.testing.assert_allclose(forest.training_weights(new).toarray(), expected, rtol=1e-11)
+    with pytest.raises(ValueError, match="impute requires a dense X"):
+        forest.impute()
+    forest.set_params(n_estimators=12).fit(sp.csr_array(X), y)  # more trees, other weights
+    weights = forest.training_weights(new)
+    np.testing.assert_allclose(weights @ y, forest.predict(new), rtol=1e-10)
+    again = pickle.loads(pickle.dumps(forest)).training_weights(new)
+    np.testing.assert_array_equal(again.toarray(), weights.toarray())
+    compact = forest.compact().training_weights(new)
+    np.testing.assert_array_equal(compact.toarray(), weights.toarray())
+    if TREES_TRY_BOTH_SIDES:
+        gaps = np.where(np.random.default_rng(0).uniform(size=X.shape) < 0.2, np.nan, X)
+        forest = RandomForestRegressor(8, random_state=0).fit(gaps, y)
+        weights = forest.training_weights(gaps)
+        np.testing.assert_allclose(weights @ y, forest.predict(gaps), rtol=1e-10)
+
+
+# --- proximities ----------------------------------------------------------------------------------
+
+
+@both_routes
+def test_proximities_are_shares_of_trees(classification, route):
+    X, y = classification
+    forest = RandomForestClassifier(25, min_samples_leaf=3, random_state=0)
+    with route():
+        forest.fit(X, y)
+        found = forest.proximity(X[:20], X[30:])
+        of_training = forest.proximity()
+        outside_both = forest.proximity(kind="out_of_bag")
+    leaves = leaves_of(forest, X)
+    same = leaves[:, None] == leaves[None]
+    np.testing.assert_allclose(found.toarray(), same[:20, 30:].mean(axis=2), rtol=1e-14)
+    np.testing.assert_allclose(of_training.toarray(), same.mean(axis=2), rtol=1e-14)
+    outside = outside_of(forest, len(X))
+    both = outside[:, None] & outside[None]
+    expected = (same & both).sum(axis=2) / np.maximum(both.sum(axis=2), 1)
+    np.testing.assert_allclose(outside_both.toarray(), expected, rtol=1e-14)
+
+
+def test_proximities_in_blocks(classification, monkeypatch):
+    from sklearn_ensemble_theory.ensembles import _forest_weights
+
+    X, y = classification
+    forest = RandomForestClassifier(25, min_samples_leaf=3, random_state=0).fit(X, y)
+
+    def results():
+        kinds = [forest.proximity(kind=kind) for kind in _forest_weights.PROXIMITIES]
+        neighbors = [forest.kneighbors(kind=kind)[1] for kind in _forest_weights.PROXIMITIES]
+        scores = [forest.outlier_scores(), forest.outlier_scores("out_of_bag")]
+        return [k.toarray() for k in kinds], neighbors, scores
+
+    whole = results()
+    monkeypatch.setattr(_forest_weights, "LEAVES", 25 * 7)
+    monkeypatch.setattr(_forest_weights, "PAIRS", 50)
+    for one, other in zip(whole, results()):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("kind", ["leaves", "out_of_bag", "geometry-preserving"])
+def test_neighbors_are_the_rows_of_the_largest_proximities(classification, kind):
+    X, y = classification
+    forest = RandomForestClassifier(15, random_state=0).fit(X, y)
+    near = forest.proximity(kind=kind).toarray()
+    np.fill_diagonal(near, -1.0)
+    expected = np.argsort(-near, axis=1, kind="stable")[:, :9]
+    distances, indices = forest.kneighbors(n_neighbors=9, kind=kind)
+    np.testing.assert_array_equal(indices, expected)
+    np.testing.assert_allclose(distances, 1 - np.take_along_axis(near, expected, axis=1), atol=0)
+    if kind != "out_of_bag":
+        near = forest.proximity(X[:10], kind=kind).toarray()
+        found = forest.kneighbors(X[:10], 140, return_distance=False, kind=kind)
+        # Rows that share no leaf are in the order of their numbers.
+        np.testing.assert_array_equal(found, np.argsort(-near, axis=1, kind="stable")[:, :140])
+
+
+def test_outlier_scores_are_those_of_the_definition(classification):
+    X, y = classification
+    forest = RandomForestClassifier(30, min_samples_leaf=5, random_state=0).fit(X, y)
+    for kind in ("leaves", "out_of_bag"):
+        near, expected = forest.proximity(kind=kind).toarray(), np.empty(len(y))
+        for label in np.unique(y):
+            own = y == label
+            raw = len(y) / (near[np.ix_(own, own)] ** 2).sum(axis=1)
+            expected[own] = (raw - np.median(raw)) / np.median(np.abs(raw - np.median(raw)))
+        np.testing.assert_allclose(forest.outlier_scores(kind), expected, rtol=1e-9, atol=1e-9)
+    constant = RandomForestRegressor(5, random_state=0).fit(X, np.zeros(len(y)))
+    np.testing.assert_array_equal(constant.outlier_scores(), 0.0)
+
+
+def test_wrong_labels_are_outliers():
+    X, y = load_iris(return_X_y=True)
+    wrong = np.arange(0, 50, 10)
+    y[wrong] = 2
+    forest = RandomForestClassifier(100, min_samples_leaf=5, random_state=0).fit(X, y)
+    assert set(np.argsort(forest.outlier_scores())[-len(wrong) :]) == set(wrong)
+
+
+# --- missing values -------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not TREES_TRY_BOTH_SIDES, reason="trees refuse missing values, or lose rows")
+def test_imputed_values_are_weighted_means_and_better_than_medians(classification):
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal((400, 1))
+    X = z + 0.3 * rng.standard_normal((400, 5))
+    y = z[:, 0] + 0.3 * rng.standard_normal(400)
+    is_missing = rng.uniform(size=X.shape) < 0.15
+    gaps = np.where(is_missing, np.nan, X)
+    forest = RandomForestRegressor(60, min_samples_leaf=5, random_state=0).fit(gaps, y)
+    filled = forest.impute()
+    np.testing.assert_allclose(filled[~is_missing], X[~is_missing], rtol=1e-6)
+    weights = forest.training_weights().toarray()
+    i, j = np.argwhere(is_missing)[17]
+    known = ~is_missing[:, j]
+    mean = weights[i, known] @ X[known, j] / weights[i, known].sum()
+    np.testing.assert_allclose(filled[i, j], mean, rtol=1e-6)
+    medians = np.broadcast_to(np.nanmedian(gaps, axis=0), X.shape)
+
+    def error(values):
+        return np.sqrt(np.mean((values - X)[is_missing] ** 2))
+
+    assert error(filled) < 0.6 * error(medians)
+    again = forest.impute(gaps)
+    np.testing.assert_array_equal(again[~is_missing], X[~is_missing])  # double precision
+    assert error(again) < 0.6 * error(medians)
+    gaps[:, 2] = np.nan
+    nothing = RandomForestRegressor(5, random_state=0).fit(gaps, y)
+    assert np.isnan(nothing.impute()[:, 2]).all()
+    assert not np.isnan(np.delete(nothing.impute(), 2, axis=1)).any()
+
+
+# --- functionals ----------------------------------------------------------------------------------
+
+
+def test_functionals_and_distribution_functions(regression):
+    X, y = regression
+    new = make_friedman1(20, random_state=1)[0]
+    forest = RandomForestRegressor(20, min_samples_leaf=4, random_state=0).fit(X, y)
+    weights = forest.training_weights(new).toarray()
+    at = np.array([10.0, y[3], 14.0, -np.inf, np.inf])
+    expected = weights @ (y[:, None] <= at)
+    np.testing.assert_allclose(forest.predict_cdf(new, at), expected, atol=1e-12)
+    np.testing.assert_allclose(forest.predict_cdf(new, 14.0), expected[:, 2], atol=1e-12)
+    # Quantiles are its inverse.
+    median = forest.predict_quantiles(new, 0.5)
+    at_median = np.diagonal(forest.predict_cdf(new, median))
+    below = np.diagonal(forest.predict_cdf(new, np.nextafter(median, -np.inf)))
+    assert (at_median >= 0.5 - 1e-12).all()
+    assert (below < 0.5).all()
+    mean = forest.predict_functional(new, lambda y, weights: weights @ y)
+    np.testing.assert_allclose(mean, forest.predict(new), rtol=1e-10)
+    both = forest.predict_functional(new, lambda y, w: [w @ y, w @ y**2])
+    np.testing.assert_allclose(both, np.stack([weights @ y, weights @ y**2], axis=1), rtol=1e-10)
+
+
+def test_joint_functionals_of_several_targets(regression):
+    X, y = regression
+    Y = np.column_stack([y, X[:, 0] * 10])
+    forest = RandomForestRegressor(20, min_samples_leaf=8, random_state=0).fit(X, Y)
+    weights = forest.training_weights(X[:6]).toarray()
+    found = forest.predict_functional(X[:6], lambda y, w: np.cov(y.T, aweights=w, bias=True))
+    for w, covariance in zip(weights, found):
+        centred = Y - w @ Y
+        np.testing.assert_allclose(covariance, (w * centred.T) @ centred, rtol=1e-9)
+    at = np.array([[14.0, 5.0], [20.0, 9.0]])
+    expected = np.stack([weights @ (t >= Y).all(axis=1) for t in at], axis=1)
+    np.testing.assert_allclose(forest.predict_cdf(X[:6], at), expected, atol=1e-12)
+    np.testing.assert_allclose(forest.predict_cdf(X[:6], at[0]), expected[:, 0], atol=1e-12)
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+
+def test_errors(regression):
+    X, y = regression
+    forest = RandomForestRegressor(5, random_state=0)
+    every_row = ExtraTreesRegressor(5, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="not drawn for every member; with bootstrap=False"):
+        every_row.training_weights()
+    assert every_row.training_weights(X[:3]).shape == (3, 120)
+    forest.fit(X, y)
+    with pytest.warns(UserWarning, match="drawn for every tree"):
+        weights = forest.training_weights()
+    assert (weights.sum(axis=1) == 0).any()
+    for given, message in [
+        ({"kind": "rows"}, "kind must be one of"),
+        ({"Z": X, "kind": "out_of_bag"}, "Z must be None"),
+        ({"X": X, "kind": "out_of_bag"}, "X must be None"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            forest.proximity(**given)
+    with pytest.raises(ValueError, match="n_neighbors=120 must be at most 119"):
+        forest.kneighbors(n_neighbors=120)
+    with pytest.raises(ValueError, match="kind must be one of"):
+        forest.outlier_scores("geometry-preserving")
+    with pytest.raises(ValueError, match="function must be callable"):
+        forest.predict_functional(X, 0.5)
+    with pytest.raises(ValueError, match="of one shape"):
+        forest.predict_functional(X, lambda y, w: y)
+    for wrong in ([[1.0, 2.0]], "a", np.nan):
+        with pytest.raises(ValueError, match="y must be numbers"):
+            forest.predict_cdf(X, wrong)
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        forest.predict_cdf(None, 1.0)
+    calls = {
+        "training_weights": lambda m: m.training_weights(X),
+        "proximity": lambda m: m.proximity(),
+        "kneighbors": lambda m: m.kneighbors(),
+        "outlier_scores": lambda m: m.outlier_scores(),
+        "impute": lambda m: m.impute(),
+        "predict_cdf": lambda m: m.predict_cdf(X, 0.0),
+        "predict_functional": lambda m: m.predict_functional(X, np.dot),
+    }
+    lines = BaggingRegressor(LinearRegression(), 5, random_state=0).fit(X, y)
+    forgotten = forest.forget_training_rows()
+    for name, call in calls.items():
+        pattern = f"estimator: {name} requires members that are trees, got LinearRegression"
+        with pytest.raises(ValueError, match=pattern):
+            call(lines)
+        with pytest.raises(ValueError, match=f"{name} requires the training rows, which were rem"):
+            call(forgotten)
+    constant = BaggingRegressor(DecisionTreeRegressor(), 3, random_state=0).fit(X, y)
+    assert constant.training_weights(X).nnz > 0

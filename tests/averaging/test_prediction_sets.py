@@ -1,0 +1,284 @@
+"""Sets of classes against their definitions, and their coverage by simulation."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from sklearn_ensemble_theory import (
+    BaggingClassifier,
+    GradientBoostingClassifier,
+    LogitBoostClassifier,
+    RandomForestClassifier,
+)
+from sklearn_ensemble_theory.ensembles._prediction_sets import ClassPlaces, SetRule, set_by_folds
+
+METHODS = ("lac", "aps", "raps")
+
+
+def probabilities(n, K, rng, digits=None):
+    """Some rows are easy and some hard; rounded ones have ties and zeros."""
+    u = np.exp(rng.choice([0.3, 3.0], size=(n, 1)) * rng.standard_normal((n, K)))
+    p = u / u.sum(axis=1, keepdims=True)
+    return p if digits is None else np.round(p, digits)
+
+
+def score(p, c, u, method, penalty, k_reg):
+    """The score of class c by loops over the classes."""
+    if method == "lac":
+        return 1 - p[c]
+    more = [p[j] for j in range(len(p)) if p[j] > p[c] + 1e-12]
+    equal = [p[j] for j in range(len(p)) if abs(p[j] - p[c]) <= 1e-12]
+    extra = penalty * max(0, len(more) + 1 - k_reg) if method == "raps" else 0.0
+    return sum(more) + u * sum(equal) + extra
+
+
+def sets_by_loops(own, codes, fold, groups, at, rule, numbers):
+    m, _, K = at.shape
+    u_train, u_new, tie = numbers
+    found = np.zeros((m, K), dtype=bool)
+    arguments = rule.method, rule.penalty, rule.k_reg
+    for j in range(m):
+        for c in range(K):
+            rows = [i for i in range(len(codes)) if codes[i] == c or not rule.per_class]
+            units = len(set(groups[rows])) if groups is not None else len(rows)
+            total = 0.0
+            for i in rows:
+                share = 1 / (units + 1)
+                if groups is not None:
+                    share /= np.sum(groups[rows] == groups[i])
+                new = score(at[j, fold[i]], c, u_new[j], *arguments)
+                low = score(own[i], codes[i], 0.0, *arguments)
+                high = score(own[i], codes[i], 1.0, *arguments)
+                if rule.randomized:
+                    known = low + u_train[i] * (high - low)
+                    is_equal = abs(known - new) <= 1e-12
+                    total += share * (tie[j] if is_equal else known < new)
+                elif high - low < 1e-6:
+                    total += share * (high < new - 1e-12)
+                else:  # the share of all U for which the score is lower
+                    total += share * np.clip((new - low) / (high - low), 0, 1)
+            if rule.randomized:
+                total += tie[j] / (units + 1)
+            found[j, c] = total < rule.coverage - 1e-9
+    return found
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("randomized", [False, True])
+@pytest.mark.parametrize("digits", [None, 1])
+@pytest.mark.parametrize("per_class", [False, True])
+def test_sets_by_loops(method, randomized, digits, per_class):
+    rng = np.random.default_rng(0)
+    n, m, K, n_folds = 40, 9, 4, 3
+    p, codes = probabilities(n, K, rng, digits), rng.integers(0, 3, n)  # one class has no rows
+    at = probabilities(m * n_folds, K, rng, digits).reshape(m, n_folds, K)
+    fold, own = rng.integers(0, n_folds, n), ClassPlaces.of_own(p, codes)
+    for groups in (None, rng.integers(0, 9, n)):
+        rule = SetRule(0.4, method, per_class, randomized, 0.05, 2, 3)
+        numbers = np.random.RandomState(3)
+        drawn = (numbers.uniform(size=n), numbers.uniform(size=m), numbers.uniform(size=m))
+        if not randomized:
+            drawn = drawn[0], np.zeros(m), drawn[2]
+        found = set_by_folds(own, codes, fold, groups, at, rule)
+        np.testing.assert_array_equal(found, sets_by_loops(p, codes, fold, groups, at, rule, drawn))
+        assert 0 < found.mean() < 1
+        if per_class:
+            # Nothing is known of a class without rows: its p-value is only that of the new row.
+            expected = drawn[2] < 0.4 if randomized else np.ones(m, dtype=bool)
+            np.testing.assert_array_equal(found[:, 3], expected)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_sets_do_not_depend_on_the_order_of_the_classes(method):
+    rng = np.random.default_rng(1)
+    p, codes = probabilities(60, 5, rng, 1), rng.integers(0, 5, 60)
+    at, fold, order = probabilities(20, 5, rng, 1), np.zeros(60, dtype=int), rng.permutation(5)
+    for randomized in (False, True):
+        rule = SetRule(0.8, method, randomized=randomized, random_state=0)
+        found = set_by_folds(ClassPlaces.of_own(p, codes), codes, fold, None, at[:, None], rule)
+        place = np.argsort(order)
+        own = ClassPlaces.of_own(p[:, order], place[codes])
+        other = set_by_folds(own, place[codes], fold, None, at[:, None, order], rule)
+        np.testing.assert_array_equal(other, found[:, order])
+
+
+# --- coverage -------------------------------------------------------------------------------------
+
+
+def simulated(rule, n_sets, n=37, m=8, digits=None, is_oracle=False, coverage_of=None):
+    """Hits and sizes at new rows of independent data sets, by difficulty and class."""
+    hits, sizes, easy, classes = [], [], [], []
+    for r in range(n_sets):
+        rng = np.random.default_rng(r)
+        truth = probabilities(n + m, 4, rng)
+        codes = (rng.random((n + m, 1)) > np.cumsum(truth, axis=1)).sum(axis=1).clip(max=3)
+        p = truth if is_oracle else truth**2 / (truth**2).sum(axis=1, keepdims=True)
+        p = p if digits is None else np.round(p, digits)
+        own = ClassPlaces.of_own(p[:n], codes[:n])
+        fold = np.zeros(n, dtype=int)
+        found = set_by_folds(own, codes[:n], fold, None, p[n:, None], rule)
+        hits.append(found[np.arange(m), codes[n:]])
+        sizes.append(found.sum(axis=1))
+        easy.append(truth[n:].max(axis=1) > 0.7)
+        classes.append(codes[n:])
+    return (np.concatenate(a) for a in (hits, sizes, easy, classes))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("digits", [None, 0])
+def test_randomized_sets_cover_exactly(method, digits):
+    """Also of probabilities that are 0 and 1; a level off by 5 % would be noticed."""
+    rule = SetRule(0.8, method, randomized=True)
+    np.random.seed(0)
+    hits, _, _, _ = simulated(rule, 1000, digits=digits)
+    assert abs(hits.mean() - 0.8) < 0.02
+    # Unlike the plain sets, whose scores have ranks: 37 rows have 31/38 at least.
+    plain, sizes, _, _ = simulated(SetRule(0.8, method), 150, digits=digits)
+    assert plain.mean() > 0.79
+    assert method == "lac" or sizes.min() >= 1
+
+
+def test_adaptive_sets_cover_hard_rows():
+    shares = {}
+    for method in METHODS[:2]:
+        for randomized in (False, True):
+            rule = SetRule(0.8, method, randomized=randomized)
+            np.random.seed(0)
+            hits, _, easy, _ = simulated(rule, 500, n=100, is_oracle=True)
+            shares[method, randomized] = hits[easy].mean(), hits[~easy].mean()
+    assert shares["lac", True][1] < 0.77
+    assert shares["lac", True][0] > 0.87
+    np.testing.assert_allclose(shares["aps", True], 0.8, atol=0.02)
+    assert min(shares["aps", False]) > 0.79
+
+
+def test_coverage_of_each_class():
+    """A class that is 3 times as probable as the model says is covered too rarely without it."""
+    found = {}
+    for per_class in (False, True):
+        rule, hits, codes = SetRule(0.8, per_class=per_class, randomized=True), [], []
+        np.random.seed(0)
+        for r in range(600):
+            rng = np.random.default_rng(r)
+            y = (rng.random(60) < 0.2).astype(int)
+            x = rng.standard_normal(60) + y
+            second = 1 / (1 + np.exp(2.5 - x))
+            p = np.column_stack([1 - second, second])
+            own = ClassPlaces.of_own(p[:50], y[:50])
+            sets = set_by_folds(own, y[:50], np.zeros(50, dtype=int), None, p[50:, None], rule)
+            hits.append(sets[np.arange(10), y[50:]])
+            codes.append(y[50:])
+        hits, codes = np.concatenate(hits), np.concatenate(codes)
+        found[per_class] = hits[codes == 0].mean(), hits[codes == 1].mean()
+    assert found[False][1] < 0.3
+    np.testing.assert_allclose(found[True], 0.8, atol=0.03)
+
+
+# --- of ensembles ---------------------------------------------------------------------------------
+
+
+def noisy(n, rng):
+    X = rng.random((n, 4))
+    u = np.column_stack([np.zeros(n), 5 * X[:, 0] - 2.5, 3 * np.sin(6 * X[:, 1])])
+    return X, (u + rng.gumbel(size=u.shape)).argmax(axis=1)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_sets_of_forests_by_loops(method):
+    X, y = noisy(120, np.random.default_rng(0))
+    new, labels = X[:10] + 0.05, np.array(["x", "y", "z"])[y]
+    # Of a few full trees, probabilities are 0 and 1, and some rows are in all bags.
+    models = [
+        RandomForestClassifier(30, min_samples_leaf=3, random_state=0),
+        BaggingClassifier(DecisionTreeClassifier(), 3, random_state=0),
+        RandomForestClassifier(20, random_state=0),
+    ]
+    for model, groups in zip(models, (None, None, np.arange(120) // 4)):
+        arguments = {} if groups is None else {"groups": groups}
+        model.set_params(oob_score=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # some rows have no out-of-bag score
+            model.fit(X, labels, **arguments)
+        own = model.oob_decision_function_
+        unknown = np.isnan(own).any(axis=1)
+        rule = SetRule(0.8, method)
+        at = model.predict_proba(new)[:, None]
+        zero = np.zeros(120, dtype=int)
+        # A score above all others stands for a row that is never out of bag.
+        if unknown.any():
+            places = ClassPlaces.of_own(own, y)
+            worst = ClassPlaces(*(np.where(unknown, v, a) for a, v in zip(places, (-9, 9, 0, 9))))
+            expected = set_by_folds(worst, y, zero, None, at, rule)
+        else:
+            drawn = np.zeros(120), np.zeros(10), np.zeros(10)
+            expected = sets_by_loops(own, y, zero, groups, at, rule, drawn)
+        np.testing.assert_array_equal(model.predict_set(new, 0.8, method=method), expected)
+
+
+def test_coverage_of_families():
+    """Out of bag and by folds; each method, plain and randomised."""
+    shares = []
+    for r in range(6):
+        rng = np.random.default_rng(r)
+        X, y = noisy(700, rng)
+        models = (
+            RandomForestClassifier(40, min_samples_leaf=5, random_state=r),
+            GradientBoostingClassifier(
+                n_estimators=15, max_depth=2, keep_training_rows=True, random_state=r
+            ),
+            LogitBoostClassifier("cv", max_bins=16, cv=5, learning_rate=0.3),
+        )
+        for model in models:
+            model.fit(X[:200], y[:200])
+            for method in METHODS:
+                exact = {"randomized": True, "random_state": r}
+                for options in ({}, exact, {**exact, "per_class": True}):
+                    found = model.predict_set(X[200:], 0.8, method=method, **options)
+                    shares.append(found[np.arange(500), y[200:]].mean())
+                    if not options and method != "lac":
+                        assert found.any(axis=1).all()
+    mean = np.mean(np.reshape(shares, (6, 3, 3, 3)), axis=0)
+    assert mean.min() > 0.77, mean
+    assert np.all(abs(mean[:, :, 1:] - 0.8) < 0.045), mean
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_one_class_and_too_few_rows(method):
+    X, y = noisy(60, np.random.default_rng(0))
+    one = BaggingClassifier(DecisionTreeClassifier(), 20, random_state=0).fit(X, np.zeros(60))
+    assert one.predict_set(X, method=method).all()
+    drawn = one.predict_set(X, 0.5, method=method, randomized=True, random_state=0)
+    assert 0.3 < drawn.mean() < 0.7
+    forest = RandomForestClassifier(30, random_state=0).fit(X, y)
+    assert forest.predict_set(X, 0.99, method=method).all()
+    rare = np.where(np.arange(60) < 5, "rare", "often")
+    forest.fit(X, rare)
+    assert forest.predict_set(X, 0.9, method=method, per_class=True)[:, 1].all()
+
+
+def test_random_state_and_errors():
+    X, y = noisy(80, np.random.default_rng(0))
+    forest = RandomForestClassifier(30, random_state=0).fit(X, y)
+    first, again, other = (
+        forest.predict_set(X, 0.7, method="aps", randomized=True, random_state=seed)
+        for seed in (1, np.random.RandomState(1), 2)
+    )
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any()
+    for name, wrong in (
+        ("method", "score"),
+        ("method", None),
+        ("per_class", 1),
+        ("randomized", "yes"),
+        ("penalty", -0.1),
+        ("penalty", np.inf),
+        ("penalty", True),
+        ("k_reg", 1.5),
+        ("k_reg", -1),
+    ):
+        with pytest.raises(ValueError, match=f"{name} must be"):
+            forest.predict_set(X, **{name: wrong})
+    with pytest.raises(ValueError, match="cannot be used to seed"):
+        forest.predict_set(X, random_state="a")

@@ -1,0 +1,327 @@
+"""Intervals and sets of stacks and votes: held-out predictions by hand, and their coverage."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
+from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit, TimeSeriesSplit
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from sklearn_ensemble_theory import (
+    StackingClassifier,
+    StackingRegressor,
+    VotingClassifier,
+    VotingRegressor,
+)
+from sklearn_ensemble_theory.ensembles._intervals import (
+    conformal_rank,
+    hierarchical_shares,
+    weighted_ranks,
+)
+from sklearn_ensemble_theory.ensembles._prediction_sets import ClassPlaces, SetRule, set_by_folds
+
+REGRESSORS = [
+    ("line", LinearRegression()),
+    ("tree", DecisionTreeRegressor(max_depth=4, random_state=0)),
+]
+CLASSIFIERS = [
+    ("bayes", GaussianNB()),
+    ("tree", DecisionTreeClassifier(max_depth=3, random_state=0)),
+]
+
+
+def targets(n, rng):
+    X = rng.random((n, 3))
+    return X, np.sin(5 * X[:, 0]) + X[:, 1] + 0.4 * rng.standard_normal(n)
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    return targets(150, np.random.default_rng(0))
+
+
+@pytest.fixture(scope="module")
+def labels():
+    X, y = make_classification(
+        150, 4, n_informative=3, n_redundant=0, n_classes=3, n_clusters_per_class=1,
+        flip_y=0.3, random_state=0,
+    )  # fmt: skip
+    return X, np.array(["a", "b", "c"])[y], y
+
+
+def held_out(members, X, y, splits, method):
+    """Predictions (n, ...) for each member by loops over the splits, each row held out once."""
+    found = []
+    for _, member in members:
+        parts = {}
+        for train, test in splits:
+            values = getattr(clone(member).fit(X[train], y[train]), method)(X[test])
+            parts.update(zip(test, values))
+        found.append(np.array([parts[i] for i in range(len(y))]))
+    return found
+
+
+@pytest.mark.parametrize("passthrough", [False, True])
+@pytest.mark.parametrize("weights", [None, "simplex", "nnls"])
+def test_intervals_of_a_stack_by_loops(numbers, weights, passthrough):
+    if weights and passthrough:
+        return
+    X, y = numbers
+    splits = list(KFold(5, shuffle=True, random_state=0).split(X))
+    final = Ridge(0.1) if weights is None else None
+    stack = StackingRegressor(
+        REGRESSORS, final, cv=splits, weights=weights, passthrough=passthrough, conformal=True
+    ).fit(X, y)
+    plain = clone(stack).set_params(conformal=False).fit(X, y)
+    np.testing.assert_array_equal(stack.predict(X), plain.predict(X))
+    columns = np.column_stack(held_out(REGRESSORS, X, y, splits, "predict"))
+    features = np.hstack([columns, X]) if passthrough else columns
+    expected = np.empty(len(y))
+    for train, test in splits:
+        if weights is None:
+            model = clone(final).fit(features[train], y[train])
+            expected[test] = model.predict(features[test])
+        else:  # the weights of a stack whose members are these columns
+            fitted = StackingRegressor(
+                [(str(j), Column(j).fit(columns, y)) for j in range(2)], cv="prefit",
+                weights=weights,
+            ).fit(columns[train], y[train])  # fmt: skip
+            expected[test] = columns[test] @ fitted.estimator_weights_
+    np.testing.assert_allclose(stack._held_out.predictions, expected, rtol=1e-6, atol=1e-8)
+    new, residual = X[:20] + 0.01, y - stack._held_out.predictions
+    k, mean = conformal_rank(150, 0.8), stack.predict(new)
+    half = np.sort(np.abs(residual))[k - 1]
+    found = stack.predict_interval(new, 0.8)
+    np.testing.assert_allclose(found, np.column_stack([mean - half, mean + half]))
+    upper = stack.predict_interval(new, 0.8, side="upper")
+    np.testing.assert_allclose(upper[:, 1], mean + np.sort(residual)[k - 1])
+    assert np.isneginf(upper[:, 0]).all()
+    lower = stack.predict_interval(new, 0.8, side="lower")
+    np.testing.assert_allclose(lower[:, 0], mean + np.sort(residual)[-k])
+    again = pickle.loads(pickle.dumps(stack))
+    np.testing.assert_array_equal(again.predict_interval(new, 0.8), found)
+
+
+class Column(LinearRegression):
+    """Predicts a column of X."""
+
+    def __init__(self, j=0):
+        super().__init__()
+        self.j = j
+
+    def predict(self, X):
+        return X[:, self.j]
+
+
+@pytest.mark.parametrize("weights", [None, "simplex", "nnls", "best"])
+def test_sets_of_a_stack_by_loops(labels, weights):
+    X, y, codes = labels
+    splits = list(KFold(5, shuffle=True, random_state=0).split(X))
+    stack = StackingClassifier(CLASSIFIERS, cv=splits, weights=weights, conformal=True).fit(X, y)
+    proba = held_out(CLASSIFIERS, X, y, splits, "predict_proba")
+    expected = np.empty((150, 3))
+    for train, test in splits:
+        if weights is None:
+            features = np.hstack(proba)
+            model = LogisticRegression().fit(features[train], y[train])
+            expected[test] = model.predict_proba(features[test])
+        else:
+            others = [i for i in range(5) if splits[i][1] is not test]
+            # The other splits' rows alone: the same held-out predictions.
+            part = clone(stack).set_params(conformal=False).fit(X, y)
+            held, folds = np.sort(train), np.empty(150, dtype=int)
+            for number, i in enumerate(others):
+                folds[splits[i][1]] = number
+            rows = RowsOf(codes)
+            part._learn_weights([p[held] for p in proba], rows, held, folds[held])
+            mixed = np.tensordot(np.stack(proba, axis=1), part.estimator_weights_, (1, 0))[test]
+            expected[test] = mixed / mixed.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(stack._held_out.predictions, expected, rtol=1e-5, atol=1e-7)
+    new, zero = X[:20] + 0.01, np.zeros(150, dtype=int)
+    for rule in (
+        SetRule(0.8),
+        SetRule(0.8, "aps", per_class=True),
+        SetRule(0.7, "raps", randomized=True, random_state=1),
+    ):
+        own = ClassPlaces.of_own(stack._held_out.predictions, codes)
+        by_hand = set_by_folds(own, codes, zero, None, stack.predict_proba(new)[:, None], rule)
+        found = stack.predict_set(
+            new, rule.coverage, method=rule.method, per_class=rule.per_class,
+            randomized=rule.randomized, random_state=rule.random_state,
+        )  # fmt: skip
+        np.testing.assert_array_equal(found, by_hand)
+
+
+class RowsOf:
+    """Targets as a fit has them."""
+
+    def __init__(self, y):
+        self.y, self.weight = y, None
+
+
+@pytest.mark.parametrize("weights", [None, [1, 3]])
+def test_votes_by_loops(numbers, labels, weights):
+    X, y = numbers
+    splits = list(KFold(4).split(X))
+    vote = VotingRegressor(REGRESSORS, weights=weights, cv=splits).fit(X, y)
+    plain = VotingRegressor(REGRESSORS, weights=weights).fit(X, y)
+    np.testing.assert_array_equal(vote.predict(X), plain.predict(X))
+    parts = held_out(REGRESSORS, X, y, splits, "predict")
+    residual = np.abs(y - np.average(parts, axis=0, weights=weights))
+    half = np.sort(residual)[conformal_rank(150, 0.8) - 1]
+    np.testing.assert_allclose(np.diff(vote.predict_interval(X[:9], 0.8))[:, 0], 2 * half)
+    # Weights are read when they are used.
+    vote.weights = [1, 0]
+    half = np.sort(np.abs(y - parts[0]))[conformal_rank(150, 0.8) - 1]
+    np.testing.assert_allclose(np.diff(vote.predict_interval(X[:9], 0.8))[:, 0], 2 * half)
+
+    X, y, codes = labels
+    new, zero = X[:20] + 0.01, np.zeros(150, dtype=int)
+    for voting in ("soft", "hard"):
+        vote = VotingClassifier(CLASSIFIERS, voting=voting, weights=weights, cv=splits).fit(X, y)
+        plain = clone(vote).set_params(cv=None).fit(X, y)
+        np.testing.assert_array_equal(vote.predict(X), plain.predict(X))
+        if voting == "soft":
+            parts = held_out(CLASSIFIERS, X, y, splits, "predict_proba")
+            at = vote.predict_proba(new)
+        else:
+            parts = [np.eye(3)[p] for p in held_out(CLASSIFIERS, X, codes, splits, "predict")]
+            at = [np.eye(3)[member.predict(new)] for member in vote.estimators_]
+            at = np.average(at, axis=0, weights=weights)
+        own = ClassPlaces.of_own(np.average(parts, axis=0, weights=weights), codes)
+        expected = set_by_folds(own, codes, zero, None, at[:, None], SetRule(0.8, "aps"))
+        np.testing.assert_array_equal(vote.predict_set(new, 0.8, method="aps"), expected)
+
+
+def test_fitted_members(numbers, labels):
+    """The rows of `fit` are new to them; the final estimator is learned by five folds."""
+    X, y = numbers
+    members = [(name, clone(m).fit(X[:60], y[:60])) for name, m in REGRESSORS]
+    vote = VotingRegressor(members, prefit=True, cv="prefit").fit(X[60:], y[60:])
+    residual = np.sort(np.abs(y[60:] - vote.predict(X[60:])))
+    found = np.diff(vote.predict_interval(X[:3], 0.8))[:, 0]
+    np.testing.assert_allclose(found, 2 * residual[conformal_rank(90, 0.8) - 1])
+    stack = StackingRegressor(members, Ridge(), cv="prefit", conformal=True).fit(X[60:], y[60:])
+    columns, expected = stack.transform(X[60:]), np.empty(90)
+    for train, test in KFold(5).split(columns):
+        expected[test] = Ridge().fit(columns[train], y[60:][train]).predict(columns[test])
+    np.testing.assert_allclose(stack._held_out.predictions, expected)
+    X, y, _ = labels
+    members = [(name, clone(m).fit(X[:60], y[:60])) for name, m in CLASSIFIERS]
+    for voting in ("soft", "hard"):
+        vote = VotingClassifier(members, voting=voting, prefit=True, cv="prefit")
+        sets = vote.fit(X[60:], y[60:]).predict_set(X[60:], 0.8, method="aps")
+        assert sets[np.arange(90), vote.le_.transform(y[60:])].mean() >= 0.8
+    stack = StackingClassifier(members, cv="prefit", conformal=True).fit(X[60:], y[60:])
+    assert stack.predict_set(X[60:], 0.8).shape == (90, 3)
+
+
+def test_groups_repeats_and_rows_left_out(numbers):
+    X, y = numbers
+    groups = np.random.default_rng(0).permutation(np.arange(150) // 5)
+    weight = np.where(groups == 3, 0.0, 2.0)
+    stack = StackingRegressor(REGRESSORS, cv=5, conformal=True).fit(X, y, weight, groups=groups)
+    rows = stack._held_out
+    assert (len(rows.y), rows.groups.max()) == (145, 28)
+    size = np.abs(rows.y - rows.predictions)
+    half = weighted_ranks(size[None], hierarchical_shares(rows.groups), 0.8)[0]
+    np.testing.assert_allclose(np.diff(stack.predict_interval(X[:2], 0.8))[:, 0], 2 * half)
+    # A row that is held out twice counts once: two predictions of half its share.
+    repeated = RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)
+    for model in (
+        StackingRegressor(REGRESSORS, cv=repeated, conformal=True),
+        VotingRegressor(REGRESSORS, cv=repeated),
+    ):
+        rows = model.fit(X, y)._held_out
+        np.testing.assert_array_equal(np.bincount(rows.groups), np.full(150, 2))
+        with pytest.raises(ValueError, match="requires more rows"):
+            model.predict_interval(X, 0.994)
+        assert np.isfinite(model.predict_interval(X, 0.99)).all()
+    stack = StackingRegressor(REGRESSORS, cv=TimeSeriesSplit(4), weights="nnls", conformal=True)
+    assert len(stack.fit(X, y)._held_out.y) == 120
+
+
+@pytest.mark.parametrize("unit", [1e-100, 1e140])
+def test_units_of_y(numbers, unit):
+    X, y = numbers
+    lines = [("line", LinearRegression()), ("ridge", Ridge())]
+    for model in (
+        StackingRegressor(lines, weights="simplex", conformal=True),
+        VotingRegressor(lines, cv=5),
+    ):
+        expected = clone(model).fit(X, y).predict_interval(X[:5])
+        np.testing.assert_allclose(
+            model.fit(X, unit * y).predict_interval(X[:5]) / unit, expected, rtol=1e-6
+        )
+
+
+def test_coverage():
+    """A level off by 5 % would be noticed."""
+    shares = []
+    for r in range(25):
+        rng = np.random.default_rng(r)
+        X, y = targets(600, rng)
+        codes = np.digitize(y, [0.5, 1.2])
+        row = []
+        for model in (
+            StackingRegressor(REGRESSORS, Ridge(), conformal=True),
+            StackingRegressor(REGRESSORS, weights="simplex", conformal=True),
+            VotingRegressor(REGRESSORS, cv=5),
+        ):
+            low, high = model.fit(X[:100], y[:100]).predict_interval(X[100:], 0.8).T
+            row.append(np.mean((low <= y[100:]) & (y[100:] <= high)))
+        for model in (
+            StackingClassifier(CLASSIFIERS, conformal=True),
+            VotingClassifier(CLASSIFIERS, voting="soft", cv=5),
+        ):
+            model.fit(X[:100], codes[:100])
+            for method in ("lac", "aps"):
+                sets = model.predict_set(
+                    X[100:], 0.8, method=method, randomized=True, random_state=r
+                )
+                row.append(sets[np.arange(500), codes[100:]].mean())
+        shares.append(row)
+    mean = np.mean(shares, axis=0)
+    np.testing.assert_allclose(mean, 0.8, atol=0.035)
+
+
+def test_what_is_refused(numbers, labels):
+    X, y = numbers
+    with pytest.raises(ValueError, match="fit with conformal=True"):
+        StackingRegressor(REGRESSORS).fit(X, y).predict_interval(X)
+    with pytest.raises(ValueError, match="fit with cv=5"):
+        VotingRegressor(REGRESSORS).fit(X, y).predict_interval(X)
+    stack = StackingRegressor(REGRESSORS, conformal=True)
+    for model in (stack, VotingRegressor(REGRESSORS, cv=3)):
+        with pytest.raises(ValueError, match="requires a single output; y has 2"):
+            model.fit(X, np.column_stack([y, y]))
+        with pytest.raises(ValueError, match="rows of equal weight"):
+            model.fit(X, y, 1.0 + (y > 1))
+        assert not hasattr(model, "estimators_")
+        model.fit(X, y, np.full(len(y), 3.0))
+        with pytest.raises(ValueError, match="coverage must be"):
+            model.predict_interval(X, 1)
+        with pytest.raises(ValueError, match="side must be"):
+            model.predict_interval(X, side="left")
+        with pytest.raises(ValueError, match=r"coverage=0\.995 requires more rows"):
+            model.predict_interval(X, 0.995)
+    with pytest.raises(ValueError, match="splits hold out different rows"):
+        stack.set_params(cv=[(np.arange(100), np.arange(100, 150))]).fit(X, y)
+    with pytest.raises(ValueError, match="goes with prefit=True only"):
+        VotingRegressor(REGRESSORS, cv="prefit").fit(X, y)
+    fitted = [(name, clone(member).fit(X, y)) for name, member in REGRESSORS]
+    with pytest.raises(ValueError, match="goes with prefit=True only"):
+        VotingRegressor(fitted, prefit=True, cv=5).fit(X, y)
+    X, y, _ = labels
+    with pytest.raises(ValueError, match="final_estimator with predict_proba, which RidgeCl"):
+        StackingClassifier(CLASSIFIERS, RidgeClassifier(), conformal=True).fit(X, y)
+    stack = StackingClassifier(CLASSIFIERS, conformal=True, class_weight="balanced")
+    with pytest.raises(ValueError, match="rows of equal weight"):
+        stack.fit(X, y)
+    vote = VotingClassifier(CLASSIFIERS, cv=ShuffleSplit(3, random_state=0)).fit(X, y)
+    with pytest.raises(ValueError, match="method must be"):
+        vote.predict_set(X, method="score")
