@@ -111,6 +111,11 @@ def out_of_bag_bound(ensemble: Any, method: str, delta: float | None) -> float:
             "A bound from out-of-bag rows is one on the error on new rows: delta must be a number, "
             "such as 0.05."
         )
+    if hasattr(ensemble, "shrinkage_path_"):
+        raise ValueError(
+            "A bound from out-of-bag rows needs members that do not depend on them, and these rows "
+            "have chosen reg_param of shrink; give it as a number, or held-out rows X and y."
+        )
     return out_of_bag_losses(ensemble).bound(method, None, delta)
 
 
