@@ -1,12 +1,14 @@
 """Coverage in each decile of the noise, width and time of the intervals of a random forest.
 
-    python benchmarks/adaptive_intervals.py                        all problems: some ten minutes
+    python benchmarks/adaptive_intervals.py              all problems: some five minutes
+    python benchmarks/adaptive_intervals.py --peers      with peers: four times as long
     python benchmarks/adaptive_intervals.py --problems sine --fits 5 --trees 100
 
 Each method covers 90 % of new targets on average. Rows are in the order of the true standard
 deviation of their noise, and the coverage of each tenth of them is printed: "least" and "most" are
 the smallest and the largest of ten. Widths are relative to the jackknife+. "oracle" is the
-conformal interval in units of the true standard deviation. "first" is the time of the first call,
+conformal interval in units of the true standard deviation, and "spread" the one in units of the
+spread of the members. "first" is the time of the first call,
 with what it has to prepare, and "later" that of the next one, relative to those of the jackknife+.
 The peers, where they are installed, split the rows into two halves: MAPIE with a second forest on
 logarithms of absolute residuals, and the quantiles of quantile-forest, made conformal by the other
@@ -97,7 +99,7 @@ PEERS = {"MAPIE": by_mapie, "quantile-forest": by_quantile_forest}
 METHODS = ("jackknife+", "conformal", "normalized", "quantile")
 
 
-def one_fit(problem, n, trees, leaf, skewed, seed):
+def one_fit(problem, n, trees, leaf, skewed, seed, peers):
     """For each method the coverage of ten parts and of all rows, the width and two times."""
     rng = np.random.default_rng(seed)
     X, y, scale = drawn(problem, n, skewed, rng)
@@ -117,7 +119,15 @@ def one_fit(problem, n, trees, leaf, skewed, seed):
     residuals = np.abs(y - scored.fit(X, y).oob_prediction_)
     half = limit(residuals / scale) * new_scale
     ends["oracle"] = scored.predict(new)[:, None] + np.outer(half, [-1, 1])
-    for name, peer in PEERS.items():
+    # The spread of the members, at training rows of those that are not fitted to the row.
+    values = np.column_stack([tree.predict(X) for tree in scored.estimators_])
+    for rows, column in zip(scored.estimators_samples_, values.T):
+        column[rows] = np.nan
+    spread = np.nanstd(values, axis=1, ddof=1)
+    ends["spread"] = scored.predict(new)[:, None] + np.outer(
+        limit(residuals / spread) * scored.ensemble_std(new), [-1, 1]
+    )
+    for name, peer in PEERS.items() if peers else ():
         try:
             ends[name] = peer(X, y, new, trees, leaf, seed)
         except ImportError:
@@ -137,13 +147,14 @@ def main(arguments=None):
     parser.add_argument("--trees", nargs="+", type=int, default=[100])
     parser.add_argument("--leaf", nargs="+", type=int, default=[1, 5])
     parser.add_argument("--fits", type=int, default=20)
+    parser.add_argument("--peers", action="store_true")
     parser.add_argument("--skewed", action="store_true", help="exponential noise")
     options = parser.parse_args(arguments)
     for problem in options.problems:
         for trees in options.trees:
             for leaf in options.leaf:
                 fits = [
-                    one_fit(problem, options.rows, trees, leaf, options.skewed, seed)
+                    one_fit(problem, options.rows, trees, leaf, options.skewed, seed, options.peers)
                     for seed in range(options.fits)
                 ]
                 print(f"\n{problem}, {trees} trees with leaves of {leaf}, {options.rows} rows")

@@ -59,12 +59,13 @@ SEVERAL_ROWS static ptrdiff_t collect(
         if (!(m == PASSED ? is_between(value + start, PASSED, low, high)
                           : is_between(value + start, m, low, high)))
             continue;
-        for (ptrdiff_t i = start; i < start + m; i++)
-            if (value[i] >= low && value[i] <= high) {
-                if (size < most)
-                    rows[size] = i;
-                size++;
-            }
+        /* Every row is written, and the next one over it where it does not count: a branch on what
+           a row has would often be guessed wrongly. */
+        for (ptrdiff_t i = start; i < start + m; i++) {
+            if (size < most)
+                rows[size] = i;
+            size += (value[i] >= low) & (value[i] <= high);
+        }
     }
     return size;
 }

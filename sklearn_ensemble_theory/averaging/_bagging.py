@@ -863,7 +863,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         infinitely many members, has smaller bounds.
 
         Only where rows (or groups) are drawn alike, some are left out of each member, and outputs
-        have a known range: of classifiers, trees and nearest neighbours.
+        have a known range: of classifiers, trees and nearest neighbours. Columns that are cut into
+        bins are so in both fits in the same way, which is not exactly so: bins follow all rows.
         """
         return stability_of(self, self.delta)
 
@@ -1153,8 +1154,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         predictions and scores are computed again (removed, after `forget_training_rows`).
         `predict_quantiles`, `training_weights` and what follows from them, and importances are as
         before: they rest on the rows in the leaves, or on the impurities. A parameter by "cv" has
-        seen all rows: guarantees of intervals hold approximately then, and there are no
-        `stability_` and no `error_bound` from out-of-bag rows.
+        seen all rows: guarantees of intervals hold approximately then, there is no `stability_`,
+        and `error_bound` from out-of-bag rows holds for all `reg_params` at once.
 
         Cost: O(nodes). "cv" finds the leaves of the out-of-bag rows once for all parameters, about
         the cost of an out-of-bag score.

@@ -152,7 +152,8 @@ class MemberSpec:
         """(rows, their weights) that a tree is grown of, and those that are in its leaves."""
         rng = seeded(seed)
         self.draw_features(rng)
-        rows, weights = self.scheme.draw(rng)
+        scheme, rng = self.scheme.of_member(seed, rng)
+        rows, weights = scheme.draw(rng)
         if not self.honest:
             return (rows, weights), (rows, weights)
         in_leaves = rows_of_leaves(rows, self.scheme.unit_of_row, self.honest, rng)

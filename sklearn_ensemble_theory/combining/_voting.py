@@ -52,6 +52,7 @@ from sklearn_ensemble_theory.bounds import (
 )
 from sklearn_ensemble_theory.ensembles._certificates import (
     BY_MEMBERS,
+    VoteLosses,
     held_out_bound,
 )
 from sklearn_ensemble_theory.ensembles._intervals import one_of
@@ -59,9 +60,9 @@ from sklearn_ensemble_theory.ensembles._prediction_sets import SetRule
 
 from ._conformal import (
     HeldOutRows,
-    check_one_target,
     held_out_rows,
     interval_around,
+    obstacle_to_scores,
     set_around,
 )
 from ._held_out import fit_and_hold_out
@@ -74,6 +75,10 @@ from ._members import (
     refuse_unweighted,
     rows_to_fit,
 )
+from ._tandem_weights import tandem_weights
+
+# Folds in which rows are held out for `weights="tandem"`.
+N_FOLDS = 5
 
 
 class SeveralOutputsError(NotImplementedError, ValueError):
@@ -106,6 +111,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
     verbose: bool
     prefit: bool
     cv: Any
+    _held_out: HeldOutRows | str | None
 
     _parameter_constraints: dict = {
         "estimators": [list],
@@ -163,6 +169,13 @@ class BaseVoting(TransformerMixin, NamedMembers):
         of_classes = isinstance(self, ClassifierMixin)
         y = checked_labels(y, type(self).__name__) if of_classes else checked_targets(y)
         pairs = self._checked_pairs()
+        for name in ("weights_", "dual_gap_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        if isinstance(self.weights, str) and sample_weight is not None:
+            raise ValueError(
+                f"weights={self.weights!r} is defined for rows of equal weight; fit without "
+                "sample_weight and class_weight, or give the weights."
+            )
         self._check_weights()
 
         # The rows of positive weight are fitted. Labels become positions in `classes_`.
@@ -174,15 +187,15 @@ class BaseVoting(TransformerMixin, NamedMembers):
             target = self.le_.transform(target)
         else:
             self._n_outputs = 1 if target.ndim == 1 else target.shape[1]
-        self._held_out = None
-        if self.cv is not None:
-            check_one_target(target, rows.weight, f"cv={self.cv!r}")
-            if isinstance(self.cv, str) != self.prefit:
-                raise ValueError(
-                    "cv='prefit' says that the rows are new to fitted members, and goes with "
-                    f"prefit=True only, for which there are no other splits; got cv={self.cv!r}, "
-                    f"prefit={self.prefit}."
-                )
+        obstacle = obstacle_to_scores(target, rows.weight)
+        holds_out, learned = self.cv is not None and obstacle is None, isinstance(self.weights, str)
+        self._held_out = None if self.cv is None else obstacle
+        if self.cv is not None and isinstance(self.cv, str) != self.prefit:
+            raise ValueError(
+                "cv='prefit' says that the rows are new to fitted members, and goes with "
+                f"prefit=True only, for which there are no other splits; got cv={self.cv!r}, "
+                f"prefit={self.prefit}."
+            )
 
         if self.prefit:
             # Their columns are aligned with `classes_` by label, so that none may be unknown.
@@ -194,10 +207,13 @@ class BaseVoting(TransformerMixin, NamedMembers):
                         f"The classes {unknown} of the fitted member {name!r} are not in y."
                     )
             self._set_fitted([member for _, member in pairs])
-            if self.cv is not None:
+            if holds_out or learned:
                 known = self._of_members(rows.X)
                 rows, held = replace(rows, y=target), np.arange(len(rows))
-                self._held_out = HeldOutRows.of(rows, None, held, known)
+                if holds_out:
+                    self._held_out = HeldOutRows.of(rows, None, held, known)
+                if learned:
+                    self._learn_weights(target, known)
             return self
 
         if rows.weight is not None:
@@ -207,13 +223,14 @@ class BaseVoting(TransformerMixin, NamedMembers):
             pairs = [(name, coded_learner(member, self.classes_)) for name, member in pairs]
         routed = self._routed(fit_arguments(sample_weight, fit_params, X, rows))
         data = rows.X, target
-        if self.cv is not None:
+        if holds_out or learned:
+            cv = N_FOLDS if self.cv is None else self.cv
             method = "predict_proba" if getattr(self, "voting", "hard") == "soft" else "predict"
             coded = replace(rows, y=target)
             fitted, predictions, held, _ = fit_and_hold_out(
                 [(name, member, method, routed[name]) for name, member in pairs],
                 coded,
-                splits_of_rows(self.cv, X, y, rows.numbers, of_classes),
+                splits_of_rows(cv, X, y, rows.numbers, of_classes),
                 np.arange(len(self.classes_)) if of_classes else None,
                 share=not routing_enabled(),  # otherwise the arguments of fit may differ
                 known=self._known,
@@ -221,7 +238,10 @@ class BaseVoting(TransformerMixin, NamedMembers):
                 verbose=int(self.verbose),
             )
             self._set_fitted(fitted)
-            self._held_out = HeldOutRows.of(coded, None, held, predictions)
+            if holds_out:
+                self._held_out = HeldOutRows.of(coded, None, held, predictions)
+            if learned:
+                self._learn_weights(target[held], predictions)
             return self
         # Members that another ensemble has fitted to these rows are taken from it.
         known = self._known
@@ -244,7 +264,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
         return self
 
     def _check_weights(self) -> None:
-        if self.weights is None:
+        if self.weights is None or isinstance(self.weights, str):
             return
         if np.ndim(self.weights) != 1:
             raise ValueError(f"weights must be one number for each member, got {self.weights!r}.")
@@ -268,6 +288,9 @@ class BaseVoting(TransformerMixin, NamedMembers):
         """Return the weights of the members that are not dropped; None where all are equal."""
         if self.weights is None:
             return None
+        if isinstance(self.weights, str):
+            check_is_fitted(self, "weights_")
+            return self.weights_
         pairs = zip(self.estimators, self.weights)
         return np.array([w for (_, m), w in pairs if not is_dropped(m)], dtype=np.float64)
 
@@ -350,9 +373,11 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         `classes_`. `"soft"` predicts the label with the largest mean probability, again the first
         of equal ones; it needs members with `predict_proba` and probabilities that are calibrated.
 
-    weights : array-like of shape (n_classifiers,), default=None
+    weights : array-like of shape (n_classifiers,) or "tandem", default=None
         Weights of the votes or probabilities; `None` is equal weights. They are read at
-        prediction, and can be changed without a new fit. :class:`StackingClassifier` learns them.
+        prediction, and can be changed without a new fit. `"tandem"` learns those of the smallest
+        :func:`~sklearn_ensemble_theory.bounds.tandem_vote_bound`, see the notes.
+        :class:`StackingClassifier` learns weights of the smallest loss.
 
     n_jobs : int, default=None
         Number of members fitted in parallel.
@@ -379,8 +404,9 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
 
     cv : int, cross-validation splitter, iterable or "prefit", default=None
         The splits by which `fit` also predicts held-out rows, for `predict_set`: as many further
-        fits of each member as there are splits. `None` is no splits. "prefit" goes with
-        ``prefit=True`` and says that the rows of `fit` are new to the members.
+        fits of each member as there are splits. `None` is no splits, or five folds for
+        `weights="tandem"`. "prefit" goes with ``prefit=True`` and says that the rows of `fit` are
+        new to the members.
 
     Attributes
     ----------
@@ -396,6 +422,13 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
 
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
+
+    weights_ : ndarray of shape (n_classifiers,)
+        With `weights="tandem"` the weights of the members that are not dropped, of sum 1.
+
+    dual_gap_ : float
+        With `weights="tandem"`: the mean tandem loss plus c KL(weights || uniform), which the
+        weights minimise, exceeds its minimum by at most that.
 
     n_features_in_ : int
         Number of features seen at `fit`, where the first member has this attribute.
@@ -420,8 +453,19 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
     `vc_error_bound` bounds the error from the training error and the VC dimensions of the classes
     of the members.
 
+    `weights="tandem"` minimises the bound of [Masegosa et al., 2020] for how often two members err
+    on the same rows, so that weight goes to good members that err on different ones. With
+    `prefit=True` these are the rows of `fit`, which the members must not have seen:
+    ``error_bound(X, y, delta=0.05, method="tandem")`` for the same rows then is the bound that was
+    minimised, and it holds, as it does so for all weights at once. Otherwise the rows are held out
+    by `cv`, and the members fitted to all rows get the weights; new rows are needed for a bound.
+    The convex problem costs O(T³) for each of some 100 steps.
+
     References
     ----------
+    A. R. Masegosa, S. S. Lorenzen, C. Igel and Y. Seldin (2020). "Second order PAC-Bayesian bounds
+    for the weighted majority vote". *Advances in Neural Information Processing Systems* 33.
+
     D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods". Technical
     University of Munich.
 
@@ -448,6 +492,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
     _parameter_constraints: dict = {
         **BaseVoting._parameter_constraints,
         "voting": [StrOptions({"hard", "soft"})],
+        "weights": ["array-like", StrOptions({"tandem"}), None],
         "ties": [StrOptions({"first", "last"})],
         "flatten_transform": ["boolean"],
         "class_weight": CLASS_WEIGHT,
@@ -458,7 +503,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         estimators: list,
         *,
         voting: Literal["hard", "soft"] = "hard",
-        weights: ArrayLike | None = None,
+        weights: ArrayLike | Literal["tandem"] | None = None,
         n_jobs: int | None = None,
         flatten_transform: bool = True,
         verbose: bool = False,
@@ -477,6 +522,23 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         self.class_weight = class_weight
         self.ties = ties
         self.cv = cv
+
+    # ------------------------------------------------------------------------- Learned weights
+
+    def _learn_weights(self, y: np.ndarray, predictions: list[np.ndarray]) -> None:
+        """Weights by the members' predictions of rows that they are not fitted to."""
+        losses = self._losses(y, np.ones(len(y), dtype=bool), predictions)
+        found = VoteLosses.of_held_out_rows([losses], len(self.estimators_))
+        self.weights_, self.dual_gap_ = tandem_weights(found.tandem, int(found.n_samples))
+
+    def _losses(
+        self, code: np.ndarray, known: np.ndarray, predictions: list[np.ndarray]
+    ) -> np.ndarray:
+        """The losses of all members, of shape (n, T), for known labels or none of the classes."""
+        if self.voting == "hard":
+            return np.column_stack([~known | (own != code) for own in predictions]).astype(float)
+        true = np.column_stack([proba[np.arange(len(code)), code] for proba in predictions])
+        return np.clip(1 - true * known[:, None], 0.0, 1.0)
 
     # ----------------------------------------------------------------------------- Predictions
 
@@ -656,8 +718,8 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
             - ``"lac"``: 1 - p_c, for the smallest sets on average; rows that are hard to classify
               are covered less often than easy ones [Sadinle, Lei and Wasserman, 2019];
             - ``"aps"``: the total probability of the classes that are more probable than c, plus U
-              times p_c with U uniform on (0, 1), for a coverage that is similar for easy and hard
-              rows [Romano, Sesia and Candès, 2020];
+              times that of c and of those as probable, with U uniform on (0, 1), for a similar
+              coverage of easy and hard rows [Romano, Sesia and Candès, 2020];
             - ``"raps"``: that of "aps" plus `penalty` for each class beyond the first `k_reg`, for
               smaller sets where there are many classes [Angelopoulos, Bates, Jordan and Malik,
               2021].
@@ -692,7 +754,8 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         Raises
         ------
         ValueError
-            If the vote was fitted without `cv`, or if a parameter is not valid.
+            If the vote was fitted without `cv`, if rows have different weights, or if a parameter
+            is not valid.
 
         Notes
         -----
@@ -703,7 +766,6 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         counts once. `weights` are those at the time of the call.
 
         Cost: a prediction of each member, and O(log n) for each row and class.
-
 
         References
         ----------
@@ -785,7 +847,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         Notes
         -----
         `"markov"` is [Ghoshdastidar, theorem En.1], step 3.1 of its proof, with a member drawn by
-        the weights as the randomised classifier. It and `"binomial"`, which is the smallest bound,
+        the weights as the randomised classifier. It and `"binomial"`, mostly the smallest bound,
         are valid for weights that were chosen before the rows were seen; the others, which add
         KL(weights || uniform), for weights that were chosen by these very rows as well. Cost: a
         prediction of each member.
@@ -799,10 +861,11 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         if delta is not None and not (isinstance(delta, Real) and 0 < delta < 1):
             raise ValueError(f"delta must be a number in (0, 1), got {delta!r}.")
         if method != "markov":
-            wrong = are_wrong(y, self.predict(X), self.classes_)
-            weight = None if sample_weight is None else checked_weights(sample_weight, wrong)
+            is_direct = method == "binomial"
+            wrong = are_wrong(y, self.predict(X), self.classes_) if is_direct else None
             shares = np.ones(len(self.estimators_)) if weights is None else weights
-            return held_out_bound(method, wrong, self._losses(X, y), shares, weight, delta)
+            weight = None if sample_weight is None else checked_weights(sample_weight, X)
+            return held_out_bound(method, wrong, self._loss_blocks(X, y), shares, weight, delta)
         share = self._scores(X)
         # A label that no member knows is an error of all of them.
         code, known = codes_of_labels(y, self.classes_, len(share))
@@ -812,16 +875,10 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         w = None if sample_weight is None else checked_weights(sample_weight, true)
         return held_out_voting_error_bound(true, w, delta)
 
-    def _losses(self, X: MatrixLike, y: ArrayLike) -> Iterator[np.ndarray]:
-        """Yield the losses of all members, of shape (n, T), if they are asked for."""
-        if self.voting == "hard":
-            missed = [are_wrong(y, self.classes_[code], self.classes_) for code in self._codes(X)]
-            yield np.column_stack(missed).astype(np.float64)
-            return
-        proba = self._probabilities(X)
-        code, known = codes_of_labels(y, self.classes_, len(proba[0]))
-        true = np.column_stack([found[np.arange(len(code)), code] for found in proba])
-        yield np.clip(1 - true * known[:, None], 0.0, 1.0)
+    def _loss_blocks(self, X: MatrixLike, y: ArrayLike) -> Iterator[np.ndarray]:
+        """Yield the losses of all members, if they are asked for."""
+        predictions = self._of_members(X)
+        yield self._losses(*codes_of_labels(y, self.classes_, len(predictions[0])), predictions)
 
     def vc_error_bound(
         self, X: MatrixLike, y: ArrayLike, vc_dimensions: ArrayLike, delta: float = 0.05
@@ -992,6 +1049,7 @@ class VotingRegressor(RegressorMixin, BaseVoting):
         self,
         X: MatrixLike,
         coverage: float = 0.9,
+        method: Literal["conformal"] = "conformal",
         side: Literal["both", "lower", "upper"] = "both",
     ) -> np.ndarray:
         """Predict intervals that contain the target of a new row with a given probability.
@@ -1007,6 +1065,9 @@ class VotingRegressor(RegressorMixin, BaseVoting):
         coverage : float, default=0.9
             The probability aimed at, on average over the rows.
 
+        method : {"conformal"}, default="conformal"
+            How the interval is computed.
+
         side : {"both", "lower", "upper"}, default="both"
             Which ends there are; the other one is infinite. A single end has residuals with their
             sign.
@@ -1019,8 +1080,8 @@ class VotingRegressor(RegressorMixin, BaseVoting):
         Raises
         ------
         ValueError
-            If the mean was fitted without `cv`, if a parameter is not valid, or if
-            (n + 1) `coverage` > n.
+            If the mean was fitted without `cv`, if rows have different weights or y several
+            columns, if a parameter is not valid, or if (n + 1) `coverage` > n.
 
         Notes
         -----
@@ -1032,7 +1093,6 @@ class VotingRegressor(RegressorMixin, BaseVoting):
 
         Cost: a prediction of each member.
 
-
         References
         ----------
         J. Lei, M. G'Sell, A. Rinaldo, R. J. Tibshirani and L. Wasserman (2018). "Distribution-free
@@ -1041,7 +1101,7 @@ class VotingRegressor(RegressorMixin, BaseVoting):
         check_is_fitted(self)
         rows = held_out_rows(self, "predict_interval", "cv=5")
         known = self._average(rows.predictions)
-        return interval_around(rows, known, self.predict(X), coverage, side)
+        return interval_around(rows, known, self.predict(X), coverage, method, side)
 
     def transform(self, X: MatrixLike) -> np.ndarray:
         """Return the predictions of each member.

@@ -12,11 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.parallel import Parallel, delayed
 
-from sklearn_ensemble_theory._learners import prepare_members
 from sklearn_ensemble_theory.ensembles._members import FittedEnsemble, tree_input
 from sklearn_ensemble_theory.ensembles._training_rows import kept_rows, kept_X
 from sklearn_ensemble_theory.trees._binned_tree import BaseBinnedTree, BinnedTreeRegressor
 from sklearn_ensemble_theory.trees._packed import TreeSums, add_in_threads, packed_trees
+from sklearn_ensemble_theory.trees._weak_learners import BinnedMembers
 
 # More trees do not make the intervals shorter: a leaf has many rows.
 TREES = 50
@@ -58,7 +58,7 @@ class ResidualScales:
         tree = BinnedTreeRegressor(
             min_samples_leaf=ROWS_OF_A_LEAF, categorical_features=categorical
         )
-        prepared = prepare_members(tree, X, weight, ensemble.n_jobs)
+        prepared = BinnedMembers(tree, X, weight, ensemble.n_jobs)
         draws = [spec.draw(seed)[1:] for seed in ensemble._seeds[:TREES]]
         # What is known of no row of a draw is what is known of all.
         used = [(rows[counts[rows]], weights[counts[rows]]) for rows, weights in draws]

@@ -73,6 +73,7 @@ HONEST = {
     "subsample": RandomForestRegressor(
         6, honesty=True, bootstrap=False, max_samples=0.6, min_samples_leaf=2, random_state=0
     ),
+    "disjoint": RandomForestRegressor(6, honesty=True, bootstrap="disjoint", random_state=0),
     "bayesian": RandomForestRegressor(6, honesty=0.7, bootstrap="bayesian", random_state=0),
     "extra": ExtraTreesRegressor(6, honesty=True, random_state=0),
     "pruned": RandomForestRegressor(6, honesty=True, ccp_alpha=0.1, max_bins=20, random_state=0),
@@ -250,7 +251,7 @@ def test_intervals_cover_the_conditional_mean():
         X = rng.uniform(size=(5000, 4))
         y = X[:, 0] + X[:, 1] + rng.standard_normal(5000)
         forest = RandomForestRegressor(
-            600, honesty=True, bootstrap=False, max_samples=0.5, random_state=seed
+            600, honesty=True, bootstrap="disjoint", max_samples=0.5, random_state=seed
         ).fit(X, y)
         with warnings.catch_warnings():
             # Single standard errors are noisy, and right on average.

@@ -352,14 +352,6 @@ def test_stability_is_that_of_members_of_their_own_rows():
         _ = model.shrink("cv").stability_
 
 
-def test_bounds_by_out_of_bag_rows_need_a_given_parameter():
-    model = fitted("classes")[0]
-    arguments = {"delta": 0.05, "method": "first-order"}
-    assert model.shrink(1.0).error_bound(**arguments) <= 1.0
-    with pytest.raises(ValueError, match="these rows have chosen reg_param of shrink"):
-        model.shrink("cv").error_bound(**arguments)
-
-
 def test_out_of_bag_predictions_are_removed_with_the_rows():
     model = fitted("regression")[0].forget_training_rows()
     assert not hasattr(model.shrink(1.0), "oob_score_")

@@ -39,6 +39,21 @@ def mixed_frame(n=150, seed=0):
     return X, X.age / 20 + (X.kind == "two") + X.dose + rng.normal(size=n)
 
 
+def test_intervals_have_parameters_of_their_own():
+    X, y = mixed_frame()
+    forest = RandomForestRegressor(30, categorical_features="from_dtype", **QUARTERS).fit(X, y)
+    given = {"method": "normalized", "side": "upper"}
+    display = PredictionBandDisplay.from_estimator(
+        forest, X, ["dose"], kinds="interval", coverage=0.8, interval_params=given
+    )
+    rows = X.iloc[[0] * 100].assign(
+        age=np.median(X.age), kind=X.kind.mode()[0], dose=display.panels[0].values
+    )
+    rows["kind"] = rows["kind"].astype(X.kind.dtype)
+    expected = forest.predict_interval(rows, 0.8, **given)
+    np.testing.assert_allclose(display.panels[0].bands["interval"], expected)
+
+
 def test_bands_are_the_methods_at_the_reference_row():
     X, y = mixed_frame()
     forest = RandomForestRegressor(

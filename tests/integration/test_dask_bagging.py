@@ -233,7 +233,10 @@ def test_fewer_members_than_chunks():
 
 @pytest.mark.parametrize(
     "method",
-    ["standard_error", "predict_interval", "predict_quantiles", "variance_decomposition"],
+    [
+        *("standard_error", "predict_interval", "predict_quantiles", "variance_decomposition"),
+        *("training_weights", "proximity", "kneighbors", "impute"),
+    ],
 )
 def test_methods_that_need_the_training_rows(method):
     X, y, _ = data()
