@@ -80,7 +80,7 @@ def training_weights(self: FittedEnsemble, X: MatrixLike | None = None) -> sp.cs
     -----
     Where a leaf predicts the mean of its rows, ``training_weights(X) @ y`` is the prediction, for
     one target or several; so it is of trees by the squared error or the Poisson deviance, without
-    `monotonic_cst`, before `shrink`. Of classifiers with `voting="soft"` the product with
+    `monotonic_cst` and before `shrink`. Of classifiers with `voting="soft"` the product with
     indicators of the classes is `predict_proba`. ``training_weights() @ y`` is `oob_prediction_`,
     and the product with indicators `oob_decision_function_`. These are equal up to rounding. With
     `voting="hard"` and leaves of one class each the products are the shares of votes.
