@@ -3,12 +3,12 @@
     python benchmarks/honest_forests.py
     python benchmarks/honest_forests.py --truth step --shares 0.1 0.2 --sets 50 --rows 5000
 
-Each forest is fitted to subsamples, and its intervals are prediction +- 1.96 `standard_error`. For
-each truth and share of the rows in a tree, with and without `honesty`, the program prints over 100
-points and fresh training sets: the share of points in their interval, the root mean squared bias
-and the standard deviation of the predictions, the standard error divided by it, and the root mean
-squared error. Intervals have no correction of the bias: they cover where it is small beside the
-standard deviation.
+Each forest is fitted to subsamples, and its intervals are prediction +- 1.96
+`standard_error`. For each truth and share of the rows in a tree, with and without `honesty`, the
+program prints over 100 points and fresh training sets: the share of points in their interval, the
+root mean squared bias and the standard deviation of the predictions, the standard error divided by
+it, and the root mean squared error. Intervals have no correction of the bias: they cover where it
+is small beside the standard deviation.
 """
 
 import argparse

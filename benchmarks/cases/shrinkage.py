@@ -1,4 +1,4 @@
-"""Hierarchical shrinkage of a forest, its parameter among seven, beside the fit alone."""
+"""Hierarchical shrinkage of a forest and MDI+: their time beside that of the fit, and a peer."""
 
 import numpy as np
 
@@ -45,6 +45,62 @@ register(
         quality=error,
         metric="squared error",
         limit={"fit alone": 1.5, "imodels": 0.2},
+        runs=3,
+    )
+)
+
+
+# --- importances by the same regressions ----------------------------------------------------------
+
+TREES = {"n_estimators": 100, "min_samples_leaf": 5, "max_features": 1 / 3, "random_state": 0}
+
+
+def mdi_plus(data):
+    from sklearn_ensemble_theory import RandomForestRegressor
+
+    def importances(data):
+        forest = RandomForestRegressor(**TREES).fit(data.X, data.y)
+        return forest.mdi_plus_importances().importances_mean
+
+    return importances
+
+
+def mdi_plus_of_peer(data):
+    from imodels.importance.rf_plus import RandomForestPlusRegressor
+    from sklearn.ensemble import RandomForestRegressor
+
+    def importances(data):
+        model = RandomForestPlusRegressor(RandomForestRegressor(**TREES))
+        model.fit(data.X, data.y)  # which returns nothing
+        table = model.get_mdi_plus_scores(data.X, data.y)
+        return table.sort_values("var")["importance"].to_numpy()
+
+    return importances
+
+
+def ranking(found, data):
+    """The area under the ROC curve of the features that y depends on, the first five."""
+    from sklearn.metrics import roc_auc_score
+
+    return roc_auc_score(np.arange(len(found)) < 5, found)
+
+
+register(
+    Case(
+        name="mdi-plus",
+        title="fit of a forest and its MDI+ importances, 30 features, much noise",
+        data=friedman1,
+        params={"n": 500, "p": 30, "noise": 10.0, "n_test": 10, "threads": 1},
+        quick={"n": 100},
+        sides={
+            "ours": mdi_plus,
+            "imodels": mdi_plus_of_peer,
+        },
+        run=lambda importances, data: importances(data),
+        quality=ranking,
+        metric="ROC area",
+        higher_is_better=True,
+        limit=0.5,
         runs=3,
     )
 )

@@ -33,6 +33,7 @@ WORDS = {
         *("calibration", "class weight", "class_weight", "imbalance", "imbalanced"),
         *("rare class", "threshold", "unbalanced"),
     ],
+    "user_guide/certificates": ["PAC-Bayes", "certificate", "tandem loss"],
     "user_guide/inspection": [
         "feature importance",
         "permutation importance",

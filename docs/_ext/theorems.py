@@ -604,6 +604,21 @@ THEOREMS = {
             "r, t: limits of the mean loss and tandem loss; with probability 1 - δ",
             "Wu, Masegosa, Lorenzen, Igel and Seldin (2021)",
         ),
+        "rademacher_margin_bound": (
+            "Margin bound by Rademacher complexity",
+            r"\min_k \frac{1}{n} \sum_i \min\Bigl\{1, \bigl(1 - \tfrac{m_i}{t_k}\bigr)_+\Bigr\}"
+            r" + \frac{2R}{t_k} + \sqrt{\frac{\ln(1/\delta) + \ln(\pi^2 k^2/6)}{2n}}",
+            "margins m_i, thresholds t_k = 2^(-(k-1)/4); with probability 1 - δ",
+            "Koltchinskii and Panchenko (2002)",
+        ),
+        "pac_bayes_margin_bound": (
+            "Margin bound by votes of N members",
+            r"\min_{N, k} \mathrm{kl}^{-1}\Bigl(\tfrac{1}{n} \sum_i B_{N, (1 + m_i)/2}(k), \;"
+            r" \tfrac{1}{n}\bigl(N\, \mathrm{KL} + \ln \tfrac{2 \sqrt{n} N (N + 1)^2}{\delta}\bigr)"
+            r"\Bigr) \Big/ B_{N, 1/2}(k)",
+            "B: binomial distribution function; with probability 1 - δ",
+            "Schapire, Freund, Bartlett and Lee (1998); Langford, Seeger and Megiddo (2001)",
+        ),
         "bagging_pac_n_estimators": (
             "Bagging is an optimal PAC learner",
             r"T = \Bigl\lceil 18 \ln \frac{2 n}{\delta} \Bigr\rceil",

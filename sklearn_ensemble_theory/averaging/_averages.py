@@ -552,16 +552,15 @@ class AveragedClassifier(ClassifierMixin):
             return out_of_bag_bound(self, method, delta)
         if X is None or y is None:
             raise ValueError("error_bound needs both of X and y, or neither of them.")
+        weight = None if sample_weight is None else checked_weights(sample_weight, X)
         if method != "markov":
-            wrong = are_wrong(y, self.predict(X), self.classes_)
-            weight = None if sample_weight is None else checked_weights(sample_weight, wrong)
-            shares = self._vote_weights()
+            is_direct = method == "binomial"
+            wrong = are_wrong(y, self.predict(X), self.classes_) if is_direct else None
             blocks = self._member_losses(X, y)
-            return held_out_bound(method, wrong, blocks, shares, weight, delta)
+            return held_out_bound(method, wrong, blocks, self._vote_weights(), weight, delta)
         proba = self.predict_proba(X)
         code, known = codes_of_labels(y, self.classes_, len(proba))
         shares = np.clip(proba[np.arange(len(proba)), code], 0.0, 1.0) * known
-        weight = None if sample_weight is None else checked_weights(sample_weight, proba)
         return held_out_voting_error_bound(shares, weight, delta)
 
     def _vote_weights(self) -> np.ndarray:
@@ -627,8 +626,8 @@ class BaggedClassifier(AveragedClassifier):
             - ``"lac"``: 1 - p_c, for the smallest sets on average; rows that are hard to classify
               are covered less often than easy ones [Sadinle, Lei and Wasserman, 2019];
             - ``"aps"``: the total probability of the classes that are more probable than c, plus U
-              times p_c with U uniform on (0, 1), for a coverage that is similar for easy and hard
-              rows [Romano, Sesia and Candès, 2020];
+              times that of c and of those as probable, with U uniform on (0, 1), for a similar
+              coverage of easy and hard rows [Romano, Sesia and Candès, 2020];
             - ``"raps"``: that of "aps" plus `penalty` for each class beyond the first `k_reg`, for
               smaller sets where there are many classes [Angelopoulos, Bates, Jordan and Malik,
               2021].

@@ -611,9 +611,18 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
     neighbour each are as good as m neighbours in all rows; a vote of votes of several neighbours is
     worse [Bach, exercise 10.1]. A block of one class only predicts that class.
 
+    For a classifier without training errors, ``n_blocks=3, voting="hard", weighting="uniform",
+    stratify=False`` is the majority of three, whose error is of the best order for every
+    distribution [Aden-Ali et al., 2024; Rawal and Zhivotovskiy, 2026].
+
     References
     ----------
     F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    I. Aden-Ali, M. M. Høgsgaard, K. G. Larsen and N. Zhivotovskiy (2024). "Majority-of-Three: the
+    simplest optimal learner?". *Conference on Learning Theory*.
+
+    D. Rawal and N. Zhivotovskiy (2026). "Majority-of-Three is optimal". arXiv:2606.13614.
 
     Examples
     --------

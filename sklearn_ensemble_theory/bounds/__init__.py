@@ -32,6 +32,7 @@ from ._gauge import *
 from ._greedy import *
 from ._linear_boosting import *
 from ._majority_votes import *
+from ._margins import *
 from ._neighbors import *
 from ._projections import *
 from ._rademacher import *
@@ -142,6 +143,7 @@ __all__ = [
     "neighbors_vote_n_blocks",
     "orthant_behaviours",
     "orthogonal_matching_pursuit_bound",
+    "pac_bayes_margin_bound",
     "pac_n_samples_lower_bound",
     "pac_n_samples_upper_bound",
     "polar_gauge",
@@ -149,6 +151,7 @@ __all__ = [
     "quadratic_boosting_bound",
     "rademacher_contraction_bound",
     "rademacher_excess_risk_bound",
+    "rademacher_margin_bound",
     "rademacher_union_bound",
     "random_features_bound",
     "random_features_moment_bound",

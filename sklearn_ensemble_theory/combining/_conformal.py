@@ -52,26 +52,31 @@ class HeldOutRows:
         return cls(rows.y[held], codes, predictions)
 
 
-def check_one_target(y: np.ndarray, weight: np.ndarray | None, parameter: str) -> None:
-    """A ValueError that names the parameter where held-out rows give no intervals or sets."""
+def obstacle_to_scores(y: np.ndarray, weight: np.ndarray | None) -> str | None:
+    """Why rows of a fit give no intervals and sets: the error of who asks for them later."""
+    what = "Intervals and sets by held-out rows"
     if y.ndim > 1:
-        raise ValueError(f"{parameter} requires a single output; y has {y.shape[1]}.")
+        return f"{what} require a single output; y had {y.shape[1]}."
     if weight is not None and np.ptp(weight) > 0:
-        raise unequal_weights(f"Intervals and sets, for which {parameter} asks,")
+        return str(unequal_weights(what))
+    return None
 
 
 def held_out_rows(model: Any, what: str, advice: str) -> HeldOutRows:
     """What a fitted model knows of held-out rows, or a ValueError that says how to have it."""
-    found = getattr(model, "_held_out", None)
+    found = model._held_out
     if found is None:
         raise ValueError(f"{what} requires predictions for held-out rows; fit with {advice}.")
+    if isinstance(found, str):
+        raise ValueError(found)
     return found
 
 
 def interval_around(
-    rows: HeldOutRows, known: np.ndarray, at: np.ndarray, coverage: float, side: str
+    rows: HeldOutRows, known: np.ndarray, at: np.ndarray, coverage: float, method: str, side: str
 ) -> np.ndarray:
     """The ends at new rows, of shape (m, 2), from predictions of the held-out and the new rows."""
+    one_of("method", method, ("conformal",))
     one_of("side", side, ("both", "lower", "upper"))
     coverage = checked_coverage(coverage)
     # Residuals of huge targets are beyond the largest float; halves of both are not.

@@ -77,9 +77,9 @@ from sklearn_ensemble_theory.ensembles._prediction_sets import SetRule
 from ._aggregation import RISKS, HeldOutRisk, greedy_weights, score_of_rows
 from ._conformal import (
     HeldOutRows,
-    check_one_target,
     held_out_rows,
     interval_around,
+    obstacle_to_scores,
     set_around,
 )
 from ._held_out import fit_and_hold_out, predicted
@@ -89,6 +89,7 @@ from ._members import (
     fit_arguments,
     fit_named,
     refuse_unweighted,
+    routed_to_splitter,
     rows_to_fit,
 )
 
@@ -131,6 +132,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
     """What stacks of regressors and of classifiers have in common: all but the predictions."""
 
     _default_final: Any  # the class of the final estimator where none is given
+    _held_out: HeldOutRows | str | None
     _parameter_constraints: dict = {
         "estimators": [list],
         "final_estimator": [None, HasMethods("fit")],
@@ -217,13 +219,14 @@ class BaseStacking(TransformerMixin, NamedMembers):
         fit_params = with_groups(fit_params, groups, self)
         params = fit_arguments(sample_weight, fit_params, X, rows)
         # Errors that need no fit come before the first fit.
-        if self.conformal:
-            check_one_target(rows.y, rows.weight, "conformal=True")
-            if of_classes and self.weights is None and not hasattr(final, "predict_proba"):
-                raise ValueError(
-                    "conformal=True requires a final_estimator with predict_proba, which "
-                    f"{type(final).__name__} does not have."
-                )
+        obstacle = obstacle_to_scores(rows.y, rows.weight)
+        scores_rows = self.conformal and obstacle is None
+        needs_probabilities = scores_rows and of_classes and final is not None
+        if needs_probabilities and not hasattr(final, "predict_proba"):
+            raise ValueError(
+                "conformal=True requires a final_estimator with predict_proba, which "
+                f"{type(final).__name__} does not have."
+            )
         for name, member in pairs:
             if self._members_are_fitted:
                 check_is_fitted(member)
@@ -270,8 +273,8 @@ class BaseStacking(TransformerMixin, NamedMembers):
         else:
             with one_blas_thread():  # many short products
                 self._learn_weights(predictions, rows, held, folds)
-        self._held_out = None
-        if self.conformal:
+        self._held_out = obstacle if self.conformal else None
+        if scores_rows:
             if self._members_are_fitted:
                 splits = splits_of_rows(None, X, y, rows.numbers, of_classes, groups=groups)
                 for k, (_, test) in enumerate(splits):
@@ -731,11 +734,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
             Parameters of `fit` are routed to the `fit` of each member and to the splitter, those of
             `predict` to the final estimator.
         """
-        router = super().get_metadata_routing()
-        if hasattr(self.cv, "get_metadata_routing"):
-            mapping = MethodMapping().add(caller="fit", callee="split")
-            # A number as `cv` requests nothing; a splitter may request groups.
-            router.add(splitter=self.cv, method_mapping=mapping)
+        router = routed_to_splitter(super().get_metadata_routing(), self.cv)
         final = getattr(self, "final_estimator_", self.final_estimator)
         mapping = MethodMapping().add(caller="predict", callee="predict")
         router.add(final_estimator_=final, method_mapping=mapping)
@@ -1153,8 +1152,8 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
             - ``"lac"``: 1 - p_c, for the smallest sets on average; rows that are hard to classify
               are covered less often than easy ones [Sadinle, Lei and Wasserman, 2019];
             - ``"aps"``: the total probability of the classes that are more probable than c, plus U
-              times p_c with U uniform on (0, 1), for a coverage that is similar for easy and hard
-              rows [Romano, Sesia and Candès, 2020];
+              times that of c and of those as probable, with U uniform on (0, 1), for a similar
+              coverage of easy and hard rows [Romano, Sesia and Candès, 2020];
             - ``"raps"``: that of "aps" plus `penalty` for each class beyond the first `k_reg`, for
               smaller sets where there are many classes [Angelopoulos, Bates, Jordan and Malik,
               2021].
@@ -1189,7 +1188,8 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         Raises
         ------
         ValueError
-            If the stack was fitted without ``conformal=True``, or if a parameter is not valid.
+            If the stack was fitted without ``conformal=True``, if rows have different weights or y
+            several columns, or if a parameter is not valid.
 
         Notes
         -----
@@ -1204,7 +1204,6 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         once.
 
         Cost: that of `predict_proba`, and O(log n) for each row and class.
-
 
         References
         ----------
@@ -1442,6 +1441,7 @@ class StackingRegressor(RegressorMixin, BaseStacking):
         self,
         X: MatrixLike,
         coverage: float = 0.9,
+        method: Literal["conformal"] = "conformal",
         side: Literal["both", "lower", "upper"] = "both",
     ) -> np.ndarray:
         """Predict intervals that contain the target of a new row with a given probability.
@@ -1458,6 +1458,9 @@ class StackingRegressor(RegressorMixin, BaseStacking):
         coverage : float, default=0.9
             The probability aimed at, on average over the rows.
 
+        method : {"conformal"}, default="conformal"
+            How the interval is computed.
+
         side : {"both", "lower", "upper"}, default="both"
             Which ends there are; the other one is infinite. A single end has residuals with their
             sign.
@@ -1470,8 +1473,8 @@ class StackingRegressor(RegressorMixin, BaseStacking):
         Raises
         ------
         ValueError
-            If the stack was fitted without ``conformal=True``, if a parameter is not valid, or if
-            (n + 1) `coverage` > n.
+            If the stack was fitted without ``conformal=True``, if rows have different weights or y
+            several columns, if a parameter is not valid, or if (n + 1) `coverage` > n.
 
         Notes
         -----
@@ -1487,7 +1490,6 @@ class StackingRegressor(RegressorMixin, BaseStacking):
 
         Cost: that of `predict`.
 
-
         References
         ----------
         J. Lei, M. G'Sell, A. Rinaldo, R. J. Tibshirani and L. Wasserman (2018). "Distribution-free
@@ -1495,4 +1497,4 @@ class StackingRegressor(RegressorMixin, BaseStacking):
         """
         check_is_fitted(self)
         rows = held_out_rows(self, "predict_interval", "conformal=True")
-        return interval_around(rows, rows.predictions, self.predict(X), coverage, side)
+        return interval_around(rows, rows.predictions, self.predict(X), coverage, method, side)

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin, TransformerMixin, clone
 from sklearn.preprocessing import LabelEncoder
 from sklearn.utils import Tags, assert_all_finite
+from sklearn.utils.metadata_routing import MetadataRouter, process_routing
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
@@ -30,9 +31,11 @@ from sklearn_ensemble_theory._learners import (
     largest_column,
     predictions_of,
     probabilities_of,
+    with_groups,
 )
 from sklearn_ensemble_theory._rows import (
     are_wrong,
+    checked_groups,
     checked_weights,
     codes_of_labels,
     finite_predictions,
@@ -52,6 +55,7 @@ from sklearn_ensemble_theory.bounds import (
 )
 from sklearn_ensemble_theory.ensembles._certificates import (
     BY_MEMBERS,
+    VoteLosses,
     held_out_bound,
 )
 from sklearn_ensemble_theory.ensembles._intervals import one_of
@@ -59,9 +63,9 @@ from sklearn_ensemble_theory.ensembles._prediction_sets import SetRule
 
 from ._conformal import (
     HeldOutRows,
-    check_one_target,
     held_out_rows,
     interval_around,
+    obstacle_to_scores,
     set_around,
 )
 from ._held_out import fit_and_hold_out
@@ -72,8 +76,13 @@ from ._members import (
     fit_named,
     is_dropped,
     refuse_unweighted,
+    routed_to_splitter,
     rows_to_fit,
 )
+from ._tandem_weights import tandem_weights
+
+# Folds in which rows are held out for `weights="tandem"`.
+N_FOLDS = 5
 
 
 class SeveralOutputsError(NotImplementedError, ValueError):
@@ -106,6 +115,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
     verbose: bool
     prefit: bool
     cv: Any
+    _held_out: HeldOutRows | str | None
 
     _parameter_constraints: dict = {
         "estimators": [list],
@@ -122,6 +132,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
         X: MatrixLike,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         **fit_params: Any,
     ) -> Self:
         """Fit the members.
@@ -137,6 +148,11 @@ class BaseVoting(TransformerMixin, NamedMembers):
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the rows, given to the `fit` of every member, or routed where
             metadata routing is enabled. Rows of weight 0 are left out.
+
+        groups : array-like of shape (n_samples,), default=None
+            Labels of the rows that belong together, for `cv`: no split is to separate them. A `cv`
+            that splits by groups, such as `GroupKFold`, gets them; an integer is then a number of
+            folds of whole groups. Without held-out rows they have no part.
 
         **fit_params : dict
             Routed to the `fit` of the members where metadata routing is enabled.
@@ -163,10 +179,19 @@ class BaseVoting(TransformerMixin, NamedMembers):
         of_classes = isinstance(self, ClassifierMixin)
         y = checked_labels(y, type(self).__name__) if of_classes else checked_targets(y)
         pairs = self._checked_pairs()
+        for name in ("weights_", "dual_gap_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        if isinstance(self.weights, str) and sample_weight is not None:
+            raise ValueError(
+                f"weights={self.weights!r} is defined for rows of equal weight; fit without "
+                "sample_weight and class_weight, or give the weights."
+            )
         self._check_weights()
 
         # The rows of positive weight are fitted. Labels become positions in `classes_`.
         rows = rows_to_fit(X, y, sample_weight)
+        groups = checked_groups(groups, X)
+        fit_params = with_groups(fit_params, groups, self)
         target = rows.y
         if of_classes:
             self.le_ = LabelEncoder().fit(target)
@@ -174,15 +199,15 @@ class BaseVoting(TransformerMixin, NamedMembers):
             target = self.le_.transform(target)
         else:
             self._n_outputs = 1 if target.ndim == 1 else target.shape[1]
-        self._held_out = None
-        if self.cv is not None:
-            check_one_target(target, rows.weight, f"cv={self.cv!r}")
-            if isinstance(self.cv, str) != self.prefit:
-                raise ValueError(
-                    "cv='prefit' says that the rows are new to fitted members, and goes with "
-                    f"prefit=True only, for which there are no other splits; got cv={self.cv!r}, "
-                    f"prefit={self.prefit}."
-                )
+        obstacle = obstacle_to_scores(target, rows.weight)
+        holds_out, learned = self.cv is not None and obstacle is None, isinstance(self.weights, str)
+        self._held_out = None if self.cv is None else obstacle
+        if self.cv is not None and isinstance(self.cv, str) != self.prefit:
+            raise ValueError(
+                "cv='prefit' says that the rows are new to fitted members, and goes with "
+                f"prefit=True only, for which there are no other splits; got cv={self.cv!r}, "
+                f"prefit={self.prefit}."
+            )
 
         if self.prefit:
             # Their columns are aligned with `classes_` by label, so that none may be unknown.
@@ -194,10 +219,13 @@ class BaseVoting(TransformerMixin, NamedMembers):
                         f"The classes {unknown} of the fitted member {name!r} are not in y."
                     )
             self._set_fitted([member for _, member in pairs])
-            if self.cv is not None:
+            if holds_out or learned:
                 known = self._of_members(rows.X)
                 rows, held = replace(rows, y=target), np.arange(len(rows))
-                self._held_out = HeldOutRows.of(rows, None, held, known)
+                if holds_out:
+                    self._held_out = HeldOutRows.of(rows, groups, held, known)
+                if learned:
+                    self._learn_weights(target, known)
             return self
 
         if rows.weight is not None:
@@ -207,13 +235,17 @@ class BaseVoting(TransformerMixin, NamedMembers):
             pairs = [(name, coded_learner(member, self.classes_)) for name, member in pairs]
         routed = self._routed(fit_arguments(sample_weight, fit_params, X, rows))
         data = rows.X, target
-        if self.cv is not None:
+        if holds_out or learned:
+            cv = N_FOLDS if self.cv is None else self.cv
             method = "predict_proba" if getattr(self, "voting", "hard") == "soft" else "predict"
-            coded = replace(rows, y=target)
+            coded, splitting = replace(rows, y=target), {"groups": groups}
+            if routing_enabled() and hasattr(cv, "get_metadata_routing"):
+                given = {} if sample_weight is None else {"sample_weight": sample_weight}
+                splitting = process_routing(self, "fit", **fit_params, **given)["splitter"]["split"]
             fitted, predictions, held, _ = fit_and_hold_out(
                 [(name, member, method, routed[name]) for name, member in pairs],
                 coded,
-                splits_of_rows(self.cv, X, y, rows.numbers, of_classes),
+                splits_of_rows(cv, X, y, rows.numbers, of_classes, **splitting),
                 np.arange(len(self.classes_)) if of_classes else None,
                 share=not routing_enabled(),  # otherwise the arguments of fit may differ
                 known=self._known,
@@ -221,7 +253,10 @@ class BaseVoting(TransformerMixin, NamedMembers):
                 verbose=int(self.verbose),
             )
             self._set_fitted(fitted)
-            self._held_out = HeldOutRows.of(coded, None, held, predictions)
+            if holds_out:
+                self._held_out = HeldOutRows.of(coded, groups, held, predictions)
+            if learned:
+                self._learn_weights(target[held], predictions)
             return self
         # Members that another ensemble has fitted to these rows are taken from it.
         known = self._known
@@ -244,7 +279,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
         return self
 
     def _check_weights(self) -> None:
-        if self.weights is None:
+        if self.weights is None or isinstance(self.weights, str):
             return
         if np.ndim(self.weights) != 1:
             raise ValueError(f"weights must be one number for each member, got {self.weights!r}.")
@@ -268,6 +303,9 @@ class BaseVoting(TransformerMixin, NamedMembers):
         """Return the weights of the members that are not dropped; None where all are equal."""
         if self.weights is None:
             return None
+        if isinstance(self.weights, str):
+            check_is_fitted(self, "weights_")
+            return self.weights_
         pairs = zip(self.estimators, self.weights)
         return np.array([w for (_, m), w in pairs if not is_dropped(m)], dtype=np.float64)
 
@@ -320,6 +358,16 @@ class BaseVoting(TransformerMixin, NamedMembers):
         names = [f"{prefix}_{name}{i}" for name, _ in pairs for i in numbers]
         return np.asarray(names, dtype=object)
 
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return which metadata the members request, for metadata routing.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            Parameters of `fit` are routed to the `fit` of each member and to the splitter.
+        """
+        return routed_to_splitter(super().get_metadata_routing(), self.cv)
+
     @property
     def _members_are_fitted(self) -> bool:
         return self.prefit
@@ -350,9 +398,11 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         `classes_`. `"soft"` predicts the label with the largest mean probability, again the first
         of equal ones; it needs members with `predict_proba` and probabilities that are calibrated.
 
-    weights : array-like of shape (n_classifiers,), default=None
+    weights : array-like of shape (n_classifiers,) or "tandem", default=None
         Weights of the votes or probabilities; `None` is equal weights. They are read at
-        prediction, and can be changed without a new fit. :class:`StackingClassifier` learns them.
+        prediction, and can be changed without a new fit. `"tandem"` learns those of the smallest
+        :func:`~sklearn_ensemble_theory.bounds.tandem_vote_bound`, see the notes.
+        :class:`StackingClassifier` learns weights of the smallest loss.
 
     n_jobs : int, default=None
         Number of members fitted in parallel.
@@ -379,8 +429,9 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
 
     cv : int, cross-validation splitter, iterable or "prefit", default=None
         The splits by which `fit` also predicts held-out rows, for `predict_set`: as many further
-        fits of each member as there are splits. `None` is no splits. "prefit" goes with
-        ``prefit=True`` and says that the rows of `fit` are new to the members.
+        fits of each member as there are splits. `None` is no splits, or five folds for
+        `weights="tandem"`. "prefit" goes with ``prefit=True`` and says that the rows of `fit` are
+        new to the members.
 
     Attributes
     ----------
@@ -396,6 +447,13 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
 
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
+
+    weights_ : ndarray of shape (n_classifiers,)
+        With `weights="tandem"` the weights of the members that are not dropped, of sum 1.
+
+    dual_gap_ : float
+        With `weights="tandem"`: the mean tandem loss plus c KL(weights || uniform), which the
+        weights minimise, exceeds its minimum by at most that.
 
     n_features_in_ : int
         Number of features seen at `fit`, where the first member has this attribute.
@@ -420,8 +478,19 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
     `vc_error_bound` bounds the error from the training error and the VC dimensions of the classes
     of the members.
 
+    `weights="tandem"` minimises the bound of [Masegosa et al., 2020] for how often two members err
+    on the same rows, so that weight goes to good members that err on different ones. With
+    `prefit=True` these are the rows of `fit`, which the members must not have seen:
+    ``error_bound(X, y, delta=0.05, method="tandem")`` for the same rows then is the bound that was
+    minimised, and it holds, as it does so for all weights at once. Otherwise the rows are held out
+    by `cv`, and the members fitted to all rows get the weights; new rows are needed for a bound.
+    The convex problem costs O(T³) for each of some 100 steps.
+
     References
     ----------
+    A. R. Masegosa, S. S. Lorenzen, C. Igel and Y. Seldin (2020). "Second order PAC-Bayesian bounds
+    for the weighted majority vote". *Advances in Neural Information Processing Systems* 33.
+
     D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods". Technical
     University of Munich.
 
@@ -448,6 +517,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
     _parameter_constraints: dict = {
         **BaseVoting._parameter_constraints,
         "voting": [StrOptions({"hard", "soft"})],
+        "weights": ["array-like", StrOptions({"tandem"}), None],
         "ties": [StrOptions({"first", "last"})],
         "flatten_transform": ["boolean"],
         "class_weight": CLASS_WEIGHT,
@@ -458,7 +528,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         estimators: list,
         *,
         voting: Literal["hard", "soft"] = "hard",
-        weights: ArrayLike | None = None,
+        weights: ArrayLike | Literal["tandem"] | None = None,
         n_jobs: int | None = None,
         flatten_transform: bool = True,
         verbose: bool = False,
@@ -477,6 +547,23 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         self.class_weight = class_weight
         self.ties = ties
         self.cv = cv
+
+    # ------------------------------------------------------------------------- Learned weights
+
+    def _learn_weights(self, y: np.ndarray, predictions: list[np.ndarray]) -> None:
+        """Weights by the members' predictions of rows that they are not fitted to."""
+        losses = self._losses(y, np.ones(len(y), dtype=bool), predictions)
+        found = VoteLosses.of_held_out_rows([losses], len(self.estimators_))
+        self.weights_, self.dual_gap_ = tandem_weights(found.tandem, int(found.n_samples))
+
+    def _losses(
+        self, code: np.ndarray, known: np.ndarray, predictions: list[np.ndarray]
+    ) -> np.ndarray:
+        """The losses of all members, of shape (n, T), for known labels or none of the classes."""
+        if self.voting == "hard":
+            return np.column_stack([~known | (own != code) for own in predictions]).astype(float)
+        true = np.column_stack([proba[np.arange(len(code)), code] for proba in predictions])
+        return np.clip(1 - true * known[:, None], 0.0, 1.0)
 
     # ----------------------------------------------------------------------------- Predictions
 
@@ -656,8 +743,8 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
             - ``"lac"``: 1 - p_c, for the smallest sets on average; rows that are hard to classify
               are covered less often than easy ones [Sadinle, Lei and Wasserman, 2019];
             - ``"aps"``: the total probability of the classes that are more probable than c, plus U
-              times p_c with U uniform on (0, 1), for a coverage that is similar for easy and hard
-              rows [Romano, Sesia and Candès, 2020];
+              times that of c and of those as probable, with U uniform on (0, 1), for a similar
+              coverage of easy and hard rows [Romano, Sesia and Candès, 2020];
             - ``"raps"``: that of "aps" plus `penalty` for each class beyond the first `k_reg`, for
               smaller sets where there are many classes [Angelopoulos, Bates, Jordan and Malik,
               2021].
@@ -692,7 +779,8 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         Raises
         ------
         ValueError
-            If the vote was fitted without `cv`, or if a parameter is not valid.
+            If the vote was fitted without `cv`, if rows have different weights, or if a parameter
+            is not valid.
 
         Notes
         -----
@@ -703,7 +791,6 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         counts once. `weights` are those at the time of the call.
 
         Cost: a prediction of each member, and O(log n) for each row and class.
-
 
         References
         ----------
@@ -785,7 +872,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         Notes
         -----
         `"markov"` is [Ghoshdastidar, theorem En.1], step 3.1 of its proof, with a member drawn by
-        the weights as the randomised classifier. It and `"binomial"`, which is the smallest bound,
+        the weights as the randomised classifier. It and `"binomial"`, mostly the smallest bound,
         are valid for weights that were chosen before the rows were seen; the others, which add
         KL(weights || uniform), for weights that were chosen by these very rows as well. Cost: a
         prediction of each member.
@@ -799,10 +886,11 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         if delta is not None and not (isinstance(delta, Real) and 0 < delta < 1):
             raise ValueError(f"delta must be a number in (0, 1), got {delta!r}.")
         if method != "markov":
-            wrong = are_wrong(y, self.predict(X), self.classes_)
-            weight = None if sample_weight is None else checked_weights(sample_weight, wrong)
+            is_direct = method == "binomial"
+            wrong = are_wrong(y, self.predict(X), self.classes_) if is_direct else None
             shares = np.ones(len(self.estimators_)) if weights is None else weights
-            return held_out_bound(method, wrong, self._losses(X, y), shares, weight, delta)
+            weight = None if sample_weight is None else checked_weights(sample_weight, X)
+            return held_out_bound(method, wrong, self._loss_blocks(X, y), shares, weight, delta)
         share = self._scores(X)
         # A label that no member knows is an error of all of them.
         code, known = codes_of_labels(y, self.classes_, len(share))
@@ -812,16 +900,10 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         w = None if sample_weight is None else checked_weights(sample_weight, true)
         return held_out_voting_error_bound(true, w, delta)
 
-    def _losses(self, X: MatrixLike, y: ArrayLike) -> Iterator[np.ndarray]:
-        """Yield the losses of all members, of shape (n, T), if they are asked for."""
-        if self.voting == "hard":
-            missed = [are_wrong(y, self.classes_[code], self.classes_) for code in self._codes(X)]
-            yield np.column_stack(missed).astype(np.float64)
-            return
-        proba = self._probabilities(X)
-        code, known = codes_of_labels(y, self.classes_, len(proba[0]))
-        true = np.column_stack([found[np.arange(len(code)), code] for found in proba])
-        yield np.clip(1 - true * known[:, None], 0.0, 1.0)
+    def _loss_blocks(self, X: MatrixLike, y: ArrayLike) -> Iterator[np.ndarray]:
+        """Yield the losses of all members, if they are asked for."""
+        predictions = self._of_members(X)
+        yield self._losses(*codes_of_labels(y, self.classes_, len(predictions[0])), predictions)
 
     def vc_error_bound(
         self, X: MatrixLike, y: ArrayLike, vc_dimensions: ArrayLike, delta: float = 0.05
@@ -992,6 +1074,7 @@ class VotingRegressor(RegressorMixin, BaseVoting):
         self,
         X: MatrixLike,
         coverage: float = 0.9,
+        method: Literal["conformal"] = "conformal",
         side: Literal["both", "lower", "upper"] = "both",
     ) -> np.ndarray:
         """Predict intervals that contain the target of a new row with a given probability.
@@ -1007,6 +1090,9 @@ class VotingRegressor(RegressorMixin, BaseVoting):
         coverage : float, default=0.9
             The probability aimed at, on average over the rows.
 
+        method : {"conformal"}, default="conformal"
+            How the interval is computed.
+
         side : {"both", "lower", "upper"}, default="both"
             Which ends there are; the other one is infinite. A single end has residuals with their
             sign.
@@ -1019,8 +1105,8 @@ class VotingRegressor(RegressorMixin, BaseVoting):
         Raises
         ------
         ValueError
-            If the mean was fitted without `cv`, if a parameter is not valid, or if
-            (n + 1) `coverage` > n.
+            If the mean was fitted without `cv`, if rows have different weights or y several
+            columns, if a parameter is not valid, or if (n + 1) `coverage` > n.
 
         Notes
         -----
@@ -1032,7 +1118,6 @@ class VotingRegressor(RegressorMixin, BaseVoting):
 
         Cost: a prediction of each member.
 
-
         References
         ----------
         J. Lei, M. G'Sell, A. Rinaldo, R. J. Tibshirani and L. Wasserman (2018). "Distribution-free
@@ -1041,7 +1126,7 @@ class VotingRegressor(RegressorMixin, BaseVoting):
         check_is_fitted(self)
         rows = held_out_rows(self, "predict_interval", "cv=5")
         known = self._average(rows.predictions)
-        return interval_around(rows, known, self.predict(X), coverage, side)
+        return interval_around(rows, known, self.predict(X), coverage, method, side)
 
     def transform(self, X: MatrixLike) -> np.ndarray:
         """Return the predictions of each member.

@@ -6,6 +6,7 @@ members, which are sums of products of two columns of losses.
 """
 
 from collections.abc import Iterable, Sequence
+from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -59,7 +60,21 @@ class VoteLosses(NamedTuple):
         return cls(members, np.array(n), tandem, disagreements, np.array(n))
 
     def bound(self, method: str, weights: np.ndarray | None, delta: float | None) -> float:
-        """The bound on the error of the vote with these weights."""
+        """The bound on the error of the vote with these weights.
+
+        Raises
+        ------
+        ValueError
+            If a member, or a pair of members that the method reads, has no rows.
+        """
+        n_rows = np.atleast_1d(self.n_samples if method == "first-order" else self.n_pair_samples)
+        if not n_rows.all():
+            few = np.argwhere(n_rows == 0)[0].tolist()
+            raise ValueError(
+                f"method={method!r} needs rows that are out of bag for "
+                + (f"member {few[0]}" if len(few) == 1 else f"members {few[0]} and {few[1]}")
+                + ", and there are none; fit more rows, fewer members, or a smaller max_samples."
+            )
         of_members, n = self.members, self.n_samples
         if method == "first-order":
             return first_order_vote_bound(of_members, n, weights, delta)
@@ -74,7 +89,7 @@ class VoteLosses(NamedTuple):
 
 def held_out_bound(
     method: str,
-    wrong: np.ndarray,
+    wrong: np.ndarray | None,
     blocks: Iterable[np.ndarray],
     weights: Sequence[float] | np.ndarray,
     sample_weight: np.ndarray | None,
@@ -82,21 +97,19 @@ def held_out_bound(
 ) -> float:
     """The bound from held-out rows: `wrong` are the errors of the vote, `blocks` members' losses.
 
-    Only what the method reads is computed: `blocks` may be a generator.
+    The errors are read by "binomial" only, and the blocks, which may be a generator, by all others.
     """
     if sample_weight is not None and np.ptp(sample_weight) > 0:
         raise ValueError(
             f"method={method!r} is defined for rows of equal weight; use method='markov', or leave "
             "out sample_weight."
         )
-    if not len(wrong):
-        raise ValueError(f"method={method!r} needs at least one row.")
-    if method == "binomial":
-        if delta is None:
-            return float(np.mean(wrong))
-        return float(held_out_error_bound(int(wrong.sum()), len(wrong), delta))
-    losses = VoteLosses.of_held_out_rows(blocks, len(weights))
-    return losses.bound(method, np.asarray(weights), delta)
+    if wrong is None:
+        losses = VoteLosses.of_held_out_rows(blocks, len(weights))
+        return losses.bound(method, np.asarray(weights), delta)
+    if delta is None:
+        return float(np.mean(wrong))
+    return float(held_out_error_bound(int(wrong.sum()), len(wrong), delta))
 
 
 def out_of_bag_bound(ensemble: Any, method: str, delta: float | None) -> float:
@@ -111,7 +124,12 @@ def out_of_bag_bound(ensemble: Any, method: str, delta: float | None) -> float:
             "A bound from out-of-bag rows is one on the error on new rows: delta must be a number, "
             "such as 0.05."
         )
-    return out_of_bag_losses(ensemble).bound(method, None, delta)
+    if not (isinstance(delta, Real) and 0 < delta <= 1):
+        raise ValueError(f"delta must be a number above 0 and at most 1, got {delta!r}.")
+    # Of G ensembles, one of which was chosen by these rows, the bounds of all have to hold.
+    path = getattr(ensemble, "shrinkage_path_", None)
+    n_choices = 1 if path is None else len(path["reg_param"])
+    return out_of_bag_losses(ensemble).bound(method, None, float(delta) / n_choices)
 
 
 def out_of_bag_losses(ensemble: FittedEnsemble) -> VoteLosses:
@@ -171,16 +189,11 @@ def out_of_bag_losses(ensemble: FittedEnsemble) -> VoteLosses:
             mask = masks.numbers(slice(start, start + step))
             n_pairs += mask.T @ mask
         n = np.diag(n_pairs).copy()
-        if not n_pairs.all():
-            few = np.argwhere(n_pairs == 0)[0].tolist()
-            raise ValueError(
-                f"{what} need rows outside of every pair of members, and there is none outside of "
-                f"the members {few[0]} and {few[1]}; fit more rows, fewer members, or a smaller "
-                "max_samples."
-            )
-        tandem, first = tandem / n_pairs, first / n_pairs
+        # A pair without rows has losses of 0 here, and no bound reads them.
+        tandem, first = (np.divide(s, n_pairs, where=n_pairs > 0, out=s) for s in (tandem, first))
         disagreements = np.clip(first + first.T - 2 * tandem, 0.0, 1.0)
         tandem = np.clip(tandem, 0.0, 1.0)
-        return VoteLosses(np.clip(members / n, 0, 1), n, tandem, disagreements, n_pairs)
+        members = np.clip(members / np.maximum(n, 1), 0.0, 1.0)
+        return VoteLosses(members, n, tandem, disagreements, n_pairs)
 
     return training.derived(f"losses of {method}", ensemble.estimators_, make)

@@ -17,12 +17,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._categories import fitted_encoder
 from sklearn_ensemble_theory._fitting import LARGEST_COUNT
+from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 from sklearn_ensemble_theory.bounds._arguments import check_integer
-from sklearn_ensemble_theory.ensembles._members import FittedEnsemble, tree_input
+from sklearn_ensemble_theory.ensembles._members import (
+    FittedEnsemble,
+    columns_of_members,
+    tree_input,
+)
 from sklearn_ensemble_theory.ensembles._quantiles import (
-    LeafRows,
+    LeafFinder,
+    check_trees,
     indicator_of_leaves,
     rows_of_leaves,
 )
@@ -74,10 +80,10 @@ def training_weights(self: FittedEnsemble, X: MatrixLike | None = None) -> sp.cs
     -----
     Where a leaf predicts the mean of its rows, ``training_weights(X) @ y`` is the prediction, for
     one target or several; so it is of trees by the squared error or the Poisson deviance, without
-    `monotonic_cst`. Of classifiers with `voting="soft"` the product with indicators of the classes
-    is `predict_proba`. ``training_weights() @ y`` is `oob_prediction_`, and the product with
-    indicators `oob_decision_function_`. These are equal up to rounding. With `voting="hard"` and
-    leaves of one class each the products are the shares of votes.
+    `monotonic_cst` and before `shrink`. Of classifiers with `voting="soft"` the product with
+    indicators of the classes is `predict_proba`. ``training_weights() @ y`` is `oob_prediction_`,
+    and the product with indicators `oob_decision_function_`. These are equal up to rounding. With
+    `voting="hard"` and leaves of one class each the products are the shares of votes.
 
     Any weighted statistic of the targets at x follows: ``training_weights(X) @ g(y)`` is the
     conditional mean of g(y), also of columns that were not there when the forest was fitted.
@@ -119,7 +125,7 @@ def weight_blocks(ensemble: FittedEnsemble, X, what: str) -> Iterator[sp.csr_arr
     """The weights of blocks of queries, columns as the training rows; None is these themselves."""
     check_is_fitted(ensemble)
     leaf_rows = rows_of_leaves(ensemble, what)
-    for leaves in leaf_blocks(ensemble, leaf_rows, X, what, out_of_bag=X is None):
+    for leaves in leaf_blocks(ensemble, leaf_rows.finder, X, what, out_of_bag=X is None):
         found = leaf_rows.weights(leaves)
         if X is None:  # the trees outside of a row count for the others
             n_outside = np.maximum((leaves >= 0).sum(axis=1), 1)
@@ -131,7 +137,7 @@ def weight_blocks(ensemble: FittedEnsemble, X, what: str) -> Iterator[sp.csr_arr
 
 
 def leaf_blocks(
-    ensemble: FittedEnsemble, leaf_rows: LeafRows, X, what: str, out_of_bag: bool
+    ensemble: FittedEnsemble, finder: LeafFinder, X, what: str, out_of_bag: bool
 ) -> Iterator[np.ndarray]:
     """The leaves (m, T) of blocks of rows; -1 where a training row is not `out_of_bag`."""
     if X is None:
@@ -145,7 +151,7 @@ def leaf_blocks(
     step = max(1, LEAVES // len(ensemble.estimators_))
     for start in range(0, X.shape[0], step):
         rows = slice(start, start + step)
-        leaves = leaf_rows.finder.leaves(X[rows])
+        leaves = finder.leaves(X[rows])
         if out_of_bag:
             leaves[masks.numbers(rows) == 0] = -1
         yield leaves
@@ -192,7 +198,8 @@ def proximity(
     ------
     ValueError
         If the members are not trees, if X or Z is given where `kind` has none, if rows out of bag
-        are needed and every tree is fitted to every row, or after `forget_training_rows`.
+        are needed and every tree is fitted to every row, or, unless both X and Z are given, after
+        `forget_training_rows`.
 
     Notes
     -----
@@ -239,26 +246,32 @@ def proximity_blocks(
     if kind == "geometry-preserving":
         yield from weight_blocks(ensemble, X, what)
         return
-    leaf_rows = rows_of_leaves(ensemble, what)
-    n_nodes = leaf_rows.finder.n_nodes
     only_outside = kind == "out_of_bag"
+    members, compiled = ensemble.estimators_, uses_native()
+    if X is None or Z is None:
+        finder = rows_of_leaves(ensemble, what).finder
+    else:  # the training rows may have been removed
+        check_trees(ensemble, what)
+        finder = LeafFinder(members, columns_of_members(ensemble), compiled)
 
     def make() -> sp.csr_array:
-        others = leaf_blocks(ensemble, leaf_rows, Z, what, only_outside)
-        return sp.vstack([indicator_of_leaves(leaves, n_nodes) for leaves in others]).T.tocsr()
+        others = leaf_blocks(ensemble, finder, Z, what, only_outside)
+        parts = [indicator_of_leaves(leaves, finder.n_nodes) for leaves in others]
+        return sp.vstack(parts).T.tocsr()
 
-    # The rows of all leaves are found once for training rows.
-    name = f"{kind}, compiled" if leaf_rows.finder.compiled else kind
-    members, training = ensemble.estimators_, kept_rows(ensemble, what)
-    by_leaf = make() if Z is not None else training.derived(name, members, make)
-    n_trees, start = len(ensemble.estimators_), 0
-    for leaves in leaf_blocks(ensemble, leaf_rows, X, what, only_outside):
-        found = (indicator_of_leaves(leaves, n_nodes) @ by_leaf).tocsr()
+    if Z is not None:
+        by_leaf = make()
+    else:  # the rows of all leaves are found once for training rows
+        name = f"{kind}, compiled" if compiled else kind
+        by_leaf = kept_rows(ensemble, what).derived(name, members, make)
+    start = 0
+    for leaves in leaf_blocks(ensemble, finder, X, what, only_outside):
+        found = (indicator_of_leaves(leaves, finder.n_nodes) @ by_leaf).tocsr()
         found.sort_indices()
         if only_outside:
             found.data /= n_trees_outside(ensemble, found, start)
         else:
-            found.data /= n_trees
+            found.data /= len(members)
         yield found
         start += len(leaves)
 

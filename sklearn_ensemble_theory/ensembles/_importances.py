@@ -45,7 +45,7 @@ def unbiased_importances(ensemble: FittedEnsemble) -> np.ndarray:
     """
     check_is_fitted(ensemble)
     try:
-        X, y, trees = _checked_trees(ensemble, "unbiased_feature_importances_")
+        X, y, trees = checked_trees(ensemble, "unbiased_feature_importances_")
     except ValueError as error:
         raise AttributeError(str(error)) from error
     members, spec = ensemble.estimators_, ensemble._member_spec
@@ -59,7 +59,7 @@ def unbiased_importances(ensemble: FittedEnsemble) -> np.ndarray:
             # Gains do not change with a constant that is added; products stay in range.
             # Rows of weight 0 have no part in the fit, and may have any target.
             rows = slice(None) if weight is None else weight > 0
-            unit = _unit(y[rows])
+            unit = unit_of(y[rows])
             targets = (y / unit)[:, None]
             targets = targets - targets[rows].mean()
         total = np.zeros(ensemble.n_features_in_)
@@ -100,14 +100,14 @@ def permutation_importances(
     check_is_fitted(ensemble)
     check_integer("n_repeats", n_repeats, 1, LARGEST_COUNT)
     rng = checked_generator(random_state)
-    X, y, _ = _checked_trees(ensemble, "oob_permutation_importances")
+    X, y, _ = checked_trees(ensemble, "oob_permutation_importances")
     members, scheme = ensemble.estimators_, ensemble._member_spec.scheme
     # A seed for each member: results do not depend on the number of jobs.
     seeds = rng.randint(MAX_SEED, size=len(members))
     y = np.asarray(y, dtype=np.float64)
     unit = 1.0
     if not is_classifier(ensemble):
-        unit = _unit(y if scheme.sample_weight is None else y[scheme.sample_weight > 0])
+        unit = unit_of(y if scheme.sample_weight is None else y[scheme.sample_weight > 0])
     outside = [rows_outside(ensemble, seed) for seed in ensemble._seeds]
     tasks = (
         delayed(_permuted_losses)(member, features, X[rows], y[rows], seed, int(n_repeats), unit)
@@ -138,12 +138,13 @@ def permutation_importances(
     return Bunch(importances_mean=found[0], standard_error=found[1])
 
 
-def _checked_trees(
-    ensemble: FittedEnsemble, what: str
+def checked_trees(
+    ensemble: FittedEnsemble, what: str, outside: bool = True
 ) -> tuple[np.ndarray, np.ndarray, list[Nodes]]:
     """Return the training rows in single precision, their targets, and the members' nodes."""
     check_one_output(ensemble, what)
-    check_rows_outside(ensemble, "Importances by out-of-bag rows")
+    if outside:
+        check_rows_outside(ensemble, "Importances by out-of-bag rows")
     trees = member_nodes(ensemble.estimators_)
     if trees is None:
         others = (m for m in ensemble.estimators_ if member_nodes([m]) is None)
@@ -164,7 +165,7 @@ def rows_outside(ensemble: FittedEnsemble, seed: int) -> np.ndarray:
     return np.flatnonzero(outside)
 
 
-def _unit(y: np.ndarray) -> float:
+def unit_of(y: np.ndarray) -> float:
     """Return a power of 2 of the size of y."""
     return power_of_two(float(np.abs(y).max(initial=0.0)) or 1.0)
 

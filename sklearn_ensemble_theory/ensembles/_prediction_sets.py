@@ -43,6 +43,8 @@ ROUNDING = 1e-12
 SHARE_ROUNDING = 1e-9
 # A score that varies by less with U is a number, as densities of 1e12 would cancel.
 SHORT = 1e-6
+# Probabilities that are sorted at once, of which there are some ten arrays: 80 MB.
+SORTED = 2**20
 
 
 class ClassPlaces(NamedTuple):
@@ -88,8 +90,12 @@ class ClassPlaces(NamedTuple):
     @classmethod
     def of_own(cls, probabilities: np.ndarray, codes: np.ndarray) -> Self:
         """Of one class of each row; the probabilities are of shape (n, n_classes)."""
-        rows = np.arange(len(codes))
-        return cls(*(a[rows, codes] for a in cls.of(probabilities)))
+        parts, step = [], max(1, SORTED // probabilities.shape[1])
+        for start in range(0, len(codes), step):
+            own = codes[start : start + step]
+            of_all = cls.of(probabilities[start : start + step])
+            parts.append([a[np.arange(len(own)), own] for a in of_all])
+        return cls(*map(np.concatenate, zip(*parts)))
 
 
 @dataclass(frozen=True)
@@ -206,29 +212,35 @@ def set_by_folds(
     start, length = rule.scores(own)
     unknown = np.isnan(own.probability)
     start, length = np.where(unknown, np.inf, start), np.where(unknown, 0.0, length)
-    at, at_length = rule.scores(ClassPlaces.of(probabilities))
+    u, rank_among_ties = np.zeros(m), np.zeros(m)
     if rule.randomized:
         rng = check_random_state(rule.random_state)
         start, length = start + rng.uniform(size=len(start)) * length, np.zeros(len(start))
-        at = at + rng.uniform(size=(m, 1, 1)) * at_length
-        rank_among_ties = rng.uniform(size=m)
-    is_in_set = np.empty((m, n_classes), dtype=bool)
+        u, rank_among_ties = rng.uniform(size=m), rng.uniform(size=m)
     # All classes are compared with the same rows, or each with the rows of the class.
-    rows = np.arange(len(start))
-    for c in range(n_classes):
-        if rule.per_class or c == 0:
-            rows = np.flatnonzero(codes == c) if rule.per_class else rows
-            if groups is None:
-                new = 1 / (len(rows) + 1)
-                shares = np.full(len(rows), new)
-            else:
-                shares = hierarchical_shares(groups[rows])
-                new = 1 / (len(np.unique(groups[rows])) + 1)
-            scores = ScoreShares(start[rows], length[rows], shares, fold[rows], n_folds)
-        share = scores.below(at[:, :, c])
-        if rule.randomized:
-            share += rank_among_ties * (scores.below(at[:, :, c], ROUNDING) - share + new)
-        is_in_set[:, c] = share < rule.coverage - SHARE_ROUNDING
+    compared = []
+    for c in range(n_classes if rule.per_class else 1):
+        rows = np.flatnonzero(codes == c) if rule.per_class else np.arange(len(start))
+        if groups is None:
+            new = 1 / (len(rows) + 1)
+            shares = np.full(len(rows), new)
+        else:
+            shares = hierarchical_shares(groups[rows])
+            new = 1 / (len(np.unique(groups[rows])) + 1)
+        compared.append((ScoreShares(start[rows], length[rows], shares, fold[rows], n_folds), new))
+    is_in_set = np.empty((m, n_classes), dtype=bool)
+    step = max(1, SORTED // (n_folds * n_classes))
+    for first in range(0, m, step):
+        part = slice(first, first + step)
+        at, at_length = rule.scores(ClassPlaces.of(probabilities[part]))
+        at = at + u[part, None, None] * at_length
+        for c in range(n_classes):
+            scores, new = compared[c if rule.per_class else 0]
+            share = scores.below(at[:, :, c])
+            if rule.randomized:
+                up_to = scores.below(at[:, :, c], ROUNDING)
+                share += rank_among_ties[part] * (up_to - share + new)
+            is_in_set[part, c] = share < rule.coverage - SHARE_ROUNDING
     return is_in_set
 
 

@@ -62,10 +62,7 @@ def rows_of_leaves(ensemble: FittedEnsemble, what: str) -> "LeafRows":
         If the members are no trees, or the rows were removed.
     """
     members, spec = ensemble.estimators_, ensemble._member_spec
-    if member_nodes(members, of_any_output=True) is None:
-        others = (m for m in members if member_nodes([m], of_any_output=True) is None)
-        name = type(next(others)).__name__
-        raise ValueError(f"estimator: {what} requires members that are trees, got {name}.")
+    check_trees(ensemble, what)
     X, y = kept_X(ensemble, what), kept_rows(ensemble, what).y
 
     compiled = uses_native()
@@ -85,6 +82,14 @@ def rows_of_leaves(ensemble: FittedEnsemble, what: str) -> "LeafRows":
     # Both routes find the same leaves, each from arrays of its own.
     training = kept_rows(ensemble, what)
     return training.derived("leaf rows, compiled" if compiled else "leaf rows", members, make)
+
+
+def check_trees(ensemble: FittedEnsemble, what: str) -> None:
+    """Raise an error if a member is no tree."""
+    for member in ensemble.estimators_:
+        if member_nodes([member], of_any_output=True) is None:
+            name = type(member).__name__
+            raise ValueError(f"estimator: {what} requires members that are trees, got {name}.")
 
 
 class LeafFinder:

@@ -9,6 +9,7 @@ from sklearn.neighbors import KNeighborsRegressor, RadiusNeighborsRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._learners import is_tree
+from sklearn_ensemble_theory._scaling import range_exponent
 from sklearn_ensemble_theory.bounds import bagging_stability
 from sklearn_ensemble_theory.ensembles._members import FittedEnsemble, WeightLaw
 from sklearn_ensemble_theory.trees._binned_tree import BaseBinnedTree
@@ -29,7 +30,7 @@ def stability_of(ensemble: FittedEnsemble, delta: float) -> float | np.ndarray:
     """
     check_is_fitted(ensemble)
     spec, learner = ensemble._member_spec, ensemble.estimator_
-    reason, output_range = unstable_reason(spec.scheme), np.ones(())
+    reason, output_range, exponent = unstable_reason(spec.scheme), np.ones(()), 0
     if reason is None and not spec.n_classes:
         y = getattr(ensemble._training, "y", None)
         if y is None:
@@ -37,14 +38,18 @@ def stability_of(ensemble: FittedEnsemble, delta: float) -> float | np.ndarray:
         elif not (is_tree(learner) or isinstance(learner, MEANS)):
             reason = f"{type(learner).__name__} may predict outside of the range of its targets"
         else:
-            output_range = np.ptp(y, axis=0)
+            exponent = range_exponent(y)  # the range of huge targets may overflow
+            output_range = np.ptp(np.ldexp(y.astype(np.float64), -exponent), axis=0)
+    if reason is None and hasattr(ensemble, "shrinkage_path_"):
+        reason = "all rows have chosen the shrinkage of the members"
     if reason is not None:
         raise AttributeError(f"stability_ is not defined: {reason}.")
     law = spec.scheme
     share = bagging_stability(
         law.n_units, law.size, len(ensemble.estimators_), bootstrap=law.bootstrap, delta=delta
     )
-    bound = share * output_range
+    with np.errstate(over="ignore"):
+        bound = np.ldexp(share * output_range, exponent)
     return bound if bound.ndim else float(bound)
 
 

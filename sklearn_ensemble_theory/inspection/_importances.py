@@ -100,7 +100,8 @@ class ImportanceDisplay:
             A fitted estimator.
         importances : str, Bunch or array-like of shape (n_features,), default=None
             The name of an attribute; or the result of `oob_permutation_importances`, with its
-            standard errors; or numbers. By default `unbiased_feature_importances_`.
+            standard errors, or of `mdi_plus_importances`; or numbers. By default
+            `unbiased_feature_importances_`.
         feature_names : list of str, default=None
             Names of the features; those seen by `fit` by default.
         max_features : int, default=None

@@ -52,7 +52,7 @@ from ._options import (
     n_features_drawn,
 )
 from ._packed import predictor
-from ._shrinkage import forget_shrinkage, shrink
+from ._shrinkage import SHRINKAGE, shrink
 from ._sklearn_trees import check_counts, fitted_tree
 from ._tree_arrays import VALUES_AT_ONCE, GrownTree, Nodes, TreeArrays
 from ._vector_growth import grown_classes, grown_vectors
@@ -244,7 +244,8 @@ class BaseBinnedTree:
             )
 
     def _set_fitted(self, arrays: TreeArrays, shape: TreeShape, classes: Any) -> None:
-        forget_shrinkage(self)
+        for name in SHRINKAGE:
+            vars(self).pop(name, None)
         self.n_features_in_ = shape.n_features
         self.n_outputs_ = arrays.value.shape[1]
         self.max_features_ = n_features_drawn(self.max_features, shape.n_features)

@@ -24,6 +24,8 @@ from sklearn_ensemble_theory.trees._tree_arrays import GrownTree, TreeArrays, le
 
 # What "cv" compares: from no shrinkage to what leaves little of splits of 100 rows.
 REG_PARAMS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+# The fitted attributes, which a new fit removes.
+SHRINKAGE = ("shrinkage_", "shrinkage_path_")
 # Nodes of these criteria have medians and quantiles, not means.
 QUANTILES = ("absolute_error", "quantile")
 
@@ -93,12 +95,12 @@ def shrunk_tree_values(member: Any, reg_params: np.ndarray) -> np.ndarray:
     """The values (m, K, G) of the nodes of a fitted tree: means, or shares of its classes."""
     arrays = arrays_of(member)
     if arrays is not None:
-        nodes = arrays.left, arrays.right, arrays.weight, arrays.value
+        left, right, weight, value = arrays.left, arrays.right, arrays.weight, arrays.value
     else:
         tree = member.tree_
+        left, right, weight = tree.children_left, tree.children_right, tree.weighted_n_node_samples
         value = tree.value.reshape(tree.node_count, -1)
-        nodes = tree.children_left, tree.children_right, tree.weighted_n_node_samples, value
-    found = shrunk_values(*nodes, reg_params)
+    found = shrunk_values(left, right, weight, value, reg_params)
     # Shrunk shares are means of shares; rounding may take them out of [0, 1].
     return np.clip(found, 0.0, 1.0) if is_classifier(member) else found
 
@@ -188,12 +190,6 @@ def check_not_shrunk(estimator: Any, what: str) -> None:
         )
 
 
-def forget_shrinkage(estimator: Any) -> None:
-    """Remove the fitted attributes, at a new fit."""
-    for name in ("shrinkage_", "shrinkage_path_"):
-        vars(estimator).pop(name, None)
-
-
 def shrink(
     self: Any,
     reg_param: float | Literal["cv"] = "cv",
@@ -246,8 +242,9 @@ def shrink(
     Raises
     ------
     ValueError
-        If `reg_param` or one of `reg_params` is negative, if "cv" is asked for without X and y, if
-        the criterion is one of quantiles, or if the tree has been shrunk before.
+        If `reg_param` or one of `reg_params` is negative, if "cv" is asked for without X and y or
+        with others than those of the fit, if the criterion is one of quantiles, or if the tree has
+        been shrunk before.
 
     Notes
     -----
@@ -294,16 +291,23 @@ def _loss_by_folds(
     tree: Any, X: Any, y: np.ndarray, sample_weight: Any, grid: np.ndarray, cv: Any
 ) -> np.ndarray:
     """The loss of trees that are grown on folds, for each parameter."""
+    tree._validate_X_predict(X, True)  # the columns are those of the fit
     kept, weight = positive_weights(sample_weight, X)
     is_class = is_classifier(tree)
     splits = splits_of_rows(cv, X, y, kept, classifier=is_class)
     if not isinstance(kept, range):
         X, y = rows_of(X, kept), y[kept]
     columns = y.reshape(len(y), -1)
+    if columns.shape[1] != tree.n_outputs_:
+        raise ValueError(
+            f"y must have {tree.n_outputs_} columns, as that of the fit; got {columns.shape[1]}."
+        )
     classes = _classes_by_output(tree) if is_class else []
     if is_class:
         pairs = zip(columns.T, classes)
         target = np.hstack([np.equal(c[:, None], labels) for c, labels in pairs]).astype(float)
+        if not (target.sum(axis=1) == len(classes)).all():
+            raise ValueError("y has labels to which the tree was not fitted.")
     else:
         target = columns.astype(float)
     exponent = 0 if is_class else range_exponent(target)

@@ -214,7 +214,7 @@ def test_bounds_from_out_of_bag_rows_hold():
         ({"bootstrap": "stratified"}, {}, {}, "bootstrap='stratified'"),
         ({"bootstrap": "moving_block"}, {}, {}, "bootstrap='moving_block'"),
         ({"estimator": LogisticRegression()}, {}, {}, "members that are trees only"),
-        ({"max_samples": 400}, {}, {}, "none outside of the members"),
+        ({"max_samples": 400}, {}, {}, "out of bag for member"),
         ({}, {"sample_weight": np.arange(1.0, 41.0)}, {}, "rows of equal weight"),
     ],
 )
@@ -224,6 +224,34 @@ def test_where_there_is_no_bound(model, fit, call, message):
     call = call or {"method": "tandem", "delta": 0.1}
     with pytest.raises(ValueError, match=message):
         fitted.error_bound(**call)
+
+
+def test_shrinkage_that_was_chosen_by_the_same_rows():
+    """The bound is for all parameters that were compared; for one that was given, for itself."""
+    X, y = rows_of_classes(200, 2)
+    forest = RandomForestClassifier(5, max_samples=0.3, random_state=0).fit(X, y)
+    chosen = forest.shrink("cv", reg_params=[0.1, 1.0, 10.0])
+    given = forest.shrink(chosen.shrinkage_)
+    assert_same(out_of_bag_losses(chosen), out_of_bag_losses(given))
+    found = chosen.error_bound(delta=0.3, method="first-order")
+    assert found == given.error_bound(delta=0.1, method="first-order")
+    with pytest.raises(ValueError, match="delta must be a number above 0 and at most 1"):
+        chosen.error_bound(delta=2.0, method="first-order")
+
+
+def test_pairs_without_rows():
+    X, y = rows_of_classes(20, 2)
+    model = BaggingClassifier(n_estimators=4, bootstrap=False, max_samples=19, random_state=0)
+    model.fit(X, y)  # one row is outside of each
+    found = out_of_bag_losses(model)
+    assert found.n_samples.all()
+    assert not found.n_pair_samples.all()
+    assert model.error_bound(delta=0.1, method="first-order") <= 1
+    for method in BY_MEMBERS[1:]:
+        with pytest.raises(
+            ValueError, match=r"out of bag for members \d and \d, and there are none"
+        ):
+            model.error_bound(delta=0.1, method=method)
 
 
 def test_where_there_is_no_bound_after_other_fits():

@@ -65,6 +65,7 @@ REGRESSORS = {
     "poisson": BaggingRegressor(n_estimators=9, bootstrap="poisson", random_state=0),
     "features": BaggingRegressor(ExtraTreeRegressor(), 9, max_features=3, random_state=0),
     "subsamples": BaggingRegressor(n_estimators=9, bootstrap=False, max_samples=0.4),
+    "disjoint": BaggingRegressor(n_estimators=9, bootstrap="disjoint", random_state=0),
     "bernoulli": BaggingRegressor(n_estimators=9, bootstrap="bernoulli", random_state=0),
 }
 
@@ -78,8 +79,10 @@ def test_weights_are_those_of_the_definition_and_make_the_prediction(
     X, y = regression
     model, new = REGRESSORS[name], make_friedman1(30, random_state=1)[0]
     weight = np.random.default_rng(0).integers(0, 4, len(y)) * 0.7 if weighted else None
-    if weighted and model.bootstrap is False:
-        pytest.skip("draws without replacement recommend bootstrap=True with weights")
+    if weighted and model.bootstrap in (False, "disjoint"):
+        pytest.skip(
+            "draws without replacement recommend bootstrap=True with weights, or refuse them"
+        )
     with route():
         model.fit(X, y, sample_weight=weight)
         weights = model.training_weights(new)
@@ -401,7 +404,11 @@ def test_errors(regression):
         "predict_functional": lambda m: m.predict_functional(X, np.dot),
     }
     lines = BaggingRegressor(LinearRegression(), 5, random_state=0).fit(X, y)
+    between = forest.proximity(X[:3], X[3:9]).toarray()
     forgotten = forest.forget_training_rows()
+    np.testing.assert_array_equal(forgotten.proximity(X[:3], X[3:9]).toarray(), between)
+    with pytest.raises(ValueError, match="estimator: proximity requires members that are trees"):
+        lines.proximity(X, X)
     for name, call in calls.items():
         pattern = f"estimator: {name} requires members that are trees, got LinearRegression"
         with pytest.raises(ValueError, match=pattern):

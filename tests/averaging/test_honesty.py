@@ -18,7 +18,7 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory._learners import prepare_members
 from sklearn_ensemble_theory.averaging import StandardErrorWarning
-from sklearn_ensemble_theory.averaging._honesty import rows_of_leaves
+from sklearn_ensemble_theory.averaging._honesty import drawn_for_leaves
 from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 
 from ..routes import TREES_TRY_BOTH_SIDES, both_routes
@@ -73,6 +73,7 @@ HONEST = {
     "subsample": RandomForestRegressor(
         6, honesty=True, bootstrap=False, max_samples=0.6, min_samples_leaf=2, random_state=0
     ),
+    "disjoint": RandomForestRegressor(6, honesty=True, bootstrap="disjoint", random_state=0),
     "bayesian": RandomForestRegressor(6, honesty=0.7, bootstrap="bayesian", random_state=0),
     "extra": ExtraTreesRegressor(6, honesty=True, random_state=0),
     "pruned": RandomForestRegressor(6, honesty=True, ccp_alpha=0.1, max_bins=20, random_state=0),
@@ -191,8 +192,8 @@ def test_shares_of_the_rows():
         (2, 0.5, 1),
         (1, 0.5, 1),
     ]:
-        assert rows_of_leaves(np.arange(n) * 3, None, share, rng).sum() == expected
-    counts = sum(rows_of_leaves(np.arange(6), None, 0.5, rng) for _ in range(2000))
+        assert drawn_for_leaves(np.arange(n) * 3, None, share, rng).sum() == expected
+    counts = sum(drawn_for_leaves(np.arange(6), None, 0.5, rng) for _ in range(2000))
     np.testing.assert_allclose(counts / 2000, 0.5, atol=0.04)
 
 

@@ -12,6 +12,7 @@ from sklearn_ensemble_theory import (
     LogitBoostClassifier,
     RandomForestClassifier,
 )
+from sklearn_ensemble_theory.ensembles import _prediction_sets
 from sklearn_ensemble_theory.ensembles._prediction_sets import ClassPlaces, SetRule, set_by_folds
 
 METHODS = ("lac", "aps", "raps")
@@ -88,6 +89,19 @@ def test_sets_by_loops(method, randomized, digits, per_class):
             # Nothing is known of a class without rows: its p-value is only that of the new row.
             expected = drawn[2] < 0.4 if randomized else np.ones(m, dtype=bool)
             np.testing.assert_array_equal(found[:, 3], expected)
+
+
+def test_rows_in_parts(monkeypatch):
+    rng = np.random.default_rng(2)
+    p, codes, at = probabilities(50, 4, rng), rng.integers(0, 4, 50), probabilities(30, 4, rng)
+    found = []
+    for size in (10**6, 9):
+        monkeypatch.setattr(_prediction_sets, "SORTED", size)
+        own = ClassPlaces.of_own(p, codes)
+        rule = SetRule(0.8, "raps", per_class=True, randomized=True, random_state=0)
+        fold = np.zeros(50, dtype=int)
+        found.append(set_by_folds(own, codes, fold, None, at[:, None], rule))
+    np.testing.assert_array_equal(*found)
 
 
 @pytest.mark.parametrize("method", METHODS)

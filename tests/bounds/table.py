@@ -530,6 +530,11 @@ TABLE = {
     "orthogonal_matching_pursuit_bound": bound(
         call(t=10, gauge=2.0), "test_greedy::test_where_the_pursuit_rates_are_tight"
     ),
+    "pac_bayes_margin_bound": bound(
+        call(margins=[0.5, 0.2, 0.9], divergence=1.0, delta=0.1),
+        "test_margins::test_pac_bayes_margin_bound_by_hand",
+        negative="margins",
+    ),
     "pac_n_samples_lower_bound": bound(
         call(vc_dimension=5, eps=0.05, delta=0.01), "test_finite_classes::test_the_two_sample_sizes"
     ),
@@ -562,6 +567,11 @@ TABLE = {
     "rademacher_excess_risk_bound": bound(
         call(complexity=0.1, n_samples=100, delta=0.1, loss_bound=2.0, lipschitz=2.0),
         "test_rademacher::test_excess_risk_bound_by_hand",
+    ),
+    "rademacher_margin_bound": bound(
+        call(margins=[0.5, 0.2, 0.9], rademacher_complexity=0.1, delta=0.1),
+        "test_margins::test_rademacher_margin_bound_by_hand",
+        negative="margins",
     ),
     "rademacher_union_bound": bound(
         call(complexities=[0.1, 0.2], n_samples=100, value_bound=2.0),

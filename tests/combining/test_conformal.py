@@ -262,7 +262,7 @@ def test_units_of_y(numbers, unit):
 def test_coverage():
     """A level off by 5 % would be noticed."""
     shares = []
-    for r in range(25):
+    for r in range(18):
         rng = np.random.default_rng(r)
         X, y = targets(600, rng)
         codes = np.digitize(y, [0.5, 1.2])
@@ -289,6 +289,29 @@ def test_coverage():
     np.testing.assert_allclose(mean, 0.8, atol=0.035)
 
 
+def test_coverage_of_fitted_members_is_exact():
+    """Rows that are new to the members: 17 of 20 + 1 ranks, and with random numbers 0.8."""
+    rng = np.random.default_rng(0)
+    X, y = targets(60, rng)
+    members = [(name, clone(member).fit(X, y)) for name, member in REGRESSORS]
+    mean = VotingRegressor(members, prefit=True, cv="prefit")
+    fitted = [(name, clone(member).fit(X, y > 1)) for name, member in CLASSIFIERS]
+    vote = VotingClassifier(fitted, voting="soft", prefit=True, cv="prefit")
+    hits = []
+    for r in range(250):
+        X, y = targets(60, rng)
+        low, high = mean.fit(X[:20], y[:20]).predict_interval(X[20:], 0.8).T
+        codes = (y > 1).astype(int)
+        if len(np.unique(codes[:20])) < 2:
+            continue
+        sets = vote.fit(X[:20], codes[:20] == 1).predict_set(
+            X[20:], 0.8, method="aps", randomized=True, random_state=r
+        )
+        own = sets[np.arange(40), codes[20:]]
+        hits.append([np.mean((low <= y[20:]) & (y[20:] <= high)), own.mean()])
+    np.testing.assert_allclose(np.mean(hits, axis=0), [17 / 21, 0.8], atol=0.02)
+
+
 def test_what_is_refused(numbers, labels):
     X, y = numbers
     with pytest.raises(ValueError, match="fit with conformal=True"):
@@ -297,14 +320,15 @@ def test_what_is_refused(numbers, labels):
         VotingRegressor(REGRESSORS).fit(X, y).predict_interval(X)
     stack = StackingRegressor(REGRESSORS, conformal=True)
     for model in (stack, VotingRegressor(REGRESSORS, cv=3)):
-        with pytest.raises(ValueError, match="requires a single output; y has 2"):
-            model.fit(X, np.column_stack([y, y]))
+        with pytest.raises(ValueError, match="require a single output; y had 2"):
+            model.fit(X, np.column_stack([y, y])).predict_interval(X)
         with pytest.raises(ValueError, match="rows of equal weight"):
-            model.fit(X, y, 1.0 + (y > 1))
-        assert not hasattr(model, "estimators_")
+            model.fit(X, y, 1.0 + (y > 1)).predict_interval(X)
         model.fit(X, y, np.full(len(y), 3.0))
         with pytest.raises(ValueError, match="coverage must be"):
             model.predict_interval(X, 1)
+        with pytest.raises(ValueError, match="method must be"):
+            model.predict_interval(X, method="cv+")
         with pytest.raises(ValueError, match="side must be"):
             model.predict_interval(X, side="left")
         with pytest.raises(ValueError, match=r"coverage=0\.995 requires more rows"):
@@ -319,9 +343,9 @@ def test_what_is_refused(numbers, labels):
     X, y, _ = labels
     with pytest.raises(ValueError, match="final_estimator with predict_proba, which RidgeCl"):
         StackingClassifier(CLASSIFIERS, RidgeClassifier(), conformal=True).fit(X, y)
-    stack = StackingClassifier(CLASSIFIERS, conformal=True, class_weight="balanced")
+    stack = StackingClassifier(CLASSIFIERS, conformal=True, class_weight="balanced").fit(X, y)
     with pytest.raises(ValueError, match="rows of equal weight"):
-        stack.fit(X, y)
+        stack.predict_set(X)
     vote = VotingClassifier(CLASSIFIERS, cv=ShuffleSplit(3, random_state=0)).fit(X, y)
     with pytest.raises(ValueError, match="method must be"):
         vote.predict_set(X, method="score")

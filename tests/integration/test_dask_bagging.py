@@ -233,7 +233,10 @@ def test_fewer_members_than_chunks():
 
 @pytest.mark.parametrize(
     "method",
-    ["standard_error", "predict_interval", "predict_quantiles", "variance_decomposition"],
+    [
+        *("standard_error", "predict_interval", "predict_quantiles", "variance_decomposition"),
+        *("training_weights", "proximity", "kneighbors", "impute"),
+    ],
 )
 def test_methods_that_need_the_training_rows(method):
     X, y, _ = data()
@@ -260,6 +263,13 @@ def test_prediction_sets_and_importances_of_training_rows():
         model.predict_set(X)
     with pytest.raises(ValueError, match="Dask collections"):
         model.oob_permutation_importances()
+    with pytest.raises(ValueError, match="Dask collections"):
+        model.mdi_plus_importances()
+    with pytest.raises(ValueError, match="Dask collections"):
+        model.shrink("cv")
+    # A given parameter needs no rows.
+    shrunk = model.shrink(1e12)
+    assert np.ptp(shrunk.predict_proba(X)[:, 0]) < 1e-6 < np.ptp(model.predict_proba(X)[:, 0])
     with pytest.raises(AttributeError, match="Dask collections"):
         model.unbiased_feature_importances_  # noqa: B018
 

@@ -199,7 +199,9 @@ def read_everything(model, query):
             if not callable(value) or not needed(value) <= {"X"}:
                 continue
             given = [query] if needed(value) else []
-            for options in ({}, *OPTIONS.get(name, ())):
+            values = str(inspect.signature(value))  # of a Literal, those that this class has
+            more = [o for o in OPTIONS.get(name, ()) if all(v in values for v in o.values())]
+            for options in ({}, *more):
                 found = value(*given, **options)
                 if name.startswith("staged_"):
                     list(found)

@@ -4,7 +4,8 @@ Importances of features by out-of-bag rows
 
 `feature_importances_` of a forest are the mean decreases of the impurity at the splits, computed
 from the rows that a tree was fitted to. They are positive for any feature, and the larger, the more
-values a feature has. Two importances by out-of-bag rows do not have this bias.
+values a feature has. Two importances by out-of-bag rows do not have this bias, nor does MDI+, a
+regression on the splits of each tree that leaves out every row once.
 """
 
 # %%
@@ -27,14 +28,16 @@ forest = RandomForestRegressor(300, max_features=4, random_state=0).fit(X, y)
 # By the fitted rows, the random column is more important than the sex of a patient. In
 # `unbiased_feature_importances_` one factor of each product is computed from out-of-bag rows, and
 # the random columns are near 0, as they are where the out-of-bag values of a column are permuted.
-# The lines on the right are standard errors over the rows.
-permuted = forest.oob_permutation_importances(random_state=0)
-figure, axes = plt.subplots(1, 3, figsize=(11, 4), layout="constrained")
+# The lines at these are standard errors over the rows. `mdi_plus_importances` says what a feature
+# explains of y alone, as a share: nothing for the sex, which matters given other features.
+permuted, plus = forest.oob_permutation_importances(random_state=0), forest.mdi_plus_importances()
+figure, axes = plt.subplots(2, 2, figsize=(10, 7.5), layout="constrained")
 for axis, importances in zip(
-    axes, ["feature_importances_", "unbiased_feature_importances_", permuted]
+    axes.flat, ["feature_importances_", "unbiased_feature_importances_", permuted, plus]
 ):
     ImportanceDisplay.from_estimator(forest, importances, ax=axis)
-axes[2].set_xlabel("increase of the squared error")
+axes[1, 0].set_xlabel("increase of the squared error")
+axes[1, 1].set_xlabel("mdi plus importances")
 plt.show()
 
 # %%

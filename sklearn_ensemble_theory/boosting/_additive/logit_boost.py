@@ -713,8 +713,8 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             - ``"lac"``: 1 - p_c, for the smallest sets on average; rows that are hard to classify
               are covered less often than easy ones [Sadinle, Lei and Wasserman, 2019];
             - ``"aps"``: the total probability of the classes that are more probable than c, plus U
-              times p_c with U uniform on (0, 1), for a coverage that is similar for easy and hard
-              rows [Romano, Sesia and Candès, 2020];
+              times that of c and of those as probable, with U uniform on (0, 1), for a similar
+              coverage of easy and hard rows [Romano, Sesia and Candès, 2020];
             - ``"raps"``: that of "aps" plus `penalty` for each class beyond the first `k_reg`, for
               smaller sets where there are many classes [Angelopoulos, Bates, Jordan and Malik,
               2021].

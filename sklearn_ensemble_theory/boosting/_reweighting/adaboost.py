@@ -49,7 +49,10 @@ from sklearn_ensemble_theory._rows import (
 )
 from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.bounds import (
+    finite_behaviours_rademacher_bound,
+    rademacher_margin_bound,
     stump_generalization_bound,
+    vc_rademacher_bound,
     weighted_voting_generalization_bound,
 )
 from sklearn_ensemble_theory.trees._packed import PackedCache
@@ -933,6 +936,69 @@ class AdaBoostClassifier(WeightedVotes):
                 "decision stumps is not needed."
             )
         return float(wrong.mean()) + bound
+
+    def margin_error_bound(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        vc_dimension: int | None = None,
+        delta: float = 0.05,
+    ) -> float:
+        """Bound on the error on new rows by the margins of the training rows.
+
+        With probability at least 1 - delta over the rows, if these are independent and have the
+        distribution of new rows. It holds for votes of any number of members at once, which may
+        have been chosen by the same rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The training rows.
+        y : array-like of shape (n_samples,)
+            Their labels, among `classes_`.
+        vc_dimension : int, default=None
+            VC dimension of the class of the weak learners. None for decision stumps, whose number
+            on the rows is known.
+        delta : float, default=0.05
+            Probability of failure, above 0 and at most 1.
+
+        Returns
+        -------
+        bound : float
+            :func:`~sklearn_ensemble_theory.bounds.rademacher_margin_bound`, at most 1.
+
+        Raises
+        ------
+        ValueError
+            Where the theorem does not apply: as in `vc_error_bound`.
+
+        Notes
+        -----
+        `vc_error_bound` grows with the number of rounds, and this bound does not: for 20,000 rows
+        of two features it was the smaller one from some 10 to 50 rounds on. Cost: a prediction.
+
+        References
+        ----------
+        V. Koltchinskii and D. Panchenko (2002). "Empirical margin distributions and bounding the
+        generalization error of combined classifiers". *Annals of Statistics* 30.
+        """
+        check_is_fitted(self)
+        if self.algorithm_ != "discrete" or len(self.classes_) != 2:
+            raise ValueError("margin_error_bound needs algorithm='discrete' and two classes.")
+        margins = self.margins(X, y)
+        n = len(margins)
+        if vc_dimension is not None:
+            complexity = vc_rademacher_bound(n, vc_dimension)
+        elif hasattr(self.estimator_, "_log_n_atoms"):
+            # p (n - 1) + 1 stumps that differ on n rows, and as many of the other sign.
+            log_stumps = math.log(2 * (self.n_features_in_ * (n - 1) + 1))
+            complexity = finite_behaviours_rademacher_bound(n, log_stumps)
+        else:
+            raise ValueError(
+                f"vc_dimension must be given for {type(self.estimator_).__name__}; that of "
+                "decision stumps is not needed."
+            )
+        return rademacher_margin_bound(margins, float(complexity), delta)
 
     # --- the same in scikit-learn -----------------------------------------------------------
 
