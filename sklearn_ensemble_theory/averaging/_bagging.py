@@ -415,7 +415,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         strata = None
         if classes is not None:
             strata = y if y.ndim == 1 else np.unique(y, axis=0, return_inverse=True)[1].ravel()
-        design = SamplingDesign(groups, strata, self.block_length)
+        unit = "samples" if groups is None else "groups"
+        design = SamplingDesign(groups, strata, self.block_length, unit)
         scheme, size = self._scheme_class(), self.max_samples
         if size == "stable":
             units = np.arange(len(y)) if groups is None else groups
@@ -427,9 +428,13 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
                     f"of equal weight; got bootstrap={scheme.bootstrap!r}"
                     f"{'' if weight is None else ' and weights'}."
                 )
-            present = units if weight is None else units[weight > 0]
+            n_units = len(np.unique(units if weight is None else units[weight > 0]))
+            if n_units < 2:
+                raise ValueError(
+                    f"max_samples='stable' requires at least 2 {design.unit}, got {n_units}."
+                )
             size = bagging_stable_max_samples(
-                len(np.unique(present)),
+                n_units,
                 self.stability,
                 bootstrap=scheme.bootstrap,
                 delta=self.delta,

@@ -106,6 +106,8 @@ def test_errors_of_the_choice(rows):
         BaggingRegressor(max_samples="stable", bootstrap="moving_block").fit(X, y)
     with pytest.raises(ValueError, match="is not guaranteed even if one row"):
         BaggingRegressor(max_samples="stable", stability=0.001).fit(X, y)
+    with pytest.raises(ValueError, match="max_samples='stable' requires at least 2 samples, got 1"):
+        BaggingRegressor(max_samples="stable").fit(X[:1], y[:1])
     with pytest.raises(ValueError, match="stability"):
         BaggingRegressor(max_samples="stable", stability=0).fit(X, y)
 
