@@ -370,15 +370,11 @@ class FoldScores:
                 f"at most {self.total:.4g} is possible."
             )
 
-    def share_up_to(self, values: np.ndarray, is_inside: bool = True) -> np.ndarray:
-        """The share of the rows with a score of at most, or below, the value for their fold.
-
-        The values are of shape (m, K).
-        """
-        side: Any = "right" if is_inside else "left"
+    def share_up_to(self, values: np.ndarray) -> np.ndarray:
+        """The share of the rows with a score of at most the value for their fold, of (m, K)."""
         total = np.zeros(len(values))
         for k, (scores, reached) in enumerate(zip(self.sorted, self.reached)):
-            total += reached[np.searchsorted(scores, values[:, k], side)]
+            total += reached[np.searchsorted(scores, values[:, k], "right")]
         return total
 
     def upper_ends(
