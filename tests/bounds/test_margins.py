@@ -69,7 +69,8 @@ def test_both_bounds_fall_with_margins_and_rows():
     assert bounds.pac_bayes_margin_bound(many + 0.4, math.log(50)) < 0.006
 
 
-def test_bounds_hold_for_the_worst_of_many_votes():
+@pytest.mark.parametrize("every", [20, pytest.param(1, marks=pytest.mark.slow)])
+def test_bounds_hold_for_the_worst_of_many_votes(every):
     """1,000 draws of rows: the error of any of 300 votes of 12 classifiers is below its bound."""
     rng, n, delta = np.random.default_rng(0), 800, 0.1
     outputs = np.where(rng.random((60, 12)) < 0.8, 1.0, -1.0)  # y h(x): right or wrong
@@ -85,10 +86,10 @@ def test_bounds_hold_for_the_worst_of_many_votes():
         seen = np.repeat(margins[:, worst[b]], counts[b])
         found.append(bounds.rademacher_margin_bound(seen, complexity, delta))
         failures[0] += errors[worst[b]] > found[-1]
-        if b % 20 == 0:  # 20 times the time
+        if b % every == 0:  # 20 times the time of the other bound
             limit = bounds.pac_bayes_margin_bound(seen, math.log(12), delta)
             failures[1] += errors[worst[b]] > limit
-    assert (failures <= [delta * 1000, delta * 50]).all()
+    assert (failures <= [delta * 1000, delta * 1000 / every]).all()
     assert np.mean(found) < 1
 
 
