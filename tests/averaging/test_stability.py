@@ -117,13 +117,13 @@ def test_refits_without_a_row_change_by_less(rows):
     rng = np.random.default_rng(3)
     X, y = rng.random((60, 1)), rng.choice([0.0, 1.0], 60)
     at = rng.random((40, 1))
-    forest = RandomForestRegressor(300, max_samples="stable", stability=0.2, delta=0.2)
+    forest = RandomForestRegressor(150, max_samples="stable", stability=0.2, delta=0.2)
     tree, whole = DecisionTreeRegressor(random_state=0), forest.set_params(random_state=0).fit(X, y)
     alone = tree.fit(X, y).predict(at)
     changes, of_trees = [], []
     for i in range(60):
         rest = np.arange(60) != i
-        forest = RandomForestRegressor(300, max_samples=whole._max_samples, random_state=i + 1)
+        forest = RandomForestRegressor(150, max_samples=whole._max_samples, random_state=i + 1)
         changes.append(np.abs(forest.fit(X[rest], y[rest]).predict(at) - whole.predict(at)))
         of_trees.append(np.abs(tree.fit(X[rest], y[rest]).predict(at) - alone))
     assert np.max(of_trees) == 1
