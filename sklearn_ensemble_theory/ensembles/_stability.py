@@ -30,7 +30,10 @@ def stability_of(ensemble: FittedEnsemble, delta: float) -> float | np.ndarray:
     """
     check_is_fitted(ensemble)
     spec, learner = ensemble._member_spec, ensemble.estimator_
-    reason, output_range, exponent = unstable_reason(spec.scheme), np.ones(()), 0
+    law = spec.scheme
+    reason, output_range, exponent = unstable_reason(law), np.ones(()), 0
+    if reason is None and law.bootstrap == "bernoulli" and spec.empty == "mean":
+        reason = "with empty='mean', members without rows depend on all rows"
     if reason is None and not spec.n_classes:
         y = getattr(ensemble._training, "y", None)
         if y is None:
@@ -39,12 +42,15 @@ def stability_of(ensemble: FittedEnsemble, delta: float) -> float | np.ndarray:
             reason = f"{type(learner).__name__} may predict outside of the range of its targets"
         else:
             exponent = range_exponent(y)  # the range of huge targets may overflow
-            output_range = np.ptp(np.ldexp(y.astype(np.float64), -exponent), axis=0)
+            y = np.ldexp(y.astype(np.float64), -exponent)
+            low, high = y.min(axis=0), y.max(axis=0)
+            if law.bootstrap == "bernoulli" and spec.empty == "zero":
+                low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
+            output_range = high - low
     if reason is None and hasattr(ensemble, "shrinkage_path_"):
         reason = "all rows have chosen the shrinkage of the members"
     if reason is not None:
         raise AttributeError(f"stability_ is not defined: {reason}.")
-    law = spec.scheme
     share = bagging_stability(
         law.n_units, law.size, len(ensemble.estimators_), bootstrap=law.bootstrap, delta=delta
     )

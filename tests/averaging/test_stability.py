@@ -88,6 +88,10 @@ def test_forests_and_weights_of_rows(rows):
         (lambda X, y: BaggingClassifier(bootstrap="bayesian").fit(X, y > 0), "left out of each"),
         (lambda X, y: BaggingRegressor().fit(X, y).forget_training_rows(), "rows were removed"),
         (
+            lambda X, y: BaggingRegressor(bootstrap="bernoulli", empty="mean").fit(X, y),
+            "members without rows depend on all rows",
+        ),
+        (
             lambda X, y: RandomForestClassifier(3, class_weight={False: 1, True: 5}).fit(X, y > 0),
             "rows of different weights",
         ),
@@ -98,6 +102,17 @@ def test_certificate_is_absent_where_nothing_is_known(rows, make, message):
     assert not hasattr(model, "stability_")
     with pytest.raises(AttributeError, match=message):
         model.stability_  # noqa: B018
+
+
+def test_members_without_rows_that_predict_0_may_be_far_from_the_targets(rows):
+    """Without one of 60 rows, infinitely many members of one expected row change by 0.6."""
+    X, y = rows[0][:60], 100 + np.arange(60) / 60
+    bag = BaggingRegressor(n_estimators=5, max_samples=1, bootstrap="bernoulli", empty="zero")
+    share = bagging_stability(60, 1, 5, bootstrap="bernoulli")
+    np.testing.assert_allclose(bag.fit(X, y).stability_, share * y.max())
+    np.testing.assert_allclose(bag.fit(X, -y).stability_, share * y.max())
+    bag.set_params(empty="redraw")
+    np.testing.assert_allclose(bag.fit(X, y).stability_, share * np.ptp(y))
 
 
 def test_errors_of_the_choice(rows):
