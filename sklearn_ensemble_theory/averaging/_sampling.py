@@ -385,16 +385,18 @@ class DisjointSubsamples(Subsample):
         sample_weight: np.ndarray | None = None,
         design: SamplingDesign = PLAIN,
     ) -> Self:
+        weight, n_positive = sample_weight, n_samples
+        if weight is not None:
+            positive = weight[weight > 0]
+            n_positive = len(positive)
+            if n_positive and np.ptp(positive) > 0:
+                raise ValueError(
+                    "bootstrap='disjoint' is for rows of equal weight; use bootstrap=False for "
+                    "rows of different sample_weight or class_weight."
+                )
         if max_samples is None:
-            max_samples = max(n_samples // 2, 1)
-        weight = sample_weight
-        if weight is not None and np.ptp(weight[weight > 0]) > 0:
-            raise ValueError(
-                "bootstrap='disjoint' is for rows of equal weight; use bootstrap=False for rows of "
-                "different sample_weight or class_weight."
-            )
-        scheme = super().of(n_samples, max_samples, sample_weight, design)
-        n_positive = n_samples if weight is None else np.count_nonzero(weight)
+            max_samples = max(n_positive // 2, 1)
+        scheme = super().of(n_samples, max_samples, weight, design)
         if 2 * scheme.size > n_positive:
             raise ValueError(
                 f"Effective max_samples={scheme.size} must be at most half of the {n_positive} "
