@@ -389,7 +389,7 @@ class DisjointSubsamples(Subsample):
         if weight is not None:
             positive = weight[weight > 0]
             n_positive = len(positive)
-            if n_positive and np.ptp(positive) > 0:
+            if np.ptp(positive) > 0:
                 raise ValueError(
                     "bootstrap='disjoint' is for rows of equal weight; use bootstrap=False for "
                     "rows of different sample_weight or class_weight."
