@@ -37,7 +37,7 @@ from sklearn_ensemble_theory._running import in_order, seeded
 from sklearn_ensemble_theory._scaling import shifted_by
 from sklearn_ensemble_theory.averaging._honesty import estimate_leaves, rows_of_leaves
 from sklearn_ensemble_theory.averaging._learner_blocks import RowsInChunks
-from sklearn_ensemble_theory.averaging._sampling import SamplingScheme
+from sklearn_ensemble_theory.averaging._sampling import SamplingScheme, same_law
 from sklearn_ensemble_theory.ensembles._members import member_input, member_predictions
 from sklearn_ensemble_theory.trees._binned_tree import BaseBinnedTree, binned_equivalent
 from sklearn_ensemble_theory.trees._sklearn_trees import add_to_outputs, fitted_in_units
@@ -177,6 +177,14 @@ class MemberSpec:
     def fit_weights(self, weights: np.ndarray, y_rows: np.ndarray) -> np.ndarray:
         """The weights with which a member is fitted, from the weights drawn for its rows."""
         return weights * balanced_weights(y_rows, weights) if self.balanced else weights
+
+    def draws_as(self, other: Self) -> bool:
+        """Whether a seed has the same draws in both."""
+        one, two = self.scheme, other.scheme
+        if not (isinstance(one, SamplingScheme) and isinstance(two, SamplingScheme)):
+            return False
+        features = self.max_features, self.bootstrap_features
+        return features == (other.max_features, other.bootstrap_features) and same_law(one, two)
 
     def without_data(self) -> Self:
         """The same without what only a fit needs."""

@@ -12,7 +12,7 @@ of rows.
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from numbers import Integral
 from typing import ClassVar, Self
 
@@ -1091,3 +1091,13 @@ def scheme_of_rows(
     if not scheme.takes_groups:
         raise ValueError(f"groups cannot be used with {name}: {scheme.no_groups}.")
     return GroupDraws.by(scheme, n_samples, max_samples, sample_weight, design)
+
+
+def same_law(one: SamplingScheme, other: SamplingScheme) -> bool:
+    """Whether both draw the same rows from the same seed."""
+    if type(one) is not type(other):
+        return False
+    pairs = [(getattr(one, f.name), getattr(other, f.name)) for f in fields(one)]
+    return all(
+        same_law(a, b) if isinstance(a, SamplingScheme) else np.array_equal(a, b) for a, b in pairs
+    )
