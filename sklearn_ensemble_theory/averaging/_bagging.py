@@ -128,7 +128,11 @@ from sklearn_ensemble_theory.ensembles._members import (
     member_input,
 )
 from sklearn_ensemble_theory.ensembles._shrinkage import shrunk_ensemble
-from sklearn_ensemble_theory.ensembles._stability import LAWS_BY_ROWS, stability_of
+from sklearn_ensemble_theory.ensembles._stability import (
+    LAWS_BY_ROWS,
+    stability_of,
+    weighs_by_all_rows,
+)
 from sklearn_ensemble_theory.ensembles._training_rows import TrainingRows
 from sklearn_ensemble_theory.trees._columns import MOST_BINS
 from sklearn_ensemble_theory.trees._compact import with_compact_tree
@@ -458,6 +462,11 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
                     f"max_samples='stable' requires one of bootstrap={list(LAWS_BY_ROWS)} and rows "
                     f"of equal weight; got bootstrap={scheme.bootstrap!r}"
                     f"{'' if weight is None else ' and weights'}."
+                )
+            if weighs_by_all_rows(self):
+                raise ValueError(
+                    "max_samples='stable' requires class_weight to be no function of all rows, as "
+                    "'balanced' is; give the weights as a dict."
                 )
             present = units if weight is None else units[weight > 0]
             size = bagging_stable_max_samples(
@@ -897,8 +906,9 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         infinitely many members, has smaller bounds.
 
         Only where rows (or groups) are drawn alike, some are left out of each member, and outputs
-        have a known range: of classifiers, trees and nearest neighbours. Columns that are cut into
-        bins are so in both fits in the same way, which is not exactly so: bins follow all rows.
+        have a known range: of classifiers, trees and nearest neighbours; not where members depend
+        on rows that are not drawn for them, as with `class_weight="balanced"`. Columns that are cut
+        into bins count as cut in the same way in both fits, though bins follow all rows.
         """
         return stability_of(self, self.delta)
 

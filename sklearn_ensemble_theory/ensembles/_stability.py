@@ -4,6 +4,8 @@ The bound of [Soloff, Barber and Willett, 2024] needs no more than the range of 
 and the law of the draws, in which all rows have to be alike.
 """
 
+from typing import Any
+
 import numpy as np
 from sklearn.neighbors import KNeighborsRegressor, RadiusNeighborsRegressor
 from sklearn.utils.validation import check_is_fitted
@@ -38,7 +40,7 @@ def stability_of(ensemble: FittedEnsemble, delta: float) -> float | np.ndarray:
         y = getattr(ensemble._training, "y", None)
         if y is None:
             reason = "the training rows were removed"
-        elif not (is_tree(learner) or isinstance(learner, MEANS)):
+        elif not (is_tree(learner) or is_mean(learner)):
             reason = f"{type(learner).__name__} may predict outside of the range of its targets"
         else:
             exponent = range_exponent(y)  # the range of huge targets may overflow
@@ -49,6 +51,8 @@ def stability_of(ensemble: FittedEnsemble, delta: float) -> float | np.ndarray:
             output_range = high - low
     if reason is None and hasattr(ensemble, "shrinkage_path_"):
         reason = "all rows have chosen the shrinkage of the members"
+    if reason is None and weighs_by_all_rows(ensemble):
+        reason = "with class_weight='balanced' the weights of a member's rows depend on all rows"
     if reason is not None:
         raise AttributeError(f"stability_ is not defined: {reason}.")
     share = bagging_stability(
@@ -57,6 +61,17 @@ def stability_of(ensemble: FittedEnsemble, delta: float) -> float | np.ndarray:
     with np.errstate(over="ignore"):
         bound = np.ldexp(share * output_range, exponent)
     return bound if bound.ndim else float(bound)
+
+
+def is_mean(learner: Any) -> bool:
+    """Whether its predictions are means of targets, with weights that are not negative."""
+    return isinstance(learner, MEANS) and not callable(getattr(learner, "weights", None))
+
+
+def weighs_by_all_rows(ensemble: Any) -> bool:
+    """Whether the weights of its classes are of all rows, and so change without one of them."""
+    weights = getattr(ensemble, "class_weight", None)
+    return isinstance(weights, str) and weights == "balanced"
 
 
 def unstable_reason(law: WeightLaw) -> str | None:

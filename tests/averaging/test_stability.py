@@ -92,6 +92,18 @@ def test_forests_and_weights_of_rows(rows):
             "members without rows depend on all rows",
         ),
         (
+            lambda X, y: BaggingRegressor(
+                KNeighborsRegressor(3, weights=lambda distances: 1 - distances)
+            ).fit(X, y),
+            "KNeighborsRegressor may pre",
+        ),
+        (
+            lambda X, y: RandomForestClassifier(3, class_weight="balanced").fit(
+                X, y > 0, groups=np.arange(120) // 2
+            ),
+            "class_weight='balanced'",
+        ),
+        (
             lambda X, y: RandomForestClassifier(3, class_weight={False: 1, True: 5}).fit(X, y > 0),
             "rows of different weights",
         ),
@@ -123,6 +135,9 @@ def test_errors_of_the_choice(rows):
         BaggingRegressor(max_samples="stable", stability=0.001).fit(X, y)
     with pytest.raises(ValueError, match="stability"):
         BaggingRegressor(max_samples="stable", stability=0).fit(X, y)
+    model = RandomForestClassifier(max_samples="stable", stability=0.5, class_weight="balanced")
+    with pytest.raises(ValueError, match="requires class_weight to be no function of all rows"):
+        model.fit(X, y > 0, groups=np.arange(120) // 2)
 
 
 def test_refits_without_a_row_change_by_less(rows):
