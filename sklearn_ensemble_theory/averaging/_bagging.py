@@ -714,9 +714,10 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         self.__dict__.update(facts.target)
         self.estimators_ = [None] * n_members
         self.estimators_features_ = [np.empty(0, dtype=np.intp)] * n_members
-        for first, (members, features, estimator, spec) in enumerate(found):
+        for first, (members, features, own, estimator, spec) in enumerate(found):
             self.estimators_[first::step] = members
             self.estimators_features_[first::step] = features
+            seeds[first::step] = own
             if first == 0:
                 self.estimator_, self._member_spec = estimator, spec
         self._seeds = seeds.astype(int)
@@ -1314,8 +1315,8 @@ def _members_of_block(
     seeds: dict[int, np.ndarray],
     target: dict,
     largest: int,
-) -> tuple[list[BaseEstimator], list[np.ndarray], BaseEstimator, MemberSpec]:
-    """(members, their features, the learner, what they share) of one block, where it is."""
+) -> tuple[list[BaseEstimator], list[np.ndarray], np.ndarray, BaseEstimator, MemberSpec]:
+    """(members, their features and seeds, the learner, what they share) of one block."""
     y = recoded(block.y, block.target, target)
     estimator = clone(estimator)
     with naming_chunk(block.block):
@@ -1324,11 +1325,12 @@ def _members_of_block(
         estimator, spec, X, y = model._prepared(
             estimator, scheme, block.X, y, target, frames=frames, largest=largest
         )
-    results = list(fit_members(spec, X, y, seeds[block.block], model.n_jobs))
+    own = scheme.seeds_of_members(seeds[block.block])
+    results = list(fit_members(spec, X, y, own, model.n_jobs))
     members, features = [found[0] for found in results], [found[1] for found in results]
     # The scheme has the weights and classes of all rows, which stay here.
     spec = replace(spec.without_data(), scheme=RowsInChunks())
-    return members, features, estimator, spec
+    return members, features, own, estimator, spec
 
 
 # --- the two estimators ---------------------------------------------------------------------------
