@@ -900,8 +900,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
 
         At any point and for any data, the mean of the members changes by at most this number for
         all but the share `delta` of the rows, in the units of y, or of a probability or vote; for
-        several targets one number for each. Draws of the members are fresh in both fits, and the
-        guarantee is with probability 1 - `delta` over them and a row drawn at random
+        several targets one number for each. Draws of the members are fresh in both fits, of as many
+        rows, and the guarantee is with probability 1 - `delta` over them and a row drawn at random
         [Soloff, Barber and Willett, 2024]; see
         :func:`~sklearn_ensemble_theory.bounds.bagging_stability`, which for a single point, or for
         infinitely many members, has smaller bounds.
