@@ -196,7 +196,9 @@ def outside_masks(ensemble: FittedEnsemble, rows: np.ndarray | None) -> OutsideM
         drawn = [spec.draw(seed)[1] for seed in ensemble._seeds]
         return OutsideMasks(spec.scheme.n_samples, drawn, rows)
 
-    return kept_rows(ensemble, "This method").derived("masks", ensemble.estimators_, make)
+    every = rows is None or len(rows) == spec.scheme.n_samples
+    name = "masks" if every else "masks of rows with a weight"
+    return kept_rows(ensemble, "This method").derived(name, ensemble.estimators_, make)
 
 
 def outside_group_masks(ensemble: FittedEnsemble) -> OutsideMasks:
