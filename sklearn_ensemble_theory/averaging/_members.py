@@ -179,12 +179,13 @@ class MemberSpec:
         return weights * balanced_weights(y_rows, weights) if self.balanced else weights
 
     def draws_as(self, other: Self) -> bool:
-        """Whether a seed has the same draws in both."""
+        """Whether members of both with the same seed have the same rows, weights and columns."""
         one, two = self.scheme, other.scheme
         if not (isinstance(one, SamplingScheme) and isinstance(two, SamplingScheme)):
             return False
-        features = self.max_features, self.bootstrap_features
-        return features == (other.max_features, other.bootstrap_features) and same_law(one, two)
+        names = "max_features", "bootstrap_features", "balanced", "empty", "honest"
+        same = all(getattr(self, name) == getattr(other, name) for name in names)
+        return same and same_law(one, two)
 
     def without_data(self) -> Self:
         """The same without what only a fit needs."""

@@ -85,6 +85,7 @@ def test_out_of_bag_goes_on_through_a_warm_start(regression):
         ({}, {"bootstrap": "poisson"}),
         ({"bootstrap": "disjoint"}, {"max_samples": 0.2}),
         ({}, {"max_features": 2}),
+        ({"bootstrap": "bernoulli", "empty": "mean"}, {"empty": "zero"}),
         ({"bootstrap": "moving_block"}, {"block_length": 3}),
         ({}, {"sample_weight": np.arange(120.0)}),
         ({}, {"rows": slice(None, None, -1)}),
@@ -115,6 +116,15 @@ def test_draws_of_a_warm_start_in_another_way_are_not_repeated(regression, param
         model.set_params(n_estimators=10, oob_score=True).fit(X[rows], y[rows], **fit)
     model.set_params(warm_start=False, oob_score=False).fit(X[rows], y[rows], **fit)
     assert model.training_weights(X[:3]).shape == (3, len(y[rows]))
+
+
+@pytest.mark.filterwarnings("ignore:class_weight='balanced_subsample' with warm_start")
+def test_weights_of_trees_of_a_warm_start_with_other_class_weights_are_not_repeated(classification):
+    X, y = classification
+    forest = RandomForestClassifier(4, warm_start=True, random_state=0).fit(X, y)
+    forest.set_params(n_estimators=6, class_weight="balanced_subsample").fit(X, y)
+    with pytest.raises(ValueError, match="not the same for all members, as warm_start=True"):
+        forest.training_weights(X[:3])
 
 
 def test_out_of_bag_estimates_of_a_warm_start_with_other_draws_or_rows(regression):
