@@ -549,6 +549,8 @@ class AveragedClassifier(ClassifierMixin):
         if not isinstance(self.classes_, np.ndarray):
             raise ValueError("error_bound needs a single output; y of the fit has several.")
         if X is None and y is None:
+            if sample_weight is not None:
+                raise ValueError("sample_weight is for held-out rows: give X and y with it.")
             return out_of_bag_bound(self, method, delta)
         if X is None or y is None:
             raise ValueError("error_bound needs both of X and y, or neither of them.")

@@ -72,6 +72,7 @@ from sklearn_ensemble_theory.averaging._learner_blocks import (
     LearnerBlock,
     LearnerRows,
     RowsInChunks,
+    RowsOfSeveralFits,
     facts_of_block,
     naming_chunk,
     of_learner_rows,
@@ -127,7 +128,11 @@ from sklearn_ensemble_theory.ensembles._members import (
     member_input,
 )
 from sklearn_ensemble_theory.ensembles._shrinkage import shrunk_ensemble
-from sklearn_ensemble_theory.ensembles._stability import LAWS_BY_ROWS, stability_of
+from sklearn_ensemble_theory.ensembles._stability import (
+    LAWS_BY_ROWS,
+    stability_of,
+    weighs_by_all_rows,
+)
 from sklearn_ensemble_theory.ensembles._training_rows import TrainingRows
 from sklearn_ensemble_theory.trees._columns import MOST_BINS
 from sklearn_ensemble_theory.trees._compact import with_compact_tree
@@ -304,7 +309,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         are read twice. With a single chunk, ``X.rechunk(-1)``, the members are those of a fit in
         memory. `oob_score`, `warm_start` and `groups` cannot be used, callbacks are not called, and
         methods that need the training rows or the draws, such as `standard_error` and
-        `predict_interval`, raise a ValueError.
+        `predict_interval`, raise a ValueError. So they do where `warm_start=True` goes on with
+        other rows, weights or parameters of the draws than before.
         """
         raise_for_params(fit_params, self, "fit")
         if sp.issparse(y):
@@ -329,7 +335,9 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
 
         # The law of the rows' weights, and what the members share.
         scheme = self._make_scheme(y, sample_weight, classes, codes)
-        if continued:
+        # Draws can be repeated from their seeds where all of them were made in one way.
+        mixed = continued and isinstance(self._member_spec.scheme, RowsOfSeveralFits)
+        if continued and not mixed:
             before, now = self._member_spec.scheme.unit_of_row, scheme.unit_of_row
             either = before is not None or now is not None
             if either and (before is None or now is None or not np.array_equal(before, now)):
@@ -354,6 +362,12 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         is_fresh = spec.checked and not np.may_share_memory(X, given)
         del given
 
+        same_rows = True  # as far as is known
+        if continued and not mixed:
+            known_y = getattr(self._training, "y", None)
+            same_rows = known_y is None or np.array_equal(known_y, y)
+            mixed = not (same_rows and spec.draws_as(self._member_spec))
+
         # A warm start keeps the known members, whose draws their seeds repeat, and adds others.
         n_known = len(self.estimators_) if continued else 0
         n_more = self._n_members(len(y)) - n_known
@@ -362,9 +376,11 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
                 f"n_estimators={self.n_estimators} must be larger or equal to "
                 f"len(estimators_)={n_known} when warm_start==True"
             )
+        if continued and (n_more or self.oob_score):
+            self._check_targets_continued(target)
         oob = None
         if self.oob_score and (n_more or not hasattr(self, "oob_score_")):
-            oob = self._start_out_of_bag(spec, X, y, classes, continued)
+            oob = self._start_out_of_bag(spec, X, y, classes, continued, same_rows)
         if n_more == 0:
             warn_user("Warm-start fitting without increasing n_estimators does not fit new trees.")
             if oob is not None:
@@ -388,8 +404,28 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         spec = self._member_spec = spec.without_data()
         self._packed = PackedCache()
         self._training = TrainingRows.of(estimator, X, y, is_fresh)
+        if mixed:
+            self._training = RowsOfSeveralFits()
+            self._member_spec = replace(spec, scheme=self._training)
         self._set_oob_score_and_attributes(oob, classes)
         return self
+
+    def _check_targets_continued(self, target: dict) -> None:
+        """Refuse other classes, or another number of outputs, than those of the previous fit."""
+        n_before, n_now = getattr(self, "n_outputs_", 1), target.get("n_outputs_", 1)
+        if n_before != n_now:
+            raise ValueError(
+                f"y must have as many columns as in the previous fit with warm_start=True, "
+                f"{n_before}, got {n_now}."
+            )
+        before, now = getattr(self, "classes_", []), target.get("classes_", [])
+        if not isinstance(now, list):
+            before, now = [before], [now]
+        if not all(map(np.array_equal, before, now)):
+            raise ValueError(
+                "y must have the classes of the previous fit with warm_start=True, "
+                f"{[list(each) for each in before]}, got {[list(each) for each in now]}."
+            )
 
     def _takes_frames(self, X, estimator: BaseEstimator) -> bool:
         """Whether members get X as the data frame that it is.
@@ -427,6 +463,11 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
                     f"max_samples='stable' requires one of bootstrap={list(LAWS_BY_ROWS)} and rows "
                     f"of equal weight; got bootstrap={scheme.bootstrap!r}"
                     f"{'' if weight is None else ' and weights'}."
+                )
+            if weighs_by_all_rows(self):
+                raise ValueError(
+                    "max_samples='stable' requires class_weight to be no function of all rows, as "
+                    "'balanced' is; give the weights as a dict."
                 )
             n_units = len(np.unique(units if weight is None else units[weight > 0]))
             if n_units < 2:
@@ -561,24 +602,26 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         return members, features
 
     def _start_out_of_bag(
-        self, spec: MemberSpec, X, y: np.ndarray, classes, continued: bool
+        self, spec: MemberSpec, X, y: np.ndarray, classes, continued: bool, same_rows: bool = True
     ) -> OutOfBag:
         """The out-of-bag estimates to add members to: of the known members, or empty."""
         score = out_of_bag_score(self.oob_score, y, classes, getattr(self, "ties", "first"))
         known = getattr(self, "_oob", None) if continued else None
+        if continued:
+            scheme = self._member_spec.scheme
+            n_samples = scheme.n_samples if known is None else len(known.n_predictions)
+            if n_samples != len(y) or not same_rows:
+                raise ValueError(
+                    "oob_score requires the out-of-bag predictions of all members, but those of "
+                    f"the previous fit were fitted to {n_samples} other rows. Use "
+                    "warm_start=False."
+                )
         if known is not None:
             return known.continued(score)
         columns = y.shape[1:] if classes is None else (spec.n_classes,)
         # Sums of targets near the largest float are taken in units of a power of two.
         oob = OutOfBag((len(y), *columns), score, range_exponent(y) if classes is None else 0)
         if continued:  # the previous fit was one without oob_score
-            n_samples = self._member_spec.scheme.n_samples
-            if n_samples != len(y):
-                raise ValueError(
-                    "oob_score requires the out-of-bag predictions of all members, but those of "
-                    f"the previous fit were fitted to {n_samples} other rows without oob_score. "
-                    "Use warm_start=False."
-                )
             known_members = zip(self.estimators_, self.estimators_features_, self._seeds)
             for member, features, seed in known_members:
                 rows = self._member_spec.indices(seed)[1]
@@ -676,9 +719,10 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         self.__dict__.update(facts.target)
         self.estimators_ = [None] * n_members
         self.estimators_features_ = [np.empty(0, dtype=np.intp)] * n_members
-        for first, (members, features, estimator, spec) in enumerate(found):
+        for first, (members, features, own, estimator, spec) in enumerate(found):
             self.estimators_[first::step] = members
             self.estimators_features_[first::step] = features
+            seeds[first::step] = own
             if first == 0:
                 self.estimator_, self._member_spec = estimator, spec
         self._seeds = seeds.astype(int)
@@ -861,15 +905,16 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
 
         At any point and for any data, the mean of the members changes by at most this number for
         all but the share `delta` of the rows, in the units of y, or of a probability or vote; for
-        several targets one number for each. Draws of the members are fresh in both fits, and the
-        guarantee is with probability 1 - `delta` over them and a row drawn at random
+        several targets one number for each. Draws of the members are fresh in both fits, of as many
+        rows, and the guarantee is with probability 1 - `delta` over them and a row drawn at random
         [Soloff, Barber and Willett, 2024]; see
         :func:`~sklearn_ensemble_theory.bounds.bagging_stability`, which for a single point, or for
         infinitely many members, has smaller bounds.
 
         Only where rows (or groups) are drawn alike, some are left out of each member, and outputs
-        have a known range: of classifiers, trees and nearest neighbours. Columns that are cut into
-        bins are so in both fits in the same way, which is not exactly so: bins follow all rows.
+        have a known range: of classifiers, trees and nearest neighbours; not where members depend
+        on rows that are not drawn for them, as with `class_weight="balanced"`. Columns that are cut
+        into bins count as cut in the same way in both fits, though bins follow all rows.
         """
         return stability_of(self, self.delta)
 
@@ -1276,8 +1321,8 @@ def _members_of_block(
     seeds: dict[int, np.ndarray],
     target: dict,
     largest: int,
-) -> tuple[list[BaseEstimator], list[np.ndarray], BaseEstimator, MemberSpec]:
-    """(members, their features, the learner, what they share) of one block, where it is."""
+) -> tuple[list[BaseEstimator], list[np.ndarray], np.ndarray, BaseEstimator, MemberSpec]:
+    """(members, their features and seeds, the learner, what they share) of one block."""
     y = recoded(block.y, block.target, target)
     estimator = clone(estimator)
     with naming_chunk(block.block):
@@ -1286,11 +1331,12 @@ def _members_of_block(
         estimator, spec, X, y = model._prepared(
             estimator, scheme, block.X, y, target, frames=frames, largest=largest
         )
-    results = list(fit_members(spec, X, y, seeds[block.block], model.n_jobs))
+    own = scheme.seeds_of_members(seeds[block.block])
+    results = list(fit_members(spec, X, y, own, model.n_jobs))
     members, features = [found[0] for found in results], [found[1] for found in results]
     # The scheme has the weights and classes of all rows, which stay here.
     spec = replace(spec.without_data(), scheme=RowsInChunks())
-    return members, features, estimator, spec
+    return members, features, own, estimator, spec
 
 
 # --- the two estimators ---------------------------------------------------------------------------

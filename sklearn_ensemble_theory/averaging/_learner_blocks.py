@@ -227,11 +227,23 @@ class RowsNotKeptError(ValueError, AttributeError):
 class RowsInChunks:
     """In place of a `SamplingScheme` or of `TrainingRows`: every use is an error."""
 
+    _reason = (
+        "which a fit of Dask collections does not keep: there are no out-of-bag predictions, "
+        "standard errors, intervals or importances of training rows. Fit arrays in memory for them."
+    )
+
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):  # such as those that copies and pickles ask for
             raise AttributeError(name)
         raise RowsNotKeptError(
-            "This requires the training rows and the draws of the members, which a fit of Dask "
-            "collections does not keep: there are no out-of-bag predictions, standard errors, "
-            "intervals or importances of training rows. Fit arrays in memory for them."
+            f"This requires the training rows and the draws of the members, {self._reason}"
         )
+
+
+class RowsOfSeveralFits(RowsInChunks):
+    """The same where members of one ensemble were drawn from other rows, or in another way."""
+
+    _reason = (
+        "which are not the same for all members, as warm_start=True went on with other rows, "
+        "weights, or parameters of the draws. Use warm_start=False."
+    )

@@ -37,7 +37,7 @@ from sklearn_ensemble_theory._running import in_order, seeded
 from sklearn_ensemble_theory._scaling import shifted_by
 from sklearn_ensemble_theory.averaging._honesty import drawn_for_leaves, estimate_leaves
 from sklearn_ensemble_theory.averaging._learner_blocks import RowsInChunks
-from sklearn_ensemble_theory.averaging._sampling import SamplingScheme
+from sklearn_ensemble_theory.averaging._sampling import SamplingScheme, same_law
 from sklearn_ensemble_theory.ensembles._members import member_input, member_predictions
 from sklearn_ensemble_theory.trees._binned_tree import BaseBinnedTree, binned_equivalent
 from sklearn_ensemble_theory.trees._sklearn_trees import add_to_outputs, fitted_in_units
@@ -177,6 +177,15 @@ class MemberSpec:
     def fit_weights(self, weights: np.ndarray, y_rows: np.ndarray) -> np.ndarray:
         """The weights with which a member is fitted, from the weights drawn for its rows."""
         return weights * balanced_weights(y_rows, weights) if self.balanced else weights
+
+    def draws_as(self, other: Self) -> bool:
+        """Whether members of both with the same seed have the same rows, weights and columns."""
+        one, two = self.scheme, other.scheme
+        if not (isinstance(one, SamplingScheme) and isinstance(two, SamplingScheme)):
+            return False
+        names = "max_features", "bootstrap_features", "balanced", "empty", "honest"
+        same = all(getattr(self, name) == getattr(other, name) for name in names)
+        return same and same_law(one, two)
 
     def without_data(self) -> Self:
         """The same without what only a fit needs."""

@@ -12,7 +12,7 @@ of rows.
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from numbers import Integral
 from typing import ClassVar, Self
 
@@ -385,16 +385,18 @@ class DisjointSubsamples(Subsample):
         sample_weight: np.ndarray | None = None,
         design: SamplingDesign = PLAIN,
     ) -> Self:
+        weight, n_positive = sample_weight, n_samples
+        if weight is not None:
+            positive = weight[weight > 0]
+            n_positive = len(positive)
+            if np.ptp(positive) > 0:
+                raise ValueError(
+                    "bootstrap='disjoint' is for rows of equal weight; use bootstrap=False for "
+                    "rows of different sample_weight or class_weight."
+                )
         if max_samples is None:
-            max_samples = max(n_samples // 2, 1)
-        weight = sample_weight
-        if weight is not None and np.ptp(weight[weight > 0]) > 0:
-            raise ValueError(
-                "bootstrap='disjoint' is for rows of equal weight; use bootstrap=False for rows of "
-                "different sample_weight or class_weight."
-            )
-        scheme = super().of(n_samples, max_samples, sample_weight, design)
-        n_positive = n_samples if weight is None else np.count_nonzero(weight)
+            max_samples = max(n_positive // 2, 1)
+        scheme = super().of(n_samples, max_samples, weight, design)
         if 2 * scheme.size > n_positive:
             raise ValueError(
                 f"Effective max_samples={scheme.size} must be at most half of the {n_positive} "
@@ -1089,3 +1091,13 @@ def scheme_of_rows(
     if not scheme.takes_groups:
         raise ValueError(f"groups cannot be used with {name}: {scheme.no_groups}.")
     return GroupDraws.by(scheme, n_samples, max_samples, sample_weight, design)
+
+
+def same_law(one: SamplingScheme, other: SamplingScheme) -> bool:
+    """Whether both draw the same rows from the same seed."""
+    if type(one) is not type(other):
+        return False
+    pairs = [(getattr(one, f.name), getattr(other, f.name)) for f in fields(one)]
+    return all(
+        same_law(a, b) if isinstance(a, SamplingScheme) else np.array_equal(a, b) for a, b in pairs
+    )

@@ -50,7 +50,7 @@ def kl_inverse(
     Returns
     -------
     p : float or ndarray
-        The inverse, in [0, 1], rounded outwards.
+        The inverse, in [0, 1], to the rounding errors of kl, which are about 1e-16.
 
     Raises
     ------
@@ -150,7 +150,12 @@ def held_out_error_bound(
     k, n = np.broadcast_arrays(k, n)
     if np.any(k > n):
         raise ValueError("n_errors must be at most n_samples.")
-    limit = betaincinv(k + 1, np.maximum(n - k, 1), 1 - delta)
+    more = np.maximum(n - k, 1)
+    # 1 - delta has few digits of a small delta, and 1 - p few of a small p.
+    if delta > 1e-6:
+        limit = betaincinv(k + 1, more, 1 - delta)
+    else:
+        limit = 1 - betaincinv(more, k + 1, delta)
     return as_result(np.where(k == n, 1.0, limit))
 
 

@@ -279,35 +279,47 @@ class BaseVoting(TransformerMixin, NamedMembers):
         return self
 
     def _check_weights(self) -> None:
-        if self.weights is None or isinstance(self.weights, str):
-            return
+        if not isinstance(self.weights, str):
+            self._weights_of([member for _, member in self.estimators])
+
+    def _kept_weights(self) -> np.ndarray | None:
+        """Return the weights of the members that were not dropped; None where all are equal.
+
+        They are read at prediction, and may not be those of the fit.
+        """
+        if isinstance(self.weights, str):
+            check_is_fitted(
+                self,
+                "weights_",
+                msg=f"weights={self.weights!r} are learned by fit, and this %(name)s was not "
+                "fitted with them; fit again.",
+            )
+            return self.weights_
+        return self._weights_of(list(self.named_estimators_.values()))
+
+    def _weights_of(self, members: list) -> np.ndarray | None:
+        """Return the weights of those of the members that are not dropped, after their checks."""
+        if self.weights is None:
+            return None
         if np.ndim(self.weights) != 1:
             raise ValueError(f"weights must be one number for each member, got {self.weights!r}.")
-        if len(self.weights) != len(self.estimators):
+        if len(self.weights) != len(members):
             raise ValueError(
                 f"Number of `estimators` and weights must be equal; got {len(self.weights)} "
-                f"weights, {len(self.estimators)} estimators"
+                f"weights, {len(members)} estimators"
             )
         # Weights of dropped members are not looked at: they may not make the sum positive.
+        used = [weight for member, weight in zip(members, self.weights) if not is_dropped(member)]
         try:
-            used = np.asarray(self._kept_weights(), dtype=np.float64)
+            found = np.asarray(used, dtype=np.float64)
         except (TypeError, ValueError, OverflowError):
             raise ValueError(f"weights must be numbers, got {self.weights!r}.") from None
-        if not np.isfinite(used).all() or not used.sum() > 0:
+        if not np.isfinite(found).all() or not found.sum() > 0:
             raise ValueError(
                 "weights must be finite, and the sum of those of the members that are not dropped "
                 f"positive, got {self.weights!r}."
             )
-
-    def _kept_weights(self) -> np.ndarray | None:
-        """Return the weights of the members that are not dropped; None where all are equal."""
-        if self.weights is None:
-            return None
-        if isinstance(self.weights, str):
-            check_is_fitted(self, "weights_")
-            return self.weights_
-        pairs = zip(self.estimators, self.weights)
-        return np.array([w for (_, m), w in pairs if not is_dropped(m)], dtype=np.float64)
+        return found
 
     def _average(self, arrays: list[np.ndarray]) -> np.ndarray:
         """Return the weighted mean of one array for each member."""

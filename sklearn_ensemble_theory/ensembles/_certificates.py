@@ -151,6 +151,11 @@ def out_of_bag_losses(ensemble: FittedEnsemble) -> VoteLosses:
             f"{what} need rows that are independent of the draws and of each other, which those of "
             f"bootstrap={scheme.bootstrap!r} are not; give held-out rows X and y."
         )
+    if scheme.bootstrap == "bernoulli" and ensemble._member_spec.empty == "mean":
+        raise ValueError(
+            f"{what} need members that depend on no row outside of them, and with empty='mean' "
+            "those without rows depend on all; use another `empty`, or give held-out rows X and y."
+        )
     training = kept_rows(ensemble, what)
     if training.X is None:
         raise ValueError(

@@ -73,6 +73,7 @@ class TrainingWeights(Protocol):
     n_classes: int
     frames: bool
     all_features: bool
+    empty: str
 
     def draw(self, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
 

@@ -4,6 +4,8 @@ The bound of [Soloff, Barber and Willett, 2024] needs no more than the range of 
 and the law of the draws, in which all rows have to be alike.
 """
 
+from typing import Any
+
 import numpy as np
 from sklearn.neighbors import KNeighborsRegressor, RadiusNeighborsRegressor
 from sklearn.utils.validation import check_is_fitted
@@ -30,27 +32,46 @@ def stability_of(ensemble: FittedEnsemble, delta: float) -> float | np.ndarray:
     """
     check_is_fitted(ensemble)
     spec, learner = ensemble._member_spec, ensemble.estimator_
-    reason, output_range, exponent = unstable_reason(spec.scheme), np.ones(()), 0
+    law = spec.scheme
+    reason, output_range, exponent = unstable_reason(law), np.ones(()), 0
+    if reason is None and law.bootstrap == "bernoulli" and spec.empty == "mean":
+        reason = "with empty='mean', members without rows depend on all rows"
     if reason is None and not spec.n_classes:
         y = getattr(ensemble._training, "y", None)
         if y is None:
             reason = "the training rows were removed"
-        elif not (is_tree(learner) or isinstance(learner, MEANS)):
+        elif not (is_tree(learner) or is_mean(learner)):
             reason = f"{type(learner).__name__} may predict outside of the range of its targets"
         else:
             exponent = range_exponent(y)  # the range of huge targets may overflow
-            output_range = np.ptp(np.ldexp(y.astype(np.float64), -exponent), axis=0)
+            y = np.ldexp(y.astype(np.float64), -exponent)
+            low, high = y.min(axis=0), y.max(axis=0)
+            if law.bootstrap == "bernoulli" and spec.empty == "zero":
+                low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
+            output_range = high - low
     if reason is None and hasattr(ensemble, "shrinkage_path_"):
         reason = "all rows have chosen the shrinkage of the members"
+    if reason is None and weighs_by_all_rows(ensemble):
+        reason = "with class_weight='balanced' the weights of a member's rows depend on all rows"
     if reason is not None:
         raise AttributeError(f"stability_ is not defined: {reason}.")
-    law = spec.scheme
     share = bagging_stability(
         law.n_units, law.size, len(ensemble.estimators_), bootstrap=law.bootstrap, delta=delta
     )
     with np.errstate(over="ignore"):
         bound = np.ldexp(share * output_range, exponent)
     return bound if bound.ndim else float(bound)
+
+
+def is_mean(learner: Any) -> bool:
+    """Whether its predictions are means of targets, with weights that are not negative."""
+    return isinstance(learner, MEANS) and not callable(getattr(learner, "weights", None))
+
+
+def weighs_by_all_rows(ensemble: Any) -> bool:
+    """Whether the weights of its classes are of all rows, and so change without one of them."""
+    weights = getattr(ensemble, "class_weight", None)
+    return isinstance(weights, str) and weights == "balanced"
 
 
 def unstable_reason(law: WeightLaw) -> str | None:

@@ -216,6 +216,8 @@ def test_bounds_from_out_of_bag_rows_hold(n_sets):
         ({"bootstrap": "moving_block"}, {}, {}, "bootstrap='moving_block'"),
         ({"estimator": LogisticRegression()}, {}, {}, "members that are trees only"),
         ({"max_samples": 400}, {}, {}, "out of bag for member"),
+        ({"bootstrap": "bernoulli", "empty": "mean"}, {}, {}, "with empty='mean'"),
+        ({}, {}, {"sample_weight": np.ones(40), "delta": 0.1}, "sample_weight is for held-out"),
         ({}, {"sample_weight": np.arange(1.0, 41.0)}, {}, "rows of equal weight"),
     ],
 )

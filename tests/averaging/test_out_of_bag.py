@@ -10,6 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn_ensemble_theory import (
     BaggingClassifier,
     BaggingRegressor,
+    RandomForestClassifier,
     RandomForestRegressor,
 )
 
@@ -75,6 +76,86 @@ def test_out_of_bag_goes_on_through_a_warm_start(regression):
     for a, b in zip(parts.estimators_samples_, whole.estimators_samples_):
         np.testing.assert_array_equal(a, b)
     np.testing.assert_array_equal(parts.standard_error(X[:3]), whole.standard_error(X[:3]))
+
+
+@pytest.mark.parametrize(
+    ("params", "change"),
+    [
+        ({}, {"max_samples": 0.2}),
+        ({}, {"bootstrap": "poisson"}),
+        ({"bootstrap": "disjoint"}, {"max_samples": 0.2}),
+        ({}, {"max_features": 2}),
+        ({"bootstrap": "bernoulli", "empty": "mean"}, {"empty": "zero"}),
+        ({"bootstrap": "moving_block"}, {"block_length": 3}),
+        ({}, {"sample_weight": np.arange(120.0)}),
+        ({}, {"rows": slice(None, None, -1)}),
+        ({}, {"rows": slice(60)}),
+    ],
+)
+def test_draws_of_a_warm_start_in_another_way_are_not_repeated(regression, params, change):
+    """Otherwise rows that members are fitted to would count as outside of them."""
+    X, y = regression
+    model = BaggingRegressor(n_estimators=4, warm_start=True, random_state=0, **params)
+    model.fit(X, y).set_params(n_estimators=7)
+    rows, fit = change.get("rows", slice(None)), {}
+    if "sample_weight" in change:
+        fit = change
+    elif "rows" not in change:
+        model.set_params(**change)
+    for n_members in (7, 9):
+        model.set_params(n_estimators=n_members).fit(X[rows], y[rows], **fit)
+        assert len(model.estimators_) == n_members
+    model = pickle.loads(pickle.dumps(model))
+    mean = [m.predict(X[:, f]) for m, f in zip(model.estimators_, model.estimators_features_)]
+    np.testing.assert_allclose(model.predict(X), np.mean(mean, axis=0))
+    for call in (model.standard_error, model.predict_interval, model.training_weights):
+        with pytest.raises(ValueError, match="not the same for all members, as warm_start=True"):
+            call(X[:3])
+    assert not hasattr(model, "stability_")
+    with pytest.raises(ValueError, match="warm_start"):
+        model.set_params(n_estimators=10, oob_score=True).fit(X[rows], y[rows], **fit)
+    model.set_params(warm_start=False, oob_score=False).fit(X[rows], y[rows], **fit)
+    assert model.training_weights(X[:3]).shape == (3, len(y[rows]))
+
+
+@pytest.mark.filterwarnings("ignore:class_weight='balanced_subsample' with warm_start")
+def test_weights_of_trees_of_a_warm_start_with_other_class_weights_are_not_repeated(classification):
+    X, y = classification
+    forest = RandomForestClassifier(4, warm_start=True, random_state=0).fit(X, y)
+    forest.set_params(n_estimators=6, class_weight="balanced_subsample").fit(X, y)
+    with pytest.raises(ValueError, match="not the same for all members, as warm_start=True"):
+        forest.training_weights(X[:3])
+
+
+def test_out_of_bag_estimates_of_a_warm_start_with_other_draws_or_rows(regression):
+    X, y = regression
+    model = BaggingRegressor(n_estimators=20, oob_score=True, warm_start=True, random_state=0)
+    first = model.fit(X, y).estimators_samples_
+    model.set_params(n_estimators=40, max_samples=0.2).fit(X, y)
+    smaller = BaggingRegressor(n_estimators=40, max_samples=0.2, random_state=0).fit(X, y)
+    total, count = np.zeros(120), np.zeros(120)
+    for member, rows in zip(model.estimators_, first + smaller.estimators_samples_[20:]):
+        outside = np.setdiff1d(np.arange(120), rows)
+        total[outside] += member.predict(X[outside])
+        count[outside] += 1
+    np.testing.assert_allclose(model.oob_prediction_, total / count)
+    model = BaggingRegressor(n_estimators=20, oob_score=True, warm_start=True, random_state=0)
+    model.fit(X, y).set_params(n_estimators=40)
+    for rows in (slice(None, None, -1), slice(60)):
+        with pytest.raises(ValueError, match="fitted to 120 other rows"):
+            model.fit(X[rows], y[rows])
+
+
+def test_a_warm_start_with_other_classes_or_outputs_is_refused(classification):
+    X, y = classification
+    model = RandomForestClassifier(3, warm_start=True, random_state=0).fit(X, y)
+    model.set_params(n_estimators=5)
+    with pytest.raises(ValueError, match=r"classes of the previous fit .* \[.*\], got"):
+        model.fit(X[y > 0], y[y > 0])
+    with pytest.raises(ValueError, match="as many columns as in the previous fit"):
+        model.fit(X, np.column_stack([y, y]))
+    assert len(model.estimators_) == 3
+    assert len(model.fit(X, y).estimators_) == 5
 
 
 def test_a_failed_fit_leaves_the_former_one_whole(regression):

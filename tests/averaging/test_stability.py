@@ -88,6 +88,22 @@ def test_forests_and_weights_of_rows(rows):
         (lambda X, y: BaggingClassifier(bootstrap="bayesian").fit(X, y > 0), "left out of each"),
         (lambda X, y: BaggingRegressor().fit(X, y).forget_training_rows(), "rows were removed"),
         (
+            lambda X, y: BaggingRegressor(bootstrap="bernoulli", empty="mean").fit(X, y),
+            "members without rows depend on all rows",
+        ),
+        (
+            lambda X, y: BaggingRegressor(
+                KNeighborsRegressor(3, weights=lambda distances: 1 - distances)
+            ).fit(X, y),
+            "KNeighborsRegressor may pre",
+        ),
+        (
+            lambda X, y: RandomForestClassifier(3, class_weight="balanced").fit(
+                X, y > 0, groups=np.arange(120) // 2
+            ),
+            "class_weight='balanced'",
+        ),
+        (
             lambda X, y: RandomForestClassifier(3, class_weight={False: 1, True: 5}).fit(X, y > 0),
             "rows of different weights",
         ),
@@ -100,6 +116,17 @@ def test_certificate_is_absent_where_nothing_is_known(rows, make, message):
         model.stability_  # noqa: B018
 
 
+def test_members_without_rows_that_predict_0_may_be_far_from_the_targets(rows):
+    """Without one of 60 rows, infinitely many members of one expected row change by 0.6."""
+    X, y = rows[0][:60], 100 + np.arange(60) / 60
+    bag = BaggingRegressor(n_estimators=5, max_samples=1, bootstrap="bernoulli", empty="zero")
+    share = bagging_stability(60, 1, 5, bootstrap="bernoulli")
+    np.testing.assert_allclose(bag.fit(X, y).stability_, share * y.max())
+    np.testing.assert_allclose(bag.fit(X, -y).stability_, share * y.max())
+    bag.set_params(empty="redraw")
+    np.testing.assert_allclose(bag.fit(X, y).stability_, share * np.ptp(y))
+
+
 def test_errors_of_the_choice(rows):
     X, y = rows
     with pytest.raises(ValueError, match=r"max_samples='stable' requires.*'moving_block'"):
@@ -110,6 +137,9 @@ def test_errors_of_the_choice(rows):
         BaggingRegressor(max_samples="stable").fit(X[:1], y[:1])
     with pytest.raises(ValueError, match="stability"):
         BaggingRegressor(max_samples="stable", stability=0).fit(X, y)
+    model = RandomForestClassifier(max_samples="stable", stability=0.5, class_weight="balanced")
+    with pytest.raises(ValueError, match="requires class_weight to be no function of all rows"):
+        model.fit(X, y > 0, groups=np.arange(120) // 2)
 
 
 def test_refits_without_a_row_change_by_less(rows):

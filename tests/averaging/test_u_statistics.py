@@ -190,3 +190,12 @@ def test_rows_of_different_weights_are_refused():
     bag = BaggingClassifier(bootstrap="disjoint", max_samples=10, class_weight={0: 1, 1: 3})
     with pytest.raises(ValueError, match="rows of equal weight"):
         bag.fit(X, y)
+
+
+def test_half_of_the_rows_is_half_of_those_with_a_weight():
+    rng = np.random.default_rng(9)
+    X, y, weight = rng.standard_normal((50, 2)), np.arange(50) % 5, (np.arange(50) < 30) * 1.0
+    model = BaggingClassifier(n_estimators=4, bootstrap="disjoint", random_state=0)
+    model.fit(X, y, sample_weight=weight)
+    for pair in (model.estimators_samples_[:2], model.estimators_samples_[2:]):
+        assert sorted(np.concatenate(pair)) == list(range(30))

@@ -69,6 +69,12 @@ def test_limit_of_held_out_errors_is_exact():
         bounds.held_out_error_bound(5, 4)
 
 
+@pytest.mark.parametrize("delta", [1e-3, 1e-7, 1e-14, 1e-17])
+def test_binomial_limit_of_a_small_probability_of_failure(delta):
+    limits = bounds.held_out_error_bound([0, 3, 10], 100, delta)
+    np.testing.assert_allclose(binom.cdf([0, 3, 10], 100, limits), delta, rtol=1e-8)
+
+
 # --- values ---------------------------------------------------------------------------------------
 
 LOSSES, N = [0.1, 0.2, 0.15], [400, 500, 450]

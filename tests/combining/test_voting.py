@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
@@ -241,3 +242,34 @@ def test_cross_validation_oracle_bound_holds(n_folds):
         assert bound == pytest.approx(np.sqrt(2 * (np.log(m) + np.log(1 / delta)) / n))
     assert cross_validation_oracle_bound(1, sizes) == 0
     assert cross_validation_oracle_bound(m, sizes, delta, 5.0) == pytest.approx(5 * bound)
+
+
+@pytest.mark.parametrize("voting", ["hard", "soft"])
+def test_weights_that_change_after_the_fit_belong_to_the_members_of_the_fit(voting):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((90, 2))
+    y = (X[:, 0] + rng.standard_normal(90) > 0).astype(int)
+    members = [
+        ("a", LogisticRegression()),
+        ("b", DecisionTreeClassifier(max_depth=3, random_state=0)),
+        ("c", GaussianNB()),
+    ]
+    vote = VotingClassifier(members, voting=voting, weights=[1, 2, 5]).fit(X, y)
+    labels, bound = vote.predict(X), vote.error_bound(X, y, delta=0.1, method="first-order")
+    vote.set_params(b="drop")
+    np.testing.assert_array_equal(vote.predict(X), labels)
+    assert vote.error_bound(X, y, delta=0.1, method="first-order") == bound
+    for weights, message in [
+        ([1, 2], "got 2 weights, 3 estimators"),
+        ([1, 2, 3, 4], "got 4 weights, 3 estimators"),
+        ([1, np.nan, 1], "weights must be finite"),
+        ([0, 0, 0], "positive, got"),
+        (["a", 1, 1], "weights must be numbers"),
+        ("tandem", "are learned by fit"),
+    ]:
+        with pytest.raises((ValueError, NotFittedError), match=message):
+            vote.set_params(weights=weights).predict(X)
+    dropped = VotingClassifier(members, voting=voting, weights=[1, 2, 5]).set_params(b="drop")
+    dropped.fit(X, y).set_params(b=members[1][1], weights=[5, 9, 1])
+    other = VotingClassifier(members[::2], voting=voting, weights=[5, 1]).fit(X, y)
+    np.testing.assert_array_equal(dropped.predict(X), other.predict(X))

@@ -85,6 +85,7 @@ def test_one_chunk_is_the_fit_in_memory(kind, weighted, chunks):
         {"bootstrap": "stratified"},
         {"bootstrap": "moving_block", "block_length": 5},
         {"bootstrap": False, "max_samples": 40},
+        {"bootstrap": "disjoint"},
         {"max_bins": 16},
         {"class_weight": "balanced"},
         {"class_weight": "balanced_subsample"},
