@@ -156,23 +156,21 @@ def unequal_weights(what: str) -> ValueError:
 class OutsideMasks:
     """Which members are not fitted to which rows, as bits.
 
-    The n rows, or other units that are drawn, are `draws` for each of the B members; `rows` are
-    those that count, None for all of them.
+    The n rows, or other units that are drawn, are `draws` for each of the B members.
     """
 
-    def __init__(self, n: int, draws: list[np.ndarray], rows: np.ndarray | None = None) -> None:
+    def __init__(self, n: int, draws: list[np.ndarray]) -> None:
         self.n_members = len(draws)
-        keep = np.arange(n) if rows is None else rows
-        self.bits = np.zeros((len(keep), -(-len(draws) // 8)), dtype=np.uint8)
-        self.counts = np.zeros(len(keep))
+        self.bits = np.zeros((n, -(-len(draws) // 8)), dtype=np.uint8)
+        self.counts = np.zeros(n)
         # Eight members at a time: the dense mask of all of them would take eight times the memory.
         for byte in range(self.bits.shape[1]):
             block = draws[8 * byte : 8 * byte + 8]
             outside = np.ones((n, len(block)), dtype=bool)
             for b, drawn in enumerate(block):
                 outside[drawn, b] = False
-            self.bits[:, byte] = np.packbits(outside, axis=1)[keep, 0]
-            self.counts += outside[keep].sum(axis=1)
+            self.bits[:, byte] = np.packbits(outside, axis=1)[:, 0]
+            self.counts += outside.sum(axis=1)
 
     def __len__(self) -> int:
         return len(self.bits)
@@ -189,14 +187,15 @@ class OutsideMasks:
 
 
 def outside_masks(ensemble: FittedEnsemble, rows: np.ndarray | None) -> OutsideMasks:
-    """Return the masks of these training rows, made once."""
+    """Return the masks of these training rows, those of all rows made once."""
     spec = ensemble._member_spec
 
     def make() -> OutsideMasks:
         drawn = [spec.draw(seed)[1] for seed in ensemble._seeds]
-        return OutsideMasks(spec.scheme.n_samples, drawn, rows)
+        return OutsideMasks(spec.scheme.n_samples, drawn)
 
-    return kept_rows(ensemble, "This method").derived("masks", ensemble.estimators_, make)
+    masks = kept_rows(ensemble, "This method").derived("masks", ensemble.estimators_, make)
+    return masks if rows is None or len(rows) == len(masks) else masks.of_rows(rows)
 
 
 def outside_group_masks(ensemble: FittedEnsemble) -> OutsideMasks:
