@@ -100,13 +100,16 @@ def kept_rows(ensemble: FittedEnsemble, what: str) -> TrainingRows:
     return rows
 
 
-def kept_X(ensemble: FittedEnsemble, what: str) -> np.ndarray | sp.csr_array:
+def kept_X(
+    ensemble: FittedEnsemble, what: str, instead: str = "use members that are trees"
+) -> np.ndarray | sp.csr_array:
     """Return the training X, or raise an error for members that are no trees."""
     X = kept_rows(ensemble, what).X
     if X is None:
+        name = type(ensemble.estimator_).__name__
         raise ValueError(
-            f"{what} requires training rows, which are kept for members that are trees only; "
-            "for other members fit with oob_score=True."
+            f"{what} requires the training rows, which are kept for members that are trees only, "
+            f"got {name}; {instead}."
         )
     return X
 
@@ -224,7 +227,8 @@ def out_of_bag_mean(ensemble: FittedEnsemble, method: str) -> np.ndarray:
             return known
 
     def make() -> np.ndarray:
-        X, spec = kept_X(ensemble, "This method"), ensemble._member_spec
+        X = kept_X(ensemble, "This method", "fit with oob_score=True")
+        spec = ensemble._member_spec
         drawn = [spec.draw(seed)[1] for seed in ensemble._seeds]
         width = () if method == "predict" else (max(1, spec.n_classes),)
         total = np.zeros((X.shape[0], *width))

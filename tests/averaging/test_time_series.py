@@ -88,6 +88,15 @@ def test_intervals_and_updates_by_definition(data):
     )
 
 
+def test_a_shrunk_forest_has_residuals_of_its_own(data):
+    X, y = data
+    model = fitted(X[:100], y[:100])
+    expected = model.shrink(5.0).predict_interval(X[100:], method="enbpi")
+    model.update_residuals(X[100:], 100 * y[100:])
+    found = model.shrink(5.0).predict_interval(X[100:], method="enbpi")
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_a_bad_update_changes_nothing(data):
     X, y = data
     model = fitted(X[:100], y[:100])
