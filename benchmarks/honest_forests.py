@@ -3,7 +3,7 @@
     python benchmarks/honest_forests.py
     python benchmarks/honest_forests.py --truth step --shares 0.1 0.2 --sets 50 --rows 5000
 
-Each forest is fitted to disjoint subsamples, and its intervals are prediction +- 1.96
+Each forest is fitted to subsamples, and its intervals are prediction +- 1.96
 `standard_error`. For each truth and share of the rows in a tree, with and without `honesty`, the
 program prints over 100 points and fresh training sets: the share of points in their interval, the
 root mean squared bias and the standard deviation of the predictions, the standard error divided by
@@ -39,7 +39,7 @@ def simulate(truth, share, honesty, n_rows, n_trees, n_sets):
         y = expectation(X) + rng.standard_normal(n_rows)
         forest = RandomForestRegressor(
             n_trees,
-            bootstrap="disjoint",
+            bootstrap=False,
             max_samples=share,
             honesty=honesty,
             random_state=r,

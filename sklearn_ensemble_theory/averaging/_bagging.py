@@ -1134,8 +1134,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         Raises
         ------
         ValueError
-            If `reg_param` or one of `reg_params` is negative, if members are not trees or have
-            nodes of quantiles, after `compact` or `shrink`; for "cv" also if there are no
+            If `reg_param` or one of `reg_params` is negative, if members are not trees, are honest
+            or have nodes of quantiles, after `compact` or `shrink`; for "cv" also if there are no
             out-of-bag rows, or after `forget_training_rows` or a fit of Dask collections.
 
         Notes
@@ -1153,9 +1153,10 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         Predictions, standard errors, intervals and sets are those of the shrunk trees; out-of-bag
         predictions and scores are computed again (removed, after `forget_training_rows`), and the
         residuals of `update_residuals` begin again with those of the training rows.
-        `predict_quantiles` and importances are as before: they rest on the rows in the leaves, or
-        on the impurities. A parameter by "cv" has seen all rows: guarantees of intervals hold
-        approximately then, and `stability_` is not defined.
+        `predict_quantiles`, `training_weights` and what follows from them, and importances are as
+        before: they rest on the rows in the leaves, or on the impurities. A parameter by "cv" has
+        seen all rows: guarantees of intervals hold approximately then, there is no `stability_`,
+        and `error_bound` from out-of-bag rows holds for all `reg_params` at once.
 
         Cost: O(nodes). "cv" finds the leaves of the out-of-bag rows once for all parameters, about
         the cost of an out-of-bag score.

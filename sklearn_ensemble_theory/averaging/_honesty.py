@@ -21,7 +21,7 @@ from sklearn_ensemble_theory.trees._tree_arrays import (
 )
 
 
-def rows_of_leaves(
+def drawn_for_leaves(
     rows: np.ndarray, units: np.ndarray | None, share: float, rng: np.random.RandomState
 ) -> np.ndarray:
     """Which of the distinct rows drawn are in the leaves: this share of them, or of their units.

@@ -35,7 +35,7 @@ from sklearn_ensemble_theory._learners import (
 from sklearn_ensemble_theory._rows import columns_of, rows_of
 from sklearn_ensemble_theory._running import in_order, seeded
 from sklearn_ensemble_theory._scaling import shifted_by
-from sklearn_ensemble_theory.averaging._honesty import estimate_leaves, rows_of_leaves
+from sklearn_ensemble_theory.averaging._honesty import drawn_for_leaves, estimate_leaves
 from sklearn_ensemble_theory.averaging._learner_blocks import RowsInChunks
 from sklearn_ensemble_theory.averaging._sampling import SamplingScheme
 from sklearn_ensemble_theory.ensembles._members import member_input, member_predictions
@@ -156,7 +156,7 @@ class MemberSpec:
         rows, weights = scheme.draw(rng)
         if not self.honest:
             return (rows, weights), (rows, weights)
-        in_leaves = rows_of_leaves(rows, self.scheme.unit_of_row, self.honest, rng)
+        in_leaves = drawn_for_leaves(rows, self.scheme.unit_of_row, self.honest, rng)
         grows = ~in_leaves if not in_leaves.all() else in_leaves
         return (rows[grows], weights[grows]), (rows[in_leaves], weights[in_leaves])
 

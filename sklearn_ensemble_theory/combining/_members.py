@@ -239,6 +239,14 @@ class NamedMembers(MetaEstimatorMixin, BaseEstimator):
         return VisualBlock("parallel", members, names=names, dash_wrapped=False)
 
 
+def routed_to_splitter(router: MetadataRouter, cv: Any) -> MetadataRouter:
+    """The router with the splitter too: a number as `cv` requests nothing, others may groups."""
+    if hasattr(cv, "get_metadata_routing"):
+        mapping = MethodMapping().add(caller="fit", callee="split")
+        router.add(splitter=cv, method_mapping=mapping)
+    return router
+
+
 def is_dropped(member: Any) -> bool:
     """Tell whether a member is the string "drop"."""
     return isinstance(member, str) and member == "drop"

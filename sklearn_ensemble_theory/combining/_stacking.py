@@ -89,6 +89,7 @@ from ._members import (
     fit_arguments,
     fit_named,
     refuse_unweighted,
+    routed_to_splitter,
     rows_to_fit,
 )
 
@@ -733,11 +734,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
             Parameters of `fit` are routed to the `fit` of each member and to the splitter, those of
             `predict` to the final estimator.
         """
-        router = super().get_metadata_routing()
-        if hasattr(self.cv, "get_metadata_routing"):
-            mapping = MethodMapping().add(caller="fit", callee="split")
-            # A number as `cv` requests nothing; a splitter may request groups.
-            router.add(splitter=self.cv, method_mapping=mapping)
+        router = routed_to_splitter(super().get_metadata_routing(), self.cv)
         final = getattr(self, "final_estimator_", self.final_estimator)
         mapping = MethodMapping().add(caller="predict", callee="predict")
         router.add(final_estimator_=final, method_mapping=mapping)

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin, TransformerMixin, clone
 from sklearn.preprocessing import LabelEncoder
 from sklearn.utils import Tags, assert_all_finite
+from sklearn.utils.metadata_routing import MetadataRouter, process_routing
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
@@ -30,9 +31,11 @@ from sklearn_ensemble_theory._learners import (
     largest_column,
     predictions_of,
     probabilities_of,
+    with_groups,
 )
 from sklearn_ensemble_theory._rows import (
     are_wrong,
+    checked_groups,
     checked_weights,
     codes_of_labels,
     finite_predictions,
@@ -73,6 +76,7 @@ from ._members import (
     fit_named,
     is_dropped,
     refuse_unweighted,
+    routed_to_splitter,
     rows_to_fit,
 )
 from ._tandem_weights import tandem_weights
@@ -128,6 +132,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
         X: MatrixLike,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         **fit_params: Any,
     ) -> Self:
         """Fit the members.
@@ -143,6 +148,11 @@ class BaseVoting(TransformerMixin, NamedMembers):
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the rows, given to the `fit` of every member, or routed where
             metadata routing is enabled. Rows of weight 0 are left out.
+
+        groups : array-like of shape (n_samples,), default=None
+            Labels of the rows that belong together, for `cv`: no split is to separate them. A `cv`
+            that splits by groups, such as `GroupKFold`, gets them; an integer is then a number of
+            folds of whole groups. Without held-out rows they have no part.
 
         **fit_params : dict
             Routed to the `fit` of the members where metadata routing is enabled.
@@ -180,6 +190,8 @@ class BaseVoting(TransformerMixin, NamedMembers):
 
         # The rows of positive weight are fitted. Labels become positions in `classes_`.
         rows = rows_to_fit(X, y, sample_weight)
+        groups = checked_groups(groups, X)
+        fit_params = with_groups(fit_params, groups, self)
         target = rows.y
         if of_classes:
             self.le_ = LabelEncoder().fit(target)
@@ -211,7 +223,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
                 known = self._of_members(rows.X)
                 rows, held = replace(rows, y=target), np.arange(len(rows))
                 if holds_out:
-                    self._held_out = HeldOutRows.of(rows, None, held, known)
+                    self._held_out = HeldOutRows.of(rows, groups, held, known)
                 if learned:
                     self._learn_weights(target, known)
             return self
@@ -226,11 +238,14 @@ class BaseVoting(TransformerMixin, NamedMembers):
         if holds_out or learned:
             cv = N_FOLDS if self.cv is None else self.cv
             method = "predict_proba" if getattr(self, "voting", "hard") == "soft" else "predict"
-            coded = replace(rows, y=target)
+            coded, splitting = replace(rows, y=target), {"groups": groups}
+            if routing_enabled() and hasattr(cv, "get_metadata_routing"):
+                given = {} if sample_weight is None else {"sample_weight": sample_weight}
+                splitting = process_routing(self, "fit", **fit_params, **given)["splitter"]["split"]
             fitted, predictions, held, _ = fit_and_hold_out(
                 [(name, member, method, routed[name]) for name, member in pairs],
                 coded,
-                splits_of_rows(cv, X, y, rows.numbers, of_classes),
+                splits_of_rows(cv, X, y, rows.numbers, of_classes, **splitting),
                 np.arange(len(self.classes_)) if of_classes else None,
                 share=not routing_enabled(),  # otherwise the arguments of fit may differ
                 known=self._known,
@@ -239,7 +254,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
             )
             self._set_fitted(fitted)
             if holds_out:
-                self._held_out = HeldOutRows.of(coded, None, held, predictions)
+                self._held_out = HeldOutRows.of(coded, groups, held, predictions)
             if learned:
                 self._learn_weights(target[held], predictions)
             return self
@@ -342,6 +357,16 @@ class BaseVoting(TransformerMixin, NamedMembers):
         pairs = self._pairs(dropped=False)
         names = [f"{prefix}_{name}{i}" for name, _ in pairs for i in numbers]
         return np.asarray(names, dtype=object)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return which metadata the members request, for metadata routing.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            Parameters of `fit` are routed to the `fit` of each member and to the splitter.
+        """
+        return routed_to_splitter(super().get_metadata_routing(), self.cv)
 
     @property
     def _members_are_fitted(self) -> bool:

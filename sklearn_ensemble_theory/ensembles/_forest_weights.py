@@ -80,10 +80,10 @@ def training_weights(self: FittedEnsemble, X: MatrixLike | None = None) -> sp.cs
     -----
     Where a leaf predicts the mean of its rows, ``training_weights(X) @ y`` is the prediction, for
     one target or several; so it is of trees by the squared error or the Poisson deviance, without
-    `monotonic_cst`. Of classifiers with `voting="soft"` the product with indicators of the classes
-    is `predict_proba`. ``training_weights() @ y`` is `oob_prediction_`, and the product with
-    indicators `oob_decision_function_`. These are equal up to rounding. With `voting="hard"` and
-    leaves of one class each the products are the shares of votes.
+    `monotonic_cst` and before `shrink`. Of classifiers with `voting="soft"` the product with
+    indicators of the classes is `predict_proba`. ``training_weights() @ y`` is `oob_prediction_`,
+    and the product with indicators `oob_decision_function_`. These are equal up to rounding. With
+    `voting="hard"` and leaves of one class each the products are the shares of votes.
 
     Any weighted statistic of the targets at x follows: ``training_weights(X) @ g(y)`` is the
     conditional mean of g(y), also of columns that were not there when the forest was fitted.

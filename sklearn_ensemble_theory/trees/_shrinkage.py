@@ -242,8 +242,9 @@ def shrink(
     Raises
     ------
     ValueError
-        If `reg_param` or one of `reg_params` is negative, if "cv" is asked for without X and y, if
-        the criterion is one of quantiles, or if the tree has been shrunk before.
+        If `reg_param` or one of `reg_params` is negative, if "cv" is asked for without X and y or
+        with others than those of the fit, if the criterion is one of quantiles, or if the tree has
+        been shrunk before.
 
     Notes
     -----
@@ -290,16 +291,23 @@ def _loss_by_folds(
     tree: Any, X: Any, y: np.ndarray, sample_weight: Any, grid: np.ndarray, cv: Any
 ) -> np.ndarray:
     """The loss of trees that are grown on folds, for each parameter."""
+    tree._validate_X_predict(X, True)  # the columns are those of the fit
     kept, weight = positive_weights(sample_weight, X)
     is_class = is_classifier(tree)
     splits = splits_of_rows(cv, X, y, kept, classifier=is_class)
     if not isinstance(kept, range):
         X, y = rows_of(X, kept), y[kept]
     columns = y.reshape(len(y), -1)
+    if columns.shape[1] != tree.n_outputs_:
+        raise ValueError(
+            f"y must have {tree.n_outputs_} columns, as that of the fit; got {columns.shape[1]}."
+        )
     classes = _classes_by_output(tree) if is_class else []
     if is_class:
         pairs = zip(columns.T, classes)
         target = np.hstack([np.equal(c[:, None], labels) for c, labels in pairs]).astype(float)
+        if not (target.sum(axis=1) == len(classes)).all():
+            raise ValueError("y has labels to which the tree was not fitted.")
     else:
         target = columns.astype(float)
     exponent = 0 if is_class else range_exponent(target)

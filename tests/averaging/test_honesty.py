@@ -18,7 +18,7 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory._learners import prepare_members
 from sklearn_ensemble_theory.averaging import StandardErrorWarning
-from sklearn_ensemble_theory.averaging._honesty import rows_of_leaves
+from sklearn_ensemble_theory.averaging._honesty import drawn_for_leaves
 from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 
 from ..routes import TREES_TRY_BOTH_SIDES, both_routes
@@ -192,8 +192,8 @@ def test_shares_of_the_rows():
         (2, 0.5, 1),
         (1, 0.5, 1),
     ]:
-        assert rows_of_leaves(np.arange(n) * 3, None, share, rng).sum() == expected
-    counts = sum(rows_of_leaves(np.arange(6), None, 0.5, rng) for _ in range(2000))
+        assert drawn_for_leaves(np.arange(n) * 3, None, share, rng).sum() == expected
+    counts = sum(drawn_for_leaves(np.arange(6), None, 0.5, rng) for _ in range(2000))
     np.testing.assert_allclose(counts / 2000, 0.5, atol=0.04)
 
 
@@ -251,7 +251,7 @@ def test_intervals_cover_the_conditional_mean():
         X = rng.uniform(size=(5000, 4))
         y = X[:, 0] + X[:, 1] + rng.standard_normal(5000)
         forest = RandomForestRegressor(
-            600, honesty=True, bootstrap="disjoint", max_samples=0.5, random_state=seed
+            600, honesty=True, bootstrap=False, max_samples=0.5, random_state=seed
         ).fit(X, y)
         with warnings.catch_warnings():
             # Single standard errors are noisy, and right on average.

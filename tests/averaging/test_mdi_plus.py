@@ -122,6 +122,7 @@ def test_without_penalty_columns_and_left_out_rows_it_is_the_decrease_of_impurit
     [
         RandomForestRegressor(6, min_samples_leaf=3, random_state=0),
         RandomForestRegressor(6, max_bins=32, random_state=0),
+        RandomForestRegressor(6, max_bins=32, honesty=True, random_state=0),
         ExtraTreesRegressor(6, min_samples_leaf=2, random_state=0),
         BaggingRegressor(n_estimators=6, max_features=3, bootstrap_features=True, random_state=0),
     ],

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import make_friedman1
 from sklearn.model_selection import KFold, StratifiedKFold
@@ -419,11 +420,45 @@ def test_what_cannot_be_shrunk_is_named():
         BaggingRegressor(KNeighborsRegressor()).fit(X, y).shrink(1.0)
     with pytest.raises(ValueError, match="those of criterion='absolute_error' hold quantiles"):
         RandomForestRegressor(2, criterion="absolute_error").fit(X, y).shrink(1.0)
+    with pytest.raises(ValueError, match="shrink requires honesty=False"):
+        RandomForestRegressor(2, honesty=True).fit(X, y).shrink(1.0)
     with pytest.raises(ValueError, match="fitted to every row"):
         ExtraTreesRegressor(2).fit(X, y).shrink()
     with pytest.raises(ValueError, match="requires X and y"):
         BinnedTreeRegressor().fit(X, y).shrink("cv")
     assert ExtraTreesRegressor(2).fit(X, y).shrink(1.0).shrinkage_ == 1.0
+
+
+def test_the_rows_of_folds_are_those_of_the_fit():
+    X, y = data()
+    tree = BinnedTreeRegressor().fit(X, y)
+    with pytest.raises(ValueError, match="X has 5 features"):
+        tree.shrink("cv", X[:, :5], y)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        tree.shrink("cv", X, y[:50])
+    with pytest.raises(ValueError, match="y must have 1 columns"):
+        tree.shrink("cv", X, np.column_stack([y, y]))
+    labels = np.where(y > 14, "a", "b")
+    with pytest.raises(ValueError, match="labels to which the tree was not fitted"):
+        BinnedTreeClassifier().fit(X, labels).shrink("cv", X, np.where(y > 14, "a", "c"))
+
+
+def test_data_frames_with_categories_and_sparse_matrices():
+    pandas = pytest.importorskip("pandas")
+    X, y = data(200)
+    frame = pandas.DataFrame(X[:, :3], columns=["a", "b", "c"])
+    frame["kind"] = pandas.Categorical(np.array(list("uvwxyz"))[(6 * X[:, 3]).astype(int)])
+    for model in (BinnedTreeRegressor(), RandomForestRegressor(10, random_state=0)):
+        model.fit(frame, y)
+        rows = (frame, y) if isinstance(model, BinnedTreeRegressor) else ()
+        shrunk = model.shrink("cv", *rows)
+        assert shrunk.shrinkage_ > 0
+        np.testing.assert_allclose(shrunk.predict(frame).mean(), model.predict(frame).mean(), 0.02)
+    sparse = sp.csr_matrix(np.where(X > 0.5, X, 0.0))
+    forest = RandomForestRegressor(6, random_state=0).fit(sparse, y)
+    found = forest.shrink(reg_params=[3.0]).shrinkage_path_["loss"][0]
+    expected = loss_by_hand(forest.shrink(3.0), sparse.toarray(), y, np.ones(len(y)))
+    assert found == pytest.approx(expected)
 
 
 def test_one_member_of_all_rows_has_no_out_of_bag_rows():

@@ -263,6 +263,13 @@ def test_prediction_sets_and_importances_of_training_rows():
         model.predict_set(X)
     with pytest.raises(ValueError, match="Dask collections"):
         model.oob_permutation_importances()
+    with pytest.raises(ValueError, match="Dask collections"):
+        model.mdi_plus_importances()
+    with pytest.raises(ValueError, match="Dask collections"):
+        model.shrink("cv")
+    # A given parameter needs no rows.
+    shrunk = model.shrink(1e12)
+    assert np.ptp(shrunk.predict_proba(X)[:, 0]) < 1e-6 < np.ptp(model.predict_proba(X)[:, 0])
     with pytest.raises(AttributeError, match="Dask collections"):
         model.unbiased_feature_importances_  # noqa: B018
 

@@ -179,7 +179,7 @@ def outcome(model, arguments, query, state):
 
 
 OPTIONS = {
-    "predict_interval": [{"method": "jackknife+"}],
+    "predict_interval": [{"method": m} for m in ("jackknife+", "normalized", "quantile")],
     "standard_error": [{"method": "jackknife"}],
 }
 
