@@ -128,7 +128,7 @@ def check_rows_outside(ensemble: FittedEnsemble, what: str) -> None:
         raise ValueError(
             f"{what} require rows that are not drawn for every member; with bootstrap="
             f"{scheme.bootstrap!r} and max_samples={ensemble.max_samples} every member is fitted "
-            "to every row."
+            "to every row. Fit with bootstrap=True, or with fewer rows for each member."
         )
 
 

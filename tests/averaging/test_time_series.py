@@ -105,6 +105,7 @@ def test_a_bad_update_changes_nothing(data):
     inputs = [
         (X[110:120], y[110:119], None, "inconsistent numbers"),
         (X[110:120, :1], y[110:120], None, "1 features"),
+        (X[110:111], 1.0, None, "y should be a 1d array"),
         (X[110:120], np.where(np.arange(10) == 3, np.nan, y[110:120]), None, "y contains NaN"),
         (X[110:120], y[110:120], 0, "window must be"),
         (X[110:120], y[110:120], 2.5, "window must be"),
