@@ -396,9 +396,7 @@ def test_small_targets_are_fitted_as_others(criterion, unit):
     X = rng.random((80, 3))
     y = np.round(X[:, 0] + 0.1 * rng.random(80), 3)
     tree = DecisionTreeRegressor(criterion=criterion)
-    ordinary, small = (
-        BaggingRegressor(tree, 5, random_state=0).fit(X, c * y) for c in (1.0, unit)
-    )
+    ordinary, small = (BaggingRegressor(tree, 5, random_state=0).fit(X, c * y) for c in (1.0, unit))
     np.testing.assert_array_equal(small.predict(X) / unit, ordinary.predict(X))
     np.testing.assert_allclose(small.feature_importances_, ordinary.feature_importances_)
     if unit > 2.0**-200:
