@@ -1201,7 +1201,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         large a parameter.
 
         Predictions, standard errors, intervals and sets are those of the shrunk trees; out-of-bag
-        predictions and scores are computed again (removed, after `forget_training_rows`).
+        predictions and scores are computed again (removed, after `forget_training_rows`), and the
+        residuals of `update_residuals` begin again with those of the training rows.
         `predict_quantiles`, `training_weights` and what follows from them, and importances are as
         before: they rest on the rows in the leaves, or on the impurities. A parameter by "cv" has
         seen all rows: guarantees of intervals hold approximately then, there is no `stability_`,

@@ -1119,6 +1119,7 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         return self.final_estimator_.decision_function(self.transform(X))
 
     @available_if(_final_has("predict_proba"))
+    @by_chunks
     def predict_set(
         self,
         X: MatrixLike,
@@ -1176,7 +1177,7 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
             Of "raps", at least 0: the number of classes without a penalty.
 
         random_state : int, RandomState instance or None, default=None
-            Of the numbers drawn with ``randomized=True``.
+            Of the numbers drawn with ``randomized=True``, for a Dask collection in each chunk anew.
 
         Returns
         -------
@@ -1437,6 +1438,7 @@ class StackingRegressor(RegressorMixin, BaseStacking):
         mixed = self._mixed(X)
         return mixed[0] if len(mixed) == 1 else np.column_stack(mixed)
 
+    @by_chunks
     def predict_interval(
         self,
         X: MatrixLike,

@@ -722,6 +722,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         scores = self._scores(X)
         yield scores if self.voting == "soft" else scores / scores.sum(axis=1, keepdims=True)
 
+    @by_chunks
     def predict_set(
         self,
         X: MatrixLike,
@@ -779,7 +780,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
             Of "raps", at least 0: the number of classes without a penalty.
 
         random_state : int, RandomState instance or None, default=None
-            Of the numbers drawn with ``randomized=True``.
+            Of the numbers drawn with ``randomized=True``, for a Dask collection in each chunk anew.
 
         Returns
         -------
@@ -1082,6 +1083,7 @@ class VotingRegressor(RegressorMixin, BaseVoting):
     def _predictions(self, X: MatrixLike) -> list[np.ndarray]:
         return [checked_outputs(member.predict(X), member, X) for member in self.estimators_]
 
+    @by_chunks
     def predict_interval(
         self,
         X: MatrixLike,

@@ -207,8 +207,9 @@ def _parts(
             "training rows and those of the rows of X."
         )
     else:
+        kept = kept_X(ensemble, "by", "give a tuple of two arrays, the values of both")
         # In single precision, as training rows are kept: values have to be equal.
-        both = [tree_input(ensemble, each) for each in (kept_X(ensemble, "by"), X)]
+        both = [tree_input(ensemble, each) for each in (kept, X)]
         if callable(by):
             known, new = (np.asarray(by(each)) for each in both)
         else:

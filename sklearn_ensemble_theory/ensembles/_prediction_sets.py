@@ -192,7 +192,7 @@ def set_by_folds(
     """Whether each class is in the set of the CV+, a bool array of shape (m, n_classes).
 
     With one fold it is the set of split conformal prediction. Where rows are too few for the
-    coverage the sets have all classes.
+    coverage, and where probabilities are NaN, the sets have all classes.
 
     Parameters
     ----------
@@ -241,6 +241,8 @@ def set_by_folds(
                 up_to = scores.below(at[:, :, c], ROUNDING)
                 share += rank_among_ties[part] * (up_to - share + new)
             is_in_set[part, c] = share < rule.coverage - SHARE_ROUNDING
+    # Nothing is known of a row whose probabilities are no numbers.
+    is_in_set[np.isnan(probabilities).any(axis=(1, 2))] = True
     return is_in_set
 
 

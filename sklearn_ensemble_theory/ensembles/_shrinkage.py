@@ -18,6 +18,7 @@ from sklearn_ensemble_theory.ensembles._members import (
     tree_input,
 )
 from sklearn_ensemble_theory.ensembles._training_rows import (
+    TrainingRows,
     check_rows_outside,
     kept_rows,
     kept_X,
@@ -62,8 +63,11 @@ def shrunk_ensemble(ensemble: Ensemble, reg_param: float | str, reg_params: Arra
         with_shrunk_values(member, float(reg_param)) if type(member) is kind else member
         for member in ensemble.estimators_
     ]
-    # What was derived from the members before holds them; a copy is without it.
+    # What was derived from the members before holds them; a copy is without it. The residuals of a
+    # window are those of the members before too.
     vars(found).update(_packed=PackedCache(), _training=copy(ensemble._training))
+    if isinstance(found._training, TrainingRows):
+        found._training.window = None
     record_shrinkage(found, float(reg_param), grid, loss)
     return found
 

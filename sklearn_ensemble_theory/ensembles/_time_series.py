@@ -148,7 +148,7 @@ def update_residuals(
     if window is not None and not (is_integer and window >= 1):
         raise ValueError(f"window must be an integer of at least 1 or None, got {window!r}.")
     X = self._validate_X(X)
-    y = one_column(check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"))
+    y = check_array(one_column(y), ensure_2d=False, dtype=np.float64, input_name="y")
     check_consistent_length(X, y)
     known = residuals_in_window(self, "update_residuals")
     kept = kept_rows(self, "update_residuals")

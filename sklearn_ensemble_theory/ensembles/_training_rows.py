@@ -100,13 +100,16 @@ def kept_rows(ensemble: FittedEnsemble, what: str) -> TrainingRows:
     return rows
 
 
-def kept_X(ensemble: FittedEnsemble, what: str) -> np.ndarray | sp.csr_array:
+def kept_X(
+    ensemble: FittedEnsemble, what: str, instead: str = "use members that are trees"
+) -> np.ndarray | sp.csr_array:
     """Return the training X, or raise an error for members that are no trees."""
     X = kept_rows(ensemble, what).X
     if X is None:
+        name = type(ensemble.estimator_).__name__
         raise ValueError(
-            f"{what} requires training rows, which are kept for members that are trees only; "
-            "for other members fit with oob_score=True."
+            f"{what} requires the training rows, which are kept for members that are trees only, "
+            f"got {name}; {instead}."
         )
     return X
 
@@ -125,7 +128,7 @@ def check_rows_outside(ensemble: FittedEnsemble, what: str) -> None:
         raise ValueError(
             f"{what} require rows that are not drawn for every member; with bootstrap="
             f"{scheme.bootstrap!r} and max_samples={ensemble.max_samples} every member is fitted "
-            "to every row."
+            "to every row. Fit with bootstrap=True, or with fewer rows for each member."
         )
 
 
@@ -156,23 +159,21 @@ def unequal_weights(what: str) -> ValueError:
 class OutsideMasks:
     """Which members are not fitted to which rows, as bits.
 
-    The n rows, or other units that are drawn, are `draws` for each of the B members; `rows` are
-    those that count, None for all of them.
+    The n rows, or other units that are drawn, are `draws` for each of the B members.
     """
 
-    def __init__(self, n: int, draws: list[np.ndarray], rows: np.ndarray | None = None) -> None:
+    def __init__(self, n: int, draws: list[np.ndarray]) -> None:
         self.n_members = len(draws)
-        keep = np.arange(n) if rows is None else rows
-        self.bits = np.zeros((len(keep), -(-len(draws) // 8)), dtype=np.uint8)
-        self.counts = np.zeros(len(keep))
+        self.bits = np.zeros((n, -(-len(draws) // 8)), dtype=np.uint8)
+        self.counts = np.zeros(n)
         # Eight members at a time: the dense mask of all of them would take eight times the memory.
         for byte in range(self.bits.shape[1]):
             block = draws[8 * byte : 8 * byte + 8]
             outside = np.ones((n, len(block)), dtype=bool)
             for b, drawn in enumerate(block):
                 outside[drawn, b] = False
-            self.bits[:, byte] = np.packbits(outside, axis=1)[keep, 0]
-            self.counts += outside[keep].sum(axis=1)
+            self.bits[:, byte] = np.packbits(outside, axis=1)[:, 0]
+            self.counts += outside.sum(axis=1)
 
     def __len__(self) -> int:
         return len(self.bits)
@@ -189,16 +190,15 @@ class OutsideMasks:
 
 
 def outside_masks(ensemble: FittedEnsemble, rows: np.ndarray | None) -> OutsideMasks:
-    """Return the masks of these training rows, made once."""
+    """Return the masks of these training rows, those of all rows made once."""
     spec = ensemble._member_spec
 
     def make() -> OutsideMasks:
         drawn = [spec.draw(seed)[1] for seed in ensemble._seeds]
-        return OutsideMasks(spec.scheme.n_samples, drawn, rows)
+        return OutsideMasks(spec.scheme.n_samples, drawn)
 
-    every = rows is None or len(rows) == spec.scheme.n_samples
-    name = "masks" if every else "masks of rows with a weight"
-    return kept_rows(ensemble, "This method").derived(name, ensemble.estimators_, make)
+    masks = kept_rows(ensemble, "This method").derived("masks", ensemble.estimators_, make)
+    return masks if rows is None or len(rows) == len(masks) else masks.of_rows(rows)
 
 
 def outside_group_masks(ensemble: FittedEnsemble) -> OutsideMasks:
@@ -227,7 +227,8 @@ def out_of_bag_mean(ensemble: FittedEnsemble, method: str) -> np.ndarray:
             return known
 
     def make() -> np.ndarray:
-        X, spec = kept_X(ensemble, "This method"), ensemble._member_spec
+        X = kept_X(ensemble, "This method", "fit with oob_score=True")
+        spec = ensemble._member_spec
         drawn = [spec.draw(seed)[1] for seed in ensemble._seeds]
         width = () if method == "predict" else (max(1, spec.n_classes),)
         total = np.zeros((X.shape[0], *width))

@@ -161,7 +161,8 @@ class PredictionBandDisplay:
             methods have one, such as `GradientBoostingRegressor`. With counts whose offset was the
             logarithm of the exposure, None and 0 are an exposure of 1.
         interval_params : dict, default=None
-            Further arguments of `predict_interval`, such as ``{"method": "normalized"}``.
+            Further arguments of `predict_interval`, such as ``{"method": "normalized"}``. An
+            interval with ``{"side": "upper"}`` or "lower" is drawn as a line at its end.
         grid_resolution : int, default=100
             Number of values of a numeric feature; fewer distinct values are taken themselves.
         n_cols : int, default=3
@@ -193,6 +194,8 @@ class PredictionBandDisplay:
             _check_offset(estimator, offset)
         if not 0 < coverage < 1:
             raise ValueError(f"coverage must be between 0 and 1, got {coverage!r}.")
+        if "coverage" in (interval_params or {}):
+            raise ValueError("interval_params must not have 'coverage', which is a parameter.")
         if not isinstance(grid_resolution, Integral) or grid_resolution < 2:
             raise ValueError(
                 f"grid_resolution must be an int of at least 2, got {grid_resolution!r}."
@@ -482,7 +485,11 @@ def _draw(axis, panel: BandPanel, coverage: float, y: np.ndarray | None) -> None
         alpha, label = look[kind]
         # Ends are infinite where there are too few rows for the coverage: nothing to draw.
         low, high = np.where(np.isfinite(band), band, np.nan).T
-        if panel.is_categorical:
+        if np.isfinite(band).any() and not np.isfinite(band).all(axis=1).any():  # of one side
+            end = np.where(np.isnan(low), high, low)
+            mark = "_" if panel.is_categorical else "--"
+            axis.plot(places, end, mark, color=color, ms=30, label=f"end of the {label}", zorder=2)
+        elif panel.is_categorical:
             width = 0.35 if kind == "interval" else 0.25
             bar = {"color": color, "alpha": alpha, "linewidth": 0, "label": label, "zorder": 2}
             axis.bar(places, high - low, 2 * width, bottom=low, **bar)

@@ -26,7 +26,7 @@ from sklearn_ensemble_theory._learners import (
     reads_single_precision,
 )
 from sklearn_ensemble_theory._running import seeded
-from sklearn_ensemble_theory._scaling import range_exponent, shifted_by
+from sklearn_ensemble_theory._scaling import largest_magnitude, range_exponent, shifted_by
 from sklearn_ensemble_theory.trees._columns import BinnedColumns
 from sklearn_ensemble_theory.trees._options import (
     GrowthOptions,
@@ -38,6 +38,9 @@ from sklearn_ensemble_theory.trees._tree_arrays import LEAF, NO_FEATURE, TreeArr
 
 FAR_FROM_ZERO = 1e4
 """Targets are centred where their mean is more standard deviations away from 0."""
+
+SMALL_TARGET = 2.0**-16
+"""Targets below it are multiplied before a tree is grown."""
 
 
 def check_counts(estimator: Any, y: np.ndarray) -> None:
@@ -62,11 +65,19 @@ def fitted_in_units(estimator: Any, X: Any, y: np.ndarray, **params: Any) -> Any
     """The estimator after a call of its `fit`; a regression tree is fitted in units of y.
 
     The squares of very large or small targets overflow or vanish, and a tree would not see the
-    gain of its splits. Such targets are divided by a power of two, by which the values of the
-    nodes are multiplied again; their impurities remain those of the divided targets.
+    gain of its splits; nor do trees split nodes whose impurity is below 2e-16, whatever the units
+    are. Such targets are divided by a power of two, by which the values of the nodes are multiplied
+    again, and their impurities where they can be: of the others they remain those of the divided
+    targets.
     """
     scaled = type(estimator) in REGRESSION_TREES and y.dtype.kind == "f"
     exponent = range_exponent(y) if scaled else 0
+    is_small = False
+    # Not where parameters are in units of the impurities.
+    if scaled and not exponent and not estimator.min_impurity_decrease and not estimator.ccp_alpha:
+        largest = largest_magnitude(y)
+        if 0 < largest < SMALL_TARGET:
+            exponent, is_small = int(np.frexp(largest)[1]), True
     if exponent:
         y = np.ldexp(y, -exponent)
     if _needs_no_check(estimator, X, y, params):
@@ -75,8 +86,11 @@ def fitted_in_units(estimator: Any, X: Any, y: np.ndarray, **params: Any) -> Any
         estimator.fit(X, y, **params)
     if not exponent:
         return estimator
-    values = estimator.tree_.value
+    values, impurity = estimator.tree_.value, estimator.tree_.impurity
     values[...] = shifted_by(values, exponent)
+    if is_small:
+        power = 1 if estimator.criterion in ("absolute_error", "poisson") else 2
+        impurity[...] = np.ldexp(impurity, power * exponent)
     return estimator
 
 

@@ -351,8 +351,11 @@ def test_errors_name_the_parameter_and_what_to_change():
         sparse.predict_interval(sp.csr_array(X), 0.8, "normalized")
     lines = BaggingRegressor(LinearRegression(), 25, oob_score=True, random_state=0).fit(X, y)
     assert np.isfinite(lines.predict_interval(X, 0.8, by=(y > 0, y > 0))).all()
-    for options in ({"method": "normalized"}, {"by": 0}):
-        with pytest.raises(ValueError, match="kept for members that are trees only"):
+    for options, instead in (
+        ({"method": "normalized"}, "use members that are trees"),
+        ({"by": 0}, "give a tuple of two arrays"),
+    ):
+        with pytest.raises(ValueError, match=f"are trees only, got LinearRegression; {instead}"):
             lines.predict_interval(X, **options)
     with pytest.raises(
         ValueError, match="method='quantile' requires members that are trees, got Lin"

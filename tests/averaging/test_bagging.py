@@ -386,3 +386,25 @@ def test_tree_members_are_plain_trees(regression):
     bag = BaggingRegressor(DecisionTreeRegressor(max_depth=2), 3, random_state=0).fit(X, y)
     assert all(type(member) is DecisionTreeRegressor for member in bag)
     assert bag[0].get_depth() == 2
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error"])
+@pytest.mark.parametrize("unit", [2.0**-30, 2.0**-150, 2.0**-300])
+def test_small_targets_are_fitted_as_others(criterion, unit):
+    """scikit-learn's trees split no node whose impurity is below 2e-16, whatever the unit is."""
+    rng = np.random.default_rng(0)
+    X = rng.random((80, 3))
+    y = np.round(X[:, 0] + 0.1 * rng.random(80), 3)
+    tree = DecisionTreeRegressor(criterion=criterion)
+    ordinary, small = (BaggingRegressor(tree, 5, random_state=0).fit(X, c * y) for c in (1.0, unit))
+    np.testing.assert_array_equal(small.predict(X) / unit, ordinary.predict(X))
+    np.testing.assert_allclose(small.feature_importances_, ordinary.feature_importances_)
+    if unit > 2.0**-200:
+        impurity = unit if criterion == "absolute_error" else unit**2
+        pair = zip(small.estimators_, ordinary.estimators_)
+        for found, expected in ((a.tree_.impurity, b.tree_.impurity) for a, b in pair):
+            np.testing.assert_allclose(found, impurity * expected, rtol=1e-9)
+    # What is in units of the impurities stays, as in scikit-learn.
+    pruned = DecisionTreeRegressor(min_impurity_decrease=1e-30)
+    bag = BaggingRegressor(pruned, 1, random_state=0).fit(X, 1e-9 * y)
+    assert bag.estimators_[0].tree_.node_count == 1

@@ -333,6 +333,20 @@ def test_rows_of_weight_zero_do_not_count(regression):
     np.testing.assert_allclose(half, np.sort(residual)[conformal_rank(80, 0.8) - 1])
 
 
+def test_proximities_of_all_rows_do_not_change_the_intervals(regression):
+    """Nor the other way round: one is of all training rows, the other of those of some weight."""
+    X, y = regression
+    weight = np.arange(len(y)) % 3 > 0
+    forest = RandomForestRegressor(30, random_state=0).fit(X, y, sample_weight=weight)
+    values = X[:, 0] > 0.5, X[:5, 0] > 0.5
+    expected = [forest.predict_interval(X[:5], by=by) for by in (None, values)]
+    near = forest.proximity(kind="out_of_bag").toarray()
+    other = RandomForestRegressor(30, random_state=0).fit(X, y, sample_weight=weight)
+    np.testing.assert_array_equal(other.proximity(kind="out_of_bag").toarray(), near)
+    for by, ends in zip((None, values), expected):
+        np.testing.assert_array_equal(other.predict_interval(X[:5], by=by), ends)
+
+
 def test_errors_name_the_parameter_or_the_property(regression, classification):
     X, y = regression
     model = RandomForestRegressor(5, random_state=0).fit(X, y)

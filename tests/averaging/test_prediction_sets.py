@@ -272,6 +272,21 @@ def test_one_class_and_too_few_rows(method):
     assert forest.predict_set(X, 0.9, method=method, per_class=True)[:, 1].all()
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("randomized", [False, True])
+def test_nothing_is_known_of_a_row_without_probabilities(method, randomized):
+    rng = np.random.default_rng(0)
+    known, at = probabilities(50, 3, rng), probabilities(4, 3, rng)[:, None]
+    codes, fold = rng.integers(0, 3, 50), np.zeros(50, dtype=np.intp)
+    rule = SetRule(0.5, method, randomized=randomized, random_state=0)
+    own = ClassPlaces.of_own(known, codes)
+    expected = set_by_folds(own, codes, fold, None, at, rule)
+    at[1, 0, 2] = at[3] = np.nan
+    found = set_by_folds(own, codes, fold, None, at, rule)
+    assert found[[1, 3]].all()
+    np.testing.assert_array_equal(found[[0, 2]], expected[[0, 2]])
+
+
 def test_random_state_and_errors():
     X, y = noisy(80, np.random.default_rng(0))
     forest = RandomForestClassifier(30, random_state=0).fit(X, y)

@@ -88,6 +88,15 @@ def test_intervals_and_updates_by_definition(data):
     )
 
 
+def test_a_shrunk_forest_has_residuals_of_its_own(data):
+    X, y = data
+    model = fitted(X[:100], y[:100])
+    expected = model.shrink(5.0).predict_interval(X[100:], method="enbpi")
+    model.update_residuals(X[100:], 100 * y[100:])
+    found = model.shrink(5.0).predict_interval(X[100:], method="enbpi")
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_a_bad_update_changes_nothing(data):
     X, y = data
     model = fitted(X[:100], y[:100])
@@ -96,6 +105,7 @@ def test_a_bad_update_changes_nothing(data):
     inputs = [
         (X[110:120], y[110:119], None, "inconsistent numbers"),
         (X[110:120, :1], y[110:120], None, "1 features"),
+        (X[110:111], 1.0, None, "y should be a 1d array"),
         (X[110:120], np.where(np.arange(10) == 3, np.nan, y[110:120]), None, "y contains NaN"),
         (X[110:120], y[110:120], 0, "window must be"),
         (X[110:120], y[110:120], 2.5, "window must be"),

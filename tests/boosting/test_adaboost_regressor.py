@@ -57,6 +57,16 @@ def test_the_results_of_scikit_learn(loss, params, regression):
         np.testing.assert_allclose(ours.feature_importances_, expected.feature_importances_)
 
 
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_small_targets_are_fitted_as_others(container, regression):
+    X, y = regression
+    ordinary, small = (
+        AdaBoostRegressor(n_estimators=8, random_state=0).fit(container(X), c * y)
+        for c in (1.0, 2.0**-40)
+    )
+    np.testing.assert_array_equal(small.predict(X) * 2.0**40, ordinary.predict(X))
+
+
 def test_initial_weights_as_in_scikit_learn(regression):
     X, y = regression
     weight = np.random.default_rng(0).exponential(size=len(y))

@@ -417,6 +417,14 @@ def test_refusals():
         )
 
 
+@pytest.mark.parametrize("others", [["b"] * 20, ["b"] * 10 + ["c"] * 10])
+def test_folds_name_the_class_of_a_single_row(others):
+    labels = ["rare", *others]
+    model = GradientBoostingClassifier(keep_training_rows=True, **FAST).fit(X[:21], labels)
+    with pytest.raises(ValueError, match="two rows of each class; rare has only one"):
+        model.predict_set(NEW)
+
+
 def test_rows_are_forgotten():
     model = clone(KEPT).fit(X, Y)
     error = model.standard_error(NEW, n_pairs=2)

@@ -52,6 +52,16 @@ def test_intervals_have_parameters_of_their_own():
     rows["kind"] = rows["kind"].astype(X.kind.dtype)
     expected = forest.predict_interval(rows, 0.8, **given)
     np.testing.assert_allclose(display.panels[0].bands["interval"], expected)
+    # The end that there is, of numbers and of categories.
+    display = PredictionBandDisplay.from_estimator(
+        forest, X, ["dose", "kind"], kinds="interval", interval_params={"side": "lower"}
+    )
+    for axis, panel in zip(display.axes_, display.panels):
+        line = axis.get_lines()[0]
+        np.testing.assert_array_equal(line.get_ydata(), panel.bands["interval"][:, 0])
+        assert line.get_label() == "end of the 90 % prediction interval"
+    with pytest.raises(ValueError, match="interval_params must not have 'coverage'"):
+        PredictionBandDisplay.from_estimator(forest, X, interval_params={"coverage": 0.5})
 
 
 def test_bands_are_the_methods_at_the_reference_row():

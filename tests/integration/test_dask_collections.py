@@ -4,8 +4,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import is_classifier
+from sklearn.linear_model import LogisticRegression, Ridge
 
-from sklearn_ensemble_theory import BaggingRegressor, HistogramRegressor, L2BoostingRegressor
+from sklearn_ensemble_theory import (
+    BaggingRegressor,
+    HistogramRegressor,
+    L2BoostingRegressor,
+    StackingClassifier,
+    StackingRegressor,
+    VotingClassifier,
+    VotingRegressor,
+)
 
 from ..estimators import estimator_classes, make
 
@@ -32,6 +41,25 @@ def test_predictions_are_lazy_and_those_of_the_rows(cls):
         assert isinstance(found, da.Array)
         assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
         np.testing.assert_array_equal(found.compute(), expected)
+
+
+@pytest.mark.parametrize("kind", ["stack", "vote"])
+def test_intervals_and_sets_of_combinations_are_lazy(kind):
+    X, y = rows(HistogramRegressor)
+    learner, labels = Ridge(), np.array(["a", "b"])[(y > 0).astype(int)]
+    classifier = LogisticRegression()
+    if kind == "stack":
+        numbers = StackingRegressor([("a", learner)], conformal=True)
+        classes = StackingClassifier([("a", classifier)], conformal=True)
+    else:
+        numbers = VotingRegressor([("a", learner)], cv=3)
+        classes = VotingClassifier([("a", classifier)], voting="soft", cv=3)
+    numbers, classes = numbers.fit(X, y), classes.fit(X, labels)
+    lazy = da.from_array(X, chunks=((20, 0, 40), 1))
+    for method in (numbers.predict_interval, classes.predict_set):
+        found = method(lazy, 0.8)
+        assert isinstance(found, da.Array)
+        np.testing.assert_array_equal(found.compute(), method(X, 0.8))
 
 
 def refuse_to_compute(block):

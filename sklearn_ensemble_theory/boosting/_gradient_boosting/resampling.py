@@ -224,10 +224,16 @@ class Resampling:
         n_folds = min(N_FOLDS, len(rows))
         if rows.groups is not None:
             n_folds = min(n_folds, len(np.unique(rows.groups)))
-        elif of_classes:
-            n_folds = min(n_folds, int(np.unique(rows.y, return_counts=True)[1].min()))
+        elif parts.classes is not None:
+            codes, counts = np.unique(rows.y, return_counts=True)
+            n_folds = min(n_folds, int(counts.min()))
+            if n_folds < 2:
+                rare = codes[counts.argmin()]
+                # Two classes are -1 and +1.
+                label = parts.classes[int(rare > 0 if len(parts.classes) == 2 else rare)]
+                raise ValueError(f"Folds require two rows of each class; {label!s} has only one.")
         if n_folds < 2:
-            raise ValueError("Folds require at least two rows, two of each class, or two groups.")
+            raise ValueError("Folds require at least two rows, or two groups.")
         fold = np.empty(len(rows), dtype=np.intp)
         splits = drawn_splits(n_folds, rows.y, rows.y, slice(None), of_classes, rows.groups)
         for k, (_, test) in enumerate(splits):

@@ -28,7 +28,10 @@ from sklearn_ensemble_theory._rows import (
 )
 from sklearn_ensemble_theory._scaling import range_exponent
 from sklearn_ensemble_theory._typing import ArrayLike
-from sklearn_ensemble_theory.trees._sklearn_trees import single_precision_if_finite
+from sklearn_ensemble_theory.trees._sklearn_trees import (
+    fitted_in_units,
+    single_precision_if_finite,
+)
 
 from .._loop import RoundReports, rows_for_callbacks
 from .._weak_learners import seeded_clone
@@ -100,12 +103,11 @@ class DrawnLearners:
             return self.prepared.fit(member, distinct, self.y[distinct], counts, None)
         params = check_method_params(self.X, self.fit_params, indices=rows)
         if not self.unchecked:
-            member.fit(self.X[rows], self.y[rows], **params)
-            return member
+            return fitted_in_units(member, self.X[rows], self.y[rows], **params)
         drawn = np.empty((len(rows), self.X.shape[1]), dtype=np.float32)
         for block in self._blocks():
             drawn[block] = self.X[rows[block]]
-        return member.fit(drawn, self.y[rows], check_input=False, **params)
+        return fitted_in_units(member, drawn, self.y[rows], check_input=False, **params)
 
     def predict(self, member: Any) -> np.ndarray:
         """Its predictions for all rows."""
