@@ -193,8 +193,9 @@ def outside_masks(ensemble: FittedEnsemble, rows: np.ndarray | None) -> OutsideM
     spec = ensemble._member_spec
 
     def make() -> OutsideMasks:
-        drawn = [spec.draw(seed)[1] for seed in ensemble._seeds]
-        return OutsideMasks(spec.scheme.n_samples, drawn, rows)
+        outside = (spec.scheme.is_outside(spec.draw(seed)[1]) for seed in ensemble._seeds)
+        inside = [np.flatnonzero(~each) for each in outside]
+        return OutsideMasks(spec.scheme.n_samples, inside, rows)
 
     every = rows is None or len(rows) == spec.scheme.n_samples
     name = "masks" if every else "masks of rows with a weight"

@@ -185,6 +185,20 @@ def test_groups_are_left_out_together(regression):
     np.testing.assert_allclose(weights.toarray(), expected, rtol=1e-11, atol=0)
 
 
+@pytest.mark.parametrize("honesty", [False, True])
+def test_a_row_without_weight_is_in_its_group(regression, honesty):
+    X, y = regression
+    groups, weight = np.arange(120) // 4, np.tile([0.0, 1.0, 2.0, 1.0], 30)
+    forest = RandomForestRegressor(60, oob_score=True, honesty=honesty, random_state=0)
+    forest.fit(X, y, groups=groups, sample_weight=weight)
+    weights = forest.training_weights()
+    np.testing.assert_allclose(weights @ y, forest.oob_prediction_, rtol=1e-10)
+    rows, columns = weights.nonzero()
+    assert not (groups[rows] == groups[columns]).any()
+    rows, columns = forest.proximity(kind="out_of_bag").nonzero()
+    assert (groups[rows] == groups[columns])[rows == columns].all()
+
+
 def test_sparse_rows_missing_values_pickles_and_warm_starts(regression):
     X, y = regression
     forest = RandomForestRegressor(8, random_state=0, warm_start=True).fit(sp.csr_array(X), y)
@@ -205,6 +219,24 @@ def test_sparse_rows_missing_values_pickles_and_warm_starts(regression):
         forest = RandomForestRegressor(8, random_state=0).fit(gaps, y)
         weights = forest.training_weights(gaps)
         np.testing.assert_allclose(weights @ y, forest.predict(gaps), rtol=1e-10)
+
+
+@both_routes
+def test_sparse_and_dense_rows_are_in_the_same_leaves(regression, route):
+    X, y = regression
+    targets = np.column_stack([y, -y])
+    for given in (X, sp.csr_array(X)):
+        for model in (
+            RandomForestRegressor(8, random_state=0).fit(given, y),
+            BaggingRegressor(n_estimators=8, max_features=0.5, random_state=0).fit(given, targets),
+        ):
+            expected = weights_by_definition(model, given, X[:30])
+            for new in (X[:30], sp.csr_array(X[:30])):
+                weights = model.training_weights(new).toarray()
+                np.testing.assert_allclose(weights, expected, rtol=1e-11)
+                for Z in (X, sp.csr_array(X), None):
+                    near = model.proximity(new, Z).toarray()
+                    assert (near[np.arange(30), np.arange(30)] == 1).all()
 
 
 # --- proximities ----------------------------------------------------------------------------------
