@@ -43,6 +43,8 @@ Proximity = Literal["leaves", "out_of_bag", "geometry-preserving"]
 PROXIMITIES = ("leaves", "out_of_bag", "geometry-preserving")
 # Leaves of queries that are looked up at once, and pairs of rows whose trees are counted at once.
 LEAVES, PAIRS = 2**21, 2**18
+# Raw scores of outliers are equal if they differ by less, as a share.
+ROUNDING = 1e-9
 BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.int32)
 
 
@@ -440,7 +442,10 @@ def outlier_scores(
         own = (label == k) & (total > 0)
         if not own.any():
             continue
-        scores[own] -= np.median(scores[own])
+        median = np.median(scores[own])
+        scores[own] -= median
+        # The sums of equal rows differ by rounding, which is no spread.
+        scores[own & (np.abs(scores) <= ROUNDING * median)] = 0.0
         spread = np.median(np.abs(scores[own])) or np.mean(np.abs(scores[own])) or 1.0
         scores[own] /= spread
     return scores

@@ -311,6 +311,15 @@ def test_outlier_scores_are_those_of_the_definition(classification):
     np.testing.assert_array_equal(constant.outlier_scores(), 0.0)
 
 
+@pytest.mark.parametrize("seed", [182, 212, 226])
+def test_rounding_is_no_spread_of_scores(seed):
+    """Sums of the same squares in another order differ by rounding."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(0, 3, (20, 3)).astype(float), rng.standard_normal(20)
+    forest = ExtraTreesRegressor(9, bootstrap=True, max_depth=1, max_bins=2, random_state=seed)
+    assert np.abs(forest.fit(X, y).outlier_scores()).max() < 100
+
+
 def test_wrong_labels_are_outliers():
     X, y = load_iris(return_X_y=True)
     wrong = np.arange(0, 50, 10)
