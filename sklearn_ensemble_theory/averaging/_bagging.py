@@ -1105,8 +1105,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         """Shrink the values in the trees towards those of their ancestors: hierarchical shrinkage.
 
         With t_0, ..., t_l the nodes that a row passes from the root of a tree to its leaf, N(t) the
-        weight of the tree's rows in t and E(t) their mean of y, or their shares of the classes, the
-        shrunk tree predicts [Agarwal et al., 2022]
+        weight of the tree's rows in t, of an honest tree those in the leaves, and E(t) their mean
+        of y, or their shares of the classes, the shrunk tree predicts [Agarwal et al., 2022]
 
             E(t_0) + sum_k (E(t_k) - E(t_{k-1})) / (1 + lambda / N(t_{k-1})).
 
@@ -1134,8 +1134,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         Raises
         ------
         ValueError
-            If `reg_param` or one of `reg_params` is negative, if members are not trees, are honest
-            or have nodes of quantiles, after `compact` or `shrink`; for "cv" also if there are no
+            If `reg_param` or one of `reg_params` is negative, if members are not trees or have
+            nodes of quantiles, after `compact` or `shrink`; for "cv" also if there are no
             out-of-bag rows, or after `forget_training_rows` or a fit of Dask collections.
 
         Notes

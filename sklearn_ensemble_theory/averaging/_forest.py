@@ -526,9 +526,10 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
         Whether one half of the rows drawn for a tree chooses its splits, and the other half is in
         its leaves, from which it predicts; a float is the share of the rows in the leaves. Copies
         of a row, and the rows of a group, are on one side. A split of which one side has no row of
-        the leaves is left out. With `bootstrap=False` and a fraction as `max_samples`, intervals
-        by `standard_error` are those of [Wager and Athey, 2018]; see the user guide. Not with
-        `monotonic_cst`, medians, quantiles or moving blocks.
+        the leaves is left out. Impurities and importances are those of the rows in the leaves. With
+        `bootstrap=False` and a fraction as `max_samples`, intervals by `standard_error` are those
+        of [Wager and Athey, 2018]; see the user guide. Not with `monotonic_cst`, medians, quantiles
+        or moving blocks.
 
     Attributes
     ----------
@@ -816,9 +817,10 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         Whether one half of the rows drawn for a tree chooses its splits, and the other half is in
         its leaves, from which it predicts; a float is the share of the rows in the leaves. Copies
         of a row, and the rows of a group, are on one side. A split of which one side has no row of
-        the leaves is left out. With `bootstrap=False` and a fraction as `max_samples`, intervals
-        by `standard_error` are those of [Wager and Athey, 2018]; see the user guide. Not with
-        `monotonic_cst`, medians, quantiles or moving blocks.
+        the leaves is left out. Impurities and importances are those of the rows in the leaves. With
+        `bootstrap=False` and a fraction as `max_samples`, intervals by `standard_error` are those
+        of [Wager and Athey, 2018]; see the user guide. Not with `monotonic_cst`, medians, quantiles
+        or moving blocks.
 
     Attributes
     ----------
@@ -1110,9 +1112,10 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         Whether one half of the rows drawn for a tree chooses its splits, and the other half is in
         its leaves, from which it predicts; a float is the share of the rows in the leaves. Copies
         of a row, and the rows of a group, are on one side. A split of which one side has no row of
-        the leaves is left out. With `bootstrap=False` and a fraction as `max_samples`, intervals
-        by `standard_error` are those of [Wager and Athey, 2018]; see the user guide. Not with
-        `monotonic_cst`, medians, quantiles or moving blocks.
+        the leaves is left out. Impurities and importances are those of the rows in the leaves. With
+        `bootstrap=False` and a fraction as `max_samples`, intervals by `standard_error` are those
+        of [Wager and Athey, 2018]; see the user guide. Not with `monotonic_cst`, medians, quantiles
+        or moving blocks.
 
     Attributes
     ----------
@@ -1402,9 +1405,10 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         Whether one half of the rows drawn for a tree chooses its splits, and the other half is in
         its leaves, from which it predicts; a float is the share of the rows in the leaves. Copies
         of a row, and the rows of a group, are on one side. A split of which one side has no row of
-        the leaves is left out. With `bootstrap=False` and a fraction as `max_samples`, intervals
-        by `standard_error` are those of [Wager and Athey, 2018]; see the user guide. Not with
-        `monotonic_cst`, medians, quantiles or moving blocks.
+        the leaves is left out. Impurities and importances are those of the rows in the leaves. With
+        `bootstrap=False` and a fraction as `max_samples`, intervals by `standard_error` are those
+        of [Wager and Athey, 2018]; see the user guide. Not with `monotonic_cst`, medians, quantiles
+        or moving blocks.
 
     Attributes
     ----------
