@@ -72,6 +72,7 @@ from sklearn_ensemble_theory.averaging._learner_blocks import (
     LearnerBlock,
     LearnerRows,
     RowsInChunks,
+    RowsOfSeveralFits,
     facts_of_block,
     naming_chunk,
     of_learner_rows,
@@ -362,6 +363,18 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
                 f"n_estimators={self.n_estimators} must be larger or equal to "
                 f"len(estimators_)={n_known} when warm_start==True"
             )
+        rows, is_other = None, False
+        if continued:
+            rows, before = TrainingRows.of(estimator, X, y, is_fresh), self._training
+            if isinstance(before, RowsOfSeveralFits):
+                before = before.rows
+            is_other = before is not None and not rows.are_those_of(before)
+            if is_other and self.oob_score:
+                raise ValueError(
+                    "oob_score requires the rows of the previous fit with warm_start=True, which "
+                    f"was fitted to {len(before.y)} other rows: X or y differs. Use "
+                    "warm_start=False."
+                )
         oob = None
         if self.oob_score and (n_more or not hasattr(self, "oob_score_")):
             oob = self._start_out_of_bag(spec, X, y, classes, continued)
@@ -385,9 +398,14 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         self.estimators_features_ = features
         self._seeds = seeds[: len(members)].astype(int)  # a callback may have ended the fit early
         # Columns in bins are freed before the rows are kept.
-        spec = self._member_spec = spec.without_data()
+        spec = spec.without_data()
+        if rows is None:
+            rows = TrainingRows.of(estimator, X, y, is_fresh)
+        elif is_other or not spec.draws_as(self._member_spec):
+            rows = RowsOfSeveralFits(scheme.unit_of_row, rows)
+            spec = replace(spec, scheme=RowsOfSeveralFits(scheme.unit_of_row))
+        self._member_spec, self._training = spec, rows
         self._packed = PackedCache()
-        self._training = TrainingRows.of(estimator, X, y, is_fresh)
         self._set_oob_score_and_attributes(oob, classes)
         return self
 
@@ -1183,7 +1201,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         oob, classes = None, getattr(self, "classes_", None)
         if hasattr(self, "oob_score_"):
             found._oob = None
-            if self._training is not None:
+            if isinstance(self._training, TrainingRows):
                 spec, rows = self._member_spec, self._training
                 oob = found._start_out_of_bag(spec, rows.X, rows.y, classes, continued=True)
             found._set_oob_score_and_attributes(oob, classes)
@@ -1349,6 +1367,8 @@ class BaggingRegressor(BaggedRegressor, BaseBagging):
 
     warm_start : bool, default=False
         Whether `fit` keeps the members of the previous fit and adds members up to `n_estimators`.
+        After other rows, weights or draws than before, methods that need the training rows raise
+        a ValueError.
         With `oob_score` the out-of-bag estimates are continued as well.
 
     n_jobs : int, default=None
@@ -1587,6 +1607,8 @@ class BaggingClassifier(BaggedClassifier, BaseBagging):
 
     warm_start : bool, default=False
         Whether `fit` keeps the members of the previous fit and adds members up to `n_estimators`.
+        After other rows, weights or draws than before, methods that need the training rows raise
+        a ValueError.
         With `oob_score` the out-of-bag estimates are continued as well.
 
     n_jobs : int, default=None

@@ -471,6 +471,8 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
 
     warm_start : bool, default=False
         Whether `fit` keeps the trees of the previous fit and adds trees up to `n_estimators`.
+        After other rows, weights or draws than before, methods that need the training rows raise
+        a ValueError.
 
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning.
@@ -751,6 +753,8 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
 
     warm_start : bool, default=False
         Whether `fit` keeps the trees of the previous fit and adds trees up to `n_estimators`.
+        After other rows, weights or draws than before, methods that need the training rows raise
+        a ValueError.
 
     class_weight : {"balanced", "balanced_subsample"}, dict or list of dict, default=None
         Weights of the classes, by which `sample_weight` is multiplied. A dict contains the weight
@@ -1056,6 +1060,8 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
 
     warm_start : bool, default=False
         Whether `fit` keeps the trees of the previous fit and adds trees up to `n_estimators`.
+        After other rows, weights or draws than before, methods that need the training rows raise
+        a ValueError.
 
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning.
@@ -1337,6 +1343,8 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
 
     warm_start : bool, default=False
         Whether `fit` keeps the trees of the previous fit and adds trees up to `n_estimators`.
+        After other rows, weights or draws than before, methods that need the training rows raise
+        a ValueError.
 
     class_weight : {"balanced", "balanced_subsample"}, dict or list of dict, default=None
         Weights of the classes, by which `sample_weight` is multiplied. A dict contains the weight

@@ -24,6 +24,7 @@ from sklearn_ensemble_theory._rows import (
     checked_weights,
     validate_data,
 )
+from sklearn_ensemble_theory.ensembles._training_rows import TrainingRows
 
 
 @dataclass(frozen=True)
@@ -227,11 +228,28 @@ class RowsNotKeptError(ValueError, AttributeError):
 class RowsInChunks:
     """In place of a `SamplingScheme` or of `TrainingRows`: every use is an error."""
 
+    reason = (
+        "which a fit of Dask collections does not keep: there are no out-of-bag predictions, "
+        "standard errors, intervals or importances of training rows. Fit arrays in memory for them."
+    )
+
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):  # such as those that copies and pickles ask for
             raise AttributeError(name)
         raise RowsNotKeptError(
-            "This requires the training rows and the draws of the members, which a fit of Dask "
-            "collections does not keep: there are no out-of-bag predictions, standard errors, "
-            "intervals or importances of training rows. Fit arrays in memory for them."
+            f"This requires the training rows and the draws of the members, {self.reason}"
         )
+
+
+class RowsOfSeveralFits(RowsInChunks):
+    """The same, where a warm start had other rows or draws: no law has drawn all members."""
+
+    reason = (
+        "which differ between the members: a fit with warm_start=True had other rows, weights or "
+        "groups than the fit before, or another bootstrap, max_samples or max_features. Fit again "
+        "with warm_start=False."
+    )
+
+    def __init__(self, unit_of_row: np.ndarray | None, rows: TrainingRows | None = None) -> None:
+        # What the next warm start compares: the groups, and the rows of the last fit.
+        self.unit_of_row, self.rows = unit_of_row, rows

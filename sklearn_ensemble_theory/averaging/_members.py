@@ -8,7 +8,7 @@ left out in both.
 
 from collections.abc import Callable, Iterator
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import chain
 from typing import Any, Literal, Self
 
@@ -178,9 +178,24 @@ class MemberSpec:
         """The weights with which a member is fitted, from the weights drawn for its rows."""
         return weights * balanced_weights(y_rows, weights) if self.balanced else weights
 
+    def draws_as(self, other: "MemberSpec") -> bool:
+        """Whether a seed draws the same columns and rows, with the same weights, by both."""
+        names = "n_features", "max_features", "bootstrap_features", "balanced", "honest"
+        same = all(getattr(self, name) == getattr(other, name) for name in names)
+        return same and same_values(self.scheme, other.scheme)
+
     def without_data(self) -> Self:
         """The same without what only a fit needs."""
         return replace(self, estimator=None, prepared=None, fit_params={})
+
+
+def same_values(one: Any, other: Any) -> bool:
+    """Whether two data classes are of one type and have the same values, arrays too."""
+    if type(one) is not type(other):
+        return False
+    if not is_dataclass(one):
+        return bool(np.array_equal(one, other))
+    return all(same_values(getattr(one, f.name), getattr(other, f.name)) for f in fields(one))
 
 
 def random_state_names(estimator: BaseEstimator) -> list[str]:

@@ -54,6 +54,21 @@ class TrainingRows:
             rows = X.copy()
         return cls(rows, y)
 
+    def are_those_of(self, other: "TrainingRows") -> bool:
+        """Whether these are the same rows, X as far as both have it."""
+        if not np.array_equal(self.y, other.y):
+            return False
+        X, Z = self.X, other.X
+        if X is None or Z is None or X is Z:
+            return True
+        if X.shape != Z.shape or sp.issparse(X) != sp.issparse(Z):
+            return False
+        if sp.issparse(X):
+            X, Z = X.tocsr(), Z.tocsr()
+            same = np.array_equal(X.indptr, Z.indptr) and np.array_equal(X.indices, Z.indices)
+            return same and np.array_equal(X.data, Z.data)
+        return np.array_equal(X, Z, equal_nan=X.dtype.kind == "f")
+
     def __getstate__(self) -> dict:
         # What is derived can be made again, and would make pickles large.
         return {"X": self.X, "y": self.y, "window": self.window}

@@ -239,6 +239,45 @@ def test_sparse_and_dense_rows_are_in_the_same_leaves(regression, route):
                     assert (near[np.arange(30), np.arange(30)] == 1).all()
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"X": -1.0},
+        {"y": 2.0},
+        {"sample_weight": True},
+        {"max_samples": 0.3},
+        {"max_features": 0.5},
+        {"bootstrap": "poisson"},
+    ],
+)
+def test_members_of_other_draws_have_no_weights(regression, change):
+    X, y = regression
+    model = BaggingRegressor(n_estimators=20, warm_start=True, oob_score=True, random_state=0)
+    model.fit(X, y).set_params(n_estimators=30)
+    weight = None
+    if "X" in change or "y" in change:
+        X, y = change.get("X", 1.0) * X, change.get("y", 1.0) * y
+        with pytest.raises(ValueError, match="oob_score requires the rows of the previous fit"):
+            model.fit(X, y)
+        model.set_params(oob_score=False)
+    elif "sample_weight" in change:
+        weight = 1.0 + (np.arange(120) < 60)
+    else:
+        model.set_params(**change)
+    model.fit(X, y, sample_weight=weight)
+    for _ in range(2):  # also after another fit to the same rows
+        for method in (model.training_weights, model.standard_error, model.predict_interval):
+            with pytest.raises(ValueError, match="a fit with warm_start=True had other rows"):
+                method(X[:3])
+        n_more = len(model) + 10
+        model = pickle.loads(pickle.dumps(model)).set_params(n_estimators=n_more)
+        model.fit(X, y, sample_weight=weight)
+        assert model.predict(X).shape == (120,)
+    assert hasattr(model, "oob_score_") == model.oob_score
+    if model.oob_score:
+        assert not hasattr(model.shrink(1.0), "oob_score_")
+
+
 # --- proximities ----------------------------------------------------------------------------------
 
 
