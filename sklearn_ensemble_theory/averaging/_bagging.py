@@ -363,13 +363,14 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
                 f"n_estimators={self.n_estimators} must be larger or equal to "
                 f"len(estimators_)={n_known} when warm_start==True"
             )
-        rows, is_other = None, False
+        rows: Any = None
+        is_other = False
         if continued:
             rows, before = TrainingRows.of(estimator, X, y, is_fresh), self._training
             if isinstance(before, RowsOfSeveralFits):
                 before = before.rows
-            is_other = before is not None and not rows.are_those_of(before)
-            if is_other and self.oob_score:
+            is_other = isinstance(before, TrainingRows) and not rows.are_those_of(before)
+            if isinstance(before, TrainingRows) and is_other and self.oob_score:
                 raise ValueError(
                     "oob_score requires the rows of the previous fit with warm_start=True, which "
                     f"was fitted to {len(before.y)} other rows: X or y differs. Use "
@@ -399,13 +400,13 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         self._seeds = seeds[: len(members)].astype(int)  # a callback may have ended the fit early
         # Columns in bins are freed before the rows are kept.
         spec = spec.without_data()
+        self._packed = PackedCache()
         if rows is None:
             rows = TrainingRows.of(estimator, X, y, is_fresh)
         elif is_other or not spec.draws_as(self._member_spec):
             rows = RowsOfSeveralFits(scheme.unit_of_row, rows)
             spec = replace(spec, scheme=RowsOfSeveralFits(scheme.unit_of_row))
         self._member_spec, self._training = spec, rows
-        self._packed = PackedCache()
         self._set_oob_score_and_attributes(oob, classes)
         return self
 

@@ -7,7 +7,7 @@ draws of the members are repeated from their seeds; only X (for trees) and y are
 import operator
 from collections.abc import Callable, Sequence
 from copy import copy
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -58,7 +58,8 @@ class TrainingRows:
         """Whether these are the same rows, X as far as both have it."""
         if not np.array_equal(self.y, other.y):
             return False
-        X, Z = self.X, other.X
+        X: Any = self.X
+        Z: Any = other.X
         if X is None or Z is None or X is Z:
             return True
         if X.shape != Z.shape or sp.issparse(X) != sp.issparse(Z):
