@@ -300,7 +300,8 @@ def test_proximities_are_shares_of_trees(classification, route):
     np.testing.assert_allclose(outside_both.toarray(), expected, rtol=1e-14)
 
 
-def test_proximities_in_blocks(classification, monkeypatch):
+@pytest.mark.parametrize("limit", ["LEAVES", "ENTRIES"])
+def test_proximities_in_blocks(classification, monkeypatch, limit):
     from sklearn_ensemble_theory.ensembles import _forest_weights
 
     X, y = classification
@@ -313,7 +314,9 @@ def test_proximities_in_blocks(classification, monkeypatch):
         return [k.toarray() for k in kinds], neighbors, scores
 
     whole = results()
-    monkeypatch.setattr(_forest_weights, "LEAVES", 25 * 7)
+    monkeypatch.setattr(_forest_weights, limit, 25 * 7)
+    blocks = list(_forest_weights.proximity_blocks(forest, None, None, "leaves", "proximity"))
+    assert len(blocks) > 10
     monkeypatch.setattr(_forest_weights, "PAIRS", 50)
     for one, other in zip(whole, results()):
         np.testing.assert_array_equal(one, other)
