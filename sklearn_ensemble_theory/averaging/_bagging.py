@@ -362,10 +362,10 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         is_fresh = spec.checked and not np.may_share_memory(X, given)
         del given
 
-        same_rows = True  # as far as is known
+        rows, same_rows = None, True  # as far as is known
         if continued and not mixed:
-            known_y = getattr(self._training, "y", None)
-            same_rows = known_y is None or np.array_equal(known_y, y)
+            rows, before = TrainingRows.of(estimator, X, y, is_fresh), self._training
+            same_rows = not isinstance(before, TrainingRows) or rows.are_those_of(before)
             mixed = not (same_rows and spec.draws_as(self._member_spec))
 
         # A warm start keeps the known members, whose draws their seeds repeat, and adds others.
@@ -403,7 +403,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         # Columns in bins are freed before the rows are kept.
         spec = self._member_spec = spec.without_data()
         self._packed = PackedCache()
-        self._training = TrainingRows.of(estimator, X, y, is_fresh)
+        self._training = rows or TrainingRows.of(estimator, X, y, is_fresh)
         if mixed:
             self._training = RowsOfSeveralFits()
             self._member_spec = replace(spec, scheme=self._training)
@@ -1155,8 +1155,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         """Shrink the values in the trees towards those of their ancestors: hierarchical shrinkage.
 
         With t_0, ..., t_l the nodes that a row passes from the root of a tree to its leaf, N(t) the
-        weight of the tree's rows in t and E(t) their mean of y, or their shares of the classes, the
-        shrunk tree predicts [Agarwal et al., 2022]
+        weight of the tree's rows in t, of an honest tree those in the leaves, and E(t) their mean
+        of y, or their shares of the classes, the shrunk tree predicts [Agarwal et al., 2022]
 
             E(t_0) + sum_k (E(t_k) - E(t_{k-1})) / (1 + lambda / N(t_{k-1})).
 
@@ -1184,8 +1184,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         Raises
         ------
         ValueError
-            If `reg_param` or one of `reg_params` is negative, if members are not trees, are honest
-            or have nodes of quantiles, after `compact` or `shrink`; for "cv" also if there are no
+            If `reg_param` or one of `reg_params` is negative, if members are not trees or have
+            nodes of quantiles, after `compact` or `shrink`; for "cv" also if there are no
             out-of-bag rows, or after `forget_training_rows` or a fit of Dask collections.
 
         Notes
@@ -1234,7 +1234,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         oob, classes = None, getattr(self, "classes_", None)
         if hasattr(self, "oob_score_"):
             found._oob = None
-            if self._training is not None:
+            if isinstance(self._training, TrainingRows):
                 spec, rows = self._member_spec, self._training
                 oob = found._start_out_of_bag(spec, rows.X, rows.y, classes, continued=True)
             found._set_oob_score_and_attributes(oob, classes)
@@ -1401,6 +1401,8 @@ class BaggingRegressor(BaggedRegressor, BaseBagging):
 
     warm_start : bool, default=False
         Whether `fit` keeps the members of the previous fit and adds members up to `n_estimators`.
+        After other rows, weights or draws than before, methods that need the training rows raise
+        a ValueError.
         With `oob_score` the out-of-bag estimates are continued as well.
 
     n_jobs : int, default=None
@@ -1639,6 +1641,8 @@ class BaggingClassifier(BaggedClassifier, BaseBagging):
 
     warm_start : bool, default=False
         Whether `fit` keeps the members of the previous fit and adds members up to `n_estimators`.
+        After other rows, weights or draws than before, methods that need the training rows raise
+        a ValueError.
         With `oob_score` the out-of-bag estimates are continued as well.
 
     n_jobs : int, default=None

@@ -471,6 +471,8 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
 
     warm_start : bool, default=False
         Whether `fit` keeps the trees of the previous fit and adds trees up to `n_estimators`.
+        After other rows, weights or draws than before, methods that need the training rows raise
+        a ValueError.
 
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning.
@@ -526,9 +528,10 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
         Whether one half of the rows drawn for a tree chooses its splits, and the other half is in
         its leaves, from which it predicts; a float is the share of the rows in the leaves. Copies
         of a row, and the rows of a group, are on one side. A split of which one side has no row of
-        the leaves is left out. With `bootstrap=False` and a fraction as `max_samples`, intervals
-        by `standard_error` are those of [Wager and Athey, 2018]; see the user guide. Not with
-        `monotonic_cst`, medians, quantiles or moving blocks.
+        the leaves is left out. Impurities and importances are those of the rows in the leaves. With
+        `bootstrap=False` and a fraction as `max_samples`, intervals by `standard_error` are those
+        of [Wager and Athey, 2018]; see the user guide. Not with `monotonic_cst`, medians, quantiles
+        or moving blocks.
 
     Attributes
     ----------
@@ -750,6 +753,8 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
 
     warm_start : bool, default=False
         Whether `fit` keeps the trees of the previous fit and adds trees up to `n_estimators`.
+        After other rows, weights or draws than before, methods that need the training rows raise
+        a ValueError.
 
     class_weight : {"balanced", "balanced_subsample"}, dict or list of dict, default=None
         Weights of the classes, by which `sample_weight` is multiplied. A dict contains the weight
@@ -816,9 +821,10 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         Whether one half of the rows drawn for a tree chooses its splits, and the other half is in
         its leaves, from which it predicts; a float is the share of the rows in the leaves. Copies
         of a row, and the rows of a group, are on one side. A split of which one side has no row of
-        the leaves is left out. With `bootstrap=False` and a fraction as `max_samples`, intervals
-        by `standard_error` are those of [Wager and Athey, 2018]; see the user guide. Not with
-        `monotonic_cst`, medians, quantiles or moving blocks.
+        the leaves is left out. Impurities and importances are those of the rows in the leaves. With
+        `bootstrap=False` and a fraction as `max_samples`, intervals by `standard_error` are those
+        of [Wager and Athey, 2018]; see the user guide. Not with `monotonic_cst`, medians, quantiles
+        or moving blocks.
 
     Attributes
     ----------
@@ -1054,6 +1060,8 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
 
     warm_start : bool, default=False
         Whether `fit` keeps the trees of the previous fit and adds trees up to `n_estimators`.
+        After other rows, weights or draws than before, methods that need the training rows raise
+        a ValueError.
 
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning.
@@ -1110,9 +1118,10 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         Whether one half of the rows drawn for a tree chooses its splits, and the other half is in
         its leaves, from which it predicts; a float is the share of the rows in the leaves. Copies
         of a row, and the rows of a group, are on one side. A split of which one side has no row of
-        the leaves is left out. With `bootstrap=False` and a fraction as `max_samples`, intervals
-        by `standard_error` are those of [Wager and Athey, 2018]; see the user guide. Not with
-        `monotonic_cst`, medians, quantiles or moving blocks.
+        the leaves is left out. Impurities and importances are those of the rows in the leaves. With
+        `bootstrap=False` and a fraction as `max_samples`, intervals by `standard_error` are those
+        of [Wager and Athey, 2018]; see the user guide. Not with `monotonic_cst`, medians, quantiles
+        or moving blocks.
 
     Attributes
     ----------
@@ -1334,6 +1343,8 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
 
     warm_start : bool, default=False
         Whether `fit` keeps the trees of the previous fit and adds trees up to `n_estimators`.
+        After other rows, weights or draws than before, methods that need the training rows raise
+        a ValueError.
 
     class_weight : {"balanced", "balanced_subsample"}, dict or list of dict, default=None
         Weights of the classes, by which `sample_weight` is multiplied. A dict contains the weight
@@ -1402,9 +1413,10 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         Whether one half of the rows drawn for a tree chooses its splits, and the other half is in
         its leaves, from which it predicts; a float is the share of the rows in the leaves. Copies
         of a row, and the rows of a group, are on one side. A split of which one side has no row of
-        the leaves is left out. With `bootstrap=False` and a fraction as `max_samples`, intervals
-        by `standard_error` are those of [Wager and Athey, 2018]; see the user guide. Not with
-        `monotonic_cst`, medians, quantiles or moving blocks.
+        the leaves is left out. Impurities and importances are those of the rows in the leaves. With
+        `bootstrap=False` and a fraction as `max_samples`, intervals by `standard_error` are those
+        of [Wager and Athey, 2018]; see the user guide. Not with `monotonic_cst`, medians, quantiles
+        or moving blocks.
 
     Attributes
     ----------

@@ -183,7 +183,7 @@ class MemberSpec:
         one, two = self.scheme, other.scheme
         if not (isinstance(one, SamplingScheme) and isinstance(two, SamplingScheme)):
             return False
-        names = "max_features", "bootstrap_features", "balanced", "empty", "honest"
+        names = "n_features", "max_features", "bootstrap_features", "balanced", "empty", "honest"
         same = all(getattr(self, name) == getattr(other, name) for name in names)
         return same and same_law(one, two)
 

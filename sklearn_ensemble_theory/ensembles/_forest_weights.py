@@ -43,6 +43,10 @@ Proximity = Literal["leaves", "out_of_bag", "geometry-preserving"]
 PROXIMITIES = ("leaves", "out_of_bag", "geometry-preserving")
 # Leaves of queries that are looked up at once, and pairs of rows whose trees are counted at once.
 LEAVES, PAIRS = 2**21, 2**18
+# Weights and proximities that are computed at once: 48 MB.
+ENTRIES = 2**22
+# Raw scores of outliers are equal if they differ by less, as a share.
+ROUNDING = 1e-9
 BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.int32)
 
 
@@ -125,7 +129,8 @@ def weight_blocks(ensemble: FittedEnsemble, X, what: str) -> Iterator[sp.csr_arr
     """The weights of blocks of queries, columns as the training rows; None is these themselves."""
     check_is_fitted(ensemble)
     leaf_rows = rows_of_leaves(ensemble, what)
-    for leaves in leaf_blocks(ensemble, leaf_rows.finder, X, what, out_of_bag=X is None):
+    every = leaf_blocks(ensemble, leaf_rows.finder, X, what, out_of_bag=X is None)
+    for leaves in blocks_of_entries(every, np.diff(leaf_rows.first), len(leaf_rows.order)):
         found = leaf_rows.weights(leaves)
         if X is None:  # the trees outside of a row count for the others
             n_outside = np.maximum((leaves >= 0).sum(axis=1), 1)
@@ -155,6 +160,19 @@ def leaf_blocks(
         if out_of_bag:
             leaves[masks.numbers(rows) == 0] = -1
         yield leaves
+
+
+def blocks_of_entries(
+    blocks: Iterator[np.ndarray], sizes: np.ndarray, n: int
+) -> Iterator[np.ndarray]:
+    """The blocks of leaves, cut where their rows have many others, of n, in their leaves.
+
+    `sizes` are the numbers of rows in all leaves; the last one is 0, of what is no leaf.
+    """
+    for leaves in blocks:
+        entries = np.cumsum(np.minimum(sizes[leaves].sum(axis=1), n))
+        cuts = np.searchsorted(entries, np.arange(ENTRIES, entries[-1], ENTRIES))
+        yield from np.split(leaves, np.unique(cuts[cuts > 0]))
 
 
 # --- proximities ----------------------------------------------------------------------------------
@@ -264,8 +282,9 @@ def proximity_blocks(
     else:  # the rows of all leaves are found once for training rows
         name = f"{kind}, compiled" if compiled else kind
         by_leaf = kept_rows(ensemble, what).derived(name, members, make)
-    start = 0
-    for leaves in leaf_blocks(ensemble, finder, X, what, only_outside):
+    start, sizes = 0, np.append(np.diff(by_leaf.indptr), 0)
+    every = leaf_blocks(ensemble, finder, X, what, only_outside)
+    for leaves in blocks_of_entries(every, sizes, by_leaf.shape[1]):
         found = (indicator_of_leaves(leaves, finder.n_nodes) @ by_leaf).tocsr()
         found.sort_indices()
         if only_outside:
@@ -440,7 +459,10 @@ def outlier_scores(
         own = (label == k) & (total > 0)
         if not own.any():
             continue
-        scores[own] -= np.median(scores[own])
+        median = np.median(scores[own])
+        scores[own] -= median
+        # The sums of equal rows differ by rounding, which is no spread.
+        scores[own & (np.abs(scores) <= ROUNDING * median)] = 0.0
         spread = np.median(np.abs(scores[own])) or np.mean(np.abs(scores[own])) or 1.0
         scores[own] /= spread
     return scores

@@ -117,10 +117,7 @@ def partial_gains(
     targets = targets - fitted @ targets / W
     Z = _standardised(columns, fitted)
     N, means = node_means(nodes, leaf, fitted, np.hstack([targets, Z]))
-    # A split with fitted rows on one side only has no psi.
-    levels = [
-        inner[(N[left[inner]] > 0) & (N[right[inner]] > 0)] for inner in levels_of(left, right)
-    ]
+    levels = levels_of(left, right)
 
     best: Any = None
     step = max(1, NUMBERS_AT_ONCE // means.size)
@@ -130,7 +127,9 @@ def partial_gains(
         norm, steps = np.zeros((2, len(N), len(block)))
         for inner in levels:
             for child, other in [(left[inner], right[inner]), (right[inner], left[inner])]:
-                steps[child] = (N[other] / N[child])[:, None] / (N[inner, None] + block)
+                # A split with fitted rows on one side only has no psi: it is passed by a step of 0.
+                odds = np.divide(N[other], N[child], out=np.zeros(len(inner)), where=N[child] > 0)
+                steps[child] = odds[:, None] / (N[inner, None] + block)
                 norm[child] = norm[inner] + steps[child]
         for g, reg_param in enumerate(block):
             G, rest = Z - shrunk[leaf, n_targets:, g], targets - shrunk[leaf, :n_targets, g]

@@ -27,7 +27,7 @@ from sklearn_ensemble_theory.ensembles._training_rows import (
     kept_rows,
     kept_X,
 )
-from sklearn_ensemble_theory.trees._packed import DeepTrees, fits_in_words
+from sklearn_ensemble_theory.trees._packed import DeepTrees, fits_in_words, packed_places
 from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 
 # Shares of 1 that are sums of at most some thousand terms are equal if they differ by less.
@@ -127,6 +127,9 @@ class LeafFinder:
         for t, (member, columns) in enumerate(zip(self.members, self.features)):
             rows = X if columns is None else X[:, columns]
             leaves[:, t] = member.apply(rows, check_input=False)
+            if self.packed is not None:  # the numbers that dense rows get
+                tree = member.tree_
+                leaves[:, t] = packed_places(tree.children_left, tree.children_right)[leaves[:, t]]
         # Numbers over the whole ensemble: one sorted list serves the leaves of all trees.
         leaves += self.starts[:-1]
         return leaves

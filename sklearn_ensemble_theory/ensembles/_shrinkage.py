@@ -42,11 +42,6 @@ def shrunk_ensemble(ensemble: Ensemble, reg_param: float | str, reg_params: Arra
     """A copy of an ensemble whose trees are shrunk, all by the same parameter."""
     check_is_fitted(ensemble)
     grid = checked_reg_params(ensemble, reg_param, reg_params)
-    if getattr(ensemble._member_spec, "honest", 0.0):
-        raise ValueError(
-            "shrink requires honesty=False: the numbers of rows in the nodes of honest trees are "
-            "those of the rows that chose the splits, not of those in the leaves."
-        )
     # A member whose draw had no rows is a constant, which has nothing to shrink.
     kind = type(ensemble.estimator_)
     for member in ensemble.estimators_:

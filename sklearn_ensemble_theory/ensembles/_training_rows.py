@@ -7,7 +7,7 @@ draws of the members are repeated from their seeds; only X (for trees) and y are
 import operator
 from collections.abc import Callable, Sequence
 from copy import copy
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -53,6 +53,22 @@ class TrainingRows:
         if rows is None or (not is_fresh and np.may_share_memory(rows, X)):
             rows = X.copy()
         return cls(rows, y)
+
+    def are_those_of(self, other: "TrainingRows") -> bool:
+        """Whether these are the same rows, X as far as both have it."""
+        if not np.array_equal(self.y, other.y):
+            return False
+        X: Any = self.X
+        Z: Any = other.X
+        if X is None or Z is None or X is Z:
+            return True
+        if X.shape != Z.shape or sp.issparse(X) != sp.issparse(Z):
+            return False
+        if sp.issparse(X):
+            X, Z = X.tocsr(), Z.tocsr()
+            same = np.array_equal(X.indptr, Z.indptr) and np.array_equal(X.indices, Z.indices)
+            return same and np.array_equal(X.data, Z.data)
+        return np.array_equal(X, Z, equal_nan=X.dtype.kind == "f")
 
     def __getstate__(self) -> dict:
         # What is derived can be made again, and would make pickles large.
@@ -194,8 +210,9 @@ def outside_masks(ensemble: FittedEnsemble, rows: np.ndarray | None) -> OutsideM
     spec = ensemble._member_spec
 
     def make() -> OutsideMasks:
-        drawn = [spec.draw(seed)[1] for seed in ensemble._seeds]
-        return OutsideMasks(spec.scheme.n_samples, drawn)
+        outside = (spec.scheme.is_outside(spec.draw(seed)[1]) for seed in ensemble._seeds)
+        inside = [np.flatnonzero(~each) for each in outside]
+        return OutsideMasks(spec.scheme.n_samples, inside)
 
     masks = kept_rows(ensemble, "This method").derived("masks", ensemble.estimators_, make)
     return masks if rows is None or len(rows) == len(masks) else masks.of_rows(rows)

@@ -184,6 +184,15 @@ class DeepTrees:
             prediction.add_deep_vectors(X, *trees, self.values, self.table, out, self.sets)
 
 
+def packed_places(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Where `pack_nodes` puts the nodes of a tree: the children of its inner nodes in a row."""
+    inner = np.flatnonzero(left >= 0)
+    places = np.zeros(len(left), dtype=np.int64)
+    places[left[inner]] = 1 + 2 * np.arange(len(inner))
+    places[right[inner]] = 2 + 2 * np.arange(len(inner))
+    return places
+
+
 def shift_of(trees: Sequence[Nodes], features: Sequence[np.ndarray | None]) -> int:
     """Bits of a word for the feature and the direction of missing values."""
     largest = 0

@@ -185,6 +185,20 @@ def test_groups_are_left_out_together(regression):
     np.testing.assert_allclose(weights.toarray(), expected, rtol=1e-11, atol=0)
 
 
+@pytest.mark.parametrize("honesty", [False, True])
+def test_a_row_without_weight_is_in_its_group(regression, honesty):
+    X, y = regression
+    groups, weight = np.arange(120) // 4, np.tile([0.0, 1.0, 2.0, 1.0], 30)
+    forest = RandomForestRegressor(60, oob_score=True, honesty=honesty, random_state=0)
+    forest.fit(X, y, groups=groups, sample_weight=weight)
+    weights = forest.training_weights()
+    np.testing.assert_allclose(weights @ y, forest.oob_prediction_, rtol=1e-10)
+    rows, columns = weights.nonzero()
+    assert not (groups[rows] == groups[columns]).any()
+    rows, columns = forest.proximity(kind="out_of_bag").nonzero()
+    assert (groups[rows] == groups[columns])[rows == columns].all()
+
+
 def test_sparse_rows_missing_values_pickles_and_warm_starts(regression):
     X, y = regression
     forest = RandomForestRegressor(8, random_state=0, warm_start=True).fit(sp.csr_array(X), y)
@@ -205,6 +219,63 @@ def test_sparse_rows_missing_values_pickles_and_warm_starts(regression):
         forest = RandomForestRegressor(8, random_state=0).fit(gaps, y)
         weights = forest.training_weights(gaps)
         np.testing.assert_allclose(weights @ y, forest.predict(gaps), rtol=1e-10)
+
+
+@both_routes
+def test_sparse_and_dense_rows_are_in_the_same_leaves(regression, route):
+    X, y = regression
+    targets = np.column_stack([y, -y])
+    for given in (X, sp.csr_array(X)):
+        for model in (
+            RandomForestRegressor(8, random_state=0).fit(given, y),
+            BaggingRegressor(n_estimators=8, max_features=0.5, random_state=0).fit(given, targets),
+        ):
+            expected = weights_by_definition(model, given, X[:30])
+            for new in (X[:30], sp.csr_array(X[:30])):
+                weights = model.training_weights(new).toarray()
+                np.testing.assert_allclose(weights, expected, rtol=1e-11)
+                for Z in (X, sp.csr_array(X), None):
+                    near = model.proximity(new, Z).toarray()
+                    assert (near[np.arange(30), np.arange(30)] == 1).all()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"X": -1.0},
+        {"y": 2.0},
+        {"sample_weight": True},
+        {"max_samples": 0.3},
+        {"max_features": 0.5},
+        {"bootstrap": "poisson"},
+    ],
+)
+def test_members_of_other_draws_have_no_weights(regression, change):
+    X, y = regression
+    model = BaggingRegressor(n_estimators=20, warm_start=True, oob_score=True, random_state=0)
+    model.fit(X, y).set_params(n_estimators=30)
+    weight = None
+    if "X" in change or "y" in change:
+        X, y = change.get("X", 1.0) * X, change.get("y", 1.0) * y
+        with pytest.raises(ValueError, match="oob_score requires the rows of the previous fit"):
+            model.fit(X, y)
+        model.set_params(oob_score=False)
+    elif "sample_weight" in change:
+        weight = 1.0 + (np.arange(120) < 60)
+    else:
+        model.set_params(**change)
+    model.fit(X, y, sample_weight=weight)
+    for _ in range(2):  # also after another fit to the same rows
+        for method in (model.training_weights, model.standard_error, model.predict_interval):
+            with pytest.raises(ValueError, match="a fit with warm_start=True had other rows"):
+                method(X[:3])
+        n_more = len(model) + 10
+        model = pickle.loads(pickle.dumps(model)).set_params(n_estimators=n_more)
+        model.fit(X, y, sample_weight=weight)
+        assert model.predict(X).shape == (120,)
+    assert hasattr(model, "oob_score_") == model.oob_score
+    if model.oob_score:
+        assert not hasattr(model.shrink(1.0), "oob_score_")
 
 
 # --- proximities ----------------------------------------------------------------------------------
@@ -229,7 +300,8 @@ def test_proximities_are_shares_of_trees(classification, route):
     np.testing.assert_allclose(outside_both.toarray(), expected, rtol=1e-14)
 
 
-def test_proximities_in_blocks(classification, monkeypatch):
+@pytest.mark.parametrize("limit", ["LEAVES", "ENTRIES"])
+def test_proximities_in_blocks(classification, monkeypatch, limit):
     from sklearn_ensemble_theory.ensembles import _forest_weights
 
     X, y = classification
@@ -242,7 +314,9 @@ def test_proximities_in_blocks(classification, monkeypatch):
         return [k.toarray() for k in kinds], neighbors, scores
 
     whole = results()
-    monkeypatch.setattr(_forest_weights, "LEAVES", 25 * 7)
+    monkeypatch.setattr(_forest_weights, limit, 25 * 7)
+    blocks = list(_forest_weights.proximity_blocks(forest, None, None, "leaves", "proximity"))
+    assert len(blocks) > 10
     monkeypatch.setattr(_forest_weights, "PAIRS", 50)
     for one, other in zip(whole, results()):
         np.testing.assert_array_equal(one, other)
@@ -277,6 +351,15 @@ def test_outlier_scores_are_those_of_the_definition(classification):
         np.testing.assert_allclose(forest.outlier_scores(kind), expected, rtol=1e-9, atol=1e-9)
     constant = RandomForestRegressor(5, random_state=0).fit(X, np.zeros(len(y)))
     np.testing.assert_array_equal(constant.outlier_scores(), 0.0)
+
+
+@pytest.mark.parametrize("seed", [182, 212, 226])
+def test_rounding_is_no_spread_of_scores(seed):
+    """Sums of the same squares in another order differ by rounding."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(0, 3, (20, 3)).astype(float), rng.standard_normal(20)
+    forest = ExtraTreesRegressor(9, bootstrap=True, max_depth=1, max_bins=2, random_state=seed)
+    assert np.abs(forest.fit(X, y).outlier_scores()).max() < 100
 
 
 def test_wrong_labels_are_outliers():

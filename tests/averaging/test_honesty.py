@@ -126,6 +126,42 @@ def test_shares_of_classes_are_those_of_the_other_rows(classification, forest):
     np.testing.assert_allclose(votes, np.mean(labels[..., None] == np.arange(4), axis=0))
 
 
+@both_routes
+@pytest.mark.parametrize("bins", [None, 16])
+@pytest.mark.parametrize("criterion", ["squared_error", "poisson", "gini", "entropy"])
+def test_nodes_are_those_of_the_rows_in_the_leaves(regression, criterion, bins, route):
+    X, y = regression
+    classes = criterion in ("gini", "entropy")
+    kind = RandomForestClassifier if classes else RandomForestRegressor
+    forest = kind(8, honesty=True, criterion=criterion, max_bins=bins, random_state=0)
+    y = np.digitize(y, [12.0, 16.0]) if classes else y + 1e3 * (criterion == "squared_error")
+    forest.fit(X, y)
+    for member, seed in zip(forest, forest._seeds):
+        rows, weights = forest._member_spec.draw_parts(seed)[1]
+        tree = member.tree_
+        inside = member.decision_path(X[rows].astype(np.float32)).toarray().astype(bool)
+        assert inside.any(axis=0).all()  # no node is without rows
+        inner = tree.children_left >= 0
+        assert tree.max_depth == inside.sum(axis=1).max() - 1 == member.get_depth()
+        assert (tree.n_node_samples[inner] > tree.n_node_samples[tree.children_left[inner]]).all()
+        np.testing.assert_array_equal(tree.n_node_samples, inside.sum(axis=0))
+        np.testing.assert_allclose(tree.weighted_n_node_samples, weights @ inside)
+        for i in range(tree.node_count):
+            w, part = weights[inside[:, i]], y[rows][inside[:, i]]
+            if classes:
+                shares = np.array([w @ (part == label) for label in range(3)]) / w.sum()
+                known = shares[shares > 0]
+                gini, entropy = 1 - shares @ shares, -known @ np.log2(known)
+                expected = gini if criterion == "gini" else entropy
+            else:
+                mean = w @ part / w.sum()
+                np.testing.assert_allclose(tree.value[i].ravel(), mean, rtol=1e-12)
+                expected = w @ (part - mean) ** 2 / w.sum()
+                if criterion == "poisson":
+                    expected = w @ (part * np.log(part / mean)) / w.sum()
+            np.testing.assert_allclose(tree.impurity[i], expected, atol=1e-8)
+
+
 def test_several_outputs_sparse_rows_and_categories(regression):
     X, y = regression
     Y = np.column_stack([y, X[:, 0]])

@@ -42,6 +42,9 @@ def splits_of(tree, X, weight):
     passed = tree.decision_path(X.astype(np.float32)).toarray().astype(bool)
     left, right = passed[:, links.children_left[inner]], passed[:, links.children_right[inner]]
     n_left, n_right = weight @ left, weight @ right
+    both = (n_left > 0) & (n_right > 0)
+    left, right, inner = left[:, both], right[:, both], inner[both]
+    n_left, n_right = n_left[both], n_right[both]
     psi = (n_right * left - n_left * right) / np.sqrt(n_left * n_right)
     return psi, links.feature[inner]
 
@@ -91,6 +94,26 @@ def test_gains_are_those_of_a_regression_without_each_row(classes):
         losses.append(loss)
     chosen = partial_gains(*args, np.array([0.3, 5.0, 80.0]))[1]
     assert chosen == (0.3, 5.0, 80.0)[np.argmin(losses)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_splits_with_rows_on_one_side_are_passed(seed):
+    """As in honest trees, which send all rows to the side that has some."""
+    X, y = data(seed=seed)
+    tree = DecisionTreeRegressor(max_depth=5, random_state=0).fit(X, y)
+    links, leaf = tree.tree_, tree.apply(X)
+    # No rows right of the root, and none on the left of the second split below it.
+    fitted = np.where(X[:, links.feature[0]] <= links.threshold[0], 1.0, 0.0)
+    second = links.children_right[links.children_left[0]]
+    path = tree.decision_path(X.astype(np.float32)).toarray().astype(bool)
+    fitted[path[:, links.children_left[second]]] = 0.0
+    rows = np.flatnonzero(fitted)
+    weight = np.random.default_rng(seed).uniform(0.5, 2.0, len(rows))
+    (nodes,) = member_nodes([tree])
+    expected, _ = gains_by_refits(tree, X[rows], y[rows], fitted[rows], weight, 2.0)
+    Y = y[rows][:, None]
+    args = nodes, leaf[rows], fitted[rows], Y, X[rows], weight, np.array([2.0])
+    np.testing.assert_allclose(partial_gains(*args)[0], expected, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("classes", [0, 3])

@@ -121,6 +121,17 @@ def test_each_tree_of_a_forest_is_shrunk_by_the_rows_that_it_drew(max_bins):
     np.testing.assert_allclose(shrunk.predict(X), np.mean([t.predict(X) for t in shrunk], axis=0))
 
 
+@pytest.mark.parametrize("max_bins", [None, 63])
+def test_honest_trees_are_shrunk_by_the_rows_in_their_leaves(max_bins):
+    X, y = data()
+    forest = RandomForestRegressor(3, max_bins=max_bins, honesty=True, random_state=0).fit(X, y)
+    for tree, before, seed in zip(forest.shrink(5.0), forest, forest._seeds):
+        rows, weights = forest._member_spec.draw_parts(seed)[1]
+        weight = np.bincount(rows, weights, minlength=len(y))
+        expected = ridge_on_splits(before, X, y[:, None], weight, 5.0, X)
+        np.testing.assert_allclose(tree.predict(X), expected[:, 0], atol=1e-10)
+
+
 def test_nothing_and_everything_is_shrunk_at_the_ends():
     X, y = data()
     for model in (BinnedTreeRegressor(), RandomForestRegressor(5, random_state=0)):
@@ -420,8 +431,6 @@ def test_what_cannot_be_shrunk_is_named():
         BaggingRegressor(KNeighborsRegressor()).fit(X, y).shrink(1.0)
     with pytest.raises(ValueError, match="those of criterion='absolute_error' hold quantiles"):
         RandomForestRegressor(2, criterion="absolute_error").fit(X, y).shrink(1.0)
-    with pytest.raises(ValueError, match="shrink requires honesty=False"):
-        RandomForestRegressor(2, honesty=True).fit(X, y).shrink(1.0)
     with pytest.raises(ValueError, match="fitted to every row"):
         ExtraTreesRegressor(2).fit(X, y).shrink()
     with pytest.raises(ValueError, match="requires X and y"):
