@@ -363,10 +363,13 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         del given
 
         rows, same_rows = None, True  # as far as is known
-        if continued and not mixed:
-            rows, before = TrainingRows.of(estimator, X, y, is_fresh), self._training
+        if continued:
+            rows = TrainingRows.of(estimator, X, y, is_fresh)
+            before = self._training
+            if isinstance(before, RowsOfSeveralFits):
+                before = before.rows
             same_rows = not isinstance(before, TrainingRows) or rows.are_those_of(before)
-            mixed = not (same_rows and spec.draws_as(self._member_spec))
+            mixed = mixed or not (same_rows and spec.draws_as(self._member_spec))
 
         # A warm start keeps the known members, whose draws their seeds repeat, and adds others.
         n_known = len(self.estimators_) if continued else 0
@@ -405,8 +408,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         self._packed = PackedCache()
         self._training = rows or TrainingRows.of(estimator, X, y, is_fresh)
         if mixed:
-            self._training = RowsOfSeveralFits()
-            self._member_spec = replace(spec, scheme=self._training)
+            self._training = RowsOfSeveralFits(self._training)
+            self._member_spec = replace(spec, scheme=RowsOfSeveralFits())
         self._set_oob_score_and_attributes(oob, classes)
         return self
 

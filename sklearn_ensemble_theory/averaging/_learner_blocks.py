@@ -247,3 +247,6 @@ class RowsOfSeveralFits(RowsInChunks):
         "which are not the same for all members, as warm_start=True went on with other rows, "
         "weights, or parameters of the draws. Use warm_start=False."
     )
+
+    def __init__(self, rows: Any = None) -> None:
+        self.rows = rows  # of the last fit, with which the next one compares its own

@@ -257,7 +257,7 @@ def test_members_of_other_draws_have_no_weights(regression, change):
     weight = None
     if "X" in change or "y" in change:
         X, y = change.get("X", 1.0) * X, change.get("y", 1.0) * y
-        with pytest.raises(ValueError, match="oob_score requires the rows of the previous fit"):
+        with pytest.raises(ValueError, match="fitted to 120 other rows"):
             model.fit(X, y)
         model.set_params(oob_score=False)
     elif "sample_weight" in change:
@@ -267,7 +267,7 @@ def test_members_of_other_draws_have_no_weights(regression, change):
     model.fit(X, y, sample_weight=weight)
     for _ in range(2):  # also after another fit to the same rows
         for method in (model.training_weights, model.standard_error, model.predict_interval):
-            with pytest.raises(ValueError, match="a fit with warm_start=True had other rows"):
+            with pytest.raises(ValueError, match="warm_start=True went on with other rows"):
                 method(X[:3])
         n_more = len(model) + 10
         model = pickle.loads(pickle.dumps(model)).set_params(n_estimators=n_more)
