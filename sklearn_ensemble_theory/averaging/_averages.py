@@ -742,6 +742,24 @@ def labels_by_output(
     return np.column_stack([labels[largest_column(part, ties)] for part, labels in pairs])
 
 
+def check_same_target(ensemble: Any, target: dict) -> None:
+    """Raise an error if a warm start has other classes, or another number of outputs."""
+    now, before = (
+        [np.asarray(each) for each in (given if isinstance(given, list) else [given])]
+        for given in (target.get("classes_", []), getattr(ensemble, "classes_", []))
+    )
+    if not (len(now) == len(before) and all(map(np.array_equal, now, before))):
+        raise ValueError(
+            "y must have the classes of the previous fit with warm_start=True, to whose codes the "
+            f"members were fitted: {ensemble.classes_}; got {target['classes_']}."
+        )
+    if target.get("n_outputs_", 1) != getattr(ensemble, "n_outputs_", 1):
+        raise ValueError(
+            f"y must have {ensemble.n_outputs_} columns, as in the previous fit with "
+            f"warm_start=True; got {target['n_outputs_']}."
+        )
+
+
 # --- out-of-bag scores ----------------------------------------------------------------------------
 
 

@@ -64,6 +64,7 @@ from sklearn_ensemble_theory.averaging._averages import (
     BaggedClassifier,
     BaggedRegressor,
     check_metric,
+    check_same_target,
     out_of_bag_score,
     split_outputs,
     staged_mean_proba,
@@ -363,6 +364,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
                 f"n_estimators={self.n_estimators} must be larger or equal to "
                 f"len(estimators_)={n_known} when warm_start==True"
             )
+        if continued and n_more:
+            check_same_target(self, target)
         rows: Any = None
         is_other = False
         if continued:
