@@ -105,9 +105,8 @@ def pac_bayes_margin_bound(margins: ArrayLike, divergence: float, delta: float =
     probability of at least P(Bin(N, 1/2) <= k). With probability at least 1 - delta over n
     independent rows, for all weights rho, all N >= 1 and all k <= N at once
 
-        error <= kl⁻¹(mean of P(Bin(N, (1 + margin)/2) <= k),
-                      (N KL(rho || pi) + ln(2 sqrt(n) N (N + 1)² / delta)) / n)
-                 / P(Bin(N, 1/2) <= k),
+        error <= kl⁻¹(mean of P(Bin(N, (1 + margin)/2) <= k), epsilon) / P(Bin(N, 1/2) <= k),
+        epsilon = (N KL(rho || pi) + ln(2 sqrt(n) N (N + 1)² / delta)) / n,
 
     and the best N and k of a grid are inserted.
 

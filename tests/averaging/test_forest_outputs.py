@@ -12,6 +12,7 @@ from sklearn.metrics import f1_score
 from sklearn.utils import compute_sample_weight
 
 from sklearn_ensemble_theory import (
+    BaggingClassifier,
     BaggingRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -262,3 +263,19 @@ def test_out_of_bag_scores_are_computed_once(Forest, classification, monkeypatch
     with pytest.warns(UserWarning, match="Warm-start fitting without increasing"):
         forest.fit(*classification)
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize("Ensemble", [RandomForestClassifier, BaggingClassifier])
+def test_warm_start_has_the_same_classes(Ensemble):
+    """Members are fitted to codes, which would stand for other classes."""
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    y = np.where(X[:, 0] > 0, 2, 1)
+    for other in (np.where(X[:, 1] > 0, y, 0), y - 1):
+        model = Ensemble(n_estimators=5, warm_start=True, random_state=0).fit(X, y)
+        expected = model.predict(X)
+        with pytest.raises(ValueError, match="y must have the classes of the previous fit"):
+            model.set_params(n_estimators=7).fit(X, other)
+        np.testing.assert_array_equal(model.predict(X), expected)
+    model = RandomForestRegressor(5, warm_start=True).fit(X, y)
+    with pytest.raises(ValueError, match="y must have 1 columns, as in the previous fit"):
+        model.set_params(n_estimators=7).fit(X, np.column_stack([y, y]))
