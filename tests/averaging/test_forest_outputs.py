@@ -277,5 +277,5 @@ def test_warm_start_has_the_same_classes(Ensemble):
             model.set_params(n_estimators=7).fit(X, other)
         np.testing.assert_array_equal(model.predict(X), expected)
     model = RandomForestRegressor(5, warm_start=True).fit(X, y)
-    with pytest.raises(ValueError, match="y must have 1 columns, as in the previous fit"):
+    with pytest.raises(ValueError, match="y must have as many columns as in the previous fit"):
         model.set_params(n_estimators=7).fit(X, np.column_stack([y, y]))
