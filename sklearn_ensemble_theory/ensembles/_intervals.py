@@ -172,7 +172,9 @@ def _jackknife_plus(
         step = max(1, PREDICTIONS // max(masks.n_members, len(groups)))
     for start in range(0, X.shape[0], step):
         part = slice(start, start + step)
-        predictions = np.ldexp(prediction_columns(ensemble, rows_of(X, part)), -exponent)
+        predictions = prediction_columns(ensemble, rows_of(X, part))
+        if exponent:
+            predictions = np.ldexp(predictions, -exponent)
         if groups is None:
             upper[part], lower[part] = order_statistics(masks, predictions, distances, rank)
         else:

@@ -92,12 +92,12 @@ class _CentredQueries:
     ) -> None:
         self.masks, self.inverse, self.rank = masks, inverse, rank
         finite = residuals[np.isfinite(residuals)]
-        size = max(np.max(np.abs(predictions)), np.max(np.abs(finite), initial=0.0))
+        size = max(predictions.max(), -predictions.min(), np.max(np.abs(finite), initial=0.0))
         # A power of 2: nothing is rounded.
         self.scale = float(np.ldexp(1.0, int(np.frexp(size)[1]) + 1)) if size > 0 else 1.0
-        scaled = predictions / self.scale
-        self.centre = scaled.mean(axis=1)
-        self.centred = scaled - self.centre[:, None]
+        self.centred = predictions / self.scale
+        self.centre = self.centred.mean(axis=1)
+        self.centred -= self.centre[:, None]
         self.residuals = residuals / self.scale
 
     def multiply(self, whole: np.ndarray | None, sums: np.ndarray) -> None:
