@@ -37,12 +37,15 @@ from sklearn_ensemble_theory.ensembles._certificates import (
     out_of_bag_bound,
 )
 from sklearn_ensemble_theory.ensembles._forest_weights import predict_cdf, predict_functional
-from sklearn_ensemble_theory.ensembles._intervals import one_of, prediction_interval
+from sklearn_ensemble_theory.ensembles._intervals import (
+    WINDOW_METHODS,
+    one_of,
+    prediction_interval,
+)
 from sklearn_ensemble_theory.ensembles._members import each_prediction
 from sklearn_ensemble_theory.ensembles._prediction_sets import SetRule, prediction_set
 from sklearn_ensemble_theory.ensembles._quantiles import predicted_quantiles
 from sklearn_ensemble_theory.ensembles._time_series import (
-    WINDOW_METHODS,
     update_residuals,
     window_interval,
 )

@@ -103,6 +103,7 @@ from sklearn_ensemble_theory.bounds import (
     bagging_pac_n_estimators,
     bagging_stable_max_samples,
 )
+from sklearn_ensemble_theory.bounds._stability import LAWS_BY_ROWS
 from sklearn_ensemble_theory.ensembles._forest_weights import (
     impute,
     kneighbors,
@@ -129,7 +130,6 @@ from sklearn_ensemble_theory.ensembles._members import (
 )
 from sklearn_ensemble_theory.ensembles._shrinkage import shrunk_ensemble
 from sklearn_ensemble_theory.ensembles._stability import (
-    LAWS_BY_ROWS,
     stability_of,
     weighs_by_all_rows,
 )

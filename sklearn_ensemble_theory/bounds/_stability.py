@@ -18,7 +18,8 @@ from scipy.optimize import minimize_scalar
 
 from ._arguments import check_integer, check_number, in_floats
 
-SCHEMES = (True, False, "bernoulli", "poisson")
+# The draws in which all rows are alike, and a fit without a row is one of those without it.
+LAWS_BY_ROWS = (True, False, "bernoulli", "poisson")
 
 
 @in_floats
@@ -252,8 +253,8 @@ def _drawn_and_covariance(n: int, size: float, bootstrap: bool | str) -> tuple[f
 def _checked_size(n_samples: int, max_samples: Any, bootstrap: Any) -> float:
     """The number of rows of a member; an error where it is all of them in every member."""
     check_integer("n_samples", n_samples, 2)
-    if not isinstance(bootstrap, bool | str) or bootstrap not in SCHEMES:
-        raise ValueError(f"bootstrap must be one of {list(SCHEMES)}, got {bootstrap!r}.")
+    if not isinstance(bootstrap, bool | str) or bootstrap not in LAWS_BY_ROWS:
+        raise ValueError(f"bootstrap must be one of {list(LAWS_BY_ROWS)}, got {bootstrap!r}.")
     if isinstance(max_samples, float):
         check_number("max_samples", max_samples, 0, 1, open_low=True)
         size = max_samples * n_samples

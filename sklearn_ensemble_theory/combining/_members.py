@@ -157,6 +157,15 @@ class NamedMembers(MetaEstimatorMixin, BaseEstimator):
             return {name: dict(routed[name]["fit"]) for name, _ in self.estimators}
         return {name: dict(params) for name, _ in self.estimators}
 
+    def _routed_to_splitter(
+        self, cv: Any, groups: Any, sample_weight: Any, fit_params: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return the arguments of the splitter: the groups, or what metadata routing gives it."""
+        if not (routing_enabled() and hasattr(cv, "get_metadata_routing")):
+            return {"groups": groups}
+        given = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return process_routing(self, "fit", **fit_params, **given)["splitter"]["split"]
+
     def _set_fitted(self, fitted: list[Any]) -> None:
         """Keep the fitted members, by name too, where dropped ones are "drop"."""
         self.estimators_ = fitted

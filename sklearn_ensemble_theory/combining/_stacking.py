@@ -241,10 +241,8 @@ class BaseStacking(TransformerMixin, NamedMembers):
             predictions = self._predictions_of_members(rows.X)
             held, folds = np.arange(len(rows)), np.zeros(len(rows), dtype=np.intp)
         else:
-            routed, splitting = self._routed(params), {"groups": groups}
-            if routing_enabled() and hasattr(self.cv, "get_metadata_routing"):
-                given = {} if sample_weight is None else {"sample_weight": sample_weight}
-                splitting = process_routing(self, "fit", **fit_params, **given)["splitter"]["split"]
+            routed = self._routed(params)
+            splitting = self._routed_to_splitter(self.cv, groups, sample_weight, fit_params)
             fitted, predictions, held, folds = fit_and_hold_out(
                 [
                     (name, member, method, routed[name])

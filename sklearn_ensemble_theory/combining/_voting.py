@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin, TransformerMixin, clone
 from sklearn.preprocessing import LabelEncoder
 from sklearn.utils import Tags, assert_all_finite
-from sklearn.utils.metadata_routing import MetadataRouter, process_routing
+from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
@@ -238,10 +238,8 @@ class BaseVoting(TransformerMixin, NamedMembers):
         if holds_out or learned:
             cv = N_FOLDS if self.cv is None else self.cv
             method = "predict_proba" if getattr(self, "voting", "hard") == "soft" else "predict"
-            coded, splitting = replace(rows, y=target), {"groups": groups}
-            if routing_enabled() and hasattr(cv, "get_metadata_routing"):
-                given = {} if sample_weight is None else {"sample_weight": sample_weight}
-                splitting = process_routing(self, "fit", **fit_params, **given)["splitter"]["split"]
+            coded = replace(rows, y=target)
+            splitting = self._routed_to_splitter(cv, groups, sample_weight, fit_params)
             fitted, predictions, held, _ = fit_and_hold_out(
                 [(name, member, method, routed[name]) for name, member in pairs],
                 coded,

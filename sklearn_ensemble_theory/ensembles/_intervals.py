@@ -40,8 +40,9 @@ from sklearn_ensemble_theory.ensembles._training_rows import (
 
 # Entries of the masks that are held as numbers at once: 64 MB.
 MASK = 2**23
-# The last two, for time series, have a file of their own.
-METHODS = ("jackknife+", "conformal", "normalized", "quantile", "enbpi", "enbpi-symmetric")
+METHODS = ("jackknife+", "conformal", "normalized", "quantile")
+# Those for time series, which have a file of their own.
+WINDOW_METHODS = ("enbpi", "enbpi-symmetric")
 # Of the range in which an end is looked for: twice the bits of a float's fraction.
 HALVINGS = 104
 
@@ -55,8 +56,8 @@ def prediction_interval(
     """Return the lower and upper ends at the rows X, an array of shape (m, 2)."""
     check_is_fitted(ensemble)
     coverage = checked_coverage(coverage)
-    one_of("method", method, METHODS)
-    if method not in METHODS[:4]:
+    one_of("method", method, METHODS + WINDOW_METHODS)
+    if method in WINDOW_METHODS:
         raise ValueError(f"by cannot be used with method={method!r}, whose residuals are in order.")
     one_of("side", side, ("both", "lower", "upper"))
     X = ensemble._validate_X(X)
@@ -95,9 +96,10 @@ def prediction_interval(
                 exponent,
             )
         else:
-            low, high, scale = (values[new] for values in at_new)
-            lower, upper = (conformal_limit(distances, coverage, own_groups) for distances in own)
-            lower, upper = low - scale * lower, high + scale * upper
+            low_new, high_new, scale_new = (values[new] for values in at_new)
+            limits = (conformal_limit(distances, coverage, own_groups) for distances in own)
+            limit_below, limit_above = limits
+            lower, upper = low_new - scale_new * limit_below, high_new + scale_new * limit_above
         if side != "upper":
             ends[new, 0] = lower
         if side != "lower":

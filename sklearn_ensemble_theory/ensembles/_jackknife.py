@@ -140,7 +140,7 @@ def positive_variance(ensemble: FittedEnsemble, X, method: str) -> tuple[np.ndar
             f"small. Use larger leaves, or {cure}.",
             StandardErrorWarning,
         )
-    variance, spread, level = jackknife.at(blocks)
+    variance, spread, level = variances_at(jackknife, blocks)
     prior_mean, prior_variance = prior_of_ratios(ensemble, jackknife, method)
     # Members that agree to rounding differ by rounding errors, which no draw has caused.
     differ = spread > AGREEMENT * level
@@ -166,7 +166,23 @@ def jackknife_variance(
     Monte Carlo noise may leave the first below 0.
     """
     blocks = member_blocks(ensemble, X)
-    return jackknife_of(ensemble, method).at(blocks)
+    return variances_at(jackknife_of(ensemble, method), blocks)
+
+
+def variances_at(
+    jackknife: "Jackknife | UStatistic", blocks: Iterator[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Variance of the mean, variance and mean square of the members, (B, m, ...) -> (m, ...).
+
+    Blocks of points bound the memory: what is made of the draws is made once, for all of them.
+    """
+    variance, spread, level = [], [], []
+    for predictions in blocks:
+        part = jackknife.variance(predictions.reshape(len(predictions), -1))
+        variance.append(part.reshape(predictions.shape[1:]))
+        spread.append(predictions.var(axis=0, ddof=1))
+        level.append((predictions**2).mean(axis=0))
+    return np.concatenate(variance), np.concatenate(spread), np.concatenate(level)
 
 
 def jackknife_of(ensemble: FittedEnsemble, method: str) -> "Jackknife | UStatistic":
@@ -331,19 +347,9 @@ class Jackknife:
     known_noise: float | None = None
     is_infinitesimal: bool = False
 
-    def at(self, blocks: Iterator[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Variance of the mean, variance and mean square of the members, (B, m, ...) -> (m, ...).
-
-        Blocks of points bound the memory: the vectors are made once, for all of them.
-        """
-        variance, spread, level = [], [], []
-        for predictions in blocks:
-            flat = predictions.reshape(len(predictions), -1)
-            part = corrected(self.squares, flat, scale=self.scale, noise=self.known_noise)
-            variance.append(part.reshape(predictions.shape[1:]))
-            spread.append(predictions.var(axis=0, ddof=1))
-            level.append((predictions**2).mean(axis=0))
-        return np.concatenate(variance), np.concatenate(spread), np.concatenate(level)
+    def variance(self, t: np.ndarray) -> np.ndarray:
+        """The unbiased variance of the mean, from (B, m) predictions."""
+        return corrected(self.squares, t, scale=self.scale, noise=self.known_noise)
 
     def noise_of_ratio(self, n_members: np.ndarray | int, ratio: np.ndarray | float) -> np.ndarray:
         """Variance over draws of the estimated ratio, for predictions by so many of the B members.
@@ -414,16 +420,9 @@ class UStatistic:
                 f"{self.group_size}, got {self.n_members}."
             )
 
-    def at(self, blocks: Iterator[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """As `Jackknife.at`."""
-        variance, spread, level = [], [], []
-        for predictions in blocks:
-            flat = predictions.reshape(len(predictions), -1)
-            part = self.covariance(flat, np.ones_like(flat))[0]
-            variance.append(part.reshape(predictions.shape[1:]))
-            spread.append(predictions.var(axis=0, ddof=1))
-            level.append((predictions**2).mean(axis=0))
-        return np.concatenate(variance), np.concatenate(spread), np.concatenate(level)
+    def variance(self, t: np.ndarray) -> np.ndarray:
+        """As `Jackknife.variance`."""
+        return self.covariance(t, np.ones_like(t))[0]
 
     def covariance(self, t: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The difference of both D at m points by the members of count 1, and its noise.

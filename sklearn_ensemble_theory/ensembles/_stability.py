@@ -13,13 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._learners import is_tree
 from sklearn_ensemble_theory._scaling import range_exponent
 from sklearn_ensemble_theory.bounds import bagging_stability
-from sklearn_ensemble_theory.ensembles._members import FittedEnsemble, WeightLaw
+from sklearn_ensemble_theory.bounds._stability import LAWS_BY_ROWS
+from sklearn_ensemble_theory.ensembles._members import FittedEnsemble
 from sklearn_ensemble_theory.trees._binned_tree import BaseBinnedTree
 
 # Regressors whose predictions are between targets of their rows.
 MEANS = (BaseBinnedTree, KNeighborsRegressor, RadiusNeighborsRegressor)
-# The schemes in which all rows are alike, and a fit without a row is one of the draws without it.
-LAWS_BY_ROWS = (True, False, "bernoulli", "poisson")
 
 
 def stability_of(ensemble: FittedEnsemble, delta: float) -> float | np.ndarray:
@@ -32,15 +31,23 @@ def stability_of(ensemble: FittedEnsemble, delta: float) -> float | np.ndarray:
     """
     check_is_fitted(ensemble)
     spec, learner = ensemble._member_spec, ensemble.estimator_
-    law = spec.scheme
-    reason, output_range, exponent = unstable_reason(law), np.ones(()), 0
+    law, reason = spec.scheme, None
+    output_range, exponent = np.ones(()), 0
+    weight = law.sample_weight
+    if law.n_units < 2 or law.bootstrap not in LAWS_BY_ROWS or not law.leaves_rows_out:
+        reason = "some rows have to be left out of each member, all with the same probability"
+    elif weight is not None and law.unit_of_row is None and np.ptp(weight) > 0:
+        reason = "rows of different weights are drawn with different probabilities"
     if reason is None and law.bootstrap == "bernoulli" and spec.empty == "mean":
         reason = "with empty='mean', members without rows depend on all rows"
     if reason is None and not spec.n_classes:
         y = getattr(ensemble._training, "y", None)
         if y is None:
             reason = "the training rows were removed"
-        elif not (is_tree(learner) or is_mean(learner)):
+        elif not (
+            is_tree(learner)
+            or (isinstance(learner, MEANS) and not callable(getattr(learner, "weights", None)))
+        ):  # a function may return negative weights
             reason = f"{type(learner).__name__} may predict outside of the range of its targets"
         else:
             exponent = range_exponent(y)  # the range of huge targets may overflow
@@ -63,22 +70,7 @@ def stability_of(ensemble: FittedEnsemble, delta: float) -> float | np.ndarray:
     return bound if bound.ndim else float(bound)
 
 
-def is_mean(learner: Any) -> bool:
-    """Whether its predictions are means of targets, with weights that are not negative."""
-    return isinstance(learner, MEANS) and not callable(getattr(learner, "weights", None))
-
-
 def weighs_by_all_rows(ensemble: Any) -> bool:
     """Whether the weights of its classes are of all rows, and so change without one of them."""
     weights = getattr(ensemble, "class_weight", None)
     return isinstance(weights, str) and weights == "balanced"
-
-
-def unstable_reason(law: WeightLaw) -> str | None:
-    """Why the draws of this law have no bound; None where they have one."""
-    if law.n_units < 2 or law.bootstrap not in LAWS_BY_ROWS or not law.leaves_rows_out:
-        return "some rows have to be left out of each member, all with the same probability"
-    weight = law.sample_weight
-    if weight is not None and law.unit_of_row is None and np.ptp(weight) > 0:
-        return "rows of different weights are drawn with different probabilities"
-    return None

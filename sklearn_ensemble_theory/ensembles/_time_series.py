@@ -18,7 +18,6 @@ from sklearn_ensemble_theory._rows import one_column
 from sklearn_ensemble_theory._scaling import range_exponent
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 from sklearn_ensemble_theory.ensembles._intervals import (
-    METHODS,
     checked_coverage,
     conformal_limit,
     conformal_rank,
@@ -34,8 +33,6 @@ from sklearn_ensemble_theory.ensembles._training_rows import (
 )
 
 Ensemble = TypeVar("Ensemble", bound=FittedEnsemble)
-
-WINDOW_METHODS = METHODS[4:]
 
 
 def narrowest_ends(errors: np.ndarray, coverage: float) -> tuple[float, float]:

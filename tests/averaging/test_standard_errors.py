@@ -25,6 +25,7 @@ from sklearn_ensemble_theory.ensembles._jackknife import (
     jackknife_variance,
     left_out_vectors,
     positive_posterior,
+    variances_at,
 )
 
 from .test_sampling import SCHEMES, dense_draws
@@ -343,7 +344,7 @@ def test_noise_of_the_ratio_is_its_variance_over_predictions(B):
     v = rng.poisson(1, (B, n)).astype(float)
     jackknife = Jackknife(SquaredInfluences(covariance_vectors(sparse(v)), n))
     t = rng.standard_normal((B, 20_000))
-    variance, spread, _ = jackknife.at(iter([t]))
+    variance, spread, _ = variances_at(jackknife, iter([t]))
     assert np.var(variance / spread) == pytest.approx(jackknife.noise_of_ratio(B, 0.0), rel=0.05)
     found = []
     for _ in range(60):
@@ -352,7 +353,7 @@ def test_noise_of_the_ratio_is_its_variance_over_predictions(B):
         effects *= 0.5 / np.sqrt(np.sum((effects - effects.mean(axis=0)) ** 2, axis=0))
         t = v @ effects + np.sqrt(0.75) * rng.standard_normal((B, 40))
         jackknife = Jackknife(SquaredInfluences(covariance_vectors(sparse(v)), n))
-        variance, spread, _ = jackknife.at(iter([t]))
+        variance, spread, _ = variances_at(jackknife, iter([t]))
         found.append(variance / spread)
     assert np.mean(found) == pytest.approx(0.25, rel=0.1)
     assert np.var(found) == pytest.approx(jackknife.noise_of_ratio(B, 0.25), rel=0.25)
