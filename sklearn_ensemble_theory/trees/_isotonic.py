@@ -11,6 +11,8 @@ Intelligent Data Analysis VIII*, 405-416. Springer.
 """
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from ._tree_arrays import LEAF, Nodes
 
@@ -122,7 +124,10 @@ def isotonic_regression(values: np.ndarray, weight: np.ndarray, order: np.ndarra
 
     They minimise the sum of ``weight * (x - values)²``: only pairs that are in the wrong order are
     looked at, with a multiplier for each [Lawson and Hanson 1974, chapter 23], until there are no
-    others.
+    others. The pairs with a multiplier above 0 link the values that become equal: their weighted
+    mean. Its error is at most k rounding errors of the largest value if the weights are within 15
+    decades, over which multipliers divided by weights lose all digits. If weights are farther
+    apart, the result is in order but may not be the optimum.
 
     C. L. Lawson and R. J. Hanson (1974). *Solving Least Squares Problems*. Prentice-Hall.
     """
@@ -134,12 +139,12 @@ def isotonic_regression(values: np.ndarray, weight: np.ndarray, order: np.ndarra
         if not len(wrong):
             break
         low, high = np.append(low, wrong[:, 0]), np.append(high, wrong[:, 1])
-        # Of the pairs, e_low - e_high: x = values - D' multipliers / weight.
+        # Of the pairs, e_low - e_high: the optimum is values - D' multipliers / weight.
         D = np.zeros((len(low), len(x)))
         D[np.arange(len(low)), low], D[np.arange(len(low)), high] = 1.0, -1.0
         start = np.append(z, np.zeros(len(wrong)))
         z = _multipliers(D / weight @ D.T, D @ values, start, tolerance)
-        x = values - z @ D / weight
+        x = _pooled(values, weight, low[z > 0], high[z > 0])
         if len(low) > order.sum():  # rounding has brought a pair back
             break
     # Where rounding has left a pair in the wrong order, the upper one moves.
@@ -148,6 +153,18 @@ def isotonic_regression(values: np.ndarray, weight: np.ndarray, order: np.ndarra
         if (x >= least).all():
             return x
         x = np.maximum(x, least)
+
+
+def _pooled(
+    values: np.ndarray, weight: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> np.ndarray:
+    """The weighted mean of the values that the pairs link with each other."""
+    k = len(values)
+    links = coo_array((np.ones(len(low)), (low, high)), shape=(k, k))
+    n_pools, pool = connected_components(links, directed=False)
+    # Shares: the sums neither overflow nor vanish.
+    share = weight / np.bincount(pool, weight, n_pools)[pool]
+    return np.asarray(np.bincount(pool, share * values, n_pools)[pool])
 
 
 def _next_above(order: np.ndarray) -> np.ndarray:

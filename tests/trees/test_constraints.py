@@ -267,7 +267,21 @@ def test_isotonic_regression(seed):
     assert (x[:, None] <= x)[order].all()
 
 
-def test_isotonic_regression_of_weights_of_many_sizes():
+@pytest.mark.parametrize("decades", [1, 6, 13, 15])
+def test_isotonic_regression_of_weights_of_many_sizes(decades):
+    """The weighted means of pools keep all digits: k rounding errors of the largest value."""
+    rng = np.random.default_rng(decades)
+    for _ in range(25):
+        k = int(rng.integers(2, 7))
+        order = np.triu(rng.random((k, k)) < 0.5, 1)
+        values, weight = rng.normal(size=k).round(1), 10.0 ** -rng.uniform(0, decades, k)
+        x = isotonic_regression(values, weight, order)
+        rounding = k * np.finfo(float).eps * np.abs(values).max()
+        expected = brute_force_regression(values, weight, order)
+        np.testing.assert_allclose(x, expected, rtol=0, atol=2 * rounding)  # one for each side
+
+
+def test_isotonic_regression_ends():
     """Multipliers that are 0 and stay 0 once kept the search from ending."""
     order = np.triu(np.ones((6, 6), dtype=bool), 1)
     order[1, 2] = order[4, 5] = False
@@ -275,7 +289,7 @@ def test_isotonic_regression_of_weights_of_many_sizes():
     weight = 10.0 ** np.array([-1, -7, -12, -2, -11, -14])
     x = isotonic_regression(values, weight, order)
     mean = np.average(values[:5], weights=weight[:5])
-    np.testing.assert_allclose(x, [*[mean] * 5, 1.3], rtol=1e-12)
+    np.testing.assert_allclose(x, [*[mean] * 5, 1.3], rtol=1e-14)
 
 
 def is_acyclic(order):
