@@ -520,7 +520,16 @@ class BaseStacking(TransformerMixin, NamedMembers):
         ]
 
     def _final_predictions(self, X: MatrixLike, params: dict[str, Any]) -> Any:
-        found = self.final_estimator_.predict(self.transform(X), **params)
+        columns = self._columns(self._predictions_of_members(X))
+        try:
+            found = self.final_estimator_.predict(self._with_features(columns, X), **params)
+        except ValueError as error:
+            if all(np.isfinite(column).all() for column in columns):
+                raise
+            raise ValueError(
+                "X has rows for which predictions of members are NaN or beyond the largest float, "
+                f"which {type(self.final_estimator_).__name__} refuses."
+            ) from error
         # With parameters it may return more than predictions, such as their standard deviations.
         return found if params else checked_outputs(found, self.final_estimator_, X)
 

@@ -125,7 +125,8 @@ def test_bounds_on_held_out_rows_by_loops():
         members, n, _, differ, n_pairs = by_loops(losses, np.ones_like(losses, dtype=bool))
         for delta in (None, 0.1):
             value = bounds.first_order_vote_bound(members, n, delta=delta)
-            assert model.error_bound(new, labels, delta=delta, method="first-order") == value
+            found = model.error_bound(new, labels, delta=delta, method="first-order")
+            assert found == pytest.approx(value, rel=1e-14)  # sums of 60 losses in other orders
             found = model.error_bound(new, labels, delta=delta, method="c-bound")
             assert found == pytest.approx(
                 bounds.c_vote_bound(members, n, differ, n_pairs, delta=delta)

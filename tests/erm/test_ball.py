@@ -1,5 +1,7 @@
 """Linear classifiers in a ball: the optimum, its certificates, and the inequalities of theory."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -12,6 +14,8 @@ from sklearn.svm import SVC
 
 from sklearn_ensemble_theory import BallConstrainedClassifier
 from sklearn_ensemble_theory.bounds import surrogate_risk
+
+from ..local_blocks import rows_in_blocks
 
 LOSSES, NORMS = ("hinge", "logistic", "exponential"), ("l1", "l2")
 loss_and_norm = pytest.mark.parametrize(
@@ -96,6 +100,19 @@ def test_logistic_regression_is_the_penalised_form(penalty):
     np.testing.assert_allclose(model.coef_, peer.coef_, atol=1e-4)
     np.testing.assert_allclose(model.intercept_, peer.intercept_, atol=1e-4)
     np.testing.assert_allclose(model.predict_proba(X), peer.predict_proba(X), atol=1e-4)
+
+
+@pytest.mark.parametrize("in_blocks", [False, True])
+def test_gap_falls_where_the_risk_is_flat_up_to_rounding(in_blocks):
+    """A gap of 1e-10 is a distance of 1e-10 from the optimum, and a risk of 1e-20 above it."""
+    X, y = sample(200, 12)
+    rows = rows_in_blocks(X, y, cuts=[90], is_classifier=True)
+    for radius in np.linspace(1.2, 1.25, 24):
+        model = BallConstrainedClassifier(radius, norm="l1", tol=1e-12)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ConvergenceWarning)
+            model._fit_chunks(rows) if in_blocks else model.fit(X, y)
+        assert model.dual_gap_ <= 1e-12
 
 
 def test_support_vector_classifier_is_the_penalised_form():

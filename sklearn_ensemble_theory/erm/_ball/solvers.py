@@ -40,8 +40,10 @@ INNER_SHARES = 0.02, 1e-5
 # A step ends where the slope along it is at most this share of that at its start, or after so many
 # trials of its length.
 FLAT_SHARE, TRIALS = 0.1, 40
-# Where no step lowers the risk, gaps of so many rounding errors are accepted.
-STALLED = 100
+# Where no step lowers the risk, gaps of so many rounding errors are accepted. Larger ones are left
+# where the risk is flat up to rounding, because it depends on squares of the distance to the
+# optimum, and the gap on the distance: full steps go on while each lowers the gap to this share.
+STALLED, FLAT_FALL = 100, 0.5
 # A stage ends, without convergence, after so many steps in which the gap has not fallen by 1 %: the
 # scores are so large that the steps are lost in rounding.
 STUCK = 300
@@ -106,7 +108,7 @@ def _newton_stage(
     exact = phi is problem.phi
     beta, b, n_iter = best.beta.copy(), best.intercept, best.n_iter
     u = problem.scores(beta, b)
-    least, last_fall = np.inf, n_iter
+    least, last_fall, flat_gap = np.inf, n_iter, np.inf
     while True:
         m = y * u
         a = -phi.slope(m)
@@ -145,7 +147,9 @@ def _newton_stage(
                 break
         else:  # not even a small step lowers the risk
             done = best.converged or best.gap <= STALLED * problem.rounding(a)
-            return best._replace(n_iter=n_iter, converged=done)
+            if done or not own < FLAT_FALL * flat_gap:
+                return best._replace(n_iter=n_iter, converged=done)
+            flat_gap, t = own, 1.0
         n_iter += 1
         beta[chosen] += t * step
         beta = problem.ball.project(beta)
@@ -308,7 +312,7 @@ def newton_points(
     gap = problem.linear_gap(slope, beta, b)
     end = max(tol * min(at.risk, gap), SMALLEST_GAP)
     best = BallPoint(beta, b, gap, 0, gap <= end)
-    n_iter = 0
+    n_iter, flat_gap = 0, np.inf
     while not best.converged and n_iter < max_iter:
         chosen = problem.ball.working_set(beta, slope.beta)
         gap = problem.linear_gap(slope, beta, b)
@@ -319,9 +323,12 @@ def newton_points(
             first = float(slope.beta[chosen] @ step) + slope.intercept * db
             if first < 0:
                 break
-        if not first < 0:
+        is_flat = not first < 0
+        if is_flat:
             is_small = best.gap <= STALLED * problem.rounding_of(at.mass)
-            return best._replace(n_iter=n_iter, converged=is_small)
+            if is_small or not gap < FLAT_FALL * flat_gap:
+                return best._replace(n_iter=n_iter, converged=is_small)
+            flat_gap = gap
         # Every trial of a length is a pass, after which all is known for the next step.
         low, at_low, high, at_high, t = 0.0, first, 1.0, 0.0, 1.0
         for _ in range(TRIALS):
@@ -331,7 +338,7 @@ def newton_points(
             at = yield moved, b + t * db
             slope = at.slope(problem.fit_intercept)
             along = float(slope.beta[chosen] @ step) + slope.intercept * db
-            if abs(along) <= -FLAT_SHARE * first or (t == 1 and along < 0):
+            if is_flat or abs(along) <= -FLAT_SHARE * first or (t == 1 and along < 0):
                 break
             if along < 0:
                 low, at_low = t, along
