@@ -1,19 +1,27 @@
-"""The compiled modules of the package; everything else is in pyproject.toml.
+"""The compiled modules of the package and the compiler for them; the rest is in pyproject.toml.
 
-They are optional: where no C compiler works, the package is installed without them, says so, and
-runs its routes through NumPy and scikit-learn. With SKLEARN_ENSEMBLE_THEORY_REQUIRE_NATIVE=1, which
-CI and wheels set, a failure ends the build.
+setuptools runs this file, and it is setuptools' build backend (PEP 517) with one addition: if no C
+compiler works, the build requires `ziglang`, a wheel that contains one.
+
+`python setup.py build_ext --inplace` compiles what has changed since the last call.
 """
 
 import os
+import re
+import runpy
+import shlex
+import subprocess
 import sys
+import sysconfig
+import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
-from setuptools import Extension, setup
+from setuptools import Extension, build_meta, setup
+from setuptools.build_meta import *  # noqa: F403  the hooks that stay as they are
 from setuptools.command.build_ext import build_ext
 
-REQUIRED = os.environ.get("SKLEARN_ENSEMBLE_THEORY_REQUIRE_NATIVE", "0") == "1"
-FOLDER = "sklearn_ensemble_theory/_native"
+FOLDER = Path("sklearn_ensemble_theory", "_native")
 SHARED = "sklearn_ensemble_theory._native._memoryviews"
 # Products are not fused with sums: the same bits on every processor. Neither errno nor the flags of
 # floating-point errors are read, which lets the compiler take several rows at a time.
@@ -22,89 +30,167 @@ FLAGS = ("/O2 /fp:precise" if os.name == "nt" else FLAGS).split()
 # Every night the tests run with checks of every address and operation.
 SANITIZED = os.environ.get("SKLEARN_ENSEMBLE_THEORY_SANITIZE", "0") == "1"
 CHECKS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"] if SANITIZED else []
-LOST = """
-sklearn_ensemble_theory is installed WITHOUT its compiled code: {error}
-All estimators work, through NumPy and scikit-learn; large fits and predictions take several times
-as long. To get the compiled code install a C compiler (Debian: apt install gcc; macOS: xcode-select
---install; Windows: the Build Tools for Visual Studio) and then install the package again, with
-`pip install --force-reinstall --no-cache-dir`. SKLEARN_ENSEMBLE_THEORY_REQUIRE_NATIVE=1 makes the
-installation fail instead.
-"""
+
+ZIG = "ziglang"
+A_WHEEL = "or a released wheel of sklearn-ensemble-theory, which needs none"
+NO_COMPILER = (
+    f"No C compiler works here ({{command}}), and there is no {ZIG}, the wheel that contains one: "
+    "install a compiler (Debian: apt install gcc libc6-dev; macOS: xcode-select --install), "
+    f"{A_WHEEL}."
+)
+NO_HEADERS = (
+    "Python's C headers are missing ({path}): install them (Debian: apt install python3-dev), "
+    f"{A_WHEEL}."
+)
 
 
-def extensions():
-    """The modules in `FOLDER`, translated to C below build/, beside no source."""
-    from Cython.Build import cythonize
+# --- the compiler ---------------------------------------------------------------------------------
 
-    modules = [
-        Extension(f"sklearn_ensemble_theory._native.{path.stem}", [path.as_posix()])
-        for path in sorted(Path(FOLDER).glob("*.pyx"))
+
+def compiler() -> list[str]:
+    """The command of the C compiler that setuptools would call."""
+    return shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
+
+
+def compiler_works() -> bool:
+    """Whether it makes a program: some systems have its name only, others lack the C library."""
+    if os.name == "nt":
+        return True  # setuptools looks for the Build Tools, and says where to get them
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "program.c")
+        source.write_text("#include <stdlib.h>\nint main(void) { return EXIT_SUCCESS; }\n")
+        command = [*compiler(), str(source), "-o", str(source.with_suffix(""))]
+        try:
+            return subprocess.run(command, capture_output=True, check=False).returncode == 0
+        except OSError:
+            return False
+
+
+def index_lacks_zig() -> bool:
+    """Whether pip says so; False if it cannot be asked or fails for another reason."""
+    # -E: the environment in which pip builds hides pip itself.
+    command = [sys.executable, "-E", "-m", "pip", "index", "versions", ZIG]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    return found.returncode != 0 and "No matching distribution" in found.stderr
+
+
+def missing_compiler() -> list[str]:
+    """What the build needs besides setuptools and Cython."""
+    if compiler_works():
+        return []
+    if find_spec(ZIG) is None and index_lacks_zig():
+        sys.exit(NO_COMPILER.format(command=compiler()[0]))
+    return [ZIG]
+
+
+def get_requires_for_build_wheel(config_settings=None):
+    return [*missing_compiler(), *build_meta.get_requires_for_build_wheel(config_settings)]
+
+
+def get_requires_for_build_editable(config_settings=None):
+    return [*missing_compiler(), *build_meta.get_requires_for_build_editable(config_settings)]
+
+
+def use_zig(folder: Path) -> None:
+    """Let setuptools call Zig's C compiler, by scripts in this folder."""
+    if find_spec(ZIG) is None:
+        sys.exit(NO_COMPILER.format(command=compiler()[0]))
+    folder.mkdir(parents=True, exist_ok=True)
+    scripts = {}
+    # For any processor of this kind, as other compilers do: a wheel may be installed elsewhere.
+    for tool, verb in (("cc", "cc -mcpu=baseline"), ("ar", "ar")):
+        scripts[tool] = script = folder.absolute() / f"zig-{tool}"
+        call = shlex.join([sys.executable, "-m", ZIG])
+        script.write_text(f'#!/bin/sh\nexec {call} {verb} "$@"\n')
+        script.chmod(0o755)
+    # The linker's options stay: only its name changes.
+    options = shlex.split(sysconfig.get_config_var("LDSHARED") or "cc -shared")[1:]
+    os.environ["CC"] = shlex.quote(str(scripts["cc"]))
+    os.environ["LDSHARED"] = shlex.join([str(scripts["cc"]), *options])
+    os.environ["AR"] = shlex.quote(str(scripts["ar"]))
+
+
+# --- the modules ----------------------------------------------------------------------------------
+
+
+def headers(source: Path) -> list[str]:
+    """The headers of C that a source includes, and those that these include."""
+    found, pending = set(), [source]
+    while pending:
+        text = pending.pop().read_text(encoding="utf-8")
+        names = re.findall(r'(?:#include|extern from) "(\w+\.h)"', text)
+        names += [f"{name}.pxd" for name in re.findall(r"^from \.(\w+) cimport", text, re.M)]
+        new = {FOLDER / name for name in names if (FOLDER / name).exists()} - found
+        found |= new
+        pending += new
+    return sorted(path.as_posix() for path in found if path.suffix == ".h")
+
+
+def modules() -> list[Extension]:
+    """The modules in `FOLDER`."""
+    flags = {"extra_compile_args": FLAGS + CHECKS, "extra_link_args": CHECKS}
+    found = [
+        Extension(
+            f"sklearn_ensemble_theory._native.{path.stem}",
+            [path.as_posix()],
+            depends=headers(path),
+            **flags,
+        )
+        for path in sorted(FOLDER.glob("*.pyx"))
     ]
     # Written once, what every module needs of memoryviews takes 4 s less of the compiler for each.
-    modules.append(Extension(SHARED, [f"{FOLDER}/_memoryviews.c"]))
-    modules = cythonize(
-        modules,
-        build_dir="build/cython",
-        shared_utility_qualified_name=SHARED,
-        compiler_directives={
-            "language_level": 3,
-            "boundscheck": SANITIZED,
-            "wraparound": False,
-            "cdivision": True,
-            "initializedcheck": False,
-            # A missing array is an error, unless its argument says `or None`.
-            "allow_none_for_extension_args": False,
-            "freethreading_compatible": True,
-        },
-    )
-    for module in modules:  # only now: cythonize keeps neither of these
-        module.extra_compile_args, module.extra_link_args = FLAGS + CHECKS, CHECKS
-        module.optional = not REQUIRED
-    return modules
+    return [*found, Extension(SHARED, [(FOLDER / "_memoryviews.c").as_posix()], **flags)]
 
 
-class BuildAllOrNothing(build_ext):
-    """Compiles every module, several at a time; without one of them there is none."""
+class BuildModules(build_ext):
+    """Translates and compiles the modules that have changed, several at a time."""
+
+    sources = runpy.run_path(str(FOLDER / "_sources.py"))
 
     def finalize_options(self):
         super().finalize_options()
-        if self.parallel is None:
-            self.parallel = os.cpu_count()
+        # pip would take a new folder every time, in which nothing is compiled yet.
+        self.build_temp = f"build/objects-{sys.implementation.cache_tag}"
+        self.parallel = self.parallel or os.cpu_count()
 
     def run(self):
-        try:
-            super().run()
-            missing = [e.name for e in self.extensions if not self.is_built(e)]
-            error = f"the C compiler failed for {', '.join(missing)}" if missing else None
-        except Exception as failure:
-            error = f"{type(failure).__name__}: {failure}"
-        if error and REQUIRED:
-            raise RuntimeError(f"{error} (SKLEARN_ENSEMBLE_THEORY_REQUIRE_NATIVE=1)")
-        if error:
-            self.remove_all()
-            print(LOST.format(error=error), file=sys.stderr)
+        header = Path(sysconfig.get_path("include"), "Python.h")
+        if not header.exists():
+            sys.exit(NO_HEADERS.format(path=header))
+        if not compiler_works():
+            use_zig(Path("build"))
+        if self.inplace:
+            # By their contents, not only by their times, which a copy or an archive may set back.
+            for path in map(FOLDER.joinpath, self.sources["changed"]()):
+                if path.exists():
+                    path.touch()
+        self.translate()
+        super().run()
+        if self.inplace:
+            self.sources["record"]()
 
-    def files(self, module):
-        """Where a module may lie: in the build folder, and beside the source if editable."""
-        name = self.get_ext_fullname(module.name)
-        beside = Path(*name.split(".")).parent / Path(self.get_ext_filename(name)).name
-        return [Path(self.build_lib, self.get_ext_filename(name)), beside]
+    def translate(self):
+        """To C below build/, beside no source."""
+        from Cython.Build import cythonize
 
-    def is_built(self, module):
-        return self.files(module)[1 if self.inplace else 0].exists()
+        translated = cythonize(
+            self.extensions,
+            build_dir="build/cython",
+            shared_utility_qualified_name=SHARED,
+            compiler_directives={
+                "language_level": 3,
+                "boundscheck": SANITIZED,
+                "wraparound": False,
+                "cdivision": True,
+                "initializedcheck": False,
+                # A missing array is an error, unless its argument says `or None`.
+                "allow_none_for_extension_args": False,
+                "freethreading_compatible": True,
+            },
+        )
+        for module, in_c in zip(self.extensions, translated, strict=True):
+            module.sources, module.depends = in_c.sources, in_c.depends
 
-    def remove_all(self):
-        for module in self.extensions:
-            for path in self.files(module):
-                path.unlink(missing_ok=True)
-        self.extensions = []
 
-
-try:
-    modules = extensions()
-except Exception as error:
-    if REQUIRED:
-        raise
-    print(LOST.format(error=f"{type(error).__name__}: {error}"), file=sys.stderr)
-    modules = []
-setup(ext_modules=modules, cmdclass={"build_ext": BuildAllOrNothing})
+if __name__ == "__main__":
+    setup(ext_modules=modules(), cmdclass={"build_ext": BuildModules})

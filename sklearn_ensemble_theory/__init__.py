@@ -4,9 +4,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from sklearn_ensemble_theory._addresses import ROOMS, room_of
-from sklearn_ensemble_theory._native import native_code as native_code
+from sklearn_ensemble_theory._native._sources import refuse_stale_modules
 from sklearn_ensemble_theory._version import __version__ as __version__
 from sklearn_ensemble_theory._version import show_versions
+
+refuse_stale_modules()
 
 if TYPE_CHECKING:
     # ruff: noqa: F403

@@ -33,11 +33,3 @@ def pytest_collection(session):
 def global_random_seed():
     """The seed that scikit-learn's own test files ask for."""
     return 0
-
-
-def pytest_terminal_summary(terminalreporter):
-    """Say which route was tested."""
-    from sklearn_ensemble_theory._native import why_not_native
-
-    reason = why_not_native()
-    terminalreporter.write_line(f"compiled code: {f'no, {reason}' if reason else 'yes'}")

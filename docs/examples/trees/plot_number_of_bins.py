@@ -87,8 +87,7 @@ plt.show()
 # are found up to the width of a bin: the error of boosting still decreases from 128 to 255 bins,
 # and the forest of exact trees remains slightly better than that of binned trees.
 #
-# The times are those of this build. The difference increases with the number of rows, and it is
-# larger where the loops are compiled.
+# The times are those of this build. The difference increases with the number of rows.
 X, mean = smooth()
 y = mean + np.random.default_rng(1).standard_normal(len(mean))
 for max_bins in (255, None):
