@@ -1,6 +1,6 @@
 """Rounds of AdaBoost: the loops against NumPy, and arrays that do not fit.
 
-tests/erm/test_compiled_searches.py has the searches for stumps.
+tests/erm/test_side_search.py has the searches for stumps.
 """
 
 import numpy as np
