@@ -304,25 +304,17 @@ def _units(weight):
 # --- quadrants ------------------------------------------------------------------------------------
 
 
-def quadrant_sums(sums: np.ndarray) -> np.ndarray:
-    """Sums over the four quadrants of each cut, of tables (..., A, B): (4, ..., A - 1, B - 1).
-
-    They are: before the cut in both directions, before it along the first only, along the second
-    only, and in neither.
-    """
-    cumulated = sums.cumsum(axis=-1).cumsum(axis=-2)
-    a = cumulated[..., :-1, :-1]
-    row, column = cumulated[..., :-1, -1:], cumulated[..., -1:, :-1]
-    everything = cumulated[..., -1:, -1:]
-    return np.stack([a, row - a, column - a, everything - row - column + a])
-
-
 def inverse_weights(weight: np.ndarray, min_share: float = MIN_SHARE) -> np.ndarray:
     """One over the weight of the four quadrants of each cut: (4, ..., A - 1, B - 1).
 
-    0 for cuts with a quadrant below `min_share` of all weight.
+    They are: before the cut in both directions, before it along the first only, along the second
+    only, and in neither. 0 for cuts with a quadrant below `min_share` of all weight.
     """
-    quadrants = quadrant_sums(weight)
+    cumulated = weight.cumsum(axis=-1).cumsum(axis=-2)
+    a = cumulated[..., :-1, :-1]
+    row, column = cumulated[..., :-1, -1:], cumulated[..., -1:, :-1]
+    everything = cumulated[..., -1:, -1:]
+    quadrants = np.stack([a, row - a, column - a, everything - row - column + a])
     smallest = np.min(quadrants, axis=0, initial=np.inf)
     total = weight.sum(axis=(-2, -1), keepdims=True)
     valid = (smallest > 0) & (smallest >= min_share * total)

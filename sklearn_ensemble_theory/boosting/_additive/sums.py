@@ -25,19 +25,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from sklearn_ensemble_theory._native.additive import (
-    ROW_OF_TABLE,
-    add_stump_sums,
-    add_tables,
-    cumulate_tables,
-)
+from sklearn_ensemble_theory._native.additive import add_stump_sums, add_tables, cumulate_tables
 
 # Rows whose combined bins are counted at a time: the codes stay in cache, the table is small.
 _BLOCK_ROWS = 2**15
 # Rough costs, in nanoseconds, that decide between counting a cut and counting its feature: for each
-# row and other feature, for each product of two cuts in a fold (counted and scaled), and for the
-# calls that count a cut.
-_ROW_OF_CUT, _CELL, _CALLS = 1, 4, 1e5
+# row and other feature of either, for each product of two cuts in a fold (counted and scaled), and
+# for the calls that count a cut.
+_ROW_OF_CUT, _ROW_OF_TABLE, _CELL, _CALLS = 1, 0.5, 4, 1e5
 
 # Of codes, targets, weights or None, and folds or None, each of n rows.
 RowsInBins = tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]
@@ -262,7 +257,7 @@ class CountedGram:
         m = layout.n_bins - 1
         cell = _CELL * len(left_weight) * layout.n_cuts
         one_cut = _CALLS + _ROW_OF_CUT * n_rows * p + cell
-        patience = (ROW_OF_TABLE * n_rows * p + m * cell) / one_cut
+        patience = (_ROW_OF_TABLE * n_rows * p + m * cell) / one_cut
         # The best categories differ from round to round: all of them are needed.
         patience = np.where(layout.categorical, 0, patience)
         self.patience = np.where(m > self.max_cuts, np.inf, patience)

@@ -70,7 +70,7 @@ def signs_of(scores: np.ndarray) -> np.ndarray:
 
 
 def vote_product(weight: np.ndarray, votes: np.ndarray) -> float:
-    """weight'votes; votes of one byte, as compiled searches return them, by the compiled loop."""
+    """weight'votes; votes of one byte, as searches by sides return them, are not converted."""
     weight, votes = weight.ravel(), votes.ravel()
     if votes.dtype == np.int8:
         return weighted_votes(weight, votes)
