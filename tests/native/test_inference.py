@@ -100,9 +100,11 @@ def near_a_rank(sums=None, rank=3, n=10, q=2, **wrong):
     return {**known, **wrong}
 
 
-def test_rows_near_a_rank():
+@pytest.mark.parametrize("n", [10, 1003])
+def test_rows_near_a_rank(n):
     error = np.float32(0.1)
-    arguments = near_a_rank(error=np.full(2, error), rows=np.zeros((2, 10), dtype=np.int64))
+    rows = np.zeros((2, n), dtype=np.int64)
+    arguments = near_a_rank(n=n, error=np.full(2, error), rows=rows)
     rows_near_rank(**arguments)
     for j, numbers in enumerate(arguments["sums"]):
         found = np.sort(numbers)[2]

@@ -70,7 +70,7 @@ def rounds(dtype=np.uint8, n=BLOCK_ROWS + 9, p=3, T=2):
 @pytest.mark.parametrize("p", [1, 2, 3])
 def test_scores_and_sums_after_moves(dtype, p):
     """Of a row of class c, `slots[c, k]` says what is added to score k, and where it is summed."""
-    given = rounds(dtype, p=p)
+    given = rounds(dtype, 2 * BLOCK_ROWS + 9, p)  # more than a block of the second class
     codes, starts, slots = given["codes"], given["starts"], given["slots"]
     n, of_class = codes.shape[1], np.repeat([0, 1], np.diff(starts))
     expected, sums = given["scores"].copy(), np.zeros((3, p, 5), np.int64)
