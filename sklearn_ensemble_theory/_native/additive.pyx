@@ -48,9 +48,6 @@ ctypedef fused OtherCode:
     uint8_t
     uint16_t
 
-# Nanoseconds that a table takes for each row.
-ROW_OF_TABLE = 0.5
-
 # What counts rows; weights are summed in float64.
 ctypedef fused Cell:
     int32_t

@@ -1,7 +1,7 @@
 """The best hinge over all columns: sums over bins, gains at their edges, rows of the best bins.
 
-The loops of `erm._hinges`, which explains the notation and has the other route. Sums over rows add
-in their order; sums over bins add from the top edge down.
+The loops of `erm._hinges`, which explains the notation. Sums over rows add in their order; sums
+over bins add from the top edge down.
 """
 
 from libc.math cimport INFINITY, fabs

@@ -270,10 +270,11 @@ class BaggedRegressor(AveragedRegressor):
         passed it.
 
         Cost: that of predictions. For `"jackknife+"` in addition, for each row and in blocks of
-        bounded memory, up to n B / 8 additions of integers of 16 bits in compiled code, and n B
-        multiplications in single precision without; those that decide are repeated in double
-        precision. With G groups G B multiplications and a sort of n numbers for each row. For
-        "normalized" the predictions of 50 small trees, for "quantile" those of `predict_quantiles`.
+        bounded memory, up to n B / 8 additions of integers of 16 bits; if rounding would leave many
+        rows in doubt, n B multiplications in single precision. The rows that decide are computed
+        again in double precision. With G groups G B multiplications and a sort of n numbers for
+        each row. For "normalized" the predictions of 50 small trees, for "quantile" those of
+        `predict_quantiles`.
         The first call after a fit without `oob_score=True` predicts all training rows; that of
         "normalized" fits its trees, that of "quantile" assigns the training rows to leaves.
 

@@ -1122,10 +1122,9 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         impurities and weights in `to_sklearn()`, whose predictions are the same; they are NaN there
         as are its importances. Trees that a warm start adds are as usual until the next call.
 
-        The training rows are kept; `forget_training_rows` removes them. The compiled loops lay out
-        the trees at the first prediction, O(nodes), also for a single row. Every other way, for
-        sparse X, in `apply` and without compiled loops, makes scikit-learn's `Tree` at each call,
-        O(nodes). Cost: O(m log m) for a tree with m leaves.
+        The training rows are kept; `forget_training_rows` removes them. The first prediction lays
+        out the trees, O(nodes), also for a single row. Sparse X and `apply` need scikit-learn's
+        `Tree`, which each call makes again, O(nodes). Cost: O(m log m) for a tree with m leaves.
 
         Examples
         --------

@@ -6,10 +6,8 @@ the mean target of the tied rows. What is computed here therefore depends on the
 the order of the rows; in return a tie that straddles the last rank must be found as a whole.
 """
 
-import sys
 from collections.abc import Callable, Iterator
 from functools import partial
-from types import ModuleType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -18,15 +16,15 @@ from joblib import effective_n_jobs
 from scipy.spatial import KDTree
 from sklearn.neighbors import NearestNeighbors
 
-from sklearn_ensemble_theory._native import uses_native
+from sklearn_ensemble_theory._native.neighbors import PointTree, leave_out, tie_starts
 from sklearn_ensemble_theory._running import in_threads, shares
 
 from ._neighbor_weights import FilledShare
 
 BLOCK_ENTRIES = 2**19  # neighbours held at a time: about 25 bytes each
-# Fewer neighbours are found before threads of SciPy's tree, or of the compiled one, have started.
+# Fewer neighbours are found before threads of SciPy's tree, or of ours, have started.
 _ENTRIES_OF_A_THREAD = 2**14
-_ENTRIES_OF_A_COMPILED_THREAD = 2**16
+_ENTRIES_OF_A_EUCLIDEAN_THREAD = 2**16
 
 # Two neighbours whose distances differ by less than this share of the larger one are tied: rounding
 # of a few units in the last place, and of decimal grids, is far below it; the gap of two rows
@@ -97,38 +95,13 @@ def merge_equal_rows(X: np.ndarray) -> tuple[np.ndarray, np.ndarray] | tuple[Non
     return first, point
 
 
-# --- loops over neighbours ------------------------------------------------------------------------
-
-
-def neighbor_loops() -> ModuleType:
-    """The module with the loops that run now: the compiled one, which also has trees, or this."""
-    if uses_native():
-        from sklearn_ensemble_theory._native import neighbors
-
-        return neighbors
-    return sys.modules[__name__]
-
-
-def tie_starts(distances, factor, starts):
-    np.less(distances[:, :-1], factor * distances[:, 1:], out=starts[:, 1:])
-
-
-def leave_out(distances, points, own, kept_distances, kept_points):
-    is_own = points == own[:, None]
-    is_own[:, -1] |= ~is_own.any(axis=1)
-    kept_distances[:] = distances[~is_own].reshape(kept_distances.shape)
-    kept_points[:] = points[~is_own].reshape(kept_points.shape)
-
-
 # --- trees ----------------------------------------------------------------------------------------
 
 
 class EuclideanTree:
-    """A k-d tree for Euclidean distances, compiled."""
+    """A k-d tree for Euclidean distances."""
 
     def __init__(self, points: np.ndarray, leaf_size: int) -> None:
-        from sklearn_ensemble_theory._native.neighbors import PointTree
-
         points = np.ascontiguousarray(points, dtype=np.float64)
         self.tree = PointTree(points, min(leaf_size, len(points)))
 
@@ -143,9 +116,9 @@ class EuclideanTree:
 class MinkowskiTree:
     """A k-d tree with the interface of `NearestNeighbors`.
 
-    SciPy's, which is faster than scikit-learn's for hundreds of neighbours per query; for Euclidean
-    distances an `EuclideanTree` where loops are compiled, which is several times as fast. SciPy's
-    splits are at sliding midpoints: its medians are slow to find among many equal values.
+    An `EuclideanTree` for Euclidean distances; SciPy's for others, which is several times slower,
+    but faster than scikit-learn's for hundreds of neighbours per query. SciPy's splits are at
+    sliding midpoints: its medians are slow to find among many equal values.
     """
 
     metric = "minkowski"
@@ -156,7 +129,7 @@ class MinkowskiTree:
     def _build(self, points: np.ndarray, leaf_size: int, power: float, n_jobs: int | None) -> None:
         self.points, self.leaf_size, self.power, self.n_jobs = points, leaf_size, power, n_jobs
         self.tree: KDTree | EuclideanTree
-        if power == 2 and hasattr(neighbor_loops(), "PointTree"):
+        if power == 2:
             self.tree = EuclideanTree(points, leaf_size)
         else:
             self.tree = KDTree(points, leafsize=leaf_size, balanced_tree=False)
@@ -175,7 +148,7 @@ class MinkowskiTree:
             shape = len(X), n_neighbors
             return np.full(shape, np.inf), np.zeros(shape, dtype=np.int64)
         if isinstance(self.tree, EuclideanTree):
-            query, n_entries = self.tree.query, _ENTRIES_OF_A_COMPILED_THREAD
+            query, n_entries = self.tree.query, _ENTRIES_OF_A_EUCLIDEAN_THREAD
         else:
             # Our threads: SciPy's own may end Python by a segmentation fault if interrupted.
             query = partial(self.tree.query, p=self.power, workers=1)
@@ -341,7 +314,7 @@ def new_distances(distances: np.ndarray) -> np.ndarray:
     """Tell whether each neighbour is farther than the one before, of shape (rows, k)."""
     starts = np.ones(distances.shape, dtype=bool)
     distances = np.ascontiguousarray(distances, np.float64)
-    neighbor_loops().tie_starts(distances, 1 - TIE_RTOL, starts)
+    tie_starts(distances, 1 - TIE_RTOL, starts)
     return starts
 
 
@@ -412,7 +385,7 @@ class RankedBlock:
             # distance 0: then any of them can be left out.
             shape = len(points), points.shape[1] - 1
             kept = np.empty(shape), np.empty(shape, dtype=np.int64)
-            neighbor_loops().leave_out(
+            leave_out(
                 np.ascontiguousarray(distances, np.float64),
                 np.ascontiguousarray(points, np.int64),
                 own.astype(np.int64, copy=False),

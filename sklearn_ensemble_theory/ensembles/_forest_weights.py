@@ -17,7 +17,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._categories import fitted_encoder
 from sklearn_ensemble_theory._fitting import LARGEST_COUNT
-from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 from sklearn_ensemble_theory.bounds._arguments import check_integer
@@ -265,12 +264,12 @@ def proximity_blocks(
         yield from weight_blocks(ensemble, X, what)
         return
     only_outside = kind == "out_of_bag"
-    members, compiled = ensemble.estimators_, uses_native()
+    members = ensemble.estimators_
     if X is None or Z is None:
         finder = rows_of_leaves(ensemble, what).finder
     else:  # the training rows may have been removed
         check_trees(ensemble, what)
-        finder = LeafFinder(members, columns_of_members(ensemble), compiled)
+        finder = LeafFinder(members, columns_of_members(ensemble))
 
     def make() -> sp.csr_array:
         others = leaf_blocks(ensemble, finder, Z, what, only_outside)
@@ -280,8 +279,7 @@ def proximity_blocks(
     if Z is not None:
         by_leaf = make()
     else:  # the rows of all leaves are found once for training rows
-        name = f"{kind}, compiled" if compiled else kind
-        by_leaf = kept_rows(ensemble, what).derived(name, members, make)
+        by_leaf = kept_rows(ensemble, what).derived(kind, members, make)
     start, sizes = 0, np.append(np.diff(by_leaf.indptr), 0)
     every = leaf_blocks(ensemble, finder, X, what, only_outside)
     for leaves in blocks_of_entries(every, sizes, by_leaf.shape[1]):

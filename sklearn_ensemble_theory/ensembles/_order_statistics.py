@@ -3,17 +3,17 @@
 Let t_b be the predictions of B members at a query, o_i the set of the members that are not fitted
 to row i, and mu_i the mean of t_b over o_i. For numbers R_i the k-th smallest of mu_i + R_i is
 needed, over all n rows and for each query. The sums over o_i are looked up in tables of the sums of
-eight members (`LookedUpSums`); by NumPy, and where rounding would leave many rows to compare,
-they are n B multiplications a query in single precision (`multiply`). Both are computed
-again in double precision for the few rows that rounding could have put on the wrong side.
+eight members (`LookedUpSums`). Where rounding would leave many rows to compare, they are n B
+multiplications a query in single precision (`multiply`). Both are computed again in double
+precision for the few rows that rounding could have put on the wrong side.
 """
 
 import numpy as np
 
-from sklearn_ensemble_theory._native import uses_native
+from sklearn_ensemble_theory._native import inference
 from sklearn_ensemble_theory.ensembles._training_rows import OutsideMasks
 
-# Sums of one route or the other that are held at once: 16 MB in single precision, 128 MB.
+# Sums that are held at once: 16 MB of products in single precision, 128 MB from tables.
 MULTIPLIED = 2**22
 LOOKED_UP = 2**26
 # Entries of the mask that are held as numbers at once: 128 MB.
@@ -48,18 +48,16 @@ def order_statistics(
 
     Notes
     -----
-    Cost: O(q n B / 8) additions of small integers where the loops are compiled, O(q n B)
-    multiplications in single precision otherwise; O(q n) memory in blocks of queries.
+    Cost: O(q n B / 8) additions of small integers, or O(q n B) multiplications in single precision
+    where rounding would leave many rows to compare; O(q n) memory in blocks of queries.
     """
     known = masks.counts > 0
     inverse = np.divide(1.0, masks.counts, out=np.zeros(len(masks)), where=known)
     residuals = np.where(known, residuals, np.inf)
-    compiled = uses_native()
-    if compiled:
-        block = _CentredQueries(masks, predictions, residuals, inverse, rank)
-        looked_up = LookedUpSums(masks, block.centred, block.residuals, inverse, rank)
-        if looked_up.is_worth_it:
-            return block.from_tables(looked_up)
+    block = _CentredQueries(masks, predictions, residuals, inverse, rank)
+    looked_up = LookedUpSums(masks, block.centred, block.residuals, inverse, rank)
+    if looked_up.is_worth_it:
+        return block.from_tables(looked_up)
     q = len(predictions)
     upper, lower = np.empty(q), np.empty(q)
     whole = (
@@ -71,8 +69,8 @@ def order_statistics(
         part = predictions[start : start + step]
         block = _CentredQueries(masks, part, residuals, inverse, rank)
         block.multiply(whole, sums[: len(part)])
-        upper[start : start + step] = block.upper_end(1.0, compiled)
-        lower[start : start + step] = -block.upper_end(-1.0, compiled)
+        upper[start : start + step] = block.upper_end(1.0)
+        lower[start : start + step] = -block.upper_end(-1.0)
     return upper, lower
 
 
@@ -127,26 +125,16 @@ class _CentredQueries:
             lower[many] = self._from_all_rows(many, -1.0)
         return (upper + self.centre) * self.scale, (self.centre - lower) * self.scale
 
-    def upper_end(self, sign: float, compiled: bool) -> np.ndarray:
+    def upper_end(self, sign: float) -> np.ndarray:
         """Return the `rank`-th smallest of sign mu_i + R_i, in the units of the predictions."""
         inverse = (sign * self.inverse).astype(np.float32)
         residuals = self.residuals.astype(np.float32)
         # The rows that rounding in single precision leaves in doubt, and how many are below them.
-        if compiled:
-            below, near, rows = rows_near(self.sums, inverse, residuals, self.rank, self.error)
-            many = near > MOST
-            near[many] = 0
-            query = np.repeat(np.arange(len(self.sums)), near)
-            row = rows[np.arange(MOST) < near[:, None]]
-        else:
-            value = self.sums * inverse
-            value += residuals
-            found = np.partition(value, self.rank - 1, axis=1)[:, self.rank - 1 : self.rank]
-            is_below = value < found - self.error[:, None]
-            is_near = ~is_below & (value <= found + self.error[:, None])
-            below, many = is_below.sum(axis=1), is_near.sum(axis=1) > MOST
-            is_near[many] = False
-            query, row = np.nonzero(is_near)
+        below, near, rows = rows_near(self.sums, inverse, residuals, self.rank, self.error)
+        many = near > MOST
+        near[many] = 0
+        query = np.repeat(np.arange(len(self.sums)), near)
+        row = rows[np.arange(MOST) < near[:, None]]
         # Of these the number looked for is found in double precision.
         ends = np.empty(len(self.sums))
         value = sign * self._means(query, row) + self.residuals[row]
@@ -184,7 +172,7 @@ class _CentredQueries:
 def rows_near(
     sums: np.ndarray, inverse: np.ndarray, residuals: np.ndarray, rank: int, error: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The rows within `error` of the `rank`-th smallest sums * inverse + residuals, compiled.
+    """The rows within `error` of the `rank`-th smallest sums * inverse + residuals.
 
     Returns
     -------
@@ -195,14 +183,12 @@ def rows_near(
     rows : int array of shape (q, MOST)
         These rows; not complete where they are more than MOST.
     """
-    from sklearn_ensemble_theory._native.inference import rows_near_rank
-
     q = len(sums)
     # Where the search begins: the rows differ by their residuals more than by their means.
     start = np.partition(residuals, rank - 1)[rank - 1]
     start = float(start) if np.isfinite(start) else 0.0
     below, near, rows = (np.empty(shape, dtype=np.int64) for shape in (q, q, (q, MOST)))
-    rows_near_rank(sums, inverse, residuals, rank, start, error, below, near, rows)
+    inference.rows_near_rank(sums, inverse, residuals, rank, start, error, below, near, rows)
     return below, near, rows
 
 
@@ -210,7 +196,7 @@ def rows_near(
 
 
 class LookedUpSums:
-    """The order statistics of the queries of one call, from tables of sums, compiled.
+    """The order statistics of the queries of one call, from tables of sums.
 
     The sums of the predictions outside of each row are looked up, eight members at a time, in
     integers of 16 bits whose rounding is bounded. The extremes of a row over a block of queries
@@ -238,9 +224,6 @@ class LookedUpSums:
         inverse: np.ndarray,
         rank: int,
     ) -> None:
-        from sklearn_ensemble_theory._native import inference
-
-        self.loops = inference
         self.masks, self.centred, self.rank = masks, centred, rank
         self.residuals, self.inverse = residuals, inverse
         # No sum of some of the centred predictions is beyond half the sum of their sizes.
@@ -263,14 +246,14 @@ class LookedUpSums:
         if not np.isfinite(at) or not np.isfinite(error):
             return False
         n_near = np.count_nonzero(np.abs(self.residuals - at) <= 2 * error)
-        return bool(n_near <= MOST and len(self.residuals) * self.loops.LANES <= LOOKED_UP)
+        return bool(n_near <= MOST and len(self.residuals) * inference.LANES <= LOOKED_UP)
 
     def ends(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the `rank`-th smallest mu_i + R_i, and -mu_i + R_i, of centred predictions.
 
         And where they are not found, as many rows are near one of them.
         """
-        lanes, n_bytes = self.loops.LANES, self.loops.BYTES
+        lanes, n_bytes = inference.LANES, inference.BYTES
         n, G = self.masks.bits.shape
         padded = -(-G // n_bytes) * n_bytes
         codes = np.zeros((padded, n), dtype=np.uint8)
@@ -287,7 +270,7 @@ class LookedUpSums:
             block = _TableBlock(*self.unit_and_error(self.largest[part].max()), len(part))
             block.t = np.zeros((8 * padded, lanes))
             block.t[:B, : len(part)] = self.centred[part].T
-            self.loops.byte_tables(block.t, block.unit, tables[:G])
+            inference.byte_tables(block.t, block.unit, tables[:G])
             # The ends of the block before tell which rows are likely to matter for this one.
             found = self._ends_in(bands, block, tables, codes, sums)
             if found is None:
@@ -313,18 +296,18 @@ class LookedUpSums:
         rest_down = np.maximum(-by_byte, 0).sum(axis=1)[::-1].cumsum(axis=0)[::-1].max(axis=1)
         sums[:] = 0
         rows, below = np.arange(len(sums), dtype=np.int64), np.zeros(2, dtype=np.int64)
-        n_bytes, first = self.loops.BYTES, 0
+        n_bytes, first = inference.BYTES, 0
         # Rows leave as soon as no value of the bytes to come can bring them near an end.
         for last in [n_bytes * round(share * G / n_bytes) for share in STEPS]:
-            self.loops.add_tables(tables, codes, rows, first, last, sums)
+            inference.add_tables(tables, codes, rows, first, last, sums)
             first = last
             rest = (rest_up[last], rest_down[last]) if last < G else (0.0, 0.0)
-            n_left = self.loops.undecided(
+            n_left = inference.undecided(
                 sums, rows, block.unit, self.inverse, self.residuals, *rest, bands, below
             )
             rows = rows[:n_left]
         turned = np.empty((block.size, len(rows)), dtype=np.float32)
-        self.loops.turn(sums, rows, block.unit, turned)
+        inference.turn(sums, rows, block.unit, turned)
         t = np.ascontiguousarray(block.t[: 8 * self.masks.bits.shape[1], : block.size].T)
         ends, many = np.empty((2, block.size)), np.zeros(block.size, dtype=bool)
         for side, (lowest, highest) in enumerate(bands):
@@ -358,7 +341,7 @@ class LookedUpSums:
         many = near > MOST
         ends = np.full(len(t), np.nan)
         near[many] = 0
-        self.loops.exact_order_statistics(
+        inference.exact_order_statistics(
             self.masks.bits, t, signed, self.residuals, kept, rows, near, rank - 1 - below, ends
         )
         return ends, many

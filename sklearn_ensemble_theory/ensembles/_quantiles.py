@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._native import uses_native
+from sklearn_ensemble_theory._native.inference import leaf_quantiles
 from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.ensembles._members import (
     FittedEnsemble,
@@ -32,8 +32,6 @@ from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 
 # Shares of 1 that are sums of at most some thousand terms are equal if they differ by less.
 ROUNDING = 1e-12
-# Entries of the sparse matrix of weights that are made at once by the other route.
-SPARSE_ENTRIES = 2**22
 # Leaves that are looked up at once.
 LEAVES = 2**21
 
@@ -65,10 +63,8 @@ def rows_of_leaves(ensemble: FittedEnsemble, what: str) -> "LeafRows":
     check_trees(ensemble, what)
     X, y = kept_X(ensemble, what), kept_rows(ensemble, what).y
 
-    compiled = uses_native()
-
     def make() -> LeafRows:
-        finder = LeafFinder(members, columns_of_members(ensemble), compiled)
+        finder = LeafFinder(members, columns_of_members(ensemble))
         draws = []
         for seed in ensemble._seeds:
             rows, weights = spec.draw_parts(seed)[1]
@@ -79,9 +75,7 @@ def rows_of_leaves(ensemble: FittedEnsemble, what: str) -> "LeafRows":
         targets = np.asarray(y, dtype=np.float64)[order]
         return LeafRows(finder, tree_input(ensemble, X), order, targets, draws)
 
-    # Both routes find the same leaves, each from arrays of its own.
-    training = kept_rows(ensemble, what)
-    return training.derived("leaf rows, compiled" if compiled else "leaf rows", members, make)
+    return kept_rows(ensemble, what).derived("leaf rows", members, make)
 
 
 def check_trees(ensemble: FittedEnsemble, what: str) -> None:
@@ -98,15 +92,12 @@ class LeafFinder:
     `features` has the columns of X that each tree was fitted to, None for all of them.
     """
 
-    def __init__(
-        self, members: Sequence, features: Sequence[np.ndarray | None], compiled: bool
-    ) -> None:
+    def __init__(self, members: Sequence, features: Sequence[np.ndarray | None]) -> None:
         self.members, self.features = list(members), list(features)
-        self.compiled = compiled
         trees = member_nodes(members, of_any_output=True)
         assert trees is not None
         self.packed = None
-        if compiled and fits_in_words(trees, features):
+        if fits_in_words(trees, features):
             self.packed = DeepTrees(trees, features, None, 1, None)
             self.packed.values = np.empty(0)
         sizes = [len(tree) for tree in trees]
@@ -214,22 +205,9 @@ class LeafRows:
     def _of_leaves(self, leaves: np.ndarray, levels: np.ndarray) -> np.ndarray:
         """The targets of these levels, in increasing order, for the leaves (m, T) of queries."""
         ranks = np.empty((len(leaves), len(levels)), dtype=np.int64)
-        if self.finder.compiled:
-            from sklearn_ensemble_theory._native.inference import leaf_quantiles
-
-            n = len(self.targets)
-            leaves = np.where(leaves < 0, self.finder.n_nodes, leaves)
-            leaf_quantiles(leaves, self.first, self.rank, self.share, n, levels, ranks)
-            return self.targets[ranks]
-        # Sparse weights of some queries at a time: large leaves have many rows.
-        entries = np.cumsum(np.diff(self.first)[leaves].sum(axis=1))
-        cuts = np.searchsorted(entries, np.arange(SPARSE_ENTRIES, entries[-1], SPARSE_ENTRIES))
-        for rows in np.split(np.arange(len(leaves)), np.unique(cuts[cuts > 0])):
-            found = self.weights(leaves[rows])
-            found.sort_indices()
-            for i, a, b in zip(rows, found.indptr[:-1], found.indptr[1:]):
-                at = np.searchsorted(np.cumsum(found.data[a:b]), levels)
-                ranks[i] = found.indices[a + np.minimum(at, b - a - 1)]
+        n = len(self.targets)
+        leaves = np.where(leaves < 0, self.finder.n_nodes, leaves)
+        leaf_quantiles(leaves, self.first, self.rank, self.share, n, levels, ranks)
         return self.targets[ranks]
 
     def weights(self, leaves: np.ndarray) -> sp.csr_array:

@@ -12,10 +12,6 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn_ensemble_theory import BaggingRegressor, ExtraTreesRegressor, RandomForestRegressor
 from sklearn_ensemble_theory.ensembles import _scales
 
-from ..routes import native_disabled
-
-pytestmark = pytest.mark.routes
-
 METHODS = ("jackknife+", "conformal", "normalized", "quantile")
 ADAPTIVE = ("normalized", "quantile")
 SIDES = ("both", "lower", "upper")
@@ -130,9 +126,6 @@ def test_intervals_are_those_of_the_definition(method, side):
         expected = by_definition(model, X, y, new, coverage, method, side)
         found = model.predict_interval(new, coverage, method, side)
         np.testing.assert_allclose(found, expected, rtol=1e-9)
-        with native_disabled():
-            again = model.predict_interval(new, coverage, method, side)
-        np.testing.assert_allclose(again, expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("side", ["both", "upper"])

@@ -23,10 +23,6 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
-from ..routes import native_disabled
-
-pytestmark = pytest.mark.routes
-
 AUTO_ROWS = "sklearn_ensemble_theory.averaging._members.AUTO_ROWS"
 ENSEMBLES = [RandomForestRegressor, RandomForestClassifier, BaggingRegressor, BaggingClassifier]
 BINNED = {
@@ -91,19 +87,6 @@ def test_auto_has_2047_bins_above_ten_thousand_rows():
     assert not hasattr(forest.fit(X[1:], y[1:]).estimator_, "max_bins")
 
 
-@pytest.mark.parametrize("native", [True, False])
-def test_the_choice_does_not_depend_on_the_route(native, monkeypatch):
-    X, y = data(RandomForestRegressor, 60)
-    monkeypatch.setattr(AUTO_ROWS, 50)
-    forest = RandomForestRegressor(2, random_state=0)
-    if native:
-        forest.fit(X, y)
-    else:
-        with native_disabled():
-            forest.fit(X, y)
-    assert type(forest.estimators_[0]) is BinnedTreeRegressor
-
-
 def cases_without_bins():
     """(ensemble, X, y) that trees on binned columns cannot serve, and why."""
     X, y = data(RandomForestRegressor, 60)
@@ -154,11 +137,15 @@ def test_infinite_values():
 
 
 @every_ensemble
-def test_members_are_the_learner_fitted_to_the_drawn_rows(Ensemble):
+@pytest.mark.parametrize("max_leaf_nodes", [None, 12])
+def test_members_are_the_learner_fitted_to_the_drawn_rows(Ensemble, max_leaf_nodes):
     """With few values the bins are those of any subset of the rows: a tree can be fitted alone."""
     X, y = data(Ensemble)
     X = np.round(4 * X)
-    ensemble = Ensemble(n_estimators=3, max_bins=64, random_state=0).fit(X, y)
+    options = {"max_leaf_nodes": max_leaf_nodes, "max_features": 0.5, "min_samples_leaf": 3}
+    if "Forest" not in Ensemble.__name__:
+        options = {"estimator": EXACT[Ensemble](**options)}
+    ensemble = Ensemble(n_estimators=3, max_bins=64, random_state=0, **options).fit(X, y)
     codes = np.unique(y, return_inverse=True)[1] if is_classification(Ensemble) else y
     for member, rows in zip(ensemble.estimators_, ensemble.estimators_samples_):
         distinct, counts = np.unique(rows, return_counts=True)
@@ -206,26 +193,6 @@ def fitted_out_of_bag(ensemble, X, y):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
         return ensemble.fit(X, y)
-
-
-@every_ensemble
-@pytest.mark.parametrize("max_leaf_nodes", [None, 12])
-def test_the_route_without_native_code_agrees(Ensemble, max_leaf_nodes):
-    X, y = data(Ensemble)
-    ensemble = Ensemble(n_estimators=4, max_bins=32, random_state=0)
-    if "Forest" in Ensemble.__name__:
-        ensemble.set_params(max_leaf_nodes=max_leaf_nodes, max_features=0.5, min_samples_leaf=3)
-    else:
-        tree = EXACT[Ensemble](max_leaf_nodes=max_leaf_nodes, max_features=0.5, min_samples_leaf=3)
-        ensemble.set_params(estimator=tree, max_features=0.7)
-    compiled = clone(ensemble).fit(X, y)
-    with native_disabled():
-        other = clone(ensemble).fit(X, y)
-    # Equally good splits of the same rows may differ: then other rows are predicted differently.
-    for k, rows in enumerate(compiled.estimators_samples_):
-        columns = compiled.estimators_features_[k]
-        own = [outputs(e.estimators_[k], X[rows][:, columns]) for e in (compiled, other)]
-        assert np.allclose(*own)
 
 
 # --------------------------------------------------------------------------- All else as before

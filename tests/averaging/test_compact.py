@@ -22,10 +22,6 @@ from sklearn_ensemble_theory import (
 from sklearn_ensemble_theory.inspection import partial_dependence
 from sklearn_ensemble_theory.trees._compact import CompactTree
 
-from ..routes import native_disabled, uses_native
-
-pytestmark = pytest.mark.routes
-
 ANSWERS = (
     *("predict", "predict_proba", "predict_log_proba", "apply", "standard_error"),
     *("predict_interval", "predict_quantiles", "predict_set", "ensemble_std"),
@@ -47,9 +43,8 @@ FORESTS = {
     "pruned": RandomForestRegressor(max_bins=63, ccp_alpha=0.02),
     "categories": RandomForestRegressor(categorical_features=[0, 3]),
     "shallow categories": RandomForestRegressor(categorical_features=[0, 3], max_depth=4),
+    "categories and classes": RandomForestClassifier(categorical_features=[0, 3]),
 }
-if uses_native():  # without, several classes have no categories
-    FORESTS["categories and classes"] = RandomForestClassifier(categorical_features=[0, 3])
 
 
 def data(forest, n=150, missing=0.1):
@@ -75,8 +70,8 @@ def answers(model, X):
             found[name] = np.array(str(error))
     for name in ATTRIBUTES:
         found[name] = np.array(getattr(model, name, "none"))
-    with native_disabled():  # from the trees themselves
-        found["without compiled loops"] = model.predict(X)
+    members = list(zip(model.estimators_, model.estimators_features_))
+    found["members"] = np.array([tree.predict(X[:, columns]) for tree, columns in members])
     own = X[:, model.estimators_features_[0]]
     found["decision_path"] = model.estimators_[0].decision_path(own).toarray()
     return found

@@ -176,7 +176,6 @@ def test_bounds_of_blocks_and_of_named_members_have_their_weights():
         assert found == pytest.approx(expected)
 
 
-@pytest.mark.many_fits
 @pytest.mark.parametrize("n_sets", [100, pytest.param(1000, marks=pytest.mark.slow)])
 def test_bounds_from_out_of_bag_rows_hold(n_sets):
     """Many fits, whose error is a mean over a grid: at most delta of the bounds are below it."""

@@ -14,10 +14,6 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
-from ..routes import native_disabled
-
-pytestmark = pytest.mark.routes
-
 BEFORE_1_9 = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 9)
 AUTO_ROWS = "sklearn_ensemble_theory.averaging._members.AUTO_ROWS"
 BINNED = {ExtraTreesRegressor: BinnedTreeRegressor, ExtraTreesClassifier: BinnedTreeClassifier}
@@ -91,13 +87,10 @@ def test_bins_above_a_number_of_rows(Trees, regression, monkeypatch):
 
 @every_class
 @pytest.mark.parametrize("bootstrap", [False, True])
-def test_binned_trees_by_both_routes_and_by_hand(Trees, bootstrap, regression):
+def test_binned_trees_by_hand(Trees, bootstrap, regression):
     X, y = data_for(Trees, regression)
     args = {"max_features": 0.5, "max_bins": 24, "bootstrap": bootstrap, "random_state": 1}
     model = Trees(5, min_samples_leaf=3, **args).fit(X, y)
-    with native_disabled():
-        other = Trees(5, min_samples_leaf=3, **args).fit(X, y)
-        np.testing.assert_allclose(outputs(other, X), outputs(model, X), atol=1e-12)
     tree = BINNED[Trees](splitter="random", max_bins=24, max_features=0.5, min_samples_leaf=3)
     by_hand = []
     for member, rows in zip(model.estimators_, model.estimators_samples_):

@@ -17,10 +17,7 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-
-from ..routes import TREES_TRY_BOTH_SIDES, both_routes
-
-pytestmark = pytest.mark.routes
+from sklearn_ensemble_theory._compat import TREES_TRY_BOTH_SIDES
 
 
 def leaves_of(model, X):
@@ -70,12 +67,9 @@ REGRESSORS = {
 }
 
 
-@both_routes
 @pytest.mark.parametrize("name", REGRESSORS)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_weights_are_those_of_the_definition_and_make_the_prediction(
-    regression, name, weighted, route
-):
+def test_weights_are_those_of_the_definition_and_make_the_prediction(regression, name, weighted):
     X, y = regression
     model, new = REGRESSORS[name], make_friedman1(30, random_state=1)[0]
     weight = np.random.default_rng(0).integers(0, 4, len(y)) * 0.7 if weighted else None
@@ -83,9 +77,8 @@ def test_weights_are_those_of_the_definition_and_make_the_prediction(
         pytest.skip(
             "draws without replacement recommend bootstrap=True with weights, or refuse them"
         )
-    with route():
-        model.fit(X, y, sample_weight=weight)
-        weights = model.training_weights(new)
+    model.fit(X, y, sample_weight=weight)
+    weights = model.training_weights(new)
     assert weights.shape == (30, 120)
     assert weights.has_sorted_indices
     np.testing.assert_allclose(
@@ -95,7 +88,6 @@ def test_weights_are_those_of_the_definition_and_make_the_prediction(
     np.testing.assert_allclose(weights @ y, model.predict(new), rtol=1e-10)
 
 
-@both_routes
 @pytest.mark.parametrize(
     "model",
     [
@@ -105,10 +97,9 @@ def test_weights_are_those_of_the_definition_and_make_the_prediction(
         BaggingClassifier(n_estimators=40, oob_score=True, random_state=0, max_features=3),
     ],
 )
-def test_weights_of_training_rows_make_the_out_of_bag_prediction(model, classification, route):
+def test_weights_of_training_rows_make_the_out_of_bag_prediction(model, classification):
     X, y = classification
-    with route():
-        weights = model.fit(X, y).training_weights()
+    weights = model.fit(X, y).training_weights()
     expected = weights_by_definition(model, X, X, out_of_bag=True)
     np.testing.assert_allclose(weights.toarray(), expected, rtol=1e-11, atol=0)
     assert not weights.diagonal().any()
@@ -157,15 +148,13 @@ def test_weights_of_classifiers(classification, model):
     )
 
 
-@both_routes
-def test_several_outputs(regression, route):
+def test_several_outputs(regression):
     X, y = regression
     Y = np.column_stack([y, -y, X[:, 0]])
     forest = RandomForestRegressor(10, min_samples_leaf=3, random_state=0)
-    with route():
-        weights = forest.fit(X, Y).training_weights(X[:20])
-        np.testing.assert_allclose(weights @ Y, forest.predict(X[:20]), rtol=1e-10)
-        assert forest.kneighbors(X[:3])[1].shape == (3, 5)
+    weights = forest.fit(X, Y).training_weights(X[:20])
+    np.testing.assert_allclose(weights @ Y, forest.predict(X[:20]), rtol=1e-10)
+    assert forest.kneighbors(X[:3])[1].shape == (3, 5)
     labels = np.column_stack([y > 14, X[:, 1] > 0.5]).astype(int)
     classifier = RandomForestClassifier(10, min_samples_leaf=3, random_state=0).fit(X, labels)
     weights = classifier.training_weights(X[:20])
@@ -221,8 +210,7 @@ def test_sparse_rows_missing_values_pickles_and_warm_starts(regression):
         np.testing.assert_allclose(weights @ y, forest.predict(gaps), rtol=1e-10)
 
 
-@both_routes
-def test_sparse_and_dense_rows_are_in_the_same_leaves(regression, route):
+def test_sparse_and_dense_rows_are_in_the_same_leaves(regression):
     X, y = regression
     targets = np.column_stack([y, -y])
     for given in (X, sp.csr_array(X)):
@@ -281,15 +269,13 @@ def test_members_of_other_draws_have_no_weights(regression, change):
 # --- proximities ----------------------------------------------------------------------------------
 
 
-@both_routes
-def test_proximities_are_shares_of_trees(classification, route):
+def test_proximities_are_shares_of_trees(classification):
     X, y = classification
     forest = RandomForestClassifier(25, min_samples_leaf=3, random_state=0)
-    with route():
-        forest.fit(X, y)
-        found = forest.proximity(X[:20], X[30:])
-        of_training = forest.proximity()
-        outside_both = forest.proximity(kind="out_of_bag")
+    forest.fit(X, y)
+    found = forest.proximity(X[:20], X[30:])
+    of_training = forest.proximity()
+    outside_both = forest.proximity(kind="out_of_bag")
     leaves = leaves_of(forest, X)
     same = leaves[:, None] == leaves[None]
     np.testing.assert_allclose(found.toarray(), same[:20, 30:].mean(axis=2), rtol=1e-14)

@@ -16,15 +16,13 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn_ensemble_theory._compat import TREES_TRY_BOTH_SIDES
 from sklearn_ensemble_theory._learners import prepare_members
 from sklearn_ensemble_theory.averaging import StandardErrorWarning
 from sklearn_ensemble_theory.averaging._honesty import drawn_for_leaves
 from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 
-from ..routes import TREES_TRY_BOTH_SIDES, both_routes
 from .test_forest_weights import indicators, outside_of
-
-pytestmark = pytest.mark.routes
 
 
 def value_by_hand(nodes, i, x, X, targets, weights):
@@ -80,10 +78,9 @@ HONEST = {
 }
 
 
-@both_routes
 @pytest.mark.parametrize("name", HONEST)
 @pytest.mark.parametrize("has_missing", [False, True])
-def test_leaves_have_the_means_of_the_other_rows(regression, name, has_missing, route):
+def test_leaves_have_the_means_of_the_other_rows(regression, name, has_missing):
     X, y = regression
     new, forest = make_friedman1(25, random_state=1)[0], HONEST[name]
     if has_missing:
@@ -91,12 +88,11 @@ def test_leaves_have_the_means_of_the_other_rows(regression, name, has_missing, 
             pytest.skip("not with this scikit-learn")
         X, new = X.copy(), new.copy()
         X[::4, 3], new[::5, :4] = np.nan, np.nan
-    with route():
-        forest.fit(X, y)
-        found = forest.predict(new)
-        weights = forest.training_weights(new)
-        quantile = forest.predict_quantiles(new, 0.7)
-        expected = predictions_by_hand(forest, X, y, new)
+    forest.fit(X, y)
+    found = forest.predict(new)
+    weights = forest.training_weights(new)
+    quantile = forest.predict_quantiles(new, 0.7)
+    expected = predictions_by_hand(forest, X, y, new)
     np.testing.assert_allclose(found, expected, rtol=1e-10)
     np.testing.assert_allclose(weights @ y, found, rtol=1e-10)
     np.testing.assert_allclose(weights.sum(axis=1), 1.0, rtol=1e-12)
@@ -126,10 +122,9 @@ def test_shares_of_classes_are_those_of_the_other_rows(classification, forest):
     np.testing.assert_allclose(votes, np.mean(labels[..., None] == np.arange(4), axis=0))
 
 
-@both_routes
 @pytest.mark.parametrize("bins", [None, 16])
 @pytest.mark.parametrize("criterion", ["squared_error", "poisson", "gini", "entropy"])
-def test_nodes_are_those_of_the_rows_in_the_leaves(regression, criterion, bins, route):
+def test_nodes_are_those_of_the_rows_in_the_leaves(regression, criterion, bins):
     X, y = regression
     classes = criterion in ("gini", "entropy")
     kind = RandomForestClassifier if classes else RandomForestRegressor
@@ -277,7 +272,6 @@ def test_errors(regression):
 
 
 @pytest.mark.slow
-@pytest.mark.many_fits
 def test_intervals_cover_the_conditional_mean():
     """At n = 5,000; with half of the rows in a tree the bias is small beside the standard error."""
     points = np.random.default_rng(0).uniform(size=(100, 4))

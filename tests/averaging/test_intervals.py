@@ -23,10 +23,6 @@ from sklearn_ensemble_theory.ensembles._order_statistics import LookedUpSums, or
 from sklearn_ensemble_theory.ensembles._quantiles import rows_of_leaves
 from sklearn_ensemble_theory.ensembles._training_rows import OutsideMasks
 
-from ..routes import native_disabled, uses_native
-
-pytestmark = pytest.mark.routes
-
 LEVELS = (0.9, 0.0, 0.25, 0.5, 1.0)
 
 
@@ -83,13 +79,11 @@ def test_quantiles_are_those_of_the_definition(regression, name, weighted):
     np.testing.assert_allclose(weights @ y, model.predict(new), rtol=1e-10)
     expected = quantiles_by_definition(weights, y, LEVELS)
     np.testing.assert_array_equal(model.predict_quantiles(new, LEVELS), expected)
-    with native_disabled():
-        np.testing.assert_array_equal(model.predict_quantiles(new, LEVELS), expected)
     np.testing.assert_array_equal(model.predict_quantiles(new, 0.5), expected[:, 3])
 
 
 def test_quantiles_of_large_leaves_walk_all_rows(regression):
-    """Both branches of the compiled loop, and blocks of the other route."""
+    """Both branches of the loop."""
     X, y = regression
     model = RandomForestRegressor(20, min_samples_leaf=30, random_state=0).fit(X, y)
     expected = quantiles_by_definition(weights_by_definition(model, X, X), y, LEVELS)
@@ -159,8 +153,6 @@ def test_intervals_are_those_of_the_definition(regression, scale, oob_score):
         expected, residual = jackknife_plus_by_definition(model, X, y * scale, new, alpha)
         found = model.predict_interval(new, coverage=1 - alpha)
         np.testing.assert_allclose(found, expected, rtol=1e-12)
-        with native_disabled():
-            np.testing.assert_allclose(model.predict_interval(new, 1 - alpha), expected, rtol=1e-12)
         rank = conformal_rank(len(y), 1 - alpha)
         width = np.sort(residual)[rank - 1] if rank <= len(y) else np.inf
         mean = model.predict(new)
@@ -180,8 +172,10 @@ def test_intervals_of_members_that_are_no_trees(regression):
         model.predict_quantiles(X)
 
 
+@pytest.mark.parametrize("by_tables", [True, False])
 @pytest.mark.parametrize("kind", ["normal", "ties", "constant", "some unknown"])
-def test_order_statistics_in_blocks_and_by_both_routes(kind, monkeypatch):
+def test_order_statistics_in_blocks(kind, by_tables, monkeypatch):
+    """Sums from tables where they decide, and products always."""
     rng = np.random.default_rng(0)
     n, B, q = 700, 30, 45
     draws = [np.unique(rng.integers(0, n, n)) for _ in range(B)]
@@ -201,6 +195,8 @@ def test_order_statistics_in_blocks_and_by_both_routes(kind, monkeypatch):
     means = predictions @ (mask / np.maximum(counts, 1)[:, None]).T
     residual = np.where(counts > 0, residuals, np.inf)
     monkeypatch.setattr(_order_statistics, "MULTIPLIED", 20 * n)
+    if not by_tables:
+        monkeypatch.setattr(LookedUpSums, "is_worth_it", False)
     for largest in (_order_statistics.MASK, 100 * B):
         monkeypatch.setattr(_order_statistics, "MASK", largest)
         for rank in (1, 350, 630, 700):
@@ -208,16 +204,11 @@ def test_order_statistics_in_blocks_and_by_both_routes(kind, monkeypatch):
             low = np.sort(means - residual, axis=1)[:, n - rank]
             found = order_statistics(masks, predictions, residuals, rank)
             np.testing.assert_allclose(found, (high, low), atol=1e-12)
-            with native_disabled():
-                found = order_statistics(masks, predictions, residuals, rank)
-            np.testing.assert_allclose(found, (high, low), atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["alike", "different", "ties", "unequal counts"])
 def test_order_statistics_of_many_queries_from_tables(kind, monkeypatch):
     """Queries in several blocks; where they differ, some are outside of the bands expected."""
-    if not uses_native():
-        pytest.skip("tables are looked up by compiled loops")
     rng = np.random.default_rng(1)
     n, B, q, rank = 2_000, 61, 300, 1_800
     sizes = rng.integers(1, n, B) if kind == "unequal counts" else np.full(B, n)

@@ -17,10 +17,6 @@ from sklearn_ensemble_theory.ensembles._mdi_plus import partial_gains
 from sklearn_ensemble_theory.inspection import ImportanceDisplay
 from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 
-from ..routes import native_disabled
-
-pytestmark = pytest.mark.routes
-
 PENALTIES = [3.0, 30.0, 300.0]
 
 
@@ -169,9 +165,6 @@ def test_importances_are_means_over_the_trees(model):
         np.add.at(expected, columns, gains / len(model))
     np.testing.assert_allclose(result.importances_mean, expected, atol=1e-12)
     np.testing.assert_array_equal(result.reg_params, np.full(6, 2.0))
-    with native_disabled():
-        found = model.mdi_plus_importances(reg_params=[2.0]).importances_mean
-    np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 def test_irrelevant_features_are_about_0_and_unused_ones_are_0():

@@ -1,4 +1,4 @@
-"""The search for neighbours: sets of neighbours, metrics and ties; the compiled tree."""
+"""The search for neighbours: sets of neighbours, metrics and ties; our tree."""
 
 import itertools
 import pickle
@@ -21,10 +21,7 @@ from sklearn_ensemble_theory.averaging._neighbor_search import (
     merge_equal_rows,
 )
 
-from ..routes import native_disabled, uses_native
 from .neighbor_data import regression
-
-pytestmark = pytest.mark.routes
 
 
 def reference(distances, Y, w):
@@ -197,9 +194,7 @@ def test_small_blocks_change_nothing(size, monkeypatch):
     np.testing.assert_allclose(parts.predict(X), whole.predict(X), rtol=1e-12)
 
 
-# --- the compiled search, compared with brute force and with SciPy's tree ------------------------
-
-compiled = pytest.mark.skipif(not uses_native(), reason="compares the compiled route")
+# --- our tree, compared with brute force ----------------------------------------------------------
 
 
 def point_sets():
@@ -216,7 +211,6 @@ def point_sets():
 PROBLEMS = {name: rest for name, *rest in point_sets()}
 
 
-@compiled
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_neighbors_are_those_of_brute_force(name):
     points, queries = PROBLEMS[name]
@@ -230,7 +224,6 @@ def test_neighbors_are_those_of_brute_force(name):
             assert all(len(set(row)) == k for row in found.tolist())
 
 
-@compiled
 def test_threads_change_nothing():
     rng = np.random.default_rng(1)
     points, queries = rng.random((200, 2)), rng.random((1500, 2))
@@ -239,7 +232,6 @@ def test_threads_change_nothing():
         assert_array_equal(one, three)
 
 
-@compiled
 @pytest.mark.parametrize("n", [1, 40, 200, 900])
 def test_neighbors_are_sorted_by_every_bit(n):
     rng = np.random.default_rng(n)
@@ -253,33 +245,33 @@ def test_neighbors_are_sorted_by_every_bit(n):
         assert set(found[0]) == set(range(n))
 
 
-@compiled
 @pytest.mark.parametrize("max_samples", ["rate", "loo"])
-def test_both_routes_give_the_same_predictions(max_samples):
+def test_predictions_of_the_tree_are_those_of_brute_force(max_samples):
     rng = np.random.default_rng(2)
     X, y = rng.random((400, 3)), rng.random((400, 2))
     X[100:200] = X[:100].round(1)
     X_new = np.concatenate([rng.random((50, 3)), X[90:110]])
     fast = Regressor(max_samples=max_samples).fit(X, y)
-    with native_disabled():
-        slow = Regressor(max_samples=max_samples).fit(X, y)
-        loaded = pickle.loads(pickle.dumps(fast))
+    slow = Regressor(max_samples=max_samples, algorithm="brute").fit(X, y)
+    loaded = pickle.loads(pickle.dumps(fast))
     assert fast.max_samples_ == slow.max_samples_
     for model in (slow, loaded):
         assert_allclose(fast.predict(X_new), model.predict(X_new), rtol=1e-12)
 
 
-@compiled
 def test_rows_without_their_own_point():
     rng = np.random.default_rng(3)
     points = np.array([rng.permutation(9)[:6] for _ in range(40)])
     distances = np.sort(rng.integers(4, size=(40, 6)), axis=1).astype(float)
     own = rng.integers(9, size=40)
-    fast = RankedBlock.of(distances, points, 3, None, own)
-    with native_disabled():
-        slow = RankedBlock.of(distances, points, 3, None, own)
     is_there = (points == own[:, None]).any(axis=1)
     assert is_there.any()
     assert not is_there.all()
+    left_out = [list(row).index(k) if k in row else 5 for row, k in zip(points, own)]
+    kept = [
+        np.array([np.delete(row, at) for row, at in zip(rows, left_out)])
+        for rows in (distances, points)
+    ]
+    found, expected = RankedBlock.of(distances, points, 3, None, own), RankedBlock.of(*kept, 3)
     for name in ("points", "starts", "complete", "slow"):
-        assert_array_equal(getattr(fast, name), getattr(slow, name))
+        assert_array_equal(getattr(found, name), getattr(expected, name))

@@ -24,10 +24,6 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory.trees._shrinkage import with_shrunk_values
 
-from ..routes import native_disabled
-
-pytestmark = pytest.mark.routes
-
 GRID = [0.0, 0.5, 4.0, 30.0]
 
 
@@ -340,8 +336,6 @@ def test_the_rest_of_the_ensemble_is_that_of_the_shrunk_trees(name):
     same = pickle.loads(pickle.dumps(shrunk))
     for other in (same, shrunk.to_sklearn()):
         np.testing.assert_allclose(predictions(other, X), predictions(shrunk, X))
-    with native_disabled():
-        np.testing.assert_allclose(predictions(shrunk, X), predictions(same, X))
     np.testing.assert_array_equal(predictions(same.compact(), X), predictions(shrunk, X))
     if not is_classifier(model):
         np.testing.assert_array_equal(shrunk.predict_quantiles(X), model.predict_quantiles(X))

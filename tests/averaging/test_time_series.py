@@ -12,8 +12,6 @@ from sklearn_ensemble_theory import BaggingRegressor, RandomForestRegressor
 from sklearn_ensemble_theory.ensembles._intervals import conformal_rank
 from sklearn_ensemble_theory.ensembles._time_series import narrowest_ends, window_interval
 
-from ..routes import uses_native
-
 
 def series(n, rng, noise=1.0, correlation=0.6):
     """Smooth functions of two features plus autoregressive errors of variance noise²."""
@@ -159,7 +157,6 @@ def test_rows_in_all_bags_and_errors(data):
         fitted(X, y).predict_interval(X, 1, "enbpi")
 
 
-@pytest.mark.skipif(not uses_native(), reason="a simulation of many fits")
 def test_coverage_of_a_series():
     """Errors that are correlated, and noise that doubles: only updates follow it."""
     shares = []

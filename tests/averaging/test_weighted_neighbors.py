@@ -12,10 +12,7 @@ from sklearn_ensemble_theory import AdaBoostClassifier, BaggingRegressor
 from sklearn_ensemble_theory import BaggedNearestNeighborsClassifier as Classifier
 from sklearn_ensemble_theory import BaggedNearestNeighborsRegressor as Regressor
 
-from ..routes import native_disabled
 from .neighbor_data import regression, schemes
-
-pytestmark = pytest.mark.routes
 
 ANY_WEIGHT = pytest.mark.parametrize(
     ("size", "k", "bootstrap"), [(7, 1, True), (9, 3, True), (0.3, 1, "bernoulli")]
@@ -50,7 +47,7 @@ def test_whole_numbers_are_repeated_rows(size, k, bootstrap, tied):
             np.testing.assert_allclose(model.loo_path_["error"], path["error"], rtol=1e-9)
 
 
-@pytest.mark.parametrize("form", ["sparse", "precomputed", "graph", "brute", "numpy"])
+@pytest.mark.parametrize("form", ["sparse", "precomputed", "graph", "brute"])
 def test_every_form_of_X(form):
     X, y = regression(60)
     labels = np.digitize(y, [-0.3, 0.5])
@@ -63,11 +60,6 @@ def test_every_form_of_X(form):
         model = Classifier(**params).fit(sp.csr_array(X), labels, counts)
     elif form == "brute":
         model = Classifier(algorithm="brute", **params).fit(X, labels, counts)
-    elif form == "numpy":
-        with native_disabled():
-            model = Classifier(**params).fit(X, labels, counts)
-            found = model.predict_proba(queries)
-        np.testing.assert_allclose(found, expected, atol=1e-11)
     else:
         model = Classifier(metric="precomputed", **params)
         model.fit(pairwise_distances(X), labels, counts)

@@ -1,7 +1,6 @@
 """Data of the tests of pairs of features, and their detection and boosting by codes of bins."""
 
 import itertools
-from contextlib import nullcontext
 
 import numpy as np
 
@@ -24,7 +23,6 @@ from sklearn_ensemble_theory.boosting._additive.pairs import (
 )
 
 from ..local_blocks import LocalBlocks
-from ..routes import native_disabled
 
 __all__ = [
     "LEARNING_RATES",
@@ -39,8 +37,6 @@ __all__ = [
     "quadrant_steps",
     "resolve_interactions",
 ]
-
-ROUTES = {"compiled": nullcontext, "arrays": native_disabled}
 
 
 def uniform_codes(n, p, n_bins=16, seed=0):

@@ -1,4 +1,4 @@
-"""AdaBoost: the theorems along its rounds, the other routes to its numbers, its edges."""
+"""AdaBoost: the theorems along its rounds, other ways to its numbers, its edges."""
 
 from itertools import islice
 

@@ -1,4 +1,4 @@
-"""AdaBoost: margins, staged predictions, both routes, metadata and errors."""
+"""AdaBoost: margins, staged predictions, both searches for stumps, metadata and errors."""
 
 import numpy as np
 import pytest
@@ -20,11 +20,9 @@ from sklearn_ensemble_theory import (
     LPBoostClassifier,
     SmoothBoostClassifier,
 )
+from sklearn_ensemble_theory.erm._stumps import rounds
 
-from ..routes import native_disabled
 from .adaboost_data import ALGORITHMS, noisy
-
-pytestmark = pytest.mark.routes
 
 MODULES = "sklearn_ensemble_theory.boosting._reweighting"
 
@@ -151,7 +149,7 @@ def test_feature_importances_name_the_learner_that_has_none():
 
 @pytest.mark.parametrize("max_bins", [None, 255])
 @pytest.mark.parametrize("data", ["linear", "squares", "few values"])
-def test_both_routes_give_the_same_ensemble(data, max_bins):
+def test_both_searches_give_the_same_ensemble(data, max_bins, monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 5))
     if data == "linear":
@@ -163,8 +161,8 @@ def test_both_routes_give_the_same_ensemble(data, max_bins):
     weight = rng.exponential(size=3000)
     model = AdaBoostClassifier(DecisionStumpClassifier(max_bins=max_bins), n_estimators=20)
     fitted = clone(model).fit(X, y, sample_weight=weight)
-    with native_disabled():
-        other = clone(model).fit(X, y, sample_weight=weight)
+    monkeypatch.setattr(rounds, "side_index", lambda *given: None)
+    other = clone(model).fit(X, y, sample_weight=weight)
     for one, same in zip(fitted.estimators_, other.estimators_, strict=True):
         assert (one.feature_, one.threshold_) == (same.feature_, same.threshold_)
         assert (one.left_class_, one.right_class_) == (same.left_class_, same.right_class_)

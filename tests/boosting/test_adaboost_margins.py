@@ -1,4 +1,4 @@
-"""The compiled risk and rounds of margins against the others."""
+"""The risk of margins in one pass, and rounds in one piece, against the others."""
 
 import numpy as np
 import pytest
@@ -11,14 +11,9 @@ from sklearn_ensemble_theory.boosting._reweighting.adaboost import (
     margin_risk,
 )
 from sklearn_ensemble_theory.boosting._risk import MarginRisk
-
-from ..routes import native_disabled, uses_native
-
-pytestmark = pytest.mark.routes
-compiled = pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
+from sklearn_ensemble_theory.erm._stumps import rounds
 
 
-@compiled
 @pytest.mark.parametrize("shape", [(500,), (200, 3)])
 @pytest.mark.parametrize("scale", [1.0, 100.0, 1e4])
 @pytest.mark.parametrize("equal", [True, False])
@@ -38,7 +33,6 @@ def test_the_compiled_risk_is_the_other(shape, scale, equal):
         assert state.first_order_gain(outputs) == pytest.approx(expected, abs=1e-12)
 
 
-@compiled
 def test_weights_that_would_all_be_rounded_to_zero():
     weight = np.array([1.0, 1e-290, 1e-290])
     u = np.array([1500.0, -1.0, 0.0])
@@ -50,10 +44,7 @@ def test_weights_that_would_all_be_rounded_to_zero():
 def test_many_margins_are_compiled():
     weight = np.full(FEW_MARGINS, 1 / FEW_MARGINS)
     assert type(margin_risk(weight[1:])) is MarginRisk
-    with native_disabled():
-        assert type(margin_risk(weight)) is MarginRisk
-    if uses_native():
-        assert type(margin_risk(weight)) is CompiledMarginRisk
+    assert type(margin_risk(weight)) is CompiledMarginRisk
 
 
 def odd_problems():
@@ -103,7 +94,6 @@ def test_rounds_that_nobody_looks_at_are_the_same(problem, capsys):
     assert found[0] == found[1]
 
 
-@compiled
 @pytest.mark.parametrize("n", [30, 500])
 def test_one_call_makes_all_rounds(n, monkeypatch):
     made = []
@@ -116,8 +106,9 @@ def test_one_call_makes_all_rounds(n, monkeypatch):
     y = X.sum(axis=1) + rng.normal(size=n) > 0
     model = AdaBoostClassifier(n_estimators=20).fit(X, y)
     assert made == [0]
-    with native_disabled():
-        other = AdaBoostClassifier(n_estimators=20).fit(X, y)
+    monkeypatch.setattr(rounds, "side_index", lambda *given: None)
+    other = AdaBoostClassifier(n_estimators=20).fit(X, y)
+    assert len(made) == 1 + 20
     for one, two in zip(model.estimators_, other.estimators_, strict=True):
         assert (one.feature_, one.threshold_) == (two.feature_, two.threshold_)
     assert model.estimator_errors_ == pytest.approx(other.estimator_errors_, abs=1e-12)

@@ -11,10 +11,6 @@ from sklearn.tree import DecisionTreeRegressor
 
 from sklearn_ensemble_theory import AdaBoostRegressor, BinnedTreeRegressor
 
-from ..routes import native_disabled
-
-pytestmark = pytest.mark.routes
-
 LOSSES = ["linear", "square", "exponential"]
 
 
@@ -190,13 +186,10 @@ def test_why_it_stops(regression):
         AdaBoostRegressor().fit(X, np.full(len(y), 1e308))
 
 
-def test_binned_trees_by_both_routes_and_by_their_own_fit(regression):
+def test_binned_trees_by_their_own_fit(regression):
     X, y = np.round(regression[0], 1), regression[1]
     tree = BinnedTreeRegressor(max_depth=3)  # every distinct value has a bin
     model = AdaBoostRegressor(tree, n_estimators=8, random_state=0).fit(X, y)
-    with native_disabled():
-        other = AdaBoostRegressor(tree, n_estimators=8, random_state=0).fit(X, y)
-        np.testing.assert_allclose(other.predict(X), model.predict(X))
 
     class OneByOne(BinnedTreeRegressor):  # a subclass has no shared bins
         pass

@@ -15,8 +15,6 @@ from sklearn_ensemble_theory import (
     LogitBoostClassifier,
 )
 
-pytestmark = pytest.mark.routes
-
 pd = pytest.importorskip("pandas")
 
 

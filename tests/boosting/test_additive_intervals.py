@@ -14,10 +14,7 @@ from sklearn_ensemble_theory.ensembles._intervals import (
     weighted_ranks,
 )
 
-from ..routes import uses_native
 from .l2_boosting_data import additive_data, quantile_edges
-
-pytestmark = pytest.mark.routes
 
 X, Y = additive_data(n=120)
 NEW = additive_data(n=40, seed=1)[0]
@@ -160,7 +157,6 @@ def test_sets_of_classes_by_counting(n_classes):
     assert chunks.predict_set(NEW).shape == (40, n_classes)
 
 
-@pytest.mark.skipif(not uses_native(), reason="a simulation of many fits")
 @pytest.mark.parametrize("noise", ["normal", "gamma"])
 def test_intervals_cover(noise):
     found = []
@@ -176,7 +172,6 @@ def test_intervals_cover(noise):
     assert np.all((mean > 0.885) & (mean < 0.93)), mean
 
 
-@pytest.mark.skipif(not uses_native(), reason="a simulation of many fits")
 def test_sets_contain_the_class():
     found = []
     for seed in range(12):

@@ -1,6 +1,5 @@
-"""Sums over rows in bins: by blocks and routes, against their definition; when they are counted."""
+"""Sums over rows in bins: by blocks, against their definition; when they are counted."""
 
-from contextlib import nullcontext
 from itertools import pairwise
 
 import numpy as np
@@ -16,10 +15,7 @@ from sklearn_ensemble_theory.boosting._additive.sums import (
     cut_sums,
 )
 
-from ..routes import native_disabled
 from .l2_boosting_data import additive_data, left_of_cuts, quantile_edges
-
-pytestmark = pytest.mark.routes
 
 N = 500
 
@@ -40,20 +36,18 @@ def indicators(codes, layout):
     return left
 
 
-@pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("folded", [False, True])
 @pytest.mark.parametrize("n_bins", [(4, 1, 3, 5), (1, 6), (1, 1), (2, 3)])
-def test_definition(n_bins, folded, weighted, compiled):
+def test_definition(n_bins, folded, weighted):
     last = np.arange(len(n_bins)) == len(n_bins) - 1
     layout = CutLayout(np.array(n_bins), missing=last, categorical=last & (n_bins[-1] == 5))
     data = rows(n_bins, folded, weighted)
     n_groups = 3 if folded else 1
     cuts = (0, 100, 101, 350, N)
     blocks = [[a if a is None else a[i:j] for a in data] for i, j in pairwise(cuts)]
-    with nullcontext() if compiled else native_disabled():
-        first, *others = blocks
-        found = StumpSums.of([first], layout, n_groups) + StumpSums.of(others, layout, n_groups)
+    first, *others = blocks
+    found = StumpSums.of([first], layout, n_groups) + StumpSums.of(others, layout, n_groups)
     codes, y, weight, folds = data
     left, w = indicators(codes, layout), np.ones(N) if weight is None else weight
     gram = found.gram()
@@ -122,28 +116,27 @@ def test_counted_by_feature_by_cut_and_over_rows(n_folds, weighted):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_folds", [1, 3])
-def test_compiled_and_array_loops_give_the_same_sums(weighted, n_folds):
+def test_more_bins_than_a_byte_holds(weighted, n_folds):
     rng = np.random.default_rng(0)
     n, n_cuts = 500, np.array([3, 0, 7, 300])
     codes = np.asfortranarray(rng.integers(n_cuts + 1, size=(n, 4)).astype(np.uint16))
     layout = CutLayout(n_cuts + 1)
-    y = rng.standard_normal(n)
-    options = {
-        "sample_weight": rng.random(n) if weighted else None,
-        "folds": rng.integers(n_folds, size=n, dtype=np.uint8) if n_folds > 1 else None,
-    }
-
-    def sums_and_tables():
-        sums = cut_sums(codes, layout, y, n_folds=n_folds, **options)
-        gram = CountedGram(codes, layout, sums.left_weight, **options)
-        blocks = (gram.block(layout.n_cuts + j) for j in (0, 3, 2))
-        return sums.left_weight, sums.left_y, *blocks
-
-    fast = sums_and_tables()
-    with native_disabled():
-        slow = sums_and_tables()
-    for mine, other in zip(fast, slow, strict=True):
-        np.testing.assert_allclose(mine, other, rtol=1e-12, atol=1e-12)
+    y, weight = rng.standard_normal(n), rng.random(n) if weighted else None
+    folds = rng.integers(n_folds, size=n, dtype=np.uint8) if n_folds > 1 else None
+    rows = {"sample_weight": weight, "folds": folds}
+    sums = cut_sums(codes, layout, y, n_folds=n_folds, **rows)
+    gram = CountedGram(codes, layout, sums.left_weight, **rows)
+    left = indicators(codes, layout)
+    blocks = {j: gram.block(layout.n_cuts + j) for j in (0, 3, 2)}
+    for fold in range(n_folds):
+        w = np.ones(n) if weight is None else weight
+        w = w if folds is None else w * (folds == fold)
+        np.testing.assert_allclose(sums.left_weight[fold], w @ left, rtol=1e-12)
+        np.testing.assert_allclose(sums.left_y[fold], (w * y) @ left, rtol=1e-10, atol=1e-12)
+        products = left.T @ (w[:, None] * left)
+        for j, block in blocks.items():
+            expected = products[layout.spans[j]]
+            np.testing.assert_allclose(block[fold], expected, rtol=1e-10, atol=1e-12)
 
 
 @pytest.fixture

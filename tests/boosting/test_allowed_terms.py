@@ -16,8 +16,6 @@ from sklearn_ensemble_theory.boosting._additive.allowed_terms import allowed_ter
 from ..local_blocks import rows_in_blocks
 from .test_additive_edits import rows
 
-pytestmark = pytest.mark.routes
-
 X, Y, CLASSES = rows()
 NEW = rows(n=60, seed=1)[0]
 FAST = {"learning_rate": 0.1, "max_bins": 10}

@@ -22,8 +22,6 @@ from sklearn_ensemble_theory.ensembles._intervals import (
     weighted_ranks,
 )
 
-pytestmark = pytest.mark.routes
-
 X, Y = make_friedman1(121, 5, noise=1.0, random_state=0)
 NEW = make_friedman1(40, 5, random_state=1)[0]
 FAST = {"n_estimators": 8, "learning_rate": 0.3, "random_state": 0}
@@ -93,7 +91,6 @@ def test_the_mean_of_the_targets_has_their_standard_error():
     np.testing.assert_allclose(model.standard_error(NEW[:3], "unbiased", 150), error, rtol=1e-6)
 
 
-@pytest.mark.many_fits
 def test_variances_over_training_sets():
     """V of the mean of halves and the spread of halves of one fit, against many training sets."""
     points = np.random.default_rng(9).random((40, 5))
@@ -116,7 +113,6 @@ def test_variances_over_training_sets():
 
 
 @pytest.mark.slow
-@pytest.mark.many_fits
 def test_the_mean_of_the_folds_varies_less_than_a_fit():
     points = make_friedman1(40, 5, random_state=99)[0]
     predictions, single, conservative = [], [], []
@@ -260,7 +256,6 @@ def test_ends_of_groups_are_weighted_order_statistics():
         FoldScores(scores, fold, groups).upper_ends(centre, None, 0.99)
 
 
-@pytest.mark.many_fits
 def test_intervals_cover():
     """Targets of new rows, with noise that grows with a feature."""
     inside = []

@@ -8,14 +8,8 @@ from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting.losses._compiled import compiled_loss
 
-from ..routes import native_disabled, uses_native
 from . import loss_cases
-from .loss_cases import targets
-
-pytestmark = [
-    pytest.mark.routes,
-    pytest.mark.skipif(not uses_native(), reason="nothing is compiled"),
-]
+from .loss_cases import targets, without_loops
 
 # A loss need not have loops.
 CASES = [(loss, kind) for loss, kind in loss_cases.CASES if "_compiled" in vars(type(loss))]
@@ -31,11 +25,8 @@ def problem(kind, n, rng):
 
 def both_risks(loss, y, weight=None):
     """By NumPy and by the loops."""
-    with native_disabled():
-        plain = EmpiricalRisk(loss, y, weight)
-    risk = EmpiricalRisk(loss, y, weight)
     assert compiled_loss(loss) is not None
-    return plain, risk
+    return EmpiricalRisk(without_loops(loss), y, weight), EmpiricalRisk(loss, y, weight)
 
 
 def column(target, score=1):
@@ -188,9 +179,8 @@ def test_optimal_constants(loss, kind, weighted):
     rng = np.random.default_rng(9)
     y, _ = problem(kind, 101, rng)
     weight = rng.integers(1, 3, 101).astype(float) if weighted else None
-    found = loss.optimal_constant(y, weight)
-    with native_disabled():
-        np.testing.assert_allclose(found, loss.optimal_constant(y, weight), rtol=1e-12)
+    expected = without_loops(loss).optimal_constant(y, weight)
+    np.testing.assert_allclose(loss.optimal_constant(y, weight), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -14,8 +14,6 @@ from sklearn_ensemble_theory.inspection import report_html
 
 from .test_additive_edits import by_hand, means, rows
 
-pytestmark = pytest.mark.routes
-
 X, Y, CLASSES = rows(n=400)
 NEW = rows(n=60, seed=1)[0]
 EDGES = [np.linspace(-1.5, 1.5, 9)] * 3 + [np.empty(0)]

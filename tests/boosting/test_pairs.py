@@ -5,7 +5,6 @@ import pytest
 
 from . import pairs_data
 from .pairs_data import (
-    ROUTES,
     AdditiveFit,
     additive_rest,
     coarse_bins,
@@ -207,16 +206,14 @@ def brute_force_gain(x, z, residual, weight, min_share=0.005):
     return best
 
 
-@pytest.mark.parametrize("route", ROUTES)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_gains_are_those_of_brute_force(route, weighted):
+def test_gains_are_those_of_brute_force(weighted):
     rng = np.random.default_rng(0)
     codes, residual = product_data(400, p=4, strength=0.3, n_bins=6)
     codes[:, 2] = np.minimum(codes[:, 0] + rng.integers(3, size=400), 5)  # correlated
     residual += 0.5 * codes[:, 3]  # a main effect that is left over
     weight = rng.exponential(size=400) if weighted else None
-    with ROUTES[route]():
-        found = detect_pairs(codes, np.full(4, 6), residual, 6, weight)
+    found = detect_pairs(codes, np.full(4, 6), residual, 6, weight)
     w = np.ones(400) if weight is None else weight
     by_pair = dict(zip(found.pairs, found.gains))
     assert len(by_pair) == 6
@@ -259,22 +256,18 @@ def test_gain_is_a_bound_on_the_joint_fit():
     assert sum(means) == pytest.approx(fall)
 
 
-def test_both_routes_count_the_same_with_missing_values_and_categories():
+def test_rows_are_counted_in_coarse_bins():
     codes, residual = product_data(3000, p=5, strength=0.2, n_bins=40)
     flags = {"missing": np.array([1, 0, 0, 1, 0], bool), "categorical": np.arange(5) == 4}
-    found = {}
-    for route, context in ROUTES.items():
-        with context():
-            found[route] = [
-                detect_pairs(
-                    codes, np.full(5, 40), residual, n, max_bins=8, random_state=0, **flags
-                )
-                for n in (10, "auto")
-            ]
-    for compiled, arrays in zip(found["compiled"], found["arrays"]):
-        assert compiled.pairs == arrays.pairs
-        np.testing.assert_allclose(compiled.gains, arrays.gains, rtol=1e-9)
-        np.testing.assert_allclose(compiled.p_values, arrays.p_values, rtol=1e-9)
+    bins = coarse_bins(codes, np.full(5, 40), 8, **flags)
+    merged = np.column_stack([m[column] for m, column in zip(bins.maps, codes.T)])
+    merged = np.asfortranarray(merged.astype(np.uint8))
+    for n in (10, "auto"):
+        found = detect_pairs(codes, np.full(5, 40), residual, n, max_bins=8, **flags)
+        expected = detect_pairs(merged, bins.n_bins, residual, n, **flags)
+        assert found.pairs == expected.pairs
+        np.testing.assert_allclose(found.gains, expected.gains, rtol=1e-9)
+        np.testing.assert_allclose(found.p_values, expected.p_values, rtol=1e-9)
 
 
 def test_groups_of_pairs_do_not_matter(monkeypatch):

@@ -16,12 +16,10 @@ from sklearn_ensemble_theory import (
     DecisionStumpClassifier,
     SmoothBoostClassifier,
 )
+from sklearn_ensemble_theory.boosting._reweighting import binary
 from sklearn_ensemble_theory.bounds import smooth_boosting_n_rounds
 from sklearn_ensemble_theory.datasets import add_label_noise, make_twonorm
-
-from ..routes import native_disabled
-
-pytestmark = pytest.mark.routes
+from sklearn_ensemble_theory.erm._stumps import rounds
 
 
 def noisy(n=300, p=4, seed=0, flips=0.15):
@@ -115,7 +113,6 @@ def test_noisy_rows_never_have_large_weights():
     assert min(model.densities_) >= 0.2
 
 
-@pytest.mark.many_fits
 @pytest.mark.parametrize("name", ["twonorm", "digits"])
 def test_beats_adaboost_with_a_fifth_of_wrong_labels(name):
     """Paired over seeds, by more than 2 standard errors; 30 seeds: benchmarks/noisy_labels.py."""
@@ -141,11 +138,12 @@ def test_beats_adaboost_with_a_fifth_of_wrong_labels(name):
         assert gap.mean() > 2 * gap.std(ddof=1) / np.sqrt(len(gap))
 
 
-def test_same_model_without_native_code():
+def test_many_rows_have_the_same_model(monkeypatch):
     X, y = noisy(n=9000)
     model = SmoothBoostClassifier(n_estimators=10).fit(X, y)
-    with native_disabled():
-        plain = clone(model).fit(X, y)
+    monkeypatch.setattr(binary, "FEW_ROWS", 10_000)
+    monkeypatch.setattr(rounds, "side_index", lambda *given: None)
+    plain = clone(model).fit(X, y)
     assert [s.threshold_ for s in plain.estimators_] == [s.threshold_ for s in model.estimators_]
     np.testing.assert_allclose(plain.edges_, model.edges_, rtol=1e-9)
 

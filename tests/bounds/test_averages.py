@@ -1,4 +1,4 @@
-"""Averages of members: bounds in simulations, and equalities and optima by other routes."""
+"""Averages of members: bounds in simulations, and equalities and optima in other ways."""
 
 import math
 from fractions import Fraction

@@ -201,7 +201,7 @@ def schemes(n):
 
 
 def test_variance_of_bagged_neighbors_is_that_of_their_weights():
-    """Two routes: the closed forms, and the weights by rank of the estimators."""
+    """Two ways: the closed forms, and the weights by rank of the estimators."""
     for n in (1, 2, 3, 10, 101, 1000):
         for size, bootstrap in schemes(n):
             V = weights(n, size, bootstrap=bootstrap, weight_tol=0.0)

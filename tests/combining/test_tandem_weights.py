@@ -187,7 +187,6 @@ def test_where_weights_are_not_learned():
     assert not hasattr(vote.fit(X, y).set_params(weights=None).fit(X, y), "weights_")
 
 
-@pytest.mark.many_fits
 @pytest.mark.parametrize("n_sets", [100, pytest.param(1000, marks=pytest.mark.slow)])
 def test_bound_of_learned_weights_holds(n_sets):
     """Many draws of held-out rows, from members whose errors at all points are known."""

@@ -13,11 +13,9 @@ from sklearn_ensemble_theory import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
+from sklearn_ensemble_theory.erm._stumps import rounds
 
-from ..routes import native_disabled
 from .counterparts import assert_same_predictions, diabetes
-
-pytestmark = pytest.mark.routes
 
 FIELDS = ("feature", "threshold", "impurity", "n_node_samples", "weighted_n_node_samples")
 
@@ -75,17 +73,15 @@ def test_targets_of_any_size(size):
 
 
 @pytest.mark.parametrize("kind", ["two", "many"])
-@pytest.mark.parametrize("compiled", [True, False])
-def test_the_weights_of_boosted_stumps(kind, compiled):
+@pytest.mark.parametrize("by_sides", [True, False])
+def test_the_weights_of_boosted_stumps(kind, by_sides, monkeypatch):
     """AdaBoost computed again from the votes: the shares of the weight on the two sides."""
     X, targets, X_new = diabetes()
     y = targets[kind]
     model = AdaBoostClassifier(n_estimators=6, algorithm="discrete")
-    if compiled:
-        model.fit(X, y)
-    else:
-        with native_disabled():
-            model.fit(X, y)
+    if not by_sides:  # as with more bins than that search has
+        monkeypatch.setattr(rounds, "side_index", lambda *given: None)
+    model.fit(X, y)
     theirs = model.to_sklearn()
     assert type(theirs) is Peer
     assert_same_predictions(model, theirs, X_new)

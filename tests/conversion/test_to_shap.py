@@ -8,7 +8,6 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import sklearn_ensemble_theory as package
 
-from ..routes import uses_native
 from . import set_trees
 from .counterparts import diabetes
 
@@ -137,8 +136,6 @@ def test_rounds_that_are_no_votes_on_all_rows_are_refused():
 @pytest.mark.parametrize(("model", "kind"), set_trees.CASES)
 def test_sets_of_categories_are_chains_of_thresholds(model, kind):
     """Rows of missing and of new categories among them; sparse rows have the same numbers."""
-    if not uses_native() and "Extra" in type(model).__name__:
-        pytest.skip("random cuts of compiled code")
     X, targets, new = set_trees.mixed()
     model = clone(model).fit(X, targets[kind])
     explained, numbers = model.to_shap(new)

@@ -1,4 +1,4 @@
-"""Histograms against a loop over the rows, and the parts of a fit by two routes."""
+"""Histograms against a loop over the rows, and the parts of a fit in two ways."""
 
 from collections import defaultdict
 

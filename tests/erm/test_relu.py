@@ -12,8 +12,10 @@ from sklearn_ensemble_theory import (
     ReLUUnitRegressor,
 )
 from sklearn_ensemble_theory.erm import ReLUNetwork
+from sklearn_ensemble_theory.erm._hinges import HingeIndex
 
 HINGES = "sklearn_ensemble_theory.erm._hinges"
+CRITERIA = "squared_error", "inner_product"
 
 
 def data(seed, tied=False):
@@ -47,7 +49,7 @@ def brute_force(X, t, w):
     return best
 
 
-@pytest.fixture(params=["every value an edge", "four bins"])
+@pytest.fixture(params=["default bins", "four bins"])
 def bins(request, monkeypatch):
     if request.param == "four bins":
         monkeypatch.setattr(f"{HINGES}.ALL_EDGES", 4)
@@ -119,6 +121,60 @@ def test_bins_with_and_without_an_inside_agree_on_many_rows():
             assert coarse.knot_ == pytest.approx(fine.knot_, rel=1e-9)
             assert coarse.output_weight_ == pytest.approx(fine.output_weight_, rel=1e-9)
         t = t - ReLUUnitRegressor().fit(X, t, w).predict(X)
+
+
+def gain_of_column(x, t, w, criterion):
+    """The largest gain of a hinge (x - c)+, from sums over all rows above each value.
+
+    Between two values N = N0 + S u and D = D0 + 2 E u + Q u² at u below the upper one.
+    """
+    values = np.unique(x)[::-1]
+    above = np.maximum(x - values[:, None], 0.0)
+    N, D, E = above @ (w * t), above**2 @ w, above @ w
+    if criterion == "inner_product":
+        return np.abs(N).max()
+    S, Q = (x >= values[:, None]) @ (w * t), (x >= values[:, None]) @ w
+    width = -np.diff(values, append=values[-1])
+    bottom = N * Q - S * E
+    inside = np.divide(S * D - N * E, bottom, out=np.zeros(len(N)), where=np.abs(bottom) > 1e-14)
+    best = 0.0
+    for u in (np.zeros(len(N)), np.clip(inside, 0.0, width)):
+        square = D + 2 * E * u + Q * u**2
+        known = square > 1e-20
+        best = max(best, np.max((N + S * u)[known] ** 2 / square[known], initial=0.0))
+    return best
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("kind", ["normal", "tied", "noise", "one row", "sorted"])
+def test_searches_of_many_rows_against_all_values(bins, criterion, kind):
+    """Four rounds, in which the residuals and the weights change."""
+    rng = np.random.default_rng(0)
+    n = 1 if kind == "one row" else 2000
+    X = rng.standard_normal((n, 4))
+    X[:, 3] = 0.0
+    y = rng.standard_normal(n) + (0.0 if kind == "noise" else np.abs(X[:, 0]))
+    if kind == "tied":
+        X, y = X.round(), y.round(1)
+    if kind == "sorted":
+        X.sort(axis=0)
+    weight = rng.random(n) + 0.01
+    index = HingeIndex(X)
+    for _ in range(4):
+        t, w = y / np.abs(y).max(), weight / weight.sum()
+        hinge = index.best(t, w, criterion)
+        gains = [gain_of_column(s * x, t, w, criterion) for x in X.T for s in (1, -1)]
+        total = w @ t
+        constant = total**2 if criterion == "squared_error" else abs(total)
+        assert hinge.gain == pytest.approx(max(constant, *gains), rel=1e-9)
+        outputs = hinge.outputs(X[:, hinge.feature])
+        if criterion == "squared_error":
+            gain = w @ t**2 - w @ (t - outputs) ** 2
+        else:
+            gain = (w * t) @ outputs
+        assert gain == pytest.approx(hinge.gain, rel=1e-9)
+        y = y - 0.5 * outputs
+        weight = weight * np.exp(0.1 * y)
 
 
 def test_weights_are_repetitions_and_zero_rows_are_absent():

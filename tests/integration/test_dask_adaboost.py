@@ -8,10 +8,6 @@ from sklearn_ensemble_theory import AdaBoostClassifier
 from sklearn_ensemble_theory.erm import DecisionStumpClassifier, DecisionStumpRegressor
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier
 
-from ..routes import native_disabled
-
-pytestmark = pytest.mark.routes
-
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 dask = pytest.importorskip("dask")
@@ -106,21 +102,6 @@ def test_many_bins_take_codes_of_two_bytes():
     lazily(model, CHUNKS[1], X, y)
     expected = AdaBoostClassifier(stump, n_estimators=5, algorithm="real").fit(X, y)
     assert_same_model(model, expected, X)
-
-
-@pytest.mark.parametrize("algorithm", ["discrete", "mh"])
-def test_without_native_code(algorithm):
-    X, y, weight = rows(3)
-    with native_disabled():
-        models = [
-            lazily(AdaBoostClassifier(n_estimators=5, algorithm=algorithm), chunks, X, y, weight)
-            for chunks in CHUNKS[:2]
-        ]
-    assert_same_bits(*models)
-    expected = lazily(
-        AdaBoostClassifier(n_estimators=5, algorithm=algorithm), CHUNKS[0], X, y, weight
-    )
-    assert_same_model(models[0], expected, X)
 
 
 def test_classes_that_chunks_lack_and_data_frames_of_unknown_lengths():

@@ -1,17 +1,28 @@
-"""The compiled loops of additive models: against NumPy's, to the bit; arrays that do not fit."""
+"""The loops of additive models against their definitions; arrays that do not fit."""
 
 import numpy as np
 import pytest
+from sklearn_ensemble_theory._native.additive import (
+    add_pair_tables,
+    add_stump_sums,
+    add_tables,
+    best_smoothing,
+    boost_stumps,
+    cumulate_tables,
+    scale_cut_products,
+    subtract_cells,
+    sum_cells,
+    sum_over_cuts,
+)
 
-from sklearn_ensemble_theory.boosting._additive import loops
+from sklearn_ensemble_theory._native import additive
+from sklearn_ensemble_theory.boosting._additive import rounds
 from sklearn_ensemble_theory.boosting._additive.phases import BinnedRows
 from sklearn_ensemble_theory.boosting._additive.rounds import TableStumps
 from sklearn_ensemble_theory.boosting._additive.squared_error import SquaredError
 from sklearn_ensemble_theory.boosting._additive.sums import CutLayout
 
-from ..routes import native_disabled, uses_native
-
-pytestmark = pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
+from . import reference_additive as reference
 
 N, N_BINS = 40_000, np.array([3, 1, 5, 40, 2, 7])  # several blocks of rows; columns by fours
 
@@ -35,21 +46,17 @@ def refused(function, arguments, wrongs):
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
 @pytest.mark.parametrize("kind", [np.int32, np.int64, np.float64])
 def test_tables_of_two_columns(kind, dtype):
-    from sklearn_ensemble_theory._native.additive import add_tables
-
     codes, _, weight, folds = rows(dtype)
     first, others = folds.astype(np.uint32), np.array([3, 0, 1])
     found = np.ones(3 * N_BINS[others].sum(), kind)
     weight = weight if kind == np.float64 else None
-    expected = found.astype(float)
+    expected = found.copy()
     add_tables(first, 3, codes, others, N_BINS, weight, found)
-    loops.add_tables(first, 3, codes, others, N_BINS, weight, expected)
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    reference.add_tables(first, 3, codes, others, N_BINS, weight, expected)
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_tables_that_do_not_fit():
-    from sklearn_ensemble_theory._native.additive import add_tables
-
     codes, _, weight, folds = rows(n=30)
     arguments = {
         "first": folds.astype(np.uint32),
@@ -80,10 +87,29 @@ def test_tables_that_do_not_fit():
     refused(add_tables, arguments, wrongs)
 
 
-def test_sums_of_stumps_that_do_not_fit():
-    """What they are is tested in tests/boosting/test_additive_sums.py."""
-    from sklearn_ensemble_theory._native.additive import add_stump_sums
+def sums_of_stumps(kind, folded):
+    """Arrays for `add_stump_sums`, with something in them."""
+    used, n_folds = N_BINS[N_BINS > 1], 3 if folded else 1
+    n_pairs = (used.sum() ** 2 - (used**2).sum()) // 2
+    moments, targets = np.full((3, n_folds), 2.0), np.ones(n_folds * used.sum())
+    return {"moments": moments, "targets": targets, "tables": np.ones(n_folds * n_pairs, kind)}
 
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+@pytest.mark.parametrize("folded", [False, True])
+@pytest.mark.parametrize("kind", [np.int32, np.int64, np.float64])
+def test_sums_of_stumps(kind, folded, dtype):
+    codes, y, weight, folds = rows(dtype)
+    fold = folds.astype(np.uint32) if folded else None
+    given = codes, N_BINS, y, weight if kind == np.float64 else None, fold
+    found, expected = sums_of_stumps(kind, folded), sums_of_stumps(kind, folded)
+    add_stump_sums(*given, **found)
+    reference.add_stump_sums(*given, **expected)
+    for name, sums in found.items():
+        np.testing.assert_array_equal(sums, expected[name], err_msg=name)
+
+
+def test_sums_of_stumps_that_do_not_fit():
     codes, y, weight, folds = rows(n=30)
     used = N_BINS[N_BINS > 1]
     n_pairs = (used.sum() ** 2 - (used**2).sum()) // 2
@@ -121,8 +147,6 @@ def test_sums_of_stumps_that_do_not_fit():
 @pytest.mark.parametrize("rows", ["thresholds", "categories", "one"])
 @pytest.mark.parametrize("kind", [np.int32, np.int64, np.float64])
 def test_tables_cumulated_over_cuts(kind, rows):
-    from sklearn_ensemble_theory._native.additive import cumulate_tables
-
     rng = np.random.default_rng(0)
     n_rows, n_kept = (1, 1) if rows == "one" else (5, 4)
     offsets, others = np.concatenate([[0], np.cumsum(N_BINS - 1)]), np.array([3, 0, 1, 5])
@@ -138,8 +162,8 @@ def test_tables_cumulated_over_cuts(kind, rows):
     }
     expected = arguments["sums"].copy()
     cumulate_tables(**arguments)
-    loops.cumulate_tables(**{**arguments, "sums": expected})
-    np.testing.assert_array_equal(arguments["sums"], expected)
+    reference.cumulate_tables(**{**arguments, "sums": expected})
+    np.testing.assert_allclose(arguments["sums"], expected, rtol=1e-13)
     left = np.isin(np.repeat(np.arange(6), N_BINS - 1), others)
     assert ((expected == -1) == ~left).all()  # the cuts of other columns stay
     nothing = {"tables": np.zeros(0, kind), "others": others[:0]}
@@ -166,27 +190,29 @@ def test_tables_cumulated_over_cuts(kind, rows):
 
 @pytest.mark.parametrize("held", [False, True])
 def test_scaled_products_of_cuts(held):
-    from sklearn_ensemble_theory._native.additive import scale_cut_products
-
     rng = np.random.default_rng(0)
-    total, of_held = rng.random((2, 4, 11)) * 50
-    left, scale, held_left = rng.random((3, 11))
-    own = slice(5, 9)
+    u, w = (rng.random((60, 11)) < 0.4).astype(float), rng.exponential(size=60)
+    train = rng.random(60) < 0.7 if held else np.ones(60, bool)
+    scale, own = rng.random(11), slice(5, 9)
+    left, held_left = w[train] @ u[train], w[~train] @ u[~train]
+    total = np.ascontiguousarray((u.T * w) @ u)[own]
+    of_held = np.ascontiguousarray((u[~train].T * w[~train]) @ u[~train])[own]
     arguments = {
         "total": total,
         "held": of_held if held else None,
-        "weight": 7.0,
-        "held_weight": 3.0,
+        "weight": w[train].sum(),
+        "held_weight": w[~train].sum(),
         "left": left,
         "scale": scale,
         "held_left": held_left if held else None,
         "first": own.start,
         "out": np.zeros((4, 22 if held else 11)),
     }
-    expected = np.empty_like(arguments["out"])
     scale_cut_products(**arguments)
-    loops.scale_cut_products(**{**arguments, "out": expected})
-    np.testing.assert_allclose(arguments["out"], expected, rtol=1e-10)
+    z = scale * (u - left / w[train].sum())
+    for part, found in zip((train, ~train), np.split(arguments["out"], 1 + held, axis=1)):
+        expected = (z[part, own].T * w[part]) @ z[part]
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
     wrongs = [
         {"total": total[:, :10]},
         {"held": of_held[:3]},
@@ -204,8 +230,6 @@ def test_scaled_products_of_cuts(held):
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
 @pytest.mark.parametrize("grouped", [False, True])
 def test_sums_over_cuts(grouped, dtype):
-    from sklearn_ensemble_theory._native.additive import sum_over_cuts
-
     codes, values, _, folds = rows(dtype, n=500)
     group = folds == 1
     offsets = np.concatenate([[0], np.cumsum(N_BINS - 1)])
@@ -221,7 +245,7 @@ def test_sums_over_cuts(grouped, dtype):
     }
     expected = np.empty_like(sums)
     sum_over_cuts(**arguments)
-    loops.sum_over_cuts(**{**arguments, "sums": expected})
+    reference.sum_over_cuts(**{**arguments, "sums": expected})
     np.testing.assert_allclose(sums, expected, atol=1e-11)
     wrongs = [
         {"codes": codes + dtype(1)},
@@ -258,17 +282,15 @@ def candidates():
 
 
 def test_best_smoothing_round():
-    from sklearn_ensemble_theory._native.additive import best_smoothing
-
     found = set()
     for seed in range(50):
         values = np.random.default_rng(seed).standard_normal(24)
         given = {**candidates(), "values": values}
         found.add(best_smoothing(**given))
-        assert best_smoothing(**given) == loops.best_smoothing(**given)
+        assert best_smoothing(**given) == reference.best_smoothing(**given)
     assert found == set(range(6))
     given = {**candidates(), "floor": 100.0}
-    assert best_smoothing(**given) == loops.best_smoothing(**given) == -1
+    assert best_smoothing(**given) == -1
     wrongs = [
         {"values": given["values"][:17]},
         {"starts": np.array([0, 12])},
@@ -295,21 +317,19 @@ def rounds_of_stumps(with_sets):
 
 
 @pytest.mark.parametrize("with_sets", [False, True])
-def test_stumps_are_those_of_the_other_route(with_sets):
-    compiled, other = rounds_of_stumps(with_sets), rounds_of_stumps(with_sets)
-    compiled.run(150)
-    with native_disabled():
-        other.run(150)
+def test_stumps_are_the_best_of_all(with_sets, monkeypatch):
+    found, expected = rounds_of_stumps(with_sets), rounds_of_stumps(with_sets)
+    found.run(150)
+    monkeypatch.setattr(rounds, "boost_stumps", reference.boost_stumps)
+    expected.run(150)
     for name in ("chosen", "steps", "held"):
-        found, expected = getattr(compiled.path, name), getattr(other.path, name)
-        np.testing.assert_allclose(found, expected, rtol=1e-9, err_msg=name)
-    assert len(compiled.path.sets) == len(other.path.sets)
-    assert len(compiled.path.sets) > 2 or not with_sets
+        one, other = getattr(found.path, name), getattr(expected.path, name)
+        np.testing.assert_allclose(one, other, rtol=1e-9, err_msg=name)
+    assert len(found.path.sets) == len(expected.path.sets)
+    assert len(found.path.sets) > 2 or not with_sets
 
 
 def test_stumps_that_do_not_fit():
-    from sklearn_ensemble_theory._native.additive import boost_stumps
-
     rows = np.random.default_rng(0).standard_normal((5, 10))
     sets = rounds_of_stumps(True).sets
     arguments = {
@@ -344,8 +364,6 @@ def test_stumps_that_do_not_fit():
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
 def test_tables_of_pairs(dtype):
-    from sklearn_ensemble_theory._native.additive import add_pair_tables
-
     codes, *values, _ = rows(dtype)
     values = [*values, values[0] * values[1]]
     n_bins = np.array([2, 1, 3, 5, 2, 4])
@@ -362,7 +380,7 @@ def test_tables_of_pairs(dtype):
     }
     expected = np.zeros_like(arguments["tables"])
     add_pair_tables(**arguments)
-    loops.add_pair_tables(**{**arguments, "tables": expected})
+    reference.add_pair_tables(**{**arguments, "tables": expected})
     np.testing.assert_array_equal(arguments["tables"], expected)
     wrongs = [
         {"codes": codes[:, 1:]},
@@ -388,8 +406,6 @@ def test_tables_of_pairs(dtype):
 @pytest.mark.parametrize("b_type", [np.uint8, np.uint16])
 @pytest.mark.parametrize("a_type", [np.uint8, np.uint16])
 def test_cells_of_a_pair(a_type, b_type):
-    from sklearn_ensemble_theory._native.additive import subtract_cells, sum_cells
-
     codes, values, weight, folds = rows(n=3000)
     a, b, is_held = codes[0].astype(a_type), codes[3].astype(b_type), folds == 2
     shape = 3, 40
@@ -429,8 +445,6 @@ def test_cells_of_a_pair(a_type, b_type):
 @pytest.mark.parametrize("name", ["averaged_steps", "best_steps"])
 def test_quadrants_that_do_not_fit(name):
     """What the steps are is tested in tests/boosting/test_pair_rounds.py."""
-    from sklearn_ensemble_theory._native import additive
-
     rng = np.random.default_rng(0)
     sums, weight = rng.random((2, 4, 5))
     inverse = rng.random((4, 3, 4))

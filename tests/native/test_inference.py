@@ -1,14 +1,20 @@
-"""Compiled loops of inference against NumPy, and arrays that do not fit.
+"""The loops of inference against NumPy, and arrays that do not fit.
 
-tests/averaging/test_intervals.py compares routes.
+tests/averaging/test_intervals.py has the order statistics of whole ensembles.
 """
 
 import numpy as np
 import pytest
-
-from ..routes import uses_native
-
-pytestmark = pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
+from sklearn_ensemble_theory._native.inference import (
+    BYTES,
+    add_tables,
+    byte_tables,
+    exact_order_statistics,
+    leaf_quantiles,
+    rows_near_rank,
+    turn,
+    undecided,
+)
 
 LANES = 128
 
@@ -32,8 +38,6 @@ def in_leaves(**wrong):
 @pytest.mark.parametrize("size", [1, 4, 60])
 def test_quantiles_of_rows_in_leaves(T, size):
     """By sorting, and by a walk over all rows."""
-    from sklearn_ensemble_theory._native.inference import leaf_quantiles
-
     rng = np.random.default_rng(T)
     n = 1000
     rank = np.sort(rng.integers(0, n, (20, T, size)), axis=2).astype(np.int32)
@@ -70,8 +74,6 @@ def test_quantiles_of_rows_in_leaves(T, size):
     ],
 )
 def test_leaves_that_do_not_fit(wrong):
-    from sklearn_ensemble_theory._native.inference import leaf_quantiles
-
     arguments = in_leaves()
     leaf_quantiles(**arguments)
     np.testing.assert_array_equal(arguments["out"], [[3, 4, 5]])
@@ -98,11 +100,11 @@ def near_a_rank(sums=None, rank=3, n=10, q=2, **wrong):
     return {**known, **wrong}
 
 
-def test_rows_near_a_rank():
-    from sklearn_ensemble_theory._native.inference import rows_near_rank
-
+@pytest.mark.parametrize("n", [10, 1003])
+def test_rows_near_a_rank(n):
     error = np.float32(0.1)
-    arguments = near_a_rank(error=np.full(2, error), rows=np.zeros((2, 10), dtype=np.int64))
+    rows = np.zeros((2, n), dtype=np.int64)
+    arguments = near_a_rank(n=n, error=np.full(2, error), rows=rows)
     rows_near_rank(**arguments)
     for j, numbers in enumerate(arguments["sums"]):
         found = np.sort(numbers)[2]
@@ -115,8 +117,6 @@ def test_rows_near_a_rank():
 
 @pytest.mark.parametrize("value", [0.0, np.nan, np.inf, -np.inf])
 def test_a_search_among_equal_or_infinite_numbers_ends(value):
-    from sklearn_ensemble_theory._native.inference import rows_near_rank
-
     arguments = near_a_rank(np.full((2, 10), value, dtype=np.float32))
     rows_near_rank(**arguments)
     assert (arguments["near"] > arguments["rows"].shape[1]).all()
@@ -138,8 +138,6 @@ def test_a_search_among_equal_or_infinite_numbers_ends(value):
     ],
 )
 def test_numbers_that_do_not_fit(wrong):
-    from sklearn_ensemble_theory._native.inference import rows_near_rank
-
     with pytest.raises(ValueError):
         rows_near_rank(**near_a_rank(**wrong))
 
@@ -160,8 +158,6 @@ def exact(**wrong):
 
 
 def test_order_statistics_of_half_bytes():
-    from sklearn_ensemble_theory._native.inference import exact_order_statistics
-
     arguments = exact()
     exact_order_statistics(**arguments)
     # First query: 2 t_0 + 1, the sum of all, -t_7 + .5; second: -t_7 + .5.
@@ -186,8 +182,6 @@ def test_order_statistics_of_half_bytes():
     ],
 )
 def test_order_statistics_that_do_not_fit(wrong):
-    from sklearn_ensemble_theory._native.inference import exact_order_statistics
-
     with pytest.raises(ValueError):
         exact_order_statistics(**exact(**wrong))
 
@@ -197,8 +191,6 @@ def test_order_statistics_that_do_not_fit(wrong):
 
 def tables_and_codes(n=70, n_members=30, unit=1e-3):
     """Predictions and masks, their tables and codes in lines for 8 members, 4 of them at a time."""
-    from sklearn_ensemble_theory._native.inference import BYTES, byte_tables
-
     assert BYTES == 4
     rng = np.random.default_rng(0)
     outside = rng.random((n, n_members)) < 0.4
@@ -211,8 +203,6 @@ def tables_and_codes(n=70, n_members=30, unit=1e-3):
 
 
 def test_sums_from_tables():
-    from sklearn_ensemble_theory._native.inference import add_tables, turn, undecided
-
     unit = 1e-3
     expected, tables, codes = tables_and_codes(unit=unit)
     n = len(expected)
@@ -238,8 +228,6 @@ def test_sums_from_tables():
 
 
 def test_tables_that_do_not_fit():
-    from sklearn_ensemble_theory._native.inference import add_tables, byte_tables, turn, undecided
-
     _, tables, codes = tables_and_codes()
     n = codes.shape[1]
     sums, rows = np.zeros((n, LANES), np.int16), np.arange(n)

@@ -1,11 +1,13 @@
-"""Compiled losses refuse arrays that do not fit; boosting/test_loss_loops.py compares routes."""
+"""Losses refuse arrays that do not fit; boosting/test_loss_loops.py has what they compute."""
 
 import numpy as np
 import pytest
-
-from ..routes import uses_native
-
-pytestmark = pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
+from sklearn_ensemble_theory._native.losses import (
+    Loss,
+    add_group_sums,
+    huber_slopes,
+    residual_ranges,
+)
 
 N, N_LEAVES, K = 5, 2, 3
 
@@ -30,15 +32,11 @@ def names(*chosen):
 
 
 def value(**wrong):
-    from sklearn_ensemble_theory._native.losses import Loss
-
     of_rows = names("y", "u", "weight", "target", "n_threads")(**wrong)
     return Loss("squared").value(**of_rows)
 
 
 def leaf_sums(**wrong):
-    from sklearn_ensemble_theory._native.losses import Loss
-
     sums = wrong.pop("sums", np.zeros((N_LEAVES, 3)))
     of_rows = names("y", "u", "weight", "target", "leaf", "n_threads")(**wrong)
     Loss("squared").add_leaf_sums(**of_rows, score=0, sums=sums)
@@ -51,16 +49,12 @@ def of_classes(wrong):
 
 
 def class_value(**wrong):
-    from sklearn_ensemble_theory._native.losses import Loss
-
     wrong = {"target": np.zeros(N * K), **of_classes(wrong)}
     of_rows = names("y", "u", "weight", "target", "n_threads")(**wrong)
     return Loss("multinomial").value(**of_rows)
 
 
 def class_sums(**wrong):
-    from sklearn_ensemble_theory._native.losses import Loss
-
     sums, score = wrong.pop("sums", np.zeros((N_LEAVES, 3))), wrong.pop("score", 0)
     of_rows = names("y", "u", "weight", "target", "leaf", "n_threads")(**of_classes(wrong))
     Loss("multinomial").add_leaf_sums(**of_rows, score=score, sums=sums)
@@ -68,8 +62,6 @@ def class_sums(**wrong):
 
 
 def slopes(**wrong):
-    from sklearn_ensemble_theory._native.losses import huber_slopes
-
     sums = wrong.pop("sums", np.zeros((N_LEAVES, 2)))
     of_rows = names("y", "u", "weight", "leaf", "delta", "steps", "n_threads")(**wrong)
     huber_slopes(**of_rows, sums=sums)
@@ -77,8 +69,6 @@ def slopes(**wrong):
 
 
 def ranges(**wrong):
-    from sklearn_ensemble_theory._native.losses import residual_ranges
-
     low = wrong.pop("low", np.zeros(N_LEAVES))
     high = np.zeros(N_LEAVES)
     residual_ranges(**names("y", "u", "leaf")(**wrong), low=low, high=high)
@@ -86,8 +76,6 @@ def ranges(**wrong):
 
 
 def quantiles(**wrong):
-    from sklearn_ensemble_theory._native.losses import Loss
-
     loss = wrong.pop("loss", Loss("kink", above=(-1.0, 1.0), below=(-1.0, 1.0)))
     score = wrong.pop("score", 0)
     of_rows = names("y", "u", "weight", "target", "leaf", "steps", "n_threads")(**wrong)
@@ -96,8 +84,6 @@ def quantiles(**wrong):
 
 
 def group_sums(**wrong):
-    from sklearn_ensemble_theory._native.losses import add_group_sums
-
     sums = wrong.pop("sums", np.zeros(N_LEAVES))
     chosen = names("y", "weight", "leaf")(**wrong)
     add_group_sums(chosen["y"], chosen["weight"], chosen["leaf"], sums)
@@ -121,10 +107,19 @@ def test_what_the_functions_compute():
     np.testing.assert_array_equal(group_sums(), [4.0, 6.0])
 
 
+@pytest.mark.parametrize("n_groups", [1, 8, 3000])
+@pytest.mark.parametrize("n", [0, 1, 7, 10_001])
+def test_sums_of_groups(n, n_groups):
+    rng = np.random.default_rng(n)
+    values, weight, group = rng.standard_normal(n), rng.random(n), rng.integers(n_groups, size=n)
+    sums = np.ones(n_groups)
+    add_group_sums(values, weight, group.astype(np.int32), sums)
+    expected = 1 + np.bincount(group, weight * values, n_groups)
+    np.testing.assert_allclose(sums, expected, rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("size", [255, 256, 300, 1000, 40_000])
 def test_arrays_that_cannot_be_written(size):
-    from sklearn_ensemble_theory._native.losses import Loss
-
     rng = np.random.default_rng(size)
     y, u, weight, target = rng.random((4, size))
     for array in (y, u, weight):
@@ -139,8 +134,6 @@ def test_arrays_that_cannot_be_written(size):
     "kind", ["squared", "huber", "kink", "poisson", "logistic", "exponential", "multinomial"]
 )
 def test_nan_stays_nan(kind):
-    from sklearn_ensemble_theory._native.losses import Loss
-
     n_scores = K if kind == "multinomial" else 1
     u, target = np.zeros((2, N, n_scores))
     u[1, -1] = np.nan
@@ -191,8 +184,6 @@ def test_arrays_that_do_not_fit(functions, wrong):
 
 
 def test_losses_that_do_not_fit():
-    from sklearn_ensemble_theory._native.losses import Loss
-
     with pytest.raises(ValueError):
         Loss("cubic")
     with pytest.raises(ValueError):

@@ -1,4 +1,4 @@
-"""The compiled loops over neighbours refuse arrays that do not fit.
+"""The loops over neighbours refuse arrays that do not fit.
 
 tests/averaging/test_neighbor_search.py compares what they find with brute force.
 """
@@ -7,10 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-
-from ..routes import uses_native
-
-pytestmark = pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
+from sklearn_ensemble_theory._native.neighbors import PointTree, leave_out, tie_starts
 
 
 @pytest.mark.parametrize(
@@ -26,15 +23,11 @@ pytestmark = pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
     ],
 )
 def test_points_without_a_tree(points):
-    from sklearn_ensemble_theory._native.neighbors import PointTree
-
     with pytest.raises(ValueError):
         PointTree(points, 1)
 
 
 def test_a_tree_needs_room_in_its_leaves():
-    from sklearn_ensemble_theory._native.neighbors import PointTree
-
     PointTree(np.zeros((3, 1)), sys.maxsize)
     for leaf_size in (0, -1):
         with pytest.raises(ValueError):
@@ -55,8 +48,6 @@ def test_a_tree_needs_room_in_its_leaves():
     ],
 )
 def test_queries_that_do_not_fit(wrong):
-    from sklearn_ensemble_theory._native.neighbors import PointTree
-
     points = np.random.default_rng(0).random((8, 2))
     arguments = {
         "queries": points[:4],
@@ -71,8 +62,6 @@ def test_queries_that_do_not_fit(wrong):
 
 
 def test_one_neighbor_of_each_row_is_left_out():
-    from sklearn_ensemble_theory._native.neighbors import leave_out
-
     points = np.array([[5, 3, 8], [3, 8, 5], [8, 5, 3], [1, 2, 4]])
     distances = np.arange(12.0).reshape(4, 3)
     own = np.array([5, 5, 5, 5])
@@ -92,8 +81,6 @@ def test_one_neighbor_of_each_row_is_left_out():
 
 
 def test_where_ties_start():
-    from sklearn_ensemble_theory._native.neighbors import tie_starts
-
     distances = np.random.default_rng(0).random((3, 40)).cumsum(axis=1)
     distances[:, 7] = distances[:, 6]
     starts = np.zeros((3, 40), bool)

@@ -1,13 +1,10 @@
-"""The compiled search for hinges refuses arrays that do not fit (tests/erm compares routes)."""
+"""The search for hinges refuses arrays that do not fit; tests/erm has what it finds."""
 
 import numpy as np
 import pytest
+from sklearn_ensemble_theory._native.relu import best_hinge, bin_moments
 
 from sklearn_ensemble_theory.erm._hinges import HingeIndex
-
-from ..routes import uses_native
-
-pytestmark = pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
 
 
 def arguments(is_square, n=2000, p=3):
@@ -40,8 +37,6 @@ def changed(array, place, value):
 @pytest.mark.parametrize("order", [np.int32, np.int64])
 @pytest.mark.parametrize("is_square", [True, False])
 def test_columns_that_do_not_fit(is_square, order):
-    from sklearn_ensemble_theory._native.relu import best_hinge
-
     fitting = arguments(is_square)
     fitting["order"] = fitting["order"].astype(order)
     row, z, *_, gain = best_hinge(**fitting)
@@ -77,8 +72,6 @@ def test_columns_that_do_not_fit(is_square, order):
 
 
 def test_moments_by_bin():
-    from sklearn_ensemble_theory._native.relu import bin_moments
-
     rng = np.random.default_rng(0)
     codes = rng.integers(5, size=(3, 40)).astype(np.uint16)
     below, values = rng.random((3, 40)), rng.standard_normal(40)

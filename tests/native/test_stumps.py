@@ -1,23 +1,24 @@
-"""The compiled rounds of AdaBoost: their loops against NumPy, and arrays that do not fit.
+"""Rounds of AdaBoost: the loops against NumPy, and arrays that do not fit.
 
-tests/erm/test_compiled_searches.py has the searches for stumps.
+tests/erm/test_side_search.py has the searches for stumps.
 """
 
 import numpy as np
 import pytest
+from sklearn_ensemble_theory._native.stumps import (
+    SideSearch,
+    add_votes,
+    exponential_weights,
+    moved_scores,
+    moved_sums,
+    weighted_votes,
+)
 
-from sklearn_ensemble_theory.boosting._reweighting import loops
-
-from ..routes import uses_native
-
-pytestmark = pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
 BLOCK_ROWS = 2048
 
 
 @pytest.mark.parametrize("n", [1, 7, BLOCK_ROWS + 3])
 def test_exponential_weights_are_exponentials(n):
-    from sklearn_ensemble_theory._native.stumps import exponential_weights
-
     rng = np.random.default_rng(0)
     u, start = rng.normal(scale=50, size=n), rng.normal(size=n)
     for starts in (start, float(start[0])):
@@ -35,8 +36,6 @@ def test_exponential_weights_are_exponentials(n):
 
 @pytest.mark.parametrize("n", [0, 1, 7, BLOCK_ROWS + 3])
 def test_sums_and_moves_of_votes(n):
-    from sklearn_ensemble_theory._native.stumps import add_votes, weighted_votes
-
     rng = np.random.default_rng(0)
     weight, u = rng.random(n), rng.normal(size=n)
     votes = np.where(rng.random(n) < 0.4, 1, -1).astype(np.int8)
@@ -70,17 +69,23 @@ def rounds(dtype=np.uint8, n=BLOCK_ROWS + 9, p=3, T=2):
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
 @pytest.mark.parametrize("p", [1, 2, 3])
 def test_scores_and_sums_after_moves(dtype, p):
-    from sklearn_ensemble_theory._native.stumps import moved_scores, moved_sums
-
-    given = rounds(dtype, p=p)
-    n = given["codes"].shape[1]
-    moved, expected = np.empty((2, 2, n))
+    """Of a row of class c, `slots[c, k]` says what is added to score k, and where it is summed."""
+    given = rounds(dtype, 2 * BLOCK_ROWS + 9, p)  # more than a block of the second class
+    codes, starts, slots = given["codes"], given["starts"], given["slots"]
+    n, of_class = codes.shape[1], np.repeat([0, 1], np.diff(starts))
+    expected, sums = given["scores"].copy(), np.zeros((3, p, 5), np.int64)
+    for k in range(2):
+        slot = slots[of_class, k]
+        for feature, cut, move in zip(given["features"], given["cuts"], given["moves"]):
+            is_right = (codes[feature] > cut).astype(int)
+            expected[k] += move[slot, is_right]
+        whole = np.rint(np.exp(-expected[k] - 1.0) * 2.0**20).astype(np.int64)
+        for j in range(p):
+            np.add.at(sums, (slot, j, codes[j]), whole)
+    moved, found = np.empty((2, n)), np.zeros((3, p, 5), np.int64)
     moved_scores(**given, moved=moved)
-    loops.moved_scores(**given, moved=expected)
     np.testing.assert_array_equal(moved, expected)
-    found, sums = np.zeros((2, 3, p, 5), np.int64)
     moved_sums(**given, shift=1.0, unit=2.0**20, sums=found)
-    loops.moved_sums(**given, shift=1.0, unit=2.0**20, sums=sums)
     np.testing.assert_array_equal(found, sums)
 
 
@@ -101,8 +106,6 @@ def test_scores_and_sums_after_moves(dtype, p):
     ],
 )
 def test_rounds_that_do_not_fit(wrong):
-    from sklearn_ensemble_theory._native.stumps import moved_scores, moved_sums
-
     given = {**rounds(), **wrong}
     error = TypeError if "codes" in wrong else ValueError
     with pytest.raises(error):
@@ -114,8 +117,6 @@ def test_rounds_that_do_not_fit(wrong):
 @pytest.mark.parametrize("shape", [(3, 3, 4), (2, 3, 5), (3, 2, 5)])
 def test_sums_that_do_not_fit(shape):
     """Codes beyond the last bin raise too, which are looked at block by block."""
-    from sklearn_ensemble_theory._native.stumps import moved_sums
-
     with pytest.raises(ValueError):
         moved_sums(**rounds(), shift=0.0, unit=1.0, sums=np.zeros(shape, np.int64))
 
@@ -124,8 +125,6 @@ def test_sums_that_do_not_fit(shape):
 
 
 def test_searches_that_do_not_fit():
-    from sklearn_ensemble_theory._native.stumps import SideSearch
-
     x, side = np.arange(6.0), np.array([0, 0, 1, 1, 1, 1], np.uint8)
     for shape in ((0, 1, 3), (6, 0, 3), (6, 1, 0), (6, 1, 2**15 + 1), (2**31, 1, 3)):
         with pytest.raises(ValueError):
@@ -168,8 +167,6 @@ def test_searches_that_do_not_fit():
 
 def test_rounds_of_stumps_that_do_not_fit():
     """What they are is tested in tests/boosting/test_adaboost_margins.py."""
-    from sklearn_ensemble_theory._native.stumps import SideSearch
-
     rng = np.random.default_rng(0)
     n, column = 90, rng.normal(size=90)
     columns = SideSearch(n, 1, 3, column[:, None])

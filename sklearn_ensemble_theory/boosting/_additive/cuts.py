@@ -23,8 +23,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sklearn_ensemble_theory._native.additive import scale_cut_products, sum_over_cuts
+
 from .._dictionary import RowCache
-from .loops import additive_loops
 from .sums import CountedGram, CutSums, StoredGram
 
 # A cut that leaves less than this share of the weight on one side is ignored: its correlations
@@ -132,7 +133,7 @@ class NormalizedCuts:
             held_weight, held_left = self.held_weight, self.held_left
         left, scale = self.left_weight, self.scale
         given = total, held, self.weight, held_weight, left, scale, held_left, cuts.start
-        additive_loops().scale_cut_products(*given, out)
+        scale_cut_products(*given, out)
         return out
 
     def _products_of_indicators(self, group, fold):
@@ -362,7 +363,7 @@ class RowState:
         weighted = self.weight * self.residual
         sums = np.empty((1 + self.has_held, self.n_cuts))
         given = self.codes.T, self.group if self.has_held else None, weighted
-        additive_loops().sum_over_cuts(*given, layout.offsets, layout.categorical, sums)
+        sum_over_cuts(*given, layout.offsets, layout.categorical, sums)
         if cuts.has_present:
             valid = cuts.valid_cut
             sums = sums - cuts.valid_share * sums[:, valid] * (valid >= 0)

@@ -35,6 +35,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ..._blocks import Blocks, PassCount, SummedFields
+from ..._native.additive import subtract_cells
 from .pair_tables import (
     LEARNING_RATES,
     AdditiveFit,
@@ -44,7 +45,6 @@ from .pair_tables import (
     ordered_bins,
     quadrant_steps,
     sums_of_cells,
-    take_from_cells,
 )
 
 # Steps of a visit, in the order in which a pair whose held-out error does not fall is given them.
@@ -323,7 +323,7 @@ class _MemberInMemory:
     def settle(self) -> None:
         """Let the residuals of the rows follow."""
         if self.pending is not None:
-            take_from_cells(self.residual, *self.rows.of(self.pairs[self.moved]), self.pending)
+            subtract_cells(self.residual, *self.rows.of(self.pairs[self.moved]), self.pending)
         self.pending = None
 
     def forget(self, t: int) -> None:
@@ -488,6 +488,6 @@ def _moved_and_summed(
     moved, tables = change
     residuals = np.array(state.residuals)  # a copy: a block may be computed again
     for residual, table in zip(residuals, tables):
-        take_from_cells(residual, *rows.of(moved), table)
+        subtract_cells(residual, *rows.of(moved), table)
     state = PairResiduals(residuals, state.weight)
     return state, _cell_sums(state, rows, pairs, bins)

@@ -40,7 +40,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .loops import additive_loops, quadrant_sums
+from sklearn_ensemble_theory._native.additive import (
+    add_pair_tables,
+    averaged_steps,
+    best_steps,
+    sum_cells,
+)
 
 # Directions in which the rows and the columns are correlated up to this distance from 1 count as
 # cells that are not connected: the additive fit is not unique there.
@@ -137,7 +142,7 @@ def pair_tables(
     sizes = [a * b for a, b in shapes]
     tables = np.zeros((sum(sizes), 3))
     given = codes.T, maps, bins.n_bins, np.array(pairs, np.intp)
-    additive_loops().add_pair_tables(*given, *values, tables)
+    add_pair_tables(*given, *values, tables)
     found = np.split(tables, np.cumsum(sizes)[:-1])
     return [np.ascontiguousarray(t.T).reshape(3, *s) for t, s in zip(found, shapes)]
 
@@ -152,13 +157,8 @@ def sums_of_cells(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Sum, weighted, in the cells (A, B): rows that are not held out, then those that are."""
     sums = np.zeros((2, *shape))
-    additive_loops().sum_cells(values, weight, is_held, a, b, sums)
+    sum_cells(values, weight, is_held, a, b, sums)
     return sums[0], sums[1]
-
-
-def take_from_cells(residual: np.ndarray, a: np.ndarray, b: np.ndarray, table: np.ndarray) -> None:
-    """Subtract from the residual of each row the entry of its cell, in place."""
-    additive_loops().subtract_cells(residual, a, b, table)
 
 
 # --- additive parts -------------------------------------------------------------------------------
@@ -307,9 +307,14 @@ def _units(weight):
 def inverse_weights(weight: np.ndarray, min_share: float = MIN_SHARE) -> np.ndarray:
     """One over the weight of the four quadrants of each cut: (4, ..., A - 1, B - 1).
 
-    0 for cuts with a quadrant below `min_share` of all weight.
+    They are: before the cut in both directions, before it along the first only, along the second
+    only, and in neither. 0 for cuts with a quadrant below `min_share` of all weight.
     """
-    quadrants = quadrant_sums(weight)
+    cumulated = weight.cumsum(axis=-1).cumsum(axis=-2)
+    a = cumulated[..., :-1, :-1]
+    row, column = cumulated[..., :-1, -1:], cumulated[..., -1:, :-1]
+    everything = cumulated[..., -1:, -1:]
+    quadrants = np.stack([a, row - a, column - a, everything - row - column + a])
     smallest = np.min(quadrants, axis=0, initial=np.inf)
     total = weight.sum(axis=(-2, -1), keepdims=True)
     valid = (smallest > 0) & (smallest >= min_share * total)
@@ -327,8 +332,7 @@ def quadrant_steps(
     added = np.zeros(sums.shape)
     if not inverse.any():
         return added
-    loops = additive_loops()
-    steps = {"averaged": loops.averaged_steps, "best": loops.best_steps}[kind]
+    steps = {"averaged": averaged_steps, "best": best_steps}[kind]
     steps(sums.copy(), weight, inverse, LEARNING_RATES[kind], n_steps, added)
     return added
 

@@ -33,9 +33,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._native.additive import best_smoothing, boost_stumps
 from ..._running import Progress
 from .cuts import NormalizedCuts, RowState, TableState
-from .loops import additive_loops
 from .sums import CutLayout
 
 # If no correlation is above this share of the length of y, the residuals are orthogonal to all
@@ -169,10 +169,9 @@ class SmoothingRounds:
         """At most `n_rounds` more rounds."""
         state, has_held = self.state, self.state.has_held
         values, n_all, n_spans = state.values, state.n_cuts, len(self.starts)
-        best_of = additive_loops().best_smoothing
         candidates = self.starts, self.stops, self.n_used, self.single, *self.of_categories
         for _ in range(0 if self.exhausted else n_rounds):
-            best = best_of(values, *candidates, self.floor)
+            best = best_smoothing(values, *candidates, self.floor)
             if best < 0:
                 self.exhausted = True
                 return
@@ -318,13 +317,13 @@ class TableStumps:
 
     def run(self, n_rounds: int, progress: Progress | None = None) -> None:
         """At most `n_rounds` more rounds."""
-        state, done, loop = self.state, 0, additive_loops().boost_stumps
+        state, done = self.state, 0
         while done < n_rounds and not self.exhausted:
             count = min(_ROUNDS_AT_ONCE, n_rounds - done)
             self.chosen = chosen = np.full(count, -1, dtype=np.int32)
             part = chosen, np.empty(count), np.empty(count)
             given = state.values, self._row, self.rate, self.signs, self.sets, self.floor
-            made = loop(*given, *part)
+            made = boost_stumps(*given, *part)
             self.exhausted = made < count
             self.parts.append(tuple(each[:made] for each in part))
             done += made
@@ -411,7 +410,8 @@ class CategorySets:
     def __init__(self, cuts: NormalizedCuts) -> None:
         layout = cuts.layout
         self.n_cuts, self.features = cuts.n_cuts, np.flatnonzero(layout.categorical)
-        own = [np.arange(s.start, s.stop)[cuts.scale[s] > 0] for s in self._spans(layout)]
+        spans = [layout.spans[j] for j in self.features]
+        own = [np.arange(s.start, s.stop)[cuts.scale[s] > 0] for s in spans]
         self.offsets = np.cumsum([0, *map(len, own)], dtype=np.intp)
         self.cuts = np.concatenate(own)
         self.scale = cuts.scale[self.cuts]
@@ -424,34 +424,6 @@ class CategorySets:
         self.sums = np.zeros(len(self.order))
         self.numbers: list[dict[bytes, int]] = [{} for _ in own]
         self.found: list[CategorySet] = []
-
-    def _spans(self, layout: CutLayout) -> list[slice]:
-        return [layout.spans[j] for j in self.features]
-
-    def best(self, q: int, values: np.ndarray) -> tuple[float, np.ndarray]:
-        """Find the best set of a feature: its z'Wr, and its members among the categories."""
-        own = slice(self.offsets[q], self.offsets[q + 1])
-        # Sums of residuals in the categories, from the products with their columns; those of all
-        # rows have the sum 0.
-        sums, weight = values[self.cuts[own]] / self.unit[own], self.weight[own]
-        has_rest = self.rest[q] > 0
-        if has_rest:
-            sums, weight = np.append(sums, -sums.sum()), np.append(weight, self.rest[q])
-        if len(sums) < 2:
-            return 0.0, np.zeros(len(sums), dtype=bool)
-        order = np.argsort(sums / weight, kind="stable")
-        left, total = np.cumsum(weight[order])[:-1], weight.sum()
-        product = left * (total - left)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found = np.cumsum(sums[order])[:-1] * np.sqrt(total / product)
-        found = np.where(product > 0, found, 0.0)
-        at = int(np.abs(found).argmax())
-        members = np.zeros(len(sums), dtype=bool)
-        members[order[: at + 1]] = True
-        value = found[at]
-        if members[-1] if has_rest else members[0]:  # one name for a set and its complement
-            members, value = ~members, -value
-        return value, members[: own.stop - own.start]
 
     def add(self, q: int, members: bytes) -> int:
         """Give a number to a set."""

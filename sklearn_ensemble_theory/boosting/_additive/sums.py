@@ -25,14 +25,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from .loops import additive_loops
+from sklearn_ensemble_theory._native.additive import add_stump_sums, add_tables, cumulate_tables
 
 # Rows whose combined bins are counted at a time: the codes stay in cache, the table is small.
 _BLOCK_ROWS = 2**15
 # Rough costs, in nanoseconds, that decide between counting a cut and counting its feature: for each
-# row and other feature, for each product of two cuts in a fold (counted and scaled), and for the
-# calls that count a cut.
-_ROW_OF_CUT, _CELL, _CALLS = 1, 4, 1e5
+# row and other feature of either, for each product of two cuts in a fold (counted and scaled), and
+# for the calls that count a cut.
+_ROW_OF_CUT, _ROW_OF_TABLE, _CELL, _CALLS = 1, 0.5, 4, 1e5
 
 # Of codes, targets, weights or None, and folds or None, each of n rows.
 RowsInBins = tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]
@@ -111,8 +111,8 @@ class CutLayout:
 
         A table has k times n_rows rows, of which g are kept, cumulated or as they are.
         """
-        loop = additive_loops().cumulate_tables
-        loop(tables, n_rows, cumulate_rows, others, self.offsets, self.categorical, sums)
+        given = tables, n_rows, cumulate_rows, others, self.offsets, self.categorical
+        cumulate_tables(*given, sums)
 
     def products_of_own_cuts(self, j: int | np.integer, left_weight: np.ndarray) -> np.ndarray:
         """L'WL* for two cuts of feature j, from w'L: shape (..., m, m)."""
@@ -140,7 +140,7 @@ def count_bins(
     """
     size = n_first * int(n_bins[others].sum())
     found = np.zeros(size, dtype=np.int64 if weight is None else np.float64)
-    first, add_tables = first.astype(np.uint32, copy=False), additive_loops().add_tables
+    first = first.astype(np.uint32, copy=False)
     for start in range(0, len(codes), block_rows or max(len(codes), 1)):
         rows = slice(start, None if block_rows is None else start + block_rows)
         w = None if weight is None else weight[rows]
@@ -257,7 +257,7 @@ class CountedGram:
         m = layout.n_bins - 1
         cell = _CELL * len(left_weight) * layout.n_cuts
         one_cut = _CALLS + _ROW_OF_CUT * n_rows * p + cell
-        patience = (additive_loops().ROW_OF_TABLE * n_rows * p + m * cell) / one_cut
+        patience = (_ROW_OF_TABLE * n_rows * p + m * cell) / one_cut
         # The best categories differ from round to round: all of them are needed.
         patience = np.where(layout.categorical, 0, patience)
         self.patience = np.where(m > self.max_cuts, np.inf, patience)
@@ -395,11 +395,7 @@ class StumpSums:
         in all of them or in none.
         """
         pairs, n_bins = _PairsOfFeatures(layout, n_groups), layout.n_bins
-        tables = np.zeros(pairs.stops[-1], np.int32)
-        known = np.zeros((n_groups, layout.n_cuts)) if len(pairs.first) else None  # w'L, in the end
-        # All sums in one pass are a loop that NumPy does not have.
-        add_sums = getattr(additive_loops(), "add_stump_sums", None) if known is not None else None
-        total = None
+        tables, total = np.zeros(pairs.stops[-1], np.int32), None
         sizes = n_groups * n_bins[pairs.used]
         targets, moments = np.zeros(sizes.sum()), np.zeros((3, n_groups))
         n_rows = 0
@@ -408,37 +404,19 @@ class StumpSums:
                 n_rows += len(y)
                 kind = _kind_of(n_rows, weight is None and tables.dtype.kind == "i")
                 tables = tables.astype(kind, copy=False)
-                if add_sums is None:
+                if not len(pairs.first):  # no table has w'L
                     sums = cut_sums(
-                        codes,
-                        layout,
-                        y,
-                        sample_weight=weight,
-                        folds=folds,
-                        n_folds=n_groups,
-                        left_weight=known,
+                        codes, layout, y, sample_weight=weight, folds=folds, n_folds=n_groups
                     )
                     total = sums if total is None else total + sums
-                    for i, others, part, starts in pairs.by_first(tables):
-                        cells = codes[:, i].astype(np.intp)
-                        if folds is not None:
-                            cells += folds.astype(np.intp) * n_bins[i]
-                        for k, j in enumerate(others):
-                            both = cells * n_bins[j] + codes[:, j]
-                            table = part[starts[k] : starts[k + 1]]
-                            counted = np.bincount(both, weight, len(table))
-                            table += counted.astype(part.dtype, copy=False)
                     continue
                 fold = None if folds is None else folds.astype(np.uint32, copy=False)
-                add_sums(codes.T, n_bins, y, weight, fold, moments, targets, tables)
-            if add_sums is not None:
+                add_stump_sums(codes.T, n_bins, y, weight, fold, moments, targets, tables)
+            if len(pairs.first):
                 left_y = np.zeros((n_groups, layout.n_cuts))
                 for i, table in zip(pairs.used, np.split(targets, np.cumsum(sizes)[:-1])):
                     own = table.reshape(n_groups, -1)
                     left_y[:, layout.spans[i]] = layout.sums_of_cuts(i, own)
-                total = CutSums(moments[0], moments[1], moments[2], left_y, left_y)
-            assert total is not None  # there is a block
-            if known is not None:
                 # w'L from one table of each feature: with the last one, and of that with another.
                 left_weight = np.zeros((n_groups, layout.n_cuts))
                 for (i, j), table in pairs.split(tables):
@@ -448,7 +426,8 @@ class StumpSums:
                             left_weight[:, layout.spans[feature]] = layout.sums_of_cuts(
                                 feature, own
                             )
-                total.left_weight = left_weight
+                total = CutSums(moments[0], moments[1], moments[2], left_weight, left_y)
+        assert total is not None  # there is a block
         return cls(total, tables, layout)
 
     def __add__(self, other: "StumpSums") -> "StumpSums":
@@ -497,15 +476,6 @@ class _PairsOfFeatures:
         for number, (i, j) in enumerate(zip(self.first.tolist(), self.second.tolist())):
             table = tables[self.stops[number] : self.stops[number + 1]]
             yield (i, j), table.reshape(self.n_groups, n_bins[i], n_bins[j])
-
-    def by_first(self, tables: np.ndarray) -> Iterator[tuple]:
-        """Yield features with those after them: the tables of both, and where each begins."""
-        stop = 0
-        for number, i in enumerate(self.used[:-1].tolist()):
-            others = self.used[number + 1 :]
-            start, stop = stop, stop + len(others)
-            part = tables[self.stops[start] : self.stops[stop]]
-            yield i, others, part, self.stops[start : stop + 1] - self.stops[start]
 
 
 def _kind_of(n_rows: float, counts: bool) -> np.dtype:

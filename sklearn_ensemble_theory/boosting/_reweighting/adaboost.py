@@ -39,7 +39,7 @@ from sklearn_ensemble_theory._learners import (
     prepare_rounds,
     prepare_sums,
 )
-from sklearn_ensemble_theory._native import uses_native
+from sklearn_ensemble_theory._native.stumps import exponential_weights
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     are_wrong,
@@ -102,8 +102,6 @@ class CompiledMarginRisk(MarginRisk):
         self.start: float | Array = self.largest if start.min() == self.largest else start
 
     def at(self, u: Array) -> MarginState:
-        from sklearn_ensemble_theory._native.stumps import exponential_weights
-
         weight = np.empty_like(u)
         top = self.largest - float(u.min())
         total = exponential_weights(self.start, u.ravel(), top, weight.ravel())
@@ -124,7 +122,7 @@ class VoteState(MarginState):
 
 def margin_risk(weight: Array, learner: Any = None) -> MarginRisk:
     """The risk for initial weights of shape (n,) or (n, K), and the learner of all rounds."""
-    many = weight.size >= FEW_MARGINS and uses_native()
+    many = weight.size >= FEW_MARGINS
     compiled = many or getattr(learner, "boosts", False)
     return CompiledMarginRisk(weight) if compiled else MarginRisk(weight)
 

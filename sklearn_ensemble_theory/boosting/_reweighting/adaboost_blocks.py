@@ -8,6 +8,7 @@ order of the rows, nor on the blocks.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -19,13 +20,13 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from sklearn_ensemble_theory._bins import QuantileSketch, bin_codes
 from sklearn_ensemble_theory._blocks import DaskBlocks, added, first_of
+from sklearn_ensemble_theory._native.stumps import moved_scores, moved_sums
 from sklearn_ensemble_theory._rows import ChunkedRows, Rows
 from sklearn_ensemble_theory._scaling import power_of_two
 
 from .._loop import Round
 from .._risk import Array, MarginRisk
 from .._steps import Step
-from .loops import reweighting_loops, rows_of_slots
 
 # Weights are multiples of 2^-62 of their sum, so that sums are below 2^63.
 UNIT_BITS = 62
@@ -33,6 +34,8 @@ UNIT_BITS = 62
 SMALL_MASS = 1e-5
 # After so many rounds the scores are computed anew; a pass adds those since then to the last ones.
 KEPT_ROUNDS = 8
+# Rows whose sums are made at a time.
+BLOCK_ROWS = 2**16
 FEW_BLOCKS = 8
 LOG_2 = math.log(2.0)
 
@@ -158,7 +161,7 @@ def moved_scores_of(rows: CodedRows, scores: Array, moves: ScoreMoves) -> Array:
     """The scores after some rounds. O(n m T)."""
     moved = np.empty_like(scores)
     given = rows.codes, rows.starts, moves.slots, scores, *moves[:3]
-    reweighting_loops().moved_scores(*given, moved)
+    moved_scores(*given, moved)
     return moved
 
 
@@ -171,8 +174,18 @@ def moved_sums_of(
     """
     sums = np.zeros((moves.moves.shape[1], len(rows.codes), n_bins), dtype=np.int64)
     given = rows.codes, rows.starts, moves.slots, scores, *moves[:3]
-    reweighting_loops().moved_sums(*given, shift, 2.0**UNIT_BITS, sums)
+    moved_sums(*given, shift, 2.0**UNIT_BITS, sums)
     return sums
+
+
+def rows_of_slots(
+    starts: NDArray[np.int64], slots: NDArray[np.int64]
+) -> Iterator[tuple[slice, int, int]]:
+    """(rows, score, slot) of some rows of one class at a time."""
+    for c, (first, last) in enumerate(pairwise(starts)):
+        for start in range(first, last, BLOCK_ROWS):
+            for k, slot in enumerate(slots[c]):
+                yield slice(start, min(last, start + BLOCK_ROWS)), k, slot
 
 
 def slot_tops(rows: CodedRows, scores: Array, sides: ScoreMoves) -> Array:

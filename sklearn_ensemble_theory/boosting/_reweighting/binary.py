@@ -48,6 +48,7 @@ from sklearn_ensemble_theory._learners import (
     prepare_rounds,
     with_groups,
 )
+from sklearn_ensemble_theory._native.stumps import exponential_weights
 from sklearn_ensemble_theory._rows import (
     Rows,
     checked_groups,
@@ -62,7 +63,6 @@ from .._loop import BoostingRounds, RoundReports, rows_for_callbacks
 from .._risk import RiskState
 from .._steps import StepResult
 from .._weak_learners import Clones
-from .loops import reweighting_loops
 from .votes import ALL, Votes, VoteStep, WeightedVotes, signs_of, vote_product
 
 # The classes of the members where one class is told from the rest.
@@ -198,7 +198,7 @@ class CappedExponentialRisk:
         if len(u) < FEW_ROWS:
             return np.exp(-z)
         found = np.empty_like(z)
-        reweighting_loops().exponential_weights(0.0, z, 0.0, found)
+        exponential_weights(0.0, z, 0.0, found)
         return found
 
     def at(self, u: np.ndarray) -> CappedState:

@@ -37,6 +37,7 @@ from sklearn_ensemble_theory._learners import (
     predict_validated,
     reads_single_precision,
 )
+from sklearn_ensemble_theory._native.stumps import add_votes, weighted_votes
 from sklearn_ensemble_theory._rows import (
     are_wrong,
     checked_weights,
@@ -69,11 +70,9 @@ def signs_of(scores: np.ndarray) -> np.ndarray:
 
 
 def vote_product(weight: np.ndarray, votes: np.ndarray) -> float:
-    """weight'votes; votes of one byte, as compiled searches return them, by the compiled loop."""
+    """weight'votes; votes of one byte, as searches by sides return them, are not converted."""
     weight, votes = weight.ravel(), votes.ravel()
     if votes.dtype == np.int8:
-        from sklearn_ensemble_theory._native.stumps import weighted_votes
-
         return weighted_votes(weight, votes)
     return inner(weight, votes)
 
@@ -83,8 +82,6 @@ class VoteStep(Step):
 
     def move(self, u: np.ndarray, psi: np.ndarray, b: float) -> None:
         if psi.dtype == np.int8:
-            from sklearn_ensemble_theory._native.stumps import add_votes
-
             add_votes(u.ravel(), psi.ravel(), b)
         else:
             super().move(u, psi, b)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from sklearn_ensemble_theory._native import uses_native
+from sklearn_ensemble_theory._native.losses import add_group_sums
 from sklearn_ensemble_theory._roots import group_sums, root_of_increasing
 from sklearn_ensemble_theory._typing import LossLike
 
@@ -450,10 +450,8 @@ class Loss(BaseEstimator):
 
 def group_totals(weight: Array, group: Array | None, n_groups: int) -> Callable[[Array], Array]:
     """The function ``totals(values)``: the sum of weight * values in each group."""
-    if group is None or len(group) < MANY_ROWS or not uses_native():
+    if group is None or len(group) < MANY_ROWS:
         return lambda values: group_sums(weight * values, group, n_groups)
-    from sklearn_ensemble_theory._native.losses import add_group_sums
-
     codes = leaf_codes(group)
     weight = np.ascontiguousarray(weight, dtype=np.float64)
 

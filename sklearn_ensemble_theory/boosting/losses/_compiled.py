@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._native import uses_native
+from ..._native.losses import Loss, huber_slopes, residual_ranges
 from ._base import Array
 
 # Newton's method for the leaves of Huber's loss ends where no step would change by a larger share.
@@ -33,8 +33,6 @@ class CompiledLoss:
     boosts = True
 
     def __init__(self, kind: str, **options: Any) -> None:
-        from ..._native.losses import Loss
-
         self.kind = kind
         self.loops: Any = Loss(kind, **options)
 
@@ -96,7 +94,7 @@ class CompiledLoss:
 
 def compiled_loss(loss: Any) -> CompiledLoss | None:
     """The compiled loops that the class of a loss defines itself, or None."""
-    if "_compiled" not in vars(type(loss)) or not uses_native():
+    if "_compiled" not in vars(type(loss)):
         return None
     return loss._compiled()
 
@@ -151,7 +149,6 @@ class HuberLoops(CompiledLoss):
         self, arrays: Arrays, leaf: Array, n_leaves: int, score: int, n_threads: int, **_: float
     ) -> Array:
         """Newton's method on the derivative, which is piecewise linear, inside brackets."""
-        from ..._native.losses import huber_slopes, residual_ranges
 
         def slopes(delta: float, steps: Array) -> Array:
             sums = np.zeros((n_leaves, 2))

@@ -278,7 +278,7 @@ class HuberLoss(Loss):
         n_leaves: int,
         score: int | None = None,
     ) -> np.ndarray:
-        # Where the minimum is an interval, its middle: the same by every route.
+        # Where the minimum is an interval, its middle, as the compiled loops return.
         steps = super().leaf_values(y, u, weight, leaf, n_leaves, score)
         near = np.abs(y - u - steps[leaf]) < self.delta * (1 - FLAT_TOLERANCE)
         flat = np.bincount(leaf[near], minlength=n_leaves) == 0

@@ -80,9 +80,9 @@ class StumpRounds:
     ) -> None:
         self.objective = objective
         self.has_scale, self.outputs_bound = objective.has_scale, objective.outputs_bound
-        index = objective.compiled_index(X, weight, max_bins)
+        index = objective.index_by_sides(X, weight, max_bins)
         self.index = objective.index(X, weight, max_bins) if index is None else index
-        # Whether there is `vote_rounds`, in compiled code.
+        # Whether there is `vote_rounds`.
         self.boosts = index is not None and isinstance(objective, TwoClassErrorObjective)
 
     def best(
@@ -195,10 +195,10 @@ class Objective:
         """The columns, sorted or binned."""
         return ColumnIndex(X, max_bins, weight, self.codes, self.n_classes)
 
-    def compiled_index(
+    def index_by_sides(
         self, X: np.ndarray, weight: np.ndarray | None, max_bins: int | None
     ) -> SideIndex | None:
-        """The columns for compiled searches; None where there are none."""
+        """The columns by sides; None where those of `index` serve."""
         return None
 
     def search(
@@ -250,7 +250,7 @@ class SignObjective(RealObjective):
         left, right = (1.0 if _moment(side) > 0 else -1.0 for side in (split.left, split.right))
         return split, left, right
 
-    def compiled_index(self, X, weight, max_bins):
+    def index_by_sides(self, X, weight, max_bins):
         return side_index(X, weight, max_bins, np.zeros(len(X), dtype=bool))
 
 
@@ -368,7 +368,7 @@ class TwoClassErrorObjective(ErrorObjective):
         super().__init__(task, stumps)
         self.signs, self.second = task.signs, task.codes == 1
 
-    def compiled_index(self, X, weight, max_bins):
+    def index_by_sides(self, X, weight, max_bins):
         return side_index(X, weight, max_bins, self.second)
 
     def search(self, index, target, weight, scores):

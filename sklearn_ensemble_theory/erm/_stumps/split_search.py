@@ -6,8 +6,8 @@ Four searches give the same result where more than one applies.
 - *binned* (`max_bins`): thresholds at the bins' edges only; one histogram a round.
 - *bound and search*: histograms of coarse bins, then only the bins that can still contain the best
   threshold are searched row by row.
-- *by sides*: bound and search for two classes by compiled loops. Its many coarse bins have edges
-  that may lie anywhere; only columns and bins that are looked into are ever sorted.
+- *by sides*: bound and search for two classes. Its many coarse bins have edges that may lie
+  anywhere; only columns and bins that are looked into are ever sorted.
 
 Among thresholds within rounding of the best the first is taken, by feature and then from the left,
 so that integer weights are equivalent to repeating rows.
@@ -40,7 +40,7 @@ from sklearn_ensemble_theory._bins import (
     bin_edges_from_quantiles,
     columns_in_one_piece,
 )
-from sklearn_ensemble_theory._native import uses_native
+from sklearn_ensemble_theory._native.stumps import SideSearch
 
 Array = NDArray[np.float64]
 
@@ -510,9 +510,9 @@ def edge_places(edges: list, n_bins: int) -> NDArray[np.bool_]:
 def side_index(
     X: np.ndarray, weight: np.ndarray | None, max_bins: int | None, side: NDArray[np.bool_]
 ) -> SideIndex | None:
-    """The columns for compiled searches; None where the other search serves."""
+    """The columns by sides; None for more rows or bins than `SideSearch` can have."""
     n_bins = MAX_SIDE_BINS if max_bins is None else max_bins
-    if len(X) >= 2**31 or n_bins > 2**15 or not uses_native():
+    if len(X) >= 2**31 or n_bins > 2**15:
         return None
     return SideIndex(X, side, max_bins, weight)
 
@@ -535,8 +535,6 @@ class SideIndex:
         max_bins: int | None = None,
         sample_weight: np.ndarray | None = None,
     ) -> None:
-        from sklearn_ensemble_theory._native.stumps import SideSearch
-
         if X.dtype != np.float32:
             X = np.asarray(X, dtype=np.float64)
         self.n, self.p = X.shape

@@ -1,19 +1,13 @@
-"""The compiled searches for stumps and hinges against those of arrays and against brute force."""
+"""The search for stumps of two sides against brute force and against the other searches."""
 
 import numpy as np
 import pytest
+from sklearn_ensemble_theory._native.stumps import SideSearch
 
 from sklearn_ensemble_theory import DecisionStumpClassifier
 from sklearn_ensemble_theory._learners import ClassTask, SignTask, prepare_rounds
-from sklearn_ensemble_theory.erm import _hinges
-from sklearn_ensemble_theory.erm._stumps import split_search
+from sklearn_ensemble_theory.erm._stumps import rounds, split_search
 from sklearn_ensemble_theory.erm._stumps.split_search import SideIndex
-
-from ..routes import native_disabled, uses_native
-
-pytestmark = pytest.mark.routes
-
-compiled = pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
 
 KINDS = ("normal", "ties", "heavy tails", "sorted", "constant", "huge", "single precision")
 
@@ -78,7 +72,6 @@ def check_split(split, left, X, side, weight, expected):
         assert masses == pytest.approx(expected, abs=1e-13)
 
 
-@compiled
 @pytest.mark.parametrize("n_bins", [2, 7, 64])
 @pytest.mark.parametrize("kind", KINDS)
 def test_exact_search_against_brute_force(kind, n_bins, monkeypatch):
@@ -96,7 +89,6 @@ def test_exact_search_against_brute_force(kind, n_bins, monkeypatch):
             weight /= weight.sum()
 
 
-@compiled
 @pytest.mark.parametrize("max_bins", [2, 9, 300])
 @pytest.mark.parametrize("kind", KINDS)
 def test_binned_search_against_brute_force(kind, max_bins):
@@ -107,7 +99,6 @@ def test_binned_search_against_brute_force(kind, max_bins):
     check_split(split, index.is_left(split), X, side, weight, expected)
 
 
-@compiled
 def test_sides_can_change():
     X, side, weight = problem("normal", 300, 3, 1)
     index = SideIndex(X, np.zeros(300, dtype=bool))
@@ -117,7 +108,6 @@ def test_sides_can_change():
     check_split(split, index.is_left(split), X, side, weight, brute_force(X, side, weight))
 
 
-@compiled
 def test_the_constant_is_best_where_no_threshold_is_better():
     rng = np.random.default_rng(0)
     X, side = rng.normal(size=(200, 2)), rng.random(200) < 0.9
@@ -129,7 +119,6 @@ def test_the_constant_is_best_where_no_threshold_is_better():
     assert np.all(split.right == 0)
 
 
-@compiled
 def test_any_layout_of_the_rows_in_memory():
     X, side, weight = problem("normal", 500, 4, 2)
     wide = np.zeros((500, 8))
@@ -140,7 +129,6 @@ def test_any_layout_of_the_rows_in_memory():
         assert split[:2] == expected[:2]
 
 
-@compiled
 @pytest.mark.parametrize("p", [2, 3])
 def test_more_rows_than_are_summed_at_a_time(p):
     X, side, weight = problem("normal", 2**14 + 7, p, p)
@@ -150,11 +138,8 @@ def test_more_rows_than_are_summed_at_a_time(p):
     check_split(split, index.is_left(split), X, side, weight, expected)
 
 
-@compiled
 @pytest.mark.parametrize("kind", KINDS)
 def test_codes_are_those_of_a_search(kind):
-    from sklearn_ensemble_theory._native.stumps import SideSearch
-
     x = columns(kind, 300, 3, 3)[:, 1].astype(float)
     for n_edges in (1, 2, 50):
         edges = np.unique(np.quantile(x, np.arange(1, n_edges + 1) / (n_edges + 1), method="lower"))
@@ -170,23 +155,21 @@ def test_codes_are_those_of_a_search(kind):
 
 @pytest.mark.parametrize("max_bins", [None, 32])
 @pytest.mark.parametrize("kind", ["normal", "ties"])
-def test_both_routes_give_the_same_stumps(kind, max_bins):
+def test_stumps_are_those_of_the_other_searches(kind, max_bins, monkeypatch):
     X, side, weight = problem(kind, 3000, 4, 4)
     weight = weight + 1e-5
     weight /= weight.sum()
     stump = DecisionStumpClassifier(max_bins=max_bins)
     target = np.where(side, 1.0, -1.0) * np.random.default_rng(0).random(3000)
     for task in (ClassTask(side.astype(int), np.array(["no", "yes"])), SignTask()):
-        found = []
-        for native in (True, False):
-            if native:
-                rounds = prepare_rounds(stump, X, None, task)
-            else:
-                with native_disabled():
-                    rounds = prepare_rounds(stump, X, None, task)
-            assert rounds.index.by_sides == (native and uses_native())
-            found.append(rounds.best(target, weight))
-        (member, outputs), (other, others) = found
+        by_sides = prepare_rounds(stump, X, None, task)
+        with monkeypatch.context() as patch:
+            patch.setattr(rounds, "side_index", lambda *given: None)
+            by_masses = prepare_rounds(stump, X, None, task)
+        assert by_sides.index.by_sides
+        assert not by_masses.index.by_sides
+        member, outputs = by_sides.best(target, weight)
+        other, others = by_masses.best(target, weight)
         assert vars(member).keys() == vars(other).keys()
         for name, value in vars(member).items():
             if name == "max_bins" or name == "classes_":
@@ -195,30 +178,9 @@ def test_both_routes_give_the_same_stumps(kind, max_bins):
         assert np.array_equal(outputs, others)
 
 
-@pytest.mark.parametrize("criterion", ["squared_error", "inner_product"])
-@pytest.mark.parametrize("kind", ["normal", "tied", "noise", "one row", "sorted"])
-@pytest.mark.parametrize("n_edges", [None, 4])
-def test_compiled_and_array_loops_find_the_same_hinges(monkeypatch, n_edges, criterion, kind):
-    if n_edges:
-        monkeypatch.setattr(_hinges, "ALL_EDGES", n_edges)
-        monkeypatch.setattr(_hinges, "BINS", n_edges)
-    rng = np.random.default_rng(0)
-    n = 1 if kind == "one row" else 2000
-    X = rng.standard_normal((n, 4))
-    X[:, 3] = 0.0
-    y = rng.standard_normal(n) + (0.0 if kind == "noise" else np.abs(X[:, 0]))
-    if kind == "tied":
-        X, y = X.round(), y.round(1)
-    if kind == "sorted":
-        X.sort(axis=0)
-    weight = rng.random(n) + 0.01
-    index = _hinges.HingeIndex(X)
-    for _ in range(4):
-        target, w = y / np.abs(y).max(), weight / weight.sum()
-        hinge = index.best(target, w, criterion)
-        with native_disabled():
-            other = _hinges.HingeIndex(X).best(target, w, criterion)
-        assert hinge[:2] == other[:2]
-        assert hinge[2:] == pytest.approx(other[2:], rel=1e-9, abs=1e-12)
-        y = y - 0.5 * hinge.outputs(X[:, hinge.feature])
-        weight = weight * np.exp(0.1 * y)
+def test_more_bins_than_the_search_has():
+    X, side, _ = problem("normal", 50, 3, 0)
+    task = ClassTask(side.astype(int), np.array(["no", "yes"]))
+    for max_bins, by_sides in ((2**15, True), (2**15 + 1, False)):
+        found = prepare_rounds(DecisionStumpClassifier(max_bins=max_bins), X, None, task)
+        assert found.index.by_sides == by_sides
