@@ -84,7 +84,6 @@ BOOTSTRAP = {
     "AdaBoostRegressor",
     "BaggingClassifier",
     "BaggingRegressor",
-    "DivideAndConquerClassifier",
     "RandomForestClassifier",
     "RandomForestRegressor",
 }
