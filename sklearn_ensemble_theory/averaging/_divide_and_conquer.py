@@ -30,7 +30,7 @@ from sklearn_ensemble_theory._compat import (
     check_method_params,
     raise_for_params,
 )
-from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
+from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._learners import (
     coded_learner,
     is_tree,
@@ -564,10 +564,6 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
     random_state : int, RandomState instance or None, default=None
         Seed of the blocks and of the members' own randomness.
 
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
-        "balanced" for weights that give all classes the same total.
-
     ties : {"first", "last"}, default="first"
         Which of several classes with the same, largest number of votes or mean probability is
         predicted: the first one in `classes_`, as in scikit-learn, or the last one. Of two classes
@@ -645,7 +641,6 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
         **BaseDivideAndConquer._parameter_constraints,
         "voting": [StrOptions({"soft", "hard"})],
         "ties": [StrOptions({"first", "last"})],
-        "class_weight": CLASS_WEIGHT,
     }
 
     def __init__(
@@ -659,7 +654,6 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
         stratify: bool = True,
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
-        class_weight: dict | Literal["balanced"] | None = None,
         ties: Literal["first", "last"] = "first",
     ) -> None:
         self.estimator = estimator
@@ -670,7 +664,6 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
         self.stratify = stratify
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.class_weight = class_weight
         self.ties = ties
 
     def _vote_weights(self) -> np.ndarray:
