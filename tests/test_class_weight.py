@@ -1,5 +1,8 @@
 """`class_weight` is a factor of `sample_weight` in the classifiers that have it."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -149,3 +152,9 @@ def test_binned_members_refuse_weights_that_are_none(data, bad):
     for model in (tree, BaggingClassifier(tree, 2)):
         with pytest.raises(ValueError, match=r"class_weight|convert string to float"):
             model.fit(X, y)
+
+
+def test_the_guide_names_the_classifiers_with_weights_of_classes():
+    page = (Path(__file__).parents[1] / "docs/user_guide/imbalanced.md").read_text("utf-8")
+    (names,) = re.findall(r"classifiers have `class_weight`\.\*([^.]*)\.", page)
+    assert re.findall(r"`(\w+)`", names) == sorted(cls.__name__ for cls in CLASSIFIERS)

@@ -144,7 +144,8 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
         prediction of n rows by every member.
 
         A row of weight 2 is in one block, and counts as one row for `n_blocks="rate"`. Two equal
-        rows are two rows, which may be in two blocks; with a single block both are the same.
+        rows are two rows, which may be in two blocks. With a single block both give the same model,
+        if they do for the estimator.
 
         The blocks of Dask collections are the chunks that have rows of positive weight, and each
         member is fitted where its chunk is. `n_blocks` must be "rate" or their number, and
