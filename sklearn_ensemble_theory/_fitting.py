@@ -126,7 +126,7 @@ def check_text_is_predicted(estimator: Any, X: Any) -> None:
         raise ValueError(f"X has text, which is fitted but cannot be predicted: {error}") from error
 
 
-# The parameter `class_weight` of all classifiers but trees and forests, which weigh each tree.
+# The parameter `class_weight`, but of trees and forests, which weigh each tree.
 CLASS_WEIGHT = [dict, StrOptions({"balanced"}), None]
 
 

@@ -573,7 +573,7 @@ def weights_of_codes(class_weight: dict | str, labels: np.ndarray, codes: np.nda
 def weights_with_classes(
     class_weight: dict | str, X: Any, y: Any, sample_weight: ArrayLike | None
 ) -> np.ndarray:
-    """`sample_weight` times the weight of the class of each row, for several outputs of each.
+    """`sample_weight` times the weight of the class of each row.
 
     With "balanced" all classes have the same total weight.
 
@@ -582,18 +582,13 @@ def weights_with_classes(
     ValueError
         If y has no classes, `sample_weight` is not valid, or `class_weight` does not fit y.
     """
-    y = np.asarray(y)
+    y = column_or_1d(np.asarray(y))
     check_consistent_length(X, y)
     check_classification_targets(y)
-    columns = y.reshape(len(y), -1).T
-    if len(columns) > 1 and not isinstance(class_weight, str):
-        raise ValueError("class_weight must be 'balanced' or None where y has several columns.")
     given = None if sample_weight is None else in_usual_units(checked_weights(sample_weight, X))
-    weight = np.ones(len(y)) if given is None else given.copy()
-    for column in columns:
-        totals = LabelTotals.of(column, given)
-        weight *= totals.of_rows(column, totals.factors(class_weight))
-    return weight
+    totals = LabelTotals.of(y, given)
+    weight = totals.of_rows(y, totals.factors(class_weight))
+    return weight if given is None else weight * given
 
 
 # --- groups of rows -------------------------------------------------------------------------------

@@ -8,9 +8,11 @@ import inspect
 
 import numpy as np
 import polars as pl
-import sklearn
+import sklearn.ensemble
 from sklearn.base import BaseEstimator, is_classifier
+from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import get_tags
+from sklearn.utils._test_common.instance_generator import PER_ESTIMATOR_XFAIL_CHECKS
 from sklearn.utils.estimator_checks import _enforce_estimator_tags_y
 from sklearn.utils.fixes import parse_version
 
@@ -42,6 +44,9 @@ REQUIRED = {
         "learning_rate": 0.2,
         "loss": "absolute_error",
     },
+    # Two or three rows are often split equally well by two columns, of which scikit-learn's sparse
+    # and dense trees take different ones.
+    "DivideAndConquerRegressor": {"estimator": DecisionTreeRegressor(min_samples_leaf=5)},
     "HistGradientBoostingClassifier": {"max_iter": 5},
     "HistGradientBoostingRegressor": {"max_iter": 5},
     "L2BoostingRegressor": {"n_estimators": 40, "learning_rate": 0.2},
@@ -55,38 +60,6 @@ REQUIRED = {
     "StackingRegressor": {"estimators": REGRESSORS, "cv": 3},
     "VotingClassifier": {"estimators": CLASSIFIERS},
     "VotingRegressor": {"estimators": REGRESSORS},
-}
-
-# scikit-learn expects its own bootstrap estimators to fail these two checks, for the reason given.
-WEIGHT_CHECKS = (
-    "check_sample_weight_equivalence_on_dense_data",
-    "check_sample_weight_equivalence_on_sparse_data",
-)
-BOOTSTRAP_REASON = "rows are drawn at random, so weights and repeated rows agree in law only"
-# scikit-learn gives the class of a row 10^7 times the weight of the others and expects that hardly
-# any row is predicted to be of another. Trees pass by `min_weight_fraction_leaf`. These may give a
-# region without such rows to the others, as scikit-learn's AdaBoostClassifier does with these
-# sample weights; tests/test_class_weight.py compares the models instead.
-LIGHT_REGIONS = {
-    "AdaBoostClassifier",
-    "AgnosticBoostClassifier",
-    "BaggedNearestNeighborsClassifier",
-    "DivideAndConquerClassifier",
-    "HistogramClassifier",
-    "LPBoostClassifier",
-    "LogitBoostClassifier",
-    "MassartBoostClassifier",
-    "SmoothBoostClassifier",
-    "StackingClassifier",
-    "VotingClassifier",
-}
-BOOTSTRAP = {
-    "AdaBoostRegressor",
-    "BaggingClassifier",
-    "BaggingRegressor",
-    "DivideAndConquerClassifier",
-    "RandomForestClassifier",
-    "RandomForestRegressor",
 }
 
 
@@ -120,38 +93,38 @@ def with_rounds(cls, n_rounds):
     return make(cls, **{name: n_rounds}, **({"radius": 5.0} if "radius" in known else {}))
 
 
-def instances():
-    return [make(cls) for cls in estimator_classes()]
-
-
-def variants():
-    """Estimators of parameters by which they take other ways than by their defaults."""
+def checked_estimators():
+    """Every class by its defaults, and two by parameters with which they take other ways."""
     medians = {"criterion": "quantile", "quantile": 0.7}
     return [
-        make(getattr(package, name), **medians)
-        for name in ("BinnedTreeRegressor", "RandomForestRegressor")
+        # Stacks and votes have no default members.
+        *(make(cls) if hasattr(cls, "named_estimators") else cls() for cls in estimator_classes()),
+        make(package.BinnedTreeRegressor, **medians),
+        make(package.RandomForestRegressor, **medians),
     ]
 
 
 def expected_failed_checks(estimator):
-    """The two checks that scikit-learn expects its own bootstrap estimators to fail.
+    """The checks that scikit-learn expects its own class of the name to fail."""
+    namesake = getattr(sklearn.ensemble, type(estimator).__name__, None)
+    return PER_ESTIMATOR_XFAIL_CHECKS.get(namesake, {})
 
-    And that of extreme weights of classes, where a light class keeps regions of its own. And, in
-    scikit-learn 1.6, the two checks for classifiers of two classes: they cut three classes
-    down to two after they have shuffled the rows, by whichever comes first.
+
+def defective_checks(estimator):
+    """Checks of scikit-learn 1.6 that compare two different targets.
+
+    For classifiers of two classes the checks of weights cut three classes down to two after they
+    have shuffled the rows, by whichever comes first.
     """
-    name, failed = type(estimator).__name__, {}
-    if name in LIGHT_REGIONS:
-        failed["check_class_weight_classifiers"] = "a light class keeps regions of its own"
-    if name in BOOTSTRAP:
-        failed |= dict.fromkeys(WEIGHT_CHECKS, BOOTSTRAP_REASON)
-    elif is_classifier(estimator) and not get_tags(estimator).classifier_tags.multi_class:
-        y = np.array([0, 1, 2])
-        cut = _enforce_estimator_tags_y(estimator, y)
-        turned = _enforce_estimator_tags_y(estimator, y[::-1])[::-1]
-        if (cut[0] == cut[1]) != (turned[0] == turned[1]):
-            failed |= dict.fromkeys(WEIGHT_CHECKS, "the check compares two different targets")
-    return failed
+    if not is_classifier(estimator) or get_tags(estimator).classifier_tags.multi_class:
+        return {}
+    y = np.array([0, 1, 2])
+    cut = _enforce_estimator_tags_y(estimator, y)
+    turned = _enforce_estimator_tags_y(estimator, y[::-1])[::-1]
+    if (cut[0] == cut[1]) == (turned[0] == turned[1]):
+        return {}
+    checks = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
+    return dict.fromkeys(checks, "the check compares two different targets")
 
 
 def target_for(estimator, y_classes, y_real):

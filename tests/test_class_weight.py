@@ -1,29 +1,30 @@
-"""`class_weight` of every classifier is a factor of `sample_weight`."""
+"""`class_weight` is a factor of `sample_weight` in the classifiers that have it."""
+
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.datasets import make_classification
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.class_weight import compute_sample_weight
 
 from sklearn_ensemble_theory import (
     AdaBoostClassifier,
-    BaggedNearestNeighborsClassifier,
     BaggingClassifier,
+    BallConstrainedClassifier,
     BinnedTreeClassifier,
     DecisionStumpClassifier,
     DivideAndConquerClassifier,
-    HistogramClassifier,
     StackingClassifier,
     VotingClassifier,
 )
 
 from .estimators import estimator_classes, make
 
-CLASSIFIERS = [cls for cls in estimator_classes() if is_classifier(make(cls))]
+CLASSIFIERS = [cls for cls in estimator_classes() if "class_weight" in make(cls).get_params()]
 every_classifier = pytest.mark.parametrize("cls", CLASSIFIERS, ids=lambda c: c.__name__)
 
 
@@ -32,12 +33,6 @@ def data():
     # Rows of few values: leaves of full trees have rows of both classes, and bins are the same.
     X, y = make_classification(150, 4, weights=[0.8], flip_y=0.1, random_state=0)
     return np.round(X), np.array(["rare" if label else "common" for label in y])
-
-
-def weighted(cls, **params):
-    # A part of a row cannot be drawn without replacement.
-    draws = {"bootstrap": True} if cls is BaggedNearestNeighborsClassifier else {}
-    return make(cls, **draws, **params)
 
 
 def scores(model, X):
@@ -51,21 +46,21 @@ def scores(model, X):
 def test_the_model_is_that_of_these_sample_weights(cls, data, class_weight):
     X, y = data
     weight = compute_sample_weight(class_weight, y)
-    model = weighted(cls, class_weight=class_weight).fit(X, y)
-    expected = weighted(cls).fit(X, y, sample_weight=weight)
+    model = make(cls, class_weight=class_weight).fit(X, y)
+    expected = make(cls).fit(X, y, sample_weight=weight)
     np.testing.assert_allclose(scores(model, X), scores(expected, X), rtol=1e-9, atol=1e-9)
-    unweighted = weighted(cls).fit(X, y)
+    unweighted = make(cls).fit(X, y)
     assert not np.allclose(scores(model, X), scores(unweighted, X))
     # The weights of rows count as often as rows would: balanced classes have the same totals.
     of_rows = np.random.default_rng(0).integers(0, 4, len(y)).astype(float)
-    both = weighted(cls, class_weight=class_weight).fit(X, y, of_rows)
+    both = make(cls, class_weight=class_weight).fit(X, y, of_rows)
     if class_weight == "balanced":
         if cls is BinnedTreeClassifier:  # as scikit-learn's tree, which counts rows here
             return
         rare = y == "rare"
         totals = np.where(rare, of_rows[rare].sum(), of_rows[~rare].sum())
         weight = of_rows.sum() / 2 / totals
-    expected = weighted(cls).fit(X, y, of_rows * weight)
+    expected = make(cls).fit(X, y, of_rows * weight)
     np.testing.assert_allclose(scores(both, X), scores(expected, X), rtol=1e-6, atol=1e-6)
 
 
@@ -90,41 +85,17 @@ def test_a_weak_learner_with_weights_of_classes_is_fitted_by_its_own_fit(data):
 
 def test_chunks_take_weights_by_label(data):
     X, y = data
-    weight = {"common": 1.0, "rare": 4.0}
-    model = HistogramClassifier(3, box=(-5, 5), class_weight=weight)
-    whole = clone(model).fit(X, y)
-    for part in (slice(70), slice(70, None)):
-        model.partial_fit(X[part], y[part], classes=["common", "rare"])
-    np.testing.assert_allclose(model.predict_proba(X), whole.predict_proba(X))
+    labels, parts = ["common", "rare"], (slice(70), slice(70, None))
+    class_weight = {"common": 1.0, "rare": 4.0}
+    model = BallConstrainedClassifier(solver="sgd", random_state=0)
+    weighted = clone(model).set_params(class_weight=class_weight)
+    for part in parts:
+        weight = compute_sample_weight(class_weight, y[part])
+        model.partial_fit(X[part], y[part], labels, weight)
+        weighted.partial_fit(X[part], y[part], labels)
+    np.testing.assert_array_equal(weighted.coef_, model.coef_)
     with pytest.raises(ValueError, match="class_weight='balanced' needs the classes of all rows"):
-        HistogramClassifier(class_weight="balanced").partial_fit(X, y)
-
-
-def test_several_outputs(data):
-    X, y = data
-    Y = np.column_stack([y == "rare", X[:, 0] > 1]).astype(int)
-    member = [("tree", DecisionTreeClassifier(max_depth=2, random_state=0))]
-    params = {"estimators": member, "final_estimator": member[0][1], "cv": 3}
-    model = StackingClassifier(**params, class_weight="balanced").fit(X, Y)
-    expected = StackingClassifier(**params).fit(X, Y, compute_sample_weight("balanced", Y))
-    np.testing.assert_array_equal(model.predict(X), expected.predict(X))
-    with pytest.raises(ValueError, match="class_weight must be 'balanced' or None"):
-        StackingClassifier(**params, class_weight={0: 1.0, 1: 2.0}).fit(X, Y)
-
-
-def test_members_with_and_without_weights_of_classes_are_fits_of_their_own(data):
-    X, y = data[0], (data[1] == "rare").astype(int)  # stacks encode labels
-    tree = [("tree", DecisionTreeClassifier(max_depth=2, random_state=0))]
-    votes = [
-        (str(weight), VotingClassifier(tree, voting="soft", class_weight=weight))
-        for weight in ({0: 1.0, 1: 9.0}, None, "balanced")
-    ]
-    stack = StackingClassifier([*tree, *votes], cv=3, weights="simplex").fit(X, y)
-    for (_, given), fitted in zip([*tree, *votes], stack.estimators_, strict=True):
-        np.testing.assert_array_equal(
-            fitted.predict_proba(X)[:, 1],
-            clone(given).fit(X, y).predict_proba(X)[:, 1],
-        )
+        clone(model).set_params(class_weight="balanced").partial_fit(X, y, labels)
 
 
 @pytest.mark.parametrize("labels", [(1, 2, 3), ("a", "b", "c")], ids=str)
@@ -183,8 +154,7 @@ def test_binned_members_refuse_weights_that_are_none(data, bad):
             model.fit(X, y)
 
 
-def test_members_that_take_no_weights_say_so(data):
-    X, y = data
-    model = VotingClassifier([("near", KNeighborsClassifier())], class_weight="balanced")
-    with pytest.raises(TypeError, match="near"):
-        model.fit(X, y)
+def test_the_guide_names_the_classifiers_with_weights_of_classes():
+    page = (Path(__file__).parents[1] / "docs/user_guide/imbalanced.md").read_text("utf-8")
+    (names,) = re.findall(r"classifiers have `class_weight`\.\*([^.]*)\.", page)
+    assert re.findall(r"`(\w+)`", names) == sorted(cls.__name__ for cls in CLASSIFIERS)

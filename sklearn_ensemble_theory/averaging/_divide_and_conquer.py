@@ -30,7 +30,7 @@ from sklearn_ensemble_theory._compat import (
     check_method_params,
     raise_for_params,
 )
-from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
+from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._learners import (
     coded_learner,
     is_tree,
@@ -143,6 +143,10 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
         Cost: m fits to n/m rows, O(n log n) for the blocks, and for `weighting="risk"` the
         prediction of n rows by every member.
 
+        A row of weight 2 is in one block, and counts as one row for `n_blocks="rate"`. Two equal
+        rows are two rows, which may be in two blocks. With a single block both give the same model,
+        if they do for the estimator.
+
         The blocks of Dask collections are the chunks that have rows of positive weight, and each
         member is fitted where its chunk is. `n_blocks` must be "rate" or their number, and
         `shuffle`, `stratify` and `groups` cannot be used: the rows of a chunk should be a random
@@ -165,13 +169,13 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
             weight, fitted = np.zeros(len(y)), fitted[numbers]
             weight[fitted] = positive
         params = member_params(self, fit_params, "fit")
+        n_blocks = self._number_of_blocks(X, len(fitted), weight is not None)
         rng = check_random_state(self.random_state)
-        block = self._cut(X, y, fitted, groups, rng, weight is not None)
-        n_blocks = int(block.max()) + 1
-        rows_of = [np.flatnonzero(block == b) for b in range(n_blocks)]
-
-        # A seed a block, so that the model does not depend on the number of jobs.
+        # A seed a block, so that the model does not depend on the number of jobs. They are drawn
+        # before the rows are dealt, so that they do not depend on the number of rows.
         seeds = rng.randint(MAX_SEED, size=n_blocks)
+        block = self._cut(X, y, fitted, groups, n_blocks, rng)
+        rows_of = [np.flatnonzero(block == b) for b in range(n_blocks)]
         n_classes = description.get("n_classes_", 0)
         # Workers get their rows only; one process takes them when a member is fitted.
         is_alone = effective_n_jobs(self.n_jobs) == 1
@@ -220,22 +224,25 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
         self.block_weights_ = shares / shares.sum()
         return self
 
+    def _number_of_blocks(self, X: Any, n: int, is_weighted: bool) -> int:
+        m = self.n_blocks
+        if m == "rate":
+            m = divide_and_conquer_n_blocks(n, X.shape[1])
+        if m > n:
+            what = "rows of positive weight" if is_weighted else "rows"
+            raise ValueError(f"n_blocks={m} is larger than the number of {what}, n_samples = {n}.")
+        return int(m)
+
     def _cut(
         self,
         X: Any,
         y: np.ndarray,
         fitted: np.ndarray,
         groups: ArrayLike | None,
+        n_blocks: int,
         rng: np.random.RandomState,
-        is_weighted: bool,
     ) -> np.ndarray:
         """Return the block of every row; -1 for rows that are not fitted."""
-        n, m = len(fitted), self.n_blocks
-        if m == "rate":
-            m = divide_and_conquer_n_blocks(n, X.shape[1])
-        if m > n:
-            what = "rows of positive weight" if is_weighted else "rows"
-            raise ValueError(f"n_blocks={m} is larger than the number of {what}, n_samples = {n}.")
         strata = None
         if groups is not None:
             groups = group_codes(column_or_1d(groups), X)[fitted]
@@ -245,7 +252,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
             strata = y[fitted]
         block = np.full(len(y), -1, dtype=np.intp)
         block[fitted] = block_of_rows(
-            n, int(m), rng if self.shuffle else None, strata=strata, groups=groups
+            len(fitted), n_blocks, rng if self.shuffle else None, strata=strata, groups=groups
         )
         return block
 
@@ -558,10 +565,6 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
     random_state : int, RandomState instance or None, default=None
         Seed of the blocks and of the members' own randomness.
 
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
-        "balanced" for weights that give all classes the same total.
-
     ties : {"first", "last"}, default="first"
         Which of several classes with the same, largest number of votes or mean probability is
         predicted: the first one in `classes_`, as in scikit-learn, or the last one. Of two classes
@@ -639,7 +642,6 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
         **BaseDivideAndConquer._parameter_constraints,
         "voting": [StrOptions({"soft", "hard"})],
         "ties": [StrOptions({"first", "last"})],
-        "class_weight": CLASS_WEIGHT,
     }
 
     def __init__(
@@ -653,7 +655,6 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
         stratify: bool = True,
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
-        class_weight: dict | Literal["balanced"] | None = None,
         ties: Literal["first", "last"] = "first",
     ) -> None:
         self.estimator = estimator
@@ -664,7 +665,6 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
         self.stratify = stratify
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.class_weight = class_weight
         self.ties = ties
 
     def _vote_weights(self) -> np.ndarray:

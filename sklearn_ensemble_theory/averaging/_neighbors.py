@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions
-from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
+from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._learners import largest_column
 from sklearn_ensemble_theory._rows import (
     normalised_weights,
@@ -592,11 +592,6 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
         drawn again. :class:`BaggingClassifier` has the same parameter, with "redraw" as its
         default.
 
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
-        "balanced" for weights that give all classes the same total. Weights that are no whole
-        numbers need `bootstrap=True`.
-
     ties : {"first", "last"}, default="first"
         Which of several classes with the same, largest probability (within 1e-12) is
         predicted: the first one in `classes_`, as in scikit-learn, or the last one. Of two classes
@@ -684,7 +679,6 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
 
     _parameter_constraints: ClassVar[dict] = {
         **BaseBaggedNearestNeighbors._parameter_constraints,
-        "class_weight": CLASS_WEIGHT,
         "ties": [StrOptions({"first", "last"})],
     }
 
@@ -703,7 +697,6 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
         metric_params: dict[str, Any] | None = None,
         n_jobs: int | None = None,
         empty: Literal["mean", "zero", "redraw"] = "mean",
-        class_weight: dict | Literal["balanced"] | None = None,
         ties: Literal["first", "last"] = "first",
     ) -> None:
         super().__init__(
@@ -720,7 +713,6 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
             n_jobs=n_jobs,
             empty=empty,
         )
-        self.class_weight = class_weight
         self.ties = ties
 
     def __sklearn_tags__(self) -> Tags:

@@ -183,21 +183,14 @@ class NamedMembers(MetaEstimatorMixin, BaseEstimator):
         """Whether `fit` takes the members as they are."""
         raise NotImplementedError
 
-    @property
-    def _has_own_weights(self) -> bool:
-        """Whether weights of classes make the members others than those of the rows as given."""
-        return getattr(self, "class_weight", None) is not None
-
     def _learners_of_all_rows(self) -> list[Any]:
         """Return the members that `fit` fits to the rows that it is given."""
-        if self._members_are_fitted or self._has_own_weights:
+        if self._members_are_fitted:
             return []
         return [member for _, member in self._pairs(dropped=False)]
 
     def _fit_sharing(self, known: "KnownFits", X: Any, y: Any, **params: Any) -> Self:
         """`fit`, which takes the members that are known and adds the others."""
-        if self._has_own_weights:
-            return self.fit(X, y, **params)
         # An attribute for the time of the fit only, as `fit` has a public signature.
         self._known = known
         try:

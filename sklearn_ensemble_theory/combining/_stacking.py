@@ -45,7 +45,7 @@ from sklearn_ensemble_theory._compat import (
     safe_indexing,
 )
 from sklearn_ensemble_theory._features import table_of
-from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
+from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._learners import (
     checked_outputs,
@@ -870,10 +870,6 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
     random_state : int, RandomState instance or None, default=None
         Seed of the draws for `n_bags`.
 
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
-        "balanced" for weights that give all classes the same total.
-
     conformal : bool, default=False
         Whether `fit` also predicts each held-out row by a combination that is learned from the rows
         of the other splits, for `predict_set`: as many further fits of the final estimator, or of
@@ -971,7 +967,6 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         **BaseStacking._parameter_constraints,
         "loss": [StrOptions({"auto", "log_loss", "squared_error", *MARGIN_FUNCTIONS})],
         "stack_method": [StrOptions({"auto", *METHODS})],
-        "class_weight": CLASS_WEIGHT,
     }
 
     def __init__(
@@ -994,7 +989,6 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         n_selections: int = 50,
         n_bags: int = 1,
         random_state: RandomStateLike = None,
-        class_weight: dict | Literal["balanced"] | None = None,
         conformal: bool = False,
     ) -> None:
         self.estimators = estimators
@@ -1012,7 +1006,6 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         self.n_selections = n_selections
         self.n_bags = n_bags
         self.random_state = random_state
-        self.class_weight = class_weight
         self.conformal = conformal
 
     @available_if(_final_has("predict"))

@@ -21,7 +21,7 @@ from sklearn_ensemble_theory._compat import (
     raise_for_params,
     routing_enabled,
 )
-from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
+from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._learners import (
     aligned_columns,
@@ -184,7 +184,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
         if isinstance(self.weights, str) and sample_weight is not None:
             raise ValueError(
                 f"weights={self.weights!r} is defined for rows of equal weight; fit without "
-                "sample_weight and class_weight, or give the weights."
+                "sample_weight, or give the weights."
             )
         self._check_weights()
 
@@ -428,10 +428,6 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         Whether the members have been fitted, so that `fit` combines them as they are; their
         classes must be among those of y.
 
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
-        "balanced" for weights that give all classes the same total.
-
     ties : {"first", "last"}, default="first"
         Which of several classes with the same, largest number of votes or mean probability is
         predicted: the first one in `classes_`, as in scikit-learn, or the last one. Of two classes
@@ -530,7 +526,6 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         "weights": ["array-like", StrOptions({"tandem"}), None],
         "ties": [StrOptions({"first", "last"})],
         "flatten_transform": ["boolean"],
-        "class_weight": CLASS_WEIGHT,
     }
 
     def __init__(
@@ -543,7 +538,6 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         flatten_transform: bool = True,
         verbose: bool = False,
         prefit: bool = False,
-        class_weight: dict | Literal["balanced"] | None = None,
         ties: Literal["first", "last"] = "first",
         cv: CVLike | Literal["prefit"] | None = None,
     ) -> None:
@@ -554,7 +548,6 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         self.flatten_transform = flatten_transform
         self.verbose = verbose
         self.prefit = prefit
-        self.class_weight = class_weight
         self.ties = ties
         self.cv = cv
 

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._blocks import SummedFields, by_chunks
 from sklearn_ensemble_theory._compat import Interval, StrOptions
-from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
+from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     Rows,
@@ -437,9 +437,6 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
         they are the smallest and the largest value of each feature in the training rows (with
         `partial_fit`, in those of the first call). Values outside the box, in `fit` as in
         `predict`, belong to the nearest cell of its boundary.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
-        "balanced" for weights that give all classes the same total.
 
     Attributes
     ----------
@@ -510,21 +507,6 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
     >>> model.predict([[0.9, 0.2], [0.2, 0.9]])
     array([1, 0])
     """
-
-    _parameter_constraints: ClassVar[dict] = {
-        **BaseHistogram._parameter_constraints,
-        "class_weight": CLASS_WEIGHT,
-    }
-
-    def __init__(
-        self,
-        n_bins: int | Literal["rate"] = "rate",
-        *,
-        box: ArrayLike | None = None,
-        class_weight: dict | Literal["balanced"] | None = None,
-    ) -> None:
-        super().__init__(n_bins, box=box)
-        self.class_weight = class_weight
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GroupKFold, cross_validate
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.svm import SVC, LinearSVC
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from sklearn_ensemble_theory import DivideAndConquerClassifier, DivideAndConquerRegressor
 
@@ -104,6 +104,20 @@ def test_one_block_is_the_estimator(rows):
     assert vote.score(X, labels) == pytest.approx(
         LinearSVC(random_state=0).fit(X, labels).score(X, labels), abs=0.02
     )
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix])
+def test_weights_in_one_block_are_repeated_rows(rows, container):
+    """The seed of a block does not depend on the number of rows, nor on whether they are dealt."""
+    X, _, labels = rows
+    weight = np.random.default_rng(0).integers(0, 4, len(labels))
+    repeated = np.repeat(np.arange(len(labels)), weight)
+    random = DecisionTreeClassifier(max_features=1, splitter="random")
+    for params in ({}, {"stratify": False}, {"shuffle": False}):
+        model = DivideAndConquerClassifier(random, 1, random_state=0, **params)
+        expected = model.fit(container(X[repeated]), labels[repeated]).predict_proba(X)
+        found = model.fit(container(X), labels, weight).predict_proba(X)
+        np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("weighting", ["size", "uniform", "risk"])

@@ -343,7 +343,8 @@ def test_what_is_refused(numbers, labels):
     X, y, _ = labels
     with pytest.raises(ValueError, match="final_estimator with predict_proba, which RidgeCl"):
         StackingClassifier(CLASSIFIERS, RidgeClassifier(), conformal=True).fit(X, y)
-    stack = StackingClassifier(CLASSIFIERS, conformal=True, class_weight="balanced").fit(X, y)
+    weight = np.arange(1.0, len(y) + 1)
+    stack = StackingClassifier(CLASSIFIERS, conformal=True).fit(X, y, sample_weight=weight)
     with pytest.raises(ValueError, match="rows of equal weight"):
         stack.predict_set(X)
     vote = VotingClassifier(CLASSIFIERS, cv=ShuffleSplit(3, random_state=0)).fit(X, y)

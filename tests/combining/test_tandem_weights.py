@@ -177,8 +177,6 @@ def test_where_weights_are_not_learned():
     vote = VotingClassifier(MEMBERS, weights="tandem")
     with pytest.raises(ValueError, match="weights='tandem' is defined for rows of equal weight"):
         vote.fit(X, y, np.arange(60.0))
-    with pytest.raises(ValueError, match="rows of equal weight"):
-        VotingClassifier(MEMBERS, weights="tandem", class_weight="balanced").fit(X, y)
     with pytest.raises(ValueError, match="weights"):
         VotingClassifier(MEMBERS, weights="best").fit(X, y)
     plain = VotingClassifier(MEMBERS).fit(X, y).set_params(weights="tandem")

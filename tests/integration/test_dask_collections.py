@@ -87,7 +87,7 @@ CLASSIFIERS = [
     cls
     for cls in estimator_classes()
     if getattr(cls, "_fit_chunks", None) is not None
-    and is_classifier(make(cls))
+    and "class_weight" in make(cls).get_params()
     and cls.__name__ not in FORESTS
 ]
 

@@ -331,10 +331,6 @@ class AdaBoostClassifier(WeightedVotes):
         (scikit-learn 1.9) are set by `set_callbacks`; `ScoringMonitor` records the
         score on the training rows after each round.
 
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
-        "balanced" for weights that give all classes the same total.
-
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
@@ -479,7 +475,6 @@ class AdaBoostClassifier(WeightedVotes):
         resample: bool | Literal["auto"] = "auto",
         random_state: int | np.random.RandomState | None = None,
         verbose: bool | int = 0,
-        class_weight: dict | Literal["balanced"] | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -488,7 +483,6 @@ class AdaBoostClassifier(WeightedVotes):
         self.resample = resample
         self.random_state = random_state
         self.verbose = verbose
-        self.class_weight = class_weight
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(

@@ -1,7 +1,7 @@
 """LPBoost: the vote of the largest soft margin, by columns of a linear programme."""
 
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import linprog
@@ -81,9 +81,6 @@ class LPBoostClassifier(BinaryBooster):
         Seed of the weak learners that have a `random_state`.
     verbose : int, default=0
         1 prints progress every few seconds, 2 after every round.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
-        "balanced" for weights that give all classes the same total.
 
     Attributes
     ----------
@@ -138,11 +135,9 @@ class LPBoostClassifier(BinaryBooster):
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: bool | int = 0,
-        class_weight: dict | Literal["balanced"] | None = None,
     ) -> None:
         self.estimator, self.n_estimators, self.nu, self.tol = estimator, n_estimators, nu, tol
         self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
-        self.class_weight = class_weight
 
     def _start(self, problem: BinaryProblem, setting: Any) -> tuple[BoostingRounds, CorrectedVotes]:
         margin = SoftMargin(problem.weight, max(self.nu, 1e-300), self.tol)  # finite caps

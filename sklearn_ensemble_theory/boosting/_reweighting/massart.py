@@ -153,10 +153,6 @@ class MassartBoostClassifier(BinaryBooster):
         `ScoringMonitor` records the score on the rows fitted after each round; for more than two
         classes, which are fitted one after another, at the end of the fit only.
 
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
-        "balanced" for weights that give all classes the same total.
-
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
@@ -278,7 +274,6 @@ class MassartBoostClassifier(BinaryBooster):
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: bool | int = 0,
-        class_weight: dict | Literal["balanced"] | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -293,7 +288,6 @@ class MassartBoostClassifier(BinaryBooster):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-        self.class_weight = class_weight
 
     def _noise_rates(self) -> list[float]:
         """The noise rates to choose from."""

@@ -28,7 +28,6 @@ from sklearn_ensemble_theory._compat import (
 )
 from sklearn_ensemble_theory._conversion import TreeTerms, to_shap
 from sklearn_ensemble_theory._features import feature_names, table_of
-from sklearn_ensemble_theory._fitting import CLASS_WEIGHT
 from sklearn_ensemble_theory._learners import (
     half_log_odds,
     has_fast_path,
@@ -325,11 +324,6 @@ class ReweightedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator
 
 class WeightedVotes(ClassifierMixin, ReweightedEnsemble, metaclass=ABCMeta):
     """A classifier that predicts by `Votes`: decisions, classes and scores after each round."""
-
-    _parameter_constraints: ClassVar[dict] = {
-        **ReweightedEnsemble._parameter_constraints,
-        "class_weight": CLASS_WEIGHT,
-    }
 
     classes_: np.ndarray
     n_classes_: int
