@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 
 # One thread of BLAS and OpenMP a process, because the test runner starts a process for each core.
 # Before NumPy is imported: the worker processes inherit it.
@@ -27,6 +28,13 @@ def pytest_collection(session):
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown():
+    """Close the figures of each test: pyplot keeps them, and warns of the 21st."""
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture
