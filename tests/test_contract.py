@@ -16,10 +16,13 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import generate_invalid_param_val, make_constraint
 from sklearn.utils.estimator_checks import check_estimator, check_param_validation
 from sklearn.utils.validation import check_is_fitted
+
+from sklearn_ensemble_theory import DivideAndConquerRegressor
 
 from .estimators import (
     POLARS_IS_READ,
@@ -269,6 +272,8 @@ def test_constant_target(cls, data):
 def test_sparse_input_is_taken_or_refused(cls, data, container):
     X, y_classes, y_real = data
     estimator = make(cls)
+    if cls is DivideAndConquerRegressor:  # full trees on 20 rows have many ties
+        estimator.set_params(estimator=DecisionTreeRegressor(min_samples_leaf=5))
     y = target_for(estimator, y_classes, y_real)
     thin = np.where(np.abs(X) > 0.5, X, 0.0)
     try:
