@@ -32,16 +32,6 @@ from sklearn_ensemble_theory.trees._packed import (
     single_precision_cuts,
 )
 
-from ..routes import ROUTES, uses_native
-
-pytestmark = pytest.mark.routes
-
-
-@pytest.fixture(params=ROUTES.values(), ids=[*ROUTES])
-def route(request):
-    with request.param():
-        yield
-
 
 def data(n=400, p=6, missing=0.0, seed=0):
     rng = np.random.default_rng(seed)
@@ -69,7 +59,7 @@ def sum_in_order(members, scale, X, width):
 @pytest.mark.parametrize("kind", [DecisionTreeRegressor, ExtraTreeRegressor, BinnedTreeRegressor])
 @pytest.mark.parametrize("depth", [1, 2, 3, 4, 7, None])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_sums_are_those_of_the_trees_predictions_in_order(kind, depth, missing, route):
+def test_sums_are_those_of_the_trees_predictions_in_order(kind, depth, missing):
     X, y = data(missing=missing)
     members = trees_fitted(kind, X, y, max_depth=depth)
     scale = np.linspace(-0.3, 1, len(members))
@@ -94,7 +84,7 @@ def test_sums_are_those_of_the_trees_predictions_in_order(kind, depth, missing, 
 
 @pytest.mark.parametrize("n_leaves", [2, 17, 31, 32, 33, 64])
 @pytest.mark.parametrize("width", [1, 4])
-def test_trees_of_few_and_of_many_leaves(n_leaves, width, route):
+def test_trees_of_few_and_of_many_leaves(n_leaves, width):
     """32 leaves are the bits of a word; trees of more are walked."""
     X, y = data(n=600, missing=0.1)
     members = trees_fitted(DecisionTreeRegressor, X, y, max_leaf_nodes=n_leaves)
@@ -114,7 +104,7 @@ def test_trees_of_few_and_of_many_leaves(n_leaves, width, route):
     np.testing.assert_array_equal(out, expected)
 
 
-def test_trees_of_one_leaf(route):
+def test_trees_of_one_leaf():
     X, y = data(n=20)
     members = [DecisionTreeRegressor(max_depth=d).fit(X, y * 0 + d) for d in (1, 5)]
     out = np.zeros((20, 1))
@@ -123,7 +113,7 @@ def test_trees_of_one_leaf(route):
 
 
 @pytest.mark.parametrize("depth", [3, None])
-def test_features_of_a_tree_are_columns_of_X(depth, route):
+def test_features_of_a_tree_are_columns_of_X(depth):
     X, y = data()
     features = [np.array([5, 2, 0]), np.array([1, 1, 3]), np.array([4, 0, 2])]
     members = [DecisionTreeRegressor(max_depth=depth).fit(X[:, f], y) for f in features]
@@ -136,7 +126,7 @@ def test_features_of_a_tree_are_columns_of_X(depth, route):
 
 
 @pytest.mark.parametrize("depth", [2, None])
-def test_values_at_the_thresholds(depth, route):
+def test_values_at_the_thresholds(depth):
     """Where a value is within a rounding of a threshold, X is rounded first, as in the trees."""
     rng = np.random.default_rng(0)
     X = rng.integers(0, 5, (200, 2)) / 3.0
@@ -179,7 +169,6 @@ def test_few_rows_are_predicted_from_the_trees_themselves():
     assert not packed_trees(members, n_rows=1).is_kept
 
 
-@pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 def test_few_rows_of_binned_trees_need_no_tree_of_scikit_learn(missing):
     X, y = data(missing=missing)
@@ -206,7 +195,7 @@ def boosted(members, steps, X, init):
 @pytest.mark.parametrize("tree", [DecisionTreeRegressor, BinnedTreeRegressor])
 @pytest.mark.parametrize("depth", [2, 5])
 @pytest.mark.parametrize("n_classes", [0, 2, 4])
-def test_gradient_boosting(tree, depth, n_classes, route):
+def test_gradient_boosting(tree, depth, n_classes):
     X, y = data()
     rows = data(n=700, seed=1)[0].astype(np.float32)
     estimator = tree(max_depth=depth)
@@ -231,7 +220,7 @@ def test_gradient_boosting(tree, depth, n_classes, route):
         np.testing.assert_array_equal(sparse, predict(rows))
 
 
-def test_gradient_boosting_continues_from_what_is_laid_out(route):
+def test_gradient_boosting_continues_from_what_is_laid_out():
     X, y = data()
     model = GradientBoostingRegressor(n_estimators=5, warm_start=True, random_state=0).fit(X, y)
     model.predict(X)
@@ -245,7 +234,7 @@ def test_gradient_boosting_continues_from_what_is_laid_out(route):
     np.testing.assert_array_equal(whole.predict(X), last)
 
 
-def test_validation_scores_are_those_of_the_staged_predictions(route):
+def test_validation_scores_are_those_of_the_staged_predictions():
     X, y = data()
     X_val, y_val = data(n=100, seed=2)
     model = GradientBoostingRegressor(n_estimators=6).fit(X, y, X_val=X_val, y_val=y_val)
@@ -262,7 +251,7 @@ def mean_of(members, features, X, method):
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("depth", [3, None])
-def test_means_of_regression_trees(missing, depth, route):
+def test_means_of_regression_trees(missing, depth):
     X, y = data(missing=missing)
     rows = data(n=300, missing=missing, seed=1)[0]
     forest = RandomForestRegressor(70, max_depth=depth, random_state=0).fit(X, y)
@@ -278,7 +267,7 @@ def test_means_of_regression_trees(missing, depth, route):
 
 @pytest.mark.parametrize("depth", [2, None])
 @pytest.mark.parametrize("n_classes", [2, 5])
-def test_means_of_classification_trees(depth, n_classes, route):
+def test_means_of_classification_trees(depth, n_classes):
     X, y = data(n=150)
     y = np.array(list("eabdc"))[np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))]
     rows = data(n=300, seed=1)[0]
@@ -304,7 +293,7 @@ def test_means_of_classification_trees(depth, n_classes, route):
     assert lacking or n_classes == 2
 
 
-def test_votes_of_trees(route):
+def test_votes_of_trees():
     X, y = data(n=150)
     y = np.digitize(y, [-0.5, 0.5])
     tree = DecisionTreeClassifier(max_depth=4)
@@ -315,7 +304,7 @@ def test_votes_of_trees(route):
     np.testing.assert_allclose(model.predict_proba(rows), shares, rtol=1e-13)
 
 
-def test_classifiers_bagged_as_regressors(route):
+def test_classifiers_bagged_as_regressors():
     X, y = data(n=100)
     labels = np.digitize(y, [0.0])
     as_numbers = BaggingRegressor(DecisionTreeClassifier(max_depth=3), 5).fit(X, labels)
@@ -325,7 +314,7 @@ def test_classifiers_bagged_as_regressors(route):
         BaggingClassifier(DecisionTreeRegressor(), 5).fit(X, labels)
 
 
-def test_input_that_the_trees_refuse(route):
+def test_input_that_the_trees_refuse():
     X, y = data()
     bag = BaggingRegressor(DecisionTreeRegressor(max_depth=3), 5).fit(X, y)
     bad = X.copy()
@@ -343,7 +332,7 @@ def test_input_that_the_trees_refuse(route):
 
 
 @pytest.mark.parametrize("depth", [3, None])
-def test_threads_and_rows_do_not_change_the_sums(depth, route):
+def test_threads_and_rows_do_not_change_the_sums(depth):
     X, y = data()
     members = trees_fitted(DecisionTreeRegressor, X, y, n_trees=64, max_depth=depth)
     sums = packed_trees(members)
@@ -386,16 +375,15 @@ def test_several_threads_lay_out_once():
 
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: cache.get("a", members, 10, build), range(8)))
-    if found[0].is_kept:
-        assert all(one is found[0] for one in found)
-        assert built == [10]
+    assert all(one is found[0] for one in found)
+    assert built == [10]
     assert cache.get("a", members[:3], 10, build) is not found[0]
 
 
 @pytest.mark.parametrize("tree", [DecisionTreeClassifier, BinnedTreeClassifier])
 @pytest.mark.parametrize("depth", [2, 5])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_adaboost_of_trees(tree, depth, n_classes, route):
+def test_adaboost_of_trees(tree, depth, n_classes):
     X, y = data()
     rows = data(n=200, seed=1)[0]
     labels = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
@@ -420,7 +408,7 @@ def test_adaboost_of_trees(tree, depth, n_classes, route):
 
 @pytest.mark.parametrize("algorithm", ["real", "gentle"])
 @pytest.mark.parametrize("depth", [2, 5])
-def test_adaboost_of_trees_by_confidences(algorithm, depth, route):
+def test_adaboost_of_trees_by_confidences(algorithm, depth):
     X, y = data()
     rows = data(n=200, seed=1)[0]
     kind = DecisionTreeClassifier if algorithm == "real" else DecisionTreeRegressor
