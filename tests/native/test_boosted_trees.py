@@ -191,6 +191,22 @@ def test_an_interrupted_tree_leaves_nothing_behind():
         signal.signal(signal.SIGALRM, before)
 
 
+@pytest.mark.parametrize("n", [1, 3, 4, 5, 31, 32, 33, 1000, 5000])
+def test_sums_in_bins_are_those_of_numpy(n):
+    rng = np.random.default_rng(n)
+    codes = rng.integers(0, 256, (P, n)).astype(np.uint8)
+    values = rng.integers(-(2**50), 2**50, n)
+    some = np.flatnonzero(rng.random(n) < 0.5).astype(np.int32)
+    for chosen in (None, some):
+        at = slice(None) if chosen is None else chosen
+        expected = np.zeros((P, 256), np.int64)
+        for sums, column in zip(expected, codes):
+            np.add.at(sums, column[at], values[at])
+        table = np.full((P, 256), -1)
+        count_in_bins(codes, chosen, values[at], table)
+        np.testing.assert_array_equal(table, expected)
+
+
 @pytest.mark.parametrize("chosen", [None, np.array([3, 4, 9, 40], np.int32), np.zeros(0, np.int32)])
 def test_sums_in_bins(chosen):
     codes = columns()["codes"]

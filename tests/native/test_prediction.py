@@ -184,7 +184,7 @@ def test_leaves_are_those_of_walks(options, wide):
     assert leaf.dtype == np.min_scalar_type(len(tree) - 1)
     np.testing.assert_array_equal(leaf, leaves_by_walks(tree, columns))
     np.testing.assert_array_equal(tree.leaves_of_rows(X), [leaf_of_row(tree, x) for x in X])
-    for n in (0, 1, 7, 8, 9, 511, 513):
+    for n in (0, 1, 7, 8, 9, 1023, 1024, 1025, 2048, 2049):
         few = columns.take_rows(np.arange(n))
         np.testing.assert_array_equal(tree.leaves(few), leaf[:n])
         np.testing.assert_array_equal(tree.leaves_of_rows(X[:n]), leaf[:n])

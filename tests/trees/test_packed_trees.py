@@ -26,11 +26,15 @@ from sklearn_ensemble_theory import (
 from sklearn_ensemble_theory.ensembles._members import tree_sums
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 from sklearn_ensemble_theory.trees._packed import (
+    DeepTrees,
     PackedCache,
+    SmallTrees,
     add_in_threads,
+    packed_places,
     packed_trees,
     single_precision_cuts,
 )
+from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 
 
 def data(n=400, p=6, missing=0.0, seed=0):
@@ -80,6 +84,50 @@ def test_sums_are_those_of_the_trees_predictions_in_order(kind, depth, missing):
     stages = [u.copy() for u in sums.rounds(rows, out)]
     np.testing.assert_array_equal(stages[-1], expected)
     np.testing.assert_array_equal(stages[1], sum_in_order(members[:6], scale, rows, width=3))
+
+
+# Loops take 8, 512, 1024 and 2048 rows at a time.
+ENDS_OF_BLOCKS = [b + k for b in (8, 512, 1024, 2048) for k in (-1, 0, 1)]
+
+
+@pytest.mark.parametrize("depth", [4, 8])
+def test_the_last_rows_of_blocks(depth):
+    X, y = data(missing=0.1)
+    rows = data(n=2049, missing=0.1, seed=1)[0].astype(np.float32)
+    regressors = trees_fitted(DecisionTreeRegressor, X, y, max_depth=depth)
+    labels = np.digitize(y, [-0.5, 0.5])
+    classifiers = trees_fitted(DecisionTreeClassifier, X, labels, max_depth=depth)
+    shares = sum(member.predict_proba(rows) for member in classifiers)
+    for members, expected, given in [
+        (regressors, sum_in_order(regressors, np.ones(9), rows, 1), {}),
+        (classifiers, shares, {"width": 3, "leaf_outputs": lambda t, value: value}),
+    ]:
+        sums = packed_trees(members, **given)
+        assert type(sums) is (SmallTrees if depth == 4 else DeepTrees)
+        for n in ENDS_OF_BLOCKS:
+            out = np.zeros((n + 1, expected.shape[1]))
+            sums.add(rows[:n], out[:n])
+            np.testing.assert_array_equal(out[:n], expected[:n])
+            assert not out[n:].any()
+
+
+def test_leaves_of_deep_trees():
+    X, y = data(missing=0.1)
+    members = trees_fitted(DecisionTreeRegressor, X, y, n_trees=3)
+    trees = member_nodes(members)
+    packed = DeepTrees(trees, [None] * 3, None, 1, None)
+    rows = data(n=2049, missing=0.1, seed=1)[0].astype(np.float32)
+    expected = np.column_stack(
+        [
+            start + packed_places(tree.left, tree.right)[member.apply(rows)]
+            for start, tree, member in zip(packed.starts, trees, members)
+        ]
+    )
+    for n in ENDS_OF_BLOCKS:
+        out = np.full((n + 1, 3), -1)
+        packed.leaves(rows[:n], out[:n])
+        np.testing.assert_array_equal(out[:n], expected[:n])
+        assert (out[n] == -1).all()
 
 
 @pytest.mark.parametrize("n_leaves", [2, 17, 31, 32, 33, 64])
