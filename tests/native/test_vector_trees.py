@@ -258,6 +258,42 @@ def test_cuts_are_those_of_loops(weighing, n_targets, by_entropy, cat_smooth, dr
                     assert share[j] == pytest.approx(of_gain, rel=1e-7)
 
 
+@pytest.mark.parametrize(
+    ("codes", "target"),
+    [
+        ([0, 1, 2, 3], [1, -1, -1, 1]),  # after 0 and after 2
+        ([0, 1, 255, 255], [1, -1, 0, 0]),  # missing values on either side
+        ([0, 255, 255, 255], [1, -1, -1, -1]),  # one cut only
+    ],
+)
+def test_ties_go_to_the_lowest_code_and_to_missing_values_on_the_right(codes, target):
+    codes = np.repeat(np.array([codes], np.uint8), 10, axis=1)
+    values = np.zeros((40, 4))
+    values[:, :2], values[:, 2] = 1.0, np.repeat(target, 10)
+    place = np.full(1, 99)
+    score, share = np.empty((2, 1))
+    rules, total = CutRules(0.0, 1.0, 1.0, 0.0, False), values.sum(axis=0)
+    best_cuts(
+        codes,
+        4,
+        True,
+        None,
+        values,
+        None,
+        total,
+        1,
+        False,
+        rules,
+        *[None] * 3,
+        score,
+        place,
+        share,
+        None,
+        1,
+    )
+    assert place[0] == 0
+
+
 # --- what does not fit ----------------------------------------------------------------------------
 
 OF_ROWS = [
