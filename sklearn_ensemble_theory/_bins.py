@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from sklearn_ensemble_theory._native import uses_native
+from sklearn_ensemble_theory._native.binning import EdgeTable, sorted_floats
 from sklearn_ensemble_theory._rows import positive_rows
 
 # Values in a block of rows, few enough for the processor's cache.
@@ -25,8 +25,6 @@ _MIN_BLOCK_ROWS = 1024
 # With fewer rows NumPy sorts as fast as digits are counted.
 _ROWS_SORTED_BY_DIGITS = 2_000
 _COLUMNS_AT_ONCE = 4
-# Sizes of the table that finds a value's bin: the first in which no cell holds two edges is used.
-_TABLE_SIZES = (2**11, 2**14)
 # Quantiles are reached within this relative tolerance of the cumulative weight, so that the
 # rounding of the weights' sum does not decide where an edge lies.
 _RANK_TOLERANCE = 1e-12
@@ -256,10 +254,10 @@ def bin_codes_by_blocks(
 
 
 def _coders(edges, missing):
-    """Prepare the search for the bins of each column, and choose a type for the codes."""
+    """The tables that find the bins of each column, and a type for the codes."""
     largest = max((len(e) for e in edges), default=0) + missing
     dtype = np.dtype(np.uint8 if largest < 2**8 else np.uint16)
-    return [bin_coder(e, dtype, len(e) + 1 if missing else None) for e in edges], dtype
+    return [EdgeTable(e, len(e) + 1 if missing else 0) for e in edges], dtype
 
 
 def _write_codes(X, codes, coders):
@@ -302,127 +300,13 @@ def _blocks(X):
         yield slice(start, stop), buffer[: stop - start]
 
 
-def bin_coder(edges: np.ndarray, dtype: Any, missing: int | None = None) -> Any:
-    """The search for the bins of one column: ``.code(x, codes)`` writes those of x.
-
-    Parameters
-    ----------
-    edges : float64 array of shape (m,)
-        Increasing.
-    dtype : uint8 or uint16
-        Of the codes.
-    missing : int, default=None
-        The code of NaN; None where there is none among the values.
-    """
-    if uses_native():
-        from sklearn_ensemble_theory._native.binning import EdgeTable
-
-        return EdgeTable(edges, 0 if missing is None else missing)
-    return ColumnCoder(edges, dtype, missing)
-
-
 def sorted_values(x: np.ndarray) -> np.ndarray:
-    """A column of single precision in increasing order, NaN last. O(n) where loops are compiled."""
-    if len(x) < _ROWS_SORTED_BY_DIGITS or not uses_native():
+    """A column of single precision in increasing order, NaN last. O(n)."""
+    if len(x) < _ROWS_SORTED_BY_DIGITS:
         return np.sort(x)
-    from sklearn_ensemble_theory._native.binning import sorted_floats
-
     values = np.empty_like(x)
     sorted_floats(x, values)
     return values
-
-
-class ColumnCoder:
-    """Finds bins by a table, with NumPy.
-
-    The table is an even grid of cells from the first edge to the last; for each cell it has the
-    number of edges in the cells before it and the edge in it, if any.
-
-    The cell of x is ``floor((x - first) * scale)``: each operation is monotone also after rounding,
-    so an edge in a lower cell than x's is below x and one in a higher cell is above x. Only the
-    edge in x's own cell has to be compared. Where cells hold several edges, as around the centre of
-    a heavy-tailed column, the fullest one gets a table of its own and the others are searched.
-    """
-
-    def __init__(self, edges, dtype, missing=None, nested=False):
-        self.edges = edges
-        self.dtype = dtype
-        self.missing = missing
-        self.scale = None  # None: search every row
-        self.n_searched = 0  # edges whose neighbourhood is searched; when they are many, all is
-        if len(edges) < 2:
-            return
-        with np.errstate(over="ignore"):
-            span = edges[-1] - edges[0]
-            if not np.isfinite(span) or not np.isfinite(_TABLE_SIZES[-1] / span):
-                self.n_searched = len(edges)
-                return  # edges from -1e308 to 1e308, or within 1e-304 of each other
-        for size in _TABLE_SIZES:
-            self.scale, self.size = (size - 1) / span, size
-            cells = self._cells(edges)
-            if (np.diff(cells) > 0).all():
-                break
-        n_before = np.searchsorted(cells, np.arange(size + 1))
-        self.n_before = n_before[:-1].astype(dtype)
-        # Where a cell holds no edge, x is above all edges counted before and below all others.
-        self.edge_in_cell = np.full(size, np.inf)
-        self.edge_in_cell[cells] = edges
-        n_inside = np.diff(n_before)
-        crowded = n_inside > 1
-        self.crowded = crowded if crowded.any() else None
-        if self.crowded is None:
-            return
-        self.n_searched = n_inside[crowded].sum()
-        self.fullest, self.coder = n_inside.argmax(), None
-        if not nested:
-            inside = slice(n_before[self.fullest], n_before[self.fullest + 1])
-            self.coder = ColumnCoder(edges[inside], dtype, nested=True)
-            self.n_searched += self.coder.n_searched - len(edges[inside])
-        if self.n_searched > len(edges) / 2:
-            self.scale, self.n_searched = None, len(edges)
-
-    def _cells(self, x):
-        with np.errstate(over="ignore"):
-            x = x - self.edges[0]
-            x *= self.scale
-        np.maximum(x, 0, out=x)
-        np.minimum(x, self.size - 1, out=x)
-        return x.astype(np.intp)
-
-    def code(self, x, out):
-        """Write the bins of some values of the column into `out`."""
-        x = np.asarray(x, dtype=np.float64)
-        # NaN is in no cell of the table: a number takes its place, and its code is written after.
-        absent = None if self.missing is None else np.isnan(x)
-        if absent is not None and absent.any():
-            self._search(np.where(absent, 0.0, x), out)
-            out[absent] = self.missing
-        else:
-            self._search(x, out)
-
-    def _search(self, x, out):
-        if len(self.edges) == 0:
-            out[:] = 0
-        elif len(self.edges) == 1:
-            np.greater(x, self.edges[0], out=out)
-        elif self.scale is None:
-            out[:] = np.searchsorted(self.edges, x)
-        else:
-            cells = self._cells(x)
-            above = x > self.edge_in_cell.take(cells, mode="clip")
-            np.add(self.n_before.take(cells, mode="clip"), above, out=out)
-            if self.crowded is None:
-                return
-            # Cells with several edges: the fullest one has a table of its own, others are searched.
-            rows = np.flatnonzero(self.crowded.take(cells, mode="clip"))
-            if self.coder is not None:
-                in_fullest = cells[rows] == self.fullest
-                nested = rows[in_fullest]
-                codes = np.empty(len(nested), dtype=self.dtype)
-                self.coder.code(x[nested], codes)
-                out[nested] = codes + self.n_before[self.fullest]
-                rows = rows[~in_fullest]
-            out[rows] = np.searchsorted(self.edges, x[rows])
 
 
 # --- quantiles of columns that are read in chunks, from samples that add up ----------------------

@@ -54,7 +54,6 @@ except ImportError:
 
 __all__ = [
     "SKLEARN_VERSION",
-    "TREES_TRY_BOTH_SIDES",
     "CallbackSupportMixin",
     "HasMethods",
     "HistogramBuilder",
@@ -85,8 +84,6 @@ __all__ = [
 ]
 
 SKLEARN_VERSION = parse_version(sklearn.__version__)
-# Before, scikit-learn's trees leave out some of the splits of features with missing values.
-TREES_TRY_BOTH_SIDES = parse_version("1.9.dev0") <= SKLEARN_VERSION
 
 
 @cache

@@ -19,6 +19,8 @@ from sklearn.utils.fixes import parse_version
 import sklearn_ensemble_theory as package
 
 SKLEARN_VERSION = parse_version(sklearn.__version__)
+# Before, scikit-learn's trees leave out some of the splits of features with missing values.
+TREES_TRY_BOTH_SIDES = parse_version("1.9.dev0") <= SKLEARN_VERSION
 
 # scikit-learn below 1.9 reads polars by the interchange protocol, which polars 2 no longer has.
 POLARS_IS_READ = parse_version("1.9") <= SKLEARN_VERSION or hasattr(pl.DataFrame, "__dataframe__")

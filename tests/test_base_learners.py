@@ -1,6 +1,6 @@
 """scikit-learn's best-first trees, networks and kernel machines as base learners of the ensembles.
 
-Each ensemble by a second route: scikit-learn's ensemble, a closed form, or the members.
+Each ensemble against scikit-learn's, a closed form, or the members.
 """
 
 import numpy as np

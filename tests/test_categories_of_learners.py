@@ -13,10 +13,6 @@ from sklearn.preprocessing import FunctionTransformer
 import sklearn_ensemble_theory as package
 from sklearn_ensemble_theory import BinnedTreeClassifier, BinnedTreeRegressor
 
-from .routes import uses_native
-
-pytestmark = pytest.mark.routes
-
 RNG = np.random.default_rng(0)
 N = 300
 NUMBER = RNG.integers(0, 7, N)
@@ -144,8 +140,6 @@ FORESTS = [
 
 @pytest.mark.parametrize("kind", FORESTS)
 def test_forests(kind):
-    if not uses_native():
-        pytest.skip("random cuts, and the parallel members, of compiled code")
     parameters = {"n_estimators": 20, "random_state": 0, "min_samples_leaf": 3}
     by_name = kind(categorical_features=["colour"], **parameters).fit(FRAME, target(kind()))
     y = target(by_name)
@@ -174,7 +168,6 @@ def test_forests(kind):
         warm.set_params(max_bins=3).fit(FRAME, y)
 
 
-@pytest.mark.many_fits
 def test_forests_of_sets_beat_those_of_dummies():
     """100 categories of 10 rows."""
     errors = np.empty((2, 2))

@@ -17,7 +17,6 @@ from sklearn_ensemble_theory import BinnedTreeClassifier, BinnedTreeRegressor
 
 from .estimators import estimator_classes, make
 from .reliability.odd_inputs import takes_classifiers
-from .routes import uses_native
 
 N = 80
 RNG = np.random.default_rng(0)
@@ -83,8 +82,6 @@ def cases():
                 continue
             if "categories" in name and cls.__name__.startswith("FrankWolfe"):
                 continue  # the weak learners get numbers
-            if name == "categories" and cls.__name__.startswith("Extra") and not uses_native():
-                continue  # random cuts of categories are compiled
             y = TWO_TARGETS if several else SCORE
             y = LABELS if is_classifier(make(cls)) else y
             yield pytest.param(

@@ -11,7 +11,6 @@ from sklearn.tree import DecisionTreeRegressor
 
 import sklearn_ensemble_theory as package
 from sklearn_ensemble_theory._features import Features
-from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory.boosting._additive.pairs import resolve_interactions
 from tests.estimators import POLARS_IS_READ, estimator_classes, make
 
@@ -79,8 +78,6 @@ def test_constraints_by_name_are_those_by_place(name, library):
 
 @pytest.mark.parametrize("cls", having("interaction_cst"))
 def test_groups_by_name_are_those_by_place(cls):
-    if cls.__name__.startswith("Extra") and not uses_native():
-        pytest.skip("random cuts under interaction constraints need the compiled code")
     model = make(cls, interaction_cst=[["dose", "age"]])
     y = target(model, FRAME["bmi"] * FRAME["age"] + NOISE)
     method = "predict_proba" if is_classifier(model) else "predict"

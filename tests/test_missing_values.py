@@ -2,7 +2,7 @@
 
 A tree that tries missing values on both sides of every cut has the splits of each column with a
 constant above its values in their place, and of the column with one below: a model on both
-columns without missing values is the second route.
+columns without missing values is the reference.
 """
 
 import numpy as np
@@ -70,7 +70,6 @@ def cases():
 
 
 @pytest.mark.parametrize("model", cases(), ids=str)
-@pytest.mark.routes
 def test_as_constants_beyond_the_values_on_either_side(data, model):
     X, classes, score = data
     y = classes if is_classifier(model) else score
@@ -96,7 +95,6 @@ def test_as_constants_beyond_the_values_on_either_side(data, model):
         assert list(model.staged_predict_proba(X))[-1] == pytest.approx(model.predict_proba(X))
 
 
-@pytest.mark.routes
 @pytest.mark.parametrize("tree", TREES, ids=str)
 def test_votes_of_rows_with_missing_values_are_those_of_the_members(data, tree):
     X, classes, _ = data

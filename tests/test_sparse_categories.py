@@ -11,10 +11,6 @@ import sklearn_ensemble_theory as package
 from sklearn_ensemble_theory import BinnedTreeClassifier, BinnedTreeRegressor
 from sklearn_ensemble_theory._categories import CategoricalColumns
 
-from .routes import uses_native
-
-pytestmark = pytest.mark.routes
-
 N = 300
 CATEGORICAL = {"categorical_features": [0, 1]}
 FEW = {**CATEGORICAL, "n_estimators": 12, "random_state": 0}
@@ -83,8 +79,6 @@ def pretend_large(monkeypatch):
 @pytest.mark.parametrize("is_large", [False, True], ids=["small", "large"])
 @pytest.mark.parametrize("model", FITTED_TO_SPARSE, ids=lambda m: type(m).__name__)
 def test_fits_are_those_of_dense_rows(model, is_large, monkeypatch):
-    if not uses_native() and "Extra" in type(model).__name__:
-        pytest.skip("random cuts of compiled code")
     X, y, new = data()
     y = target_of(model, y)
     dense = clone(model).fit(X, y)

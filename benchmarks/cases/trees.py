@@ -1,6 +1,5 @@
 """Ensembles of binned trees: gradient boosting and forests, compared with histogram boosting."""
 
-import os
 import pickle
 from itertools import product
 
@@ -94,16 +93,6 @@ def forest(name):
         "scikit-learn": sides("sklearn.ensemble"),
         "scikit-learn-intelex": intelex(name),
     }
-
-
-def without_compiled_code(setup):
-    """The same setup in a process whose loops are not compiled."""
-
-    def switched_off(data, **params):
-        os.environ["SKLEARN_ENSEMBLE_THEORY_NATIVE"] = "0"  # read when the package is imported
-        return call(setup, data, **params)
-
-    return switched_off
 
 
 def imported_before(setup):
@@ -344,25 +333,6 @@ for loss, fields in LOSSES.items():
                 quality_ratio={"hist-gradient-boosting": SAME_ERROR},
             )
         )
-
-register(
-    Case(
-        name="gradient-boosting-without-compiled-code",
-        title="gradient boosting of trees of depth 3 without compiled code, n = 100,000, p = 20",
-        data=friedman1,
-        **MSE,
-        params={**ROUNDS, **DEPTH, "threads": 1},
-        quick=QUICK,
-        sides={
-            "ours": without_compiled_code(boosted("GradientBoostingRegressor")),
-            "hist-gradient-boosting": scikit_learn("HistGradientBoostingRegressor"),
-        },
-        run=fit,
-        limit=2.0,
-        quality_ratio=SAME_ERROR,
-        runs=3,
-    )
-)
 
 register(
     Case(

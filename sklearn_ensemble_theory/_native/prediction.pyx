@@ -1,6 +1,6 @@
 """Prediction by trees: the leaves of rows, and sums of what trees add.
 
-For each row the outputs are added in the order of the trees, as all other routes do.
+For each row the outputs are added in the order of the trees, as by any other layout.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t

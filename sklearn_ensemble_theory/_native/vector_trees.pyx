@@ -131,7 +131,7 @@ cdef void count_part(void* context, Py_ssize_t part, int thread) noexcept nogil:
 
 
 cdef inline double score_of_cut(const Search* s, const double* left) noexcept nogil:
-    """The scores of both children; with four sums, as the route of NumPy adds them."""
+    """The scores of both children; with four sums, in the order in which NumPy adds."""
     cdef double a[4]
     cdef double b[4]
     cdef double w1 = left[WEIGHT] + s.l2, w2 = s.total[WEIGHT] - left[WEIGHT] + s.l2, x, y

@@ -16,7 +16,7 @@ from scipy.special import logsumexp
 
 from .._arrays import inner
 from .._rows import normalised_weights
-from ..trees._compiled_growth import RiskArrays
+from ..trees._growth import RiskArrays
 from ..trees._tree_arrays import LeafOutputs
 from .losses import Loss, as_loss
 from .losses._base import (

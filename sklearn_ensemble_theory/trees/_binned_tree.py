@@ -41,7 +41,6 @@ from sklearn_ensemble_theory._typing import (
     RandomStateLike,
 )
 
-from .._native import uses_native
 from ._columns import MISSING, MOST_BINS, BinnedColumns
 from ._growth import grown_arrays
 from ._options import (
@@ -330,7 +329,7 @@ class BaseBinnedTree:
         is_large = is_large and fitted_encoder(self) is None
         if not (is_large and check_input):
             X, check_input = self._validate_X_predict(X, check_input), False
-        predict = predictor(self, self._nodes(), uses_native())
+        predict = predictor(self, self._nodes())
         parts = [predict(rows) for rows in self._in_single_precision(X, check_input)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
@@ -393,8 +392,8 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
     max_bins : int, default=255
         The largest number of bins of a column, from 2 to 65,535. A column with no more distinct
         values gets a bin for each of them, any other one bins of about equal weight. Missing values
-        have a bin of their own, which is not counted. Gradient boosting is fast for at most 255
-        bins only: trees of more are fitted one by one.
+        have a bin of their own, which is not counted. Gradient boosting is fastest for at most
+        255 bins.
     criterion : {"squared_error", "absolute_error", "quantile", "poisson"}, \
             default="squared_error"
         What a split minimises: the squared error, the absolute error, for which the value of a node
@@ -636,7 +635,7 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
             or self.criterion != "squared_error"
             or self.splitter != "best"
             or self.ccp_alpha > 0
-            or self.max_bins > MISSING
+            or (task.has_vectors and self.max_bins > MISSING)
         ):
             return None
         rounds = VectorTreeRounds if task.has_vectors else BinnedTreeRounds
@@ -674,8 +673,8 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
     max_bins : int, default=255
         The largest number of bins of a column, from 2 to 65,535. A column with no more distinct
         values gets a bin for each of them, any other one bins of about equal weight. Missing values
-        have a bin of their own, which is not counted. Gradient boosting is fast for at most 255
-        bins only: trees of more are fitted one by one.
+        have a bin of their own, which is not counted. Gradient boosting is fastest for at most
+        255 bins.
     criterion : {"gini", "log_loss", "entropy"}, default="gini"
         The impurity that a split decreases: the Gini index or the entropy (two names).
     splitter : {"best", "random"}, default="best"

@@ -7,12 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from sklearn_ensemble_theory._bins import (
-    bin_coder,
-    columns_in_one_piece,
-    edges_of_sorted,
-    sorted_values,
-)
+from sklearn_ensemble_theory._bins import columns_in_one_piece, edges_of_sorted, sorted_values
+from sklearn_ensemble_theory._native.binning import EdgeTable
 from sklearn_ensemble_theory._rows import positive_rows
 from sklearn_ensemble_theory._running import in_threads, shares
 
@@ -152,7 +148,7 @@ class BinnedColumns:
         for j in [] if categorical is None else np.flatnonzero(categorical).tolist():
             (x,) = columns_in_one_piece(X[:, j : j + 1], np.float32)
             edges[j] = _edges_of_numbers(x, j, min(max_bins, MISSING))
-            bin_coder(edges[j], codes.dtype, missing).code(x, codes[:, j])
+            EdgeTable(edges[j], missing).code(x, codes[:, j])
         has_missing = np.array([misses for part in found for _, misses in part], dtype=bool)
         if kept is not None:
             has_missing |= (codes == missing).any(axis=0)
@@ -164,7 +160,7 @@ class BinnedColumns:
         has_missing = np.zeros(X.shape[1], dtype=bool)
         with np.errstate(over="ignore"):  # beyond single precision is beyond all edges
             for j, x in enumerate(columns_in_one_piece(X, np.float32)):
-                bin_coder(self.edges[j], codes.dtype, self.missing).code(x, codes[:, j])
+                EdgeTable(self.edges[j], self.missing).code(x, codes[:, j])
                 if self.categorical is not None and self.categorical[j]:
                     codes[x > len(self.edges[j]), j] = self.missing  # not seen before
                 has_missing[j] = (codes[:, j] == self.missing).any()
@@ -288,7 +284,6 @@ def _bin_columns(X, max_bins, missing, kept, sample_weight, codes):
                     )
                 edges = edges_of_sorted(values, cumulated, max_bins)
             misses = len(values) < len(used)
-            may_miss = misses or kept is not None
-            bin_coder(edges, codes.dtype, missing if may_miss else None).code(x, codes[:, j])
+            EdgeTable(edges, missing).code(x, codes[:, j])
             found.append((edges, misses))
     return found

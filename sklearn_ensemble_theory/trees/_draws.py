@@ -1,7 +1,5 @@
 """Random numbers of the growth of a tree."""
 
-from collections.abc import Callable, Iterator
-
 import numpy as np
 
 
@@ -58,20 +56,7 @@ class FeatureDraws:
             Features that do not count among those drawn.
         """
         is_constant = (n_values == 0) | ((n_values == 1) & ~has_missing)
-        allowed = np.zeros(len(self.order), dtype=bool)
-        for feature in self.visits(i, parent, is_constant.__getitem__, ruled_out):
-            allowed[feature] = True
-        return allowed
-
-    def visits(
-        self,
-        i: int,
-        parent: int,
-        is_constant: Callable[[int], bool],
-        ruled_out: np.ndarray | None = None,
-    ) -> Iterator[int]:
-        """The features to search in node i, one after the other; between them others may draw."""
-        order = self.order
+        order, allowed = self.order, np.zeros(len(self.order), dtype=bool)
         if ruled_out is None:
             ruled_out = np.zeros(len(order), dtype=bool)
         n_known = n_constant = self.n_constant.get(parent, 0)
@@ -90,15 +75,16 @@ class FeatureDraws:
                 order[end], order[at] = order[at], order[end]
                 continue
             n_visited += 1
-            if is_constant(order[at]):
+            if is_constant[order[at]]:
                 order[at], order[n_constant] = order[n_constant], order[at]
                 n_found += 1
                 n_constant += 1
                 continue
-            yield order[at]
+            allowed[order[at]] = True
             end -= 1
             n_searched += 1
             order[end], order[at] = order[at], order[end]
         order[:n_known] = self.constant[:n_known]
         self.constant[n_known:n_constant] = order[n_known:n_constant]
         self.n_constant[i] = n_constant
+        return allowed

@@ -1,62 +1,26 @@
-"""Growth of trees over binned columns, by the route that this process and the columns have.
+"""Growth of trees over binned columns: forest trees, and those of boosting.
 
-Where the package is compiled, trees are grown by its loops (`_compiled_growth`), elsewhere by
-scikit-learn on the codes of the bins (`_sklearn_trees`). Where scikit-learn has no such tree, or
-the rows are in blocks, trees are grown by histograms here: `HistogramGrowth` makes the tree, one
-`TreeRequest` after the other, and a back end that has the rows answers with their sums in bins.
-Memory (`NodeRows`) and blocks of a Dask collection (`boosting._gradient_boosting.blocks`) answer
-the same requests.
-
-The sums of targets and weights are exact (`_histograms`), so that all routes that compute the gains
-
-    S_left² / (W_left + l2) + S_right² / (W_right + l2)
-
-find the same splits. Ties, up to rounding, go to the feature of the lowest rank, to missing values
-on the right, to the lowest code; among the leaves to be split next, to the one that is older.
+The compiled loops add up integers, so that sums do not depend on the order of the rows.
 """
 
-from collections.abc import Generator, Sequence
 from dataclasses import replace
-from heapq import heappop, heappush
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_ensemble_theory._native import uses_native
+from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees
+from sklearn_ensemble_theory._native.forest_trees import grow_tree as grow_arrays
+from sklearn_ensemble_theory._rows import positive_rows
 from sklearn_ensemble_theory._scaling import mean_from_first, within_range
+from sklearn_ensemble_theory.trees._columns import SET, BinnedColumns
+from sklearn_ensemble_theory.trees._options import GrowthOptions
+from sklearn_ensemble_theory.trees._tree_arrays import TreeArrays
 
-from . import _compiled_growth, _sklearn_trees
-from ._columns import MISSING, SET, BinnedColumns
-from ._draws import FeatureDraws
-from ._histograms import (
-    SAME,
-    BinSums,
-    GridTargets,
-    GridWeights,
-    Split,
-    TreeReply,
-    TreeRequest,
-    comparable_scores,
-    goes_left,
-    score_of,
-)
-from ._options import GrowthOptions
-from ._order_statistics import grow_by_quantiles
-from ._tree_arrays import LEAF, NO_FEATURE, TreeArrays
-
+# Sums of the integers stay below 2^62.
+_SUM_BITS = 62
 # Targets whose largest absolute value is outside this range are multiplied by a power of 2: their
 # squares would overflow, or be so small that the tree takes every node as pure.
 _USUAL_SIZES = (1e-3, 1e100)
-# So many nodes are searched together: fewer calls, and not much memory.
-_GROUP = 16
-# A gain is the difference of sums with this relative error.
-_ROUNDING = 1e-15
-# Only a gain below this share of the sums can be one between equal targets.
-_SUSPICIOUS = 1e-11
-# The rows of a node are a mask over all rows while they are at least this share of them.
-_MASK_SHARE = 1 / 32
-
-# --- the routes -----------------------------------------------------------------------------------
 
 
 def grown_arrays(
@@ -108,7 +72,7 @@ def grow_tree(
     rows: np.ndarray | None,
     options: GrowthOptions,
 ) -> TreeArrays:
-    """Grow a tree; all routes give the same one up to ties and rounding.
+    """Grow a tree. O(m p depth), at most; O(n p) memory for the codes.
 
     Parameters
     ----------
@@ -120,48 +84,86 @@ def grow_tree(
         The rows of `columns` that target and weight belong to; None for all of them.
     options : GrowthOptions
     """
-    if uses_native():
-        return _compiled_growth.grow(columns, target, weight, rows, options)
+    columns = columns.in_two_bytes()
+    is_class = options.n_classes > 0
+    if weight is not None and weight.min() <= 0:
+        kept = positive_rows(weight)
+        rows = kept if rows is None else rows[kept]
+        target, weight = target[kept], weight[kept]
     if options.has_quantiles:
-        return grow_by_quantiles(columns, target, weight, rows, options)
-    if _sklearn_trees.supports(columns, options):
-        return _sklearn_trees.grow_on_codes(columns, target, weight, rows, options)
-    # By least squares, for what scikit-learn's trees do not have.
-    what = "categorical features"
-    if options.interactions is not None:
-        what = "interaction constraints"
-    if (columns.categorical is not None or options.interactions is not None) and (
-        options.random_splits
-        or not (
-            options.criterion == "squared_error"
-            or (options.criterion == "gini" and options.n_classes == 2)
-        )
-    ):
-        raise ValueError(
-            f"Without the compiled code of the package, {what} require the best splits by the "
-            "squared error, or by the Gini index of two classes."
-        )
-    if rows is not None:
-        columns = columns.take_rows(rows)
-    columns = columns.in_one_byte()
-    target = np.asarray(target, dtype=np.float64)
-    if not options.n_classes:
-        return histogram_grower(columns, options, 1).grow(target, weight, None)[0]
-    # The Gini index of two classes is twice the variance of the codes 0 and 1.
-    half = 0.5 * options.min_impurity_decrease
-    options = replace(options, criterion="squared_error", n_classes=0, min_impurity_decrease=half)
-    tree, _ = histogram_grower(columns, options, 1).grow(target, weight, None)
-    shares = np.column_stack([1.0 - tree.value, tree.value])
-    return replace(tree, value=shares, impurity=2.0 * tree.impurity)
+        order = np.argsort(target, kind="stable")
+        rows = order if rows is None else np.asarray(rows)[order]
+        target, weight = target[order], None if weight is None else weight[order]
+    fields = grow_arrays(
+        by_column=columns.codes.T,
+        by_row=columns.row_codes,
+        missing=columns.missing,
+        n_bins=columns.most_bins,
+        rows=None if rows is None else np.ascontiguousarray(rows, dtype=np.int32),
+        target=None if is_class else np.ascontiguousarray(target, dtype=np.float64),
+        classes=np.ascontiguousarray(target, dtype=np.int64) if is_class else None,
+        weight=None if weight is None else np.ascontiguousarray(weight, dtype=np.float64),
+        options=options,
+        categorical=columns.flags,
+    )
+    if columns.are_for_one_tree:
+        columns.release()
+    return _tree_arrays(columns, fields)
 
 
-class HistogramGrower(Protocol):
-    """Grows trees for boosting, on the same columns in every round.
+def _tree_arrays(columns: BinnedColumns, fields: dict[str, Any]) -> TreeArrays:
+    """The nodes with their thresholds; without sets where no node has one."""
+    if "left_bins" in fields and not (fields["code"] == SET).any():
+        fields = {**fields, "left_bins": None}
+    return TreeArrays(threshold=columns.thresholds(fields["feature"], fields["code"]), **fields)
+
+
+# --- the trees of boosting, by histograms ---------------------------------------------------------
+
+# Deeper trees, and those with more leaves, are grown like those of a forest: they would need a
+# histogram for each leaf.
+_MOST_LEVELS, _MOST_LEAVES = 8, 512
+
+
+class RiskArrays(NamedTuple):
+    """A risk and the scores so far, as compiled rounds of boosting take them: C-contiguous."""
+
+    loss: Any
+    y: np.ndarray
+    weight: np.ndarray
+    scores: np.ndarray
+    target: np.ndarray
+
+
+class HistogramGrower:
+    """Grows trees for boosting, by least squares on the same columns in every round.
 
     The options may be replaced between trees by others of the same depth, leaves and features.
+    Deep trees, and trees over codes of two bytes, are grown one by one by `grow_tree`.
+
+    Parameters
+    ----------
+    columns : BinnedColumns
+    options : GrowthOptions
+        With the squared error.
+    n_threads : int, default=1
     """
 
-    options: GrowthOptions
+    def __init__(self, columns: BinnedColumns, options: GrowthOptions, n_threads: int = 1) -> None:
+        self.columns, self.options = columns, options
+        self.trees: Any = None
+        is_small = options.max_depth <= _MOST_LEVELS
+        self.most_leaves = min(2 ** min(options.max_depth, 30), columns.n_rows)
+        if options.max_leaf_nodes:
+            self.most_leaves = min(self.most_leaves, options.max_leaf_nodes)
+            is_small = self.most_leaves <= _MOST_LEAVES
+        if is_small and not options.max_features and columns.codes.dtype == np.uint8:
+            self.trees = BoostedTrees(
+                columns.codes.T, columns.n_bins, options, n_threads, columns.flags
+            )
+        # The weights of the last round, and how they are counted: mostly they stay the same.
+        self._weight: np.ndarray | None = None
+        self._units: WeightUnits | None = None
 
     def grow(
         self,
@@ -171,7 +173,7 @@ class HistogramGrower(Protocol):
         seed: int | None = None,
         rank: np.ndarray | None = None,
     ) -> tuple[TreeArrays, np.ndarray]:
-        """A tree fitted to the targets `gradient`.
+        """A tree fitted to the targets `gradient`; O(n p) for each level of the tree.
 
         Parameters
         ----------
@@ -183,7 +185,7 @@ class HistogramGrower(Protocol):
             Of the draws of features, 0 to 2**31 - 2; None takes that of the options.
         rank : int array of shape (p,), default=None
             Of equally good splits the one of the feature of the lowest rank is taken; None is the
-            order of the features. Where features are drawn, the seed decides.
+            order of the features. Where `grow_tree` grows the tree, the seed decides.
 
         Returns
         -------
@@ -191,658 +193,112 @@ class HistogramGrower(Protocol):
         node : int array of shape (n,)
             The leaf of every one of the n rows.
         """
-        ...
+        if self.trees is None:
+            return self._grow_alone(gradient, weight, rows, seed)
+        units = self._units_of(len(gradient), weight, rows)
+        fields, leaf = self.trees.grow(gradient, weight, rows, rank, self.options, units)
+        return _tree_arrays(self.columns, fields), leaf
 
+    @property
+    def draws_features(self) -> bool:
+        """Whether it knows of `features_per_tree`."""
+        return self.trees is not None
 
-def histogram_grower(
-    columns: BinnedColumns, options: GrowthOptions, n_threads: int
-) -> HistogramGrower:
-    """What grows trees by least squares on these columns in every round of a boosting algorithm."""
-    if uses_native() and columns.codes.dtype == np.uint8:
-        return _compiled_growth.CompiledHistogramGrower(columns, options, n_threads)
-    if _sklearn_trees.is_faster(columns, options):
-        return _sklearn_trees.CodeTreeGrower(columns, options)
-    return NumpyHistogramGrower(columns, options, n_threads)
+    def boosts(self) -> bool:
+        """Whether `boost` is for these columns and options."""
+        return self.trees is not None and self.options.monotonic_cst is None
 
-
-# --- one tree, from sums in bins ------------------------------------------------------------------
-
-Requests = Generator[TreeRequest, TreeReply, None]
-
-
-def sum_bits(n_rows: int) -> int:
-    """The bits of sums over all rows: with the number of rows they mostly fit into 62."""
-    return int(np.clip(62 - n_rows.bit_length(), 46, 52))
-
-
-class Grid(NamedTuple):
-    """Integers are targets times 2^exponent; `mean_size` is the mean of the targets' sizes."""
-
-    exponent: int
-    mean_size: float
-
-
-class NodeSplit(NamedTuple):
-    gain: float  # what the split gains, above 0 up to rounding
-    feature: int
-    code: int | np.ndarray  # of categories: whether each of 256 codes goes to the left
-    missing_left: bool
-    left: list[float]  # sums of the target, rows and weights on the left
-
-
-class HistogramGrowth:
-    """One tree while it grows; its sums are in units of the grids of targets and weights.
-
-    Parameters
-    ----------
-    columns : BinnedColumns
-        Only the edges are read; the codes, if there are any, belong to the back end.
-    options : GrowthOptions
-        With the squared error.
-    order : int array of shape (p,)
-        The features; of equally good splits the one of the first feature is taken.
-    targets : Grid
-    weight_exponent : int or None
-        Of the grid of the weights; None where all weights are 1.
-    seed : int, default=0
-        Of the draws of features, where `options` asks for any.
-    """
-
-    weight_place = -1  # of the weight among the sums of a node
-
-    def __init__(
-        self,
-        columns: BinnedColumns,
-        options: GrowthOptions,
-        order: np.ndarray,
-        targets: Grid,
-        weight_exponent: int | None,
-        seed: int = 0,
-    ) -> None:
-        self.options, self.columns, self.order = options, columns, order
-        self.n_bins, self.has_missing = columns.most_bins, columns.any_missing
-        flags = columns.categorical
-        self.categorical = np.flatnonzero([] if flags is None else flags)
-        self.constraints = None
-        if options.monotonic_cst is not None and np.any(options.monotonic_cst):
-            self.constraints = options.constraints(columns.n_features)
-        self.interactions = options.interactions
-        self.same_size = SAME * targets.mean_size
-        self.weight_unit = unit = 1.0 if weight_exponent is None else 2.0**-weight_exponent
-        self.value_unit = 2.0**-targets.exponent / unit
-        self.l2, self.cat_smooth = options.l2_regularization / unit, options.cat_smooth / unit
-        # On the grid a weight can vanish.
-        least = 0.0 if weight_exponent is None else 1.0
-        self.least_weight = max(options.min_weight_leaf / unit * (1 - _ROUNDING), least)
-        self.left: list[int] = []
-        self.right: list[int] = []
-        self.feature: list[int] = []
-        self.code: list[int] = []
-        self.sets: dict[int, np.ndarray] = {}  # of nodes that divide categories
-        self.missing_left: list[bool] = []
-        self.totals: list[list[float]] = []  # of the target, of rows and, perhaps, of weights
-        self.depth: list[int] = []
-        self.bounds: list[tuple[float, float]] = []
-        self.paths: list[frozenset[int]] = []  # the features that are cut above
-        self.parents: list[int] = []
-        # What the back end has to be told and asked next.
-        self.splits: list[Split] = []
-        self.doubtful: list[int] = []
-        self.draws: FeatureDraws | None = None
-        if options.max_features:
-            self.draws = FeatureDraws(seed, options.max_features, columns.n_features)
-
-    # --- requests -------------------------------------------------------------------------
-
-    def requests(self, group: int | None = None) -> Requests:
-        """What is asked of the rows, one after the other; `request` has the splits that remain.
-
-        Nodes are split depth first in groups of this size, None for all of a level at once, or,
-        with `max_leaf_nodes`, one after the other by their gain.
-        """
-        (root,) = (yield self.request(counted=[0])).sums.astype(np.float64, copy=False)
-        # Every feature has all rows in its bins.
-        self.add(root[:, 0].sum(axis=-1).tolist(), LEAF, (-np.inf, np.inf))
-        if self.may_split(0):
-            best_first = self.options.max_leaf_nodes
-            yield from self.by_gain(root) if best_first else self.by_depth(root, group)
-
-    def request(self, counted: Sequence[int] = (), ranged: Sequence[int] = ()) -> TreeRequest:
-        """The request, with the splits since the last one."""
-        splits, self.splits = self.splits, []
-        return TreeRequest(splits, list(counted), list(ranged))
-
-    def by_depth(self, root: np.ndarray, group: int | None) -> Requests:
-        # The leftmost group is on top of the stack: few levels have tables at a time.
-        stack = [([0], [root])]
-        while stack:
-            ids, tables = stack.pop()
-            found = yield from self.found_splits(ids, tables)
-            pairs = [self.split(i, split) for i, split in zip(ids, found) if split is not None]
-            parents = [table for table, split in zip(tables, found) if split is not None]
-            ids, tables = yield from self.opened(pairs, parents)
-            size = group or max(len(ids), 1)
-            for first in reversed(range(0, len(ids), size)):
-                stack.append((ids[first : first + size], tables[first : first + size]))
-
-    def by_gain(self, root: np.ndarray) -> Requests:
-        # The number of a node, that of its age, decides between equal gains.
-        heap: list[tuple[float, int, NodeSplit, np.ndarray]] = []
-        ids, tables, n_leaves = [0], [root], 1
-        while True:
-            found = yield from self.found_splits(ids, tables)
-            for i, split, table in zip(ids, found, tables):
-                if split is not None:
-                    heappush(heap, (-split.gain, i, split, table))
-            if not heap:
-                return
-            _, i, best, table = heappop(heap)
-            pair = self.split(i, best)
-            n_leaves += 1
-            if n_leaves == self.options.max_leaf_nodes:
-                return
-            ids, tables = yield from self.opened([pair], [table])
-
-    def opened(
-        self, pairs: list[tuple[int, int]], parents: list[np.ndarray]
-    ) -> Generator[TreeRequest, TreeReply, tuple[list[int], list[np.ndarray]]]:
-        """The children that may be split, and the sums in all bins, (2 or 3, p, bins), of each.
-
-        Of two siblings the smaller is counted, the other is what remains of their parent, whose
-        table becomes its.
-        """
-        families = []
-        for (left, right), parent in zip(pairs, parents):
-            ids = [i for i in (left, right) if self.may_split(i)]
-            if ids:
-                small = left if self.totals[left][1] <= self.totals[right][1] else right
-                families.append((small, ids, parent))
-        if not families:
-            return [], []
-        reply = yield self.request(counted=[small for small, _, _ in families])
-        open_ids, tables = [], []
-        for (small, ids, parent), counted in zip(families, reply.sums.astype(float, copy=False)):
-            for i in ids:
-                open_ids.append(i)
-                tables.append(counted if i == small else np.subtract(parent, counted, out=parent))
-        return open_ids, tables
-
-    def found_splits(
-        self, ids: list[int], tables: list[np.ndarray]
-    ) -> Generator[TreeRequest, TreeReply, list[NodeSplit | None]]:
-        """The best split of each node, None where there is none."""
-        self.doubtful = []
-        found: list[NodeSplit | None] = []
-        size = _GROUP if self.draws is None else 1
-        for first in range(0, len(ids), size):
-            part = ids[first : first + size]
-            allowed = None
-            if self.interactions is not None:
-                allowed = np.array([self.interactions.allowed(self.paths[i]) for i in part])
-            if self.draws is not None:
-                # As in scikit-learn, no features are drawn for a pure node.
-                spread = (yield self.request(ranged=part)).ranges.sum()
-                if spread <= self.same_size:
-                    found.append(None)
-                    continue
-                # scikit-learn forgets what is constant above where it grows best first.
-                parent = LEAF if self.options.max_leaf_nodes else self.parents[part[0]]
-                n_values, has_missing = self.occupied(part[0], tables[first])
-                ruled_out = None if allowed is None else ~allowed[0]
-                allowed = self.draws.features(part[0], parent, n_values, has_missing, ruled_out)
-                allowed = allowed[None]
-            with np.errstate(divide="ignore", invalid="ignore"):
-                found += self.search(part, tables[first : first + size], allowed)
-        # A gain this small may be the rounding of equal targets, which only their range tells.
-        if self.doubtful and self.draws is None:
-            reply = yield self.request(ranged=self.doubtful)
-            for i, spread in zip(self.doubtful, reply.ranges.sum(axis=1)):
-                if spread <= self.same_size:
-                    found[ids.index(i)] = None
-        return found
-
-    def occupied(self, i: int, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """How many values each feature has in a node (2 may be more), and whether some miss."""
-        counts = table[1]
-        n_values = np.count_nonzero(counts[:, : self.n_bins], axis=1)
-        return n_values, counts[:, self.n_bins :].any(axis=1)
-
-    # --- the tree -------------------------------------------------------------------------
-
-    def add(self, totals: list[float], parent: int, bounds: tuple[float, float]) -> int:
-        self.left.append(LEAF)
-        self.right.append(LEAF)
-        self.feature.append(NO_FEATURE)
-        self.code.append(NO_FEATURE)
-        self.missing_left.append(False)
-        self.totals.append(totals)
-        self.depth.append(0 if parent == LEAF else self.depth[parent] + 1)
-        self.parents.append(parent)
-        self.bounds.append(bounds)
-        path = frozenset() if parent == LEAF else self.paths[parent] | {self.feature[parent]}
-        self.paths.append(path)
-        return len(self.left) - 1
-
-    def may_split(self, i: int) -> bool:
-        options, n_rows = self.options, self.totals[i][1]
-        return (
-            self.depth[i] < options.max_depth
-            and n_rows >= max(options.min_samples_split, 2 * options.min_samples_leaf)
-            and self.totals[i][self.weight_place] >= 2 * self.least_weight
-        )
-
-    def split(self, i: int, split: NodeSplit) -> tuple[int, int]:
-        """Make two children of a leaf, and divide its rows."""
-        totals = self.totals[i]
-        left_totals = split.left
-        right_totals = [a - b for a, b in zip(totals, left_totals)]
-        left_bounds = right_bounds = low, high = self.bounds[i]
-        sign = 0 if self.constraints is None else self.constraints[split.feature]
-        if sign and self.options.bounded:
-            # All that grows below stays on its side of the middle: the whole tree is monotonic.
-            middle = (self.mean(left_totals) + self.mean(right_totals)) / 2
-            left_bounds, right_bounds = (low, middle), (middle, high)
-            if sign < 0:
-                left_bounds, right_bounds = right_bounds, left_bounds
-        self.feature[i] = split.feature
-        left = self.add(left_totals, i, left_bounds)
-        right = self.add(right_totals, i, right_bounds)
-        self.left[i], self.right[i] = left, right
-        if isinstance(split.code, np.ndarray):
-            self.code[i], self.sets[i] = SET, split.code
-        else:
-            self.code[i] = split.code
-        self.missing_left[i] = split.missing_left
-        self.splits.append((i, split.feature, split.code, split.missing_left, left, right))
-        return left, right
-
-    # --- search ---------------------------------------------------------------------------
-
-    def search(
-        self, ids: list[int], tables: list[np.ndarray], allowed: np.ndarray | None
-    ) -> list[NodeSplit | None]:
-        """The best split of each node among the allowed features, None where there is none.
-
-        `allowed` is a mask of shape (nodes, p), None for all features.
-        """
-        n_bins = self.n_bins
-        # Axes: node, kind of sum, feature, direction of the missing values, bin.
-        n_kinds, p, _ = tables[0].shape
-        left = np.empty((len(ids), n_kinds, p, 1 + self.has_missing, n_bins))
-        # One node after the other into one array: all tables in one would be as large again.
-        for part, table in zip(left, tables):
-            values = table[..., :n_bins].cumsum(axis=-1, out=part[:, :, 0])
-            if self.has_missing:
-                np.add(values, table[..., n_bins:], out=part[:, :, 1])
-        total = np.array([self.totals[i] for i in ids])
-        orders, shares = self.in_order_of_means(tables, total, left)
-        right = total[:, :, None, None, None] - left
-        gain = self.gains(ids, left, right, shares)
-        if allowed is not None:
-            gain[~allowed] = -np.inf
-        # argmax takes the first of equal gains: that of the feature of the lowest rank.
-        flat = gain[:, self.order].reshape(len(ids), -1)
-        best = flat.argmax(axis=1)
-        allowed_at = flat[np.arange(len(ids)), best] > -np.inf
-        place_in_order, direction, cell = np.unravel_index(best, gain.shape[1:])
-        feature = self.order[place_in_order]
-        left = left[np.arange(len(ids)), :, feature, direction, cell]
-        size_of = score_of(left, self.l2) + score_of(total - left, self.l2)
-        parent = score_of(total, self.l2)
-        found: list[NodeSplit | None] = []
-        for at, i in enumerate(ids):
-            place = int(feature[at]), int(direction[at]), int(cell[at])
-            size = float(size_of[at])
-            k = int(np.searchsorted(self.categorical, place[0]))
-            is_set = k < len(self.categorical) and self.categorical[k] == place[0]
-            if is_set and shares is not None:
-                size = float(parent[at] + shares[at, k, place[1], place[2]] * (size - parent[at]))
-            if not allowed_at[at] or not self.is_worth(i, size, float(parent[at])):
-                found.append(None)
-                continue
-            split_gain = size - float(parent[at])
-            counts = tables[at][1, place[0]]
-            order = orders[at, k] if is_set else None
-            found.append(self.described(split_gain, place, counts, left[at].tolist(), order))
-        return found
-
-    def in_order_of_means(
-        self, tables: list[np.ndarray], total: np.ndarray, left: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Put the sums of categories into the order of the means of their targets, in `left`.
-
-        For every score that is convex in the sums of a child, the best two sets of categories are
-        a beginning of this order and the rest (Breiman et al. 1984, theorem 4.5). The mean of a
-        category about that of the node is multiplied by W / (W + cat_smooth), and of the gain of a
-        cut the share counts that these means have.
-
-        Returns
-        -------
-        orders : int array of shape (nodes, categorical features, bins)
-            Bins without rows come last.
-        shares : array of shape (nodes, categorical features, directions, bins) or None
-            None without `cat_smooth`, for 1.
-        """
-        j, n_bins = self.categorical, self.n_bins
-        orders = np.empty((len(tables), len(j), n_bins), dtype=np.intp)
-        if not len(j):
-            return orders, None
-        shares = np.ones((len(tables), len(j), *left.shape[3:])) if self.cat_smooth > 0 else None
-        for at, (table, all_sums) in enumerate(zip(tables, total)):
-            mean = all_sums[0] / all_sums[-1]
-            sums = table[:, j]
-            shifts = sums[0] - mean * sums[-1]
-            means = comparable_scores(shifts / (sums[-1] + self.cat_smooth))
-            key = np.where(sums[1, :, :n_bins] > 0, means[:, :n_bins], np.inf)
-            orders[at] = order = key.argsort(axis=1, kind="stable")
-            values = np.take_along_axis(sums[..., :n_bins], order[None], axis=2).cumsum(axis=2)
-            left[at][:, j, 0] = values
-            if self.has_missing:
-                left[at][:, j, 1] = values + sums[..., n_bins:]
-            if shares is None:
-                continue
-            shrunk = np.nan_to_num(means) * sums[-1]
-            on_left = np.take_along_axis(shrunk[:, :n_bins], order, axis=1).cumsum(axis=1)
-            for direction in range(1 + self.has_missing):
-                a = on_left + (shrunk[:, n_bins:] if direction else 0.0)
-                b = shrunk.sum(axis=1, keepdims=True) - a
-                w = left[at][-1, j, direction]
-                shift = left[at][0, j, direction] - mean * w
-                whole = shift * shift * (1 / w + 1 / (all_sums[-1] - w))
-                share = np.minimum((a * a / w + b * b / (all_sums[-1] - w)) / whole, 1.0)
-                shares[at, :, direction] = np.where(whole > 0, share, 1.0)
-        return orders, shares
-
-    def gains(
-        self, ids: list[int], left: np.ndarray, right: np.ndarray, shares: np.ndarray | None
-    ) -> np.ndarray:
-        """The scores on both sides, rounded for comparisons; -inf for cuts that are not allowed."""
-        n_rows = self.options.min_samples_leaf
-        forbidden = np.minimum(left[:, 1], right[:, 1]) < n_rows
-        if self.least_weight > 0:
-            forbidden |= np.minimum(left[:, -1], right[:, -1]) < self.least_weight
-        if self.constraints is not None:
-            means = below, above = [s[:, 0] / (s[:, -1] + self.l2) for s in (left, right)]
-            low, high = np.array([self.bounds[i] for i in ids]).T[:, :, None, None, None]
-            forbidden |= (below - above) * self.constraints[:, None, None] > 0
-            for mean in means:
-                outside = (mean < low) | (mean > high)
-                forbidden |= outside & (self.constraints[:, None, None] != 0)
-            # Missing values alone are on the right.
-            forbidden[:, :, 1:] |= left[:, 1, :, :1] == 0
-        score = score_of(left, self.l2) + score_of(right, self.l2)
-        if shares is not None:
-            total = np.array([self.totals[i] for i in ids])
-            before = score_of(total, self.l2)[:, None, None, None]
-            j = self.categorical
-            score[:, j] = before + shares * (score[:, j] - before)
-        gain = comparable_scores(score)
-        gain[forbidden] = -np.inf
-        return gain
-
-    def is_worth(self, i: int, size: float, parent: float) -> bool:
-        """Whether the node is split, by the sums after and before; doubtful ones are noted."""
-        units = self.value_unit**2 * self.weight_unit
-        total = self.totals[0][self.weight_place] * self.weight_unit
-        least = self.options.min_impurity_decrease * total
-        if (size - parent + _ROUNDING * size) * units < least:
-            return False
-        if not size - parent > _SUSPICIOUS * size:
-            self.doubtful.append(i)
-        return True
-
-    def described(
-        self,
-        gain: float,
-        place: tuple[int, int, int],
-        counts: np.ndarray,
-        left: list[float],
-        order: np.ndarray | None,
-    ) -> NodeSplit:
-        """The split after a bin: the cut is in the middle of the gap to the next occupied bin.
-
-        After a bin in their order, if there is one: bins without rows go with missing values.
-        """
-        feature, direction, cell = place
-        n_bins = self.n_bins
-        missing = counts[n_bins] if self.has_missing else 0.0
-        after = counts[cell + 1 : n_bins].nonzero()[0]
-        # Cuts above the highest code leave only missing values on the right.
-        all_values = self.columns.missing - 1
-        code = cell + (1 + int(after[0])) // 2 if len(after) else all_values
-        # Where no value is missing, a missing one will go where most rows go.
-        missing_left = bool(direction) if missing else 2 * left[1] > counts.sum()
-        if order is not None:
-            goes = np.full(MISSING + 1, missing_left)
-            full = order[counts[order] > 0]
-            goes[full] = np.arange(len(full)) <= cell
-            return NodeSplit(gain, feature, goes, missing_left, left)
-        return NodeSplit(gain, feature, code, missing_left, left)
-
-    def mean(self, totals: list[float]) -> float:
-        return totals[0] / (totals[-1] + self.l2)
-
-    # --- the result -----------------------------------------------------------------------
-
-    def numbered(self) -> tuple[np.ndarray, np.ndarray]:
-        """The nodes in scikit-learn's order, and the number in it of each; that of LEAF is LEAF.
-
-        Best first that is the order in which they were made; otherwise a node, what is on its
-        left, and then what is on its right.
-        """
-        m = len(self.left)
-        order = np.arange(m)
-        number = np.arange(m + 1, dtype=np.int32)
-        if not self.options.max_leaf_nodes:
-            visited, stack = [], [0]
-            while stack:
-                i = stack.pop()
-                visited.append(i)
-                if self.left[i] != LEAF:
-                    stack += (self.right[i], self.left[i])
-            number[visited], order = order, np.array(visited)
-        number[LEAF] = LEAF
-        return order, number
-
-    def arrays(
-        self,
-        order: np.ndarray,
-        number: np.ndarray,
-        *,
-        weight: np.ndarray,
-        value: np.ndarray,
-        impurity: np.ndarray,
-    ) -> TreeArrays:
-        """The tree with its nodes in this order, in which weights, values and impurities are."""
-        left, right = (number[np.array(part)[order]] for part in (self.left, self.right))
-        feature = np.array(self.feature, dtype=np.int32)[order]
-        code = np.array(self.code, dtype=np.int32)[order]
-        left_bins = None
-        if self.sets:
-            left_bins = np.zeros((len(order), (MISSING + 1) // 8), dtype=np.uint8)
-            for i, goes in self.sets.items():
-                left_bins[number[i]] = np.packbits(goes, bitorder="little")
-        return TreeArrays(
-            left=left,
-            right=right,
-            feature=feature,
-            code=code,
-            threshold=self.columns.thresholds(feature, code),
-            missing_left=np.array(self.missing_left, dtype=np.uint8)[order],
-            impurity=impurity,
-            n_rows=np.array([totals[1] for totals in self.totals])[order].astype(np.int64),
-            weight=weight,
-            value=value.reshape(len(order), -1),
-            depth=max(self.depth),
-            left_bins=left_bins,
-        )
-
-    def tree(self, moments: np.ndarray) -> tuple[TreeArrays, np.ndarray]:
-        """The tree of rows in blocks, and the number in it of each node as they know it.
+    def boost(
+        self, risk: RiskArrays, weight: np.ndarray | None, ranks: np.ndarray, **options: Any
+    ) -> tuple[list[TreeArrays], list[float], np.ndarray]:
+        """Rounds of boosting (see `BoostedTrees.boost`): the trees, the risks, the last leaves.
 
         Parameters
         ----------
-        moments : array of shape (nodes, 3)
-            Sums of weights, of targets and of their squares in each leaf, as blocks number them.
+        risk : RiskArrays
+            The scores and the target are changed in place.
+        weight : float64 array of shape (n,) or None
+            As in `grow`.
+        ranks : int array of shape (n_rounds, K, p)
+            As in `grow`, for each tree.
+        **options
+            The others of `BoostedTrees.boost`.
         """
-        moments = moments.copy()
-        left, right = np.array(self.left), np.array(self.right)
-        for i in np.flatnonzero(left != LEAF)[::-1].tolist():
-            moments[i] = moments[left[i]] + moments[right[i]]
-        order, number = self.numbered()
-        # Of the rows themselves: the integers are rounded.
-        weight, moment, square = moments[order].T
-        mean = moment / weight
-        l2, bounds = self.options.l2_regularization, np.array(self.bounds)[order]
-        value = np.clip(moment / (weight + l2), *(bounds.T * self.value_unit))
-        impurity = np.maximum(square / weight - mean * mean, 0.0)
-        tree = self.arrays(order, number, weight=weight, value=value, impurity=impurity)
-        return tree, number[:-1]
-
-
-# --- rows in memory -------------------------------------------------------------------------------
-
-
-class NumpyHistogramGrower:
-    """Grows trees on the same columns again and again (see `HistogramGrower`), by NumPy."""
-
-    def __init__(self, columns: BinnedColumns, options: GrowthOptions, n_threads: int = 1) -> None:
-        self.columns, self.options, self.n_threads = columns, options, n_threads
-        self._weights: GridWeights | None = None
-        self._sums: BinSums | None = None
-
-    def grow(
-        self,
-        gradient: np.ndarray,
-        weight: np.ndarray | None,
-        rows: np.ndarray | None,
-        seed: int | None = None,
-        rank: np.ndarray | None = None,
-    ) -> tuple[TreeArrays, np.ndarray]:
-        """A tree and the leaf of every row; O(n p) for each level of the tree."""
-        columns, options = self.columns, self.options
-        if rows is not None:
-            columns, gradient = columns.take_rows(rows), gradient[rows]
-            weights = None if weight is None else GridWeights(weight[rows])
-            sums = self._sums_of(columns)
-        else:
-            # Columns and, mostly, weights stay the same from round to round.
-            if self._sums is None:
-                self._sums = self._sums_of(columns)
-            if weight is None:
-                self._weights = None
-            elif self._weights is None or self._weights.weight is not weight:
-                self._weights = GridWeights(weight)
-            sums, weights = self._sums, self._weights
-        targets = GridTargets(gradient, weights)
-        sums.set_values(targets, weights)
-        growth = HistogramGrowth(
-            columns,
-            options,
-            np.arange(columns.n_features) if rank is None else np.argsort(rank),
-            Grid(targets.exponent, targets.mean_size),
-            None if weights is None else weights.exponent,
-            options.seed if seed is None else seed,
+        fields, sizes, risks, leaf = self.trees.boost(
+            risk.loss,
+            risk.y,
+            risk.weight,
+            risk.scores.ravel(),
+            risk.target.ravel(),
+            weight,
+            ranks,
+            options=self.options,
+            units=self._units_of(len(risk.y), weight, None),
+            **options,
         )
-        nodes = NodeRows(columns, sums, gradient)
-        requests = growth.requests(_GROUP if growth.draws is None else 1)
-        request: TreeRequest | None = next(requests)
-        while request is not None:
-            try:
-                request = requests.send(nodes.answer(request))
-            except StopIteration:
-                request = None
-        nodes.divide(growth.request().splits)
-        tree, node = _tree_of_rows(growth, nodes, targets)
-        return tree, node if rows is None else tree.leaves(self.columns)
+        fields["threshold"] = self.columns.thresholds(fields["feature"], fields["code"])
+        trees, start = [], 0
+        for n_nodes, depth in sizes:
+            part = slice(start, start + n_nodes)
+            trees.append(TreeArrays(**{k: field[part] for k, field in fields.items()}, depth=depth))
+            start += n_nodes
+        return trees, risks, leaf
 
-    def _sums_of(self, columns: BinnedColumns) -> BinSums:
-        return BinSums(columns.codes, columns.most_bins, columns.any_missing, self.n_threads)
+    def _units_of(
+        self, n: int, weight: np.ndarray | None, rows: np.ndarray | None
+    ) -> "WeightUnits":
+        units = self._units
+        if units is None or self._weight is not weight or rows is not None:
+            chosen = weight if weight is None or rows is None else weight[rows]
+            n = n if rows is None else len(rows)
+            units = self._units = weight_units(chosen, n, self.options)
+            self._weight = weight
+        return units
 
-
-class NodeRows:
-    """The rows of the leaves so far: None for all, a mask over all rows, or their numbers."""
-
-    def __init__(self, columns: BinnedColumns, sums: BinSums, target: np.ndarray) -> None:
-        self.columns, self.sums, self.target = columns, sums, target
-        self.shape = len(sums.total()), columns.n_features, sums.width
-        self.rows: dict[int, np.ndarray | None] = {0: None}
-
-    def answer(self, request: TreeRequest) -> TreeReply:
-        """The sums in bins, and the ranges of the targets, after the splits of the request."""
-        self.divide(request.splits)
-        sums = np.empty((len(request.counted), *self.shape))
-        for i, out in zip(request.counted, sums):
-            self.sums.of(self.numbers(i), out)
-        ranges = np.empty((len(request.ranged), 2))
-        for i, pair in zip(request.ranged, ranges):
-            rows = self.numbers(i)
-            some = self.target if rows is None else self.target.take(rows)
-            pair[:] = -some.min(), some.max()
-        return TreeReply(sums, ranges)
-
-    def numbers(self, i: int) -> np.ndarray | None:
-        """The rows of a node in increasing order; None for all."""
-        rows = self.rows[i]
-        if rows is None or rows.dtype != bool:
-            return rows
-        numbers = np.flatnonzero(rows)
-        if len(numbers) < _MASK_SHARE * len(rows):
-            self.rows[i] = numbers
-        return numbers
-
-    def divide(self, splits: list[Split]) -> None:
-        """Divide the rows of nodes among their children, parents first."""
-        for i, feature, code, missing_left, left, right in splits:
-            rows = self.rows.pop(i)
-            if rows is not None and rows.dtype == bool:
-                few = np.count_nonzero(rows) < _MASK_SHARE * len(rows)
-                rows = np.flatnonzero(rows) if few else rows
-            column = self.columns.codes[:, feature]
-            if rows is not None and rows.dtype != bool:
-                column = column.take(rows)
-            missing_left = missing_left and self.columns.has_missing[feature]
-            goes = goes_left(column, code, missing_left, self.columns.missing)
-            if rows is None:
-                self.rows[left], self.rows[right] = goes, ~goes
-            elif rows.dtype != bool:
-                self.rows[left], self.rows[right] = rows[goes], rows[~goes]
-            else:
-                self.rows[left], self.rows[right] = rows & goes, rows > goes
-
-    def leaves(self, number: np.ndarray) -> np.ndarray:
-        """The leaf of each row, by the numbers of the nodes."""
-        node = np.zeros(self.columns.n_rows, dtype=np.min_scalar_type(len(number) - 2))
-        for i, rows in self.rows.items():
-            leaf = node.dtype.type(number[i])
-            if rows is not None and rows.dtype == bool:
-                node += rows * leaf
-            elif rows is not None:
-                node[rows] = leaf
-        return node
+    def _grow_alone(self, gradient, weight, rows, seed):
+        options = self.options if seed is None else replace(self.options, seed=seed)
+        if rows is not None:
+            gradient, weight = gradient[rows], None if weight is None else weight[rows]
+        tree = grow_tree(self.columns, gradient, weight, rows, options)
+        return tree, tree.leaves(self.columns)
 
 
-def _tree_of_rows(
-    growth: HistogramGrowth, nodes: NodeRows, targets: GridTargets
-) -> tuple[TreeArrays, np.ndarray]:
-    """The tree, with means of the integers and variances of the targets, and each row's leaf."""
-    order, number = growth.numbered()
-    node = nodes.leaves(number)
-    totals, bounds = np.array(growth.totals)[order], np.array(growth.bounds)[order]
-    unit = growth.value_unit
-    weight = totals[:, -1] * growth.weight_unit
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # Splits of features without a constraint may lead outside of the bounds, as in
-        # scikit-learn.
-        value = totals[:, 0] / (totals[:, -1] + growth.l2)
-        value = np.minimum(np.maximum(value, bounds[:, 0]), bounds[:, 1]) * unit
-        # From the leaves upwards: the variances within the children, and that between them.
-        mean = totals[:, 0] / totals[:, -1] * unit
-        square = targets.squared_errors(node, mean)
-        tree = growth.arrays(order, number, weight=weight, value=value, impurity=square)
-        for i in np.flatnonzero(tree.left != LEAF)[::-1].tolist():
-            a, b = tree.left[i], tree.right[i]
-            between = weight[a] * weight[b] / weight[i] * (mean[a] - mean[b]) ** 2
-            square[i] = square[a] + square[b] + between
-        square /= weight
-    return tree, node
+def integer_scale(total: float, bits: int) -> float:
+    """The largest power of two that takes sums of at most `total` to integers below 2^bits."""
+    if not total > 0:
+        return 1.0
+    return float(np.ldexp(1.0, min(bits - 1 - int(np.frexp(total)[1]), 1000)))
+
+
+class WeightUnits(NamedTuple):
+    """How sample weights enter the integers of the rows.
+
+    Attributes
+    ----------
+    is_packed : bool
+        Whether the weights are small whole numbers, which fit below the gradient into one integer.
+    bits : int
+        The lower bits of a packed integer; otherwise those that count the rows below a weight.
+    scale : float
+        The integer of weight 1.
+    total : float
+        The sum of the weights.
+    """
+
+    is_packed: bool
+    bits: int
+    scale: float
+    total: float
+
+
+def weight_units(weight: np.ndarray | None, n_rows: int, options: GrowthOptions) -> WeightUnits:
+    """The units for the weights of n rows, None for weights of 1. O(n)."""
+    if weight is None:
+        return WeightUnits(True, n_rows.bit_length(), 1.0, float(n_rows))
+    total = float(weight.sum())
+    # Packed integers do not count rows.
+    counts_rows = options.min_samples_leaf > 1 or options.min_samples_split > 2
+    if total < 2**24 and not counts_rows and (np.trunc(weight) == weight).all():
+        return WeightUnits(True, int(total).bit_length(), 1.0, total)
+    bits = n_rows.bit_length()
+    return WeightUnits(False, bits, integer_scale(total, _SUM_BITS - bits), total)

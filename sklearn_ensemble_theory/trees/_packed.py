@@ -1,10 +1,10 @@
 """Sums of the trees of an ensemble, laid out once for all predictions (`packed_trees`).
 
-For each row the outputs of the trees are added in the order of the trees, by every route: all
-routes, and any split of the rows over threads, give the same sums to the last bit. Compiled loops
-ask all inner nodes of small trees for many rows at a time, or walk down deep ones, eight bytes a
-node, siblings together. Without them, the path in a tree of depth at most 3 is an index into a
-table; and there are scikit-learn's own predictions.
+For each row the outputs of the trees are added in the order of the trees: each of the classes here,
+and any split of the rows over threads, gives the same sums to the last bit. Compiled loops ask all
+inner nodes of small trees for many rows at a time (`SmallTrees`), or walk down deep ones, eight
+bytes a node, siblings together (`DeepTrees`). For a few rows of deep trees nothing is laid out
+(`LooseTrees`).
 """
 
 import operator
@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from joblib import effective_n_jobs
 
-from sklearn_ensemble_theory._native import uses_native
+from sklearn_ensemble_theory._native import prediction
 from sklearn_ensemble_theory._running import in_threads, shares
 from sklearn_ensemble_theory.trees._tree_arrays import (
     FittedNodes,
@@ -85,8 +85,6 @@ class DeepTrees:
         width: int,
         leaf_outputs: LeafFunction | None,
     ) -> None:
-        from sklearn_ensemble_theory._native.prediction import pack_nodes
-
         sizes = [len(tree) for tree in trees]
         self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.width = width
@@ -105,7 +103,7 @@ class DeepTrees:
                 feature = np.take(columns, feature, mode="clip").astype(np.int32)
             position = np.empty(len(left), dtype=np.int32)
             words = np.empty(len(left), dtype=np.uint32)
-            pack_nodes(
+            prediction.pack_nodes(
                 left,
                 np.ascontiguousarray(tree.right, dtype=np.int32),
                 feature,
@@ -166,17 +164,13 @@ class DeepTrees:
         out : C-contiguous int64 array of shape (n, T)
             Output.
         """
-        from sklearn_ensemble_theory._native.prediction import deep_leaves
-
         chunk = max(1, CHUNK_SIZE // X.shape[1])
         for start in range(0, len(X), chunk):
             rows = slice(start, start + chunk)
             part = np.ascontiguousarray(X[rows], dtype=np.float32)
-            deep_leaves(part, self.nodes, self.starts, self.shift, out[rows], self.sets)
+            prediction.deep_leaves(part, self.nodes, self.starts, self.shift, out[rows], self.sets)
 
     def _add(self, X: np.ndarray, out: np.ndarray, first: int, stop: int) -> None:
-        from sklearn_ensemble_theory._native import prediction
-
         trees = self.nodes, self.starts[first : stop + 1], self.shift
         if self.table is None:
             prediction.add_deep_values(X, *trees, self.values, out, self.sets)
@@ -254,8 +248,6 @@ class SmallTrees:
         width: int,
         leaf_outputs: LeafFunction | None,
     ) -> None:
-        from sklearn_ensemble_theory._native.prediction import small_nodes
-
         self.width, self.adds_vectors = width, leaf_outputs is not None
         sizes, left, right, feature, threshold, missing_left = joined(trees, features)
         first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -263,7 +255,9 @@ class SmallTrees:
         leaf = np.empty(np.count_nonzero(left < 0), dtype=np.int64)
         self.nodes = np.empty((len(left) - len(leaf), 4), dtype=np.uint32)
         cuts = single_precision_cuts(threshold)
-        small_nodes(left, right, feature, cuts, missing_left, first, self.starts, self.nodes, leaf)
+        prediction.small_nodes(
+            left, right, feature, cuts, missing_left, first, self.starts, self.nodes, leaf
+        )
         # Nodes of categories have the number of their set in place of a direction.
         self.sets = sets_of(trees)
         if self.sets is not None:
@@ -304,9 +298,9 @@ class SmallTrees:
             yield out
 
     def _add(self, columns: np.ndarray, out: np.ndarray, first: int, stop: int) -> None:
-        from sklearn_ensemble_theory._native.prediction import add_small_trees
-
-        add_small_trees(columns, self.nodes, self.starts, self.values, first, stop, out, self.sets)
+        prediction.add_small_trees(
+            columns, self.nodes, self.starts, self.values, first, stop, out, self.sets
+        )
 
 
 def sets_of(trees: Sequence[Nodes]) -> np.ndarray | None:
@@ -330,143 +324,6 @@ def joined(trees: Sequence[Nodes], features: Sequence[np.ndarray | None]) -> tup
     left, right, feature = (a.astype(np.int32, copy=False) for a in (left, right, feature))
     sizes = np.array([len(tree) for tree in trees])
     return sizes, left, right, feature, threshold, missing_left.astype(np.uint8, copy=False)
-
-
-# --- depth at most 3, without compiled code -------------------------------------------------------
-#
-# The outcomes of all nodes are the bits of an index into a table.
-
-MAX_DEPTH = 3
-N_NODES = 2**MAX_DEPTH - 1
-BITS = 1 << np.arange(N_NODES)
-# Rows of X that are transposed to single precision at once.
-NUMPY_CHUNK = 8192
-# For at most so many rows NumPy computes all nodes of all trees at once: this many outcomes.
-FEW_ROWS = 512
-FEW_OUTCOMES = 2**16
-
-
-def _leaf_of_outcomes() -> np.ndarray:
-    """The leaf, 0 ... 7, for all outcomes of the nodes; bit k: node k sends the row right."""
-    outcomes = np.arange(2**N_NODES)
-    node = np.zeros_like(outcomes)
-    for _ in range(MAX_DEPTH):
-        node = 2 * node + 1 + (outcomes >> node & 1)
-    return node - N_NODES
-
-
-LEAF_OF_OUTCOMES = _leaf_of_outcomes()
-
-
-class ShallowTrees:
-    """T trees as complete trees of depth 3, whose padding sends no row anywhere else.
-
-    Parameters
-    ----------
-    trees, features, scale, width
-        As in `DeepTrees`; each adds one number.
-    """
-
-    is_kept: ClassVar[bool] = True
-    parallel_size: ClassVar[int] = 2**23
-
-    def __init__(
-        self,
-        trees: Sequence[Nodes],
-        features: Sequence[np.ndarray | None],
-        scale: np.ndarray | None,
-        width: int,
-    ) -> None:
-        T = len(trees)
-        sizes, left, right, feature, threshold, missing_left = joined(trees, features)
-        first = np.cumsum(sizes) - sizes
-        value = np.concatenate([tree.value[:, 0] for tree in trees])
-        inner = left >= 0
-        at = np.arange(len(left))
-        offset = np.repeat(first, sizes)
-        left, right = np.where(inner, left + offset, at), np.where(inner, right + offset, at)
-        feature = np.where(inner, feature, 0).astype(np.int32)
-        cuts = np.where(inner, single_precision_cuts(threshold), np.float32(np.inf))
-        missing_left = np.where(inner, missing_left, 1).astype(np.uint8)
-
-        # The node of each tree at each place of the complete tree, level by level. The children of
-        # a leaf are the leaf itself.
-        level = first[:, None]
-        places = []
-        for _ in range(MAX_DEPTH):
-            places.append(level)
-            level = np.stack([left[level], right[level]], axis=2).reshape(T, -1)
-        place = np.hstack(places)
-        self.width = width
-        self.feature, self.cuts = feature[place], cuts[place]
-        self.missing_left = missing_left[place]
-        leaf_values = value[level]
-        if scale is not None:
-            leaf_values = leaf_values * scale[:, None]
-        self.table = np.ascontiguousarray(leaf_values[:, LEAF_OF_OUTCOMES])
-
-    def __len__(self) -> int:
-        return len(self.table)
-
-    def add(self, X: np.ndarray, out: np.ndarray) -> None:
-        """Add the values of all trees to `out`, in the order of the trees.
-
-        Parameters
-        ----------
-        X : float array of shape (n, p)
-            Read in single precision; NaN is a missing value.
-        out : C-contiguous float array of shape (n, width)
-        """
-        if len(X) <= FEW_ROWS:
-            chunk = max(1, FEW_OUTCOMES // self.feature.size)
-            for start in range(0, len(X), chunk):
-                self._add_to_few_rows(X[start : start + chunk], out[start : start + chunk])
-            return
-        for start in range(0, len(X), NUMPY_CHUNK):
-            rows = slice(start, start + NUMPY_CHUNK)
-            columns = np.ascontiguousarray(X[rows].T, dtype=np.float32)
-            self._add_to_columns(columns, out[rows], slice(None))
-
-    def rounds(self, X: np.ndarray, out: np.ndarray) -> Iterator[np.ndarray]:
-        """The same, `width` trees at a time; `out` after each of these rounds.
-
-        X is held in single precision meanwhile.
-        """
-        columns = np.ascontiguousarray(X.T, dtype=np.float32)
-        for t in range(0, len(self), self.width):
-            self._add_to_columns(columns, out, slice(t, t + self.width))
-            yield out
-
-    def _add_to_columns(self, columns: np.ndarray, out: np.ndarray, trees: slice) -> None:
-        tables = self.feature[trees], self.cuts[trees], self.missing_left[trees]
-        outcome = np.empty(columns.shape[1], dtype=np.uint8)
-        right = np.empty(len(outcome), dtype=bool)
-        for t, (feature, cuts, missing_left, values) in enumerate(
-            zip(*(a.tolist() for a in tables), self.table[trees])
-        ):
-            outcome.fill(0)
-            for node, bit in enumerate(BITS.tolist()):
-                if cuts[node] == np.inf and missing_left[node]:  # no row goes to the right
-                    continue
-                if missing_left[node]:
-                    np.greater(columns[feature[node]], cuts[node], out=right)
-                else:  # no comparison holds for NaN, so that the negated one sends it to the right
-                    np.less_equal(columns[feature[node]], cuts[node], out=right)
-                    np.logical_not(right, out=right)
-                outcome |= np.left_shift(right.view(np.uint8), node) if bit > 1 else right
-            out[:, t % self.width] += values.take(outcome)
-
-    def _add_to_few_rows(self, X: np.ndarray, out: np.ndarray) -> None:
-        """All nodes of all trees at once."""
-        x = np.asarray(X, dtype=np.float32).take(self.feature.ravel(), axis=1)
-        x = x.reshape(len(X), *self.feature.shape)
-        right = np.where(self.missing_left, x > self.cuts, ~(x <= self.cuts))
-        found = self.table[np.arange(len(self)), right @ BITS]
-        found = found.reshape(len(X), -1, self.width)
-        # A cumulative sum adds one number after the other.
-        terms = np.concatenate([out[:, None], found], axis=1)
-        with np.errstate(over="ignore", invalid="ignore"):  # means are checked
-            out[:] = np.add.accumulate(terms, axis=1)[:, -1]
 
 
 # --- the trees of an ensemble ---------------------------------------------------------------------
@@ -515,9 +372,8 @@ class LooseTrees:
         scale: np.ndarray | None,
         width: int,
         leaf_outputs: LeafFunction | None,
-        compiled: bool,
     ) -> None:
-        self.predictors = [predictor(*pair, compiled) for pair in zip(members, trees)]
+        self.predictors = [predictor(*pair) for pair in zip(members, trees)]
         self.features, self.scale, self.width = features, scale, width
         self.leaf_outputs = leaf_outputs
 
@@ -550,9 +406,9 @@ class LooseTrees:
             out[:, column_of_tree(t, self.width)] += values
 
 
-def predictor(member: Any, nodes: Nodes, compiled: bool) -> Callable[[np.ndarray], np.ndarray]:
+def predictor(member: Any, nodes: Nodes) -> Callable[[np.ndarray], np.ndarray]:
     """The values (n, K) of rows in single precision; no scikit-learn tree is made for them."""
-    if isinstance(nodes, TreeArrays) and (compiled or nodes.left_bins is not None):
+    if isinstance(nodes, TreeArrays):
         return nodes.values_of_rows
     if getattr(member, "n_outputs_", 1) > 1:
         tree = member.tree_
@@ -569,7 +425,7 @@ def packed_trees(
     leaf_outputs: LeafFunction | None = None,
     n_rows: int | None = None,
 ) -> TreeSums | None:
-    """The sums of the trees' outputs, by the fastest route.
+    """The sums of the trees' outputs, laid out where that pays.
 
     Parameters
     ----------
@@ -599,21 +455,17 @@ def packed_trees(
         return None
     if features is None:
         features = [None] * len(trees)
-    compiled, given = uses_native(), (trees, features, scale, width, leaf_outputs)
-    if compiled and max(map(len, trees)) < 2 * MOST_LEAVES:
+    given = trees, features, scale, width, leaf_outputs
+    if max(map(len, trees)) < 2 * MOST_LEAVES:
         return SmallTrees(*given)
-    has_sets = any(tree.sets is not None for tree in trees)
-    is_shallow = max(tree.depth for tree in trees) <= MAX_DEPTH and not has_sets
-    if not compiled and leaf_outputs is None and is_shallow:
-        return ShallowTrees(*given[:-1])
-    if compiled and fits_in_words(trees, features):
+    if fits_in_words(trees, features):
         n_nodes, n_trees = sum(map(len, trees)), len(trees)
         laid_out = n_nodes + NODES_A_TREE * n_trees
-        # Of compact trees, every other route would first write out all nodes.
+        # Of compact trees `LooseTrees` would first write out all nodes.
         is_compact = any(isinstance(tree, FittedNodes) and not tree.is_built for tree in trees)
         if n_rows is None or is_compact or NODES_A_ROW * n_rows * n_trees >= laid_out:
             return DeepTrees(*given)
-    return LooseTrees(members, *given, compiled)
+    return LooseTrees(members, *given)
 
 
 def each_tree(sums: TreeSums) -> TreeSums:
@@ -646,8 +498,7 @@ class PackedCache:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        # By what is predicted and by whether compiled code runs.
-        self._kept: dict[tuple[str, bool], tuple[list[Any], TreeSums]] = {}
+        self._kept: dict[str, tuple[list[Any], TreeSums]] = {}
         self._n_rows = 0
 
     def __getstate__(self) -> dict[str, int]:
@@ -675,23 +526,22 @@ class PackedCache:
             ``build(n_rows)`` calls `packed_trees` with the number of rows so far.
         """
         # Rows are counted over all predictions until laying out pays; the lock is for that only.
-        key = kind, uses_native()
-        sums = self._found(key, members)
+        sums = self._found(kind, members)
         if sums is not None:
             return sums
         with self._lock:
-            sums = self._found(key, members)  # another thread may have made it
+            sums = self._found(kind, members)  # another thread may have made it
             if sums is not None:
                 return sums
             self._n_rows += n_rows
             sums = build(self._n_rows)
             if sums is not None and sums.is_kept:
-                self._kept[key] = members, sums
+                self._kept[kind] = members, sums
             return sums
 
-    def _found(self, key: tuple[str, bool], members: list[Any]) -> TreeSums | None:
+    def _found(self, kind: str, members: list[Any]) -> TreeSums | None:
         """What is kept, if it is of these members."""
-        of, sums = self._kept.get(key, (None, None))
+        of, sums = self._kept.get(kind, (None, None))
         if of is None or sums is None:
             return None
         same = len(of) == len(members) and all(map(operator.is_, of, members))

@@ -1,24 +1,19 @@
-"""scikit-learn's trees: as members of ensembles, and as growers of trees over binned columns.
+"""scikit-learn's trees as members of ensembles.
 
-As members they are given input that they need not check, and targets in units and rounded so that
-ties are ties.
+They are given input that they need not check, and targets in units and rounded so that ties are
+ties.
 """
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn import get_config
-from sklearn.tree import (
-    DecisionTreeClassifier,
-    DecisionTreeRegressor,
-)
 
-from sklearn_ensemble_theory._compat import TREES_TRY_BOTH_SIDES, make_tree, tree_parts, tree_state
+from sklearn_ensemble_theory._compat import make_tree, tree_parts, tree_state
 from sklearn_ensemble_theory._learners import (
     REGRESSION_TREES,
     aligned_columns,
@@ -27,14 +22,11 @@ from sklearn_ensemble_theory._learners import (
 )
 from sklearn_ensemble_theory._running import seeded
 from sklearn_ensemble_theory._scaling import largest_magnitude, range_exponent, shifted_by
-from sklearn_ensemble_theory.trees._columns import BinnedColumns
 from sklearn_ensemble_theory.trees._options import (
-    GrowthOptions,
     TreeShape,
     growth_options,
     n_features_drawn,
 )
-from sklearn_ensemble_theory.trees._tree_arrays import LEAF, NO_FEATURE, TreeArrays
 
 FAR_FROM_ZERO = 1e4
 """Targets are centred where their mean is more standard deviations away from 0."""
@@ -262,159 +254,6 @@ def add_to_outputs(member: Any, offset: float | np.ndarray) -> None:
     else:
         value = member._node_arrays().value
         value += offset
-
-
-# --- trees fitted to the codes of bins: where nothing is compiled ---------------------------------
-#
-# scikit-learn's tree reads the codes as numbers and cuts halfway between two codes of the node; the
-# cut in units of X is the edge at the integer part of that threshold.
-
-# Seconds that scikit-learn takes for each row, feature and level, and histograms for a node.
-SORTING, HISTOGRAMS = 7e-8, 6e-5
-
-
-def supports(columns: BinnedColumns, options: GrowthOptions) -> bool:
-    """Whether scikit-learn's trees have these options."""
-    if options.l2_regularization > 0 or columns.categorical is not None:
-        return False
-    if options.interactions is not None or not options.bounded:
-        return False
-    if not columns.any_missing:
-        return True
-    if options.monotonic_cst is not None and np.any(options.monotonic_cst):
-        return False
-    # Growth by histograms takes the place of older releases where it can.
-    is_variance = options.criterion == "squared_error" or (
-        options.criterion == "gini" and options.n_classes == 2
-    )
-    return TREES_TRY_BOTH_SIDES or options.random_splits or not is_variance
-
-
-def is_faster(columns: BinnedColumns, options: GrowthOptions) -> bool:
-    """Whether a tree of this size has nodes so small that sorting their codes beats histograms."""
-    n_leaves = columns.n_rows / options.min_samples_leaf
-    if options.max_leaf_nodes:
-        n_leaves = min(n_leaves, options.max_leaf_nodes)
-    depth = min(options.max_depth, np.log2(max(n_leaves, 1)) + 1)
-    n_nodes = min(2 * n_leaves, 2.0 ** (depth + 1))
-    by_sorting = SORTING * columns.n_rows * columns.n_features * depth
-    return supports(columns, options) and HISTOGRAMS * n_nodes > by_sorting
-
-
-class CodeTreeGrower:
-    """Grows these trees in the rounds of boosting (see `_growth.HistogramGrower`)."""
-
-    def __init__(self, columns: BinnedColumns, options: GrowthOptions) -> None:
-        self.columns, self.options = columns, options
-
-    def grow(
-        self,
-        gradient: np.ndarray,
-        weight: np.ndarray | None,
-        rows: np.ndarray | None,
-        seed: int | None = None,
-        rank: np.ndarray | None = None,
-    ) -> tuple[TreeArrays, np.ndarray]:
-        # The seed decides between equally good splits.
-        options = self.options if seed is None else replace(self.options, seed=seed)
-        if rows is not None:
-            gradient, weight = gradient[rows], None if weight is None else weight[rows]
-        # A tree takes nodes as pure where the variance is below 2e-16: above it are differences,
-        # below it the rounding errors of equal targets, if no target is larger than 1/16.
-        exponent = int(np.frexp(np.max(np.abs(gradient)))[1]) + 4
-        with np.errstate(over="ignore", under="ignore"):
-            least = float(np.ldexp(options.min_impurity_decrease, -2 * exponent))
-        # No decrease reaches the largest float, and trees refuse an infinite parameter.
-        options = replace(options, min_impurity_decrease=min(least, np.finfo(float).max))
-        tree = grow_on_codes(self.columns, np.ldexp(gradient, -exponent), weight, rows, options)
-        tree = replace(
-            tree,
-            value=np.ldexp(tree.value, exponent),
-            impurity=np.ldexp(tree.impurity, 2 * exponent),
-        )
-        return tree, tree.leaves(self.columns)
-
-
-def grow_on_codes(
-    columns: BinnedColumns,
-    target: np.ndarray,
-    weight: np.ndarray | None,
-    rows: np.ndarray | None,
-    options: GrowthOptions,
-) -> TreeArrays:
-    """The tree that scikit-learn grows on the codes (see `_growth.grow_tree`)."""
-    codes = columns.codes if rows is None else columns.codes.T[:, rows].T
-    X = codes.astype(np.float32)  # in Fortran order, as the codes
-    has_missing = columns.any_missing
-    if has_missing:
-        X[codes == columns.missing] = np.nan
-    total = float(len(X) if weight is None else weight.sum())
-    parameters: dict[str, Any] = {
-        "criterion": options.criterion,
-        "splitter": "random" if options.random_splits else "best",
-        "max_depth": options.max_depth,
-        "max_leaf_nodes": options.max_leaf_nodes or None,
-        "min_samples_split": options.min_samples_split,
-        "min_samples_leaf": options.min_samples_leaf,
-        # Rounding upwards would refuse a leaf of exactly this weight.
-        "min_weight_fraction_leaf": float(
-            np.clip(np.nextafter(options.min_weight_leaf / total, 0.0), 0.0, 0.5)
-        ),
-        "min_impurity_decrease": options.min_impurity_decrease,
-        "max_features": options.max_features or None,
-        "random_state": _GivenSeed(options.seed),
-    }
-    if 2 * options.min_weight_leaf > total:
-        parameters["min_samples_split"] = max(len(X) + 1, 2)
-    if options.monotonic_cst is not None:
-        parameters["monotonic_cst"] = options.constraints(columns.n_features)
-    tree: Any
-    if options.n_classes:
-        tree = DecisionTreeClassifier(**parameters)
-    else:
-        tree = DecisionTreeRegressor(**parameters)
-        target = on_grid(np.asarray(target, dtype=np.float64))
-    # Where it does not check X, the tree does not look for missing values either.
-    tree.fit(X, target, sample_weight=weight, check_input=has_missing)
-    value = tree.tree_.value[:, 0, :]
-    if options.n_classes:  # some may not be among these rows
-        value = aligned_columns(value, tree.classes_, options.n_classes)
-    # The nodes, with cuts between the codes of bins instead of thresholds between codes.
-    nodes = tree.tree_.__getstate__()["nodes"]
-    left = nodes["left_child"].astype(np.int32)
-    feature = nodes["feature"].astype(np.int32)
-    inner = np.flatnonzero(left != LEAF)
-    feature[left == LEAF] = NO_FEATURE
-    code = np.full(len(nodes), -2, dtype=np.int32)
-    cuts = nodes["threshold"][inner]
-    # Some releases have NaN where only missing values may go to the left: no value is below it.
-    cuts[np.isnan(cuts)] = -1
-    # A cut above the highest bin leaves only missing values on the right.
-    code[inner] = np.clip(np.floor(cuts), -1, columns.missing - 1)
-    return TreeArrays(
-        left=left,
-        right=nodes["right_child"].astype(np.int32),
-        feature=feature,
-        code=code,
-        threshold=columns.thresholds(feature, code),
-        missing_left=nodes["missing_go_to_left"].astype(np.uint8),
-        impurity=nodes["impurity"].copy(),
-        n_rows=nodes["n_node_samples"].astype(np.int64),
-        weight=nodes["weighted_n_node_samples"].copy(),
-        value=np.ascontiguousarray(value),
-        depth=int(tree.tree_.max_depth),
-    )
-
-
-class _GivenSeed(np.random.RandomState):
-    """Gives scikit-learn's splitter the seed of its own generator, which it draws by `randint`."""
-
-    def __init__(self, seed: int) -> None:
-        super().__init__(0)
-        self._seed = seed
-
-    def randint(self, *args: Any, **kwargs: Any) -> Any:
-        return self._seed
 
 
 def fitted_tree(estimator: Any, tree: Any, classes: Any = None) -> Any:

@@ -15,13 +15,15 @@ from scipy.sparse import csr_matrix, issparse
 
 from sklearn_ensemble_theory._compat import make_tree
 from sklearn_ensemble_theory._learners import is_tree
-from sklearn_ensemble_theory._native import uses_native
-from sklearn_ensemble_theory.trees._columns import MISSING, SET, BinnedColumns
+from sklearn_ensemble_theory._native.prediction import (
+    add_leaf_values,
+    leaves_in_arrays,
+    leaves_of_codes,
+)
+from sklearn_ensemble_theory.trees._columns import SET, BinnedColumns
 
 # scikit-learn's marks of a leaf: no children, no feature.
 LEAF, NO_FEATURE = -1, -2
-# In trees of more nodes than this, rows go down together, level by level.
-MOST_MASKS = 64
 # Numbers of X that are held in single precision at once in predictions: 8 MB.
 VALUES_AT_ONCE = 2**21
 
@@ -88,69 +90,28 @@ class TreeArrays:
     def leaves(self, columns: BinnedColumns) -> np.ndarray:
         """The leaf of each row, in the smallest integer type that holds it.
 
-        O(n) for each level of the tree; for trees with few nodes, O(n) fast steps for each node.
+        O(n depth).
 
         Parameters
         ----------
         columns : BinnedColumns
             In the bins that the tree was grown on.
         """
-        codes = columns.codes
-        smallest = np.min_scalar_type(len(self) - 1)
-        if uses_native():
-            from sklearn_ensemble_theory._native.prediction import leaves_of_codes
-
-            leaf = np.empty(len(codes), dtype=np.int32)
-            code = np.ascontiguousarray(self.code, dtype=np.int32)
-            left, right, feature, missing_left = self._links()
-            leaves_of_codes(
-                codes,
-                left,
-                right,
-                feature,
-                code,
-                missing_left,
-                columns.missing,
-                leaf,
-                self.left_bins,
-            )
-            return leaf.astype(smallest)
-        if len(self) > MOST_MASKS:
-            return self._leaves_by_level(columns).astype(smallest)
-        # Every row is in one leaf only: adding the numbers of the leaves to zeros sets them.
-        node = np.zeros(len(codes), dtype=smallest)
-        stack = [(0, np.ones(len(codes), dtype=bool))]
-        while stack:
-            i, rows = stack.pop()
-            if self.left[i] == LEAF:
-                node += rows * node.dtype.type(i)
-                continue
-            column = codes[:, self.feature[i]]
-            goes = column <= self.code[i]
-            if self.missing_left[i]:
-                goes |= column == columns.missing
-            if self.code[i] == SET:
-                goes = self.members[i][np.minimum(column, MISSING)]
-            stack += ((self.left[i], rows & goes), (self.right[i], rows > goes))
-        return node
-
-    def _leaves_by_level(self, columns: BinnedColumns) -> np.ndarray:
-        codes = columns.codes
-        node = np.zeros(len(codes), dtype=np.intp)
-        rows = np.arange(len(codes))
-        at = node
-        while len(rows):  # those that are in no leaf yet go down by one level
-            code = codes[rows, self.feature[at]]
-            goes = code <= self.code[at]
-            goes |= (code == columns.missing) & (self.missing_left[at] > 0)
-            if self.left_bins is not None:
-                members = self.members[at, np.minimum(code, MISSING)]
-                goes = np.where(self.code[at] == SET, members, goes)
-            at = np.where(goes, self.left[at], self.right[at])
-            node[rows] = at
-            inner = self.left[at] != LEAF
-            rows, at = rows[inner], at[inner]
-        return node
+        leaf = np.empty(len(columns.codes), dtype=np.int32)
+        code = np.ascontiguousarray(self.code, dtype=np.int32)
+        left, right, feature, missing_left = self._links()
+        leaves_of_codes(
+            columns.codes,
+            left,
+            right,
+            feature,
+            code,
+            missing_left,
+            columns.missing,
+            leaf,
+            self.left_bins,
+        )
+        return leaf.astype(np.min_scalar_type(len(self) - 1))
 
     @property
     def members(self) -> np.ndarray:
@@ -164,32 +125,12 @@ class TreeArrays:
 
     def leaves_of_rows(self, X: np.ndarray) -> np.ndarray:
         """The leaves of rows in single precision. O(n depth)."""
-        if not uses_native():
-            return self._leaves_of_rows_by_level(X)
-        from sklearn_ensemble_theory._native.prediction import leaves_in_arrays
-
         leaf = np.empty(len(X), dtype=np.int32)
         threshold = np.ascontiguousarray(self.threshold, dtype=np.float64)
         left, right, feature, missing_left = self._links()
         X = np.ascontiguousarray(X)
         leaves_in_arrays(X, left, right, feature, threshold, missing_left, leaf, self.left_bins)
         return leaf
-
-    def _leaves_of_rows_by_level(self, X: np.ndarray) -> np.ndarray:
-        node, rows = np.zeros(len(X), dtype=np.intp), np.arange(len(X))
-        if self.left[0] == LEAF:
-            return node
-        members = None if self.left_bins is None else self.members
-        while len(rows):
-            at = node[rows]
-            x = X[rows, self.feature[at]]
-            goes = np.where(np.isnan(x), self.missing_left[at] > 0, x <= self.threshold[at])
-            if members is not None:
-                category = np.where((x >= 0) & (x < MISSING), x, MISSING).astype(np.intp)
-                goes = np.where(np.isnan(self.threshold[at]), members[at, category], goes)
-            node[rows] = np.where(goes, self.left[at], self.right[at])
-            rows = rows[self.left[node[rows]] != LEAF]
-        return node
 
     def _links(self) -> list[np.ndarray]:
         """Children, features and directions of missing values, as compiled loops take them."""
@@ -487,9 +428,7 @@ class LeafOutputs:
             steps = b * values
             if len(scores) <= 4 * _BLOCK:
                 scores += steps.take(leaf)
-            elif uses_native() and scores.flags.c_contiguous and scores.dtype == np.float64:
-                from sklearn_ensemble_theory._native.prediction import add_leaf_values
-
+            elif scores.flags.c_contiguous and scores.dtype == np.float64:
                 add_leaf_values(scores, steps, leaf)
             else:
                 # By blocks: the steps of all rows need not be written to memory and read again.

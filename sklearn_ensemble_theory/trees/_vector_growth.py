@@ -2,10 +2,10 @@
 
     sum over targets of  S_left² / (W_left + l2) + S_right² / (W_right + l2)
 
-The driver is that of `_growth.HistogramGrowth`, with sums of vectors in bins; these sums and the
-best cut of a column are compiled, with a second route through NumPy. Every number of a row is a
-multiple of a power of 2 such that sums of all rows are exact as doubles: both routes, and any
-number of threads, grow the same tree, and what remains of a node without one child is the other.
+The driver is `_histogram_growth.HistogramGrowth`, with sums of vectors in bins. Compiled loops
+compute these sums and the best cut of each column. Every number of a row is a multiple of a power
+of 2 such that sums of all rows are exact as doubles: any number of threads grows the same tree, and
+what remains of a node without one child is the other.
 
 A cut of categories is one of their order by the first principal component of their mean vectors in
 the node, shrunk by `cat_smooth` (Coppersmith, Hong and Hosking 1999). Classes of several outputs
@@ -24,12 +24,12 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import xlogy
 
-from sklearn_ensemble_theory._native import uses_native
+from sklearn_ensemble_theory._native.vector_trees import best_cuts, count_vectors
 from sklearn_ensemble_theory._running import seeded
 
 from ._columns import MISSING, BinnedColumns
-from ._growth import Grid, HistogramGrowth, NodeRows, NodeSplit
-from ._histograms import SAME, TreeReply, TreeRequest, comparable_scores, goes_left
+from ._histogram_growth import Grid, HistogramGrowth, NodeSplit
+from ._histograms import SAME, Split, TreeReply, TreeRequest, goes_left
 from ._options import GrowthOptions
 from ._tree_arrays import LEAF, TreeArrays
 
@@ -48,8 +48,6 @@ _TABLES_AT_ONCE = 2**25
 # Principal components are those of at most so many rows.
 _COMPONENT_ROWS = 2**13
 _LARGEST_EXPONENT = 1020
-# Of the order of categories, as in _native/vector_trees.pyx.
-_POWER_STEPS, _NO_DISTANCE, _PLACES, _LARGE_PART = 20, 2.0**-40, 2.0**32, 0.7
 
 
 class RowVectors:
@@ -192,8 +190,8 @@ def _rounded(weight: np.ndarray, exponent: int) -> np.ndarray:
 # --- the rows of the nodes, and the sums in bins ------------------------------------------------
 
 
-class VectorRows(NodeRows):
-    """The rows of the leaves so far, and the sums of their vectors."""
+class VectorRows:
+    """The rows of the leaves so far, None for all, and the sums of their vectors."""
 
     def __init__(
         self,
@@ -202,22 +200,22 @@ class VectorRows(NodeRows):
         target: np.ndarray,
         rows: np.ndarray | None,
         n_threads: int,
-        joint: Any,
     ) -> None:
         self.columns, self.vectors, self.target = columns, vectors, target
-        self.n_threads, self.joint = n_threads, joint
+        self.n_threads = n_threads
         self.n_bins, self.width = columns.most_bins, columns.most_bins + columns.any_missing
         self.rows = {0: None if rows is None else rows.astype(np.int32)}
 
     def answer(self, request: TreeRequest) -> TreeReply:
+        """The sums in bins, and the ranges of the targets, after the splits of the request."""
         self.divide(request.splits)
         p, D = self.columns.n_features, self.vectors.values.shape[1]
         sums = _in_lines((len(request.counted), p, self.width, D))
         for i, table in zip(request.counted, sums):
-            self.count(self.numbers(i), table)
+            self.count(self.rows[i], table)
         ranges = np.zeros((len(request.ranged), 2))
         for i, pair in zip(request.ranged, ranges):
-            rows = self.numbers(i)
+            rows = self.rows[i]
             some = self.target if rows is None else self.target.take(rows, axis=0)
             # Of each target, in units of its mean size.
             spread, size = np.ptp(some, axis=0), self.vectors.sizes
@@ -225,51 +223,35 @@ class VectorRows(NodeRows):
         # The kinds of sums come first, as the driver reads them.
         return TreeReply(np.moveaxis(sums, 3, 1), ranges)
 
-    def numbers(self, i: int) -> np.ndarray | None:
-        rows = self.rows[i]
-        if rows is not None and rows.dtype != np.int32:
-            rows = np.flatnonzero(rows) if rows.dtype == bool else rows
-            self.rows[i] = rows = rows.astype(np.int32)
-        return rows
+    def divide(self, splits: list[Split]) -> None:
+        """Divide the rows of nodes among their children, parents first."""
+        for i, feature, code, missing_left, left, right in splits:
+            rows = self.rows.pop(i)
+            column = self.columns.codes[:, feature]
+            if rows is not None:
+                column = column.take(rows)
+            missing_left = missing_left and self.columns.has_missing[feature]
+            goes = goes_left(column, code, missing_left, self.columns.missing)
+            for child, side in ((left, goes), (right, ~goes)):
+                new = np.flatnonzero(side) if rows is None else rows[side]
+                self.rows[child] = new.astype(np.int32, copy=False)
 
     def count(self, rows: np.ndarray | None, table: np.ndarray) -> None:
         """Write the sums of rows in all bins to a table (p, bins, D). O(m p D)."""
+        codes, missing = self.columns.codes.T, self.columns.any_missing
         values = self.vectors.values
-        if self.joint is None:
-            from sklearn_ensemble_theory._native.vector_trees import count_vectors
-
-            codes, missing = self.columns.codes.T, self.columns.any_missing
-            count_vectors(codes, self.n_bins, missing, rows, values, table, self.n_threads)
-            return
-        joint = self.joint if rows is None else self.joint[rows]
-        table[:] = (joint.T @ (values if rows is None else values[rows])).reshape(table.shape)
-
-    def table_of(self, i: int) -> np.ndarray:
-        """A new table of the rows of a node."""
-        p, D = self.columns.n_features, self.vectors.values.shape[1]
-        table = _in_lines((p, self.width, D))
-        self.count(self.numbers(i), table)
-        return table
+        count_vectors(codes, self.n_bins, missing, rows, values, table, self.n_threads)
 
     def cut(
         self, i: int, feature: int, code: int | np.ndarray, direction: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """The sums of the rows of a node on the left of a cut, and its rows in the bins."""
-        rows = self.numbers(i)
+        rows = self.rows[i]
         assert rows is not None
         column = self.columns.codes[:, feature].take(rows)
         goes = goes_left(column, code, bool(direction), self.columns.missing)
         left: np.ndarray = self.vectors.values.take(rows[goes], axis=0).sum(axis=0)
         return left, np.bincount(np.minimum(column, self.width - 1), minlength=self.width)
-
-
-def one_hot_codes(columns: BinnedColumns) -> sp.csr_matrix:
-    """A row of the matrix has a one in the bin of each column: its products are sums in bins."""
-    n, p = columns.codes.shape
-    width = columns.most_bins + columns.any_missing
-    cells = np.minimum(columns.codes, width - 1) + width * np.arange(p, dtype=np.int32)
-    ones, starts = np.ones(n * p), np.arange(0, n * p + 1, p)
-    return sp.csr_matrix((ones, cells.ravel(), starts), shape=(n, p * width))
 
 
 # --- one tree -------------------------------------------------------------------------------------
@@ -355,7 +337,7 @@ class VectorGrowth(HistogramGrowth):
     def occupied(self, i: int, table: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         if table is not None:
             return super().occupied(i, table)
-        codes = self.columns.codes.T[:, self.nodes.numbers(i)]
+        codes = self.columns.codes.T[:, self.nodes.rows[i]]
         is_missing = codes == self.columns.missing
         lowest, highest = codes.min(axis=1), np.where(is_missing, 0, codes).max(axis=1)
         any_value = ~is_missing.all(axis=1)
@@ -375,8 +357,6 @@ class VectorGrowth(HistogramGrowth):
         nodes, n_bins, columns = self.nodes, self.n_bins, self.columns
         total = np.array(self.totals[i])
         cells = None if table is None else np.moveaxis(table, 0, 2)
-        if nodes.joint is not None and cells is None:
-            cells = nodes.table_of(i)
         draws = None
         if self.random_cuts is not None:
             draws = self.random_cuts.random_sample((columns.n_features, 2))
@@ -423,21 +403,14 @@ class VectorGrowth(HistogramGrowth):
         """The best cut of each column, or with draws the one that they say."""
         nodes, columns, n_bins = self.nodes, self.columns, self.n_bins
         vectors = nodes.vectors
-        if nodes.joint is not None:
-            flags, vectors = columns.categorical, nodes.vectors
-            assert cells is not None
-            cuts = best_cuts_by_numpy(cells, n_bins, total, vectors, self.rules, flags, draws)
-            if allowed is not None:
-                cuts.score[~allowed] = -np.inf
-            return cuts
-        from sklearn_ensemble_theory._native.vector_trees import best_cuts
-
-        cuts = _empty_cuts(columns.n_features, n_bins)
+        p = columns.n_features
+        place, order = np.zeros(p, dtype=np.int64), np.zeros((p, n_bins), dtype=np.uint8)
+        cuts = Cuts(np.empty(p), place, np.ones(p), order)
         best_cuts(
             columns.codes.T,
             n_bins,
             self.has_missing,
-            nodes.numbers(i) if cells is None else None,
+            nodes.rows[i] if cells is None else None,
             vectors.values,
             cells,
             total,
@@ -453,164 +426,12 @@ class VectorGrowth(HistogramGrowth):
         return cuts
 
 
-def _empty_cuts(p: int, n_bins: int) -> Cuts:
-    place, order = np.zeros(p, dtype=np.int64), np.zeros((p, n_bins), dtype=np.uint8)
-    return Cuts(np.empty(p), place, np.ones(p), order)
-
-
 def score_of(sums: np.ndarray, vectors: RowVectors, rules: CutRules) -> np.ndarray:
     """The score of nodes, from their sums, (..., D)."""
     moments, weight = sums[..., FIRST : FIRST + vectors.q], vectors.weights(sums)
     if rules.by_entropy:
         return xlogy(moments, moments / weight).sum(axis=-1)
     return (moments * moments / (weight + rules.l2)).sum(axis=-1)
-
-
-def best_cuts_by_numpy(
-    cells: np.ndarray,
-    n_bins: int,
-    total: np.ndarray,
-    vectors: RowVectors,
-    rules: CutRules,
-    categorical: np.ndarray | None = None,
-    draws: np.ndarray | None = None,
-) -> Cuts:
-    """What `_native.vector_trees.best_cuts` finds, from a table (p, bins, D)."""
-    p, has_missing = cells.shape[0], cells.shape[1] > n_bins
-    found = _empty_cuts(p, n_bins)
-    sets = np.flatnonzero([] if categorical is None else categorical).tolist()
-    if sets:
-        cells = cells.copy()
-    for j in sets:
-        # Bins without rows come last.
-        order = order_of_categories(cells[j, :n_bins], total, vectors, rules.cat_smooth)
-        found.order[j] = np.concatenate([order, np.setdiff1d(np.arange(n_bins), order)])
-        cells[j, :n_bins] = cells[j, found.order[j]]
-    left = np.empty((p, 1 + has_missing, n_bins, cells.shape[2]))
-    np.cumsum(cells[:, :n_bins], axis=1, out=left[:, 0])
-    if has_missing:
-        np.add(left[:, 0], cells[:, n_bins:], out=left[:, 1])
-    right = total - left
-    forbidden = np.minimum(left[..., COUNT], right[..., COUNT]) < rules.least_rows
-    forbidden |= np.minimum(left[..., WEIGHT], right[..., WEIGHT]) < rules.least_weight
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scores = _scores(left, right, vectors, rules)
-        shares = np.ones((p, *scores.shape[1:]))
-        before = score_of(total, vectors, rules)
-        for j in sets if rules.cat_smooth > 0 else []:
-            shares[j] = _shares(cells[j], left[j], n_bins, total, vectors, rules.cat_smooth)
-            scores[j] = before + shares[j] * (scores[j] - before)
-        scores = comparable_scores(scores)
-    scores[forbidden] = -np.inf
-    if draws is not None:
-        _keep_drawn(scores, cells, n_bins, draws, sets)
-    flat = scores.reshape(p, -1)
-    place = flat.argmax(axis=1)
-    best, share = (part.reshape(p, -1)[np.arange(p), place] for part in (flat, shares))
-    return Cuts(best, place, share, found.order)
-
-
-def _scores(
-    left: np.ndarray, right: np.ndarray, vectors: RowVectors, rules: CutRules
-) -> np.ndarray:
-    """The scores of both sides of each cut, before they are rounded."""
-    if rules.by_entropy:
-        return score_of(left, vectors, rules) + score_of(right, vectors, rules)
-    q, l2 = vectors.q, rules.l2
-    # Four sums over targets for each side, in the order of the compiled loop.
-    if vectors.weighs_targets:
-        both = np.zeros((4, *left.shape[:-1]))
-        for k in range(q):
-            s, t = left[..., FIRST + k], right[..., FIRST + k]
-            v, w = left[..., FIRST + q + k], right[..., FIRST + q + k]
-            both[k % 4] += s * s / (v + l2) + t * t / (w + l2)
-        return (both[0] + both[1]) + (both[2] + both[3])
-    scores = np.zeros(left.shape[:-1])
-    for side in (left, right):
-        sums = np.zeros((4, *side.shape[:-1]))
-        for k in range(q):
-            sums[k % 4] += side[..., FIRST + k] ** 2
-        scores += ((sums[0] + sums[1]) + (sums[2] + sums[3])) / (side[..., WEIGHT] + l2)
-    return scores
-
-
-def _distances(
-    cells: np.ndarray, total: np.ndarray, vectors: RowVectors, smooth: float
-) -> np.ndarray:
-    """The means of categories, (k, q), about those of the node, shrunk."""
-    moments, weight = cells[:, FIRST : FIRST + vectors.q], vectors.weights(cells)
-    x = moments - total[FIRST : FIRST + vectors.q] / vectors.weights(total) * weight
-    x[np.abs(x) <= _NO_DISTANCE * np.abs(moments)] = 0.0
-    return x / (weight + smooth)
-
-
-def order_of_categories(
-    cells: np.ndarray, total: np.ndarray, vectors: RowVectors, smooth: float
-) -> np.ndarray:
-    """The bins with rows by the first principal component of their distances, from (bins, D).
-
-    Categories and targets count by their weights; places that differ by rounding are equal.
-    """
-    bins = np.flatnonzero(cells[:, COUNT])
-    z = _distances(cells[bins], total, vectors, smooth)
-    mass = cells[bins, WEIGHT] / total[WEIGHT]
-    of_targets = vectors.weights(total) / total[WEIGHT]
-    # Starts in no direction that data have by their design.
-    a = 1.0 + np.arange(vectors.q) * 0.6180339887498949 % 1.0
-    for _ in range(_POWER_STEPS):
-        b = ((z @ a * mass) @ z) * of_targets
-        size = np.abs(b).max()
-        if not size > 0:
-            break
-        a = b / size
-    # The last large part is positive: of two classes both are equal up to rounding.
-    place = z @ (a * np.sign(a[np.flatnonzero(np.abs(a) > _LARGE_PART)[-1]]))
-    size = np.abs(place).max(initial=0.0)
-    if size > 0:
-        place = np.rint(place / size * _PLACES)
-    return bins[place.argsort(kind="stable")]
-
-
-def _shares(
-    cells: np.ndarray,
-    left: np.ndarray,
-    n_bins: int,
-    total: np.ndarray,
-    vectors: RowVectors,
-    smooth: float,
-) -> np.ndarray:
-    """The shares of the gains that shrunk means have (see `in_order_of_means`)."""
-    shifts = np.nan_to_num(_distances(cells, total, vectors, smooth)) * vectors.weights(cells)
-    shift = np.repeat(shifts[:n_bins].cumsum(axis=0)[None], len(left), axis=0)
-    if len(left) > 1:
-        shift[1] += shifts[n_bins]
-    rest = shifts.sum(axis=0) - shift
-    w, whole = vectors.weights(left), vectors.weights(total)
-    x = left[..., FIRST : FIRST + vectors.q] - total[FIRST : FIRST + vectors.q] / whole * w
-    full = (x * x * (1 / w + 1 / (whole - w))).sum(axis=-1)
-    shrunk = (shift * shift / w + rest * rest / (whole - w)).sum(axis=-1)
-    share: np.ndarray = np.where(full > 0, np.minimum(shrunk / full, 1.0), 1.0)
-    return share
-
-
-def _keep_drawn(
-    scores: np.ndarray, cells: np.ndarray, n_bins: int, draws: np.ndarray, sets: list[int]
-) -> None:
-    """Forbid all cuts but one of each column, at a uniform code or place in the order."""
-    for j, (u, v) in enumerate(draws.tolist()):
-        full = np.flatnonzero(cells[j, :n_bins, COUNT])
-        at, direction = 0, 0
-        if len(full) > 1:
-            direction = int(cells[j, n_bins:, COUNT].any() and v >= 0.5)
-            if j in sets:
-                at = int(u * (len(full) - 1))
-            else:
-                code = full[0] + int(u * (full[-1] - full[0]))
-                at = int(np.searchsorted(full, code, side="right")) - 1
-        kept = scores[j, direction, full[at]] if len(full) else -np.inf
-        scores[j] = -np.inf
-        if len(full):
-            scores[j, direction, full[at]] = kept
 
 
 # --- one tree for the targets of a fit, and trees on the same columns -----------------------------
@@ -682,7 +503,6 @@ class VectorGrower:
     ) -> None:
         self.columns, self.options = columns.in_one_byte(), options
         self.n_components, self.n_threads = n_components, n_threads
-        self.joint: Any = None
 
     def grow(
         self,
@@ -702,16 +522,12 @@ class VectorGrower:
             As in `_growth.HistogramGrower`.
         """
         columns, options = self.columns, self.options
-        if uses_native():
-            self.joint = None
-        elif self.joint is None:
-            self.joint = one_hot_codes(columns)
         vectors = searched = RowVectors(target, weight, rows, options.criterion == "log_loss")
         compared = target
         if self.n_components is not None and self.n_components < target.shape[1]:
             compared, common = _projected(target, weight, rows, self.n_components)
             searched = RowVectors(compared, common, rows)
-        nodes = VectorRows(columns, searched, compared, rows, self.n_threads, self.joint)
+        nodes = VectorRows(columns, searched, compared, rows, self.n_threads)
         order = np.arange(columns.n_features) if rank is None else np.argsort(rank)
         growth = VectorGrowth(
             nodes, columns, options, order, options.seed if seed is None else seed
@@ -741,8 +557,8 @@ class VectorGrower:
         order, number = growth.numbered()
         m, q = len(order), vectors.q
         leaf = np.zeros(self.columns.n_rows, dtype=np.min_scalar_type(m))
-        for i in nodes.rows:
-            leaf[nodes.numbers(i)] = number[i]
+        for i, own in nodes.rows.items():
+            leaf[slice(None) if own is None else own] = number[i]
         # Sums of the leaves, and upwards those of all nodes. A row is a one in its leaf.
         used = leaf if rows is None else leaf[rows]
         values = vectors.values if rows is None else vectors.values[rows]

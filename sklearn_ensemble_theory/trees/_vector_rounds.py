@@ -24,7 +24,7 @@ class VectorTreeRounds(BinnedTreeRounds):
     trees would have in the same leaves: means, Newton steps or minima, score by score.
     """
 
-    def _make_grower(self) -> VectorGrower:
+    def _make_grower(self) -> Any:
         task = self.task
         return VectorGrower(self.columns, self.options, task.n_components, task.n_threads)
 

@@ -18,9 +18,8 @@ from sklearn_ensemble_theory._learners import (
 )
 from sklearn_ensemble_theory._rows import weights_of_codes
 from sklearn_ensemble_theory._running import seeded
-from sklearn_ensemble_theory.trees._columns import BinnedColumns
-from sklearn_ensemble_theory.trees._compiled_growth import CompiledHistogramGrower
-from sklearn_ensemble_theory.trees._growth import HistogramGrower, histogram_grower
+from sklearn_ensemble_theory.trees._columns import MISSING, BinnedColumns
+from sklearn_ensemble_theory.trees._growth import HistogramGrower
 from sklearn_ensemble_theory.trees._isotonic import MOST_ORDERED, monotonic_values
 from sklearn_ensemble_theory.trees._options import (
     MAX_SEED,
@@ -77,7 +76,7 @@ class BinnedTreeRounds:
             estimator.max_bins,
             weight,
             task.n_threads,
-            wide=False,
+            wide=estimator.max_bins > MISSING,
             categorical=category_flags(estimator, p),
         )
         # The weight of the drawn rows, which changes with the draw, by its expectation.
@@ -100,8 +99,8 @@ class BinnedTreeRounds:
         self.reoptimises = task.reoptimise_leaves and loss is not None and not loss.is_quadratic
         self.pattern = clone(estimator)
 
-    def _make_grower(self) -> HistogramGrower:
-        return histogram_grower(self.columns, self.options, self.task.n_threads)
+    def _make_grower(self) -> Any:
+        return HistogramGrower(self.columns, self.options, self.task.n_threads)
 
     def _set_least_weight(self, total: float) -> None:
         """Of a leaf, where it is a share of weights that change with the round."""
@@ -172,12 +171,13 @@ class BinnedTreeRounds:
             if not options.features_per_tree:
                 return grower.grow(target, weight, rows, splits)
         rank = self._rank(seed)
-        if not options.features_per_tree or getattr(grower, "draws_features", False):
+        if not options.features_per_tree or grower.draws_features:
             return grower.grow(target, weight, rows, splits, rank)
-        # Other growers get the columns that are drawn.
+        # Other trees get the columns that are drawn.
         features = np.flatnonzero(rank < options.features_per_tree)
         columns, options = self.columns.take_features(features), options.of_features(features)
-        tree, _ = type(grower)(columns, options).grow(target, weight, rows, splits, rank[features])
+        grower = HistogramGrower(columns, options)
+        tree, _ = grower.grow(target, weight, rows, splits, rank[features])
         is_cut = tree.left != LEAF
         tree.feature[is_cut] = features[tree.feature[is_cut]]
         return tree, tree.leaves(self.columns)
@@ -185,7 +185,7 @@ class BinnedTreeRounds:
     def several(
         self, target: np.ndarray, scores: np.ndarray, length: float, n: int, stop_at: float
     ) -> tuple[list, list[float], LeafOutputs] | None:
-        """At most n rounds in compiled code, which changes target and scores; None where it cannot.
+        """At most n rounds in one piece, which changes target and scores; None where it cannot.
 
         Parameters
         ----------
@@ -210,7 +210,7 @@ class BinnedTreeRounds:
         task, grower = self.task, self.grower
         if task.risk is None or task.reweighted or self.n_drawn < self.n:
             return None
-        if not isinstance(grower, CompiledHistogramGrower) or not grower.boosts():
+        if not grower.boosts():
             return None
         risk = task.risk.arrays(scores, target)
         if risk is None:

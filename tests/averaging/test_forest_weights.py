@@ -17,7 +17,8 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn_ensemble_theory._compat import TREES_TRY_BOTH_SIDES
+
+from ..estimators import TREES_TRY_BOTH_SIDES
 
 
 def leaves_of(model, X):

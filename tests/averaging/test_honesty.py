@@ -16,12 +16,12 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn_ensemble_theory._compat import TREES_TRY_BOTH_SIDES
 from sklearn_ensemble_theory._learners import prepare_members
 from sklearn_ensemble_theory.averaging import StandardErrorWarning
 from sklearn_ensemble_theory.averaging._honesty import drawn_for_leaves
 from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 
+from ..estimators import TREES_TRY_BOTH_SIDES
 from .test_forest_weights import indicators, outside_of
 
 

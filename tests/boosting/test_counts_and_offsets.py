@@ -1,7 +1,6 @@
 """Losses of counts, shares and claims, and offsets: each by another way to the same numbers."""
 
 import re
-from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -22,10 +21,9 @@ from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting.losses._base import safe_length
 from sklearn_ensemble_theory.boosting.losses._compiled import compiled_loss
 
-from ..routes import native_disabled
+from ..trees.reference_growth import reference_trees
 from .loss_cases import OF_REALS, ROWS, targets
 
-pytestmark = pytest.mark.routes
 N = 600
 
 
@@ -112,13 +110,12 @@ def test_targets_without_a_finite_optimum(loss, y, message):
         GradientBoostingRegressor(loss=loss).fit(columns(20), np.r_[0.5, y[1:]], np.arange(20) > 0)
 
 
-@pytest.mark.parametrize("native", [True, False])
 @pytest.mark.parametrize(
     "options",
     [{}, {"second_order": True}, {"learning_rate": 1.0, "max_depth": 4, "n_estimators": 10}],
     ids=str,
 )
-def test_shares_of_trials_are_a_row_for_each_trial(options, native):
+def test_shares_of_trials_are_a_row_for_each_trial(options):
     X = columns(2000)
     rng = np.random.default_rng(0)
     trials = rng.integers(1, 6, len(X))
@@ -126,9 +123,8 @@ def test_shares_of_trials_are_a_row_for_each_trial(options, native):
     each, y = np.repeat(X, 2, axis=0), np.tile([1, 0], len(X))
     counts = np.column_stack([successes, trials - successes]).ravel()
     options = {"n_estimators": 50, "random_state": 0, **options}
-    with nullcontext() if native else native_disabled():
-        ours = GradientBoostingRegressor(loss="binomial", **options)
-        ours.fit(X, successes / trials, trials)
+    ours = GradientBoostingRegressor(loss="binomial", **options)
+    ours.fit(X, successes / trials, trials)
     theirs = GradientBoostingClassifier(**options).fit(each, y, counts)
     assert ours.initial_scores_ == pytest.approx(theirs.initial_scores_, rel=1e-12)
     np.testing.assert_allclose(ours.train_scores_, theirs.train_scores_, rtol=1e-9)
@@ -147,7 +143,7 @@ def test_rare_events_have_no_step_that_raises_the_loss(rate):
         loss="binomial", learning_rate=rate, n_estimators=30, max_depth=1, random_state=0
     ).fit(X, y, trials)
     assert (np.diff(model.train_scores_) <= 1e-12).all()
-    with native_disabled():
+    with reference_trees():
         plain = GradientBoostingRegressor(**model.get_params()).fit(X, y, trials)
     np.testing.assert_allclose(plain.train_scores_, model.train_scores_, rtol=1e-9)
     np.testing.assert_allclose(model.predict(X), y, atol=0.02)

@@ -6,7 +6,6 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold
 
 from sklearn_ensemble_theory import GradientBoostingClassifier, GradientBoostingRegressor
-from sklearn_ensemble_theory.trees import _sklearn_trees as code_trees
 
 from ..local_blocks import LocalBlocks, hashed_folds, rows_in_blocks
 from .gradient_boosting_data import assert_same_rounds
@@ -16,12 +15,6 @@ N = 300
 FEW_ROUNDS = {"n_estimators": "cv", "max_estimators": 25, "learning_rate": 0.3, "random_state": 0}
 # Chunks of one row and of none.
 CUTS = [0, 1, 1, 120]
-
-
-@pytest.fixture(autouse=True)
-def grown_by_histograms(monkeypatch):
-    """In memory too, where sorted codes of few rows may be faster without compiled code."""
-    monkeypatch.setattr(code_trees, "is_faster", lambda columns, options: False)
 
 
 def rows():

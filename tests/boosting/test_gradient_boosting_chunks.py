@@ -20,7 +20,6 @@ from sklearn_ensemble_theory.boosting.losses import (
     SquaredLoss,
 )
 from sklearn_ensemble_theory.boosting.losses._base import as_loss
-from sklearn_ensemble_theory.trees import _sklearn_trees as code_trees
 from sklearn_ensemble_theory.trees._histograms import (
     GridUnits,
     TreeRequest,
@@ -31,12 +30,6 @@ from tests.boosting.gradient_boosting_data import assert_same_rounds
 
 from ..local_blocks import LocalBlocks
 from .loss_cases import CASES, OF_REALS, OF_USERS, LogCosh, far_problem
-
-
-@pytest.fixture(autouse=True)
-def grown_by_histograms(monkeypatch):
-    """In memory too, where sorted codes of few rows may be faster without compiled code."""
-    monkeypatch.setattr(code_trees, "is_faster", lambda columns, options: False)
 
 
 def in_chunks(model, X, y, weight=None, cuts=(0, 1, 1, 150)):

@@ -12,8 +12,6 @@ from sklearn.utils import check_random_state
 from sklearn_ensemble_theory import GradientBoostingClassifier, GradientBoostingRegressor
 from sklearn_ensemble_theory._folds import fold_numbers
 
-pytestmark = pytest.mark.routes
-
 X, Y = make_friedman1(150, 6, noise=1.0, random_state=0)
 X_CLASSES, LABELS = make_classification(
     150, 6, n_informative=4, n_classes=3, flip_y=0.2, random_state=0

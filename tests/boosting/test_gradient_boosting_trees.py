@@ -2,7 +2,6 @@
 with gradient boosting of scikit-learn's exact trees."""
 
 import tracemalloc
-from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -24,9 +23,7 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory.boosting import losses
 
-from ..routes import native_disabled
-
-pytestmark = pytest.mark.routes
+from ..trees.reference_growth import reference_trees
 
 EXACT = DecisionTreeRegressor(max_depth=3)
 
@@ -93,15 +90,17 @@ def test_few_values_a_column_give_the_model_of_exact_trees(kind):
 
 
 @every_kind
-def test_without_native_code_the_model_is_the_same(kind):
+def test_the_model_is_that_of_trees_of_the_reference(kind):
     rng = np.random.default_rng(2)
     X = rng.standard_normal((700, 3))
     X[rng.random(X.shape) < 0.1] = np.nan
     y = targets(np.nan_to_num(X), kind, rng)
-    compiled = model_for(kind, n_estimators=12).fit(X, y)
-    with native_disabled():
-        plain = model_for(kind, n_estimators=12).fit(X, y)
-    np.testing.assert_allclose(compiled.train_scores_, plain.train_scores_, rtol=1e-9)
+    model = model_for(kind, n_estimators=12).fit(X, y)
+    with reference_trees():
+        other = model_for(kind, n_estimators=12).fit(X, y)
+    np.testing.assert_allclose(model.train_scores_, other.train_scores_, rtol=1e-9)
+    scores = "decision_function" if kind in ("two", "three") else "predict"
+    np.testing.assert_allclose(getattr(model, scores)(X), getattr(other, scores)(X), rtol=1e-6)
 
 
 @every_kind
@@ -320,28 +319,26 @@ def test_memory_is_a_few_numbers_a_row():
     assert peak / n < p + 64
 
 
-@pytest.mark.parametrize("compiled", [True, False])
-def test_whole_weights_are_repeated_rows_where_many_splits_are_equally_good(compiled):
+def test_whole_weights_are_repeated_rows_where_many_splits_are_equally_good():
     """Few rows, few values of y: if errors of 1e-16 broke ties, 5 % of these would differ."""
-    with nullcontext() if compiled else native_disabled():
-        for seed in range(6):
-            rng = np.random.default_rng(seed)
-            n = rng.integers(8, 60)
-            X = rng.standard_normal((n, 8)) if seed % 2 else rng.integers(0, 6, (n, 8)) * 1.0
-            weight = rng.integers(0, 5, n).astype(float)
-            rows = np.repeat(np.arange(n), weight.astype(int))
-            for kind, y in [
-                ("two", rng.integers(0, 2, n)),
-                ("three", np.arange(n) % 3),
-                ("squared_error", rng.integers(0, 4, n) * 1.0),
-            ]:
-                if len(np.unique(y[rows])) == 1:
-                    continue
-                weighted = model_for(kind, n_estimators=10).fit(X, y, sample_weight=weight)
-                repeated = model_for(kind, n_estimators=10).fit(X[rows], y[rows])
-                name = "predict" if kind == "squared_error" else "decision_function"
-                a, b = getattr(weighted, name)(X), getattr(repeated, name)(X)
-                np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-7)
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        n = rng.integers(8, 60)
+        X = rng.standard_normal((n, 8)) if seed % 2 else rng.integers(0, 6, (n, 8)) * 1.0
+        weight = rng.integers(0, 5, n).astype(float)
+        rows = np.repeat(np.arange(n), weight.astype(int))
+        for kind, y in [
+            ("two", rng.integers(0, 2, n)),
+            ("three", np.arange(n) % 3),
+            ("squared_error", rng.integers(0, 4, n) * 1.0),
+        ]:
+            if len(np.unique(y[rows])) == 1:
+                continue
+            weighted = model_for(kind, n_estimators=10).fit(X, y, sample_weight=weight)
+            repeated = model_for(kind, n_estimators=10).fit(X[rows], y[rows])
+            name = "predict" if kind == "squared_error" else "decision_function"
+            a, b = getattr(weighted, name)(X), getattr(repeated, name)(X)
+            np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-7)
 
 
 # Rounds that nobody looks at are made in one piece

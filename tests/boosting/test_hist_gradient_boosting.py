@@ -23,7 +23,7 @@ from sklearn_ensemble_theory import (
     HistGradientBoostingRegressor,
 )
 
-from ..routes import native_disabled
+from ..trees.reference_growth import reference_trees
 
 DIABETES = load_diabetes(return_X_y=True)
 CANCER = load_breast_cancer(return_X_y=True)
@@ -53,19 +53,14 @@ def counts(seed=0, n=300):
     ],
     ids=["squared", "l2", "absolute", "quantile", "poisson", "two classes", "three classes"],
 )
-@pytest.mark.parametrize("is_native", [True, False])
-def test_is_gradient_boosting_with_these_settings(data, settings, same, is_native):
+def test_is_gradient_boosting_with_these_settings(data, settings, same):
     X, y = data
     is_class = y.dtype.kind == "i"
     ours = HistGradientBoostingClassifier if is_class else HistGradientBoostingRegressor
     theirs = GradientBoostingClassifier if is_class else GradientBoostingRegressor
     model = ours(max_iter=12, random_state=3, **settings)
     other = theirs(random_state=3, **{**SAME, **same})
-    if is_native:
-        model.fit(X, y), other.fit(X, y)
-    else:
-        with native_disabled():
-            model.fit(X, y), other.fit(X, y)
+    model.fit(X, y), other.fit(X, y)
     np.testing.assert_array_equal(model.predict(X), other.predict(X))
     np.testing.assert_array_equal(model.train_scores_, other.train_scores_)
     assert (model.n_iter_, model.n_trees_per_iteration_) == other.estimators_.shape
@@ -344,7 +339,7 @@ def test_features_are_drawn_for_each_tree(options):
     used = [set(np.unique(m.tree_.feature).tolist()) - {-2} for m in model.estimators_.ravel()]
     assert all(1 <= len(features) <= 3 for features in used)
     assert len(set().union(*used)) > 6
-    with native_disabled():
+    with reference_trees():
         other = GradientBoostingRegressor(features_per_tree=3, **options).fit(X, y)
     assert used == [
         set(np.unique(m.tree_.feature).tolist()) - {-2} for m in other.estimators_.ravel()

@@ -1,4 +1,4 @@
-"""Newton steps of leaves never raise the loss of their leaf, on every route and in every order."""
+"""Newton steps of leaves never raise the loss of their leaf, in every order."""
 
 from types import SimpleNamespace
 
@@ -17,7 +17,7 @@ from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting.losses._base import as_loss, longer_steps, safe_length
 
-from ..routes import both_routes, native_disabled
+from ..trees.reference_growth import reference_trees
 from .loss_cases import (
     CASES,
     OF_REALS,
@@ -29,8 +29,6 @@ from .loss_cases import (
     SoftAbsolute,
     far_problem,
 )
-
-pytestmark = pytest.mark.routes
 
 
 def model_of(loss, kind, **options):
@@ -99,10 +97,9 @@ def test_steps_within_the_bound_lower_the_losses_of_classes(rate):
         assert (np.abs(newton[rises]) > longest).all()
 
 
-@both_routes
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("rate", [0.2, 1.0])
-def test_steps_are_those_of_newton_where_no_loss_rises(rate, n_classes, route):
+def test_steps_are_those_of_newton_where_no_loss_rises(rate, n_classes):
     rng = np.random.default_rng(1)
     n, leaf = 40_000, np.arange(40_000) % 300
     w, score = rng.random(n), None
@@ -114,13 +111,12 @@ def test_steps_are_those_of_newton_where_no_loss_rises(rate, n_classes, route):
         loss, y, score = losses.MultinomialLoss(), rng.integers(0, 4, n), 2
         u = rng.normal(rng.normal(0, 3, (300, 4))[leaf], 1)
     column = ... if score is None else np.s_[:, score]
-    with route():
-        found = []
-        for n_threads in (1, 3):
-            risk = EmpiricalRisk(loss, y, w, n_threads)
-            risk.rate = rate
-            target = np.ascontiguousarray(risk.at(u).target[column])
-            found.append(risk.leaf_values(u, target, leaf, 300, None, score))
+    found = []
+    for n_threads in (1, 3):
+        risk = EmpiricalRisk(loss, y, w, n_threads)
+        risk.rate = rate
+        target = np.ascontiguousarray(risk.at(u).target[column])
+        found.append(risk.leaf_values(u, target, leaf, 300, None, score))
     steps, other = found
     np.testing.assert_array_equal(steps, other)
     second = np.bincount(leaf, w * loss.hessian(y, u)[column])
@@ -152,19 +148,17 @@ def test_leaves_of_a_wrong_second_derivative_are_exact():
 # --- whole fits -----------------------------------------------------------------------------------
 
 
-@both_routes
 @pytest.mark.parametrize(("loss", "kind"), CASES + OF_USERS, ids=lambda case: type(case).__name__)
-def test_no_round_raises_the_training_loss(loss, kind, route):
+def test_no_round_raises_the_training_loss(loss, kind):
     X, y = far_problem(kind)
     has_second = as_loss(loss).hessian(y[:1], np.zeros((1, 4) if kind == "code" else 1))
-    with route():
-        starts = [None]
-        if kind in OF_REALS:
-            starts += [Far(30.0 if kind == "count" else 1e4)]
-        for init in starts:
-            for second_order in (False, True)[: 1 + (has_second is not None)]:
-                options = {"second_order": second_order, "init": init}
-                check_never_rises(model_of(loss, kind, **options), X, y)
+    starts = [None]
+    if kind in OF_REALS:
+        starts += [Far(30.0 if kind == "count" else 1e4)]
+    for init in starts:
+        for second_order in (False, True)[: 1 + (has_second is not None)]:
+            options = {"second_order": second_order, "init": init}
+            check_never_rises(model_of(loss, kind, **options), X, y)
 
 
 @pytest.mark.parametrize(
@@ -189,10 +183,9 @@ def test_the_end_is_that_of_exact_leaves(loss):
 
 
 @pytest.mark.slow
-@both_routes
 @pytest.mark.parametrize("rate", [0.1, 0.3])
 @pytest.mark.parametrize("loss", [SoftAbsolute(), Probit()], ids=lambda loss: type(loss).__name__)
-def test_steps_that_are_too_short_are_replaced(loss, rate, route):
+def test_steps_that_are_too_short_are_replaced(loss, rate):
     """The end is that of exact leaves, where these have a minimum: leaves of both classes.
 
     With the rate 1 more and more leaves have one class, and the fall is 1 to 2 % smaller.
@@ -210,8 +203,7 @@ def test_steps_that_are_too_short_are_replaced(loss, rate, route):
             y = np.where(y + 20 * rng.standard_normal(400) > 0, 1.0, -1.0)
         exact = model_of(without, kind, **options).fit(X, y)
         start = loss.value(y, exact.initial_scores_).mean()
-        with route():
-            guarded = check_never_rises(model_of(loss, kind, **options), X, y)
+        guarded = check_never_rises(model_of(loss, kind, **options), X, y)
         falls.append([start - model.train_scores_[-1] for model in (guarded, exact)])
     fall, of_exact = np.mean(falls, axis=0)
     assert fall >= 0.99 * of_exact
@@ -258,7 +250,6 @@ def test_rare_classes_have_the_probabilities_of_their_leaf():
 
 
 def test_the_guide_s_loss_has_the_r2_of_the_guide():
-    # Far from the targets all slopes are ±1, and many cuts are equally good: routes differ by .01.
     tables = load_diabetes(return_X_y=True), make_friedman1(1000, random_state=0)
     for table, expected in zip(tables, ((0.274, 0.282), (0.954, 0.950))):
         X, X_test, y, y_test = train_test_split(*table, random_state=0)
@@ -282,7 +273,7 @@ def test_no_warning_where_a_step_leads_out_of_range():
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_rounds_in_one_piece_have_the_leaves_of_single_rounds(n_classes, weighted):
-    """Bit for bit, where steps are bounded; and by the other route up to rounding."""
+    """Bit for bit, where steps are bounded; and with trees of the reference up to rounding."""
     rng = np.random.default_rng(3)
     X = rng.integers(0, 100, (3000, 2)) / 100
     y = np.where(X[:, 0] == 0.99, rng.integers(0, n_classes, 3000), 0)
@@ -293,6 +284,6 @@ def test_rounds_in_one_piece_have_the_leaves_of_single_rounds(n_classes, weighte
     np.testing.assert_array_equal(several.train_scores_, single.train_scores_)
     np.testing.assert_array_equal(several.decision_function(X), single.decision_function(X))
     assert (np.diff(several.train_scores_) < 0).all()
-    with native_disabled():
+    with reference_trees():
         plain = GradientBoostingClassifier(**options).fit(X, y, w)
     np.testing.assert_allclose(plain.train_scores_, several.train_scores_, rtol=1e-9)

@@ -20,9 +20,7 @@ from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk, SecondOrderRisk
 from sklearn_ensemble_theory.boosting._steps import FixedStep
 
-from ..routes import both_routes, native_disabled
-
-pytestmark = pytest.mark.routes
+from ..trees.reference_growth import reference_trees
 
 LEAST = 1e-3
 
@@ -76,18 +74,16 @@ def many_class_risks(X, y, w, rounds, rate):
     return risks
 
 
-@both_routes
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_the_risks_are_those_of_a_loop_over_weighted_trees(n_classes, weighted, route):
+def test_the_risks_are_those_of_a_loop_over_weighted_trees(n_classes, weighted):
     X, y = problem(400, n_classes=n_classes)
     w = np.random.default_rng(1).uniform(0.5, 2, 400) if weighted else np.ones(400)
     rate = 0.3 if n_classes == 2 else 0.1  # with long steps leaves would be bounded
     risks = (two_class_risks if n_classes == 2 else many_class_risks)(X, y, w, 12, rate)
     for estimator in (None, DecisionTreeRegressor(max_depth=3)):
-        with route():
-            model = model_of(estimator=estimator, n_estimators=12, learning_rate=rate)
-            model.fit(X, y, sample_weight=w if weighted else None)
+        model = model_of(estimator=estimator, n_estimators=12, learning_rate=rate)
+        model.fit(X, y, sample_weight=w if weighted else None)
         np.testing.assert_allclose(model.train_scores_, risks, rtol=1e-7)
 
 
@@ -149,28 +145,24 @@ def test_targets_are_bounded_where_the_curvature_vanishes():
 # --- what it shares with the first order ----------------------------------------------------------
 
 
-@both_routes
-def test_the_squared_loss_has_the_same_model(route):
+def test_the_squared_loss_has_the_same_model():
     X, _ = problem()
     y = X[:, 0] ** 2 + X[:, 1]
-    with route():
-        first = GradientBoostingRegressor(random_state=0, n_estimators=20).fit(X, y)
-        second = GradientBoostingRegressor(random_state=0, n_estimators=20, second_order=True)
-        second.fit(X, y)
+    first = GradientBoostingRegressor(random_state=0, n_estimators=20).fit(X, y)
+    second = GradientBoostingRegressor(random_state=0, n_estimators=20, second_order=True)
+    second.fit(X, y)
     np.testing.assert_allclose(second.train_scores_, first.train_scores_, rtol=1e-9)
 
 
-@both_routes
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("estimator", [None, DecisionTreeRegressor(max_depth=3)])
-def test_integer_weights_are_repeated_rows(estimator, n_classes, route):
+def test_integer_weights_are_repeated_rows(estimator, n_classes):
     rng = np.random.default_rng(5)
     X = rng.standard_normal((150, 3))
     y = (X[:, 0] + X[:, 1] * X[:, 2] > 0) + (n_classes == 3) * (X[:, 1] > 1)
     w = rng.integers(0, 4, len(y))
-    with route():
-        weighted = model_of(estimator=estimator).fit(X, y, sample_weight=w)
-        repeated = model_of(estimator=estimator).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    weighted = model_of(estimator=estimator).fit(X, y, sample_weight=w)
+    repeated = model_of(estimator=estimator).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
     np.testing.assert_allclose(
         weighted.decision_function(X), repeated.decision_function(X), rtol=1e-6, atol=1e-9
     )
@@ -190,13 +182,11 @@ def test_integer_weights_are_repeated_rows(estimator, n_classes, route):
         {"step": "line_search"},
     ],
 )
-def test_both_routes_have_the_same_model(options):
+def test_the_model_is_that_of_trees_of_the_reference(options):
     n_classes, missing = options.pop("n_classes", 2), options.pop("missing", False)
     X, y = problem(600, 2, n_classes, missing)
-    if "subsample" in options:  # between the values of the drawn rows, routes cut where they want
-        X = np.clip(2 * X, -3, 3).round()
     fast = model_of(**options).fit(X, y)
-    with native_disabled():
+    with reference_trees():
         plain = model_of(**options).fit(X, y)
     np.testing.assert_allclose(fast.train_scores_, plain.train_scores_, rtol=1e-6)
     assert fast.train_scores_[-1] < fast.train_scores_[0]
@@ -238,14 +228,12 @@ def test_monotonic_constraints_hold():
         assert np.all(sign * np.diff(scores, axis=0) >= -1e-12)
 
 
-@both_routes
 @pytest.mark.parametrize("estimator", [None, DecisionTreeRegressor(max_depth=3)])
-def test_leaves_have_curvature(estimator, route):
+def test_leaves_have_curvature(estimator):
     """Without the bound a step of one row, 1/p, can be of any size."""
     X, y = problem(300, 6)
     X = np.c_[X, np.arange(300)]
-    with route():
-        model = model_of(estimator=estimator, n_estimators=60, learning_rate=0.5).fit(X, y)
+    model = model_of(estimator=estimator, n_estimators=60, learning_rate=0.5).fit(X, y)
     risk = SecondOrderRisk(losses.LogisticLoss(), 2.0 * y - 1)
     u = np.full(len(y), model.initial_scores_)
     for (member,), step in zip(model.estimators_, model.steps_):
@@ -256,8 +244,7 @@ def test_leaves_have_curvature(estimator, route):
     assert np.abs(u).max() < 50
 
 
-@both_routes
-def test_poisson_steps_are_weighted_means(route):
+def test_poisson_steps_are_weighted_means():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((400, 3)).round(1)
     y = rng.poisson(np.exp(X[:, 0])).astype(float)
@@ -266,11 +253,10 @@ def test_poisson_steps_are_weighted_means(route):
         h = np.exp(u)
         u = u + 0.1 * tree_of(X, (y - h) / h, h).predict(X)
         risks.append(np.mean(np.exp(u) - y * u))
-    with route():
-        model = GradientBoostingRegressor(
-            loss="poisson", n_estimators=10, second_order=True, random_state=0
-        )
-        model.fit(X, y)
+    model = GradientBoostingRegressor(
+        loss="poisson", n_estimators=10, second_order=True, random_state=0
+    )
+    model.fit(X, y)
     np.testing.assert_allclose(model.train_scores_, risks, rtol=1e-7)
 
 
@@ -294,7 +280,6 @@ def test_tiny_weights_have_no_leaf_of_enough_curvature():
     assert all(member.get_n_leaves() == 1 for member in model.estimators_.ravel())
 
 
-@pytest.mark.many_fits
 def test_it_is_better_where_classes_are_easy():
     """The first order divides by the number of rows in a leaf, also of those that are right."""
     for load, margin in ((load_wine, 0.02), (load_digits, 0.005)):

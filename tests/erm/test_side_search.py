@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from sklearn_ensemble_theory._native.stumps import SideSearch
 
 from sklearn_ensemble_theory import DecisionStumpClassifier
 from sklearn_ensemble_theory._learners import ClassTask, SignTask, prepare_rounds
+from sklearn_ensemble_theory._native.stumps import SideSearch
 from sklearn_ensemble_theory.erm._stumps import rounds, split_search
 from sklearn_ensemble_theory.erm._stumps.split_search import SideIndex
 

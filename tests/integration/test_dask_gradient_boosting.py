@@ -10,7 +10,6 @@ from sklearn_ensemble_theory import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
-from sklearn_ensemble_theory.trees import _sklearn_trees as code_trees
 from tests.boosting.gradient_boosting_data import assert_same_rounds
 from tests.local_blocks import hashed_folds
 
@@ -25,12 +24,6 @@ CHUNKS = {"even": (250,) * 4, "uneven": (1, 0, 700, 299)}
 def one_thread():
     with dask.config.set(scheduler="synchronous"):
         yield
-
-
-@pytest.fixture(autouse=True)
-def grown_by_histograms(monkeypatch):
-    """In memory too, where sorted codes of few rows may be faster without compiled code."""
-    monkeypatch.setattr(code_trees, "is_faster", lambda columns, options: False)
 
 
 def rows(n=1000):

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+
+from sklearn_ensemble_theory._native import additive
 from sklearn_ensemble_theory._native.additive import (
     add_pair_tables,
     add_stump_sums,
@@ -14,8 +16,6 @@ from sklearn_ensemble_theory._native.additive import (
     sum_cells,
     sum_over_cuts,
 )
-
-from sklearn_ensemble_theory._native import additive
 from sklearn_ensemble_theory.boosting._additive import rounds
 from sklearn_ensemble_theory.boosting._additive.phases import BinnedRows
 from sklearn_ensemble_theory.boosting._additive.rounds import TableStumps

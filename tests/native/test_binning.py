@@ -1,35 +1,54 @@
-"""The tables that find bins refuse what does not fit (tests/test_binning.py compares the codes)."""
+"""Tables that find bins, and the sort by digits, against NumPy; what does not fit is refused."""
 
 import numpy as np
 import pytest
 
-from ..routes import uses_native
+from sklearn_ensemble_theory._native.binning import EdgeTable, sorted_floats
 
-pytestmark = pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
+
+def kinds_of_edges(n_edges):
+    """Even, crowded around the centre, all but one in a cell, neighbours, and at any distance."""
+    rng = np.random.default_rng(n_edges)
+    yield np.arange(n_edges) / 7.0
+    yield np.sort(rng.normal(size=n_edges)) ** 3
+    yield np.append(np.arange(n_edges - 1.0), 1e12) if n_edges else np.empty(0)
+    yield 1.0 + np.finfo(np.float32).eps * np.arange(n_edges)
+    yield np.sort(rng.normal(size=n_edges) * np.exp(20 * rng.random(n_edges)))
+    if n_edges == 2:
+        yield np.array([-1.5e308, 1.5e308])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("code_type", [np.uint8, np.uint16])
-@pytest.mark.parametrize("n_edges", [0, 1, 2, 255])
-@pytest.mark.parametrize("spread", [0.0, 20.0])
-def test_the_bin_is_the_number_of_edges_below(dtype, code_type, n_edges, spread):
-    """Also where most edges are in one cell of the grid."""
-    from sklearn_ensemble_theory._native.binning import EdgeTable
+@pytest.mark.parametrize("n_edges", [0, 1, 2, 3, 4, 5, 8, 9, 254, 255, 256, 300, 5000, 65_535])
+def test_the_bin_is_the_number_of_edges_below(dtype, code_type, n_edges):
+    if n_edges > 255 and code_type == np.uint8:
+        pytest.skip("codes of two bytes")
+    for edges in kinds_of_edges(n_edges):
+        with np.errstate(over="ignore"):  # of single precision
+            beside = [edges, np.nextafter(edges, np.inf), np.nextafter(edges, -np.inf)]
+            x = np.concatenate([*beside, edges - 0.01, [np.inf, -np.inf, 0.0, -0.0, 1e30]])
+            x = x.astype(dtype)
+        missing = max(n_edges, 255)
+        codes = np.empty(len(x), dtype=code_type)
+        EdgeTable(edges, missing).code(x, codes)
+        np.testing.assert_array_equal(codes, np.searchsorted(edges, x.astype(float)))
+        EdgeTable(edges, missing).code(np.full(3, np.nan, dtype), codes[:3])
+        assert (codes[:3] == missing).all()
 
-    rng = np.random.default_rng(n_edges)
-    edges = np.sort(rng.normal(size=n_edges) * np.exp(spread * rng.random(n_edges)))
-    beside = np.concatenate([edges, np.nextafter(edges, np.inf), np.nextafter(edges, -np.inf)])
-    x = np.concatenate([beside, rng.normal(size=1000), [np.inf, -np.inf, 0.0]]).astype(dtype)
-    codes = np.empty(len(x), dtype=code_type)
-    EdgeTable(edges, 255).code(x, codes)
-    np.testing.assert_array_equal(codes, np.searchsorted(edges, x.astype(float)))
-    EdgeTable(edges, 255).code(np.full(3, np.nan, dtype), codes[:3])
-    assert (codes[:3] == 255).all()
+
+@pytest.mark.parametrize("n", [0, 1, 511, 512, 513, 1023, 1024, 1025])
+def test_values_are_coded_in_blocks_of_512(n):
+    rng = np.random.default_rng(n)
+    edges, x = np.sort(rng.normal(size=40)), rng.normal(size=n)
+    x[rng.random(n) < 0.1] = np.nan
+    codes = np.full(n + 1, 77, dtype=np.uint8)
+    EdgeTable(edges, 99).code(x, codes[:-1])
+    expected = np.where(np.isnan(x), 99, np.searchsorted(edges, x))
+    np.testing.assert_array_equal(codes, np.append(expected, 77))
 
 
 def test_edges_and_codes_that_do_not_fit():
-    from sklearn_ensemble_theory._native.binning import EdgeTable
-
     for n_edges, missing in ((2**16, 0), (3, -1), (3, 2**16)):
         with pytest.raises(ValueError):
             EdgeTable(np.arange(float(n_edges)), missing)
@@ -46,8 +65,6 @@ def test_edges_and_codes_that_do_not_fit():
 
 @pytest.mark.parametrize("n", [0, 1, 7, 3000, 70_000])
 def test_values_are_sorted_as_numpy_sorts_them(n):
-    from sklearn_ensemble_theory._native.binning import sorted_floats
-
     rng = np.random.default_rng(n)
     special = [0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 1e-45, -1e-45, 3.4e38, -3.4e38]
     for x in (

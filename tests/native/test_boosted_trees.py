@@ -1,16 +1,14 @@
-"""Compiled growth of boosted trees refuses arrays that do not fit (tests/trees compares trees)."""
+"""The growth of boosted trees refuses arrays that do not fit (tests/trees has the trees)."""
 
 import signal
 
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory.trees._compiled_growth import WeightUnits, weight_units
+from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees, count_in_bins
+from sklearn_ensemble_theory._native.losses import Loss
+from sklearn_ensemble_theory.trees._growth import WeightUnits, weight_units
 from sklearn_ensemble_theory.trees._options import GrowthOptions
-
-from ..routes import uses_native
-
-pytestmark = pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
 
 OPTIONS = GrowthOptions(criterion="squared_error", max_depth=2)
 N, P = 50, 3
@@ -54,15 +52,11 @@ def rows(**others):
     ],
 )
 def test_columns_that_do_not_fit(wrong):
-    from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees
-
     with pytest.raises(ValueError):
         BoostedTrees(**columns(**wrong))
 
 
 def test_more_leaves_than_a_leaf_number_holds():
-    from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees
-
     codes = np.zeros((1, 2**16), np.uint8)
     with pytest.raises(ValueError):
         BoostedTrees(codes, np.ones(1, int), GrowthOptions(criterion="squared_error"), 1)
@@ -89,8 +83,6 @@ def test_more_leaves_than_a_leaf_number_holds():
     ],
 )
 def test_rows_that_do_not_fit(wrong):
-    from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees
-
     trees = BoostedTrees(**columns())
     fields, leaf = trees.grow(**rows())
     with pytest.raises(ValueError):
@@ -102,8 +94,6 @@ def test_rows_that_do_not_fit(wrong):
 
 
 def rounds(**others):
-    from sklearn_ensemble_theory._native.losses import Loss
-
     y = np.arange(N) / N
     return {
         "loss": Loss("logistic"),
@@ -144,8 +134,6 @@ def rounds(**others):
     ],
 )
 def test_rounds_that_do_not_fit(wrong):
-    from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees
-
     trees = BoostedTrees(**columns())
     fields, sizes, risks, _ = trees.boost(**rounds())
     assert len(risks) == len(sizes) == 4
@@ -161,9 +149,6 @@ def test_rounds_that_do_not_fit(wrong):
 
 
 def test_rounds_of_classes_check_the_codes():
-    from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees
-    from sklearn_ensemble_theory._native.losses import Loss
-
     y = np.arange(N) % 3
     given = {"scores": np.zeros(3 * N), "target": np.ones(3 * N), "loss": Loss("multinomial")}
     given["rank"] = np.zeros((2, 3, P), int)
@@ -176,8 +161,6 @@ def test_rounds_of_classes_check_the_codes():
 
 
 def test_no_array_is_missing():
-    from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees, count_in_bins
-
     with pytest.raises(TypeError):
         BoostedTrees(**columns(codes=None))
     with pytest.raises(TypeError):
@@ -191,8 +174,6 @@ def test_no_array_is_missing():
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer")
 def test_an_interrupted_tree_leaves_nothing_behind():
-    from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees
-
     trees = BoostedTrees(**columns())
     trees.least_shared = trees.checked = 0  # looked at before every cut
     fields, leaf = trees.grow(**rows())
@@ -210,10 +191,24 @@ def test_an_interrupted_tree_leaves_nothing_behind():
         signal.signal(signal.SIGALRM, before)
 
 
+@pytest.mark.parametrize("n", [1, 3, 4, 5, 31, 32, 33, 1000, 5000])
+def test_sums_in_bins_are_those_of_numpy(n):
+    rng = np.random.default_rng(n)
+    codes = rng.integers(0, 256, (P, n)).astype(np.uint8)
+    values = rng.integers(-(2**50), 2**50, n)
+    some = np.flatnonzero(rng.random(n) < 0.5).astype(np.int32)
+    for chosen in (None, some):
+        at = slice(None) if chosen is None else chosen
+        expected = np.zeros((P, 256), np.int64)
+        for sums, column in zip(expected, codes):
+            np.add.at(sums, column[at], values[at])
+        table = np.full((P, 256), -1)
+        count_in_bins(codes, chosen, values[at], table)
+        np.testing.assert_array_equal(table, expected)
+
+
 @pytest.mark.parametrize("chosen", [None, np.array([3, 4, 9, 40], np.int32), np.zeros(0, np.int32)])
 def test_sums_in_bins(chosen):
-    from sklearn_ensemble_theory._native.boosted_trees import count_in_bins
-
     codes = columns()["codes"]
     codes[:, 4] = 255
     values = np.arange(N)[slice(None) if chosen is None else chosen]

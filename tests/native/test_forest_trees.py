@@ -1,15 +1,12 @@
-"""Compiled growth of forest trees refuses arrays that do not fit (tests/trees compares trees)."""
+"""The growth of forest trees refuses arrays that do not fit (tests/trees has the trees)."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from sklearn_ensemble_theory._native.forest_trees import grow_tree
 from sklearn_ensemble_theory.trees._options import GrowthOptions
-
-from ..routes import uses_native
-
-pytestmark = pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
 
 NUMBERS = GrowthOptions(criterion="squared_error")
 CLASSES = GrowthOptions(criterion="gini", n_classes=3)
@@ -37,8 +34,6 @@ def of_classes(**others):
 
 
 def grown(arguments):
-    from sklearn_ensemble_theory._native.forest_trees import grow_tree
-
     return grow_tree(**arguments)
 
 

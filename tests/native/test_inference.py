@@ -5,6 +5,7 @@ tests/averaging/test_intervals.py has the order statistics of whole ensembles.
 
 import numpy as np
 import pytest
+
 from sklearn_ensemble_theory._native.inference import (
     BYTES,
     add_tables,

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from sklearn_ensemble_theory._native.losses import (
     Loss,
     add_group_sums,

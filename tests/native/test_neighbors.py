@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+
 from sklearn_ensemble_theory._native.neighbors import PointTree, leave_out, tie_starts
 
 

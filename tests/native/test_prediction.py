@@ -1,14 +1,20 @@
-"""The compiled loops of prediction refuse arrays that do not fit (tests/trees compares routes)."""
+"""Loops of prediction refuse arrays that do not fit (tests/trees has the sums of trees)."""
 
 import numpy as np
 import pytest
 
+from sklearn_ensemble_theory._native.prediction import (
+    add_deep_values,
+    add_leaf_values,
+    add_small_trees,
+    leaves_in_arrays,
+    leaves_of_codes,
+    small_nodes,
+)
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier
 from sklearn_ensemble_theory.trees._columns import BinnedColumns
 
-from ..routes import native_disabled, uses_native
-
-pytestmark = pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
+from ..trees.walks import leaf_of_row, leaves_by_walks
 
 
 def small(n=5, T=2, width=1):
@@ -60,8 +66,6 @@ def deep(n=5):
     ],
 )
 def test_small_trees_that_do_not_fit(wrong):
-    from sklearn_ensemble_theory._native.prediction import add_small_trees
-
     arguments = small()
     add_small_trees(**arguments)
     np.testing.assert_array_equal(arguments["out"], np.full((5, 1), 2.0))
@@ -71,8 +75,6 @@ def test_small_trees_that_do_not_fit(wrong):
 
 def test_sets_of_small_trees():
     """Bit k of a set is category k; what is no category has the last bit."""
-    from sklearn_ensemble_theory._native.prediction import add_small_trees
-
     given = small(n=7, T=1)
     given["columns"][0] = [0, 1, 8, 254, np.nan, -1, 1e30]
     given["nodes"][:, 3] = 3
@@ -85,8 +87,6 @@ def test_sets_of_small_trees():
 
 @pytest.mark.parametrize("shape", [(2, 32), (3, 31)])
 def test_sets_of_single_trees_that_do_not_fit(shape):
-    from sklearn_ensemble_theory._native.prediction import leaves_in_arrays, leaves_of_codes
-
     left, right = np.array([1, -1, -1], np.int32), np.array([2, -1, -1], np.int32)
     feature, missing_left = np.array([0, -2, -2], np.int32), np.zeros(3, np.uint8)
     sets, leaf = np.zeros(shape, np.uint8), np.zeros(4, np.int32)
@@ -115,8 +115,6 @@ def one_small_tree(**changes):
 
 
 def test_leaves_on_the_left_are_passed():
-    from sklearn_ensemble_theory._native.prediction import small_nodes
-
     given = one_small_tree()
     small_nodes(**given)
     assert given["starts"].tolist() == [0, 2]
@@ -138,8 +136,6 @@ def test_leaves_on_the_left_are_passed():
     ],
 )
 def test_nodes_that_are_no_small_tree(wrong):
-    from sklearn_ensemble_theory._native.prediction import small_nodes
-
     with pytest.raises(ValueError):
         small_nodes(**one_small_tree(**wrong))
 
@@ -159,8 +155,6 @@ def test_nodes_that_are_no_small_tree(wrong):
     ],
 )
 def test_deep_trees_that_do_not_fit(wrong):
-    from sklearn_ensemble_theory._native.prediction import add_deep_values
-
     arguments = deep()
     add_deep_values(**arguments)
     np.testing.assert_array_equal(arguments["out"], np.ones((5, 1)))
@@ -170,8 +164,6 @@ def test_deep_trees_that_do_not_fit(wrong):
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.int32, np.int64])
 def test_leaf_values_are_added_for_every_type_of_leaf(dtype):
-    from sklearn_ensemble_theory._native.prediction import add_leaf_values
-
     u, leaf = np.ones(4), np.array([0, 1, 1, 0], dtype=dtype)
     add_leaf_values(u, np.array([0.5, 2.0]), leaf)
     np.testing.assert_array_equal(u, [1.5, 3.0, 3.0, 1.5])
@@ -181,24 +173,24 @@ def test_leaf_values_are_added_for_every_type_of_leaf(dtype):
 
 @pytest.mark.parametrize("options", [{"min_samples_leaf": 2000}, {"max_depth": 3}, {}])
 @pytest.mark.parametrize("wide", [False, True])
-def test_leaves_of_codes_are_those_of_the_other_route(options, wide):
+def test_leaves_are_those_of_walks(options, wide):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(3000, 4))
+    X = rng.normal(size=(3000, 4)).astype(np.float32)
     X[rng.random(X.shape) < 0.1] = np.nan
     y = np.isnan(X[:, 0]) ^ (X[:, 1] > rng.normal(size=3000))
     tree = BinnedTreeClassifier(max_bins=200, **options).fit(X, y)._node_arrays()
     columns = BinnedColumns.of(X, 200, wide=wide)
-    with native_disabled():
-        expected = tree.leaves(columns)
     leaf = tree.leaves(columns)
-    assert leaf.dtype == expected.dtype
-    np.testing.assert_array_equal(leaf, expected)
-    assert len(tree.leaves(columns.take_rows(np.arange(0)))) == 0
+    assert leaf.dtype == np.min_scalar_type(len(tree) - 1)
+    np.testing.assert_array_equal(leaf, leaves_by_walks(tree, columns))
+    np.testing.assert_array_equal(tree.leaves_of_rows(X), [leaf_of_row(tree, x) for x in X])
+    for n in (0, 1, 7, 8, 9, 1023, 1024, 1025, 2048, 2049):
+        few = columns.take_rows(np.arange(n))
+        np.testing.assert_array_equal(tree.leaves(few), leaf[:n])
+        np.testing.assert_array_equal(tree.leaves_of_rows(X[:n]), leaf[:n])
 
 
 def test_codes_that_do_not_fit():
-    from sklearn_ensemble_theory._native.prediction import leaves_of_codes
-
     ints = {
         "left": [1, -1, -1],
         "right": [2, -1, -1],

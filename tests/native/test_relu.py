@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from sklearn_ensemble_theory._native.relu import best_hinge, bin_moments
 
+from sklearn_ensemble_theory._native.relu import best_hinge, bin_moments
 from sklearn_ensemble_theory.erm._hinges import HingeIndex
 
 

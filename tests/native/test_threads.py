@@ -11,18 +11,13 @@ import numpy as np
 import pytest
 
 from sklearn_ensemble_theory import GradientBoostingRegressor
-
-from ..routes import uses_native
-
-pytestmark = pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
+from sklearn_ensemble_theory._native.losses import Loss
 
 N = 200_000
 
 
 def risk(n_threads):
     """A sum over the chunks of some rows, and the negative gradient."""
-    from sklearn_ensemble_theory._native.losses import Loss
-
     y = np.where(np.arange(N) % 3 == 0, 1.0, -1.0)
     u, target = np.linspace(-2, 2, N), np.empty(N)
     return Loss("logistic").value(y, u, np.ones(1), target, n_threads), target.sum()

@@ -1,7 +1,6 @@
 """The same data and seed give the same model, however the data are stored and the work is split."""
 
 import hashlib
-from contextlib import nullcontext
 
 import joblib
 import numpy as np
@@ -12,13 +11,11 @@ from sklearn.utils import get_tags
 from threadpoolctl import threadpool_limits
 
 import sklearn_ensemble_theory as package
+from sklearn_ensemble_theory.trees import _packed
 from sklearn_ensemble_theory.trees._packed import DeepTrees, LooseTrees, SmallTrees
 
 from ..estimators import estimator_classes, make
-from ..routes import native_disabled
 from .equivariances import Change, data_for, distance, outputs
-
-pytestmark = pytest.mark.routes
 
 CLASSES = estimator_classes()
 every_estimator = pytest.mark.parametrize("cls", CLASSES, ids=lambda c: c.__name__)
@@ -138,7 +135,7 @@ def test_threads(cls):
 
 
 @pytest.mark.parametrize("name", ["ExtraTreesClassifier", "RandomForestRegressor"])
-@pytest.mark.parametrize("kind", ["compiled", "loose"])
+@pytest.mark.parametrize("kind", ["laid out", "loose"])
 def test_predictions_in_a_context_of_processes(name, kind, monkeypatch):
     """Parts of one array are written by threads, whatever the context asks for."""
     for trees in (DeepTrees, SmallTrees, LooseTrees):
@@ -146,10 +143,12 @@ def test_predictions_in_a_context_of_processes(name, kind, monkeypatch):
     cls = getattr(package, name)
     data = data_for(make(cls), 0)
     expected = outputs(make(cls), data)
-    with native_disabled() if kind == "loose" else nullcontext():
-        model = make(cls, n_jobs=2).fit(data.X, data.y)
-        with joblib.parallel_config("loky"):
-            same([model.predict(data.Z)], expected[-1:])
+    if kind == "loose":
+        monkeypatch.setattr(_packed, "MOST_LEAVES", 0)
+        monkeypatch.setattr(_packed, "fits_in_words", lambda *_: False)
+    model = make(cls, n_jobs=2).fit(data.X, data.y)
+    with joblib.parallel_config("loky"):
+        same([model.predict(data.Z)], expected[-1:])
 
 
 def digests(classes, **params):

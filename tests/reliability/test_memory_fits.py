@@ -8,11 +8,7 @@ import pytest
 from sklearn import config_context
 from sklearn.base import is_classifier
 
-from tests.estimators import boosted_votes, estimator_classes, make
-
-from ..routes import uses_native
-
-pytestmark = pytest.mark.routes
+from tests.estimators import estimator_classes, make
 
 N_ROWS, N_FEATURES = 50_000, 20
 LIMIT = 1.2  # times X
@@ -59,13 +55,6 @@ EXCEPTIONS: dict[str, tuple[float, float, str]] = {
     "StackingRegressor": (1.5, 1.2, FOLDS),
     "VotingClassifier": (1.4, 1.2, SORTED),
 }
-if not uses_native():
-    # Columns of fewer than `split_search.KEPT_VALUES` values in all stay sorted.
-    EXCEPTIONS |= {cls.__name__: (1.35, 1.2, SORTED) for cls in boosted_votes()}
-    EXCEPTIONS |= {
-        "AdaBoostClassifier": (1.4, 1.2, SORTED),
-        "VotingClassifier": (1.5, 1.2, SORTED),
-    }
 # Full trees and neighbours take longer: fewer rows.
 FEW_ROWS = 20_000
 SLOW = {FULL_TREES, QUERIES}

@@ -30,10 +30,6 @@ from sklearn_ensemble_theory.smoothing import _spline_basis as splines
 from sklearn_ensemble_theory.trees import _binned_tree as tree_predictions
 from sklearn_ensemble_theory.trees._columns import BinnedColumns
 
-from ..routes import uses_native
-
-pytestmark = pytest.mark.routes
-
 # Of scikit-learn's trees with one output.
 BYTES_OF_A_NODE = 64 + 8
 
@@ -99,7 +95,6 @@ def test_nodes_are_those_of_scikit_learn():
     assert abs(n_nodes(ours) - n_nodes(other)) <= 0.02 * n_nodes(other)
 
 
-@pytest.mark.skipif(not uses_native(), reason="the compiled loops are measured")
 @pytest.mark.parametrize("model_class", [RandomForestRegressor, RandomForestClassifier])
 def test_binned_forests_hold_no_more_than_those_of_scikit_learn(model_class):
     X, y = rows_of(6000, classes=model_class is RandomForestClassifier)
@@ -111,7 +106,6 @@ def test_binned_forests_hold_no_more_than_those_of_scikit_learn(model_class):
     assert peak < 1.75 * X.nbytes + limit  # with arrays for the nodes of the largest tree
 
 
-@pytest.mark.skipif(not uses_native(), reason="the compiled loops are measured")
 def test_a_binned_tree_frees_the_codes_of_its_columns(monkeypatch):
     X, y = rows_of(20_000)
     left = []
@@ -132,7 +126,6 @@ def test_a_binned_tree_frees_the_codes_of_its_columns(monkeypatch):
     assert peak < X.nbytes
 
 
-@pytest.mark.skipif(not uses_native(), reason="the compiled loops are measured")
 @pytest.mark.parametrize("tree_class", [BinnedTreeRegressor, BinnedTreeClassifier])
 def test_a_binned_tree_predicts_in_parts(tree_class, monkeypatch):
     X, y = rows_of(20_000, classes=tree_class is BinnedTreeClassifier)

@@ -12,13 +12,9 @@ from sklearn_ensemble_theory import (
     FrankWolfeClassifier,
     GradientBoostingRegressor,
 )
-from sklearn_ensemble_theory._learners import ClassTask
+from sklearn_ensemble_theory._learners import ClassTask, LeastSquaresTask, prepare_rounds
 from sklearn_ensemble_theory.trees._binned_tree import binned_equivalent
 from sklearn_ensemble_theory.trees._weak_learners import BinnedMembers
-
-from ..routes import native_disabled
-
-pytestmark = pytest.mark.routes
 
 
 class Inherited(BinnedTreeClassifier):
@@ -37,35 +33,20 @@ def test_leaves_from_codes(missing):
     """The margins of a round, read from the codes, are those of the member's predictions."""
     X, y = data()
     X[np.random.default_rng(1).random(X.shape) < missing] = np.nan
-
-    def one_round():
-        rounds = BinnedTreeClassifier(max_bins=20)._prepare_rounds(
-            X, None, ClassTask(y, np.unique(y))
-        )
-        member, margins = rounds.best(None, np.full(len(y), 1 / len(y)))
-        np.testing.assert_array_equal(margins, np.where(member.predict(X) == y, 1, -1))
-        assert (margins > 0).mean() > 0.9
-
-    one_round()
-    with native_disabled():
-        one_round()
+    task = ClassTask(y, np.unique(y))
+    rounds = BinnedTreeClassifier(max_bins=20)._prepare_rounds(X, None, task)
+    member, margins = rounds.best(None, np.full(len(y), 1 / len(y)))
+    np.testing.assert_array_equal(margins, np.where(member.predict(X) == y, 1, -1))
+    assert (margins > 0).mean() > 0.9
 
 
 @pytest.mark.parametrize(("n_classes", "algorithm"), [(2, "discrete"), (2, "real"), (3, "auto")])
-@pytest.mark.parametrize("native", [True, False])
-def test_adaboost_equals_clones(n_classes, algorithm, native):
+def test_adaboost_equals_clones(n_classes, algorithm):
     X, y = data(n_classes=n_classes)
     options = {"n_estimators": 6, "algorithm": algorithm, "random_state": 0}
-    context = native_disabled() if not native else None
-    if context:
-        context.__enter__()
-    try:
-        tree = BinnedTreeClassifier(max_depth=3)
-        fast = AdaBoostClassifier(tree, **options).fit(X, y)
-        slow = AdaBoostClassifier(Inherited(max_depth=3), **options).fit(X, y)
-    finally:
-        if context:
-            context.__exit__(None, None, None)
+    tree = BinnedTreeClassifier(max_depth=3)
+    fast = AdaBoostClassifier(tree, **options).fit(X, y)
+    slow = AdaBoostClassifier(Inherited(max_depth=3), **options).fit(X, y)
     assert type(fast.estimators_[0]) is BinnedTreeClassifier
     np.testing.assert_allclose(fast.decision_function(X), slow.decision_function(X), rtol=1e-7)
     np.testing.assert_allclose(fast.estimator_weights_, slow.estimator_weights_, rtol=1e-7)
@@ -145,19 +126,51 @@ def test_equivalents_of_scikit_learns_trees():
         assert binned_equivalent(other, 255) is None
 
 
-def test_boosting_of_trees_of_many_bins():
-    """They are fitted one by one; with a bin for each value they are scikit-learn's trees."""
+MANY_BINS = [
+    ({"max_depth": 2}, {}),
+    ({"max_leaf_nodes": 7, "min_samples_leaf": 5}, {}),
+    ({"max_depth": 4, "min_samples_leaf": 8, "min_impurity_decrease": 0.01}, {}),
+    ({"max_depth": 4, "min_samples_leaf": 8, "max_features": 3}, {}),
+    ({"max_depth": 3, "min_weight_fraction_leaf": 0.05}, {"loss": "huber"}),
+]
+
+
+@pytest.mark.parametrize(("params", "others"), MANY_BINS, ids=str)
+def test_boosting_of_trees_of_many_bins(params, others):
+    """With a bin for each value they are scikit-learn's trees."""
     X, y = data(600, values=400)
     assert max(len(np.unique(x)) for x in X.T) > 255
+    rng = np.random.default_rng(1)
+    target, weight = X[:, 0] + 10 * y + rng.normal(size=600), rng.uniform(0.5, 2, 600)
     binned, exact = (
-        GradientBoostingRegressor(tree, n_estimators=5).fit(X, X[:, 0] + 10 * y)
+        GradientBoostingRegressor(tree, n_estimators=5, random_state=0, **others).fit(
+            X, target, weight
+        )
         for tree in (
-            BinnedTreeRegressor(max_bins=400, max_depth=2),
-            DecisionTreeRegressor(max_depth=2, random_state=0),
+            BinnedTreeRegressor(max_bins=400, **params),
+            DecisionTreeRegressor(**params),
         )
     )
+    assert prepare_rounds(binned.estimator, X, weight, LeastSquaresTask()) is not None
     np.testing.assert_allclose(binned.predict(X), exact.predict(X))
-    # AdaBoost keeps the codes of all rounds.
+    np.testing.assert_allclose(binned.train_scores_, exact.train_scores_)
+
+
+def test_boosting_of_trees_of_many_bins_by_drawn_features():
+    """Each tree is cut by the drawn features only, and not the same in every round."""
+    X, y = data(600, values=400)
+    options = {"max_bins": 400, "max_depth": 4, "features_per_tree": 2, "random_state": 0}
+    model = GradientBoostingRegressor(n_estimators=8, **options).fit(X, X[:, 0] + 10 * y)
+    used = [frozenset(member.tree_.feature) - {-2} for member in model.estimators_.ravel()]
+    assert max(map(len, used)) == 2
+    assert len(set(used)) > 2
+    residual = X[:, 0] + 10 * y - model.predict(X)
+    assert np.mean(residual**2) / 2 == pytest.approx(model.train_scores_[-1])
+
+
+def test_adaboost_of_trees_of_many_bins():
+    """The codes are kept for all rounds."""
+    X, y = data(600, values=400)
     binned, exact = (
         AdaBoostClassifier(tree, n_estimators=5, random_state=0).fit(X, y)
         for tree in (

@@ -1,5 +1,5 @@
-"""Categories in trees: every split is compared with all sets of categories, every route with the
-other, predictions with a walk down the nodes."""
+"""Categories in trees: every split is compared with all sets of categories, predictions with a walk
+down the nodes."""
 
 import itertools
 import pickle
@@ -20,14 +20,13 @@ from sklearn_ensemble_theory import (
     RandomForestRegressor,
 )
 from sklearn_ensemble_theory.trees._columns import BinnedColumns
-from sklearn_ensemble_theory.trees._growth import NumpyHistogramGrower, grow_tree, histogram_grower
+from sklearn_ensemble_theory.trees._growth import HistogramGrower, grow_tree
 from sklearn_ensemble_theory.trees._options import GrowthOptions
 from sklearn_ensemble_theory.trees._tree_arrays import CategoricalTree
 
-from ..routes import native_disabled, uses_native
+from .reference_growth import ReferenceGrower
 from .test_growth import impurity, statistics
-
-pytestmark = pytest.mark.routes
+from .walks import leaf_of_row, leaves_by_walks
 
 N_PROBLEMS = 150
 CRITERIA = ("squared_error", "poisson", "gini", "log_loss")
@@ -88,25 +87,26 @@ def gain_of_root(tree, columns, sums, options):
     return float(is_lowered(sums[left].sum(axis=0), sums.sum(axis=0), options))
 
 
-def grown(X, y, weight, options, route):
-    """The tree, and the columns that it was grown on."""
-    if route == "forest":
-        columns = columns_of(X, wide=True)
-        return grow_tree(columns, y, weight, None, options), columns
-    columns = columns_of(X, wide=False)
-    make = NumpyHistogramGrower if route == "numpy" else histogram_grower
-    y, half = y.astype(float), options
-    if options.n_classes:  # the Gini index of two classes is twice the variance
-        half = replace(options, criterion="squared_error", n_classes=0)
-    return make(columns, half, 1).grow(y, weight, None)[0], columns
+def by_boosting(wide):
+    def grow(X, y, weight, options):
+        columns = columns_of(X, wide)
+        if options.n_classes:  # the Gini index of two classes is twice the variance
+            options = replace(options, criterion="squared_error", n_classes=0)
+        return HistogramGrower(columns, options).grow(y.astype(float), weight, None)[0], columns
+
+    return grow
 
 
-def routes_of(criterion):
-    if not uses_native():
-        return ["numpy"] if criterion in ("squared_error", "gini") else []
+def by_forest(X, y, weight, options):
+    columns = columns_of(X, wide=True)
+    return grow_tree(columns, y, weight, None, options), columns
+
+
+def growths(criterion):
+    """What grows a tree, and the columns that it is grown on."""
     if criterion in ("squared_error", "gini"):
-        return ["forest", "boosting", "numpy"]
-    return ["forest"]
+        return [by_forest, by_boosting(wide=False), by_boosting(wide=True)]
+    return [by_forest]
 
 
 @pytest.mark.parametrize("l2", [0.0, 2.5])
@@ -120,17 +120,17 @@ def test_the_best_of_all_sets_is_found(criterion, l2):
         sums = statistics(y, np.ones(len(y)) if weight is None else weight, options)
         best = max(best_of_all_sets(x, sums, options) for x in X.T[:1])
         size = 1e-7 * (1 + abs(impurity(sums.sum(axis=0), options)))
-        for route in routes_of(criterion):
-            tree, columns = grown(X, y, weight, options, route)
+        for grow in growths(criterion):
+            tree, columns = grow(X, y, weight, options)
             found = gain_of_root(tree, columns, sums, options)
             if best > size:
-                assert found >= best - size, (seed, route)
+                assert found >= best - size, seed
             if tree.left[0] > 0 and tree.feature[0] == 0:
                 n_sets += 1
                 assert found == pytest.approx(best, abs=size)
                 assert tree.code[0] == -3
                 assert np.isnan(tree.threshold[0])
-    assert n_sets > N_PROBLEMS / 3 or not routes_of(criterion)
+    assert n_sets > N_PROBLEMS / 3
 
 
 def best_beginning(column, y, weight, sums, options):
@@ -155,8 +155,8 @@ def test_rules_of_leaves(criterion):
         X[:, 1] = 0
         sums = statistics(y, np.ones(len(y)) if weight is None else weight, options)
         best = best_beginning(X[:, 0], y, weight, sums, options)
-        for route in routes_of(criterion):
-            tree, columns = grown(X, y, weight, options, route)
+        for grow in growths(criterion):
+            tree, columns = grow(X, y, weight, options)
             if best > 1e-7 * (1 + len(y)):
                 found = gain_of_root(tree, columns, sums, options)
                 assert found == pytest.approx(best, rel=1e-7)
@@ -167,10 +167,7 @@ def test_rules_of_leaves(criterion):
 
 @pytest.mark.parametrize("cat_smooth", [0.0, 5.0])
 @pytest.mark.parametrize("given", ["plain", "whole", "real", "drawn", "constrained", "leaves"])
-def test_both_growths_by_histograms(given, cat_smooth):
-    """Of boosting: the same trees with and without compiled code, and the same leaves of rows."""
-    if not uses_native():
-        pytest.skip("the package is not compiled")
+def test_boosted_trees_are_those_of_the_reference(given, cat_smooth):
     rng, n_sets = np.random.default_rng(0), 0
     for n, k in [(60, 7), (3000, 40), (3000, 250)]:
         X = np.column_stack([rng.integers(0, k, (n, 2)), rng.standard_normal((n, 2))])
@@ -190,8 +187,8 @@ def test_both_growths_by_histograms(given, cat_smooth):
         )
         columns = BinnedColumns.of(X, 255, None, categorical=np.arange(4) < 2)
         args = target, weight.get(given), rows
-        a, leaf = histogram_grower(columns, options, 2).grow(*args)
-        b, node = NumpyHistogramGrower(columns, options).grow(*args)
+        a, leaf = HistogramGrower(columns, options, 2).grow(*args)
+        b, node = ReferenceGrower(columns, options).grow(*args)
         n_sets += (a.code == -3).sum()
         for name in ("left", "right", "feature", "code", "missing_left", "n_rows"):
             np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
@@ -202,9 +199,8 @@ def test_both_growths_by_histograms(given, cat_smooth):
         np.testing.assert_array_equal(leaf, node)
         np.testing.assert_array_equal(a.leaves(columns), leaf)
         np.testing.assert_array_equal(a.leaves_of_rows(X.astype(np.float32)), leaf)
-        with native_disabled():
-            np.testing.assert_array_equal(a.leaves(columns), leaf)
-            np.testing.assert_array_equal(a.leaves_of_rows(X.astype(np.float32)), leaf)
+        np.testing.assert_array_equal(leaves_by_walks(a, columns), leaf)
+        np.testing.assert_array_equal([leaf_of_row(a, row) for row in X.astype(np.float32)], leaf)
     assert n_sets >= 5
 
 
@@ -233,8 +229,7 @@ MODELS = [
 def target_of(model, y):
     if "Classifier" not in type(model).__name__:
         return y
-    n_cuts = 2 if uses_native() or isinstance(model, GradientBoostingClassifier) else 1
-    return np.digitize(y, [0.5, 1.5][:n_cuts])
+    return np.digitize(y, [0.5, 1.5])
 
 
 def output(model, X):
@@ -297,24 +292,11 @@ def test_predictions_walk_down_the_nodes(n_rows, depth):
     numbers = np.where((new[:, 2] == 17)[:, None] * [False, False, True], np.nan, new)
     for step, member in zip(model.steps_, model.estimators_[:, 0]):
         nodes = member._node_arrays()
-        members = None
-        if nodes.left_bins is not None:
-            members = np.unpackbits(nodes.left_bins, axis=1, bitorder="little")
-        for i, row in enumerate(numbers.astype(np.float32)):
-            at = 0
-            while nodes.left[at] >= 0:
-                x = row[nodes.feature[at]]
-                if nodes.code[at] == -3:
-                    goes = members[at, 255 if np.isnan(x) else int(x)]
-                else:
-                    goes = nodes.missing_left[at] if np.isnan(x) else x <= nodes.threshold[at]
-                at = nodes.left[at] if goes else nodes.right[at]
-            expected[i] += step * nodes.value[at, 0]
+        leaves = [leaf_of_row(nodes, row) for row in numbers.astype(np.float32)]
+        expected += step * nodes.value[leaves, 0]
     np.testing.assert_allclose(model.predict(new), expected, rtol=1e-12)
     *_, last = model.staged_predict(new)
     np.testing.assert_allclose(last, expected, rtol=1e-12)
-    with native_disabled():
-        np.testing.assert_allclose(model.predict(new), expected, rtol=1e-12)
 
 
 def test_categories_of_no_row_go_with_missing_values():
@@ -451,24 +433,8 @@ def test_learners_with_categories_are_boosted():
     np.testing.assert_allclose(warm.predict(X), whole.predict(X))
 
 
-def test_without_compiled_code():
-    """Least squares are the same; other criteria say what they need."""
-    X, _, y = frames()
-    for model in (MODELS[0], MODELS[2], MODELS[5]):
-        fitted = clone(model).set_params(categorical_features=[0, 2])
-        expected = clone(fitted).fit(X, y).predict(X)
-        with native_disabled():
-            np.testing.assert_allclose(fitted.fit(X, y).predict(X), expected)
-    for others in ({"criterion": "poisson"}, {"splitter": "random"}):
-        tree = BinnedTreeRegressor(categorical_features=[0], **others)
-        with native_disabled(), pytest.raises(ValueError, match="categorical features require"):
-            tree.fit(X, np.exp(y))
-
-
 def test_several_classes_by_the_first_principal_component():
     """No worse than the order of any class, and near the best of all sets."""
-    if not uses_native():
-        pytest.skip("the package is not compiled")
     shares = []
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -495,8 +461,6 @@ def test_several_classes_by_the_first_principal_component():
 @pytest.mark.parametrize("kind", [BinnedTreeRegressor, BinnedTreeClassifier])
 def test_random_sets(kind):
     """Neither none nor all of the categories of a node, all of which are separated at last."""
-    if not uses_native():
-        pytest.skip("the package is not compiled")
     X, _, y = frames()
     firsts = set()
     for seed in range(40):
@@ -514,7 +478,6 @@ def test_random_sets(kind):
     assert len(firsts) > 30
 
 
-@pytest.mark.many_fits
 @pytest.mark.parametrize("effect", [0.0, 0.3, 1.0, 2.0])
 def test_small_categories(effect):
     """50 categories of 5 rows: no more error than scikit-learn's, over ten draws."""
@@ -549,8 +512,6 @@ def test_small_categories(effect):
 @pytest.mark.parametrize("leaves", [None, 12])
 def test_any_number_of_threads(leaves):
     """Rows are parted by several threads, and the trees are the same."""
-    if not uses_native():
-        pytest.skip("the package is not compiled")
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 200, (12_000, 4)), rng.standard_normal((12_000, 4))])
     X[rng.random(X.shape) < 0.05] = np.nan

@@ -7,10 +7,6 @@ from sklearn_ensemble_theory._bins import bin_edges_from_quantiles
 from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 from sklearn_ensemble_theory.trees._columns import MISSING, MOST_BINS, BinnedColumns
 
-from ..routes import native_disabled, uses_native
-
-pytestmark = pytest.mark.routes
-
 
 def columns_of_all_kinds(n=600, seed=0):
     rng = np.random.default_rng(seed)
@@ -59,21 +55,20 @@ def test_the_code_counts_the_edges_below(max_bins, wide, dtype, order):
             assert len(np.unique(expected[~missing])) == columns.n_bins[j]
 
 
-@pytest.mark.skipif(not uses_native(), reason="one route only")
 @pytest.mark.parametrize("max_bins", [100, 255, 1000, 2999])
-def test_the_two_routes_agree(max_bins):
+def test_codes_of_other_rows_and_of_weighted_ones(max_bins):
     X = columns_of_all_kinds(3000)
-    wide = max_bins != 255
     weight = np.random.default_rng(1).integers(0, 3, len(X)).astype(float)
     for sample_weight in (None, weight):
-        compiled = BinnedColumns.of(X, max_bins, sample_weight, wide=wide)
-        with native_disabled():
-            other = BinnedColumns.of(X, max_bins, sample_weight, wide=wide)
-            further = compiled.coded(X[::-1])
-        np.testing.assert_array_equal(compiled.codes, other.codes)
-        np.testing.assert_array_equal(compiled.codes[::-1], further.codes)
-        np.testing.assert_array_equal(compiled.has_missing, other.has_missing)
-        np.testing.assert_array_equal(compiled.has_missing, further.has_missing)
+        columns = BinnedColumns.of(X, max_bins, sample_weight, wide=max_bins != 255)
+        x = X.astype(np.float32).astype(float)
+        expected = np.column_stack([np.searchsorted(*each) for each in zip(columns.edges, x.T)])
+        expected[np.isnan(X)] = columns.missing
+        np.testing.assert_array_equal(columns.codes, expected)
+        other = columns.coded(X[::-1])
+        np.testing.assert_array_equal(other.codes[::-1], expected)
+        np.testing.assert_array_equal(columns.has_missing, np.isnan(X).any(axis=0))
+        np.testing.assert_array_equal(other.has_missing, columns.has_missing)
 
 
 def test_edges_are_those_of_the_quantiles():

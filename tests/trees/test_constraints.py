@@ -22,15 +22,13 @@ from sklearn_ensemble_theory import (
     RandomForestRegressor,
 )
 from sklearn_ensemble_theory._features import Features
-from sklearn_ensemble_theory._native import uses_native
-from sklearn_ensemble_theory.trees import _compiled_growth
 from sklearn_ensemble_theory.trees._columns import BinnedColumns
-from sklearn_ensemble_theory.trees._growth import NumpyHistogramGrower, histogram_grower
+from sklearn_ensemble_theory.trees._growth import HistogramGrower, grow_tree
 from sklearn_ensemble_theory.trees._isotonic import isotonic_regression, leaf_order
 from sklearn_ensemble_theory.trees._options import GrowthOptions
 from sklearn_ensemble_theory.trees._weak_learners import monotonic_after_growth
 
-from ..routes import native_disabled
+from .reference_growth import ReferenceGrower
 
 # --- interactions ---------------------------------------------------------------------------------
 
@@ -66,7 +64,7 @@ def in_a_group(path, groups, p):
 
 
 @pytest.mark.parametrize("seed", range(24))
-def test_routes_of_growth_agree(seed):
+def test_trees_are_those_of_the_reference(seed):
     rng = np.random.default_rng(seed)
     n, p = int(rng.integers(30, 400)), 70 if seed % 10 == 0 else int(rng.integers(2, 8))
     X = rng.normal(size=(n, p)).round(2)
@@ -89,15 +87,13 @@ def test_routes_of_growth_agree(seed):
         seed=seed,
     )
     columns = BinnedColumns.of(X, 32, weight, wide=False, categorical=flags if any(flags) else None)
-    tree, leaf = NumpyHistogramGrower(columns, options).grow(y, weight, None, seed)
+    tree, leaf = ReferenceGrower(columns, options).grow(y, weight, None, seed)
     assert all(in_a_group(path, groups, p) for path in paths(tree))
-    if not uses_native():
-        return
-    grower = histogram_grower(columns, options, 2)
+    grower = HistogramGrower(columns, options, 2)
     if grower.trees is not None and seed % 2:  # two threads, also for few rows
         grower.trees.least_shared = 1
     other, its_leaf = grower.grow(y, weight, None, seed)
-    deep = _compiled_growth.grow(columns, y, weight, None, options)
+    deep = grow_tree(columns, y, weight, None, options)
     for found in (other, deep):
         assert all(in_a_group(path, groups, p) for path in paths(found))
     np.testing.assert_array_equal(leaf, its_leaf)
@@ -106,7 +102,7 @@ def test_routes_of_growth_agree(seed):
 
 
 def greedy(X, y, groups, depth, path=frozenset()):
-    """Predictions of the tree that tries every cut that the groups allow: a second route."""
+    """Predictions of the tree that tries every cut that the groups allow."""
     allowed = [j for j in range(X.shape[1]) if in_a_group(path | {j}, groups, X.shape[1])]
     best, cut = -np.inf, None
     for j in allowed:
@@ -195,10 +191,6 @@ def test_forests(kind):
     y = y if kind.__name__.endswith("Regressor") else (y > 0).astype(int)
     model = kind(10, interaction_cst=[["a", "b"], {"b", "c"}], monotonic_cst={"a": 1})
     model.set_params(random_state=0)
-    if kind.__name__.startswith("Extra") and not uses_native():
-        with pytest.raises(ValueError, match="interaction constraints require the best splits"):
-            model.fit(X, y)
-        return
     model.fit(X, y)
     found = set().union(*(paths(t._nodes()) for t in model.estimators_))
     assert all(in_a_group(path, [[0, 1], [1, 2]], 4) for path in found)
@@ -312,7 +304,7 @@ def test_order_of_leaves_is_that_of_rows(seed):
     )
     options = monotonic_after_growth(options, 300)
     assert not options.bounded
-    tree, _ = histogram_grower(columns, options, 1).grow(y, None, None)
+    tree, _ = HistogramGrower(columns, options).grow(y, None, None)
     values = [-1.0, *np.arange(0.25, 3.6, 0.25), np.nan]
     grid = np.array(list(product(values, values, [0.0, 1.0, 2.0, 3.0, np.nan])))
     leaves = np.flatnonzero(tree.left < 0)
@@ -372,20 +364,10 @@ SETTINGS = {
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_boosting_is_monotonic(setting):
-    check_boosting(setting, 12)
-
-
-@pytest.mark.parametrize("setting", ["default", "leaves", "interactions"])
-def test_boosting_is_monotonic_without_compiled_code(setting):
-    with native_disabled():
-        check_boosting(setting, 4)
-
-
-def check_boosting(setting, n_estimators):
     X, y, weight = hard_data()
     signs = [1, -1, 0, 0]
-    options = {"n_estimators": n_estimators, "learning_rate": 0.5, "categorical_features": [3]}
-    if setting == "deep" or (setting == "many bins" and not uses_native()):
+    options = {"n_estimators": 12, "learning_rate": 0.5, "categorical_features": [3]}
+    if setting == "deep":
         options.pop("categorical_features")
     at = X[:25].copy()
     for loss in ("squared_error", "absolute_error", "huber"):
@@ -396,7 +378,7 @@ def check_boosting(setting, n_estimators):
     for second_order in (False, setting in ("default", "leaves", "drawn")):
         model.set_params(second_order=second_order).fit(X, y > 0, weight)
         assert_monotonic(model.decision_function, at, signs)
-    model.set_params(warm_start=True, n_estimators=n_estimators + 5).fit(X, y > 0, weight)
+    model.set_params(warm_start=True, n_estimators=17).fit(X, y > 0, weight)
     assert_monotonic(model.decision_function, at, signs)
 
 

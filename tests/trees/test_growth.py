@@ -1,5 +1,5 @@
 """Growth of trees over binned columns: every split has the gain of a search over all partitions,
-and the tree is that of scikit-learn, or of the other route."""
+and the tree is that of scikit-learn."""
 
 import numpy as np
 import pytest
@@ -10,10 +10,9 @@ from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegres
 from sklearn_ensemble_theory.trees._columns import BinnedColumns
 from sklearn_ensemble_theory.trees._growth import grow_tree
 from sklearn_ensemble_theory.trees._options import GrowthOptions
+from sklearn_ensemble_theory.trees._sklearn_trees import on_grid
 
-from ..routes import ROUTES, TREES_TRY_BOTH_SIDES, native_disabled, uses_native
-
-pytestmark = pytest.mark.routes
+from ..estimators import TREES_TRY_BOTH_SIDES
 
 N_PROBLEMS = 250  # of each criterion
 CRITERIA = ("squared_error", "poisson", "gini", "log_loss")
@@ -155,21 +154,10 @@ def check_tree(seed, X, y, weight, options):
     assert n_leaves == tree.is_leaf.sum() <= (options.max_leaf_nodes or n_leaves)
 
 
-@pytest.mark.parametrize("native", [True, False])
 @pytest.mark.parametrize("criterion", CRITERIA)
-def test_every_split_has_the_best_gain(criterion, native):
-    if native and not uses_native():
-        pytest.skip("the package is not compiled")
+def test_every_split_has_the_best_gain(criterion):
     for seed in range(N_PROBLEMS):
-        if native:
-            check_tree(seed, *problem(criterion, seed))
-        else:
-            X, y, weight, options = problem(criterion, seed)
-            # Older releases of scikit-learn do not try all splits of missing values.
-            exact = criterion == "squared_error" or (criterion == "gini" and options.n_classes == 2)
-            if TREES_TRY_BOTH_SIDES or exact or not np.isnan(X).any():
-                with native_disabled():
-                    check_tree(seed, X, y, weight, options)
+        check_tree(seed, *problem(criterion, seed))
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
@@ -189,12 +177,6 @@ def test_rows_of_weight_zero_are_left_out(n_classes):
 # --- against other trees --------------------------------------------------------------------------
 
 
-@pytest.fixture(params=ROUTES.values(), ids=[*ROUTES])
-def route(request):
-    with request.param():
-        yield
-
-
 def few_values(n=300, p=4, missing=0.0, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 40, (n, p)) / 3.0
@@ -209,9 +191,7 @@ CASES = [("squared_error", 0), ("poisson", 0), ("gini", 3), ("log_loss", 3), ("g
 @pytest.mark.parametrize(("criterion", "n_classes"), CASES)
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("limits", [{"max_depth": 3}, {"max_leaf_nodes": 9}, {}])
-def test_the_tree_of_the_codes_is_the_tree_of_the_values(
-    criterion, n_classes, missing, limits, route
-):
+def test_the_tree_of_the_codes_is_the_tree_of_the_values(criterion, n_classes, missing, limits):
     if missing and not TREES_TRY_BOTH_SIDES:
         pytest.skip("this scikit-learn does not try all splits of missing values")
     X, signal = few_values(missing=missing)
@@ -242,7 +222,7 @@ def many_values(n=3000, p=6, missing=0.0, seed=0):
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("limits", [{}, {"max_features": 2}, {"max_leaf_nodes": 30}])
 @pytest.mark.parametrize("n_classes", [0, 2, 4])
-def test_a_bin_for_each_of_thousands_of_values(n_classes, limits, missing, route):
+def test_a_bin_for_each_of_thousands_of_values(n_classes, limits, missing):
     """The rows are parted as by scikit-learn's exact tree."""
     if missing and not TREES_TRY_BOTH_SIDES:
         pytest.skip("this scikit-learn does not try all splits of missing values")
@@ -271,11 +251,22 @@ CRITERIA_AND_CLASSES = [
 ]
 
 
-@pytest.mark.skipif(not uses_native(), reason="one route only")
+class GivenSeed(np.random.RandomState):
+    """Gives scikit-learn's splitter the seed of its own generator, which it draws by `randint`."""
+
+    def __init__(self, seed):
+        super().__init__(0)
+        self.given = seed
+
+    def randint(self, *args, **kwargs):
+        return self.given
+
+
 @pytest.mark.parametrize(("criterion", "n_classes"), CRITERIA_AND_CLASSES)
 @pytest.mark.parametrize("weights", ["none", "whole", "real"])
 @pytest.mark.parametrize("max_bins", [255, 700, 5000])
-def test_the_two_routes_grow_the_same_tree(criterion, n_classes, weights, max_bins):
+@pytest.mark.parametrize("splitter", ["best", "random"])
+def test_the_tree_is_scikit_learns_on_the_codes(criterion, n_classes, weights, max_bins, splitter):
     """Nodes of few and of many rows, for the number of bins, missing values, features drawn."""
     missing = 0.1 if TREES_TRY_BOTH_SIDES else 0.0
     X, signal = many_values(missing=missing, seed=1)
@@ -285,17 +276,36 @@ def test_the_two_routes_grow_the_same_tree(criterion, n_classes, weights, max_bi
     columns = BinnedColumns.of(X, max_bins, weight[weights], wide=True)
     rows = np.flatnonzero(rng.random(len(y)) < 0.8)
     some = None if weights == "none" else weight[weights][rows]
-    limits = {"min_samples_leaf": 6, "max_features": 3, "seed": 7}
+    limits = {"min_samples_leaf": 6, "max_features": 3}
     if criterion != "squared_error":
         # Below, rounding decides between equally good cuts.
         limits["max_depth"] = 4
-    options = GrowthOptions(criterion=criterion, n_classes=n_classes, **limits)
-    compiled = grow_tree(columns, y[rows], some, rows, options)
-    with native_disabled():
-        other = grow_tree(columns, y[rows], some, rows, options)
-    assert (compiled.code > 255).any() == (max_bins > 255)
-    for name in ("left", "right", "feature", "code", "missing_left", "n_rows"):
-        np.testing.assert_array_equal(getattr(compiled, name), getattr(other, name), err_msg=name)
-    for name in ("threshold", "value", "impurity", "weight"):
-        a, b = getattr(compiled, name), getattr(other, name)
-        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-9, err_msg=name)
+    growth = {"random_splits": splitter == "random", "seed": 7, **limits}
+    options = GrowthOptions(criterion=criterion, n_classes=n_classes, **growth)
+    tree = grow_tree(columns, y[rows], some, rows, options)
+    codes = columns.codes[rows].astype(np.float32)
+    codes[codes == columns.missing] = np.nan
+    kind = DecisionTreeClassifier if n_classes else DecisionTreeRegressor
+    theirs = kind(criterion=criterion, splitter=splitter, random_state=GivenSeed(7), **limits)
+    theirs = theirs.fit(codes, y[rows] if n_classes else on_grid(y[rows]), some).tree_
+    inner = tree.left >= 0
+    assert (tree.code > 255).any() == (max_bins > 255)
+    for ours, expected in [
+        (tree.left, theirs.children_left),
+        (tree.right, theirs.children_right),
+        (tree.feature, theirs.feature),
+        (tree.missing_left[inner], theirs.missing_go_to_left[inner]),
+        (tree.n_rows, theirs.n_node_samples),
+    ]:
+        np.testing.assert_array_equal(ours, expected)
+    # A threshold is between two codes; a missing value alone is above all of them, or below.
+    cuts = np.nan_to_num(theirs.threshold[inner], nan=-1.0)
+    np.testing.assert_array_equal(
+        tree.code[inner], np.clip(np.floor(cuts), -1, columns.missing - 1)
+    )
+    for ours, expected in [
+        (tree.value, theirs.value[:, 0]),
+        (tree.impurity, theirs.impurity),
+        (tree.weight, theirs.weighted_n_node_samples),
+    ]:
+        np.testing.assert_allclose(ours, expected, rtol=1e-5, atol=1e-9)

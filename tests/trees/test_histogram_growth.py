@@ -1,4 +1,7 @@
-"""The growth by histograms against a search of all cuts, written out, and scikit-learn's trees."""
+"""The growth by histograms against a search of all cuts, written out, and scikit-learn's trees.
+
+Trees over codes of two bytes are grown as those of a forest: ties are decided by another rule.
+"""
 
 import dataclasses
 from types import SimpleNamespace
@@ -7,43 +10,36 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
-from sklearn_ensemble_theory.trees import _histograms as bin_sums
-from sklearn_ensemble_theory.trees._columns import MISSING, BinnedColumns
-from sklearn_ensemble_theory.trees._compiled_growth import CompiledHistogramGrower
-from sklearn_ensemble_theory.trees._growth import NumpyHistogramGrower
-from sklearn_ensemble_theory.trees._histograms import BinSums, GridTargets, GridWeights
+from sklearn_ensemble_theory._features import Features
+from sklearn_ensemble_theory.trees._columns import BinnedColumns
+from sklearn_ensemble_theory.trees._growth import HistogramGrower
 from sklearn_ensemble_theory.trees._options import GrowthOptions
 
-from ..routes import uses_native
+from .reference_growth import ReferenceGrower
 
-pytestmark = pytest.mark.routes
-
-needs_native = pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
-every_grower = pytest.mark.parametrize(
-    "grower",
-    [
-        pytest.param(NumpyHistogramGrower, id="numpy"),
-        pytest.param(CompiledHistogramGrower, id="native", marks=needs_native),
-    ],
-)
+both_widths = pytest.mark.parametrize("wide", [False, True], ids=["one byte", "two bytes"])
 
 
-def every_cut(codes, rows):
+def every_cut(columns, rows):
     """(feature, missing left, code, mask of the left rows) of all cuts, in the order of ties."""
-    for j in range(codes.shape[1]):
-        column = codes[rows, j]
-        missing = column == MISSING
+    for j in range(columns.n_features):
+        column = columns.codes[rows, j]
+        missing = column == columns.missing
         values = np.unique(column[~missing]).tolist()
         for with_missing in (False, True):
             for c, following in zip(values, [*values[1:], None]):
                 left = (column <= c) | (missing & with_missing)
                 if 0 < left.sum() < len(rows):
-                    yield j, with_missing, 254 if following is None else (c + following) // 2, left
+                    after = columns.missing - 1 if following is None else (c + following) // 2
+                    yield j, with_missing, after, left
 
 
 def best_cut(data, node):
-    codes, t, w, o, cst = data.codes, data.t, data.w, data.options, data.cst
+    columns, t, w, o, cst = data.columns, data.t, data.w, data.options, data.cst
     rows, l2 = node.rows, o.l2_regularization
+    may_follow = np.ones(columns.n_features, dtype=bool)
+    if o.interactions is not None:
+        may_follow = o.interactions.allowed(node.path)
 
     def mean(some):
         return np.sum(w[some] * t[some]) / (w[some].sum() + l2)
@@ -52,12 +48,13 @@ def best_cut(data, node):
         return mean(some) * np.sum(w[some] * t[some])
 
     best, best_size = None, -np.inf
-    for cut in every_cut(codes, rows):
+    for cut in every_cut(columns, rows):
         j, _, _, left = cut
         a, b = rows[left], rows[~left]
         low, high = node.bounds
         if (
-            min(len(a), len(b)) < o.min_samples_leaf
+            not may_follow[j]
+            or min(len(a), len(b)) < o.min_samples_leaf
             or min(w[a].sum(), w[b].sum()) < o.min_weight_leaf
             or (mean(a) - mean(b)) * cst[j] > 0
             or (cst[j] and not low <= min(mean(a), mean(b)) <= max(mean(a), mean(b)) <= high)
@@ -71,18 +68,36 @@ def best_cut(data, node):
     if gain + 1e-14 * best_size < o.min_impurity_decrease * w.sum():
         return None
     j, missing_left, code, left = best
-    if not (codes[rows, j] == MISSING).any():
+    if not (columns.codes[rows, j] == columns.missing).any():
         missing_left = 2 * left.sum() > len(rows)
-    low, high = node.bounds
-    middle = (mean(rows[left]) + mean(rows[~left])) / 2
-    bounds = [(low, high)] * 2
-    if cst[j]:
-        bounds = [(low, middle), (middle, high)][:: int(cst[j])]
-    kids = [
-        SimpleNamespace(rows=part, depth=node.depth + 1, bounds=side, cut=None)
-        for part, side in zip((rows[left], rows[~left]), bounds)
-    ]
+    kids = parts(data, node, j, left)
     return SimpleNamespace(j=j, code=code, missing_left=missing_left, kids=kids, gain=gain)
+
+
+def parts(data, node, j, left):
+    """The children of a node that feature j divides."""
+    rows, (low, high) = node.rows, node.bounds
+    sides, bounds = (rows[left], rows[~left]), [(low, high)] * 2
+    if data.cst[j] and data.options.bounded:
+        l2 = data.options.l2_regularization
+        middle = sum(data.w[s] @ data.t[s] / (data.w[s].sum() + l2) for s in sides) / 2
+        bounds = [(low, middle), (middle, high)][:: int(data.cst[j])]
+    return [
+        SimpleNamespace(
+            rows=part, depth=node.depth + 1, bounds=side, path=node.path | {j}, cut=None
+        )
+        for part, side in zip(sides, bounds)
+    ]
+
+
+def root_of(columns, t, w, options):
+    data = SimpleNamespace(
+        columns=columns, t=t, w=np.ones(len(t)) if w is None else w, options=options
+    )
+    data.cst = options.constraints(columns.n_features)
+    unbounded = -np.inf, np.inf
+    rows = np.arange(len(t))
+    return data, SimpleNamespace(rows=rows, depth=0, bounds=unbounded, path=frozenset(), cut=None)
 
 
 def may_split(data, node):
@@ -94,11 +109,9 @@ def may_split(data, node):
     )
 
 
-def brute_force(codes, t, w, options):
+def brute_force(columns, t, w, options):
     """The nodes of the tree, in its order."""
-    data = SimpleNamespace(codes=codes, t=t, w=w, options=options)
-    data.cst = options.constraints(codes.shape[1])
-    root = SimpleNamespace(rows=np.arange(len(t)), depth=0, bounds=(-np.inf, np.inf), cut=None)
+    data, root = root_of(columns, t, w, options)
     nodes = [root]
     if options.max_leaf_nodes:
         seen = []
@@ -169,22 +182,91 @@ def random_problem(seed):
         min_impurity_decrease=float(rng.choice([0.0, 0.0, 0.01])),
         l2_regularization=float(rng.choice([0.0, 0.0, 0.5])),
         monotonic_cst=rng.integers(-1, 2, p) if seed % 5 == 0 else None,
+        bounded=seed % 10 == 0,
+        interactions=Features(p).interactions("no_interactions") if seed % 7 == 0 else None,
     )
-    return BinnedColumns.of(X, 255), t, w if seed % 4 else None, options
+    return X, t, w if seed % 4 else None, options
 
 
-@every_grower
+@pytest.mark.parametrize("grower", [HistogramGrower, ReferenceGrower])
 @pytest.mark.parametrize("block", range(10))
 def test_every_split_is_the_one_of_all_cuts(block, grower):
     for seed in range(40 * block, 40 * block + 40):
-        columns, t, w, options = random_problem(seed)
+        X, t, w, options = random_problem(seed)
+        columns = BinnedColumns.of(X, 255)
         tree, node = grower(columns, options).grow(t, w, None)
-        weight = np.ones(len(t)) if w is None else w
-        nodes, data = brute_force(columns.codes, t, weight, options)
+        nodes, data = brute_force(columns, t, w, options)
         check_equal(tree, node, nodes, data, rtol=1e-12)
 
 
-@needs_native
+def many_bins(X, seed):
+    """Columns of 3000 bins, few of which have rows, with a code of missing values above them."""
+    columns = BinnedColumns.of(X, 255, wide=True)
+    codes = np.full(256, 3001, dtype=np.uint16)
+    codes[:16] = np.sort(np.random.default_rng(seed).choice(3000, 16, replace=False))
+    edges = [np.arange(2999) + 0.5] * X.shape[1]
+    codes = np.asfortranarray(codes[columns.codes])
+    return BinnedColumns(codes, edges, columns.has_missing, 3001)
+
+
+def gains_of(tree, node, data, root):
+    """The gain of each node, and the best one that is allowed, if there is one."""
+    columns, l2 = data.columns, data.options.l2_regularization
+    found, best = np.full((2, len(tree)), -np.inf)
+    stack = [(0, root)]
+    while stack:
+        i, at = stack.pop()
+        rows, w, t = at.rows, data.w[at.rows], data.t[at.rows]
+        assert tree.n_rows[i] == len(rows)
+        assert tree.weight[i] == pytest.approx(w.sum(), rel=1e-9)
+        value = np.clip(w @ t / (w.sum() + l2), *at.bounds)
+        assert tree.value[i, 0] == pytest.approx(value, rel=1e-9, abs=1e-9)
+        cut = best_cut(data, at) if may_split(data, at) else None
+        best[i] = -np.inf if cut is None else cut.gain
+        if tree.left[i] < 0:
+            assert (node[rows] == i).all()
+            continue
+        j = int(tree.feature[i])
+        column = columns.codes[rows, j]
+        is_missing = column == columns.missing
+        left = np.where(is_missing, tree.missing_left[i] > 0, column <= tree.code[i])
+        if not is_missing.any():
+            assert tree.missing_left[i] == (2 * left.sum() > len(rows))
+        kids = parts(data, at, j, left)
+        sums = [(data.w[k.rows] @ data.t[k.rows], data.w[k.rows].sum()) for k in (at, *kids)]
+        whole, *sides = [s * s / (weight + l2) for s, weight in sums]
+        found[i] = sum(sides) - whole
+        stack += zip((tree.left[i], tree.right[i]), kids)
+    return found, best
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_every_split_over_codes_of_two_bytes_has_the_best_gain(block):
+    """Also with constraints and limits; and the next leaf to be split is the best one."""
+    n_wide = 0
+    for seed in range(60 * block, 60 * block + 60):
+        X, t, w, options = random_problem(seed)
+        columns = many_bins(X, seed)
+        grower = HistogramGrower(columns, options)
+        assert grower.trees is None
+        tree, node = grower.grow(t, w, None)
+        found, best = gains_of(tree, node, *root_of(columns, t, w, options))
+        n_wide += (tree.code > 255).sum()
+        inner = tree.left >= 0
+        np.testing.assert_allclose(found[inner], best[inner], rtol=1e-9, atol=1e-9)
+        if not options.max_leaf_nodes:
+            # Where a cut gains nothing, rounding says whether it is made.
+            assert (best[~inner] <= 1e-9).all()
+            continue
+        leaves = {0}
+        for first in range(1, len(tree), 2):
+            (parent,) = np.flatnonzero(tree.left == first)
+            assert best[parent] >= max(best[i] for i in leaves) - 1e-9
+            leaves = leaves - {parent} | {first, first + 1}
+        assert len(leaves) == options.max_leaf_nodes or max(best[i] for i in leaves) <= 1e-9
+    assert n_wide > 50
+
+
 @pytest.mark.parametrize("leaves", [0, 12])
 @pytest.mark.parametrize("weights", ["none", "whole", "real"])
 def test_threads_do_not_change_a_bit(weights, leaves):
@@ -195,11 +277,11 @@ def test_threads_do_not_change_a_bit(weights, leaves):
     columns = BinnedColumns.of(X, 255)
     rows = np.flatnonzero(rng.random(len(y)) < 0.7)
     for some in (None, rows):
-        a, leaf = CompiledHistogramGrower(columns, options).grow(y, w, some)
-        reference, _ = NumpyHistogramGrower(columns, options).grow(y, w, some)
+        a, leaf = HistogramGrower(columns, options).grow(y, w, some)
+        reference, _ = ReferenceGrower(columns, options).grow(y, w, some)
         assert_same_tree(a, reference, rtol=1e-5)
         for n_threads in (2, 4, 40):
-            threaded = CompiledHistogramGrower(columns, options, n_threads)
+            threaded = HistogramGrower(columns, options, n_threads)
             threaded.trees.least_shared = 0
             b, other = threaded.grow(y, w, some)
             np.testing.assert_array_equal(leaf, other)
@@ -223,46 +305,8 @@ def rows_of(seed, n=300, p=4, missing=0.0):
     return X, y, rng
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.3])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_the_builder_of_histograms_sums_exactly(weighted, missing, monkeypatch):
-    X, y, rng = rows_of(0, 5000, 3, missing)
-    w = rng.uniform(0.5, 2, len(y)) if weighted else None
-    columns = BinnedColumns.of(X, 255)
-    rows = np.flatnonzero(rng.random(len(y)) < 0.4)
-    found = []
-    for limit, joint in ((1, 1), (10**6, 10**6), (10**6, 1)):
-        monkeypatch.setattr(bin_sums, "_BUILDER_ROWS", limit)
-        monkeypatch.setattr(bin_sums, "_JOINT_CODES", joint)
-        sums = BinSums(columns.codes, int(columns.n_bins.max()), missing > 0)
-        weights = GridWeights(w) if weighted else None
-        sums.set_values(GridTargets(y, weights), weights)
-        for some in (None, rows):
-            sums.of(some, out := np.empty((2 + weighted, 3, sums.width)))
-            found.append(out)
-    for a, b in zip(found, found[2:]):
-        np.testing.assert_array_equal(a, b)
-
-
-def test_both_ways_to_the_histograms_grow_the_same_tree(monkeypatch):
-    X, y, rng = rows_of(1, 3000, missing=0.1)
-    columns = BinnedColumns.of(X, 255)
-    for options in ({"max_depth": 8}, {"max_leaf_nodes": 20}):
-        options = GrowthOptions(criterion="squared_error", min_samples_leaf=5, **options)
-        for w in (None, rng.uniform(0, 1, len(y))):
-            trees = []
-            for limit in (1, 10**6):
-                monkeypatch.setattr(bin_sums, "_BUILDER_ROWS", limit)
-                trees.append(NumpyHistogramGrower(columns, options).grow(y, w, None))
-            (a, leaf), (b, other) = trees
-            assert_same_tree(a, b, rtol=0)
-            np.testing.assert_array_equal(leaf, other)
-            np.testing.assert_array_equal(leaf, a.leaves(columns))
-
-
-@pytest.mark.parametrize("limit", [1, 10**6])
-def test_whole_weights_are_repeated_rows(limit, monkeypatch):
-    monkeypatch.setattr(bin_sums, "_BUILDER_ROWS", limit)
+@both_widths
+def test_whole_weights_are_repeated_rows(wide):
     for seed in range(10):
         X, y, rng = rows_of(seed, 60, 3, 0.1 * (seed % 2))
         w = rng.integers(1, 5, len(y))
@@ -270,33 +314,34 @@ def test_whole_weights_are_repeated_rows(limit, monkeypatch):
         options = GrowthOptions(
             criterion="squared_error", max_depth=6, l2_regularization=0.5 * (seed % 3)
         )
-        columns = BinnedColumns.of(X, 255)
-        a, _ = NumpyHistogramGrower(columns, options).grow(y, w.astype(float), None)
+        columns = BinnedColumns.of(X, 255, wide=wide)
+        a, _ = HistogramGrower(columns, options).grow(y, w.astype(float), None)
         repeated = columns.take_rows(again)
-        b, _ = NumpyHistogramGrower(repeated, options).grow(y[again], None, None)
-        np.testing.assert_array_equal(a.value, b.value)
+        b, _ = HistogramGrower(repeated, options).grow(y[again], None, None)
+        np.testing.assert_allclose(a.value, b.value, rtol=1e-13)
         np.testing.assert_array_equal(a.code, b.code)
         np.testing.assert_array_equal(a.feature, b.feature)
 
 
-@every_grower
-def test_some_rows_are_those_rows_alone(grower):
+@both_widths
+def test_some_rows_are_those_rows_alone(wide):
     X, y, rng = rows_of(2, missing=0.2)
     w = rng.uniform(0.5, 2, len(y))
     rows = np.sort(rng.permutation(len(y))[:120]).astype(np.intp)
-    columns = BinnedColumns.of(X, 255)
+    columns = BinnedColumns.of(X, 255, wide=wide)
     for depth in (3, 30):
         options = GrowthOptions(criterion="squared_error", max_depth=depth)
-        a, leaf = grower(columns, options).grow(y, w, rows)
-        b, _ = grower(columns.take_rows(rows), options).grow(y[rows], w[rows], None)
+        a, leaf = HistogramGrower(columns, options).grow(y, w, rows)
+        b, _ = HistogramGrower(columns.take_rows(rows), options).grow(y[rows], w[rows], None)
         assert_same_tree(a, b, rtol=0)
         np.testing.assert_array_equal(leaf, a.leaves(columns))
         of_leaf = np.bincount(leaf[rows], w[rows], len(a))
         np.testing.assert_allclose(of_leaf[a.is_leaf], a.weight[a.is_leaf])
 
 
+@pytest.mark.parametrize("grower", [HistogramGrower, ReferenceGrower])
 @pytest.mark.parametrize("leaves", [None, 12])
-def test_draws_of_features_are_those_of_scikit_learn(leaves):
+def test_draws_of_features_are_those_of_scikit_learn(leaves, grower):
     """On codes without gaps at the root and a target without ties."""
     for seed in range(12):
         X, y, rng = rows_of(seed, 200, 6)
@@ -313,7 +358,7 @@ def test_draws_of_features_are_those_of_scikit_learn(leaves):
             seed=int(np.random.RandomState(seed).randint(2**31 - 1)),
             **cap,
         )
-        ours, _ = NumpyHistogramGrower(columns, options).grow(y, None, None)
+        ours, _ = grower(columns, options).grow(y, None, None)
         reference = theirs.tree_
         np.testing.assert_array_equal(ours.feature, reference.feature)
         np.testing.assert_array_equal(ours.left, reference.children_left)
@@ -323,19 +368,20 @@ def test_draws_of_features_are_those_of_scikit_learn(leaves):
         np.testing.assert_allclose(ours.impurity, reference.impurity, atol=1e-9)
 
 
-@every_grower
+@both_widths
 @pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e150])
-def test_targets_of_any_size(scale, grower):
+def test_targets_of_any_size(scale, wide):
     X, y, _ = rows_of(3)
     options = GrowthOptions(criterion="squared_error", max_depth=4)
-    a, _ = grower(BinnedColumns.of(X, 20), options).grow(y, None, None)
-    b, _ = grower(BinnedColumns.of(X, 20), options).grow(scale * y, None, None)
+    grower = HistogramGrower(BinnedColumns.of(X, 20, wide=wide), options)
+    a, _ = grower.grow(y, None, None)
+    b, _ = grower.grow(scale * y, None, None)
     np.testing.assert_array_equal(a.code, b.code)
     np.testing.assert_allclose(scale * a.value, b.value, rtol=1e-9)
 
 
-@every_grower
-def test_constant_targets_and_columns_give_one_leaf(grower):
+@both_widths
+def test_constant_targets_and_columns_give_one_leaf(wide):
     options = GrowthOptions(criterion="squared_error")
     for X, y in (
         (np.arange(5.0)[:, None], np.full(5, 0.3)),
@@ -344,20 +390,21 @@ def test_constant_targets_and_columns_give_one_leaf(grower):
         (np.ones((1, 1)), np.ones(1)),
         (np.arange(5.0)[:, None], np.zeros(5)),
     ):
-        tree, node = grower(BinnedColumns.of(X, 255), options).grow(y, None, None)
+        grower = HistogramGrower(BinnedColumns.of(X, 255, wide=wide), options)
+        tree, node = grower.grow(y, None, None)
         assert len(tree) == 1
         assert tree.value[0, 0] == pytest.approx(y.mean())
         assert not node.any()
 
 
-@every_grower
-def test_monotonic_constraints_hold(grower):
+@both_widths
+def test_monotonic_constraints_hold(wide):
     for seed in range(5):
         X, y, _ = rows_of(seed, missing=0.1)
         cst = np.array([1, -1, 0, 1])
         options = GrowthOptions(criterion="squared_error", max_depth=6, monotonic_cst=cst)
-        columns = BinnedColumns.of(X, 255)
-        tree, _ = grower(columns, options).grow(y, None, None)
+        columns = BinnedColumns.of(X, 255, wide=wide)
+        tree, _ = HistogramGrower(columns, options).grow(y, None, None)
         for j in np.flatnonzero(cst):
             grid = np.repeat(X[:50, None], 15, axis=1)
             grid[:, :, j] = np.linspace(-3, 3, 15)

@@ -26,21 +26,15 @@ from sklearn_ensemble_theory import (
 from sklearn_ensemble_theory.ensembles._members import tree_sums
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 from sklearn_ensemble_theory.trees._packed import (
+    DeepTrees,
     PackedCache,
+    SmallTrees,
     add_in_threads,
+    packed_places,
     packed_trees,
     single_precision_cuts,
 )
-
-from ..routes import ROUTES, uses_native
-
-pytestmark = pytest.mark.routes
-
-
-@pytest.fixture(params=ROUTES.values(), ids=[*ROUTES])
-def route(request):
-    with request.param():
-        yield
+from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 
 
 def data(n=400, p=6, missing=0.0, seed=0):
@@ -69,7 +63,7 @@ def sum_in_order(members, scale, X, width):
 @pytest.mark.parametrize("kind", [DecisionTreeRegressor, ExtraTreeRegressor, BinnedTreeRegressor])
 @pytest.mark.parametrize("depth", [1, 2, 3, 4, 7, None])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_sums_are_those_of_the_trees_predictions_in_order(kind, depth, missing, route):
+def test_sums_are_those_of_the_trees_predictions_in_order(kind, depth, missing):
     X, y = data(missing=missing)
     members = trees_fitted(kind, X, y, max_depth=depth)
     scale = np.linspace(-0.3, 1, len(members))
@@ -92,9 +86,53 @@ def test_sums_are_those_of_the_trees_predictions_in_order(kind, depth, missing, 
     np.testing.assert_array_equal(stages[1], sum_in_order(members[:6], scale, rows, width=3))
 
 
+# Loops take 8, 512, 1024 and 2048 rows at a time.
+ENDS_OF_BLOCKS = [b + k for b in (8, 512, 1024, 2048) for k in (-1, 0, 1)]
+
+
+@pytest.mark.parametrize("depth", [4, 8])
+def test_the_last_rows_of_blocks(depth):
+    X, y = data(missing=0.1)
+    rows = data(n=2049, missing=0.1, seed=1)[0].astype(np.float32)
+    regressors = trees_fitted(DecisionTreeRegressor, X, y, max_depth=depth)
+    labels = np.digitize(y, [-0.5, 0.5])
+    classifiers = trees_fitted(DecisionTreeClassifier, X, labels, max_depth=depth)
+    shares = sum(member.predict_proba(rows) for member in classifiers)
+    for members, expected, given in [
+        (regressors, sum_in_order(regressors, np.ones(9), rows, 1), {}),
+        (classifiers, shares, {"width": 3, "leaf_outputs": lambda t, value: value}),
+    ]:
+        sums = packed_trees(members, **given)
+        assert type(sums) is (SmallTrees if depth == 4 else DeepTrees)
+        for n in ENDS_OF_BLOCKS:
+            out = np.zeros((n + 1, expected.shape[1]))
+            sums.add(rows[:n], out[:n])
+            np.testing.assert_array_equal(out[:n], expected[:n])
+            assert not out[n:].any()
+
+
+def test_leaves_of_deep_trees():
+    X, y = data(missing=0.1)
+    members = trees_fitted(DecisionTreeRegressor, X, y, n_trees=3)
+    trees = member_nodes(members)
+    packed = DeepTrees(trees, [None] * 3, None, 1, None)
+    rows = data(n=2049, missing=0.1, seed=1)[0].astype(np.float32)
+    expected = np.column_stack(
+        [
+            start + packed_places(tree.left, tree.right)[member.apply(rows)]
+            for start, tree, member in zip(packed.starts, trees, members)
+        ]
+    )
+    for n in ENDS_OF_BLOCKS:
+        out = np.full((n + 1, 3), -1)
+        packed.leaves(rows[:n], out[:n])
+        np.testing.assert_array_equal(out[:n], expected[:n])
+        assert (out[n] == -1).all()
+
+
 @pytest.mark.parametrize("n_leaves", [2, 17, 31, 32, 33, 64])
 @pytest.mark.parametrize("width", [1, 4])
-def test_trees_of_few_and_of_many_leaves(n_leaves, width, route):
+def test_trees_of_few_and_of_many_leaves(n_leaves, width):
     """32 leaves are the bits of a word; trees of more are walked."""
     X, y = data(n=600, missing=0.1)
     members = trees_fitted(DecisionTreeRegressor, X, y, max_leaf_nodes=n_leaves)
@@ -114,7 +152,7 @@ def test_trees_of_few_and_of_many_leaves(n_leaves, width, route):
     np.testing.assert_array_equal(out, expected)
 
 
-def test_trees_of_one_leaf(route):
+def test_trees_of_one_leaf():
     X, y = data(n=20)
     members = [DecisionTreeRegressor(max_depth=d).fit(X, y * 0 + d) for d in (1, 5)]
     out = np.zeros((20, 1))
@@ -123,7 +161,7 @@ def test_trees_of_one_leaf(route):
 
 
 @pytest.mark.parametrize("depth", [3, None])
-def test_features_of_a_tree_are_columns_of_X(depth, route):
+def test_features_of_a_tree_are_columns_of_X(depth):
     X, y = data()
     features = [np.array([5, 2, 0]), np.array([1, 1, 3]), np.array([4, 0, 2])]
     members = [DecisionTreeRegressor(max_depth=depth).fit(X[:, f], y) for f in features]
@@ -136,7 +174,7 @@ def test_features_of_a_tree_are_columns_of_X(depth, route):
 
 
 @pytest.mark.parametrize("depth", [2, None])
-def test_values_at_the_thresholds(depth, route):
+def test_values_at_the_thresholds(depth):
     """Where a value is within a rounding of a threshold, X is rounded first, as in the trees."""
     rng = np.random.default_rng(0)
     X = rng.integers(0, 5, (200, 2)) / 3.0
@@ -179,7 +217,6 @@ def test_few_rows_are_predicted_from_the_trees_themselves():
     assert not packed_trees(members, n_rows=1).is_kept
 
 
-@pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 def test_few_rows_of_binned_trees_need_no_tree_of_scikit_learn(missing):
     X, y = data(missing=missing)
@@ -206,7 +243,7 @@ def boosted(members, steps, X, init):
 @pytest.mark.parametrize("tree", [DecisionTreeRegressor, BinnedTreeRegressor])
 @pytest.mark.parametrize("depth", [2, 5])
 @pytest.mark.parametrize("n_classes", [0, 2, 4])
-def test_gradient_boosting(tree, depth, n_classes, route):
+def test_gradient_boosting(tree, depth, n_classes):
     X, y = data()
     rows = data(n=700, seed=1)[0].astype(np.float32)
     estimator = tree(max_depth=depth)
@@ -231,7 +268,7 @@ def test_gradient_boosting(tree, depth, n_classes, route):
         np.testing.assert_array_equal(sparse, predict(rows))
 
 
-def test_gradient_boosting_continues_from_what_is_laid_out(route):
+def test_gradient_boosting_continues_from_what_is_laid_out():
     X, y = data()
     model = GradientBoostingRegressor(n_estimators=5, warm_start=True, random_state=0).fit(X, y)
     model.predict(X)
@@ -245,7 +282,7 @@ def test_gradient_boosting_continues_from_what_is_laid_out(route):
     np.testing.assert_array_equal(whole.predict(X), last)
 
 
-def test_validation_scores_are_those_of_the_staged_predictions(route):
+def test_validation_scores_are_those_of_the_staged_predictions():
     X, y = data()
     X_val, y_val = data(n=100, seed=2)
     model = GradientBoostingRegressor(n_estimators=6).fit(X, y, X_val=X_val, y_val=y_val)
@@ -262,7 +299,7 @@ def mean_of(members, features, X, method):
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("depth", [3, None])
-def test_means_of_regression_trees(missing, depth, route):
+def test_means_of_regression_trees(missing, depth):
     X, y = data(missing=missing)
     rows = data(n=300, missing=missing, seed=1)[0]
     forest = RandomForestRegressor(70, max_depth=depth, random_state=0).fit(X, y)
@@ -278,7 +315,7 @@ def test_means_of_regression_trees(missing, depth, route):
 
 @pytest.mark.parametrize("depth", [2, None])
 @pytest.mark.parametrize("n_classes", [2, 5])
-def test_means_of_classification_trees(depth, n_classes, route):
+def test_means_of_classification_trees(depth, n_classes):
     X, y = data(n=150)
     y = np.array(list("eabdc"))[np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))]
     rows = data(n=300, seed=1)[0]
@@ -304,7 +341,7 @@ def test_means_of_classification_trees(depth, n_classes, route):
     assert lacking or n_classes == 2
 
 
-def test_votes_of_trees(route):
+def test_votes_of_trees():
     X, y = data(n=150)
     y = np.digitize(y, [-0.5, 0.5])
     tree = DecisionTreeClassifier(max_depth=4)
@@ -315,7 +352,7 @@ def test_votes_of_trees(route):
     np.testing.assert_allclose(model.predict_proba(rows), shares, rtol=1e-13)
 
 
-def test_classifiers_bagged_as_regressors(route):
+def test_classifiers_bagged_as_regressors():
     X, y = data(n=100)
     labels = np.digitize(y, [0.0])
     as_numbers = BaggingRegressor(DecisionTreeClassifier(max_depth=3), 5).fit(X, labels)
@@ -325,7 +362,7 @@ def test_classifiers_bagged_as_regressors(route):
         BaggingClassifier(DecisionTreeRegressor(), 5).fit(X, labels)
 
 
-def test_input_that_the_trees_refuse(route):
+def test_input_that_the_trees_refuse():
     X, y = data()
     bag = BaggingRegressor(DecisionTreeRegressor(max_depth=3), 5).fit(X, y)
     bad = X.copy()
@@ -343,7 +380,7 @@ def test_input_that_the_trees_refuse(route):
 
 
 @pytest.mark.parametrize("depth", [3, None])
-def test_threads_and_rows_do_not_change_the_sums(depth, route):
+def test_threads_and_rows_do_not_change_the_sums(depth):
     X, y = data()
     members = trees_fitted(DecisionTreeRegressor, X, y, n_trees=64, max_depth=depth)
     sums = packed_trees(members)
@@ -386,16 +423,15 @@ def test_several_threads_lay_out_once():
 
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: cache.get("a", members, 10, build), range(8)))
-    if found[0].is_kept:
-        assert all(one is found[0] for one in found)
-        assert built == [10]
+    assert all(one is found[0] for one in found)
+    assert built == [10]
     assert cache.get("a", members[:3], 10, build) is not found[0]
 
 
 @pytest.mark.parametrize("tree", [DecisionTreeClassifier, BinnedTreeClassifier])
 @pytest.mark.parametrize("depth", [2, 5])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_adaboost_of_trees(tree, depth, n_classes, route):
+def test_adaboost_of_trees(tree, depth, n_classes):
     X, y = data()
     rows = data(n=200, seed=1)[0]
     labels = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
@@ -420,7 +456,7 @@ def test_adaboost_of_trees(tree, depth, n_classes, route):
 
 @pytest.mark.parametrize("algorithm", ["real", "gentle"])
 @pytest.mark.parametrize("depth", [2, 5])
-def test_adaboost_of_trees_by_confidences(algorithm, depth, route):
+def test_adaboost_of_trees_by_confidences(algorithm, depth):
     X, y = data()
     rows = data(n=200, seed=1)[0]
     kind = DecisionTreeClassifier if algorithm == "real" else DecisionTreeRegressor

@@ -1,8 +1,6 @@
 """Trees and forests whose nodes have medians and quantiles of their targets."""
 
 import warnings
-from contextlib import nullcontext
-from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -21,10 +19,8 @@ from sklearn_ensemble_theory import (
     RandomForestRegressor,
 )
 from sklearn_ensemble_theory.averaging import StandardErrorWarning
-from sklearn_ensemble_theory.trees._order_statistics import in_units, lowest_sums
+from sklearn_ensemble_theory.trees._columns import BinnedColumns
 from sklearn_ensemble_theory.trees._tree_arrays import LEAF
-
-from ..routes import native_disabled
 
 
 def problem(seed, n, p=3, missing=0.0, whole=False, weights=None):
@@ -49,7 +45,19 @@ def pinball(y, weight, at, tau):
 
 
 def least_loss(y, weight, tau):
-    return min(pinball(y, weight, at, tau) for at in np.unique(y))
+    """At a quantile; y increases."""
+    cumulated = np.cumsum(weight)
+    at = y[np.searchsorted(cumulated, tau * cumulated[-1] * (1 - 1e-14))]
+    return pinball(y, weight, at, tau)
+
+
+def test_the_least_loss_is_that_of_a_quantile():
+    rng = np.random.default_rng(0)
+    for tau in (0.05, 0.5, 0.77):
+        for n in (1, 2, 7, 40):
+            y, weight = np.sort(rng.normal(size=n).round(1)), rng.random(n)
+            brute = min(pinball(y, weight, at, tau) for at in y)
+            assert least_loss(y, weight, tau) == pytest.approx(brute, abs=1e-12)
 
 
 def quantile(y, weight, tau):
@@ -59,74 +67,103 @@ def quantile(y, weight, tau):
     return (best[0] + best[-1]) / 2
 
 
-CASES = [
-    ({"criterion": "absolute_error"}, {}),
-    ({"criterion": "absolute_error", "min_samples_leaf": 4}, {"weights": "whole", "missing": 0.2}),
-    ({"criterion": "quantile", "quantile": 0.9}, {"whole": True}),
-    ({"criterion": "quantile", "quantile": 0.1}, {"weights": "real", "missing": 0.2}),
-    ({"criterion": "quantile", "quantile": 0.37}, {"weights": "whole", "whole": True}),
-    ({"criterion": "quantile", "min_samples_leaf": 9}, {"weights": "real"}),
-    ({"criterion": "quantile", "min_weight_fraction_leaf": 0.1}, {"missing": 0.4}),
-]
+def check_tree(tree, X, y, weight):
+    """Values, impurities and cuts of all nodes, by loops over all cuts and all constants.
 
-
-@pytest.mark.parametrize("native", [True, False])
-@pytest.mark.parametrize("case", range(len(CASES)))
-def test_all_cuts_of_all_nodes(case, native):
-    """Values, impurities and the loss of every cut, by loops over all cuts and all constants."""
-    params, kind = CASES[case]
-    X, y, given = problem(case, 70, **kind)
-    tree = BinnedTreeRegressor(random_state=case, **params)
-    if native:
-        nodes = tree.fit(X, y, given)._nodes()
-    else:
-        with native_disabled():
-            nodes = tree.fit(X, y, given)._nodes()
-    weight = np.ones(len(y)) if given is None else given
+    Of drawn features only the cuts by the one of a node are compared, and of random cuts none.
+    """
+    if weight is not None:
+        X, y, weight = (a[weight > 0] for a in (X, y, weight))
+    order = np.argsort(y, kind="stable")
+    X, y = X[order], y[order]
+    weight = np.ones(len(y)) if weight is None else weight[order]
+    nodes = tree.fit(X, y, weight)._nodes()
+    columns = BinnedColumns.of(X, tree.max_bins, weight, wide=True)
+    is_random, total = tree.splitter == "random", weight.sum()
     is_median = tree.criterion == "absolute_error"
     tau, factor = (0.5, 2.0) if is_median else (tree.quantile, 1.0)
-    least_weight = tree.min_weight_fraction_leaf * weight.sum()
-    stack, n_cuts = [(0, np.arange(len(y)))], 0
+    least_weight = tree.min_weight_fraction_leaf * total
+
+    def loss_of(rows, left):
+        """Of both sides; infinite where the cut is not allowed."""
+        sides = rows[left], rows[~left]
+        if min(map(len, sides)) < tree.min_samples_leaf:
+            return np.inf
+        if min(weight[side].sum() for side in sides) < least_weight * (1 - 1e-12):
+            return np.inf
+        return sum(least_loss(y[side], weight[side], tau) for side in sides)
+
+    def best_loss(rows, features):
+        best = np.inf
+        for j in features:
+            codes = columns.codes[rows, j]
+            misses = codes == columns.missing
+            for missing_left in (False, True)[: 1 + misses.any()]:
+                for code in np.unique(codes[~misses]):
+                    left = np.where(misses, missing_left, codes <= code)
+                    best = min(best, loss_of(rows, left))
+        return best
+
+    gains, frontier = np.zeros(len(nodes)), []
+    stack = [(0, np.arange(len(y)), 0)]
     while stack:
-        i, rows = stack.pop()
+        i, rows, depth = stack.pop()
         here, w = y[rows], weight[rows]
         assert nodes.n_rows[i] == len(rows)
         assert nodes.weight[i] == pytest.approx(w.sum())
         assert nodes.value[i, 0] == pytest.approx(quantile(here, w, tau), rel=1e-12)
         loss = least_loss(here, w, tau)
         assert nodes.impurity[i] == pytest.approx(factor * loss / w.sum(), rel=1e-9, abs=1e-12)
+        is_leaf = nodes.left[i] == LEAF
+        may_split = (
+            (tree.max_depth is None or depth < tree.max_depth)
+            and len(rows) >= tree.min_samples_split
+            and np.ptp(here) > 0
+        )
+        features = range(X.shape[1]) if tree.max_features is None else [nodes.feature[i]]
         best = np.inf
-        for column in X[rows].T:
-            misses = np.isnan(column)
-            for missing_left in (False, True)[: 1 + misses.any()]:
-                for at in np.unique(column[~misses]):
-                    left = np.where(misses, missing_left, column <= at)
-                    few = min(left.sum(), (~left).sum()) < tree.min_samples_leaf
-                    if (
-                        few
-                        or min(w[left].sum(), w[~left].sum()) < least_weight
-                        or np.ptp(here) == 0
-                    ):
-                        continue
-                    sides = (least_loss(here[s], w[s], tau) for s in (left, ~left))
-                    best = min(best, sum(sides))
-        if nodes.left[i] == LEAF:
-            assert best == np.inf
+        if may_split and not is_random and (tree.max_features is None or not is_leaf):
+            best = best_loss(rows, features)
+        gains[i] = factor * (loss - best) / total
+        if is_leaf:
+            frontier.append(i)
             continue
-        n_cuts += 1
-        column = X[rows, nodes.feature[i]]
-        left = np.where(np.isnan(column), nodes.missing_left[i] == 1, column <= nodes.threshold[i])
-        sides = [least_loss(here[s], w[s], tau) for s in (left, ~left)]
-        assert sum(sides) == pytest.approx(best, rel=1e-9)
-        stack += [(nodes.left[i], rows[left]), (nodes.right[i], rows[~left])]
-    assert n_cuts >= 5
+        assert may_split
+        assert is_random or gains[i] >= tree.min_impurity_decrease - 1e-12
+        codes = columns.codes[rows, nodes.feature[i]]
+        misses = codes == columns.missing
+        left = np.where(misses, nodes.missing_left[i] == 1, codes <= nodes.code[i])
+        assert loss_of(rows, left) < np.inf
+        if not is_random:
+            assert loss_of(rows, left) == pytest.approx(best, rel=1e-9, abs=1e-12)
+        parts = zip((nodes.left[i], nodes.right[i]), (rows[left], rows[~left]))
+        stack += [(child, part, depth + 1) for child, part in parts]
+    inner = nodes.left != LEAF
+    if tree.max_leaf_nodes is None or len(frontier) < tree.max_leaf_nodes:
+        # A cut that gains nothing is made too, in spite of rounding.
+        least = tree.min_impurity_decrease or -np.inf
+        assert all(gains[i] < least or gains[i] == -np.inf for i in frontier)
+    if tree.max_leaf_nodes is not None:  # the best leaf is always the next to be cut
+        leaves = {0}
+        for first in range(1, len(nodes), 2):
+            (parent,) = np.flatnonzero(nodes.left == first)
+            assert tree.max_features or gains[parent] >= max(gains[list(leaves)]) - 1e-12
+            leaves = leaves - {parent} | {first, first + 1}
+    assert inner.sum() >= 5
 
 
-ROUTES = [
+CASES = [
+    ({"min_samples_leaf": 4}, {"weights": "whole", "missing": 0.2}),
+    ({"quantile": 0.9}, {"whole": True}),
+    ({"quantile": 0.1}, {"weights": "real", "missing": 0.2}),
+    ({"quantile": 0.37}, {"weights": "whole", "whole": True}),
+    ({"min_samples_leaf": 9}, {"weights": "real"}),
+    ({"min_weight_fraction_leaf": 0.1}, {"missing": 0.4}),
     ({}, {"n": 300}),
     ({"splitter": "random"}, {"n": 200, "missing": 0.2, "weights": "zero"}),
     ({"splitter": "random", "max_features": 2, "min_samples_leaf": 3}, {"n": 150, "whole": True}),
     ({"max_features": 1, "min_samples_leaf": 5}, {"n": 300, "missing": 0.1, "weights": "real"}),
+    ({"max_leaf_nodes": 9}, {"n": 300, "whole": True, "weights": "zero"}),
     ({"max_leaf_nodes": 9, "max_features": 2}, {"n": 300, "whole": True, "weights": "zero"}),
     ({"max_depth": 4, "min_impurity_decrease": 0.003}, {"n": 300, "weights": "whole"}),
     ({"min_weight_fraction_leaf": 0.05, "min_samples_split": 30}, {"n": 300, "missing": 0.3}),
@@ -136,51 +173,35 @@ ROUTES = [
 
 
 @pytest.mark.parametrize("criterion", ["absolute_error", "quantile"])
-@pytest.mark.parametrize("case", range(len(ROUTES)))
-def test_both_routes_grow_the_same_tree(case, criterion):
-    params, kind = ROUTES[case]
-    X, y, weight = problem(case, **kind)
-    tree = BinnedTreeRegressor(criterion=criterion, quantile=0.8, random_state=case, **params)
-    ours = clone(tree).fit(X, y, weight)._nodes()
-    with native_disabled():
-        theirs = clone(tree).fit(X, y, weight)._nodes()
-    assert len(ours.left) > 5
-    for field in fields(ours):
-        a, b = getattr(ours, field.name), getattr(theirs, field.name)
-        if field.name == "missing_left":
-            a, b = a[ours.left != LEAF], b[ours.left != LEAF]
-        if field.name == "impurity":
-            np.testing.assert_allclose(a, b, rtol=1e-12)
-        else:
-            assert np.array_equal(a, b), field.name
+@pytest.mark.parametrize("case", range(len(CASES)))
+def test_all_cuts_of_all_nodes(case, criterion):
+    params, kind = CASES[case]
+    X, y, weight = problem(case, **{"n": 70, **kind})
+    params = {"criterion": criterion, "quantile": 0.8, **params}
+    check_tree(BinnedTreeRegressor(random_state=case, **params), X, y, weight)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_random_cuts_are_those_of_means(missing):
+    """With one feature the criterion chooses nothing."""
+    X, y, _ = problem(0, 200, p=1, missing=missing)
+    for seed in range(20):
+        roots = []
+        for criterion in ("squared_error", "absolute_error"):
+            tree = BinnedTreeRegressor(criterion=criterion, splitter="random", random_state=seed)
+            nodes = tree.set_params(max_depth=1).fit(X, y)._nodes()
+            roots.append((nodes.code[0], nodes.missing_left[0], nodes.n_rows[1]))
+        assert roots[0] == roots[1]
 
 
 @pytest.mark.parametrize("max_leaf_nodes", [None, 40])
 @pytest.mark.parametrize("seed", range(10, 20))
-def test_both_routes_make_a_cut_that_gains_nothing(seed, max_leaf_nodes):
+def test_a_cut_that_gains_nothing_is_made(seed, max_leaf_nodes):
     """Rounding does not refuse it where weights are not whole and many targets are equal."""
     X, y, weight = problem(seed, 60, whole=True, weights="real")
     tree = BinnedTreeRegressor(criterion="quantile", quantile=0.9, max_bins=16, min_samples_leaf=3)
     tree.set_params(max_leaf_nodes=max_leaf_nodes, random_state=0)
-    ours = clone(tree).fit(X, 1e3 * y, weight)._nodes()
-    with native_disabled():
-        theirs = clone(tree).fit(X, 1e3 * y, weight)._nodes()
-    assert np.array_equal(ours.threshold, theirs.threshold)
-
-
-def test_lowest_sums_against_loops():
-    rng = np.random.default_rng(0)
-    rows = in_units(np.sort(rng.normal(size=50).round(1)), rng.integers(1, 5, 50).astype(float))
-    order = rng.permutation(50)
-    start = rng.integers(0, 40, 30)
-    stop = start + rng.integers(1, 10, 30)
-    for tau in (0.05, 0.5, 0.77):
-        found = lowest_sums(order, start, stop, rows, tau)
-        for a, b, value in zip(start, stop, found):
-            part = np.sort(order[a:b])
-            w, t = rows.w[part], rows.t[part]
-            losses = [pinball(t, w, at, tau) for at in t]
-            assert tau * (w @ t) - value == pytest.approx(min(losses), rel=1e-9, abs=1e-3)
+    check_tree(tree, X, 1e3 * y, weight)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -221,17 +242,15 @@ def test_whole_weights_are_repeated_rows():
     assert np.array_equal(weighted.predict(X), repeated.predict(X))
 
 
-@pytest.mark.parametrize("native", [True, False])
-def test_the_middle_of_quantiles_in_spite_of_rounding(native):
+def test_the_middle_of_quantiles_in_spite_of_rounding():
     """0.55 of 100 rows are 55 rows, though 0.55 * 100 > 55; and 0.7 * 90 < 63."""
     assert 0.55 * 100 > 55
     assert 0.7 * 90 < 63
     for tau, n, middle in ((0.55, 100, 54.5), (0.7, 90, 62.5), (0.5, 10, 4.5), (0.3, 3, 0.0)):
         tree = BinnedTreeRegressor(criterion="quantile", quantile=tau, max_depth=1)
         X, y = np.zeros((n, 1)), np.arange(float(n))
-        with nullcontext() if native else native_disabled():
-            assert tree.fit(X, y).predict(X[:1]) == middle
-            assert tree.fit(X, y, np.full(n, 3.0)).predict(X[:1]) == middle
+        assert tree.fit(X, y).predict(X[:1]) == middle
+        assert tree.fit(X, y, np.full(n, 3.0)).predict(X[:1]) == middle
 
 
 @pytest.mark.parametrize("power", [-900, -60, 60, 900])

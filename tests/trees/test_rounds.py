@@ -1,6 +1,5 @@
 """Binned trees in the rounds of boosting, against clones of scikit-learn's trees."""
 
-from contextlib import nullcontext
 from itertools import islice
 
 import numpy as np
@@ -15,16 +14,11 @@ from sklearn_ensemble_theory.boosting._steps import FixedStep, LineSearchStep
 from sklearn_ensemble_theory.boosting._weak_learners import weak_learner
 from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 from sklearn_ensemble_theory.trees._columns import BinnedColumns
-from sklearn_ensemble_theory.trees._compiled_growth import CompiledHistogramGrower
-from sklearn_ensemble_theory.trees._growth import NumpyHistogramGrower
+from sklearn_ensemble_theory.trees._growth import HistogramGrower
 from sklearn_ensemble_theory.trees._options import GrowthOptions
 from sklearn_ensemble_theory.trees._tree_arrays import LeafOutputs, add_multiple
 
-from ..routes import native_disabled, uses_native
-
-pytestmark = pytest.mark.routes
-
-needs_native = pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
+from .reference_growth import ReferenceGrower
 
 
 def rows_of(seed, n=250, p=3, n_values=60):
@@ -80,28 +74,6 @@ def test_the_risk_is_that_of_fitted_trees(name, weighted):
         np.testing.assert_allclose(
             member.feature_importances_, other.predictor.feature_importances_, atol=1e-9
         )
-
-
-@pytest.mark.parametrize("options", [{}, {"subsample": 0.5}])
-def test_deep_trees_are_sorted_and_not_counted(options):
-    """Without compiled code; the squared loss of a full tree vanishes."""
-    X, y, rng = rows_of(13, n_values=10_000)
-    for weight in (None, rng.integers(1, 4, len(y)).astype(float)):
-        with native_disabled():
-            ours, learner, u = rounds_of(
-                BinnedTreeRegressor(),
-                X,
-                1e-9 * y,
-                losses.SquaredLoss(),
-                step=FixedStep(1.0),
-                n_rounds=1,
-                weight=weight,
-                **options,
-            )
-        assert type(learner.grower).__name__ == "CodeTreeGrower"
-        member, fitted = ours[0].predictor, np.abs(u - 1e-9 * y) < 1e-16
-        assert fitted.sum() == (125 if options else 250)
-        np.testing.assert_allclose(member.predict(X), u, rtol=1e-12)
 
 
 def test_drawn_rows_are_those_of_clones():
@@ -231,10 +203,9 @@ def test_clones_of_binned_trees_have_their_leaves_optimised():
     X, y, rng = rows_of(11)
     loss, options = losses.HuberLoss(), {"weight": rng.uniform(0.5, 2, len(y)), "n_rounds": 3}
     pruned = BinnedTreeRegressor(**TREE, ccp_alpha=1e-30)
-    with native_disabled():
-        _, learner, u = rounds_of(pruned, X.astype(np.float64), y, loss, **options)
-        assert type(learner).__name__ == "TreeClones"
-        _, _, v = rounds_of(BinnedTreeRegressor(**TREE), X, y, loss, **options)
+    _, learner, u = rounds_of(pruned, X.astype(np.float64), y, loss, **options)
+    assert type(learner).__name__ == "TreeClones"
+    _, _, v = rounds_of(BinnedTreeRegressor(**TREE), X, y, loss, **options)
     np.testing.assert_allclose(u, v, atol=1e-10)
 
 
@@ -262,34 +233,32 @@ def test_outputs_are_added_without_being_written_out(n, n_scores):
         np.testing.assert_array_equal(v, expected)
 
 
-@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=needs_native)])
-def test_equally_good_features_are_drawn(compiled):
+@pytest.mark.parametrize("max_bins", [255, 300])
+def test_equally_good_features_are_drawn(max_bins):
     """Of equal columns each is used in some of the rounds; the same ones with the same seed."""
     X, y, _ = rows_of(13)
     X = np.repeat(X[:, :1], 4, axis=1)
-    with nullcontext() if compiled else native_disabled():
-        used = []
-        for _ in range(2):
-            task = LeastSquaresTask(random_state=np.random.RandomState(0))
-            rounds = prepare_rounds(BinnedTreeRegressor(max_depth=1), X, None, task)
-            weight = np.full(len(y), 1 / len(y))
-            members = [rounds.best(y, weight)[0] for _ in range(40)]
-            used.append([int(member.tree_.feature[0]) for member in members])
+    tree, used = BinnedTreeRegressor(max_depth=1, max_bins=max_bins), []
+    for _ in range(2):
+        task = LeastSquaresTask(random_state=np.random.RandomState(0))
+        rounds = prepare_rounds(tree, X, None, task)
+        weight = np.full(len(y), 1 / len(y))
+        members = [rounds.best(y, weight)[0] for _ in range(40)]
+        used.append([int(member.tree_.feature[0]) for member in members])
     assert used[0] == used[1]
     assert np.bincount(used[0], minlength=4).min() > 2
 
 
-@needs_native
-def test_ranks_decide_on_both_routes_and_for_any_number_of_threads():
+def test_ranks_decide_for_any_number_of_threads():
     X, y, rng = rows_of(14)
     columns = BinnedColumns.of(np.repeat(X[:, :3], 3, axis=1), 255)
     options = GrowthOptions(criterion="squared_error", max_depth=4)
     for _ in range(5):
         rank = rng.permutation(9).astype(np.intp)
-        growers = [CompiledHistogramGrower(columns, options, n) for n in (1, 2, 4)]
+        growers = [HistogramGrower(columns, options, n) for n in (1, 2, 4)]
         for threaded in growers:
             threaded.trees.least_shared = 0
-        growers.append(NumpyHistogramGrower(columns, options))
+        growers.append(ReferenceGrower(columns, options))
         trees = [grower.grow(y, None, None, None, rank)[0] for grower in growers]
         for tree in trees[1:]:
             np.testing.assert_array_equal(tree.feature, trees[0].feature)

@@ -17,21 +17,13 @@ from sklearn.utils import get_tags
 
 from sklearn_ensemble_theory import BinnedTreeClassifier, BinnedTreeRegressor
 
-from ..routes import ROUTES, TREES_TRY_BOTH_SIDES, native_disabled
-
-pytestmark = pytest.mark.routes
+from ..estimators import TREES_TRY_BOTH_SIDES
 
 PAIRS = [
     (BinnedTreeRegressor, DecisionTreeRegressor),
     (BinnedTreeClassifier, DecisionTreeClassifier),
 ]
 both = pytest.mark.parametrize(("binned", "exact"), PAIRS)
-
-
-@pytest.fixture(params=ROUTES.values(), ids=[*ROUTES])
-def route(request):
-    with request.param():
-        yield
 
 
 def few_values(n=400, missing=0.0, seed=0):
@@ -49,7 +41,7 @@ def target_of(kind, classes, numbers):
 
 @both
 @pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_impurity_of_the_exact_tree_at_every_depth(binned, exact, missing, route):
+def test_impurity_of_the_exact_tree_at_every_depth(binned, exact, missing):
     if missing and not TREES_TRY_BOTH_SIDES:
         pytest.skip("this scikit-learn does not try all splits of missing values")
     X, classes, numbers = few_values(missing=missing)
@@ -85,7 +77,7 @@ def test_impurity_of_the_exact_tree_at_every_depth(binned, exact, missing, route
         {"max_features": 0.5, "max_leaf_nodes": 9},
     ],
 )
-def test_parameters_of_scikit_learns_trees(binned, exact, params, route):
+def test_parameters_of_scikit_learns_trees(binned, exact, params):
     X, classes, numbers = few_values()
     y = target_of(binned, classes, numbers)
     ours = binned(random_state=3, **params).fit(X, y)
@@ -104,7 +96,7 @@ def test_parameters_of_scikit_learns_trees(binned, exact, params, route):
 
 
 @both
-def test_class_weights_and_sample_weights(binned, exact, route):
+def test_class_weights_and_sample_weights(binned, exact):
     X, classes, _ = few_values()
     weight = np.random.default_rng(2).integers(0, 3, len(X))
     repeated = np.repeat(np.arange(len(X)), weight)
@@ -118,7 +110,7 @@ def test_class_weights_and_sample_weights(binned, exact, route):
         np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X))
 
 
-def test_monotonic_constraints(route):
+def test_monotonic_constraints():
     X, classes, numbers = few_values(missing=0.0)
     grid = np.repeat(X[:20], 50, axis=0)
     grid[:, 0] = np.tile(np.linspace(-1, 10, 50), 20)
@@ -135,7 +127,7 @@ def test_monotonic_constraints(route):
             BinnedTreeRegressor(monotonic_cst=wrong).fit(X, numbers)
 
 
-def test_monotonic_constraints_with_missing_values(route):
+def test_monotonic_constraints_with_missing_values():
     X, classes, numbers = few_values(missing=0.2)
     grid = np.repeat(X[:20], 50, axis=0)
     grid[:, 0] = np.tile(np.linspace(-1, 10, 50), 20)
@@ -153,7 +145,7 @@ def test_monotonic_constraints_with_missing_values(route):
         tree.fit(X, numbers)
 
 
-def test_regularised_values_shrink_to_the_mean(route):
+def test_regularised_values_shrink_to_the_mean():
     X, _, y = few_values()
     y = y + 100
     weight = np.random.default_rng(3).integers(1, 3, len(y)).astype(float)
@@ -176,14 +168,14 @@ def test_regularised_values_shrink_to_the_mean(route):
 
 @pytest.mark.parametrize("size", [1e-150, 1e-9, 1e120])
 @pytest.mark.parametrize("criterion", ["squared_error", "poisson"])
-def test_targets_of_any_size(size, criterion, route):
+def test_targets_of_any_size(size, criterion):
     X, _, y = few_values()
     tree = BinnedTreeRegressor(max_depth=4, criterion=criterion)
     expected = tree.fit(X, y).predict(X)
     np.testing.assert_allclose(tree.fit(X, size * y).predict(X), size * expected, rtol=1e-9)
 
 
-def test_random_splits(route):
+def test_random_splits():
     X, y = make_classification(500, n_informative=8, random_state=0)
     trees = [
         BinnedTreeClassifier(splitter="random", random_state=seed).fit(X, y) for seed in range(4)
@@ -224,8 +216,7 @@ def test_pickles_hold_arrays_only(binned, exact, seen):
         tree.apply(X)  # makes `tree_`
     dumped = pickle.dumps(tree)
     for other in (pickle.loads(dumped), copy.deepcopy(tree)):
-        with native_disabled():
-            np.testing.assert_array_equal(other.predict(X), expected)
+        np.testing.assert_array_equal(other.predict(X), expected)
     nodes = tree._node_arrays()
     assert nodes.is_built == seen
     np.testing.assert_array_equal(nodes.threshold, tree.tree_.threshold)

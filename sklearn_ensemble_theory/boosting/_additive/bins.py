@@ -32,7 +32,6 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ..._bins import (
     QuantileSketch,
-    bin_coder,
     bin_codes,
     bin_codes_by_blocks,
     bin_edges_from_quantiles,
@@ -44,6 +43,7 @@ from ..._bins import (
 from ..._categories import CategoricalColumns, categories_of_blocks
 from ..._features import Features
 from ..._folds import checked_n_splits, first_rows_of, folds_by_hash, row_numbers
+from ..._native.binning import EdgeTable
 from ..._rows import ChunkedRows, Rows
 from ..._scaling import TargetScale, power_of_two
 from .pairs import own_folds
@@ -337,7 +337,7 @@ def jumps_of(x: np.ndarray, r: np.ndarray, w: np.ndarray | None, edges: np.ndarr
     windows = edges_of_sorted(in_order, None, n_windows)
     fine = np.unique(np.concatenate([fine, windows]))
     codes = np.empty(len(x), dtype=np.uint16)
-    bin_coder(fine, codes.dtype).code(x, codes)
+    EdgeTable(fine, 0).code(x, codes)
     mass = np.bincount(codes, weights=w, minlength=len(fine) + 1).astype(float)
     wr = r if w is None else w * r
     sums = np.bincount(codes, weights=wr, minlength=len(fine) + 1)

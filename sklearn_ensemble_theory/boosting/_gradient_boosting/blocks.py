@@ -38,7 +38,7 @@ from ..._folds import checked_n_splits, first_rows_of, folds_by_hash
 from ..._roots import root_search
 from ..._rows import ChunkedRows, Rows
 from ...trees._columns import MISSING, BinnedColumns
-from ...trees._growth import Grid, HistogramGrowth, sum_bits
+from ...trees._histogram_growth import Grid, HistogramGrowth, sum_bits
 from ...trees._histograms import (
     GridUnits,
     IntegerRows,

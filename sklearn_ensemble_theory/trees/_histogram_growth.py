@@ -1,0 +1,530 @@
+"""Growth of a tree over binned columns, whatever holds the rows: the tree asks for sums in bins.
+
+`HistogramGrowth` makes the tree, one `TreeRequest` after the other, and what has the rows answers
+with their sums in bins: blocks of a Dask collection (`boosting._gradient_boosting.blocks`), or rows
+with vectors as targets (`_vector_growth`). The sums are exact, so of one target the tree is the one
+that `_growth.HistogramGrower` grows on the same rows. Both maximise
+
+    S_left² / (W_left + l2) + S_right² / (W_right + l2)
+
+Ties, up to rounding, go to the feature of the lowest rank, to missing values on the right, to the
+lowest code; among the leaves to be split next, to the one that is older.
+"""
+
+from collections.abc import Generator, Sequence
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+import numpy as np
+
+from ._columns import MISSING, SET, BinnedColumns
+from ._draws import FeatureDraws
+from ._histograms import (
+    SAME,
+    Split,
+    TreeReply,
+    TreeRequest,
+    comparable_scores,
+    score_of,
+)
+from ._options import GrowthOptions
+from ._tree_arrays import LEAF, NO_FEATURE, TreeArrays
+
+# So many nodes are searched together: fewer calls, and not much memory.
+_GROUP = 16
+# A gain is the difference of sums with this relative error.
+_ROUNDING = 1e-15
+# Only a gain below this share of the sums can be one between equal targets.
+_SUSPICIOUS = 1e-11
+
+Requests = Generator[TreeRequest, TreeReply, None]
+
+
+def sum_bits(n_rows: int) -> int:
+    """The bits of sums over all rows: with the number of rows they mostly fit into 62."""
+    return int(np.clip(62 - n_rows.bit_length(), 46, 52))
+
+
+class Grid(NamedTuple):
+    """Integers are targets times 2^exponent; `mean_size` is the mean of the targets' sizes."""
+
+    exponent: int
+    mean_size: float
+
+
+class NodeSplit(NamedTuple):
+    gain: float  # what the split gains, above 0 up to rounding
+    feature: int
+    code: int | np.ndarray  # of categories: whether each of 256 codes goes to the left
+    missing_left: bool
+    left: list[float]  # sums of the target, rows and weights on the left
+
+
+class HistogramGrowth:
+    """One tree while it grows; its sums are in units of the grids of targets and weights.
+
+    Parameters
+    ----------
+    columns : BinnedColumns
+        Only the edges are read; the codes, if there are any, belong to the back end.
+    options : GrowthOptions
+        With the squared error.
+    order : int array of shape (p,)
+        The features; of equally good splits the one of the first feature is taken.
+    targets : Grid
+    weight_exponent : int or None
+        Of the grid of the weights; None where all weights are 1.
+    seed : int, default=0
+        Of the draws of features, where `options` asks for any.
+    """
+
+    weight_place = -1  # of the weight among the sums of a node
+
+    def __init__(
+        self,
+        columns: BinnedColumns,
+        options: GrowthOptions,
+        order: np.ndarray,
+        targets: Grid,
+        weight_exponent: int | None,
+        seed: int = 0,
+    ) -> None:
+        self.options, self.columns, self.order = options, columns, order
+        self.n_bins, self.has_missing = columns.most_bins, columns.any_missing
+        flags = columns.categorical
+        self.categorical = np.flatnonzero([] if flags is None else flags)
+        self.constraints = None
+        if options.monotonic_cst is not None and np.any(options.monotonic_cst):
+            self.constraints = options.constraints(columns.n_features)
+        self.interactions = options.interactions
+        self.same_size = SAME * targets.mean_size
+        self.weight_unit = unit = 1.0 if weight_exponent is None else 2.0**-weight_exponent
+        self.value_unit = 2.0**-targets.exponent / unit
+        self.l2, self.cat_smooth = options.l2_regularization / unit, options.cat_smooth / unit
+        # On the grid a weight can vanish.
+        least = 0.0 if weight_exponent is None else 1.0
+        self.least_weight = max(options.min_weight_leaf / unit * (1 - _ROUNDING), least)
+        self.left: list[int] = []
+        self.right: list[int] = []
+        self.feature: list[int] = []
+        self.code: list[int] = []
+        self.sets: dict[int, np.ndarray] = {}  # of nodes that divide categories
+        self.missing_left: list[bool] = []
+        self.totals: list[list[float]] = []  # of the target, of rows and, perhaps, of weights
+        self.depth: list[int] = []
+        self.bounds: list[tuple[float, float]] = []
+        self.paths: list[frozenset[int]] = []  # the features that are cut above
+        self.parents: list[int] = []
+        # What the back end has to be told and asked next.
+        self.splits: list[Split] = []
+        self.doubtful: list[int] = []
+        self.draws: FeatureDraws | None = None
+        if options.max_features:
+            self.draws = FeatureDraws(seed, options.max_features, columns.n_features)
+
+    # --- requests -------------------------------------------------------------------------
+
+    def requests(self, group: int | None = None) -> Requests:
+        """What is asked of the rows, one after the other; `request` has the splits that remain.
+
+        Nodes are split depth first in groups of this size, None for all of a level at once, or,
+        with `max_leaf_nodes`, one after the other by their gain.
+        """
+        (root,) = (yield self.request(counted=[0])).sums.astype(np.float64, copy=False)
+        # Every feature has all rows in its bins.
+        self.add(root[:, 0].sum(axis=-1).tolist(), LEAF, (-np.inf, np.inf))
+        if self.may_split(0):
+            best_first = self.options.max_leaf_nodes
+            yield from self.by_gain(root) if best_first else self.by_depth(root, group)
+
+    def request(self, counted: Sequence[int] = (), ranged: Sequence[int] = ()) -> TreeRequest:
+        """The request, with the splits since the last one."""
+        splits, self.splits = self.splits, []
+        return TreeRequest(splits, list(counted), list(ranged))
+
+    def by_depth(self, root: np.ndarray, group: int | None) -> Requests:
+        # The leftmost group is on top of the stack: few levels have tables at a time.
+        stack = [([0], [root])]
+        while stack:
+            ids, tables = stack.pop()
+            found = yield from self.found_splits(ids, tables)
+            pairs = [self.split(i, split) for i, split in zip(ids, found) if split is not None]
+            parents = [table for table, split in zip(tables, found) if split is not None]
+            ids, tables = yield from self.opened(pairs, parents)
+            size = group or max(len(ids), 1)
+            for first in reversed(range(0, len(ids), size)):
+                stack.append((ids[first : first + size], tables[first : first + size]))
+
+    def by_gain(self, root: np.ndarray) -> Requests:
+        # The number of a node, that of its age, decides between equal gains.
+        heap: list[tuple[float, int, NodeSplit, np.ndarray]] = []
+        ids, tables, n_leaves = [0], [root], 1
+        while True:
+            found = yield from self.found_splits(ids, tables)
+            for i, split, table in zip(ids, found, tables):
+                if split is not None:
+                    heappush(heap, (-split.gain, i, split, table))
+            if not heap:
+                return
+            _, i, best, table = heappop(heap)
+            pair = self.split(i, best)
+            n_leaves += 1
+            if n_leaves == self.options.max_leaf_nodes:
+                return
+            ids, tables = yield from self.opened([pair], [table])
+
+    def opened(
+        self, pairs: list[tuple[int, int]], parents: list[np.ndarray]
+    ) -> Generator[TreeRequest, TreeReply, tuple[list[int], list[np.ndarray]]]:
+        """The children that may be split, and the sums in all bins, (2 or 3, p, bins), of each.
+
+        Of two siblings the smaller is counted, the other is what remains of their parent, whose
+        table becomes its.
+        """
+        families = []
+        for (left, right), parent in zip(pairs, parents):
+            ids = [i for i in (left, right) if self.may_split(i)]
+            if ids:
+                small = left if self.totals[left][1] <= self.totals[right][1] else right
+                families.append((small, ids, parent))
+        if not families:
+            return [], []
+        reply = yield self.request(counted=[small for small, _, _ in families])
+        open_ids, tables = [], []
+        for (small, ids, parent), counted in zip(families, reply.sums.astype(float, copy=False)):
+            for i in ids:
+                open_ids.append(i)
+                tables.append(counted if i == small else np.subtract(parent, counted, out=parent))
+        return open_ids, tables
+
+    def found_splits(
+        self, ids: list[int], tables: list[np.ndarray]
+    ) -> Generator[TreeRequest, TreeReply, list[NodeSplit | None]]:
+        """The best split of each node, None where there is none."""
+        self.doubtful = []
+        found: list[NodeSplit | None] = []
+        size = _GROUP if self.draws is None else 1
+        for first in range(0, len(ids), size):
+            part = ids[first : first + size]
+            allowed = None
+            if self.interactions is not None:
+                allowed = np.array([self.interactions.allowed(self.paths[i]) for i in part])
+            if self.draws is not None:
+                # As in scikit-learn, no features are drawn for a pure node.
+                spread = (yield self.request(ranged=part)).ranges.sum()
+                if spread <= self.same_size:
+                    found.append(None)
+                    continue
+                # scikit-learn forgets what is constant above where it grows best first.
+                parent = LEAF if self.options.max_leaf_nodes else self.parents[part[0]]
+                n_values, has_missing = self.occupied(part[0], tables[first])
+                ruled_out = None if allowed is None else ~allowed[0]
+                allowed = self.draws.features(part[0], parent, n_values, has_missing, ruled_out)
+                allowed = allowed[None]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                found += self.search(part, tables[first : first + size], allowed)
+        # A gain this small may be the rounding of equal targets, which only their range tells.
+        if self.doubtful and self.draws is None:
+            reply = yield self.request(ranged=self.doubtful)
+            for i, spread in zip(self.doubtful, reply.ranges.sum(axis=1)):
+                if spread <= self.same_size:
+                    found[ids.index(i)] = None
+        return found
+
+    def occupied(self, i: int, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """How many values each feature has in a node (2 may be more), and whether some miss."""
+        counts = table[1]
+        n_values = np.count_nonzero(counts[:, : self.n_bins], axis=1)
+        return n_values, counts[:, self.n_bins :].any(axis=1)
+
+    # --- the tree -------------------------------------------------------------------------
+
+    def add(self, totals: list[float], parent: int, bounds: tuple[float, float]) -> int:
+        self.left.append(LEAF)
+        self.right.append(LEAF)
+        self.feature.append(NO_FEATURE)
+        self.code.append(NO_FEATURE)
+        self.missing_left.append(False)
+        self.totals.append(totals)
+        self.depth.append(0 if parent == LEAF else self.depth[parent] + 1)
+        self.parents.append(parent)
+        self.bounds.append(bounds)
+        path = frozenset() if parent == LEAF else self.paths[parent] | {self.feature[parent]}
+        self.paths.append(path)
+        return len(self.left) - 1
+
+    def may_split(self, i: int) -> bool:
+        options, n_rows = self.options, self.totals[i][1]
+        return (
+            self.depth[i] < options.max_depth
+            and n_rows >= max(options.min_samples_split, 2 * options.min_samples_leaf)
+            and self.totals[i][self.weight_place] >= 2 * self.least_weight
+        )
+
+    def split(self, i: int, split: NodeSplit) -> tuple[int, int]:
+        """Make two children of a leaf, and divide its rows."""
+        totals = self.totals[i]
+        left_totals = split.left
+        right_totals = [a - b for a, b in zip(totals, left_totals)]
+        left_bounds = right_bounds = low, high = self.bounds[i]
+        sign = 0 if self.constraints is None else self.constraints[split.feature]
+        if sign and self.options.bounded:
+            # All that grows below stays on its side of the middle: the whole tree is monotonic.
+            middle = (self.mean(left_totals) + self.mean(right_totals)) / 2
+            left_bounds, right_bounds = (low, middle), (middle, high)
+            if sign < 0:
+                left_bounds, right_bounds = right_bounds, left_bounds
+        self.feature[i] = split.feature
+        left = self.add(left_totals, i, left_bounds)
+        right = self.add(right_totals, i, right_bounds)
+        self.left[i], self.right[i] = left, right
+        if isinstance(split.code, np.ndarray):
+            self.code[i], self.sets[i] = SET, split.code
+        else:
+            self.code[i] = split.code
+        self.missing_left[i] = split.missing_left
+        self.splits.append((i, split.feature, split.code, split.missing_left, left, right))
+        return left, right
+
+    # --- search ---------------------------------------------------------------------------
+
+    def search(
+        self, ids: list[int], tables: list[np.ndarray], allowed: np.ndarray | None
+    ) -> list[NodeSplit | None]:
+        """The best split of each node among the allowed features, None where there is none.
+
+        `allowed` is a mask of shape (nodes, p), None for all features.
+        """
+        n_bins = self.n_bins
+        # Axes: node, kind of sum, feature, direction of the missing values, bin.
+        n_kinds, p, _ = tables[0].shape
+        left = np.empty((len(ids), n_kinds, p, 1 + self.has_missing, n_bins))
+        # One node after the other into one array: all tables in one would be as large again.
+        for part, table in zip(left, tables):
+            values = table[..., :n_bins].cumsum(axis=-1, out=part[:, :, 0])
+            if self.has_missing:
+                np.add(values, table[..., n_bins:], out=part[:, :, 1])
+        total = np.array([self.totals[i] for i in ids])
+        orders, shares = self.in_order_of_means(tables, total, left)
+        right = total[:, :, None, None, None] - left
+        gain = self.gains(ids, left, right, shares)
+        if allowed is not None:
+            gain[~allowed] = -np.inf
+        # argmax takes the first of equal gains: that of the feature of the lowest rank.
+        flat = gain[:, self.order].reshape(len(ids), -1)
+        best = flat.argmax(axis=1)
+        allowed_at = flat[np.arange(len(ids)), best] > -np.inf
+        place_in_order, direction, cell = np.unravel_index(best, gain.shape[1:])
+        feature = self.order[place_in_order]
+        left = left[np.arange(len(ids)), :, feature, direction, cell]
+        size_of = score_of(left, self.l2) + score_of(total - left, self.l2)
+        parent = score_of(total, self.l2)
+        found: list[NodeSplit | None] = []
+        for at, i in enumerate(ids):
+            place = int(feature[at]), int(direction[at]), int(cell[at])
+            size = float(size_of[at])
+            k = int(np.searchsorted(self.categorical, place[0]))
+            is_set = k < len(self.categorical) and self.categorical[k] == place[0]
+            if is_set and shares is not None:
+                size = float(parent[at] + shares[at, k, place[1], place[2]] * (size - parent[at]))
+            if not allowed_at[at] or not self.is_worth(i, size, float(parent[at])):
+                found.append(None)
+                continue
+            split_gain = size - float(parent[at])
+            counts = tables[at][1, place[0]]
+            order = orders[at, k] if is_set else None
+            found.append(self.described(split_gain, place, counts, left[at].tolist(), order))
+        return found
+
+    def in_order_of_means(
+        self, tables: list[np.ndarray], total: np.ndarray, left: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Put the sums of categories into the order of the means of their targets, in `left`.
+
+        For every score that is convex in the sums of a child, the best two sets of categories are
+        a beginning of this order and the rest (Breiman et al. 1984, theorem 4.5). The mean of a
+        category about that of the node is multiplied by W / (W + cat_smooth), and of the gain of a
+        cut the share counts that these means have.
+
+        Returns
+        -------
+        orders : int array of shape (nodes, categorical features, bins)
+            Bins without rows come last.
+        shares : array of shape (nodes, categorical features, directions, bins) or None
+            None without `cat_smooth`, for 1.
+        """
+        j, n_bins = self.categorical, self.n_bins
+        orders = np.empty((len(tables), len(j), n_bins), dtype=np.intp)
+        if not len(j):
+            return orders, None
+        shares = np.ones((len(tables), len(j), *left.shape[3:])) if self.cat_smooth > 0 else None
+        for at, (table, all_sums) in enumerate(zip(tables, total)):
+            mean = all_sums[0] / all_sums[-1]
+            sums = table[:, j]
+            shifts = sums[0] - mean * sums[-1]
+            means = comparable_scores(shifts / (sums[-1] + self.cat_smooth))
+            key = np.where(sums[1, :, :n_bins] > 0, means[:, :n_bins], np.inf)
+            orders[at] = order = key.argsort(axis=1, kind="stable")
+            values = np.take_along_axis(sums[..., :n_bins], order[None], axis=2).cumsum(axis=2)
+            left[at][:, j, 0] = values
+            if self.has_missing:
+                left[at][:, j, 1] = values + sums[..., n_bins:]
+            if shares is None:
+                continue
+            shrunk = np.nan_to_num(means) * sums[-1]
+            on_left = np.take_along_axis(shrunk[:, :n_bins], order, axis=1).cumsum(axis=1)
+            for direction in range(1 + self.has_missing):
+                a = on_left + (shrunk[:, n_bins:] if direction else 0.0)
+                b = shrunk.sum(axis=1, keepdims=True) - a
+                w = left[at][-1, j, direction]
+                shift = left[at][0, j, direction] - mean * w
+                whole = shift * shift * (1 / w + 1 / (all_sums[-1] - w))
+                share = np.minimum((a * a / w + b * b / (all_sums[-1] - w)) / whole, 1.0)
+                shares[at, :, direction] = np.where(whole > 0, share, 1.0)
+        return orders, shares
+
+    def gains(
+        self, ids: list[int], left: np.ndarray, right: np.ndarray, shares: np.ndarray | None
+    ) -> np.ndarray:
+        """The scores on both sides, rounded for comparisons; -inf for cuts that are not allowed."""
+        n_rows = self.options.min_samples_leaf
+        forbidden = np.minimum(left[:, 1], right[:, 1]) < n_rows
+        if self.least_weight > 0:
+            forbidden |= np.minimum(left[:, -1], right[:, -1]) < self.least_weight
+        if self.constraints is not None:
+            means = below, above = [s[:, 0] / (s[:, -1] + self.l2) for s in (left, right)]
+            low, high = np.array([self.bounds[i] for i in ids]).T[:, :, None, None, None]
+            forbidden |= (below - above) * self.constraints[:, None, None] > 0
+            for mean in means:
+                outside = (mean < low) | (mean > high)
+                forbidden |= outside & (self.constraints[:, None, None] != 0)
+            # Missing values alone are on the right.
+            forbidden[:, :, 1:] |= left[:, 1, :, :1] == 0
+        score = score_of(left, self.l2) + score_of(right, self.l2)
+        if shares is not None:
+            total = np.array([self.totals[i] for i in ids])
+            before = score_of(total, self.l2)[:, None, None, None]
+            j = self.categorical
+            score[:, j] = before + shares * (score[:, j] - before)
+        gain = comparable_scores(score)
+        gain[forbidden] = -np.inf
+        return gain
+
+    def is_worth(self, i: int, size: float, parent: float) -> bool:
+        """Whether the node is split, by the sums after and before; doubtful ones are noted."""
+        units = self.value_unit**2 * self.weight_unit
+        total = self.totals[0][self.weight_place] * self.weight_unit
+        least = self.options.min_impurity_decrease * total
+        if (size - parent + _ROUNDING * size) * units < least:
+            return False
+        if not size - parent > _SUSPICIOUS * size:
+            self.doubtful.append(i)
+        return True
+
+    def described(
+        self,
+        gain: float,
+        place: tuple[int, int, int],
+        counts: np.ndarray,
+        left: list[float],
+        order: np.ndarray | None,
+    ) -> NodeSplit:
+        """The split after a bin: the cut is in the middle of the gap to the next occupied bin.
+
+        After a bin in their order, if there is one: bins without rows go with missing values.
+        """
+        feature, direction, cell = place
+        n_bins = self.n_bins
+        missing = counts[n_bins] if self.has_missing else 0.0
+        after = counts[cell + 1 : n_bins].nonzero()[0]
+        # Cuts above the highest code leave only missing values on the right.
+        all_values = self.columns.missing - 1
+        code = cell + (1 + int(after[0])) // 2 if len(after) else all_values
+        # Where no value is missing, a missing one will go where most rows go.
+        missing_left = bool(direction) if missing else 2 * left[1] > counts.sum()
+        if order is not None:
+            goes = np.full(MISSING + 1, missing_left)
+            full = order[counts[order] > 0]
+            goes[full] = np.arange(len(full)) <= cell
+            return NodeSplit(gain, feature, goes, missing_left, left)
+        return NodeSplit(gain, feature, code, missing_left, left)
+
+    def mean(self, totals: list[float]) -> float:
+        return totals[0] / (totals[-1] + self.l2)
+
+    # --- the result -----------------------------------------------------------------------
+
+    def numbered(self) -> tuple[np.ndarray, np.ndarray]:
+        """The nodes in scikit-learn's order, and the number in it of each; that of LEAF is LEAF.
+
+        Best first that is the order in which they were made; otherwise a node, what is on its
+        left, and then what is on its right.
+        """
+        m = len(self.left)
+        order = np.arange(m)
+        number = np.arange(m + 1, dtype=np.int32)
+        if not self.options.max_leaf_nodes:
+            visited, stack = [], [0]
+            while stack:
+                i = stack.pop()
+                visited.append(i)
+                if self.left[i] != LEAF:
+                    stack += (self.right[i], self.left[i])
+            number[visited], order = order, np.array(visited)
+        number[LEAF] = LEAF
+        return order, number
+
+    def arrays(
+        self,
+        order: np.ndarray,
+        number: np.ndarray,
+        *,
+        weight: np.ndarray,
+        value: np.ndarray,
+        impurity: np.ndarray,
+    ) -> TreeArrays:
+        """The tree with its nodes in this order, in which weights, values and impurities are."""
+        left, right = (number[np.array(part)[order]] for part in (self.left, self.right))
+        feature = np.array(self.feature, dtype=np.int32)[order]
+        code = np.array(self.code, dtype=np.int32)[order]
+        left_bins = None
+        if self.sets:
+            left_bins = np.zeros((len(order), (MISSING + 1) // 8), dtype=np.uint8)
+            for i, goes in self.sets.items():
+                left_bins[number[i]] = np.packbits(goes, bitorder="little")
+        return TreeArrays(
+            left=left,
+            right=right,
+            feature=feature,
+            code=code,
+            threshold=self.columns.thresholds(feature, code),
+            missing_left=np.array(self.missing_left, dtype=np.uint8)[order],
+            impurity=impurity,
+            n_rows=np.array([totals[1] for totals in self.totals])[order].astype(np.int64),
+            weight=weight,
+            value=value.reshape(len(order), -1),
+            depth=max(self.depth),
+            left_bins=left_bins,
+        )
+
+    def tree(self, moments: np.ndarray) -> tuple[TreeArrays, np.ndarray]:
+        """The tree of rows in blocks, and the number in it of each node as they know it.
+
+        Parameters
+        ----------
+        moments : array of shape (nodes, 3)
+            Sums of weights, of targets and of their squares in each leaf, as blocks number them.
+        """
+        moments = moments.copy()
+        left, right = np.array(self.left), np.array(self.right)
+        for i in np.flatnonzero(left != LEAF)[::-1].tolist():
+            moments[i] = moments[left[i]] + moments[right[i]]
+        order, number = self.numbered()
+        # Of the rows themselves: the integers are rounded.
+        weight, moment, square = moments[order].T
+        mean = moment / weight
+        l2, bounds = self.options.l2_regularization, np.array(self.bounds)[order]
+        value = np.clip(moment / (weight + l2), *(bounds.T * self.value_unit))
+        impurity = np.maximum(square / weight - mean * mean, 0.0)
+        tree = self.arrays(order, number, weight=weight, value=value, impurity=impurity)
+        return tree, number[:-1]
