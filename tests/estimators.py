@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 import sklearn.ensemble
 from sklearn.base import BaseEstimator, is_classifier
-from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import get_tags
 from sklearn.utils._test_common.instance_generator import PER_ESTIMATOR_XFAIL_CHECKS
 from sklearn.utils.estimator_checks import _enforce_estimator_tags_y
@@ -46,9 +45,6 @@ REQUIRED = {
         "learning_rate": 0.2,
         "loss": "absolute_error",
     },
-    # Two or three rows are often split equally well by two columns, of which scikit-learn's sparse
-    # and dense trees take different ones.
-    "DivideAndConquerRegressor": {"estimator": DecisionTreeRegressor(min_samples_leaf=5)},
     "HistGradientBoostingClassifier": {"max_iter": 5},
     "HistGradientBoostingRegressor": {"max_iter": 5},
     "L2BoostingRegressor": {"n_estimators": 40, "learning_rate": 0.2},

@@ -40,6 +40,7 @@ def in_blocks(monkeypatch, model, chunks, X, y, weight=None):
     block = np.full(len(y), -1)
     block[kept] = number
     with monkeypatch.context() as patch:
+        patch.setattr(type(model), "_number_of_blocks", lambda *args: int(block.max()) + 1)
         patch.setattr(type(model), "_cut", lambda *args: block)
         return model.fit(X, y, weight)
 
