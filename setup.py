@@ -10,10 +10,12 @@ import os
 import re
 import runpy
 import shlex
+import shutil
 import subprocess
 import sys
 import sysconfig
 import tempfile
+from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -30,6 +32,16 @@ FLAGS = ("/O2 /fp:precise" if os.name == "nt" else FLAGS).split()
 # Every night the tests run with checks of every address and operation.
 SANITIZED = os.environ.get("SKLEARN_ENSEMBLE_THEORY_SANITIZE", "0") == "1"
 CHECKS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"] if SANITIZED else []
+DIRECTIVES = {
+    "language_level": 3,
+    "boundscheck": SANITIZED,
+    "wraparound": False,
+    "cdivision": True,
+    "initializedcheck": False,
+    # A missing array is an error, unless its argument says `or None`.
+    "allow_none_for_extension_args": False,
+    "freethreading_compatible": True,
+}
 
 ZIG = "ziglang"
 A_WHEEL = "or a released wheel of sklearn-ensemble-theory, which needs none"
@@ -47,9 +59,9 @@ NO_HEADERS = (
 # --- the compiler ---------------------------------------------------------------------------------
 
 
-def compiler() -> list[str]:
+def compiler() -> str:
     """The command of the C compiler that setuptools would call."""
-    return shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
+    return os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
 
 
 def compiler_works() -> bool:
@@ -59,19 +71,23 @@ def compiler_works() -> bool:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "program.c")
         source.write_text("#include <stdlib.h>\nint main(void) { return EXIT_SUCCESS; }\n")
-        command = [*compiler(), str(source), "-o", str(source.with_suffix(""))]
         try:
-            return subprocess.run(command, capture_output=True, check=False).returncode == 0
-        except OSError:
-            return False
+            command = [*shlex.split(compiler()), str(source), "-o", str(source.with_suffix(""))]
+            works = subprocess.run(command, capture_output=True, check=False).returncode == 0
+        except (OSError, ValueError):  # no such command, or no command at all
+            works = False
+    if not works and os.environ.get("CC"):
+        sys.exit(f"The C compiler that the variable CC names does not work: {compiler()}")
+    return works
 
 
 def index_lacks_zig() -> bool:
-    """Whether pip says so; False if it cannot be asked or fails for another reason."""
+    """Whether pip says so; False if it cannot be asked, or cannot reach the index."""
     # -E: the environment in which pip builds hides pip itself.
-    command = [sys.executable, "-E", "-m", "pip", "index", "versions", ZIG]
+    command = [sys.executable, "-E", "-m", "pip", "index", "versions", ZIG, "--retries", "1"]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
-    return found.returncode != 0 and "No matching distribution" in found.stderr
+    reached = "Retrying" not in found.stderr and "Could not fetch" not in found.stderr
+    return reached and "No matching distribution" in found.stderr
 
 
 def missing_compiler() -> list[str]:
@@ -79,7 +95,7 @@ def missing_compiler() -> list[str]:
     if compiler_works():
         return []
     if find_spec(ZIG) is None and index_lacks_zig():
-        sys.exit(NO_COMPILER.format(command=compiler()[0]))
+        sys.exit(NO_COMPILER.format(command=compiler()))
     return [ZIG]
 
 
@@ -91,10 +107,17 @@ def get_requires_for_build_editable(config_settings=None):
     return [*missing_compiler(), *build_meta.get_requires_for_build_editable(config_settings)]
 
 
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    # setuptools would pack what an earlier build has left there.
+    for folder in Path("build").glob("lib*"):
+        shutil.rmtree(folder)
+    return build_meta.build_wheel(wheel_directory, config_settings, metadata_directory)
+
+
 def use_zig(folder: Path) -> None:
     """Let setuptools call Zig's C compiler, by scripts in this folder."""
     if find_spec(ZIG) is None:
-        sys.exit(NO_COMPILER.format(command=compiler()[0]))
+        sys.exit(NO_COMPILER.format(command=compiler()))
     folder.mkdir(parents=True, exist_ok=True)
     scripts = {}
     # For any processor of this kind, as other compilers do: a wheel may be installed elsewhere.
@@ -113,9 +136,10 @@ def use_zig(folder: Path) -> None:
 # --- the modules ----------------------------------------------------------------------------------
 
 
-def headers(source: Path) -> list[str]:
-    """The headers of C that a source includes, and those that these include."""
-    found, pending = set(), [source]
+def read_by(source: Path) -> list[Path]:
+    """A source with all that it includes or cimports, and what these include; sorted."""
+    found, pending = set(), [path for path in (source, source.with_suffix(".pxd")) if path.exists()]
+    found.update(pending)
     while pending:
         text = pending.pop().read_text(encoding="utf-8")
         names = re.findall(r'(?:#include|extern from) "(\w+\.h)"', text)
@@ -123,35 +147,33 @@ def headers(source: Path) -> list[str]:
         new = {FOLDER / name for name in names if (FOLDER / name).exists()} - found
         found |= new
         pending += new
-    return sorted(path.as_posix() for path in found if path.suffix == ".h")
+    return sorted(found)
 
 
 def modules() -> list[Extension]:
     """The modules in `FOLDER`."""
-    flags = {"extra_compile_args": FLAGS + CHECKS, "extra_link_args": CHECKS}
+    flags = {
+        "include_dirs": [FOLDER.as_posix()],
+        "extra_compile_args": FLAGS + CHECKS,
+        "extra_link_args": CHECKS,
+    }
     found = [
-        Extension(
-            f"sklearn_ensemble_theory._native.{path.stem}",
-            [path.as_posix()],
-            depends=headers(path),
-            **flags,
-        )
-        for path in sorted(FOLDER.glob("*.pyx"))
+        Extension(f"sklearn_ensemble_theory._native.{path.stem}", [path.as_posix()], **flags)
+        for path in sorted(FOLDER.glob("[!.]*.pyx"))
     ]
     # Written once, what every module needs of memoryviews takes 4 s less of the compiler for each.
     return [*found, Extension(SHARED, [(FOLDER / "_memoryviews.c").as_posix()], **flags)]
 
 
 class BuildModules(build_ext):
-    """Translates and compiles the modules that have changed, several at a time."""
+    """Translates and compiles the modules, several at a time; in a checkout those that changed.
 
-    sources = runpy.run_path(str(FOLDER / "_sources.py"))
+    What has changed is decided by contents: times of files change with branches and copies.
+    """
 
     def finalize_options(self):
         super().finalize_options()
-        # pip would take a new folder every time, in which nothing is compiled yet.
-        self.build_temp = f"build/objects-{sys.implementation.cache_tag}"
-        self.parallel = self.parallel or os.cpu_count()
+        self.parallel, self.force = self.parallel or os.cpu_count(), True
 
     def run(self):
         header = Path(sysconfig.get_path("include"), "Python.h")
@@ -159,38 +181,55 @@ class BuildModules(build_ext):
             sys.exit(NO_HEADERS.format(path=header))
         if not compiler_works():
             use_zig(Path("build"))
-        if self.inplace:
-            # By their contents, not only by their times, which a copy or an archive may set back.
-            for path in map(FOLDER.joinpath, self.sources["changed"]()):
-                if path.exists():
-                    path.touch()
-        self.translate()
-        super().run()
-        if self.inplace:
-            self.sources["record"]()
+        if not self.inplace:
+            self.translate()
+            super().run()
+            return
+        record = runpy.run_path(str(FOLDER / "_record.py"))
+        before = record["read"]()["modules"]
+        after = {m.name: self.digest_of(m) for m in self.extensions}
+        # Of what is compiled now, which may change meanwhile.
+        sources = record["digests"]()
+        kept = {
+            m.name
+            for m in self.extensions
+            if before.get(m.name) == after[m.name] and Path(self.get_ext_fullpath(m.name)).exists()
+        }
+        # A build that fails leaves a checkout that is refused, and that the next one mends.
+        record["write"]({}, {name: after[name] for name in kept})
+        every, self.extensions = self.extensions, [m for m in self.extensions if m.name not in kept]
+        if self.extensions:
+            self.translate()
+            super().run()
+        self.extensions = every
+        record["write"](sources, after)
+
+    def digest_of(self, module):
+        """Of all that decides what is compiled."""
+        found = sha256(repr([FLAGS, CHECKS, DIRECTIVES, Cython.__version__]).encode())
+        for path in map(Path, module.sources if module.name != SHARED else []):
+            for part in read_by(path):
+                found.update(part.name.encode() + part.read_bytes())
+        return found.hexdigest()
 
     def translate(self):
         """To C below build/, beside no source."""
-        from Cython.Build import cythonize
-
+        # Cython would keep its copies of headers that have become older.
+        for copy in Path("build", "cython").rglob("*.h"):
+            copy.unlink()
         translated = cythonize(
             self.extensions,
             build_dir="build/cython",
+            force=True,
             shared_utility_qualified_name=SHARED,
-            compiler_directives={
-                "language_level": 3,
-                "boundscheck": SANITIZED,
-                "wraparound": False,
-                "cdivision": True,
-                "initializedcheck": False,
-                # A missing array is an error, unless its argument says `or None`.
-                "allow_none_for_extension_args": False,
-                "freethreading_compatible": True,
-            },
+            compiler_directives=DIRECTIVES,
         )
         for module, in_c in zip(self.extensions, translated, strict=True):
-            module.sources, module.depends = in_c.sources, in_c.depends
+            module.sources = in_c.sources
 
 
 if __name__ == "__main__":
+    import Cython
+    from Cython.Build import cythonize
+
     setup(ext_modules=modules(), cmdclass={"build_ext": BuildModules})

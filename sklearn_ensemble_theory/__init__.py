@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from sklearn_ensemble_theory._addresses import ROOMS, room_of
-from sklearn_ensemble_theory._native._sources import refuse_stale_modules
+from sklearn_ensemble_theory._native._record import refuse_stale_modules
 from sklearn_ensemble_theory._version import __version__ as __version__
 from sklearn_ensemble_theory._version import show_versions
 

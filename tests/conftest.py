@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from pathlib import Path
 
 # One thread of BLAS and OpenMP a process, because the test runner starts a process for each core.
 # Before NumPy is imported: the worker processes inherit it.
@@ -12,7 +13,17 @@ for _library in ("OMP", "OPENBLAS", "MKL"):
 import matplotlib  # noqa: E402
 import pytest  # noqa: E402
 
+import sklearn_ensemble_theory  # noqa: E402
+
 matplotlib.use("Agg")
+
+
+def pytest_configure(config):
+    """Refuse to test another checkout than the one of the tests."""
+    tested = Path(sklearn_ensemble_theory.__file__).resolve().parents[1]
+    own = config.rootpath.resolve()
+    if tested != own:
+        raise pytest.UsageError(f"{own} imports the package of {tested}: run `python -m pytest`.")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -57,7 +57,7 @@ is_a_checkout = pytest.mark.skipif(
 
 
 @is_a_checkout
-@pytest.mark.parametrize("missing", ["*", "relu.*"])
+@pytest.mark.parametrize("missing", ["*", "relu.*", "_memoryviews.*"])
 def test_a_checkout_that_is_not_compiled_is_refused(tmp_path, missing):
     checkout = copied(tmp_path, f"{missing}.so", f"{missing}.pyd")
     assert refusal(checkout) == (
@@ -85,8 +85,33 @@ def test_compiled_modules_of_other_sources_are_refused(tmp_path, name):
     assert run(FIT, checkout).stdout.strip() == str(checkout / PACKAGE.name / "__init__.py")
 
 
+@is_a_checkout
+def test_a_record_that_was_not_written_to_its_end_is_none(tmp_path):
+    checkout = copied(tmp_path)
+    (record,) = (checkout / PACKAGE.name / "_native").glob("_record.*.json")
+    record.write_text(record.read_text()[:-9])
+    assert "is not compiled for this Python" in refusal(checkout)
+
+
+@is_a_checkout
+def test_files_of_editors_are_no_sources(tmp_path):
+    checkout = copied(tmp_path)
+    (checkout / PACKAGE.name / "_native" / ".#relu.pyx").write_text("a lock")
+    assert run(FIT, checkout).returncode == 0
+
+
+@is_a_checkout
+def test_many_changes_are_counted(tmp_path):
+    checkout = copied(tmp_path)
+    for source in (checkout / PACKAGE.name / "_native").glob("[t-v]*.pyx"):
+        source.unlink()
+    for k in range(9):
+        (checkout / PACKAGE.name / "_native" / f"new_{k}.h").touch()
+    assert refusal(checkout).startswith("11 sources of ")
+
+
 def test_an_installed_package_has_no_sources(tmp_path):
-    installed = copied(tmp_path, "*.pyx", "*.pxd", "*.h", "_sources.*.json")
+    installed = copied(tmp_path, "*.pyx", "*.pxd", "*.h", "_record.*.json")
     assert run(FIT, installed).stdout.strip() == str(installed / PACKAGE.name / "__init__.py")
 
 
@@ -107,7 +132,7 @@ import {package.__name__}
 late = {{"scipy.stats", "pandas", "matplotlib", "multiprocessing.pool", "dask"}}
 print(sorted(late & (set(sys.modules) - before)))
 own = {{name for name in sys.modules if name.startswith("{package.__name__}._native.")}}
-print(own - {{"{package.__name__}._native._sources"}})
+print(own - {{"{package.__name__}._native._record"}})
 """
     done = run(code)
     assert done.stdout.splitlines() == ["[]", "set()"], done.stderr

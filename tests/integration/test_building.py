@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -17,15 +18,17 @@ NATIVE = Path("sklearn_ensemble_theory", "_native")
 PAGE = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
 LINES = [line.split("#")[0].strip() for line in BLOCKS[1].splitlines()]
-NO_COMPILER = (
-    "No C compiler works here (/nonexistent), and there is no ziglang, the wheel that contains one:"
+NO_COMPILER = re.compile(
+    r"No C compiler works here \(.+\), and there is no ziglang, the wheel that contains one: "
+    r"install a compiler .*, or a released wheel of sklearn-ensemble-theory, which needs none\."
 )
 
 
-def run(command, folder, **variables):
-    """A command of the shell, in which `python` is this one."""
+def run(command, folder, *, commands=None, **variables):
+    """A command of the shell in which `python` is this one; `commands` has the other commands."""
     environment = {**os.environ, **variables}
-    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    path = os.environ["PATH"] if commands is None else str(commands)
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{path}"
     return subprocess.run(
         command,
         shell=isinstance(command, str),
@@ -90,9 +93,19 @@ def test_the_line_that_compiles_takes_what_has_changed(checkout):
     source = checkout / NATIVE / "relu.pyx"
     source.write_text(source.read_text(encoding="utf-8") + "\nnot Cython\n", encoding="utf-8")
     assert run(LINES[0], checkout).returncode != 0
-    code = "from _sources import changed; print(changed())"
+    code = "from _record import read; print(sorted(read()['modules']), read()['sources'])"
     done = run([sys.executable, "-c", code], checkout / NATIVE)
-    assert done.stdout.strip() == "['relu.pyx']"
+    left = ["_memoryviews", "threads"]
+    assert done.stdout.strip() == f"{[f'sklearn_ensemble_theory._native.{m}' for m in left]} {{}}"
+    # As it was before, with its old time: what failed is compiled again, and nothing else.
+    shutil.copy2(ROOT / NATIVE / "relu.pyx", source)
+    assert run(LINES[0], checkout).returncode == 0
+    third = built()
+    assert {name for name in second if second[name] != third[name]} == {"relu"}
+    # Other options of the compiler change every module.
+    done = run(LINES[0], checkout, SKLEARN_ENSEMBLE_THEORY_SANITIZE="1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert all(third[name] != time for name, time in built().items())
 
 
 HOOK = """
@@ -102,7 +115,7 @@ print(setup.get_requires_for_build_{kind}())
 
 
 @pytest.mark.parametrize("kind", ["wheel", "editable"])
-def test_the_build_requires_a_compiler_where_none_works(checkout, kind):
+def test_the_build_requires_a_compiler_where_none_works(checkout, tmp_path, kind):
     code = HOOK.format(kind=kind)
     with_one = run([sys.executable, "-c", code], checkout)
     assert with_one.returncode == 0, with_one.stderr
@@ -110,19 +123,29 @@ def test_the_build_requires_a_compiler_where_none_works(checkout, kind):
     if os.name == "nt":
         return  # setuptools finds the Build Tools by itself
     code = code.replace("print", "setup.index_lacks_zig = lambda: False\nprint")
-    for missing in ("/nonexistent", "false"):  # no command, and one that fails
-        without = run([sys.executable, "-c", code], checkout, CC=missing)
+    compiler = tmp_path / sysconfig.get_config_var("CC").split()[0]
+    for script in (None, "exit 1"):  # no command, and one that fails
+        if script:
+            compiler.write_text(f"#!/bin/sh\n{script}\n")
+            compiler.chmod(0o755)
+        without = run([sys.executable, "-c", code], checkout, commands=tmp_path, CC="")
         assert without.stdout.splitlines()[-1].startswith("['ziglang'"), without.stderr
+    for wrong in ("/nonexistent", "false", "gcc 'x"):
+        done = run([sys.executable, "-c", code], checkout, CC=wrong)
+        message = f"The C compiler that the variable CC names does not work: {wrong}"
+        assert done.stderr.strip().splitlines()[-1] == message
 
 
 @pytest.mark.skipif(os.name == "nt", reason="setuptools finds the Build Tools by itself")
-def test_one_sentence_where_there_is_no_compiler_to_be_had(checkout):
+def test_one_sentence_where_there_is_no_compiler_to_be_had(checkout, tmp_path):
     # An index without any wheel.
     empty = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(checkout), "PIP_CONFIG_FILE": os.devnull}
     code = HOOK.format(kind="wheel")
-    done = run([sys.executable, "-c", code], checkout, CC="/nonexistent", **empty)
-    assert done.returncode != 0
-    assert done.stderr.strip().splitlines()[-1].startswith(NO_COMPILER)
-    done = run(LINES[0], checkout, CC="/nonexistent")
-    assert done.returncode != 0
-    assert done.stderr.strip().splitlines()[-1].startswith(NO_COMPILER)
+    done = run([sys.executable, "-c", code], checkout, commands=tmp_path, CC="", **empty)
+    assert NO_COMPILER.fullmatch(done.stderr.strip().splitlines()[-1]), done.stderr
+    # Where the index cannot be reached, nothing is known of it: pip may be given another one.
+    away = {**empty, "PIP_NO_INDEX": "0", "PIP_INDEX_URL": "http://127.0.0.1:9/simple"}
+    done = run([sys.executable, "-c", code], checkout, commands=tmp_path, CC="", **away)
+    assert done.stdout.splitlines()[-1].startswith("['ziglang'"), done.stderr
+    done = run(LINES[0], checkout, commands=tmp_path, CC="")
+    assert NO_COMPILER.fullmatch(done.stderr.strip().splitlines()[-1]), done.stderr
