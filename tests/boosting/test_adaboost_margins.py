@@ -6,7 +6,7 @@ import pytest
 from sklearn_ensemble_theory import AdaBoostClassifier, DecisionStumpClassifier
 from sklearn_ensemble_theory.boosting._reweighting.adaboost import (
     FEW_MARGINS,
-    CompiledMarginRisk,
+    OnePassMarginRisk,
     VotingRounds,
     margin_risk,
 )
@@ -23,7 +23,7 @@ def test_the_compiled_risk_is_the_other(shape, scale, equal):
     weight /= weight.sum()
     u = scale * rng.normal(size=shape)
     psi = np.where(rng.random(shape) < 0.5, 1, -1).astype(np.int8)
-    state, other = CompiledMarginRisk(weight).at(u), MarginRisk(weight).at(u)
+    state, other = OnePassMarginRisk(weight).at(u), MarginRisk(weight).at(u)
     assert state.value == pytest.approx(other.value, rel=1e-11)
     assert state.weight.shape == shape
     assert state.weight == pytest.approx(other.weight, rel=1e-10, abs=1e-250)
@@ -36,7 +36,7 @@ def test_the_compiled_risk_is_the_other(shape, scale, equal):
 def test_weights_that_would_all_be_rounded_to_zero():
     weight = np.array([1.0, 1e-290, 1e-290])
     u = np.array([1500.0, -1.0, 0.0])
-    state = CompiledMarginRisk(weight).at(u)
+    state = OnePassMarginRisk(weight).at(u)
     assert state.weight == pytest.approx(MarginRisk(weight).at(u).weight)
     assert state.weight[1] == pytest.approx(1 / (1 + np.exp(-1)))
 
@@ -44,7 +44,7 @@ def test_weights_that_would_all_be_rounded_to_zero():
 def test_many_margins_are_compiled():
     weight = np.full(FEW_MARGINS, 1 / FEW_MARGINS)
     assert type(margin_risk(weight[1:])) is MarginRisk
-    assert type(margin_risk(weight)) is CompiledMarginRisk
+    assert type(margin_risk(weight)) is OnePassMarginRisk
 
 
 def odd_problems():

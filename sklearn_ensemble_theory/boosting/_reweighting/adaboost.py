@@ -92,7 +92,7 @@ SMALLEST_TOTAL = 1e-50
 # --- the risk and the steps -----------------------------------------------------------------------
 
 
-class CompiledMarginRisk(MarginRisk):
+class OnePassMarginRisk(MarginRisk):
     """The same risk in one pass over the rows. O(n)."""
 
     def __init__(self, sample_weight: Array) -> None:
@@ -114,7 +114,7 @@ class CompiledMarginRisk(MarginRisk):
 
 
 class VoteState(MarginState):
-    """The state of a `CompiledMarginRisk`, for votes of one byte too."""
+    """The state of a `OnePassMarginRisk`, for votes of one byte too."""
 
     def first_order_gain(self, psi: Array) -> float:
         return vote_product(self.weight, psi)
@@ -122,9 +122,8 @@ class VoteState(MarginState):
 
 def margin_risk(weight: Array, learner: Any = None) -> MarginRisk:
     """The risk for initial weights of shape (n,) or (n, K), and the learner of all rounds."""
-    many = weight.size >= FEW_MARGINS
-    compiled = many or getattr(learner, "boosts", False)
-    return CompiledMarginRisk(weight) if compiled else MarginRisk(weight)
+    many = weight.size >= FEW_MARGINS or getattr(learner, "boosts", False)
+    return OnePassMarginRisk(weight) if many else MarginRisk(weight)
 
 
 class VoteDetails(NamedTuple):
@@ -208,7 +207,7 @@ class VotingRounds(BoostingRounds):
         learner: Any = self.learner
         if self.unseen < 2 or not getattr(learner, "boosts", False):
             return False
-        assert isinstance(risk, CompiledMarginRisk)
+        assert isinstance(risk, OnePassMarginRisk)
         if self.state is None:
             self.state = risk.at(u)
         at_once = max(UNINTERRUPTED_VALUES // (learner.index.n * learner.index.p), 2)
@@ -220,7 +219,7 @@ class VotingRounds(BoostingRounds):
             self._made.append(Round(self.index, stump, b, value, gain, None, details))
             self.index += 1
         self.state = None
-        if not self._made:  # this round and those after it are not for compiled code
+        if not self._made:  # the general loop makes this round and those after it
             self.unseen = 0
             return False
         self.unseen -= len(self._made)
