@@ -176,9 +176,9 @@ class BuildModules(build_ext):
         self.parallel, self.force = self.parallel or os.cpu_count(), True
 
     def run(self):
-        header = Path(sysconfig.get_path("include"), "Python.h")
-        if not header.exists():
-            sys.exit(NO_HEADERS.format(path=header))
+        folders = sysconfig.get_path("include"), sysconfig.get_config_var("INCLUDEPY")
+        if not any(Path(folder, "Python.h").exists() for folder in folders if folder):
+            sys.exit(NO_HEADERS.format(path=Path(folders[0], "Python.h")))
         if not compiler_works():
             use_zig(Path("build"))
         if not self.inplace:
