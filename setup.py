@@ -195,10 +195,10 @@ class BuildModules(build_ext):
             for m in self.extensions
             if before.get(m.name) == after[m.name] and Path(self.get_ext_fullpath(m.name)).exists()
         }
-        # A build that fails leaves a checkout that is refused, and that the next one mends.
-        record["write"]({}, {name: after[name] for name in kept})
         every, self.extensions = self.extensions, [m for m in self.extensions if m.name not in kept]
         if self.extensions:
+            # A build that fails leaves a checkout that is refused, and that the next one mends.
+            record["write"]({}, {name: after[name] for name in kept})
             self.translate()
             super().run()
         self.extensions = every
