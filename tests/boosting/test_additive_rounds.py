@@ -66,6 +66,8 @@ def test_all_rounds_are_those_over_the_rows(weighted, by_rows):
             path = held + np.concatenate([[0], np.cumsum(smooth.held_changes)])
             np.testing.assert_allclose(path, errors, rtol=1e-8)
             held = path[-1]
+        if by_rows:  # which smoothing rounds alone can have
+            continue
         fitted = y - plain.residual
         stumps, start = TableStumps(state, 0.2), weight[train] @ plain.residual[train] ** 2
         stumps.run(30)
