@@ -135,6 +135,12 @@ def kept_rows(
 # --- X and y --------------------------------------------------------------------------------------
 
 
+def refuse_lazy_frame(X: Any) -> None:
+    """Refuse that of polars, of which older releases of scikit-learn would warn first."""
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError("X is a LazyFrame; call .collect() on it if the rows fit into memory.")
+
+
 def validate_data(
     estimator: Any, *data: Any, as_frame: bool = False, learner: Any = None, **options: Any
 ) -> Any:
@@ -162,6 +168,7 @@ def validate_data(
             f"X and y must be in memory in this method of {type(estimator).__name__}, which was "
             "given a Dask collection; call .compute() on it if the rows fit into memory."
         )
+    refuse_lazy_frame(data[0])
     if as_frame:
         options.update(dtype=None, ensure_all_finite=False)
     if not as_frame:

@@ -186,7 +186,10 @@ def test_text_is_refused_with_the_name_of_the_column_and_the_cure(cls):
     ("column", "message"),
     [
         (pd.Series(np.array(["a"] * 80)), "string to float: 'a'"),  # no np.str_('a')
-        (pd.Series([10**400] * 80), "integer that is too large for a float64, in feature 'bmi'"),
+        (
+            pd.Series([10**400] * 80, dtype=object),
+            "integer that is too large for a float64, in feature 'bmi'",
+        ),
         (pd.Series([{}] * 80), "argument must be a string or a real number, not 'dict'"),
     ],
 )

@@ -189,8 +189,8 @@ class VarianceDecompositionDisplay:
     ...     for p in (1, 10)
     ... }
     >>> display = VarianceDecompositionDisplay.from_estimators(forests, X[100:])
-    >>> [round(parts.rho, 2) for parts in display.results]
-    [0.02, 0.16]
+    >>> [round(parts.rho, 1) for parts in display.results]
+    [0.0, 0.2]
     """
 
     def __init__(

@@ -32,6 +32,7 @@ from sklearn_ensemble_theory._learners import LeastSquaresTask, PreparedRounds, 
 from sklearn_ensemble_theory._rows import (
     has_columns,
     positive_weights,
+    refuse_lazy_frame,
     validate_data,
 )
 from sklearn_ensemble_theory._typing import (
@@ -356,6 +357,7 @@ class BaseBinnedTree:
         if check_input and fitted_encoder(self) is not None:
             checks: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float32, "order": "C"}
             return validate_data(self, X, reset=False, learner=self, **checks)
+        refuse_lazy_frame(X)
         # Of what overflows in single precision scikit-learn's next check raises an error.
         with np.errstate(over="ignore", invalid="ignore"), naming_columns(X, True):
             return super()._validate_X_predict(X, check_input)  # type: ignore[misc]

@@ -362,7 +362,8 @@ def test_refit_of_counts_by_an_offset():
 
 def test_refit_to_rows_with_other_categories_and_missing_values():
     first = X[OLD]
-    first = first[first["kind"] != "z"].fillna(0.0)
+    first = first[first["kind"] != "z"]
+    first = first.fillna(dict.fromkeys(first.select_dtypes("number"), 0.0))
     model = L2BoostingRegressor(30, **FAST).fit(first, Y[first.index])
     assert model.missing_bins_.tolist() == [False, False, False, True]
     more = X[MORE]

@@ -70,7 +70,7 @@ def test_edges_that_rounding_makes_equal():
     [
         [0.25, 0.5],
         [-np.inf, 1.0, np.inf],
-        [1.0, np.nextafter(np.float32(1), 2).item(), 2.0],
+        [1.0, np.nextafter(np.float32(1), np.float32(2)).item(), 2.0],
         [True],
     ],
 )

@@ -89,7 +89,8 @@ def test_losses_by_name():
         theirs = ensemble.HistGradientBoostingRegressor(loss=loss, max_iter=15)
         theirs.fit(X, y + (loss == "gamma"))
         assert (model.predict(X) > 0).all()
-        np.testing.assert_allclose(model.predict(X), theirs.predict(X), rtol=0.2)
+        # Of the order of the differences between two releases of scikit-learn's.
+        assert np.abs(np.log(model.predict(X) / theirs.predict(X))).mean() < 0.06
     with pytest.raises(ValueError, match="quantile, between 0 and 1"):
         HistGradientBoostingRegressor(loss="quantile").fit(X, y)
     with pytest.raises(ValueError, match="strictly positive"):

@@ -103,7 +103,7 @@ def test_weights_of_chunks():
 
 
 def test_missing_values_at_some_sites():
-    complete = X.fillna(0.1)
+    complete = X.fillna(dict.fromkeys(X.select_dtypes("number"), 0.1))
     for interactions in (0, [("a", "b"), ("b", "c")]):
         model = L2BoostingRegressor(10, interactions=interactions, **FAST)
         models = [model.fit(complete[:200], Y[:200])]

@@ -96,7 +96,7 @@ def test_regressor_on_given_axes():
         ({"confidence": 1.0}, "confidence"),
         ({"predicted": [0.5]}, "predicted must be 3 finite numbers"),
         ({"predicted": [0.5, np.nan, 1]}, "predicted must be 3 finite numbers"),
-        ({"sample_weight": [0, 0, 0]}, "at least one non-zero"),
+        ({"sample_weight": [0, 0, 0]}, "at least one non-zero|must not be all 0"),
     ],
 )
 def test_refusals(options, match):

@@ -415,10 +415,11 @@ def _read_labels(entry: Any, where: str) -> np.ndarray:
         kinds = {"numbers": (bool, int, float), "bool": (bool,), "object": (str,), "str": (str,)}
         fit = all(type(value) in kinds.get(dtype, (int,)) for value in values)
         _demand(fit, f"{where}.values must be of the type {dtype}.")
-        try:
-            found = np.array(values, dtype=object if kind == "O" else dtype)
-        except OverflowError:
-            raise ValueError(f"The document is broken: {where}.values exceed {dtype}.") from None
+        if kind in "iu":
+            kept = np.iinfo(dtype)
+            fit = all(kept.min <= value <= kept.max for value in values)
+            _demand(fit, f"{where}.values exceed {dtype}.")
+        found = np.array(values, dtype=object if kind == "O" else dtype)
     plain = found.tolist()
     _demand(len(set(plain)) == len(plain), f"{where}.values must differ.")
     _demand(all(value == value for value in plain), f"{where}.values must not be NaN.")
