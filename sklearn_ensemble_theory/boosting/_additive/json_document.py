@@ -417,7 +417,7 @@ def _read_labels(entry: Any, where: str) -> np.ndarray:
         _demand(fit, f"{where}.values must be of the type {dtype}.")
         if kind in "iu":
             kept = np.iinfo(dtype)
-            fit = all(kept.min <= value <= kept.max for value in values)
+            fit = all(kept.min <= int(value) <= kept.max for value in values)
             _demand(fit, f"{where}.values exceed {dtype}.")
         found = np.array(values, dtype=object if kind == "O" else dtype)
     plain = found.tolist()
