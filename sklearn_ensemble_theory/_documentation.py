@@ -1,0 +1,125 @@
+"""Text that several docstrings share is written once.
+
+A line of a docstring that holds nothing but ``%(name)s`` is replaced by the text of that name, with
+the line's own indent, when the class or function is defined: help(), the site and editors that
+ask the running object see the whole text.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from textwrap import dedent, indent
+from typing import Any, TypeVar
+
+Documented = TypeVar("Documented", bound=Any)
+LINE = re.compile(r"^([ \t]*)%\((\w+)\)s[ \t]*$", re.MULTILINE)
+
+
+def documented(*texts: Mapping[str, str]) -> Callable[[Documented], Documented]:
+    """The decorator of a class, whose own methods it fills in too, or of a function.
+
+    Parameters
+    ----------
+    *texts : mapping of str to str
+        The texts by their names; those that every estimator may share come last, `COMMON`.
+
+    Raises
+    ------
+    KeyError
+        If a docstring names a text that does not exist, when the module is imported.
+    """
+    known = {name: text for each in (COMMON, *texts) for name, text in each.items()}
+
+    def filled(text: str, owner: str) -> str:
+        def shared(line: re.Match) -> str:
+            if line[2] not in known:
+                raise KeyError(f"the docstring of {owner} names the text {line[2]!r}")
+            return indent(dedent(known[line[2]]).strip("\n"), line[1])
+
+        # A text may name others.
+        while LINE.search(text):
+            text = LINE.sub(shared, text)
+        return text
+
+    def decorated(target: Documented) -> Documented:
+        members = [target]
+        if isinstance(target, type):
+            members += [getattr(each, "__func__", each) for each in vars(target).values()]
+        for member in members:
+            # Without docstrings (python -OO) nothing is filled in. Data and constants have the
+            # docstring of their class, which is not theirs to change.
+            text = getattr(member, "__doc__", None)
+            if not isinstance(text, str) or "%(" not in text or not LINE.search(text):
+                continue
+            member.__doc__ = filled(text, getattr(member, "__qualname__", target.__name__))
+        return target
+
+    return decorated
+
+
+COMMON = {
+    "n_jobs": """
+        n_jobs : int or None, default=None
+            Number of parallel jobs, as in scikit-learn: None is 1 unless in a
+            `joblib.parallel_config` context, -1 is all processors. The result does not depend on
+            it.
+        """,
+    "random_state": """
+        random_state : int, RandomState instance or None, default=None
+            Seed of the random numbers; an int gives the same result each time.
+        """,
+    "verbose": """
+        verbose : int, default=0
+            Report the progress of the fit; larger numbers report more often.
+        """,
+    "sample_weight": """
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, not negative; None gives each row the weight 1. Rows of weight 0
+            are left out.
+        """,
+    "X": """
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        """,
+    "dense_X": """
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+        """,
+    "y_regression": """
+        y : array-like of shape (n_samples,)
+            The targets.
+        """,
+    "y_classification": """
+        y : array-like of shape (n_samples,)
+            The class labels.
+        """,
+    "n_features_in_": """
+        n_features_in_ : int
+            Number of features seen during `fit`.
+        """,
+    "feature_names_in_": """
+        feature_names_in_ : ndarray of shape (n_features_in_,)
+            Names of the features seen during `fit`, if all of them are strings.
+        """,
+    "names_in_fit": """
+        %(n_features_in_)s
+        %(feature_names_in_)s
+        """,
+    "classes_": """
+        classes_ : ndarray of shape (n_classes,)
+            The class labels, sorted.
+        """,
+    "categories_": """
+        categories_ : list of n_features_in_ arrays or None
+            The categories of each categorical feature, sorted; None for other features.
+        """,
+    "self": """
+        self : object
+            The fitted estimator.
+        """,
+    "Bach": """
+        F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+        """,
+    "Shah": """
+        R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+        """,
+}
