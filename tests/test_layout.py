@@ -115,3 +115,189 @@ def test_imports_from_outside():
             if root not in RUNTIME | sys.stdlib_module_names and line not in late:
                 wrong.append(f"{module}:{line} imports {root} when it is imported itself")
     assert wrong == []
+
+
+# --- private names stay where they are -----------------------------------------------------------
+
+# Reads of another object's private name, as in `model._rounds`, by room; none in other rooms. A
+# number may only fall. The line between two rooms keeps changes of both from being a conflict.
+PRIVATE_READS = {
+    # what surrounds every fit, and the other private modules at the top
+    "": 18,
+    # growth and predictions of trees
+    "trees": 23,
+    # functions of a fitted ensemble
+    "ensembles": 58,
+    # exact minimisers: histograms, ReLU units, columns
+    "erm": 4,
+    # linear functions in a ball
+    "erm._ball": 10,
+    # stumps
+    "erm._stumps": 13,
+    # kernels, splines, linear smoothers
+    "smoothing": 8,
+    # bagging, forests, nearest neighbours, blocks of rows, sketches
+    "averaging": 25,
+    # the loop of boosting, its risk, steps and learners; pursuit, Frank-Wolfe
+    "boosting": 6,
+    # losses
+    "boosting.losses": 3,
+    # gradient boosting
+    "boosting._gradient_boosting": 33,
+    # additive models of boosted stumps
+    "boosting._additive": 59,
+    # AdaBoost and the boosters for noisy labels
+    "boosting._reweighting": 10,
+    # votes, means, stacks
+    "combining": 11,
+    # displays
+    "inspection": 9,
+}
+
+
+def room_of(module):
+    return ".".join(module.split(".")[1 : None if trees()[module][1] else -1])
+
+
+def private_reads(tree):
+    """(line, expression) of reads of private names, but of `self`, `cls`, `super()`, `type()`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and re.match(r"_(?!_)", node.attr):
+            of = node.value.func if isinstance(node.value, ast.Call) else node.value
+            known = ("super", "type") if isinstance(node.value, ast.Call) else ("self", "cls")
+            if not (isinstance(of, ast.Name) and of.id in (*known, "np", "sp")):
+                yield node.lineno, ast.unparse(node)
+
+
+def test_private_names_of_others_are_not_read():
+    """What another object has to offer is public, or an argument."""
+    found = {}
+    for module, (tree, _) in trees().items():
+        reads = [f"{module}:{line} {read}" for line, read in private_reads(tree)]
+        found.setdefault(room_of(module), []).extend(reads)
+    more = {
+        f"{room}: {len(reads)} instead of {PRIVATE_READS.get(room, 0)}": reads
+        for room, reads in found.items()
+        if len(reads) > PRIVATE_READS.get(room, 0)
+    }
+    assert more == {}, (
+        "These rooms read private names of other objects more often than before. Make what is read "
+        "public in its private module, or pass it as an argument."
+    )
+    fewer = {
+        room: len(found.get(room, ()))
+        for room, n in PRIVATE_READS.items()
+        if len(found.get(room, ())) < n or n == 0
+    }
+    assert fewer == {}, (
+        "These rooms read fewer private names than PRIVATE_READS says: write the new numbers, and "
+        "delete a room that has none, with the comment above it."
+    )
+
+
+# Names of modules that several rooms have; the others occur once. It may only become shorter.
+SHARED_NAMES = {
+    # averaging, bounds
+    "_averages",
+    # erm, trees
+    "_columns",
+    # boosting, erm: classes of a room
+    "estimators",
+    # boosting, compare
+    "folds",
+    # ensembles, inspection
+    "_importances",
+    # bounds, smoothing
+    "_linear_boosting",
+    # bounds, inspection
+    "_margins",
+    # averaging, combining, ensembles
+    "_members",
+    # averaging, bounds
+    "_neighbors",
+    # boosting, erm
+    "rounds",
+    # ensembles, trees
+    "_shrinkage",
+    # bounds, ensembles
+    "_stability",
+    # boosting, trees
+    "_weak_learners",
+}
+
+
+def test_names_of_modules_occur_once():
+    """Who looks for a name finds one file."""
+    rooms = {}
+    for module, (_, is_folder) in trees().items():
+        if not is_folder and module.count("."):
+            rooms.setdefault(module.split(".")[-1], set()).add(room_of(module))
+    shared = {name: sorted(found) for name, found in rooms.items() if len(found) > 1}
+    more = {name: found for name, found in shared.items() if name not in SHARED_NAMES}
+    assert more == {}, "Give one of the modules another name."
+    assert SHARED_NAMES - set(shared) == set(), "These occur once now: delete them in SHARED_NAMES."
+
+
+# --- engines -------------------------------------------------------------------------------------
+
+# Modules with algorithms, which see plans, problems and arrays. An engine imports no module that
+# defines an estimator, and nothing that imports one.
+ENGINES = {
+    # trees: from codes of bins to nodes
+    *("trees._draws", "trees._growth", "trees._histogram_growth", "trees._histograms"),
+    # trees of several outputs
+    *("trees._vector_growth", "trees._vector_rounds"),
+    # nodes of trees and predictions of many
+    *("trees._isotonic", "trees._options", "trees._tree_arrays"),
+    # functions of a fitted ensemble
+    *("ensembles._intervals", "ensembles._jackknife", "ensembles._quantiles"),
+    # exact minimisers
+    *("erm._hinges", "erm._stumps.joint", "erm._stumps.split_search"),
+    # linear functions in a ball
+    *("erm._ball.balls", "erm._ball.descent", "erm._ball.interior_point", "erm._ball.problem"),
+    # linear smoothers
+    *("smoothing._criteria", "smoothing._operators", "smoothing._paths"),
+    # draws of rows
+    *("averaging._sampling",),
+    # sketches and projections
+    *("averaging._linear_projections", "averaging._sketched_least_squares"),
+    # additive models: from codes of bins to sums and rounds
+    *("boosting._additive.cuts", "boosting._additive.sums", "boosting._additive.phases"),
+    # weights of members
+    *("combining._conformal", "combining._tandem_weights"),
+}
+
+
+@cache
+def modules_of_estimators():
+    """Modules that define a class with scikit-learn's `BaseEstimator` among its ancestors."""
+    bases = [
+        (module, node.name, {re.split(r"[\[(]", ast.unparse(base))[0] for base in node.bases})
+        for module, (tree, _) in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    ]
+    estimators, n = {"BaseEstimator"}, 0
+    while len(estimators) > n:
+        n = len(estimators)
+        estimators |= {name for _, name, above in bases if above & estimators}
+    return {module for module, _, above in bases if above & estimators}
+
+
+def test_engines_import_no_estimator():
+    def way_to_estimator(module, seen):
+        for _, found in arrows(module):
+            if found in modules_of_estimators():
+                return [module, found]
+            if found in trees() and found not in seen:  # compiled modules import none
+                seen.add(found)
+                if way := way_to_estimator(found, seen):
+                    return [module, *way]
+        return None
+
+    engines = {f"{NAME}.{engine}" for engine in ENGINES}
+    assert engines - set(trees()) == set(), "ENGINES has the old name of a module."
+    both = engines & modules_of_estimators()
+    assert both == set(), "An engine is functions; its estimator belongs into another file."
+    ways = [way_to_estimator(engine, set()) for engine in sorted(engines)]
+    assert [" imports ".join(way) for way in ways if way] == []
