@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import get_scorer_names
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions
+from sklearn_ensemble_theory._typing import CVLike
 
 
 class CVRounds(BaseEstimator):
@@ -18,8 +19,8 @@ class CVRounds(BaseEstimator):
 
     Parameters
     ----------
-    cv : int, cross-validation generator or iterable, default=5
-        The splits. An integer is the number of folds, which are drawn from a fixed seed.
+    cv : int, cross-validation generator, iterable or None, default=5
+        The splits. An integer is the number of folds, which are drawn from a fixed seed; None is 5.
     max_estimators : int, default=10000
         The largest number of rounds that is compared.
     rule : {"minimum", "one_standard_error"}, default="minimum"
@@ -47,7 +48,7 @@ class CVRounds(BaseEstimator):
 
     def __init__(
         self,
-        cv: Any = 5,
+        cv: CVLike | None = 5,
         *,
         max_estimators: int = 10_000,
         rule: Literal["minimum", "one_standard_error"] = "minimum",
