@@ -31,6 +31,7 @@ ROOMS = {
         BallConstrainedClassifier BestColumnRegressor DecisionStumpClassifier
         DecisionStumpRegressor HistogramClassifier HistogramRegressor ReLUUnitRegressor
     """,
+    "export": "",
     "inspection": "",
     "metrics": "",
     "smoothing": """

@@ -64,7 +64,7 @@ __all__ = [
     "check_feature_names_in",
     "check_method_params",
     "check_sample_weight",
-    "fitted_loss",
+    "give_fitted_loss",
     "increasing_by_pooling",
     "make_tree",
     "openmp_threads",
@@ -197,6 +197,6 @@ def make_tree(
     return tree
 
 
-def fitted_loss(model: Any) -> Any:
-    """The loss that scikit-learn's gradient boosting predicts with, from its parameters."""
-    return model._get_loss(sample_weight=None)
+def give_fitted_loss(model: Any) -> None:
+    """Give scikit-learn's gradient boosting the loss of its parameters, by which it predicts."""
+    model._loss = model._get_loss(sample_weight=None)

@@ -286,23 +286,6 @@ def feature_names(estimator: Any) -> list[str]:
     return list(features.names or (f"x{j}" for j in range(features.n)))
 
 
-def table_of(estimator: Any, columns: dict[str, Any]) -> Any:
-    """What a model's `to_frame` returns.
-
-    Raises
-    ------
-    ImportError
-        If pandas is not installed.
-    """
-    try:
-        from pandas import DataFrame
-    except ImportError as error:
-        raise ImportError(
-            f"{type(estimator).__name__}.to_frame requires pandas: pip install pandas."
-        ) from error
-    return DataFrame(columns)
-
-
 def constraints_by_place(estimator: Any, X: Any, continued: bool) -> dict[str, Any]:
     """The parameters of an estimator whose constraints have names, with numbers of columns instead.
 

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import sklearn_ensemble_theory as package
-from sklearn_ensemble_theory import BinnedTreeClassifier, BinnedTreeRegressor
+from sklearn_ensemble_theory import BinnedTreeClassifier, BinnedTreeRegressor, export
 
 RNG = np.random.default_rng(0)
 N = 300
@@ -115,7 +115,7 @@ def test_what_bags_of_categories_refuse():
     model = REGRESSORS["bagging"](BinnedTreeRegressor(categorical_features=["colour"], **TREE))
     model.fit(FRAME, Y)
     with pytest.raises(ValueError, match="no categorical features"):
-        model.to_sklearn()
+        export.sklearn(model)
     with pytest.raises(TypeError, match="'colour' had categories that are text in fit, and has no"):
         model.predict(FRAME.assign(colour=0.0))
     with pytest.raises(ValueError, match="name 'color'"):

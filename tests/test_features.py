@@ -10,6 +10,7 @@ from sklearn.base import is_classifier
 from sklearn.tree import DecisionTreeRegressor
 
 import sklearn_ensemble_theory as package
+from sklearn_ensemble_theory import export
 from sklearn_ensemble_theory._features import Features
 from sklearn_ensemble_theory.boosting._additive.pairs import resolve_interactions
 from tests.estimators import POLARS_IS_READ, estimator_classes, make
@@ -130,7 +131,7 @@ def test_constraints_by_name_in_a_second_call_without_names():
 
 def test_scikit_learns_counterpart_has_constraints_by_place():
     model = package.RandomForestRegressor(2, monotonic_cst={"bmi": 1}).fit(FRAME, NOISE)
-    theirs = model.to_sklearn()
+    theirs = export.sklearn(model)
     np.testing.assert_array_equal(theirs.monotonic_cst, [0, 1, 0])
     theirs.fit(FRAME, NOISE)
 

@@ -1,19 +1,23 @@
-"""`to_frame` of each family: the model is rebuilt from its table alone."""
+"""`export.frame` of each family: the model is rebuilt from its table alone."""
 
 import sys
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from sklearn_ensemble_theory import (
     AdaBoostClassifier,
+    BaggingRegressor,
     DecisionStumpRegressor,
     FrankWolfeClassifier,
     FrankWolfeRegressor,
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
     L2BoostingRegressor,
     LogitBoostClassifier,
     LPBoostClassifier,
@@ -24,6 +28,7 @@ from sklearn_ensemble_theory import (
     SmoothBoostClassifier,
     StackingClassifier,
     StackingRegressor,
+    export,
 )
 
 NAMES = ["first", "second", "third"]
@@ -46,7 +51,7 @@ def test_additive_terms(n_classes):
     cls = LogitBoostClassifier if n_classes else L2BoostingRegressor
     model = cls("cv", cv=2, max_bins=6, max_estimators=3, learning_rate=0.5, interactions=[(0, 2)])
     model.fit(X, y)
-    table = model.to_frame()
+    table = export.frame(model)
     several = n_classes == 3
     assert list(table) == ["term", "from", "to", "from_2", "to_2"] + several * ["class"] + [
         "value",
@@ -76,7 +81,7 @@ def test_additive_terms(n_classes):
     assert of_kind["weight"].sum() == pytest.approx(len(X) * (3 if several else 1))
     errors = np.concatenate([np.ravel(each) for each in model.shape_standard_errors_])
     np.testing.assert_array_equal(table["standard_error"], errors)
-    plain = cls(5, max_bins=4).fit(X.drop(columns="kind"), y).to_frame()
+    plain = export.frame(cls(5, max_bins=4).fit(X.drop(columns="kind"), y))
     assert not {"standard_error", "from_2"} & set(plain)
     assert plain["from"].dtype == float
 
@@ -96,7 +101,7 @@ def test_additive_terms(n_classes):
 @pytest.mark.filterwarnings("ignore:Soft margin")
 def test_stumps(model, n_classes):
     X, y = data(n_classes=n_classes)
-    table = model.fit(X, y).to_frame()
+    table = export.frame(model.fit(X, y))
     values = X.to_numpy()[:, [NAMES.index(name) for name in table["feature"]]]
     chosen = np.where(values <= table["threshold"].to_numpy(), table["left"], table["right"])
     weight = table["weight"].to_numpy()
@@ -129,48 +134,48 @@ def test_members_that_are_no_stumps():
     with pytest.raises(
         ValueError, match="requires an estimator that is a decision stump, got DecisionTree"
     ):
-        model.to_frame()
+        export.frame(model)
 
 
 @pytest.mark.parametrize("variant", ["plain", "orthogonal"])
 def test_pursuit(variant):
     X, y = data()
     model = MatchingPursuitRegressor(5 if variant == "plain" else 2, variant=variant).fit(X, y)
-    table = model.to_frame()
+    table = export.frame(model)
     prediction = model.intercept_ + X[table["feature"]].to_numpy() @ table["coefficient"]
     np.testing.assert_allclose(prediction, model.predict(X), rtol=0, atol=1e-12)
     assert table["round"].iloc[0] == 1
     for name, first in zip(table["feature"], table["round"]):
         path = model.coef_path_[:, NAMES.index(name)]
         assert path[first - 1] == 0 != path[first]
-    both = MatchingPursuitRegressor(4).fit(X, np.column_stack([y, X["third"]])).to_frame()
+    both = export.frame(MatchingPursuitRegressor(4).fit(X, np.column_stack([y, X["third"]])))
     assert both["feature"][both["target"] == 1].iloc[0] == "third"
 
 
 def test_frank_wolfe():
     X, y = data()
     columns = FrankWolfeRegressor(radius=2.0).fit(X, y)
-    table = columns.to_frame()
+    table = export.frame(columns)
     assert (table["coefficient"] != 0).all()
     prediction = columns.intercept_ + X[table["feature"]].to_numpy() @ table["coefficient"]
     np.testing.assert_allclose(prediction, columns.predict(X), rtol=0, atol=1e-12)
     for cls, target in ((FrankWolfeRegressor, y), (FrankWolfeClassifier, y > 0)):
         stumps = cls(DecisionStumpRegressor(), radius=2.0, n_estimators=6).fit(X, target)
-        table = stumps.to_frame()
+        table = export.frame(stumps)
         left = X[table["feature"]].to_numpy() <= table["threshold"].to_numpy()
         values = np.where(left, table["left"], table["right"]).astype(float)
         scores = stumps.intercept_ + values @ table["weight"]
         found = stumps.predict(X) if cls is FrankWolfeRegressor else stumps.decision_function(X)
         np.testing.assert_allclose(scores, found, rtol=0, atol=1e-12)
     units = FrankWolfeRegressor(ReLUUnitRegressor(), radius=1.0, n_estimators=3).fit(X, y)
-    assert list(units.to_frame()) == ["member", "weight"]
+    assert list(export.frame(units)) == ["member", "weight"]
 
 
 def test_stacks():
     X, y = data()
     members = [("line", LinearRegression()), ("near", KNeighborsRegressor())]
     stack = StackingRegressor(members, weights="simplex", cv=3).fit(X, y)
-    table = stack.to_frame().set_index("name")
+    table = export.frame(stack).set_index("name")
     mixed = sum(
         table["weight"][name] * member.predict(X)
         for name, member in stack.named_estimators_.items()
@@ -179,20 +184,39 @@ def test_stacks():
     splits = table.filter(like="split")
     assert splits.shape == (2, 3)
     np.testing.assert_allclose(splits.mean(axis=1), table["risk"], rtol=1e-12)
-    assert not hasattr(StackingRegressor(members, Ridge()), "to_frame")
+    with pytest.raises(ValueError, match="StackingRegressor has a table if it learns weights"):
+        export.frame(StackingRegressor(members, Ridge()).fit(X, y))
 
 
 @pytest.mark.parametrize("cls", [RandomForestRegressor, RandomForestClassifier])
 def test_forests(cls):
     X, y = data(n_classes=2 if cls is RandomForestClassifier else 0)
     forest = cls(10, random_state=0).fit(X, y)
-    table = forest.to_frame().set_index("feature")
+    table = export.frame(forest).set_index("feature")
     # By the trees: the importances of scikit-learn's own copies.
     means = np.mean([tree.feature_importances_ for tree in forest.estimators_], axis=0)
     np.testing.assert_allclose(table.loc[NAMES, "importance"], means / means.sum(), rtol=1e-10)
     unbiased = forest.unbiased_feature_importances_
     np.testing.assert_array_equal(table["unbiased_importance"], unbiased)
-    assert list(cls(3, bootstrap=False).fit(X, y).to_frame()) == ["feature", "importance"]
+    assert list(export.frame(cls(3, bootstrap=False).fit(X, y))) == ["feature", "importance"]
+
+
+def test_importances_of_other_models():
+    """Bagging, boosting and scikit-learn's own: the features and their importances."""
+    X, y = data()
+    for model in (
+        BaggingRegressor(n_estimators=3, random_state=0),
+        GradientBoostingRegressor(n_estimators=3),
+        HistGradientBoostingRegressor(max_iter=3),
+        DecisionTreeRegressor(),
+    ):
+        table = export.frame(model.fit(X, y))
+        assert list(table["feature"]) == NAMES
+        np.testing.assert_array_equal(table["importance"], model.feature_importances_)
+    with pytest.raises(ValueError, match="Ridge has no table"):
+        export.frame(Ridge().fit(X, y))
+    with pytest.raises(NotFittedError):
+        export.frame(RandomForestRegressor())
 
 
 def test_without_pandas(monkeypatch):
@@ -206,8 +230,8 @@ def test_without_pandas(monkeypatch):
         RandomForestRegressor(2).fit(Z, y),
         StackingClassifier([("tree", DecisionTreeClassifier())], weights="simplex").fit(Z, labels),
     ]
-    assert list(fitted[0].to_frame()["term"].unique()) == ["x0", "x1", "x2"]
+    assert list(export.frame(fitted[0])["term"].unique()) == ["x0", "x1", "x2"]
     monkeypatch.setitem(sys.modules, "pandas", None)
     for model in fitted:
-        with pytest.raises(ImportError, match=f"{type(model).__name__}.to_frame requires pandas"):
-            model.to_frame()
+        with pytest.raises(ImportError, match=r"export\.frame requires pandas"):
+            export.frame(model)

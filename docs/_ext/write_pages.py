@@ -29,6 +29,7 @@ GROUPS = {
     "trees": "Trees",
     "bounds": "Bounds",
     "inspection": "Inspection",
+    "export": "Export",
     "metrics": "Scores of distributions",
     "datasets": "Datasets",
     "_version": "Versions",

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn import ensemble
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import Bunch, Tags, check_random_state, get_tags
@@ -29,15 +28,6 @@ from sklearn_ensemble_theory._compat import (
     StrOptions,
     own_requests,
     raise_for_params,
-)
-from sklearn_ensemble_theory._conversion import (
-    TreeTerms,
-    copy_attributes,
-    shared_parameters,
-    sklearn_learner,
-    sklearn_member,
-    to_shap,
-    to_sklearn,
 )
 from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._learners import (
@@ -123,8 +113,6 @@ from sklearn_ensemble_theory.ensembles._jackknife import (
 )
 from sklearn_ensemble_theory.ensembles._mdi_plus import POSITIVE_REG_PARAMS, mdi_plus
 from sklearn_ensemble_theory.ensembles._members import (
-    columns_of_members,
-    leaf_outputs,
     mean_prediction,
     member_input,
 )
@@ -1119,8 +1107,9 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         Notes
         -----
         What is gone until the next fit: partial dependence by recursion, drawings of a tree, and
-        impurities and weights in `to_sklearn()`, whose predictions are the same; they are NaN there
-        as are its importances. Trees that a warm start adds are as usual until the next call.
+        impurities and weights in `export.sklearn`, whose predictions are the same; they are NaN
+        there, as are its importances. Trees that a warm start adds are as usual until the next
+        call.
 
         The training rows are kept; `forget_training_rows` removes them. The first prediction lays
         out the trees, O(nodes), also for a single row. Sparse X and `apply` need scikit-learn's
@@ -1243,50 +1232,6 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         return found
 
     # ------------------------------------------------------------------- What scikit-learn asks for
-
-    to_sklearn = to_sklearn
-
-    def _obstacles(self) -> Iterator[str]:
-        if isinstance(self.bootstrap, str):
-            yield f"bootstrap={self.bootstrap!r} weights the rows in a way that it does not have."
-        is_hard = getattr(self, "voting", "soft") == "hard"
-        if is_hard and hasattr(self.estimator_, "predict_proba"):
-            yield "voting='hard' counts votes, where it averages probabilities."
-
-    def _counterpart(self):
-        model = self._counterpart_of(
-            [sklearn_member(member) for member in self.estimators_],
-            estimator=None if self.estimator is None else sklearn_learner(self.estimator),
-            max_samples=1.0 if self.max_samples is None else self.max_samples,
-            oob_score=bool(self.oob_score),
-        )
-        copy_attributes(self, model, "estimators_features_")
-        return model
-
-    def _counterpart_of(self, members: list, **changes: object):
-        """scikit-learn's ensemble of its members; `changes` are parameters with other values."""
-        changes["n_estimators"] = len(members)
-        if self.max_samples == "stable":
-            changes["max_samples"] = self._max_samples
-        model = self._sklearn_class(**shared_parameters(self, **changes))
-        model.estimator_, model.estimators_ = sklearn_learner(self.estimator_), members
-        out_of_bag = "oob_score_", "oob_prediction_", "oob_decision_function_"
-        copy_attributes(self, model, "classes_", "n_classes_", *out_of_bag)
-        return model
-
-    to_shap = to_shap
-
-    def _tree_terms(self) -> TreeTerms:
-        members, spec = self.estimators_, self._member_spec
-        method, outputs = self._prediction_method(self.estimator_), None
-        if method != "predict":
-            outputs = leaf_outputs(members, spec.n_classes, method == "vote")
-        return TreeTerms(
-            np.zeros(max(1, spec.n_classes, getattr(self, "n_outputs_", 1))),
-            members,
-            lambda t, value: (value if outputs is None else outputs(t, value)) / len(members),
-            columns_of_members(self),
-        )
 
     @property
     def _max_samples(self) -> int | float:
@@ -1526,7 +1471,6 @@ class BaggingRegressor(BaggedRegressor, BaseBagging):
     (array([17.,  8.]), array([76., 38.]))
     """
 
-    _sklearn_class = ensemble.BaggingRegressor
     _parameter_constraints: dict = {
         **BaseBagging._parameter_constraints,
         "empty": [StrOptions({"mean", "zero", "redraw"})],
@@ -1781,7 +1725,6 @@ class BaggingClassifier(BaggedClassifier, BaseBagging):
     (181, 0.94)
     """
 
-    _sklearn_class = ensemble.BaggingClassifier
     _parameter_constraints: dict = {
         **BaseBagging._parameter_constraints,
         "empty": [StrOptions({"mean", "zero", "redraw"})],

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn import ensemble
 from sklearn.base import BaseEstimator
 from sklearn.tree import (
     DecisionTreeClassifier,
@@ -32,8 +31,7 @@ from sklearn_ensemble_theory._compat import (
     StrOptions,
     tree_constraints,
 )
-from sklearn_ensemble_theory._conversion import copy_attributes, sklearn_member
-from sklearn_ensemble_theory._features import Features, feature_names, is_frame, table_of
+from sklearn_ensemble_theory._features import Features, is_frame
 from sklearn_ensemble_theory._rows import LabelTotals
 from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._typing import (
@@ -63,7 +61,6 @@ from sklearn_ensemble_theory.trees._options import (
     check_no_quantiles,
     check_no_signs,
 )
-from sklearn_ensemble_theory.trees._sklearn_trees import with_all_classes
 
 # Parameters that are passed to every tree as they are.
 TREE_PARAMETERS = (
@@ -293,32 +290,6 @@ class BaseForest(BaseBagging):
             )
         return share
 
-    def to_frame(self) -> Any:
-        """The importances of the features as a table, in the order of the features.
-
-        Returns
-        -------
-        table : pandas.DataFrame
-            With the columns `feature`, `importance` (in `feature_importances_`) and, where trees
-            have out-of-bag rows, `unbiased_importance` (in `unbiased_feature_importances_`), at
-            which an irrelevant feature has the mean 0.
-
-        Raises
-        ------
-        ImportError
-            If pandas is not installed.
-
-        Notes
-        -----
-        Cost: O(n_samples) a tree, once, for the out-of-bag rows.
-        """
-        check_is_fitted(self)
-        table = {"feature": feature_names(self), "importance": self.feature_importances_}
-        unbiased = getattr(self, "unbiased_feature_importances_", None)
-        return table_of(
-            self, table if unbiased is None else table | {"unbiased_importance": unbiased}
-        )
-
     categories_ = property(fitted_categories)
 
     def apply(self, X: MatrixLike) -> np.ndarray:
@@ -373,15 +344,6 @@ class BaseForest(BaseBagging):
         return Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(getattr(tree, method))(X, check_input=not checked) for tree in self.estimators_
         )
-
-    def _counterpart(self):
-        trees = [sklearn_member(tree) for tree in self.estimators_]
-        if hasattr(self, "classes_"):
-            counts = [self.n_classes_] if self.n_outputs_ == 1 else self.n_classes_
-            trees = [with_all_classes(tree, counts) for tree in trees]
-        model = self._counterpart_of(trees)
-        copy_attributes(self, model, "n_outputs_")
-        return model
 
     # Names under which scikit-learn's tests and other packages read the draws.
 
@@ -613,7 +575,6 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
     correlation of two trees: 0.08
     """
 
-    _sklearn_class = ensemble.RandomForestRegressor
     _several_outputs = has_several_outputs
     _tree_class = DecisionTreeRegressor
     _parameter_constraints: dict = {
@@ -907,7 +868,6 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
     out-of-bag accuracy 0.965
     """
 
-    _sklearn_class = ensemble.RandomForestClassifier
     _tree_class = DecisionTreeClassifier
     _several_outputs = True
     _parameter_constraints: dict = {
@@ -1202,7 +1162,6 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
     """
 
     _random_cuts = True
-    _sklearn_class = ensemble.ExtraTreesRegressor
     _several_outputs = has_several_outputs
     _tree_class = ExtraTreeRegressor
     _parameter_constraints: dict = {
@@ -1494,7 +1453,6 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
     """
 
     _random_cuts = True
-    _sklearn_class = ensemble.ExtraTreesClassifier
     _tree_class = ExtraTreeClassifier
     _several_outputs = True
     _parameter_constraints: dict = {

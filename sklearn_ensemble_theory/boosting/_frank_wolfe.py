@@ -33,7 +33,6 @@ from sklearn_ensemble_theory._compat import (
     raise_for_params,
     routing_enabled,
 )
-from sklearn_ensemble_theory._features import feature_names, table_of
 from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._learners import LeastSquaresTask, SignTask, with_groups
@@ -49,10 +48,8 @@ from sklearn_ensemble_theory._typing import (
     CVLike,
     LossLike,
     RandomStateLike,
-    available_if,
 )
 from sklearn_ensemble_theory.bounds._arguments import check_number
-from sklearn_ensemble_theory.erm._relu import ReLUNetwork
 
 from ._conditional_gradients import STEP_SIZES, SolverOptions
 from ._loop import RoundReports, rows_for_callbacks
@@ -261,63 +258,6 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         if self.estimator is None:
             return np.asarray(X @ self.coef_) + self.intercept_
         return sum_of_members(X, self.estimators_, self.estimator_weights_, self.intercept_)
-
-    def to_frame(self) -> Any:
-        """The columns, or the members, of weight other than 0 as a table.
-
-        Returns
-        -------
-        table : pandas.DataFrame
-            Without an `estimator`, the columns `feature` and `coefficient` (in `coef_`). Otherwise
-            `member`, its place in `estimators_`, and `weight`, in `estimator_weights_`; of decision
-            stumps also `feature`, `threshold`, and their values `left` (where the feature is at
-            most the threshold) and `right`.
-
-        Raises
-        ------
-        ImportError
-            If pandas is not installed.
-        """
-        check_is_fitted(self)
-        names = feature_names(self)
-        if self.estimator is None:
-            used = np.flatnonzero(self.coef_)
-            return table_of(
-                self, {"feature": [names[j] for j in used], "coefficient": self.coef_[used]}
-            )
-        table: dict[str, Any] = {"member": range(len(self.estimators_))}
-        if all(hasattr(member, "_rule") for member in self.estimators_):
-            rules = [member._rule() for member in self.estimators_]
-            table["feature"] = [names[rule[0]] for rule in rules]
-            for place, name in enumerate(("threshold", "left", "right")):
-                table[name] = [rule[1 + place] for rule in rules]
-        return table_of(self, table | {"weight": self.estimator_weights_})
-
-    @available_if(lambda self: hasattr(self.estimator, "to_network"))
-    def to_network(self) -> ReLUNetwork:
-        """The scores as a network with one hidden layer of rectified linear units.
-
-        Available if the weak learner has the method `to_network`, as
-        :class:`~sklearn_ensemble_theory.ReLUUnitRegressor` has.
-
-        Returns
-        -------
-        network : ReLUNetwork
-            The network.
-        """
-        check_is_fitted(self)
-        networks: list[Any] = [member.to_network() for member in self.estimators_]
-        # A network without units gives the shapes where there are no members.
-        empty = ReLUNetwork(np.zeros((0, self.n_features_in_)), np.zeros(0), np.zeros(0), 0.0)
-        weights = self.estimator_weights_
-        return ReLUNetwork(
-            np.concatenate([empty.hidden_weights, *(n.hidden_weights for n in networks)]),
-            np.concatenate([empty.hidden_biases, *(n.hidden_biases for n in networks)]),
-            np.concatenate(
-                [empty.output_weights, *(b * n.output_weights for b, n in zip(weights, networks))]
-            ),
-            self.intercept_ + float(sum(b * n.output_bias for b, n in zip(weights, networks))),
-        )
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Metadata routing of this estimator and of its weak learner.

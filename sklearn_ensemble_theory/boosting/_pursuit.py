@@ -29,7 +29,6 @@ from sklearn.utils import (
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import CallbackSupportMixin, Interval, RealNotInt, StrOptions
-from sklearn_ensemble_theory._features import feature_names, table_of
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._folds import checked_n_splits, split_off, splits_of_rows
 from sklearn_ensemble_theory._rows import (
@@ -527,36 +526,6 @@ class MatchingPursuitRegressor(
             path /= self.column_scale_
             paths.append(path)
         return paths[0] if single else paths
-
-    def to_frame(self) -> Any:
-        """The chosen columns as a table, in the order of their first choice.
-
-        Returns
-        -------
-        table : pandas.DataFrame
-            With the columns `feature`, `round` (the first that chose it, from 1), `coefficient` (in
-            `coef_`) and, for several targets, `target`, their number.
-
-        Raises
-        ------
-        ImportError
-            If pandas is not installed.
-        """
-        check_is_fitted(self)
-        names, single = feature_names(self), self.coef_.ndim == 1
-        found: dict[str, list] = {
-            name: [] for name in ("target", "feature", "round", "coefficient")
-        }
-        fitted = (self.active_, self.selected_, self.coef_)
-        of_targets = [fitted] if single else zip(*fitted)
-        for target, (active, selected, coef) in enumerate(of_targets):
-            found["target"] += [target] * len(active)
-            found["feature"] += [names[j] for j in active]
-            found["round"] += [1 + int(np.argmax(selected == j)) for j in active]
-            found["coefficient"] += coef[active].tolist()
-        if single:
-            del found["target"]
-        return table_of(self, found)
 
     @finite_predictions
     def predict(self, X: ArrayLike) -> np.ndarray:

@@ -44,7 +44,6 @@ from sklearn_ensemble_theory._compat import (
     routing_enabled,
     safe_indexing,
 )
-from sklearn_ensemble_theory._features import table_of
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._learners import (
@@ -712,25 +711,6 @@ class BaseStacking(TransformerMixin, NamedMembers):
                 loss_bound = max(largest(len(own)) for own in several)
         sizes = [max(size, 1.0) for size in self._held_out_sizes]
         return cross_validation_oracle_bound(len(self.estimators_), sizes, delta, loss_bound)
-
-    @available_if(lambda self: self.weights is not None)
-    def to_frame(self) -> Any:
-        """The members as a table: `cv_risks_` by rows. Only with `weights`.
-
-        Returns
-        -------
-        table : pandas.DataFrame
-            With the columns `name`, `weight`, `risk` (the mean loss on the held-out rows),
-            `standard_error` (of the risk, over rows) and `split0_risk`, ...; with several outputs
-            `output` too.
-
-        Raises
-        ------
-        ImportError
-            If pandas is not installed.
-        """
-        check_is_fitted(self)
-        return table_of(self, self.cv_risks_)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return which metadata the members request, for metadata routing.

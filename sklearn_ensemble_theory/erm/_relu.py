@@ -274,17 +274,6 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
             return None
         return ReLURounds(X, self.criterion)
 
-    def to_network(self) -> ReLUNetwork:
-        """Return the fitted unit as a network with one hidden unit.
-
-        Returns
-        -------
-        network : ReLUNetwork
-            The network.
-        """
-        check_is_fitted(self)
-        return ReLUNetwork.of_units([self])
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         # One unit does not reach the scores that scikit-learn's checks require.

@@ -25,7 +25,6 @@ from sklearn_ensemble_theory._categories import (
     fitted_encoder,
 )
 from sklearn_ensemble_theory._compat import Interval, StrOptions, parameter_names
-from sklearn_ensemble_theory._conversion import shared_parameters, to_sklearn
 from sklearn_ensemble_theory._features import Features, naming_columns
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._learners import LeastSquaresTask, PreparedRounds, Task
@@ -53,7 +52,7 @@ from ._options import (
 )
 from ._packed import predictor
 from ._shrinkage import SHRINKAGE, shrink
-from ._sklearn_trees import check_counts, fitted_tree
+from ._sklearn_trees import check_counts
 from ._tree_arrays import VALUES_AT_ONCE, GrownTree, Nodes, TreeArrays
 from ._vector_growth import grown_classes, grown_vectors
 from ._vector_rounds import VectorTreeRounds
@@ -68,7 +67,7 @@ from ._weak_learners import (
 
 
 class BaseBinnedTree:
-    """What makes a binned tree of one of scikit-learn's trees: growth, predictions, `to_sklearn`.
+    """What makes a binned tree of one of scikit-learn's trees: growth, predictions.
 
     The nodes are kept as arrays until `tree_` is asked for.
     """
@@ -81,7 +80,6 @@ class BaseBinnedTree:
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "cat_smooth": [Interval(Real, 0.0, None, closed="left")],
     }
-    _sklearn_class: Any
     max_bins: int
     max_features: Any
     ccp_alpha: float
@@ -96,7 +94,6 @@ class BaseBinnedTree:
     # Where ensembles have made numbers of categories, it gets these.
     _takes_category_numbers = True
 
-    to_sklearn = to_sklearn
     shrink = shrink
 
     # --- the fitted tree ----------------------------------------------------------------------
@@ -119,19 +116,6 @@ class BaseBinnedTree:
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_grown" in self.__dict__
-
-    def _unfitted_counterpart(self) -> Any:
-        return self._sklearn_class(**shared_parameters(self))
-
-    def _obstacles(self) -> Iterator[str]:
-        if self._nodes().sets is not None or fitted_encoder(self) is not None:
-            yield "its trees have no categorical features."
-
-    def _counterpart(self) -> Any:
-        classes = getattr(self, "classes_", None)
-        found = fitted_tree(self._unfitted_counterpart(), self._grown.copy_of_tree(), classes)
-        found.max_features_ = self.max_features_
-        return found
 
     # --- growth -------------------------------------------------------------------------------
 
@@ -620,7 +604,6 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
     # What ensembles use beyond `fit` and `predict`; a subclass, which may override these, does not
     # inherit it.
     _reads_single_precision = True
-    _sklearn_class = DecisionTreeRegressor
     _node_arrays = BaseBinnedTree._nodes
 
     def _prepare_members(
@@ -918,7 +901,6 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
         return shares[0] if self.n_outputs_ == 1 else shares
 
     _reads_single_precision = True
-    _sklearn_class = DecisionTreeClassifier
     _node_arrays = BaseBinnedTree._nodes
 
     def _prepare_members(

@@ -18,6 +18,7 @@ from sklearn_ensemble_theory import (
     ExtraTreesRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    export,
 )
 from sklearn_ensemble_theory.inspection import partial_dependence
 from sklearn_ensemble_theory.trees._compact import CompactTree
@@ -138,7 +139,7 @@ def test_several_outputs_sparse_rows_and_paths():
         (paths, ends), (full, same) = model.decision_path(X), forest.decision_path(X)
         assert (paths != full).nnz == 0
         assert (ends == same).all()
-        theirs = model.to_sklearn()
+        theirs = export.sklearn(model)
         np.testing.assert_allclose(theirs.predict(X), forest.predict(X), rtol=1e-12)
 
 
@@ -223,7 +224,7 @@ def test_later_fits_and_conversions(name):
         _ = forest.estimators_[0].tree_.impurity
     with pytest.raises(AttributeError, match="compact"):
         export_text(forest.estimators_[0], show_weights=True)
-    theirs = forest.to_sklearn()
+    theirs = export.sklearn(forest)
     assert not any(isinstance(tree.tree_, CompactTree) for tree in theirs.estimators_)
     np.testing.assert_allclose(theirs.predict(X), before, rtol=1e-12)
     assert np.isnan(theirs.estimators_[0].tree_.weighted_n_node_samples).all()

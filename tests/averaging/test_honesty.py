@@ -15,6 +15,7 @@ from sklearn_ensemble_theory import (
     ExtraTreesRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    export,
 )
 from sklearn_ensemble_theory._learners import prepare_members
 from sklearn_ensemble_theory.averaging import StandardErrorWarning
@@ -245,7 +246,7 @@ def test_compact_pickled_and_converted_forests(regression):
     for bins in (None, 30):
         forest = RandomForestRegressor(5, honesty=True, max_bins=bins, random_state=0).fit(X, y)
         expected, importances = forest.predict(X), forest.feature_importances_
-        for other in (forest.to_sklearn(), forest.compact(), pickle.loads(pickle.dumps(forest))):
+        for other in (export.sklearn(forest), forest.compact(), pickle.loads(pickle.dumps(forest))):
             np.testing.assert_allclose(other.predict(X), expected, rtol=1e-14)
             np.testing.assert_allclose(other.feature_importances_, importances, rtol=1e-12)
         assert forest.unbiased_feature_importances_.shape == (10,)

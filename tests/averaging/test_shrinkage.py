@@ -21,6 +21,7 @@ from sklearn_ensemble_theory import (
     ExtraTreesRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    export,
 )
 from sklearn_ensemble_theory.trees._shrinkage import with_shrunk_values
 
@@ -334,7 +335,7 @@ def test_the_rest_of_the_ensemble_is_that_of_the_shrunk_trees(name):
     for name in ("feature_importances_", "unbiased_feature_importances_"):
         np.testing.assert_array_equal(getattr(shrunk, name), getattr(model, name))
     same = pickle.loads(pickle.dumps(shrunk))
-    for other in (same, shrunk.to_sklearn()):
+    for other in (same, export.sklearn(shrunk)):
         np.testing.assert_allclose(predictions(other, X), predictions(shrunk, X))
     np.testing.assert_array_equal(predictions(same.compact(), X), predictions(shrunk, X))
     if not is_classifier(model):

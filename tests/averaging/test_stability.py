@@ -12,6 +12,7 @@ from sklearn_ensemble_theory import (
     ExtraTreesClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
+    export,
 )
 from sklearn_ensemble_theory.bounds import bagging_stability, bagging_stable_max_samples
 
@@ -60,7 +61,7 @@ def test_largest_stable_subsample(rows, bootstrap):
     size = bagging_stable_max_samples(120, 0.2, bootstrap=bootstrap, delta=0.1)
     assert bag._max_samples == (size / 120 if bootstrap == "bernoulli" else size)
     if bootstrap in (True, False):
-        assert bag.to_sklearn().max_samples == size
+        assert export.sklearn(bag).max_samples == size
         drawn = BaggingRegressor(
             n_estimators=5, max_samples=size, bootstrap=bootstrap, random_state=1
         ).fit(X, y)

@@ -86,7 +86,7 @@ def test_rounds_that_nobody_looks_at_are_the_same(problem, capsys):
             continue
         members = [
             [s.feature_, s.threshold_, s.left_class_, s.right_class_, s.training_error_]
-            + [*s.left_proba_, *s.right_proba_, *s._sides.ravel()]
+            + [*s.left_proba_, *s.right_proba_, *s.sides_.ravel()]
             for s in model.estimators_
         ]
         figures = model.estimator_weights_, model.estimator_errors_, model.training_error_bounds_

@@ -13,6 +13,7 @@ from sklearn_ensemble_theory import (
     AdditiveBoostingRegressor,
     L2BoostingRegressor,
     LogitBoostClassifier,
+    export,
 )
 
 pd = pytest.importorskip("pandas")
@@ -271,7 +272,7 @@ def test_what_belongs_to_the_fit_does_not_outlive_it():
     assert np.isnan(errors[0]).all()
     for own, before in zip(errors[1:], model.shape_standard_errors_[1:]):
         np.testing.assert_array_equal(own, before)
-    assert np.isnan(new.to_frame().query("term == 'a'")["standard_error"]).all()
+    assert np.isnan(export.frame(new).query("term == 'a'")["standard_error"]).all()
     assert model.predict_interval(NEW).shape == (len(NEW), 2)
     assert not np.isnan(model.shape_standard_errors_[0]).any()
     classifier = LogitBoostClassifier("cv", learning_rate=0.2, max_bins=8, max_estimators=20)

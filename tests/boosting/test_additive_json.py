@@ -18,6 +18,7 @@ from sklearn_ensemble_theory import (
     AdditiveBoostingRegressor,
     L2BoostingRegressor,
     LogitBoostClassifier,
+    export,
 )
 from sklearn_ensemble_theory.boosting._additive.json_document import _FIELDS
 from sklearn_ensemble_theory.boosting._additive.terms import shapley_values
@@ -95,7 +96,7 @@ def test_the_model_comes_back(kind):
     np.testing.assert_array_equal(same.predict_terms(X), model.predict_terms(X))
     for found, expected in zip(shapley_values(same, X), shapley_values(model, X)):
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
-    pd.testing.assert_frame_equal(same.to_frame(), model.to_frame())
+    pd.testing.assert_frame_equal(export.frame(same), export.frame(model))
     np.testing.assert_array_equal(same.term_importances_, model.term_importances_)
     np.testing.assert_array_equal(same.feature_importances_, model.feature_importances_)
     np.testing.assert_array_equal(same.feature_names_in_, model.feature_names_in_)

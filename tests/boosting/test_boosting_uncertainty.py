@@ -12,6 +12,7 @@ from sklearn_ensemble_theory import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     HistGradientBoostingRegressor,
+    export,
 )
 from sklearn_ensemble_theory.boosting._gradient_boosting.folds import SEEDS
 from sklearn_ensemble_theory.boosting._gradient_boosting.resampling import calibrated_power
@@ -314,7 +315,7 @@ def test_the_mean_of_the_folds_is_the_mean_of_their_fits():
     np.testing.assert_allclose(model.train_scores_[-1], np.mean((Y - last) ** 2) / 2, rtol=1e-10)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict_interval(NEW), model.predict_interval(NEW))
-    np.testing.assert_allclose(model.to_sklearn().predict(NEW), model.predict(NEW), rtol=1e-6)
+    np.testing.assert_allclose(export.sklearn(model).predict(NEW), model.predict(NEW), rtol=1e-6)
     # The intervals are those of the folds that have chosen the rounds.
     own = folds.out_of_fold
     expected = ends_by_sorting(

@@ -12,6 +12,7 @@ from sklearn_ensemble_theory import (
     FrankWolfeClassifier,
     FrankWolfeRegressor,
     ReLUUnitRegressor,
+    export,
 )
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.erm import ReLUNetwork
@@ -98,16 +99,16 @@ def test_a_network_of_bounded_norm():
     model = FrankWolfeRegressor(
         ReLUUnitRegressor("inner_product"), radius=5.0, n_estimators=40, fully_corrective=True
     ).fit(X, y)
-    network = model.to_network()
+    network = export.network(model)
     np.testing.assert_allclose(network(X), model.predict(X), atol=1e-12)
     assert np.abs(network.output_weights).sum() <= 5.0 * (1 + 1e-12)
     assert set(np.unique(np.abs(network.hidden_weights))) <= {0.0, 1.0}
     constant = FrankWolfeRegressor(ReLUUnitRegressor()).fit(X, np.full(80, 2.0))
-    assert constant.to_network()(X) == pytest.approx(2.0)
+    assert export.network(constant)(X) == pytest.approx(2.0)
     for estimator in (None, DecisionStumpRegressor()):
         model = FrankWolfeRegressor(estimator).fit(X, y)
-        with pytest.raises(AttributeError, match="has no attribute 'to_network'"):
-            model.to_network()
+        with pytest.raises(ValueError, match="not a sum of rectified linear units"):
+            export.network(model)
 
 
 class TrapezoidLearner(RegressorMixin, BaseEstimator):
@@ -118,19 +119,21 @@ class TrapezoidLearner(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X):
-        return self.to_network()(X)
+        return network_of(self)(X)
 
-    def to_network(self):
-        weights = np.zeros((2, 3))
-        weights[:, 0] = 1.0
-        return ReLUNetwork(weights, np.array([0.0, -1.0]), self.coef_ * np.array([1.0, -1.0]), 0.25)
+
+@export.network.register
+def network_of(learner: TrapezoidLearner):
+    weights = np.zeros((2, 3))
+    weights[:, 0] = 1.0
+    return ReLUNetwork(weights, np.array([0.0, -1.0]), learner.coef_ * np.array([1.0, -1.0]), 0.25)
 
 
 def test_any_learner_with_network_units_makes_a_network():
     X, y, _ = problem(n=80, d=3)
     model = FrankWolfeRegressor(TrapezoidLearner(), n_estimators=5).fit(X, y)
     assert model.estimators_
-    np.testing.assert_allclose(model.to_network()(X), model.predict(X), atol=1e-12)
+    np.testing.assert_allclose(export.network(model)(X), model.predict(X), atol=1e-12)
 
 
 def test_classifier_probabilities_and_labels():

@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 
-from sklearn_ensemble_theory import GradientBoostingClassifier, GradientBoostingRegressor
+from sklearn_ensemble_theory import GradientBoostingClassifier, GradientBoostingRegressor, export
 from sklearn_ensemble_theory._folds import fold_numbers
 
 X, Y = make_friedman1(150, 6, noise=1.0, random_state=0)
@@ -132,7 +132,7 @@ def test_searches_conversion_and_later_fits():
     search = GridSearchCV(model, {"learning_rate": [0.1, 0.3]}, cv=2).fit(X, Y)
     best = search.best_estimator_
     assert best.get_params()["n_estimators"] == "cv"
-    theirs = best.to_sklearn()
+    theirs = export.sklearn(best)
     assert theirs.n_estimators == best.n_estimators_
     np.testing.assert_allclose(theirs.predict(X), best.predict(X), rtol=1e-12)
     best.set_params(n_estimators=5).fit(X, Y)

@@ -20,6 +20,7 @@ from sklearn_ensemble_theory import (
     BinnedTreeRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    export,
 )
 from sklearn_ensemble_theory.boosting.losses import HuberLoss
 
@@ -302,7 +303,7 @@ def test_five_components_of_fifty_targets():
 def test_shapley_values_of_several_targets_have_the_trees():
     X, Y = targets(15)
     model = boosted(n_estimators=3).fit(X, Y)
-    found = model.to_shap()
+    found = export.shap(model)
     total = found["base_offset"] + 0.0
     for tree in found["trees"]:
         at = np.zeros(N, dtype=int)
@@ -381,7 +382,7 @@ def test_what_else_is_refused():
         boosted().fit(X, Y, X_val=X, y_val=Y[:, 0])
     for way in ("leaves", "separate"):
         with pytest.raises(ValueError, match="no counterpart in scikit-learn"):
-            boosted(multi_target=way).fit(X, Y).to_sklearn()
+            export.sklearn(boosted(multi_target=way).fit(X, Y))
     y = np.digitize(Y[:, 0], [-1.0, 1.0])
     model = GradientBoostingClassifier(multi_class="one_tree", max_bins=None)
     with pytest.raises(ValueError, match="multi_class='one_tree' requires trees in"):
@@ -424,7 +425,7 @@ def test_a_tree_of_several_targets_is_that_of_scikit_learn(given):
     assert_allclose(tree.predict(X), expected.predict(X))
     assert_allclose(tree.feature_importances_, expected.feature_importances_)
     assert_allclose(tree.tree_.impurity, expected.tree_.impurity, atol=1e-8)
-    assert_array_equal(tree.to_sklearn().predict(X), tree.predict(X))
+    assert_array_equal(export.sklearn(tree).predict(X), tree.predict(X))
     assert_array_equal(tree.apply(X), expected.apply(X))
     assert_array_equal(pickle.loads(pickle.dumps(tree)).predict(X), tree.predict(X))
 

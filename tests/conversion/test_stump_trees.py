@@ -12,6 +12,7 @@ from sklearn_ensemble_theory import (
     DecisionStumpRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    export,
 )
 from sklearn_ensemble_theory.erm._stumps import rounds
 
@@ -34,7 +35,7 @@ def test_the_nodes_of_a_regression_stump_are_those_of_a_tree():
     X, targets, _ = diabetes()
     y, weight = targets["real"], np.arange(200) % 3 + 1.0
     for w in (None, weight):
-        theirs = DecisionStumpRegressor().fit(X, y, w).to_sklearn()
+        theirs = export.sklearn(DecisionStumpRegressor().fit(X, y, w))
         peer = DecisionTreeRegressor(max_depth=1).fit(X, y, w)
         scale = 1.0 if w is None else w.mean()
         assert_same_nodes(theirs.tree_, peer.tree_, scale)
@@ -49,7 +50,7 @@ def test_the_nodes_of_a_classification_stump_are_those_of_a_tree():
     peer = DecisionTreeClassifier(max_depth=1).fit(X, y)
     stump = DecisionStumpClassifier().fit(X, y)
     assert stump.threshold_ == pytest.approx(peer.tree_.threshold[0])
-    assert_same_nodes(stump.to_sklearn().tree_, peer.tree_)
+    assert_same_nodes(export.sklearn(stump).tree_, peer.tree_)
 
 
 def test_a_constant_stump_is_a_leaf():
@@ -58,7 +59,7 @@ def test_a_constant_stump_is_a_leaf():
         (DecisionStumpClassifier(), ["a", "b", "b"]),
     ]:
         stump.fit(np.zeros((3, 2)), y)
-        theirs = stump.to_sklearn()
+        theirs = export.sklearn(stump)
         assert theirs.tree_.node_count == 1
         assert theirs.get_depth() == 0
         assert_same_predictions(stump, theirs, np.ones((2, 2)))
@@ -68,7 +69,7 @@ def test_a_constant_stump_is_a_leaf():
 def test_targets_of_any_size(size):
     X, targets, X_new = diabetes()
     stump = DecisionStumpRegressor().fit(X, size * targets["real"])
-    theirs = stump.to_sklearn()
+    theirs = export.sklearn(stump)
     np.testing.assert_allclose(theirs.predict(X_new), stump.predict(X_new), rtol=1e-12)
 
 
@@ -82,7 +83,7 @@ def test_the_weights_of_boosted_stumps(kind, by_sides, monkeypatch):
     if not by_sides:  # as with more bins than that search has
         monkeypatch.setattr(rounds, "side_index", lambda *given: None)
     model.fit(X, y)
-    theirs = model.to_sklearn()
+    theirs = export.sklearn(model)
     assert type(theirs) is Peer
     assert_same_predictions(model, theirs, X_new)
     weight = np.full(len(y), 1 / len(y))
@@ -111,7 +112,7 @@ def test_partial_dependence_by_recursion():
         for feature in (2, 8):
             brute = partial_dependence(model, X, [feature], method="brute", **options)
             fast = partial_dependence(
-                model.to_sklearn(), X, [feature], method="recursion", **options
+                export.sklearn(model), X, [feature], method="recursion", **options
             )
             np.testing.assert_allclose(fast["grid_values"][0], brute["grid_values"][0])
             expected = brute["average"] - model.initial_scores_
@@ -125,7 +126,7 @@ def test_partial_dependence_of_deeper_trees():
     y = 4 * np.sin(3 * X[:, 0]) * X[:, 1] + X[:, 2]
     model = GradientBoostingRegressor(n_estimators=50, random_state=0).fit(X, y)
     brute = partial_dependence(model, X, [0], method="brute", grid_resolution=20)["average"]
-    theirs = model.to_sklearn()
+    theirs = export.sklearn(model)
     fast = partial_dependence(theirs, X, [0], method="recursion", grid_resolution=20)["average"]
     error = np.abs(fast + model.initial_scores_ - brute).max()
     assert error < 0.03 * np.ptp(brute)

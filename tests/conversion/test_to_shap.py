@@ -7,6 +7,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import sklearn_ensemble_theory as package
+from sklearn_ensemble_theory import export
 
 from . import set_trees
 from .counterparts import diabetes
@@ -66,7 +67,7 @@ def summed(explained, X):
 
 
 def assert_sum(model, X):
-    np.testing.assert_allclose(summed(model.to_shap(), X), output(model, X), rtol=1e-9)
+    np.testing.assert_allclose(summed(export.shap(model), X), output(model, X), rtol=1e-9)
 
 
 @pytest.mark.parametrize(("name", "kind", "params"), CASES)
@@ -89,25 +90,25 @@ def test_several_targets_of_a_forest():
     X, targets, new = diabetes()
     Y = np.column_stack([targets["real"], -(targets["real"] ** 2)])
     model = package.RandomForestRegressor(**SEED).fit(X, Y)
-    found = summed(model.to_shap(), new[:30])
+    found = summed(export.shap(model), new[:30])
     np.testing.assert_allclose(found, model.predict(new[:30]), rtol=1e-9)
 
 
 def test_weights_of_nodes_are_those_of_the_rows_or_unknown():
     X, targets, _ = diabetes()
     forest = package.RandomForestRegressor(**SEED).fit(X, targets["real"])
-    tree = forest.to_shap()["trees"][0]
+    tree = export.shap(forest)["trees"][0]
     left, right = tree["children_left"], tree["children_right"]
     inner, weight = left >= 0, tree["node_sample_weight"]
     assert weight[0] == len(X)
     np.testing.assert_array_equal(weight[left[inner]] + weight[right[inner]], weight[inner])
-    compact = forest.compact().to_shap()["trees"][0]
+    compact = export.shap(forest.compact())["trees"][0]
     assert not compact["node_sample_weight"].any()
     stumps = package.AdaBoostClassifier(n_estimators=2)
-    told_apart = stumps.fit(X, targets["two"]).to_shap()["trees"][0]["node_sample_weight"]
+    told_apart = export.shap(stumps.fit(X, targets["two"]))["trees"][0]["node_sample_weight"]
     assert told_apart[0] == pytest.approx(len(X))
     assert told_apart[1:].sum() == pytest.approx(len(X))
-    assert not stumps.fit(X, targets["many"]).to_shap()["trees"][0]["node_sample_weight"].any()
+    assert not export.shap(stumps.fit(X, targets["many"]))["trees"][0]["node_sample_weight"].any()
 
 
 REFUSED = [
@@ -122,7 +123,14 @@ def test_what_is_no_sum_of_trees_is_refused(name, kind, params, message):
     X, targets, _ = diabetes()
     model = getattr(package, name)(n_estimators=6, **params).fit(X, targets[kind])
     with pytest.raises(ValueError, match=message):
-        model.to_shap()
+        export.shap(model)
+
+
+def test_models_that_are_no_sums_of_trees():
+    X, targets, _ = diabetes()
+    for model in (package.L2BoostingRegressor(2), package.DecisionStumpRegressor()):
+        with pytest.raises(ValueError, match=f"{type(model).__name__} is no sum of trees"):
+            export.shap(model.fit(X, targets["real"]))
 
 
 def test_rounds_that_are_no_votes_on_all_rows_are_refused():
@@ -130,7 +138,7 @@ def test_rounds_that_are_no_votes_on_all_rows_are_refused():
     model = package.MassartBoostClassifier(n_estimators=6).fit(X, targets["two"])
     model._votes[0].kinds[3] = "unconfident"
     with pytest.raises(ValueError, match="sums of votes"):
-        model.to_shap()
+        export.shap(model)
 
 
 @pytest.mark.parametrize(("model", "kind"), set_trees.CASES)
@@ -138,7 +146,7 @@ def test_sets_of_categories_are_chains_of_thresholds(model, kind):
     """Rows of missing and of new categories among them; sparse rows have the same numbers."""
     X, targets, new = set_trees.mixed()
     model = clone(model).fit(X, targets[kind])
-    explained, numbers = model.to_shap(new)
+    explained, numbers = export.shap(model, new)
     np.testing.assert_allclose(summed(explained, numbers), output(model, new), rtol=1e-9)
     np.testing.assert_array_equal(np.isnan(numbers[:, 1]), new[:, 1] == 77)
     for tree in explained["trees"]:
@@ -146,8 +154,8 @@ def test_sets_of_categories_are_chains_of_thresholds(model, kind):
         left, right = tree["children_left"], tree["children_right"]
         inner, weight = left >= 0, tree["node_sample_weight"]
         np.testing.assert_allclose(weight[left[inner]] + weight[right[inner]], weight[inner])
-    with pytest.raises(ValueError, match="to_shap requires X, the rows to explain"):
-        model.to_shap()
+    with pytest.raises(ValueError, match=r"export\.shap requires X, the rows to explain"):
+        export.shap(model)
 
 
 @pytest.mark.parametrize("in_order", [True, False])
@@ -155,11 +163,11 @@ def test_shapley_values_of_chains_are_those_of_the_sets(in_order, monkeypatch):
     """By the definition, over all sets of features that are known; for any order of numbers."""
     if not in_order:
         plain = {0: np.arange(9), 1: np.arange(6)}
-        monkeypatch.setattr("sklearn_ensemble_theory._conversion._orders", lambda *_: plain)
+        monkeypatch.setattr("sklearn_ensemble_theory.export._shap._orders", lambda *_: plain)
     X, targets, new = set_trees.mixed()
     forest = package.RandomForestRegressor(**set_trees.FEW, max_depth=5)
     forest.fit(X, targets["real"])
-    explained, numbers = forest.to_shap(new)
+    explained, numbers = export.shap(forest, new)
     of_encoder = forest._encoder.encode(new)
     grown = [len(tree._node_arrays()) for tree in forest.estimators_]
     for tree, member, m in zip(explained["trees"], forest.estimators_, grown):
@@ -183,7 +191,7 @@ def test_the_order_of_numbers_keeps_trees_small():
     X = np.column_stack([C, Z])
     y += Z.sum(axis=1) + rng.standard_normal(len(X))
     model = package.GradientBoostingRegressor(categorical_features=list(range(8)), random_state=0)
-    explained, _ = model.fit(X, y).to_shap(X[:1])
+    explained, _ = export.shap(model.fit(X, y), X[:1])
     assert sum(len(tree.tree_.children_left) for tree in model.estimators_.ravel()) == 1500
     assert 3500 < sum(len(tree["feature"]) for tree in explained["trees"]) < 5000
 
@@ -201,7 +209,7 @@ def test_text_and_compact_trees():
     model.fit(frames[0], targets["real"])
     expected = model.predict(frames[1])[:, None]
     for one in (model, model.compact()):
-        explained, numbers = one.to_shap(frames[1])
+        explained, numbers = export.shap(one, frames[1])
         np.testing.assert_allclose(summed(explained, numbers), expected, rtol=1e-6)
     assert not explained["trees"][0]["node_sample_weight"].any()
 
@@ -209,21 +217,21 @@ def test_text_and_compact_trees():
 def test_rows_are_returned_as_numbers_without_categories():
     X, targets, new = diabetes()
     model = package.RandomForestRegressor(**SEED).fit(X, targets["real"])
-    explained, numbers = model.to_shap(new)
+    explained, numbers = export.shap(model, new)
     np.testing.assert_array_equal(numbers, new)
-    assert explained.keys() == model.to_shap().keys()
+    assert explained.keys() == export.shap(model).keys()
 
 
 def test_trees_that_would_be_too_large_are_refused(monkeypatch):
     X, targets, new = set_trees.mixed()
     model = package.RandomForestRegressor(**set_trees.FEW).fit(X, targets["real"])
-    monkeypatch.setattr("sklearn_ensemble_theory._conversion.MOST_NODES", 300)
+    monkeypatch.setattr("sklearn_ensemble_theory.export._shap.MOST_NODES", 300)
     with pytest.raises(ValueError, match="more than 300 nodes"):
-        model.to_shap(new)
+        export.shap(model, new)
 
 
 def test_several_targets_of_a_classifier_are_refused():
     X, targets, _ = diabetes()
     Y = np.column_stack([targets["many"], targets["many"]])
     with pytest.raises(ValueError, match="several columns"):
-        package.RandomForestClassifier(**SEED).fit(X, Y).to_shap()
+        export.shap(package.RandomForestClassifier(**SEED).fit(X, Y))

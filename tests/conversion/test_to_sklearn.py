@@ -1,4 +1,4 @@
-"""`to_sklearn`: the same predictions by scikit-learn's own objects, or an error in words."""
+"""`export.sklearn`: the same predictions by scikit-learn's own objects, or an error in words."""
 
 import pickle
 
@@ -30,6 +30,7 @@ from sklearn_ensemble_theory import (
     GradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    export,
 )
 from sklearn_ensemble_theory.boosting.losses import HuberLoss
 
@@ -83,7 +84,7 @@ def test_the_predictions_are_the_same(cls, params):
     params = {name: value for name, value in small.items() if name in known} | params
     for kind in kinds_of_targets(cls):
         model = cls(**params).fit(X, targets[kind])
-        theirs = model.to_sklearn()
+        theirs = export.sklearn(model)
         assert type(theirs).__module__.startswith("sklearn.")
         for member in np.ravel(getattr(theirs, "estimators_", [])):
             assert type(member).__module__.startswith("sklearn."), member
@@ -103,7 +104,7 @@ def test_members_that_lack_classes(cls):
         params = {"max_samples": 4, "max_bins": max_bins, "random_state": 0}
         model = cls(n_estimators=6, **params).fit(X, targets["many"])
         assert min(len(member.classes_) for member in model.estimators_) < 3
-        assert_same_predictions(model, model.to_sklearn(), X_new)
+        assert_same_predictions(model, export.sklearn(model), X_new)
 
 
 @pytest.mark.parametrize("max_samples", [4, None])
@@ -113,13 +114,13 @@ def test_several_outputs(max_samples):
     labels = np.column_stack([targets["two"], targets["two"] * 0 + np.arange(200) % 3])
     for cls in (RandomForestClassifier, ExtraTreesClassifier):
         model = cls(**params).fit(X, labels)
-        theirs = model.to_sklearn()
+        theirs = export.sklearn(model)
         assert theirs.n_outputs_ == 2
         assert_same_predictions(model, theirs, X_new)
     y = np.column_stack([targets["real"], X[:, 0]])
     for cls in (RandomForestRegressor, BaggingRegressor):
         model = cls(**params).fit(X, y)
-        assert_same_predictions(model, model.to_sklearn(), X_new)
+        assert_same_predictions(model, export.sklearn(model), X_new)
 
 
 @pytest.mark.parametrize("cls", [RandomForestRegressor, BaggingClassifier], ids=names_of)
@@ -130,7 +131,7 @@ def test_missing_values(cls):
     X_new[rng.random(X_new.shape) < 0.2] = np.nan
     y = targets[kinds_of_targets(cls)[0]]
     model = cls(n_estimators=4, max_bins=30, random_state=0).fit(X, y)
-    assert_same_predictions(model, model.to_sklearn(), X_new)
+    assert_same_predictions(model, export.sklearn(model), X_new)
 
 
 def test_gradient_boosting_fitted_to_missing_values():
@@ -138,7 +139,7 @@ def test_gradient_boosting_fitted_to_missing_values():
     X, targets, X_new = diabetes()
     X[::3, 2] = np.nan
     model = GradientBoostingRegressor(n_estimators=5, random_state=0).fit(X, targets["real"])
-    theirs = model.to_sklearn()
+    theirs = export.sklearn(model)
     assert_same_predictions(model, theirs, X_new)
     with pytest.raises(ValueError, match="NaN"):
         theirs.predict(X)
@@ -158,7 +159,7 @@ def test_feature_names_and_attributes():
             model.fit(frame, targets["real"])
         except UserWarning:  # few trees: some rows have no out-of-bag prediction
             model.set_params(n_estimators=40).fit(frame, targets["real"])
-        theirs = model.to_sklearn()
+        theirs = export.sklearn(model)
         assert list(theirs.feature_names_in_) == names
         assert_same_predictions(model, theirs, new)
         np.testing.assert_allclose(theirs.feature_importances_, model.feature_importances_)
@@ -171,7 +172,7 @@ def test_the_model_is_not_changed():
     """Trees on bins stay arrays, and what is done to the result does not reach the model."""
     X, targets, _ = diabetes()
     model = RandomForestRegressor(3, max_bins=20, random_state=0).fit(X, targets["real"])
-    theirs = model.to_sklearn()
+    theirs = export.sklearn(model)
     assert all(member._grown.arrays is not None for member in model.estimators_)
     before = model.predict(X)
     for member in theirs.estimators_:
@@ -183,22 +184,22 @@ def test_the_model_is_not_changed():
 def test_parameters():
     """Those that both have; the others are scikit-learn's defaults."""
     model = fitted("BaggingRegressor", n_estimators="pac", delta=0.9, max_bins=20, random_state=3)
-    theirs = model.to_sklearn()
+    theirs = export.sklearn(model)
     assert theirs.n_estimators == len(model) > 50
     assert (theirs.max_samples, theirs.random_state) == (1.0, 3)
     tree = BinnedTreeRegressor(max_depth=2, min_samples_leaf=4)
     boosted = fitted(
         "GradientBoostingRegressor", estimator=tree, n_estimators=2, step="line_search"
     )
-    assert boosted.to_sklearn().get_params()["max_depth"] == 2
-    assert boosted.to_sklearn().min_samples_leaf == 4
+    assert export.sklearn(boosted).get_params()["max_depth"] == 2
+    assert export.sklearn(boosted).min_samples_leaf == 4
     # Steps that differ are in the values of the trees.
-    assert boosted.to_sklearn().learning_rate == 1.0
-    assert fitted("GradientBoostingRegressor", n_estimators=2).to_sklearn().learning_rate == 0.1
-    ada = fitted("AdaBoostRegressor", estimator=tree, n_estimators=2).to_sklearn()
+    assert export.sklearn(boosted).learning_rate == 1.0
+    assert export.sklearn(fitted("GradientBoostingRegressor", n_estimators=2)).learning_rate == 0.1
+    ada = export.sklearn(fitted("AdaBoostRegressor", estimator=tree, n_estimators=2))
     assert type(ada.estimator) is DecisionTreeRegressor
     assert ada.estimator.max_depth == 2
-    assert fitted("AdaBoostRegressor", n_estimators=2).to_sklearn().estimator is None
+    assert export.sklearn(fitted("AdaBoostRegressor", n_estimators=2)).estimator is None
 
 
 class OwnTree(BinnedTreeRegressor):
@@ -213,12 +214,12 @@ def test_members_fitted_to_drawn_rows():
     params = {"estimator": KNeighborsClassifier(3), "n_estimators": 3, "random_state": 0}
     for kind in ("two", "many"):
         model = fitted("AdaBoostClassifier", kind, algorithm="discrete", **params)
-        assert_same_predictions(model, model.to_sklearn(), diabetes()[2])
+        assert_same_predictions(model, export.sklearn(model), diabetes()[2])
 
 
 def test_members_of_the_user_stay_as_they_are():
     model = fitted("BaggingRegressor", estimator=OwnTree(max_depth=2), n_estimators=3)
-    theirs = model.to_sklearn()
+    theirs = export.sklearn(model)
     assert theirs.estimators_[0] is model.estimators_[0]
     assert_same_predictions(model, theirs, diabetes()[2])
 
@@ -250,34 +251,61 @@ OBSTACLES = [
 
 
 @pytest.mark.parametrize(("name", "kind", "params", "words"), OBSTACLES)
-def test_what_has_no_counterpart(name, kind, params, words, monkeypatch):
+def test_what_has_no_counterpart(name, kind, params, words):
     model = fitted(name, kind, **{"n_estimators": 3, **params})
-    monkeypatch.setattr(type(model), "_counterpart", None)  # nothing is computed
     with pytest.raises(ValueError, match=f"{name} has no counterpart in scikit-learn: .*{words}"):
-        model.to_sklearn()
+        export.sklearn(model)
 
 
 def test_members_without_a_counterpart():
     inner = GradientBoostingRegressor(loss="poisson", n_estimators=2)
     with pytest.raises(ValueError, match="GradientBoostingRegressor has no counterpart"):
-        fitted("BaggingRegressor", estimator=inner, n_estimators=2).to_sklearn()
+        export.sklearn(fitted("BaggingRegressor", estimator=inner, n_estimators=2))
     real = fitted("AdaBoostClassifier", "two", algorithm="real", n_estimators=2)
     with pytest.raises(ValueError, match="does not keep the weights"):
-        real.estimators_[0].to_sklearn()
+        export.sklearn(real.estimators_[0])
 
 
 def test_a_subclass_does_not_inherit_its_counterpart():
     X, targets, _ = diabetes()
     with pytest.raises(ValueError, match="it is a subclass"):
-        OwnTree().fit(X, targets["real"]).to_sklearn()
+        export.sklearn(OwnTree().fit(X, targets["real"]))
 
 
-@pytest.mark.parametrize(
-    "name", sorted(n for n in package.__all__ if hasattr(getattr(package, n), "to_sklearn"))
-)
-def test_before_fit(name):
+@pytest.mark.parametrize("cls", dict.fromkeys(cls for cls, _ in CASES), ids=names_of)
+def test_before_fit(cls):
     with pytest.raises(NotFittedError):
-        getattr(package, name)().to_sklearn()
+        export.sklearn(cls())
+
+
+def test_other_models():
+    """scikit-learn's own and those without a class there: the message lists those that have one."""
+    X, targets, _ = diabetes()
+    for model in (package.L2BoostingRegressor(2), LinearRegression()):
+        with pytest.raises(
+            ValueError, match=r"knows AdaBoostClassifier, .*, RandomForestRegressor"
+        ):
+            export.sklearn(model.fit(X, targets["real"]))
+
+
+def test_the_losses_are_those_of_scikit_learn():
+    """Every loss by name that scikit-learn's classes accept has a counterpart, and no other one."""
+    X, targets, X_new = diabetes()
+    for cls, kind in ((GradientBoostingRegressor, "real"), (GradientBoostingClassifier, "two")):
+        peer = getattr(sklearn.ensemble, cls.__name__)
+        for loss in peer._parameter_constraints["loss"][0].options:
+            model = cls(loss=loss, n_estimators=2, random_state=0).fit(X, targets[kind])
+            assert_same_predictions(model, export.sklearn(model), X_new)
+
+
+def test_histogram_gradient_boosting():
+    X, targets, X_new = diabetes()
+    for cls, kind in (
+        (package.HistGradientBoostingRegressor, "real"),
+        (package.HistGradientBoostingClassifier, "many"),
+    ):
+        model = cls(max_iter=3).fit(X, targets[kind])
+        assert_same_predictions(model, export.sklearn(model), X_new)
 
 
 def test_votes_of_a_learner_without_probabilities():
@@ -285,7 +313,7 @@ def test_votes_of_a_learner_without_probabilities():
     model = fitted(
         "BaggingClassifier", "many", estimator=LinearSVC(), n_estimators=3, voting="hard"
     )
-    assert_same_predictions(model, model.to_sklearn(), diabetes()[2])
+    assert_same_predictions(model, export.sklearn(model), diabetes()[2])
 
 
 def test_forests_equal_those_of_scikit_learn():
@@ -294,7 +322,7 @@ def test_forests_equal_those_of_scikit_learn():
     model = RandomForestClassifier(5, bootstrap=False, random_state=0).fit(X, targets["many"])
     kind = sklearn.ensemble.RandomForestClassifier
     peer = kind(5, bootstrap=False, random_state=0).fit(X, targets["many"])
-    theirs = model.to_sklearn()
+    theirs = export.sklearn(model)
     np.testing.assert_allclose(theirs.predict_proba(X_new), peer.predict_proba(X_new))
     for mine, other in zip(theirs.estimators_, peer.estimators_):
         assert type(mine) is type(other) is DecisionTreeClassifier

@@ -10,6 +10,7 @@ from sklearn_ensemble_theory import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     ReLUUnitRegressor,
+    export,
 )
 from sklearn_ensemble_theory.erm import ReLUNetwork
 from sklearn_ensemble_theory.erm._hinges import HingeIndex
@@ -229,7 +230,7 @@ def test_one_unit_as_a_network():
     X, t, _ = data(3)
     for params in ({}, {"direction": "oblique", "random_state": 0}):
         unit = ReLUUnitRegressor(**params).fit(X, t)
-        np.testing.assert_allclose(unit.to_network()(X), unit.predict(X), atol=1e-12)
+        np.testing.assert_allclose(export.network(unit)(X), unit.predict(X), atol=1e-12)
 
 
 @pytest.mark.parametrize("criterion", ["squared_error", "inner_product"])

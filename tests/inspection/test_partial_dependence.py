@@ -19,6 +19,7 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     RandomForestRegressor,
     SmoothingSplineRegressor,
+    export,
 )
 from sklearn_ensemble_theory.inspection import partial_dependence
 
@@ -109,7 +110,7 @@ def test_trees_by_the_weights_of_their_nodes(no_brute_force, model, y, features)
         members, model.steps_ if boosted else np.full(len(members), 1 / len(members))
     ):
         for k, member in enumerate(member_row):
-            tree = member.to_sklearn() if hasattr(member, "to_sklearn") else member
+            tree = export.sklearn(member) if isinstance(member, BinnedTreeRegressor) else member
             part = no_brute_force(tree, X, features, method="recursion", grid_resolution=5)
             expected[k] += step * part.average[0]
     if boosted:

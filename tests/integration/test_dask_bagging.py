@@ -24,6 +24,7 @@ from sklearn_ensemble_theory import (
     L2BoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    export,
 )
 from sklearn_ensemble_theory._categories import fitted_categories
 
@@ -147,7 +148,7 @@ def test_same_model_whatever_the_scheduler_and_lazy_predictions():
     np.testing.assert_allclose(proba.compute(), model.predict_proba(X), rtol=0, atol=1e-12)
     np.testing.assert_array_equal(model.predict(lazy[0]).compute(), model.predict(X))
     check_same(pickle.loads(pickle.dumps(model)), model, X)
-    np.testing.assert_array_equal(model.to_sklearn().predict(X), model.predict(X))
+    np.testing.assert_array_equal(export.sklearn(model).predict(X), model.predict(X))
 
 
 def test_several_outputs_of_classes():

@@ -9,6 +9,7 @@ from sklearn.model_selection import KFold
 from sklearn_ensemble_theory import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    export,
 )
 from tests.boosting.gradient_boosting_data import assert_same_rounds
 from tests.local_blocks import hashed_folds
@@ -149,7 +150,7 @@ def test_converted_to_scikit_learn():
     X = np.nan_to_num(X).astype(np.float32)
     model = GradientBoostingRegressor(n_estimators=4, random_state=0)
     model.fit(*lazily("even", X, y))
-    np.testing.assert_allclose(model.to_sklearn().predict(X), model.predict(X), rtol=1e-10)
+    np.testing.assert_allclose(export.sklearn(model).predict(X), model.predict(X), rtol=1e-10)
     *_, last = model.staged_predict(X)
     np.testing.assert_array_equal(last, model.predict(X))
 

@@ -1,4 +1,4 @@
-"""Tools that know scikit-learn's classes only, with the results of `to_sklearn`.
+"""Tools that know scikit-learn's classes only, with the results of `export.sklearn`.
 
 `python -m pip install ".[test,integration]" && python -m pytest tests/integration` runs them; where
 a tool is not installed, its tests are skipped.
@@ -14,6 +14,7 @@ from sklearn.ensemble import GradientBoostingClassifier as Peer
 from sklearn.tree import export_text, plot_tree
 
 import sklearn_ensemble_theory as package
+from sklearn_ensemble_theory import export
 
 from ..conversion import set_trees
 
@@ -91,7 +92,7 @@ def test_shapley_values_of_scikit_learns_objects_add_up_to_the_prediction(name, 
     """The sum over the features and the expected value, to 1e-6; the latter is that of a fit."""
     shap = tool("shap")
     model, X = fit(name, kind, params)
-    explainer = shap.TreeExplainer(model.to_sklearn())
+    explainer = shap.TreeExplainer(export.sklearn(model))
     values = np.asarray(explainer.shap_values(X[:40]))
     scores = raw_output(model, X)
     found = values.sum(axis=1) + explainer.expected_value
@@ -110,10 +111,10 @@ def test_shapley_values_add_up_to_the_output(name, kind, params):
     model, X = fit(name, kind, params)
     boosts = hasattr(model, "decision_function")
     expected = model.decision_function(X[:40]) if boosts else output(model, X[:40])
-    knows_weights = all(t["node_sample_weight"].all() for t in model.to_shap()["trees"])
+    knows_weights = all(t["node_sample_weight"].all() for t in export.shap(model)["trees"])
     for background in [{"data": X[40:80]}, *([{}] if knows_weights else [])]:
         # With rows shap changes the weights in the dictionary itself.
-        explainer = shap.TreeExplainer(model.to_shap(), **background)
+        explainer = shap.TreeExplainer(export.shap(model), **background)
         values = np.asarray(explainer.shap_values(X[:40]))
         found = values.sum(axis=1) + explainer.expected_value
         np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=1e-6, atol=1e-6)
@@ -129,7 +130,7 @@ def test_shapley_values_are_those_of_scikit_learns_model():
         peer = Peer(**params).fit(X, targets["two"])
         model = package.GradientBoostingClassifier(max_bins=None, **params).fit(X, targets["two"])
         found, expected = (
-            shap.TreeExplainer(m).shap_values(X[:20]) for m in (model.to_sklearn(), peer)
+            shap.TreeExplainer(m).shap_values(X[:20]) for m in (export.sklearn(model), peer)
         )
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
 
@@ -143,14 +144,14 @@ def test_shapley_values_of_categories_add_up(model, kind):
     model = clone(model).fit(X, targets[kind])
     boosts = hasattr(model, "decision_function")
     expected = model.decision_function(new) if boosts else output(model, new)
-    for background in [{}, {"data": model.to_shap(X[40:80])[1]}]:
-        explained, numbers = model.to_shap(new)
+    for background in [{}, {"data": export.shap(model, X[40:80])[1]}]:
+        explained, numbers = export.shap(model, new)
         explainer = shap.TreeExplainer(explained, **background)
         values = np.asarray(explainer.shap_values(numbers))
         found = values.sum(axis=1) + explainer.expected_value
         np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=1e-6, atol=1e-6)
     if type(model).__name__ == "RandomForestRegressor":
-        by_weights = shap.TreeExplainer(model.to_shap(new)[0]).shap_values(numbers)
+        by_weights = shap.TreeExplainer(export.shap(model, new)[0]).shap_values(numbers)
         trees = [set_trees.nodes_with_sets(tree) for tree in model.estimators_]
         for x, found in zip(model._encoder.encode(new), by_weights):
             by_hand = np.mean([set_trees.shapley_values(tree, x)[0] for tree in trees], axis=0)
@@ -167,7 +168,7 @@ def test_onnx(name, kind, params):
     runtime = tool("onnxruntime")
     skl2onnx = tool("skl2onnx")
     model, X = fit(name, kind, params)
-    theirs = model.to_sklearn()
+    theirs = export.sklearn(model)
     options = {id(theirs): {"zipmap": False}} if hasattr(model, "classes_") else None
     onnx = skl2onnx.to_onnx(theirs, X[:1].astype(np.float32), options=options)
     session = runtime.InferenceSession(onnx.SerializeToString(), providers=["CPUExecutionProvider"])
@@ -188,7 +189,7 @@ def test_treelite(name, kind, params):
     """Agreement to 1e-6 of the largest value."""
     treelite = tool("treelite")
     model, X = fit(name, kind, params)
-    imported = treelite.sklearn.import_model(model.to_sklearn())
+    imported = treelite.sklearn.import_model(export.sklearn(model))
     found = np.asarray(treelite.gtil.predict(imported, X.astype(np.float32)))
     found = found.reshape(len(X), -1)
     expected = output(model, X).reshape(len(X), -1)
@@ -205,7 +206,7 @@ def test_treelite(name, kind, params):
 def test_text_and_figure_of_a_tree(name, kind, params):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     model, X = fit(name, kind, params)
-    theirs = model.to_sklearn()
+    theirs = export.sklearn(model)
     text = export_text(theirs)
     threshold = theirs.tree_.threshold[0]
     assert text.startswith(f"|--- feature_{theirs.tree_.feature[0]} <= {threshold:.2f}\n")
@@ -234,6 +235,6 @@ def test_shrunk_values_are_those_of_imodels(name, kind, params):
     model, X = fit(name, kind, params)
     wrap = hierarchical.HSTreeClassifier if kind != "real" else hierarchical.HSTreeRegressor
     for reg_param in (0.5, 20.0):
-        peer = wrap(model.to_sklearn(), reg_param=reg_param)
+        peer = wrap(export.sklearn(model), reg_param=reg_param)
         found = peer.predict(X) if kind == "real" else peer.predict_proba(X)
         np.testing.assert_allclose(found, output(model.shrink(reg_param), X), atol=1e-9)

@@ -13,6 +13,7 @@ from sklearn_ensemble_theory import (
     GradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    export,
 )
 from sklearn_ensemble_theory.ensembles._prediction_sets import ClassPlaces, SetRule, set_by_folds
 from sklearn_ensemble_theory.ensembles._time_series import window_interval
@@ -153,7 +154,7 @@ def test_skops_file_of_a_converted_model():
         ExtraTreesClassifier(4, random_state=0),
     ):
         model.fit(X, y > 120 if hasattr(model, "predict_proba") else y)
-        content = io.dumps(model.to_sklearn())
+        content = io.dumps(export.sklearn(model))
         assert b"sklearn_ensemble_theory" not in content
         trusted = io.get_untrusted_types(data=content)
         assert set(trusted) <= {"sklearn.tree._tree.Tree"}

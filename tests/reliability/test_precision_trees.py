@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 from sklearn import ensemble
 
-from sklearn_ensemble_theory import BaggingRegressor, ExtraTreesRegressor, RandomForestRegressor
+from sklearn_ensemble_theory import (
+    BaggingRegressor,
+    ExtraTreesRegressor,
+    RandomForestRegressor,
+    export,
+)
 
 every_forest = pytest.mark.parametrize(
     "make", [RandomForestRegressor, ExtraTreesRegressor, BaggingRegressor]
@@ -29,7 +34,7 @@ def test_shifted_targets_shift_the_predictions(make, max_bins, shift):
     assert far.score(X, y + shift) == pytest.approx(near.score(X, y), abs=0.01)
     members = np.array([tree.predict(X) for tree in far.estimators_])
     np.testing.assert_allclose(far.predict(X), members.mean(axis=0), rtol=1e-15)
-    sk = far.to_sklearn() if max_bins is None else None
+    sk = export.sklearn(far) if max_bins is None else None
     if sk is not None:
         np.testing.assert_allclose(sk.predict(X), far.predict(X), rtol=1e-15)
 

@@ -18,6 +18,7 @@ from sklearn_ensemble_theory import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     RandomForestRegressor,
+    export,
 )
 from sklearn_ensemble_theory.trees._columns import BinnedColumns
 from sklearn_ensemble_theory.trees._growth import HistogramGrower, grow_tree
@@ -360,9 +361,9 @@ def test_tree_attributes():
     with pytest.raises(AttributeError, match="nodes of categorical_features have sets"):
         export_text(tree)
     with pytest.raises(ValueError, match="its trees have no categorical features"):
-        tree.to_sklearn()
+        export.sklearn(tree)
     with pytest.raises(ValueError, match="its trees have no categorical features"):
-        GradientBoostingRegressor(categorical_features=[0]).fit(X, y).to_sklearn()
+        export.sklearn(GradientBoostingRegressor(categorical_features=[0]).fit(X, y))
 
 
 @pytest.mark.parametrize(

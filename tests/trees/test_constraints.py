@@ -20,6 +20,7 @@ from sklearn_ensemble_theory import (
     GradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    export,
 )
 from sklearn_ensemble_theory._features import Features
 from sklearn_ensemble_theory.trees._columns import BinnedColumns
@@ -198,7 +199,7 @@ def test_forests(kind):
     assert model.interaction_cst == [["a", "b"], {"b", "c"}]
     method = "predict" if y.dtype == float else "predict_proba"
     np.testing.assert_allclose(
-        getattr(model.to_sklearn(), method)(X), getattr(model, method)(X), atol=1e-12
+        getattr(export.sklearn(model), method)(X), getattr(model, method)(X), atol=1e-12
     )
     for wrong in ({"max_bins": None}, {"n_estimators": 2, "interaction_cst": [["z"]]}):
         with pytest.raises(ValueError, match="interaction_cst"):

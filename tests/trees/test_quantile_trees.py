@@ -17,6 +17,7 @@ from sklearn_ensemble_theory import (
     ExtraTreesRegressor,
     GradientBoostingRegressor,
     RandomForestRegressor,
+    export,
 )
 from sklearn_ensemble_theory.averaging import StandardErrorWarning
 from sklearn_ensemble_theory.trees._columns import BinnedColumns
@@ -295,7 +296,7 @@ def test_what_forests_offer(Forest, criterion):
     with warnings.catch_warnings():  # of few trees
         warnings.simplefilter("ignore", StandardErrorWarning)
         assert (forest.standard_error(X[:5]) >= 0).all()
-    np.testing.assert_allclose(forest.to_sklearn().predict(X), forest.predict(X), rtol=1e-12)
+    np.testing.assert_allclose(export.sklearn(forest).predict(X), forest.predict(X), rtol=1e-12)
 
 
 @pytest.mark.parametrize("Forest", FORESTS)

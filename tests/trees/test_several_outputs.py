@@ -11,7 +11,7 @@ from sklearn.metrics import log_loss
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import get_tags
 
-from sklearn_ensemble_theory import BinnedTreeClassifier, BinnedTreeRegressor
+from sklearn_ensemble_theory import BinnedTreeClassifier, BinnedTreeRegressor, export
 
 N = 1000
 
@@ -62,7 +62,7 @@ def test_a_tree_of_several_outputs_is_that_of_scikit_learn(given, criterion, wei
     assert_allclose(tree.tree_.value, expected.tree_.value, atol=1e-12)
     assert_allclose(tree.feature_importances_, expected.feature_importances_, atol=1e-10)
     assert_array_equal(tree.apply(X), expected.apply(X))
-    again = tree.to_sklearn()
+    again = export.sklearn(tree)
     assert_array_equal(again.predict(X), tree.predict(X))
     assert_allclose(np.hstack(again.predict_proba(X)), np.hstack(tree.predict_proba(X)))
     # A copy, from a pickle or fitted anew, is the same.

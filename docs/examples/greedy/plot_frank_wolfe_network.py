@@ -16,6 +16,7 @@ from sklearn_ensemble_theory import (
     FrankWolfeRegressor,
     GradientBoostingRegressor,
     ReLUUnitRegressor,
+    export,
 )
 
 rng = np.random.default_rng(0)
@@ -87,7 +88,7 @@ right.legend()
 
 # %%
 # The fitted model can be exported as a network.
-network = chosen.to_network()
+network = export.network(chosen)
 norm = np.abs(network.output_weights).sum()
 print(f"{len(network.output_weights)} units, sum of |weights| {norm:.2f}")
 print("largest difference:", np.abs(network(X_test) - chosen.predict(X_test)).max())

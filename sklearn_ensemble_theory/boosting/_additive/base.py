@@ -66,7 +66,6 @@ from .terms import (
     band_errors,
     centred,
     explain_terms,
-    frame_of_terms,
     segments_of,
     shapes_of,
     staged_tables,
@@ -565,32 +564,6 @@ class BaseAdditive(BaseEstimator):
         ]
         pairs = self._pair_values(codes, [values for _, values in self.shape_functions_])
         return np.stack([*terms, *pairs], axis=1)
-
-    def to_frame(self) -> Any:
-        """The terms as a table, with a row for each value of `shape_functions_`.
-
-        Returns
-        -------
-        table : pandas.DataFrame
-            With the columns
-
-            - `term`: its name, in `term_names_`;
-            - `from`, `to`: the value is that of ``from < x <= to``. Both are the category of a
-              categorical feature, and NaN for missing values (of a categorical feature for unknown
-              categories too);
-            - `from_2`, `to_2`: those of the second feature of a pair; only with pairs;
-            - `class`: only for three or more classes;
-            - `value`: what the term adds, in units of y, of log-odds, or of the class's score;
-            - `standard_error`: see `shape_standard_errors_`; only where the model has these;
-            - `weight`: of the training rows, up to a common factor.
-
-        Raises
-        ------
-        ImportError
-            If pandas is not installed.
-        """
-        check_is_fitted(self)
-        return frame_of_terms(self)
 
     def explain(self, X: ArrayLike) -> Any:
         """Exact Shapley values of the features, as a `shap.Explanation` for the plots of shap.
@@ -1139,8 +1112,8 @@ class BaseAdditive(BaseEstimator):
 
         Notes
         -----
-        The model that is read predicts the same, bit for bit, and has `predict_terms`, `to_frame`,
-        `explain` and the displays. These are not kept: the rounds (staged predictions,
+        The model that is read predicts the same, bit for bit, and has `predict_terms`, `explain`,
+        the displays and `export.frame`. These are not kept: the rounds (staged predictions,
         `predict_path`, ``stump_...``), the paths, the models of the folds (`predict_interval`,
         `predict_set`), what `partial_fit` goes on from, and parameters that are objects, such as a
         splitter as `cv`, which get their default. A `loss` that is an object becomes the name of
@@ -1199,8 +1172,8 @@ class BaseAdditive(BaseEstimator):
         """Write a card to read: the intercept, and the terms by their importance with a few values.
 
         Neighbouring bins are merged where they differ least, and categories of little weight come
-        together: the card shows the model, it is not all of it. `to_frame` has all values, `to_sql`
-        and `to_onnx` predict.
+        together: the card shows the model, it is not all of it. `export.frame` has all values,
+        `to_sql` and `to_onnx` predict.
 
         Parameters
         ----------

@@ -29,7 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._typing import ArrayLike
 
-from ..._features import feature_names, table_of
+from ..._features import feature_names
 from .bins import FeatureBins
 from .pairs import PurePairs
 from .phases import Segment, TableModel
@@ -253,51 +253,6 @@ def band_errors(
         _OF_ROUNDS * np.sqrt((own * square + profile * (4 * level + 2 * of_all)) / (own + 6))
         for square, profile, level in zip(found, profiles, levels)
     ]
-
-
-def frame_of_terms(model: Any) -> Any:
-    """See `BaseAdditive.to_frame`."""
-    classes = getattr(model, "classes_", ())
-    n_scores = len(classes) if len(classes) > 2 else 1
-    errors = getattr(model, "shape_standard_errors_", None)
-    with_pairs = any(len(features) == 2 for features in model.term_features_)
-    columns: dict[str, list] = {"term": [], "from": [], "to": []}
-    columns |= {"from_2": [], "to_2": []} if with_pairs else {}
-    columns |= {"class": []} if n_scores > 1 else {}
-    columns |= {"value": []} if errors is None else {"value": [], "standard_error": []}
-    columns |= {"weight": []}
-    for t, (features, name) in enumerate(zip(model.term_features_, model.term_names_)):
-        edges, values = model.shape_functions_[t]
-        weights = model.bin_weights_[t]
-        places = (edges,) if len(features) == 1 else edges
-        sides = [
-            _sides(edge, size, model.categories_[j] is not None)
-            for j, edge, size in zip(features, places, weights.shape)
-        ]
-        # The cells of a table in the order of its entries, the classes of each one after the other.
-        cells = np.indices(weights.shape).reshape(weights.ndim, -1).repeat(n_scores, axis=1)
-        for axis, ends in enumerate((("from", "to"), ("from_2", "to_2"))[: 1 + with_pairs]):
-            for side, end in enumerate(ends):
-                if axis < len(sides):
-                    columns[end] += [sides[axis][side][i] for i in cells[axis]]
-                else:
-                    columns[end] += [np.nan] * cells.shape[1]
-        columns["term"] += [name] * cells.shape[1]
-        columns["value"] += values.ravel().tolist()
-        columns["weight"] += weights.ravel().repeat(n_scores).tolist()
-        if n_scores > 1:
-            columns["class"] += list(classes) * weights.size
-        if errors is not None:
-            columns["standard_error"] += errors[t].ravel().tolist()
-    return table_of(model, columns)
-
-
-def _sides(edges: Any, n_values: int, categorical: bool) -> tuple[list, list]:
-    """Where the bins of a feature begin and end; the last one may be that of missing values."""
-    lower = list(edges) if categorical else [-np.inf, *edges]
-    upper = lower if categorical else [*edges, np.inf]
-    missing = [np.nan] * (n_values - len(lower))
-    return lower + missing, upper + missing
 
 
 # --- Shapley values -------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from numbers import Integral, Real
 from typing import ClassVar, Literal
 
 import numpy as np
-from sklearn import ensemble
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
 
@@ -360,7 +359,6 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
     True
     """
 
-    _sklearn_class = ensemble.GradientBoostingRegressor
     _parameter_constraints: ClassVar[dict] = {
         **BaseGradientBoosting._parameter_constraints,
         "loss": [StrOptions(loss_names("real")), HasMethods(["value", "gradient"])],
@@ -843,7 +841,6 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
     array([0, 0])
     """
 
-    _sklearn_class = ensemble.GradientBoostingClassifier
     _parameter_constraints: ClassVar[dict] = {
         **BaseGradientBoosting._parameter_constraints,
         "loss": [StrOptions(loss_names("two classes")), HasMethods(["value", "gradient"])],

@@ -46,18 +46,9 @@ from ..._compat import (
     Interval,
     RealNotInt,
     StrOptions,
-    fitted_loss,
     parameter_names,
     raise_for_params,
     routing_enabled,
-)
-from ..._conversion import (
-    TreeTerms,
-    copy_attributes,
-    shared_parameters,
-    sklearn_member,
-    to_shap,
-    to_sklearn,
 )
 from ..._features import Features
 from ..._fitting import fit_context
@@ -86,7 +77,7 @@ from ..._typing import ArrayLike, MatrixLike, available_if
 from ...trees._binned_tree import BinnedTreeRegressor
 from ...trees._columns import MISSING, MOST_BINS
 from ...trees._options import check_no_constraint
-from ...trees._sklearn_trees import check_single_precision, single_precision, with_scaled_values
+from ...trees._sklearn_trees import check_single_precision, single_precision
 from ...trees._weak_learners import category_flags
 from .._loop import BoostingRounds, RoundReports, boost
 from .._risk import LEAST_CURVATURE, EmpiricalRisk, SecondOrderRisk
@@ -206,7 +197,6 @@ class BaseGradientBoosting(
     """All of gradient boosting but the public predictions."""
 
     _get_param_names = parameter_names
-    _sklearn_class: Any
     _rng: np.random.RandomState
     _split_seed: int | None
     _parameter_constraints: ClassVar[dict] = {
@@ -1108,72 +1098,7 @@ class BaseGradientBoosting(
         is_alone = isinstance(self, RegressorMixin) and leaves.shape[2] == 1
         return leaves[:, :, 0] if is_alone else leaves
 
-    # --- scikit-learn's counterpart, routing and tags ---------------------------------------------
-
-    to_sklearn = to_sklearn
-    # Without effect here; the default has changed its name.
-    _other_meaning = frozenset({"criterion"})
-
-    def _obstacles(self) -> Iterator[str]:
-        losses = self._sklearn_class._parameter_constraints["loss"][0].options
-        if not isinstance(self.loss, str) or self.loss not in losses:
-            yield f"loss={self.loss!r} is none of its losses, {', '.join(sorted(losses))}."
-        if not reads_single_precision(self.estimator_):
-            yield (
-                f"estimator={type(self.estimator_).__name__} is not a regression tree, the only "
-                "base learner there."
-            )
-        if fitted_encoder(self) is not None:
-            yield "its trees have no categorical features."
-        if hasattr(self._start, "predict") and not is_tree(self.estimator_):
-            yield (
-                f"init={type(self._start).__name__} gets X in single precision there, and binned "
-                "trees start from its predictions for X itself. max_bins=None has a counterpart."
-            )
-        if not len(self.estimators_):
-            yield "the model has no rounds."
-        if self._n_scores > self.estimators_.shape[1]:
-            yield f"a tree has leaves for all scores ({self._vectors_parameter})."
-        elif isinstance(self, RegressorMixin) and self._n_scores > 1:
-            yield "it has one target."
-
-    def _counterpart(self) -> Any:
-        # One learning rate multiplies all trees there; steps of other lengths go into the leaves.
-        steps = self.steps_
-        same = bool((steps == steps[0]).all())
-        rate = float(steps[0]) if same else 1.0
-        changes = {name: getattr(self.estimator_, name) for name in TREE_DEFAULTS}
-        if self._most_rounds == "cv":
-            changes["n_estimators"] = len(self.estimators_)
-        model = self._sklearn_class(**shared_parameters(self, learning_rate=rate, **changes))
-        model.estimators_ = np.empty(self.estimators_.shape, dtype=object)
-        for at, member in np.ndenumerate(self.estimators_):
-            tree = sklearn_member(member)
-            model.estimators_[at] = tree if same else with_scaled_values(tree, steps[at[0]])
-        copy_attributes(self, model, "classes_", "n_classes_", "init_", "max_features_")
-        copy_attributes(self, model, "train_score_", "oob_improvement_", "oob_scores_")
-        copy_attributes(self, model, "oob_score_", "n_estimators_", "n_trees_per_iteration_")
-        model._loss = fitted_loss(model)
-        return model
-
-    to_shap = to_shap
-
-    def _tree_terms(self) -> TreeTerms:
-        K, n_members = self._n_scores, self.estimators_.shape[1]
-        if hasattr(self._start, "predict"):
-            raise ValueError(
-                f"to_shap requires scores that start from a constant; init="
-                f"{type(self._start).__name__} predicts them row by row."
-            )
-        start = 0.0 if isinstance(self._start, str) else self._start
-
-        def outputs(t, value):
-            if n_members < K:
-                return self.steps_[t] * value
-            # The trees of a round stand for one score after the other.
-            return np.where(np.arange(K) == t % K, self.steps_[t // K] * value[:, :1], 0.0)
-
-        return TreeTerms(np.broadcast_to(start, K), self.estimators_.ravel(), outputs)
+    # --- routing and tags ---------------------------------------------
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Get the metadata routing of this estimator and of its base learner.

@@ -11,7 +11,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn import ensemble
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_random_state, resample
 from sklearn.utils.validation import check_is_fitted
@@ -427,7 +426,6 @@ class HistGradientBoostingRegressor(HistogramBoosting, GradientBoostingRegressor
     True
     """
 
-    _sklearn_class = ensemble.GradientBoostingRegressor
     _parameter_constraints: ClassVar[dict] = {
         **HistogramBoosting._parameter_constraints,
         "loss": [
@@ -650,7 +648,6 @@ class HistGradientBoostingClassifier(HistogramBoosting, GradientBoostingClassifi
     array([0, 0, 0])
     """
 
-    _sklearn_class = ensemble.GradientBoostingClassifier
     _parameter_constraints: ClassVar[dict] = {
         **HistogramBoosting._parameter_constraints,
         "loss": [StrOptions({"log_loss"}), HasMethods(["value", "gradient"])],

@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from scipy.sparse import issparse
 from scipy.special import expit, log_expit, logsumexp
-from sklearn import ensemble
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.extmath import softmax
@@ -24,13 +23,6 @@ from sklearn_ensemble_theory._arrays import inner
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._categories import fitted_encoder, numbered_learner
 from sklearn_ensemble_theory._compat import Interval, StrOptions
-from sklearn_ensemble_theory._conversion import (
-    copy_attributes,
-    shared_parameters,
-    sklearn_learner,
-    sklearn_member,
-    to_sklearn,
-)
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._learners import (
     ClassTask,
@@ -256,17 +248,6 @@ class ConfidenceStep(Step):
         return StepResult(alpha, VoteDetails(error, alpha))
 
 
-def sklearn_adaboost(ensemble: Any) -> Any:
-    """scikit-learn's AdaBoost with the members and coefficients of a fitted one."""
-    given = None if ensemble.estimator is None else sklearn_learner(ensemble.estimator)
-    model = ensemble._sklearn_class(**shared_parameters(ensemble, estimator=given))
-    model.estimator_ = sklearn_learner(ensemble.estimator_)
-    model.estimators_ = [sklearn_member(member) for member in ensemble.estimators_]
-    copy_attributes(ensemble, model, "classes_", "n_classes_")
-    copy_attributes(ensemble, model, "estimator_weights_", "estimator_errors_")
-    return model
-
-
 # --- the estimator --------------------------------------------------------------------------------
 
 
@@ -460,9 +441,6 @@ class AdaBoostClassifier(WeightedVotes):
         "algorithm": [StrOptions({"auto", "discrete", "mh", "real", "gentle"})],
         "resample": ["boolean", StrOptions({"auto"})],
     }
-    _sklearn_class = ensemble.AdaBoostClassifier
-    _other_meaning = frozenset({"algorithm"})
-    to_sklearn = to_sklearn
 
     def __init__(
         self,
@@ -990,14 +968,3 @@ class AdaBoostClassifier(WeightedVotes):
                 "decision stumps is not needed."
             )
         return rademacher_margin_bound(margins, float(complexity), delta)
-
-    # --- the same in scikit-learn -----------------------------------------------------------
-
-    def _obstacles(self) -> Iterator[str]:
-        if self.algorithm_ != "discrete":
-            yield (
-                f"algorithm={self.algorithm_!r} is not discrete AdaBoost (SAMME), the only one "
-                "there. algorithm='discrete' has a counterpart."
-            )
-
-    _counterpart = sklearn_adaboost

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn import ensemble
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.tree import DecisionTreeRegressor
@@ -15,7 +14,6 @@ from sklearn.utils import check_random_state
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._categories import fitted_encoder, numbered_learner
 from sklearn_ensemble_theory._compat import Interval, StrOptions, check_method_params
-from sklearn_ensemble_theory._conversion import to_sklearn
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._learners import is_tree, predictions_of, prepare_members
 from sklearn_ensemble_theory._rows import (
@@ -35,7 +33,6 @@ from sklearn_ensemble_theory.trees._sklearn_trees import (
 
 from .._loop import RoundReports, rows_for_callbacks
 from .._weak_learners import seeded_clone
-from .adaboost import sklearn_adaboost
 from .votes import MOST_DENSE_VALUES, ReweightedEnsemble
 
 # Of the errors divided by the largest one.
@@ -220,9 +217,6 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "loss": [StrOptions(set(LOSSES))],
     }
-    _sklearn_class = ensemble.AdaBoostRegressor
-    _counterpart = sklearn_adaboost
-    to_sklearn = to_sklearn
 
     def __init__(
         self,

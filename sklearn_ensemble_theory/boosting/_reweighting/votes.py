@@ -26,8 +26,6 @@ from sklearn_ensemble_theory._compat import (
     raise_for_params,
     routing_enabled,
 )
-from sklearn_ensemble_theory._conversion import TreeTerms, to_shap
-from sklearn_ensemble_theory._features import feature_names, table_of
 from sklearn_ensemble_theory._learners import (
     half_log_odds,
     has_fast_path,
@@ -404,78 +402,6 @@ class WeightedVotes(ClassifierMixin, ReweightedEnsemble, metaclass=ABCMeta):
             gap = np.array([each[min(t, len(each) - 1)] for each in gaps])
             yield score / gap[0] if len(gap) == 1 else score / (2.0 * gap)
 
-    to_shap = to_shap
-
-    def _tree_terms(self) -> TreeTerms:
-        name, several = type(self).__name__, self._votes if self.n_classes_ > 1 else ()
-        if any(set(votes.kinds or ()) - {ALL} for votes in several):
-            raise ValueError(
-                f"to_shap requires scores that are sums of votes; some rounds of {name} shrink "
-                "them, or leave out the rows whose scores are large."
-            )
-        # Of several problems each has a score of its own, of one problem all scores are its.
-        at = [(k, t) for k, votes in enumerate(several) for t in range(len(votes.members))]
-        last = [votes.divisors()[-1] for votes in several]
-        width = several[0].width if len(several) == 1 else len(several)
-
-        def outputs(i, value):
-            k, t = at[i]
-            added = several[k].leaf_scores(t, value) / last[k]
-            return added if len(several) == 1 else np.where(np.arange(width) == k, added, 0.0)
-
-        return TreeTerms(np.zeros(width), [several[k].members[t] for k, t in at], outputs)
-
-    def to_frame(self) -> Any:
-        """The decision stumps as a table, with a row for each round.
-
-        Returns
-        -------
-        table : pandas.DataFrame
-            With the columns
-
-            - `class`: the class that is told from the rest, or of which `left` and `right` are the
-              values, where each class has its own; then with a row for each round and class;
-            - `round`: from 1;
-            - `feature`, `threshold`: the rule; inf for a stump that is constant;
-            - `left`, `right`: what the stump predicts where the feature is at most the threshold,
-              and where it is above: a class (1 or -1 for one that is told from the rest), or for
-              the algorithms with values a number;
-            - `weight`: its coefficient, in `estimator_weights_`.
-
-            The rounds of `AgnosticBoostClassifier` that only shrink scores have no rule.
-
-        Raises
-        ------
-        ImportError
-            If pandas is not installed.
-        ValueError
-            If the members are no decision stumps.
-        """
-        check_is_fitted(self)
-        names, with_classes, found = feature_names(self), False, []
-        for k, votes in enumerate(self._votes):
-            for t, (member, weight) in enumerate(zip(votes.members, votes.coefficients)):
-                if member is not None and not hasattr(member, "_rule"):
-                    name = type(member).__name__
-                    raise ValueError(
-                        f"to_frame requires an estimator that is a decision stump, got {name}."
-                    )
-                rule: tuple = None, np.nan, np.nan, np.nan
-                if member is not None:
-                    j, *rest = member._rule()
-                    rule = names[j], *rest
-                feature, threshold, left, right = rule
-                one = np.ndim(left) == 0
-                with_classes = with_classes or not one or len(self._votes) > 1
-                sides = [(k, left, right)] if one else zip(range(self.n_classes_), left, right)
-                where = t + 1, feature, threshold
-                found += [(self.classes_[c], *where, a, b, weight) for c, a, b in sides]
-        columns = ["class", "round", "feature", "threshold", "left", "right", "weight"]
-        each = {name: [row[i] for row in found] for i, name in enumerate(columns)}
-        if not with_classes:
-            del each["class"]
-        return table_of(self, each)
-
     def _decide(self, score: np.ndarray) -> np.ndarray:
         codes = score > 0 if self.n_classes_ == 2 else score.argmax(axis=1)
         return self.classes_.take(codes, axis=0)
@@ -537,3 +463,8 @@ class WeightedVotes(ClassifierMixin, ReweightedEnsemble, metaclass=ABCMeta):
         for prediction in self.staged_predict(X):
             right = ~are_wrong(y, prediction, self.classes_)
             yield float(np.average(right, weights=weight))
+
+
+def votes_of(ensemble: WeightedVotes) -> Sequence[Votes]:
+    """The votes of a fitted ensemble: of all classes, or of each class told from the rest."""
+    return ensemble._votes

@@ -1,28 +1,24 @@
 """Decision stumps as exact empirical risk minimisers, and as weak learners of the boosting loop."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from numbers import Integral
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import Bunch, Tags, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._arrays import two_valued
 from sklearn_ensemble_theory._blocks import by_chunks
-from sklearn_ensemble_theory._compat import Interval, make_tree
-from sklearn_ensemble_theory._conversion import to_sklearn
+from sklearn_ensemble_theory._compat import Interval
 from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._learners import ClassTask, LeastSquaresTask, PreparedRounds, Task
 from sklearn_ensemble_theory._rows import are_wrong, kept_rows, validate_data
-from sklearn_ensemble_theory._scaling import LARGEST
 from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.bounds import stump_generalization_bound
-from sklearn_ensemble_theory.trees._sklearn_trees import fitted_tree
 
 from .rounds import (
     Side,
@@ -37,14 +33,12 @@ from .split_search import Split
 
 MAX_BINS = 2**16 - 1
 LARGEST_DIFFERENCE = np.finfo(np.float64).max / 4
-# scikit-learn's marks of a leaf.
-NO_CHILD, NO_FEATURE, NO_THRESHOLD = -1, -2, -2.0
 
 
 class _Stump(BaseEstimator):
     """Base of the two stumps: the parameter, the side of a row, and the tree of depth one.
 
-    `_sides` is what a tree states of the two sides beyond their values: the number of rows, the
+    `sides_` is what a tree states of the two sides beyond their values: the number of rows, the
     share of the weight, and the impurity; for classes the last follows from the shares, and is 0
     here. Members of ensembles that do not keep it have no such attribute.
     """
@@ -52,11 +46,10 @@ class _Stump(BaseEstimator):
     _parameter_constraints: ClassVar[dict] = {
         "max_bins": [Interval(Integral, 2, MAX_BINS, closed="both"), None],
     }
-    _sklearn_class: ClassVar[type]
     n_features_in_: int
     feature_: int
     threshold_: float
-    _sides: np.ndarray
+    sides_: np.ndarray
 
     def __init__(self, max_bins: int | None = None) -> None:
         self.max_bins = max_bins
@@ -83,57 +76,11 @@ class _Stump(BaseEstimator):
         """Rows of a validated X at or below the threshold, compared in double precision."""
         return X[:, self.feature_] <= np.array([self.threshold_])
 
-    to_sklearn = to_sklearn
-
-    def _rule(self) -> tuple[int, float, Any, Any]:
-        """Its feature, its threshold, and what it predicts at or below it, and above."""
-        raise NotImplementedError
-
-    def _leaf_values(self) -> np.ndarray:
-        """The values of the two sides, in two rows, as a tree has them."""
-        raise NotImplementedError
-
-    def _impurities(self, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Of the root and of the two sides, from their values and shares of the weight."""
-        raise NotImplementedError
-
-    def _obstacles(self) -> Iterator[str]:
-        if "_sides" not in vars(self):
-            yield "it is a member of an ensemble that does not keep the weights of its two sides."
-
-    def _unfitted_counterpart(self) -> BaseEstimator:
-        return self._sklearn_class(max_depth=1)
-
-    def _counterpart(self) -> BaseEstimator:
-        values, (rows, weights) = self._leaf_values(), self._sides[:, :2].T
-        mean = weights @ values
-        n_rows = rows.sum()
-        fields: dict[str, Any] = {
-            "left_child": [1, NO_CHILD, NO_CHILD],
-            "right_child": [2, NO_CHILD, NO_CHILD],
-            "feature": [self.feature_, NO_FEATURE, NO_FEATURE],
-            "threshold": [self.threshold_, NO_THRESHOLD, NO_THRESHOLD],
-            "impurity": self._impurities(values, weights),
-            "n_node_samples": [n_rows, *rows],
-            "weighted_n_node_samples": [n_rows, *(n_rows * weights)],
-        }
-        nodes = np.vstack([mean, values])
-        depth = 1
-        if not np.isfinite(self.threshold_):  # constant: all rows are on the left, in a single leaf
-            fields = {name: column[1:2] for name, column in fields.items()}
-            nodes, depth = values[:1], 0
-        n_features, n_values = self.n_features_in_, nodes.shape[1]
-        tree = make_tree(fields, nodes[:, None, :], depth, n_features, n_values)
-        classes = getattr(self, "classes_", None)
-        found = fitted_tree(self._unfitted_counterpart(), tree, classes)
-        found.max_features_ = n_features
-        return found
-
 
 def sides_of(
     rows: tuple[int, int], left_weight: float, impurities: Sequence[float] = (0.0, 0.0)
 ) -> np.ndarray:
-    """`_Stump._sides`: the rows, the share of the weight and the impurity of each side, (2, 3)."""
+    """`_Stump.sides_`: the rows, the share of the weight and the impurity of each side, (2, 3)."""
     weights = left_weight, 1.0 - left_weight
     return np.array(list(zip(rows, weights, impurities)), dtype=np.float64)
 
@@ -188,6 +135,9 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         Weighted shares of the classes on the two sides.
     training_error_ : float
         Weighted share of errors on the training rows.
+    sides_ : ndarray of shape (2, 3)
+        Of the two sides: the number of rows, the share of the weight, and the impurity (of classes
+        0, as it follows from the shares). Members of some ensembles do not have it.
     feature_importances_ : ndarray of shape (n_features,)
         1 for `feature_` and 0 for others; all 0 for a constant stump.
     n_features_in_ : int
@@ -220,7 +170,6 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
     (2.5, 0.0)
     """
 
-    _sklearn_class = DecisionTreeClassifier
     classes_: np.ndarray
     left_class_: int
     right_class_: int
@@ -275,7 +224,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         self.left_class_, self.right_class_ = sides
         self.left_proba_, self.right_proba_ = shares
         self.training_error_ = error
-        self._sides = sides_of(rows, left_weight)
+        self.sides_ = sides_of(rows, left_weight)
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -329,21 +278,6 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         """
         left = self._left(X)
         return self.classes_.take(np.where(left, self.left_class_, self.right_class_))
-
-    def _rule(self) -> tuple[int, float, Any, Any]:
-        left, right = self.classes_.take([self.left_class_, self.right_class_], axis=0)
-        return self.feature_, self.threshold_, left, right
-
-    def _leaf_values(self) -> np.ndarray:
-        values = np.stack([self.left_proba_, self.right_proba_])
-        for shares, chosen in zip(values, (self.left_class_, self.right_class_)):
-            if shares.argmax() != chosen:  # a tie up to rounding
-                shares[chosen] = np.nextafter(shares.max(), 2.0)
-        return values
-
-    def _impurities(self, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        shares = np.vstack([weights @ values, values])
-        return 1.0 - np.square(shares).sum(axis=-1)  # Gini's index
 
     def _predict_codes(self, X: np.ndarray) -> np.ndarray:
         return np.where(self._left_of(X), self.left_class_, self.right_class_)
@@ -444,6 +378,9 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         Weighted means of the targets on the two sides, in units of y. Members of an
         `AdaBoostClassifier` for several classes have arrays of shape (n_classes,) here: one value
         for each class.
+    sides_ : ndarray of shape (2, 3)
+        Of the two sides: the number of rows, the share of the weight, and the impurity (of classes
+        0, as it follows from the shares). Members of some ensembles do not have it.
     feature_importances_ : ndarray of shape (n_features,)
         1 for `feature_` and 0 for others; all 0 for a constant stump.
     n_features_in_ : int
@@ -476,7 +413,6 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
     (2.5, 0.0, 4.0)
     """
 
-    _sklearn_class = DecisionTreeRegressor
     left_value_: float | np.ndarray
     right_value_: float | np.ndarray
 
@@ -527,7 +463,7 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         if unit > 1:  # means exceed the largest target by rounding
             left, right = unit * np.clip([left, right], y.min() / unit, y.max() / unit)
         self._set_values(split, left, right)
-        self._sides = sides_of_targets(self._left_of(X), y, weight)
+        self.sides_ = sides_of_targets(self._left_of(X), y, weight)
         return self
 
     @by_chunks
@@ -553,19 +489,6 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         if np.ndim(self.left_value_):
             return np.where(left[:, None], self.left_value_, self.right_value_)
         return two_valued(left, self.left_value_, self.right_value_)
-
-    def _rule(self) -> tuple[int, float, Any, Any]:
-        return self.feature_, self.threshold_, self.left_value_, self.right_value_
-
-    def _leaf_values(self) -> np.ndarray:
-        return np.array([[self.left_value_], [self.right_value_]])
-
-    def _impurities(self, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        within = self._sides[:, 2]
-        with np.errstate(over="ignore"):
-            gap = values[0, 0] - values[1, 0]
-            between = min(weights[0] * weights[1] * gap * gap, LARGEST)
-        return np.array([weights @ within + between, *within])
 
     def _prepare_rounds(
         self, X: np.ndarray, weight: np.ndarray | None, task: Task

@@ -579,8 +579,8 @@ class ClassStumps(SummedStumps):
         own = self.slots[:, 0]
         weight = masses[own].T.ravel()
         member, outputs = self.objective.member(self.index, weight, split, *answers)
-        if "_sides" in vars(member):
-            member._sides[:, 0] = n_rows
+        if hasattr(member, "sides_"):
+            member.sides_[:, 0] = n_rows
         margins = np.zeros((self.n_slots, 2))
         margins[own] = outputs.reshape(2, -1).T
         return member, margins

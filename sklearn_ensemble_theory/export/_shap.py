@@ -1,136 +1,51 @@
-"""A fitted model for tools that do not know this package: `to_sklearn` and `to_shap`.
-
-`to_sklearn` returns scikit-learn's own object.
-
-An estimator with such a counterpart has the method by ``to_sklearn = to_sklearn``, names the
-counterpart's class in `_sklearn_class` and makes the fitted object in `_counterpart()`. Two more
-members are optional: `_obstacles()` yields, in words, what of the fitted model has no counterpart,
-and `_other_meaning` names the parameters that mean something else there, so that the counterpart
-keeps its defaults. A subclass of the user does not inherit the counterpart, because it may override
-the predictions.
-
-`to_shap` returns the trees of an ensemble, whose sum is its output, as the dictionary that
-`shap.TreeExplainer` takes. An estimator has it by ``to_shap = to_shap`` and gives the terms of the
-sum, `TreeTerms`, in `_tree_terms()`.
-"""
+"""Sums of trees as the dictionary that `shap.TreeExplainer` takes."""
 
 from collections.abc import Callable, Sequence
-from copy import copy
+from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._categories import CategoricalColumns, fitted_encoder
-from sklearn_ensemble_theory._features import Features
 from sklearn_ensemble_theory._rows import validate_data
+from sklearn_ensemble_theory.averaging import (
+    BaggingClassifier,
+    BaggingRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn_ensemble_theory.boosting import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
+from sklearn_ensemble_theory.boosting._reweighting.votes import ALL, WeightedVotes, votes_of
+from sklearn_ensemble_theory.ensembles._members import columns_of_members, leaf_outputs
 
-# Of the trees for shap in all, where sets of categories make them grow: half a GB.
+from ._stump_rules import Stump, leaf_values
+
+# Of the trees in all, where sets of categories make them grow: half a GB.
 MOST_NODES = 2**21
-
-
-def to_sklearn(self: Any) -> Any:
-    """The fitted model as the object of scikit-learn that makes the same predictions.
-
-    For tools that know scikit-learn's classes only, such as `shap.TreeExplainer`, converters to
-    ONNX or ``partial_dependence(..., method="recursion")``.
-
-    Returns
-    -------
-    model : estimator
-        A fitted ensemble or tree of scikit-learn's, of the class with the same name; for
-        :class:`BinnedTreeClassifier` and :class:`DecisionStumpClassifier` a
-        :class:`~sklearn.tree.DecisionTreeClassifier`, for those of real targets a
-        :class:`~sklearn.tree.DecisionTreeRegressor`. Members that are scikit-learn's already,
-        or of the user, are those of this model, not copies.
-
-    Raises
-    ------
-    ValueError
-        If nothing in scikit-learn makes these predictions; the message says what has no
-        counterpart there. Nothing has been computed then.
-
-    Notes
-    -----
-    Cost: O(nodes of the trees), without training data.
-
-    The predictions of all methods that both objects have are the same up to rounding, with
-    these exceptions. scikit-learn's trees read X in single precision: where a row's value is
-    within the rounding of a threshold of a decision stump, whose comparison is exact, it may
-    go to the other side. scikit-learn's gradient boosting refuses missing values, and predicts
-    the second class where the score of two classes is exactly 0.
-
-    Parameters that scikit-learn does not have are left out, so that a second `fit` of the
-    returned object is scikit-learn's fit: with exact trees, for instance. What describes the
-    training rows, such as `estimators_samples_`, is not part of it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn_ensemble_theory import GradientBoostingRegressor
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = GradientBoostingRegressor(random_state=0).fit(X, y)
-    >>> theirs = model.to_sklearn()
-    >>> type(theirs).__module__.split(".")[0], type(theirs.estimators_[0, 0]).__name__
-    ('sklearn', 'DecisionTreeRegressor')
-    >>> bool(np.allclose(theirs.predict(X), model.predict(X), rtol=1e-12))
-    True
-    """
-    check_is_fitted(self)
-    name = type(self).__name__
-    if "_sklearn_class" not in vars(type(self)):
-        raise ValueError(
-            f"{name} has no counterpart in scikit-learn: it is a subclass, which may override "
-            "the predictions."
-        )
-    for reason in getattr(self, "_obstacles", tuple)():
-        raise ValueError(f"{name} has no counterpart in scikit-learn: {reason}")
-    model = self._counterpart()
-    copy_attributes(self, model, "n_features_in_", "feature_names_in_")
-    return model
-
-
-def shared_parameters(estimator: Any, /, **changes: Any) -> dict[str, Any]:
-    """The parameters that the counterpart has too; `changes` are those with another value there.
-
-    A counterpart cannot continue the fit, so that `warm_start` is off.
-    """
-    known = set(estimator._sklearn_class().get_params(deep=False))
-    known -= getattr(estimator, "_other_meaning", frozenset())
-    own = {**estimator.get_params(deep=False), "warm_start": False, **changes}
-    if isinstance(own.get("monotonic_cst"), dict) and hasattr(estimator, "n_features_in_"):
-        own["monotonic_cst"] = Features.known_to(estimator).signs(own["monotonic_cst"])
-    return {name: own[name] for name in known if name in own}
-
-
-def sklearn_member(member: Any) -> Any:
-    """A fitted member as scikit-learn's object, if its class names one, or the member itself."""
-    if "_sklearn_class" in vars(type(member)):
-        return member.to_sklearn()
-    make_tree = getattr(getattr(member, "tree_", None), "sklearn_tree", None)
-    if make_tree is not None:  # a compact tree
-        member = copy(member)
-        member.tree_ = make_tree()
-    return member
-
-
-def sklearn_learner(estimator: Any) -> Any:
-    """A base learner that is not fitted as scikit-learn's, where it is a tree or stump of ours."""
-    is_own = "_sklearn_class" in vars(type(estimator))
-    unfitted = getattr(estimator, "_unfitted_counterpart", None) if is_own else None
-    return estimator if unfitted is None else unfitted()
-
-
-def copy_attributes(source: Any, model: Any, *names: str) -> None:
-    """Set those of the fitted attributes that the source has."""
-    for name in names:
-        if hasattr(source, name):
-            setattr(model, name, getattr(source, name))
-
-
-# --- sums of trees --------------------------------------------------------------------------------
+Averaged = (
+    BaggingRegressor
+    | BaggingClassifier
+    | RandomForestRegressor
+    | RandomForestClassifier
+    | ExtraTreesRegressor
+    | ExtraTreesClassifier
+)
+Boosted = (
+    GradientBoostingRegressor
+    | GradientBoostingClassifier
+    | HistGradientBoostingRegressor
+    | HistGradientBoostingClassifier
+)
 
 
 class TreeTerms(NamedTuple):
@@ -142,7 +57,7 @@ class TreeTerms(NamedTuple):
     features: Sequence[np.ndarray | None] | None = None  # the columns of X that a member sees
 
 
-def to_shap(self: Any, X: Any = None) -> Any:
+def shap(model: Any, X: Any = None) -> Any:
     """The trees of the ensemble as the dictionary that `shap.TreeExplainer` takes.
 
     For ensembles that shap does not know: bagging, AdaBoost, extra-trees, gradient boosting of
@@ -154,6 +69,9 @@ def to_shap(self: Any, X: Any = None) -> Any:
 
     Parameters
     ----------
+    model : estimator
+        Fitted: bagging, a forest, gradient boosting, or a classifier of weighted votes.
+
     X : array-like of shape (n_samples, n_features), default=None
         Rows to explain, or to compare with; needed where features are categorical.
 
@@ -187,30 +105,30 @@ def to_shap(self: Any, X: Any = None) -> Any:
     Of most trees the weights of the training rows in each node are known; by them shap weighs the
     two sides of a split that is not on the path. Where they are not, of stumps that boost more
     than two classes and of trees after `compact`, the weights are 0, and shap asks for rows that
-    take their place: ``shap.TreeExplainer(model.to_shap(), data=X)``.
+    take their place: ``shap.TreeExplainer(export.shap(model), data=X)``.
 
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn_ensemble_theory import AdaBoostClassifier
+    >>> from sklearn_ensemble_theory import AdaBoostClassifier, export
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = AdaBoostClassifier(n_estimators=10).fit(X, y)
-    >>> explained = model.to_shap()
+    >>> explained = export.shap(model)
     >>> len(explained["trees"]), explained["trees"][0]["value"].shape
     (10, (3, 1))
 
     With shap installed, ``shap.TreeExplainer(explained).shap_values(X)`` are the values. Where
-    features are categorical, ``explained, numbers = model.to_shap(X)``, and the values are those of
+    features are categorical, ``explained, numbers = export.shap(model, X)``, and the values are
     ``shap.TreeExplainer(explained).shap_values(numbers)``.
     """
-    check_is_fitted(self)
-    encoder = fitted_encoder(self)
+    check_is_fitted(model)
+    encoder = fitted_encoder(model)
     if encoder is not None and X is None:
         raise ValueError(
-            "to_shap requires X, the rows to explain, of a model with categorical features: it "
+            "export.shap requires X, the rows to explain, of a model with categorical features: it "
             "returns (model, numbers), and the trees of the model read the numbers."
         )
-    terms = self._tree_terms()
+    terms = terms_of(model)
     trees: list[dict[str, np.ndarray]] = []
     for t, member in enumerate(terms.members):
         nodes = _nodes_of(member)
@@ -222,7 +140,7 @@ def to_shap(self: Any, X: Any = None) -> Any:
         trees.append(nodes)
     if not trees:
         raise ValueError(
-            f"{type(self).__name__} has no trees to explain: y has one class, or no estimator was "
+            f"{type(model).__name__} has no trees to explain: y has one class, or no estimator was "
             "kept."
         )
     orders = {} if encoder is None else _orders(trees, encoder)
@@ -232,9 +150,9 @@ def to_shap(self: Any, X: Any = None) -> Any:
             trees[t] = _with_thresholds(nodes, orders, room)
             room -= len(trees[t]["feature"])
     # Stumps compare in double precision, trees in single.
-    reads_double = all(hasattr(member, "_leaf_values") for member in terms.members)
+    reads_double = all(isinstance(member, Stump) for member in terms.members)
     start = np.asarray(terms.start, dtype=np.float64)
-    model = {
+    found = {
         "trees": trees,
         "base_offset": start if len(start) > 1 else float(start[0]),
         "input_dtype": np.float64 if reads_double else np.float32,
@@ -242,13 +160,79 @@ def to_shap(self: Any, X: Any = None) -> Any:
         "objective": None,
         "tree_output": "raw_value",
     }
-    return model if X is None else (model, _numbers_of(self, X, orders))
+    return found if X is None else (found, _numbers_of(model, X, orders))
+
+
+@singledispatch
+def terms_of(model: Any) -> TreeTerms:
+    """The sum of trees of a fitted ensemble, by its class."""
+    raise ValueError(
+        f"{type(model).__name__} is no sum of trees for shap. export.shap takes bagging, forests, "
+        "gradient boosting and weighted votes; of a single tree or stump pass "
+        "export.sklearn(model), of an additive model call its `explain`."
+    )
+
+
+@terms_of.register
+def _of_average(model: Averaged) -> TreeTerms:
+    members, outputs, n_classes = model.estimators_, None, 0
+    if is_classifier(model):
+        n_classes = int(np.sum(model.n_classes_))
+        by_votes = model.voting == "hard" or not hasattr(model.estimator_, "predict_proba")
+        outputs = leaf_outputs(members, n_classes, by_votes)
+    return TreeTerms(
+        np.zeros(max(1, n_classes, getattr(model, "n_outputs_", 1))),
+        members,
+        lambda t, value: (value if outputs is None else outputs(t, value)) / len(members),
+        columns_of_members(model),
+    )
+
+
+@terms_of.register
+def _of_boosting(model: Boosted) -> TreeTerms:
+    members, start = model.estimators_, model.initial_scores_
+    if start is None:
+        raise ValueError(
+            "export.shap requires scores that start from a constant; init="
+            f"{type(model.init_).__name__} predicts them row by row."
+        )
+    in_vectors = members.size and getattr(members[0, 0], "n_outputs_", 1) > 1
+    K = members[0, 0].n_outputs_ if in_vectors else members.shape[1]
+
+    def outputs(t: int, value: np.ndarray) -> np.ndarray:
+        if in_vectors:
+            return model.steps_[t] * value
+        # The trees of a round stand for one score after the other.
+        return np.where(np.arange(K) == t % K, model.steps_[t // K] * value[:, :1], 0.0)
+
+    return TreeTerms(np.broadcast_to(start, K), members.ravel(), outputs)
+
+
+@terms_of.register
+def _of_votes(model: WeightedVotes) -> TreeTerms:
+    several = votes_of(model) if model.n_classes_ > 1 else ()
+    if any(set(votes.kinds or ()) - {ALL} for votes in several):
+        raise ValueError(
+            f"export.shap requires scores that are sums of votes; some rounds of "
+            f"{type(model).__name__} shrink them, or leave out the rows whose scores are large."
+        )
+    # Of several problems each has a score of its own, of one problem all scores are its.
+    at = [(k, t) for k, votes in enumerate(several) for t in range(len(votes.members))]
+    last = [votes.divisors()[-1] for votes in several]
+    width = several[0].width if len(several) == 1 else len(several)
+
+    def outputs(i: int, value: np.ndarray) -> np.ndarray:
+        k, t = at[i]
+        added = several[k].leaf_scores(t, value) / last[k]
+        return added if len(several) == 1 else np.where(np.arange(width) == k, added, 0.0)
+
+    return TreeTerms(np.zeros(width), [several[k].members[t] for k, t in at], outputs)
 
 
 def _nodes_of(member: Any) -> dict[str, np.ndarray]:
     """The arrays of shap of a fitted tree or stump, with the values (m, K) of the member's own."""
-    if hasattr(member, "_leaf_values"):
-        values, sides = member._leaf_values().reshape(2, -1), vars(member).get("_sides")
+    if isinstance(member, Stump):
+        values, sides = leaf_values(member), getattr(member, "sides_", None)
         weight = np.zeros(2) if sides is None else sides[:, 0].sum() * sides[:, 1]
         leaf = {"children_left": -1, "children_right": -1, "children_default": -1}
         root = {"children_left": 1, "children_right": 2, "children_default": 2}
@@ -263,13 +247,15 @@ def _nodes_of(member: Any) -> dict[str, np.ndarray]:
     tree = getattr(member, "tree_", None)
     if tree is None:
         raise ValueError(
-            f"to_shap requires an estimator that is a tree or a decision stump; "
+            f"export.shap requires an estimator that is a tree or a decision stump; "
             f"{type(member).__name__} is neither."
         )
     tree = tree.readable_tree() if hasattr(tree, "readable_tree") else tree  # a compact one
     has_sets = getattr(tree, "sets", None) is not None
     if tree.n_outputs > 1 and hasattr(member, "classes_"):
-        raise ValueError("to_shap requires a single target of a classifier; y has several columns.")
+        raise ValueError(
+            "export.shap requires a single target of a classifier; y has several columns."
+        )
     left, right = tree.children_left, tree.children_right
     return {
         "children_left": left,
