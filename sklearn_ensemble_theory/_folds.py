@@ -244,12 +244,6 @@ def row_numbers(rows: range | np.ndarray) -> np.ndarray:
     return np.arange(rows.start, rows.stop) if isinstance(rows, range) else rows
 
 
-def held_out_by_hash(rows: range | np.ndarray, share: float, seed: int) -> np.ndarray:
-    """Which rows of these numbers are held out: each with probability `share`, by a seed >= 0."""
-    hashes = _hashes(_hashes(row_numbers(rows).astype(np.uint64)) ^ np.uint64(seed))
-    return hashes < np.uint64(share * 2.0**64)
-
-
 def _hashes(x: np.ndarray) -> np.ndarray:
     """The finaliser of splitmix64, in place: neighbouring numbers have unrelated hashes."""
     with np.errstate(over="ignore"):

@@ -25,7 +25,7 @@ TREES_TRY_BOTH_SIDES = parse_version("1.9.dev0") <= SKLEARN_VERSION
 POLARS_IS_READ = parse_version("1.9") <= SKLEARN_VERSION or hasattr(pl.DataFrame, "__dataframe__")
 
 # What the number of rounds is called.
-ROUNDS = ("n_estimators", "n_iterations", "n_rounds", "max_iter")
+ROUNDS = ("n_estimators", "n_rounds", "max_iter")
 # Parameters that make a fit short; applied where the class has them.
 SHORT = {"n_estimators": 5}
 

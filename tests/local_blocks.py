@@ -3,7 +3,7 @@
 import numpy as np
 
 from sklearn_ensemble_theory._blocks import added, applied, first_of, second_of, split_arguments
-from sklearn_ensemble_theory._folds import folds_by_hash, held_out_by_hash
+from sklearn_ensemble_theory._folds import folds_by_hash
 from sklearn_ensemble_theory._rows import ChunkedRows, RowChecks
 
 
@@ -47,8 +47,3 @@ def rows_in_blocks(X, y, weight=None, *, cuts, is_classifier=False, **checks):
 def hashed_folds(n_rows, n_splits):
     """The fold of each row in fits of blocks, for the same fit in memory."""
     return folds_by_hash(np.arange(n_rows), n_splits)
-
-
-def hashed_holdout(n_rows, fraction, seed):
-    """Whether such fits hold a row out."""
-    return held_out_by_hash(np.arange(n_rows), fraction, seed)

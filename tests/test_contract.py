@@ -151,7 +151,6 @@ def test_pipeline_grid_search_and_cross_validation(cls, data):
             ("bandwidth", [0.5, 1.0]),
             ("df", [3.0, 5.0]),
             ("time", [1.0, 2.0]),
-            ("n_iterations", [2, 3]),
             ("n_starts", [1, 2]),
             ("cv", [2, 3]),
             ("weights", [[1, 2], [2, 1]]),

@@ -10,15 +10,16 @@ from sklearn_ensemble_theory import (
     LinearL2BoostingRegressor,
     MatchingPursuitRegressor,
 )
-from sklearn_ensemble_theory._folds import folds_by_hash, held_out_by_hash
+from sklearn_ensemble_theory._folds import folds_by_hash
+from sklearn_ensemble_theory.boosting import CVChoice, CVRounds
 
 X = np.linspace(-1.0, 1.0, 12)[:, None]
 y = X[:, 0] ** 2
 ESTIMATORS = [
-    FrankWolfeRegressor(radius="cv"),
+    FrankWolfeRegressor(radius=CVChoice()),
     L2BoostingRegressor("cv"),
     LinearL2BoostingRegressor(time="cv"),
-    MatchingPursuitRegressor(early_stopping="cv"),
+    MatchingPursuitRegressor(CVRounds()),
 ]
 
 
@@ -32,8 +33,10 @@ ESTIMATORS = [
     ],
 )
 def test_unusable_splits_are_refused(estimator, splits, message):
+    names = {"radius__cv", "n_estimators__cv", "cv"} & set(estimator.get_params())
+    estimator.set_params(**dict.fromkeys(names, splits))
     with pytest.raises(ValueError, match=message):
-        estimator.set_params(cv=splits).fit(X, y)
+        estimator.fit(X, y)
     assert not estimator.__sklearn_is_fitted__()
 
 
@@ -52,17 +55,3 @@ def test_folds_depend_on_the_number_of_the_row_alone():
     rows = np.arange(1000)
     parts = [folds_by_hash(rows[a:b], 7) for a, b in ((0, 10), (10, 700), (700, 1000))]
     np.testing.assert_array_equal(np.concatenate(parts), folds_by_hash(rows, 7))
-
-
-def test_rows_held_out_depend_on_the_seed_and_on_nothing_else():
-    rows = np.arange(50_000)
-    held = held_out_by_hash(rows, 0.1, 3)
-    np.testing.assert_array_equal(held_out_by_hash(rows[700:], 0.1, 3), held[700:])
-    other = held_out_by_hash(rows, 0.1, 4)
-    table = [[np.sum((held == a) & (other == b)) for b in (0, 1)] for a in (0, 1)]
-    assert stats.chi2_contingency(table).pvalue > 1e-3
-    for drawn in (held, other):
-        assert stats.binomtest(int(drawn.sum()), len(rows), 0.1).pvalue > 1e-3
-        by_fold = np.bincount(folds_by_hash(rows, 5)[drawn])  # unrelated to folds
-        assert stats.chisquare(by_fold).pvalue > 1e-3
-    np.testing.assert_array_equal(held_out_by_hash(rows, 0.3, 3) & held, held)

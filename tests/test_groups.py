@@ -14,22 +14,25 @@ from sklearn.model_selection import (
     cross_validate,
 )
 
-from sklearn_ensemble_theory import MatchingPursuitRegressor
+from sklearn_ensemble_theory.boosting import CVChoice, CVRounds
 
 from .estimators import estimator_classes, make
 
 # What makes an estimator read its `cv`.
 BY_CV = {
     "AdditiveBoostingRegressor": {"n_estimators": "cv", "max_estimators": 20},
-    "FrankWolfeClassifier": {"radius": "cv", "radii": [0.5, 2.0, 8.0]},
-    "FrankWolfeRegressor": {"radius": "cv", "radii": [0.5, 20.0, 800.0]},
     "GradientBoostingClassifier": {"n_estimators": "cv", "max_estimators": 20},
     "GradientBoostingRegressor": {"n_estimators": "cv", "max_estimators": 20},
     "L2BoostingRegressor": {"n_estimators": "cv", "max_estimators": 20},
     "LinearL2BoostingRegressor": {"time": "cv"},
     "LogitBoostClassifier": {"n_estimators": "cv", "max_estimators": 20},
     "MassartBoostClassifier": {"noise_rate": "auto"},
-    "MatchingPursuitRegressor": {"early_stopping": "cv"},
+}
+# The parameter whose object has the splits, and this object.
+OBJECTS = {
+    "FrankWolfeClassifier": ("radius", CVChoice([0.5, 2.0, 8.0])),
+    "FrankWolfeRegressor": ("radius", CVChoice([0.5, 20.0, 800.0])),
+    "MatchingPursuitRegressor": ("n_estimators", CVRounds(max_estimators=20)),
 }
 
 
@@ -48,8 +51,15 @@ def target_of(estimator, y):
     return np.where(y > 0, "high", "low") if is_classifier(estimator) else y
 
 
-def by_cv(cls, **params):
-    return make(cls, **{**BY_CV.get(cls.__name__, {}), **params})
+def name_of_splits(cls):
+    return f"{OBJECTS[cls.__name__][0]}__cv" if cls.__name__ in OBJECTS else "cv"
+
+
+def by_cv(cls, cv):
+    if cls.__name__ not in OBJECTS:
+        return make(cls, **BY_CV.get(cls.__name__, {}), cv=cv)
+    name, choice = OBJECTS[cls.__name__]
+    return make(cls, **{name: clone(choice).set_params(cv=cv)})
 
 
 def assert_same(model, other, X):
@@ -57,7 +67,11 @@ def assert_same(model, other, X):
     np.testing.assert_array_equal(getattr(model, scores)(X), getattr(other, scores)(X))
 
 
-every_cv = pytest.mark.parametrize("cls", with_parameter("cv"), ids=lambda c: c.__name__)
+every_cv = pytest.mark.parametrize(
+    "cls",
+    [cls for cls in estimator_classes() if cls.__name__ in OBJECTS] + with_parameter("cv"),
+    ids=lambda c: c.__name__,
+)
 
 
 @every_cv
@@ -91,7 +105,7 @@ def test_groups_that_are_missing_or_wrong_are_named(cls, data):
     with pytest.raises(ValueError, match="groups must not contain missing values"):
         model.fit(X, y, groups=np.where(groups == "a", None, groups))
     with pytest.raises(ValueError, match="groups has 2 groups, but cv is 3 folds"):
-        model.set_params(cv=3).fit(X, y, groups=groups == "a")
+        by_cv(cls, cv=3).fit(X, y, groups=groups == "a")
 
 
 @every_cv
@@ -103,7 +117,9 @@ def test_groups_are_routed_through_a_search(cls, data):
         if "groups" in inspect.signature(member.fit).parameters:
             member.set_fit_request(groups=False)
     y = target_of(model, y)
-    search = GridSearchCV(model, {"cv": [GroupKFold(2), GroupKFold(3)]}, cv=GroupKFold(3))
+    search = GridSearchCV(
+        model, {name_of_splits(cls): [GroupKFold(2), GroupKFold(3)]}, cv=GroupKFold(3)
+    )
     search.fit(X, y, groups=groups)
     chosen = clone(model).set_params(**search.best_params_).fit(X, y, groups=groups)
     assert_same(search.best_estimator_, chosen, X)
@@ -127,9 +143,7 @@ def test_rows_that_are_held_out_are_whole_groups(cls):
     X, y, groups = copies_of_groups()
     y = y[groups]
     params = {"validation_fraction": 0.5, "random_state": 0}
-    if cls is MatchingPursuitRegressor:
-        params |= {"early_stopping": True, "n_iterations": 12}
-    elif cls.__name__.startswith("Hist"):
+    if cls.__name__.startswith("Hist"):
         params |= {"early_stopping": True, "max_iter": 30, "min_samples_leaf": 1}
     else:
         params |= {"n_iter_no_change": 4, "n_estimators": 20}
@@ -139,7 +153,7 @@ def test_rows_that_are_held_out_are_whole_groups(cls):
         model.fit(X, target_of(model, y), **({} if own is None else {"groups": own}))
         path = next(
             getattr(model, name)
-            for name in ("validation_scores_", "validation_errors_", "validation_path_")
+            for name in ("validation_scores_", "validation_errors_")
             if hasattr(model, name)
         )
         errors.append(np.min(path) / np.abs(path[0]))

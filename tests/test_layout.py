@@ -140,7 +140,7 @@ PRIVATE_READS = {
     # bagging, forests, nearest neighbours, blocks of rows, sketches
     "averaging": 25,
     # the loop of boosting, its risk, steps and learners; pursuit, Frank-Wolfe
-    "boosting": 5,
+    "boosting": 3,
     # losses
     "boosting.losses": 3,
     # gradient boosting

@@ -17,12 +17,12 @@ from cases import Case, Side, register, split
 LEARNERS = {
     "pursuit": (
         "MatchingPursuitRegressor",
-        {"n_iterations": 60, "variant": "orthogonal"},
+        {"n_estimators": 60, "variant": "orthogonal"},
         *(1_500, 2_500),
     ),
     "frank-wolfe": (
         "FrankWolfeRegressor",
-        {"radius": 2.0, "n_estimators": 300, "away_steps": True},
+        {"radius": 2.0, "n_estimators": 300, "variant": "away"},
         *(1_500, 2_500),
     ),
     "l2-boosting": ("L2BoostingRegressor", {"n_estimators": "cv", "interactions": 3}, 5_000, 14),

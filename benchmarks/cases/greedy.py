@@ -129,10 +129,10 @@ def pursuit_with_gram(data):
     return data.prepared
 
 
-def pursue_rounds(prepared, data, n_iterations):
-    from sklearn_ensemble_theory.boosting._pursuit import pursuit_on_gram
+def pursue_rounds(prepared, data, n_estimators):
+    from sklearn_ensemble_theory.boosting._pursuit_rounds import pursuit_on_gram
 
-    return pursuit_on_gram(*prepared, n_iterations)
+    return pursuit_on_gram(*prepared, n_estimators)
 
 
 register(
@@ -140,8 +140,8 @@ register(
         name="plain-pursuit-rounds",
         title="plain matching pursuit, n = 100,000, d = 500: 10,000 rounds after the Gram matrix",
         data=dense_signal,
-        params={"n": 100_000, "d": 500, "n_iterations": 10_000},
-        quick={"n": 1_000, "d": 50, "n_iterations": 500},
+        params={"n": 100_000, "d": 500, "n_estimators": 10_000},
+        quick={"n": 1_000, "d": 50, "n_estimators": 500},
         sides={"ours": pursuit_with_gram},
         run=pursue_rounds,
         quality=lambda path, data: float(path.squares[-1]),
@@ -155,9 +155,9 @@ register(
         name="plain-pursuit",
         title="plain matching pursuit including the Gram matrix: fit time by number of rounds",
         data=dense_signal,
-        params={"n": 20_000, "d": 500, "n_iterations": 1_000},
-        quick={"n": 1_000, "d": 50, "n_iterations": (100, 200)},
-        vary={"n_iterations": (1_000, 2_000, 4_000, 8_000)},
+        params={"n": 20_000, "d": 500, "n_estimators": 1_000},
+        quick={"n": 1_000, "d": 50, "n_estimators": (100, 200)},
+        vary={"n_estimators": (1_000, 2_000, 4_000, 8_000)},
         sides={"ours": estimator("sklearn_ensemble_theory", "MatchingPursuitRegressor")},
         run=fit,
         quality=lambda model, data: float(model.residual_norms_[-1] ** 2),
@@ -182,7 +182,7 @@ def in_the_ball(variant):
         if not hasattr(data, "radius"):
             data.radius = float(np.abs(lasso(data, alpha, tol).fit(data.X, data.y).coef_).sum())
         return FrankWolfeRegressor(
-            radius=data.radius, tol=tol, n_estimators=100_000, **{variant: True}
+            radius=data.radius, tol=tol, n_estimators=100_000, variant=variant
         )
 
     return setup
@@ -201,7 +201,7 @@ register(
         params={"n": 10_000, "d": 2_000, "k": 50, "noise": 2.0, "alpha": 0.1, "tol": 1e-6},
         quick={"n": 500, "d": 100, "k": 10},
         sides={
-            "ours": in_the_ball("away_steps"),
+            "ours": in_the_ball("away"),
             "scikit-learn": lasso,
             "ours (pairwise)": in_the_ball("pairwise"),
             "ours (corrective)": in_the_ball("fully_corrective"),
@@ -221,7 +221,7 @@ register(
         data=sparse_signal,
         params={"n": 10_000, "d": 2_000, "k": 50, "noise": 2.0, "alpha": 0.03, "tol": 1e-6},
         quick={"n": 500, "d": 100, "k": 10},
-        sides={"ours": in_the_ball("away_steps"), "scikit-learn": lasso},
+        sides={"ours": in_the_ball("away"), "scikit-learn": lasso},
         run=fit,
         quality=objective,
         metric="objective",

@@ -4,6 +4,7 @@ Every algorithm consists of a loss, a weak learner and a step rule [Bach, §10.3
 """
 
 from sklearn_ensemble_theory._addresses import publish
+from sklearn_ensemble_theory._cv_choice import CVChoice
 from sklearn_ensemble_theory._cv_rounds import CVRounds
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._additive.additive_boosting import (
@@ -37,6 +38,7 @@ __all__ = [
     "AdaBoostRegressor",
     "AdditiveBoostingRegressor",
     "AgnosticBoostClassifier",
+    "CVChoice",
     "CVRounds",
     "FrankWolfeClassifier",
     "FrankWolfeRegressor",

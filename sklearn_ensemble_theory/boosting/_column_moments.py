@@ -12,18 +12,15 @@ from itertools import accumulate
 from operator import add
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from sklearn_ensemble_theory._blocks import added
 from sklearn_ensemble_theory._folds import (
     first_rows_of,
     folds_by_hash,
-    held_out_by_hash,
     sums_by_fold,
 )
 from sklearn_ensemble_theory._rows import ChunkedRows, Rows
 from sklearn_ensemble_theory._scaling import CONSTANT_TO_ROUNDING, TargetScale, power_of_two
-from sklearn_ensemble_theory._typing import RandomStateLike
 
 from ._dictionary import CHUNK_BYTES, SMALLEST_SPREAD
 
@@ -189,25 +186,19 @@ Split = tuple[ColumnMoments, ColumnMoments]
 
 
 def moments_of_splits(
-    rows: ChunkedRows,
-    centre: bool,
-    *,
-    n_splits: int = 0,
-    held_out: float = 0.0,
-    random_state: RandomStateLike = None,
+    rows: ChunkedRows, centre: bool, n_splits: int = 0
 ) -> tuple[ColumnMoments, Iterable[Split] | None]:
-    """The moments of the rows to fit to, and those of (training, held-out) rows of each split.
+    """The moments of all rows, and those of (training, held-out) rows of each fold; None without.
 
-    `n_splits` folds of cross-validation, of which those without rows make no split, or a share
-    `held_out` of the rows; None where there is neither. All moments are in the same units. One
-    pass over the rows; with splits one more, for their numbers.
+    Folds without rows make no split. All moments are in the same units. One pass over the rows;
+    with folds one more, for their numbers.
 
     Raises
     ------
     ValueError
         If X has too many columns, or no row is left to train or to validate on.
     """
-    n_folds = n_splits or (2 if held_out else 1)
+    n_folds = n_splits or 1
     d, most = rows.n_features, int(MOST_COLUMNS / np.sqrt(n_folds))
     if d > most:
         by_fold = f" for each of {n_folds} parts" if n_folds > 1 else ""
@@ -217,26 +208,18 @@ def moments_of_splits(
         )
     if n_folds == 1:
         return rows.sum(ColumnMoments.of, centre), None
-    if n_splits:
-        fold_of = partial(folds_by_hash, n_splits=n_splits)
-    else:
-        seed = check_random_state(random_state).randint(2**31 - 1)
-        fold_of = partial(held_out_by_hash, share=held_out, seed=seed)
     # Folds are a hash of the row's number in the collection, and that needs the lengths of blocks.
     lengths = {number: n for number, n in enumerate(rows.each(len)) if n is not None}
     rows = rows.knowing(first_rows=first_rows_of(lengths))
+    fold_of = partial(folds_by_hash, n_splits=n_splits)
     folds = rows.sum(sums_by_fold, n_folds, fold_of, ColumnMoments.of, centre).folds
     folds = [moments for moments in folds if moments is not None]
     if len(folds) < 2:
-        name = f"cv={n_splits}" if n_splits else f"validation_fraction={held_out}"
         raise ValueError(
-            f"{name} of {folds[0].n_rows} rows leaves no row to train or to validate on."
+            f"cv={n_splits} of {folds[0].n_rows} rows leaves no row to train or to validate on."
         )
     unit = np.max([moments.unit for moments in folds], axis=0)
     folds = [moments.in_units(unit) for moments in folds]
-    if not n_splits:
-        train, held = folds
-        return train, [(train, held)]
     return added(folds), _splits(folds)
 
 

@@ -94,6 +94,10 @@ STEP_SIZES: dict[str, Callable[[int, Place, Direction], float]] = {
 }
 
 
+# What a round does; see `SolverOptions`.
+VARIANTS = ("plain", "away", "pairwise", "fully_corrective")
+
+
 @dataclass(frozen=True)
 class SolverOptions:
     """How a problem over a ball is solved.
@@ -102,7 +106,9 @@ class SolverOptions:
     ----------
     step : str
         A key of `STEP_SIZES`.
-    variant : {"plain", "away", "pairwise", "corrective"}
+    variant : str
+        One of `VARIANTS`: towards the best atom; or away from the worst one, or from the worst to
+        the best one; or to the minimum over the ball of all atoms found.
     n_rounds : int
     tol : float
         The rounds end when the dual gap is at most this share of the risk at 0.
@@ -326,7 +332,7 @@ def conditional_gradients(
             break
         if t == options.n_rounds:
             break
-        if options.variant == "corrective":
+        if options.variant == "fully_corrective":
             moved = _minimise_over_active(ball, radius, k, INNER_SHARE * gap)
         else:
             moved = _take_step(ball, radius, k, gap, options, t)

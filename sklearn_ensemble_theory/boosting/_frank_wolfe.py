@@ -1,12 +1,12 @@
 """Frank-Wolfe boosting: minimisation of a risk over a ball of the variation norm [Bach, §10.3.6].
 
-`fit` checks, chooses the radius by held-out risks where that is asked for, and solves the problem
-over the ball with one of the solvers of `_norm_balls`: over the columns of X, or over the outputs
-of a weak learner.
+`fit` turns the parameters into a plan and the rows into a problem, chooses the radius by held-out
+risks if that is asked for, and solves the problem over the ball (`_norm_balls`): over the columns
+of X, or over the outputs of a weak learner.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -29,58 +29,170 @@ from sklearn_ensemble_theory._compat import (
     HasMethods,
     Interval,
     StrOptions,
-    check_method_params,
     raise_for_params,
     routing_enabled,
 )
+from sklearn_ensemble_theory._cv_choice import CVChoice, results_of_choice
+from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._folds import splits_of_rows
-from sklearn_ensemble_theory._learners import LeastSquaresTask, SignTask, with_groups
+from sklearn_ensemble_theory._learners import with_groups
 from sklearn_ensemble_theory._rows import (
     checked_groups,
     finite_predictions,
     kept_rows,
     validate_data,
 )
-from sklearn_ensemble_theory._scaling import TargetScale, largest_entry, power_of_two, within_range
-from sklearn_ensemble_theory._typing import (
-    ArrayLike,
-    CVLike,
-    LossLike,
-    RandomStateLike,
-)
-from sklearn_ensemble_theory.bounds._arguments import check_number
+from sklearn_ensemble_theory._scaling import largest_entry
+from sklearn_ensemble_theory._typing import ArrayLike, LossLike, RandomStateLike, available_if
+from sklearn_ensemble_theory.bounds._arguments import check_number, check_option
+from sklearn_ensemble_theory.erm._stumps.estimators import DecisionStumpClassifier, log_n_stumps
 
-from ._conditional_gradients import STEP_SIZES, SolverOptions
+from ._conditional_gradients import STEP_SIZES, VARIANTS, SolverOptions
 from ._loop import RoundReports, rows_for_callbacks
-from ._norm_balls import AtomSolver, ColumnSolver, Problem, Solution, sum_of_members
-from ._weak_learners import check_takes_weights, weak_learner
+from ._norm_balls import BallPlan, Problem, Solution, held_out_risks, solver_of, sum_of_members
+from ._weak_learners import check_takes_weights
 from .losses._losses import loss_names, make_loss, predict_log_proba, predict_proba
 
-# radius="cv" tries radii from an eighth to 64 times the norm of the best single atom.
-RADII = np.geomspace(1 / 8, 64, 16)
-# The parameters that choose a variant, and the variant's name.
-VARIANTS = {"away_steps": "away", "pairwise": "pairwise", "fully_corrective": "corrective"}
+TEXTS = {
+    "risk": """
+        The risk is minimised over all functions whose variation norm is at most `radius`: the
+        weighted sums of atoms, the outputs of a weak learner, with absolute weights that sum to at
+        most `radius`. Each round selects the atom psi along which the risk decreases fastest and
+        moves towards radius * psi: u <- (1 - eta) u + eta radius psi. All iterates satisfy the
+        bound. With an exact weak learner, the dual gap is an upper bound on the difference to the
+        minimum.
+        """,
+    "estimator": """
+        estimator : estimator, default=None
+            The weak learner, whose outputs and their negatives are the atoms.
+
+            - None: the columns of X, in their own units. This is the linear model with
+              ``sum |coef| <= radius``.
+            - :class:`DecisionStumpRegressor`, or any regressor: its outputs, divided by their root
+              mean square on the training rows. Exact for the stumps and for
+              :class:`ReLUUnitRegressor`; for other regressors, the least-squares fit is an
+              approximation of the best atom.
+            - :class:`DecisionStumpClassifier` (exact), or any classifier with `sample_weight`:
+              outputs -1 and +1.
+            - ``ReLUUnitRegressor("inner_product")``: the units ±(±(x_j - c))+ themselves, exact.
+        """,
+    "radius": """
+        radius : float, array-like, "cv" or CVChoice, default=1.0
+            D, the bound on the variation norm: the sum of the absolute weights of the atoms, in
+            units of the score. A list, "cv" or :class:`~sklearn_ensemble_theory.boosting.CVChoice`
+            selects the candidate with the smallest held-out risk. "cv" compares 16 values from 1/8
+            to 64 times the norm of the best single atom by 5 folds that are not shuffled (those of
+            the classifier are stratified). Each fold solves the radii in increasing order, each
+            from the solution of the previous one.
+        """,
+    "rounds": """
+        n_estimators : int, default=100
+            Maximum number of rounds. With the columns of X, more rounds are often needed.
+        step : {"line_search", "open_loop", "short"}, default="line_search"
+            Rule for eta: the minimiser of the risk in [0, 1]; 2/(t + 2) in round t; or the
+            minimiser of a quadratic upper bound of the risk, which requires a loss with a finite
+            `smoothness`.
+        variant : {"plain", "away", "pairwise", "fully_corrective"}, default="plain"
+            - "plain": the round above.
+            - "away": a round moves away from the worst active atom if the risk decreases faster in
+              that direction. Close to the solution this needs fewer rounds. For the columns of X.
+            - "pairwise": each round moves weight from the worst active atom to the best one. For
+              the columns of X.
+            - "fully_corrective": after each new atom the risk is minimised over the ball of all
+              atoms found so far. This usually needs fewer atoms; a round costs more, O(n t) for
+              each inner step with weak learners.
+        tol : float, default=1e-4
+            The rounds end when the dual gap is at most this share of the risk of the best constant.
+        fit_intercept : bool, default=True
+            Whether to fit an intercept. It is not part of the norm and is optimised in every round.
+        random_state : int, RandomState instance or None, default=None
+            Seed of the weak learners.
+        verbose : int, default=0
+            1 prints progress every few seconds, 2 after every step. Callbacks of `sklearn.callback`
+            (scikit-learn 1.9) are set by `set_callbacks`; `ScoringMonitor` records the score on the
+            training rows after each step. The fits that compare radii are silent.
+        """,
+    "attributes": """
+        estimators_ : list of fitted estimators
+            The members, if `estimator` is not None.
+        estimator_weights_ : ndarray of shape (n_members,)
+            The weight of each member, which enters the score as it is: the score is the intercept
+            plus the sum of these weights times the members' predictions.
+        dual_gap_ : float
+            Upper bound on F - min F over the ball, in units of the loss, if `is_exact_`.
+        dual_gaps_, train_scores_ : ndarrays of shape (n_estimators_ + 1,)
+            The dual gap and the risk F before each round and at the end.
+        is_exact_ : bool
+            Whether the best atom was found exactly in each round, so that the dual gaps are bounds.
+        variation_norm_ : float
+            The sum of the absolute weights of the atoms, at most the radius.
+        radius_ : float
+            The radius used.
+        cv_results_ : dict of ndarrays of shape (n_radii,)
+            Only if the radius was chosen: the candidates "radius", their held-out risks
+            "split0_score", ..., the "mean_score" and its "standard_error".
+        n_estimators_ : int
+            Number of rounds.
+        stop_reason_ : {"tol", "n_estimators", "stalled", "callback"}
+            Why the rounds ended. "stalled": no step towards the weak learner's atom lowers the
+            risk.
+        loss_ : Loss
+            The loss.
+        %(names_in_fit)s
+        """,
+    "notes": """
+        The risk after t rounds is within 8 L C² radius² / (t + 2) of the minimum over the ball, for
+        every step rule, where L C² bounds the curvature of the risk along an atom
+        (:func:`~sklearn_ensemble_theory.bounds.frank_wolfe_bound`) [Bach, §10.3.6]. With columns of
+        X and the squared loss a round costs O(d), from rows of the Gram matrix that are computed as
+        they are needed; with other losses O(n d); with weak learners one fit. Integer weights are
+        equivalent to repeating rows, except for the folds that compare radii.
+
+        [Bach, §10.3.6, "Comparison with explicit constraint on gamma_1"] compares the excess risk
+        with that of boosting stopped early.
+        """,
+    "predicted_X": """
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+        """,
+}
+CONSTRAINTS: dict[str, list] = {
+    "estimator": [HasMethods(["fit", "predict"]), None],
+    "radius": [
+        Interval(Real, 0, None, closed="neither"),
+        StrOptions({"cv"}),
+        CVChoice,
+        "array-like",
+    ],
+    "n_estimators": [Interval(Integral, 1, None, closed="left")],
+    "step": [StrOptions(set(STEP_SIZES))],
+    "variant": [StrOptions(set(VARIANTS))],
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "fit_intercept": ["boolean"],
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+}
 
 
+@documented(TEXTS)
 class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     """`fit` of :class:`FrankWolfeRegressor` and :class:`FrankWolfeClassifier`."""
 
-    _parameter_constraints: ClassVar[dict] = {
-        "estimator": [HasMethods(["fit", "predict"]), None],
-        "radius": [Interval(Real, 0, None, closed="neither"), StrOptions({"cv"})],
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "step": [StrOptions(set(STEP_SIZES))],
-        "away_steps": ["boolean"],
-        "pairwise": ["boolean"],
-        "fully_corrective": ["boolean"],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "fit_intercept": ["boolean"],
-        "radii": ["array-like", None],
-        "cv": ["cv_object"],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    }
+    estimator: Any
+    radius: Any
+    loss: Any
+    n_estimators: int
+    step: str
+    variant: str
+    tol: float
+    fit_intercept: bool
+    random_state: RandomStateLike
+    n_features_in_: int
+    coef_: np.ndarray
+    intercept_: Any
+    estimators_: list[Any]
+    estimator_weights_: np.ndarray
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "dual_gap_")
@@ -106,16 +218,15 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             Non-negative weights. Rows of weight 0 are left out: the splits of `cv` refer to all
             rows, while an integer `cv` splits the rows of positive weight.
         groups : array-like of shape (n_samples,), default=None
-            Labels of the rows that belong together, such as those of one patient: no split of
-            `radius="cv"` divides them. A `cv` that splits by groups, such as
-            `GroupKFold`, gets them; an integer is then a number of folds of whole groups.
+            Labels of the rows that belong together, such as those of one patient: no split that
+            compares radii divides them. A `cv` that splits by groups, such as `GroupKFold`, gets
+            them; an integer is then a number of folds of whole groups.
         **fit_params : dict
             Passed to the `fit` of the weak learners if metadata routing is enabled.
 
         Returns
         -------
-        self : object
-            The fitted estimator.
+        %(self)s
 
         Raises
         ------
@@ -127,8 +238,9 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         if routing_enabled() and self.estimator is not None:
             routed = process_routing(self, "fit", **fit_params)["estimator"]["fit"]
         # Parameters are refused before the rows are read.
-        radii = self._checked_radii()
-        options = SolverOptions(self.step, self._variant(), self.n_estimators, self.tol)
+        choice = CVChoice.of(self.radius)
+        radii = None if choice is None else choice.candidates("radius")
+        self._check_variant()
         all_X, is_class = X, isinstance(self, ClassifierMixin)
         X, all_y = self._validate(X, y, reset=True, y_numeric=not is_class)
         # Two classes are the targets -1 and 1: the losses are functions of the margin y u.
@@ -156,48 +268,52 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             check_takes_weights(self.estimator, "estimator")
         rows = kept_rows(X, y, sample_weight)
         groups, splits = checked_groups(groups, X), None
-        if self.radius == "cv":
-            splits = splits_of_rows(self.cv, X, y, rows.numbers, is_class, groups=groups)
+        if choice is not None:
+            splits = splits_of_rows(choice.cv, X, y, rows.numbers, is_class, groups=groups)
+        plan = BallPlan(
+            loss=loss,
+            learner=self.estimator,
+            options=SolverOptions(self.step, self.variant, self.n_estimators, self.tol),
+            fit_intercept=self.fit_intercept,
+            weighted=given,
+            # One generator for all fits: the weak learners of each fold have draws of their own.
+            rng=check_random_state(self.random_state),
+        )
         routed = rows.params_of(X, routed)
         X, y = rows.X, rows.y
-        # One generator for all fits: the weak learners of each fold have draws of their own.
-        everything = Problem(loss, X, y, rows.weights(), self.fit_intercept)
-        rng = check_random_state(self.random_state)
-
-        def solver(problem: Problem, part: np.ndarray | None = None) -> ColumnSolver | AtomSolver:
-            if self.estimator is None:
-                return ColumnSolver(problem, options)
-            params = check_method_params(X, routed, indices=part)
-            weight = problem.weight if given else None
-            kind = SignTask if is_classifier(self.estimator) else LeastSquaresTask
-            task = kind(random_state=rng)
-            learner = weak_learner(self.estimator, problem.X, weight, task, params)
-            return AtomSolver(problem, options, learner)
+        problem = Problem(X, y, rows.weights(), routed)
 
         # First the radius, by the folds, then one fit to all rows.
-        full, chosen = solver(everything), {"radius_": self.radius}
+        solver, radius, results = solver_of(plan, problem), self.radius, None
         if splits is not None:
-            chosen = _best_radius(radii, full, solver, everything, splits)
+            if radii is None:
+                radii = solver.usual_radii()
+            risks, in_units = held_out_risks(plan, problem, radii, splits, solver.unit)
+            radius = float(radii[risks.mean(axis=1).argmin()])
+            results = results_of_choice("radius", radii, in_units)
 
         def attributes(solution: Solution) -> dict[str, Any]:
             # Of the rounds so far, for callbacks, and at the end.
+            intercept = float(solution.intercept)
             found = {
-                "intercept_": float(solution.intercept),
+                "intercept_": np.array([intercept]) if is_class else intercept,
                 "dual_gaps_": solution.gaps,
                 "train_scores_": solution.risks,
-                "n_iter_": max(len(solution.gaps) - 1, 0),
+                "n_estimators_": max(len(solution.gaps) - 1, 0),
                 "stop_reason_": solution.stop_reason,
                 "variation_norm_": solution.variation_norm,
-                "is_exact_": full.is_exact,
+                "is_exact_": solver.is_exact,
                 "dual_gap_": float(solution.gaps[-1]),
-                **chosen,
+                "radius_": radius,
                 "loss_": loss,
             }
             if solution.coef is not None:
-                found["coef_"] = solution.coef
+                found["coef_"] = solution.coef[None] if is_class else solution.coef
             else:
                 found["estimators_"] = solution.members
                 found["estimator_weights_"] = solution.member_weights
+            if results is not None:
+                found["cv_results_"] = results
             if classes is not None:
                 found["classes_"] = classes
             return found
@@ -208,45 +324,30 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             data=lambda: rows_for_callbacks(all_X, all_y, rows, given),
             attributes=attributes,
         )
-        solution = full.solve(chosen["radius_"], reports=None if reports.is_silent else reports)
+        solution = solver.solve(radius, reports=None if reports.is_silent else reports)
         reports.finish(solution.stop_reason, lambda: solution)
         # What an earlier fit with other parameters may have set, and this one does not.
-        for name in ("cv_radii_", "cv_risks_", "coef_", "estimators_", "estimator_weights_"):
+        for name in ("cv_results_", "coef_", "estimators_", "estimator_weights_"):
             self.__dict__.pop(name, None)
         self.__dict__.update(attributes(solution))
-        # For `excess_risk_bound`; with weights, Kish's effective number of rows.
+        # For `error_bound`; with weights, Kish's effective number of rows.
         self._n_rows, self._n_effective = len(y), 1 / float(np.sum(rows.shares() ** 2))
         self._largest_value = largest_entry(X)
         return self
 
-    def _variant(self):
-        names = [name for name in VARIANTS if getattr(self, name)]
-        if len(names) > 1:
-            raise ValueError(f"{names[0]} and {names[1]} cannot be combined.")
-        if not names:
-            return "plain"
-        if names[0] != "fully_corrective":
-            if self.estimator is not None:
-                raise ValueError(
-                    f"{names[0]}=True requires estimator=None, the columns of X; use "
-                    "fully_corrective=True with weak learners."
-                )
-            # How long these steps may be depends on the weight of the worst atom.
-            if self.step == "open_loop":
-                raise ValueError(f"{names[0]}=True requires step='line_search' or step='short'.")
-        return VARIANTS[names[0]]
-
-    def _checked_radii(self):
-        """Check the radii to try and sort them; None if they are not given."""
-        if self.radii is None:
-            return None
-        try:
-            radii = np.sort(np.ravel(np.asarray(self.radii, dtype=np.float64)))
-        except (TypeError, ValueError, OverflowError) as error:
-            raise ValueError(f"radii must contain positive numbers only: {error}.") from None
-        if not (len(radii) and np.isfinite(radii).all() and radii[0] > 0):
-            raise ValueError("radii must contain positive numbers only.")
-        return radii
+    def _check_variant(self) -> None:
+        if self.variant not in ("away", "pairwise"):
+            return
+        if self.estimator is not None:
+            raise ValueError(
+                f"variant={self.variant!r} requires estimator=None, the columns of X; use "
+                "variant='fully_corrective' with weak learners."
+            )
+        # How long these steps may be depends on the weight of the worst atom.
+        if self.step == "open_loop":
+            raise ValueError(
+                f"variant={self.variant!r} requires step='line_search' or step='short'."
+            )
 
     def _validate(self, X, *y, reset, **options):
         options["accept_sparse"] = ["csc", "csr"] if self.estimator is None else False
@@ -254,10 +355,10 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _scores(self, X):
         check_is_fitted(self)
-        X = self._validate(X, reset=False)
+        X, intercept = self._validate(X, reset=False), np.ravel(self.intercept_)[0]
         if self.estimator is None:
-            return np.asarray(X @ self.coef_) + self.intercept_
-        return sum_of_members(X, self.estimators_, self.estimator_weights_, self.intercept_)
+            return np.asarray(X @ self.coef_.ravel()) + intercept
+        return sum_of_members(X, self.estimators_, self.estimator_weights_, intercept)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Metadata routing of this estimator and of its weak learner.
@@ -296,132 +397,29 @@ def _signs(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.where(y == classes[1], 1.0, -1.0), classes
 
 
-def _best_radius(
-    radii: np.ndarray | None,
-    full: ColumnSolver | AtomSolver,
-    solver: Callable[..., ColumnSolver | AtomSolver],
-    problem: Problem,
-    splits: list[tuple[np.ndarray, np.ndarray]],
-) -> dict[str, Any]:
-    """Find the radius with the least held-out risk; return it and all risks as attributes."""
-    if radii is None:
-        with np.errstate(over="ignore"):
-            radii = within_range(full.norm_of_one_atom() * RADII)
-    # Squares of the targets themselves might overflow or vanish; powers of two are exact.
-    unit = power_of_two(full.unit)
-    risks = np.empty((len(radii), len(splits)))
-    # The radii of a fold in increasing order: the minimiser over one ball is in the next larger
-    # one, and a few rounds from there are enough.
-    for fold, (train, held) in enumerate(splits):
-        on_fold, start, held_out = solver(problem.rows(train), train), None, problem.rows(held)
-        y = held_out.y / unit
-        for k, radius in enumerate(radii):
-            solution = on_fold.solve(float(radius), start)
-            start = solution.start
-            scores = solution.scores(held_out.X) / unit
-            risks[k, fold] = problem.loss.risk(y, scores, held_out.weight)
-    best = int(risks.mean(axis=1).argmin())
-    risks = TargetScale(0.0, unit).squares_in_units(risks)
-    return {"radius_": float(radii[best]), "cv_radii_": radii, "cv_risks_": risks}
-
-
+@documented(TEXTS)
 class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
     """Frank-Wolfe boosting of a smooth loss over functions of bounded variation norm.
 
-    The risk is minimised over all functions whose variation norm is at most `radius`. These are the
-    weighted sums of atoms, the outputs of a weak learner, with absolute weights that sum to at most
-    `radius`. Each round selects the atom psi along which the risk decreases fastest and moves
-    towards radius * psi: u <- (1 - eta) u + eta radius psi. All iterates satisfy the bound. With an
-    exact weak learner, the dual gap is an upper bound on the difference to the minimum.
+    %(risk)s
 
     Parameters
     ----------
-    estimator : estimator, default=None
-        The weak learner, whose outputs are the atoms.
-
-        - None: the columns of X, in their own units. This is the linear model with
-          ``sum |coef| <= radius``.
-        - :class:`DecisionStumpRegressor`, or any regressor: its outputs, divided by their root mean
-          square on the training rows. Exact for the stumps and for :class:`ReLUUnitRegressor`; for
-          other regressors, the least-squares fit is an approximation of the best atom.
-        - :class:`DecisionStumpClassifier` (exact), or any classifier with `sample_weight`: outputs
-          -1 and +1.
-        - ``ReLUUnitRegressor("inner_product")``: the units ±(±(x_j - c))+ themselves, exact.
-
-        The negative of each atom is an atom, too.
-    radius : float or "cv", default=1.0
-        D, the bound on the variation norm: the sum of the absolute weights of the atoms, in units
-        of the score. "cv" selects the element of `radii` with the smallest held-out risk; in each
-        fold the radii are solved in increasing order, each from the solution of the previous one.
+    %(estimator)s
+    %(radius)s
     loss : str or object, default="squared_error"
         "squared_error", "huber" (with ``delta=1``), "poisson", "gamma", "tweedie" (with
         ``power=1.5``), "binomial", an instance of a differentiable loss of `boosting.losses`, or
         any object with the methods ``value(y, u)`` and ``gradient(y, u)`` of a convex smooth loss.
-    n_estimators : int, default=100
-        Maximum number of rounds. With the columns of X, more rounds are often needed.
-    step : {"line_search", "open_loop", "short"}, default="line_search"
-        Rule for eta: the minimiser of the risk in [0, 1]; 2/(t + 2) in round t; or the minimiser of
-        a quadratic upper bound of the risk, which requires a loss with a finite `smoothness`.
-    away_steps : bool, default=False
-        For the columns of X only: a round moves away from the worst active atom if the risk
-        decreases faster in that direction. Close to the solution this needs fewer rounds.
-    pairwise : bool, default=False
-        For the columns of X only: each round moves weight from the worst active atom to the best
-        one.
-    fully_corrective : bool, default=False
-        Minimise the risk over the ball of all atoms found so far, after each new one. This usually
-        needs fewer atoms; a round costs more, O(n t) for each inner step with weak learners.
-    tol : float, default=1e-4
-        The rounds end when the dual gap is at most this share of the risk of the best constant.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept. It is not part of the norm and is optimised in every round.
-    radii : array-like, default=None
-        The candidates for ``radius="cv"``. If None, 16 values from 1/8 to 64 times the norm of the
-        best single atom.
-    cv : int, cross-validation splitter or iterable, default=5
-        The splits for ``radius="cv"``. An integer specifies the number of folds, which are
-        not shuffled.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the weak learners.
-    verbose : int, default=0
-        1 prints progress every few seconds, 2 after every step. Callbacks of `sklearn.callback`
-        (scikit-learn 1.9) are set by `set_callbacks`; `ScoringMonitor` records the
-        score on the training rows after each step. The fits of ``radius="cv"`` are silent.
+    %(rounds)s
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
         Coefficients of the columns of X, if `estimator` is None.
-    estimators_ : list of fitted estimators
-        The members, if `estimator` is not None.
-    estimator_weights_ : ndarray of shape (n_members,)
-        The score is the intercept plus the sum of these weights times the members' predictions.
     intercept_ : float
         Independent term.
-    dual_gap_ : float
-        Upper bound on F - min F over the ball, in units of the loss, if `is_exact_`.
-    dual_gaps_, train_scores_ : ndarrays of shape (n_iter_ + 1,)
-        The dual gap and the risk F before each round and at the end.
-    is_exact_ : bool
-        Whether the best atom was found exactly in each round, so that the dual gaps are bounds.
-    variation_norm_ : float
-        The sum of the absolute weights of the atoms, at most the radius.
-    radius_ : float
-        The radius used.
-    cv_radii_ : ndarray of shape (n_radii,)
-        The candidates, with ``radius="cv"``.
-    cv_risks_ : ndarray of shape (n_radii, n_folds)
-        Their held-out risks, with ``radius="cv"``.
-    n_iter_ : int
-        Number of rounds.
-    stop_reason_ : {"tol", "n_estimators", "stalled", "callback"}
-        Why the rounds ended. "stalled": no step towards the weak learner's atom lowers the risk.
-    loss_ : Loss
-        The loss.
-    n_features_in_ : int
-        Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features; only for X with feature names that are all strings.
+    %(attributes)s
 
     See Also
     --------
@@ -431,32 +429,24 @@ class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
 
     Notes
     -----
-    The risk after t rounds is within 8 L C² radius² / (t + 2) of the minimum over the ball, for
-    every step rule, where L C² bounds the curvature of the risk along an atom
-    (:func:`~sklearn_ensemble_theory.bounds.frank_wolfe_bound`) [Bach, §10.3.6]. With columns of X
-    and the squared loss a round costs O(d), from rows of the Gram matrix that are computed as
-    they are needed; with other losses O(n d); with weak learners one fit. Integer weights are
-    equivalent to repeating rows, except for the folds of "cv".
-
-    [Bach, §10.3.6, "Comparison with explicit constraint on gamma_1"] compares the excess risk with
-    that of boosting stopped early.
+    %(notes)s
 
     References
     ----------
-    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+    %(Bach)s
 
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn_ensemble_theory import FrankWolfeRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = FrankWolfeRegressor(radius=1000, away_steps=True, n_estimators=1000).fit(X, y)
+    >>> model = FrankWolfeRegressor(radius=1000, variant="away", n_estimators=1000).fit(X, y)
     >>> model.stop_reason_, bool(model.variation_norm_ <= 1000)
     ('tol', True)
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **BaseFrankWolfe._parameter_constraints,
+        **CONSTRAINTS,
         "loss": [
             StrOptions(loss_names("real", differentiable=True)),
             HasMethods(["value", "gradient"]),
@@ -467,17 +457,13 @@ class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
         self,
         estimator: BaseEstimator | None = None,
         *,
-        radius: float | Literal["cv"] = 1.0,
+        radius: float | ArrayLike | Literal["cv"] | CVChoice = 1.0,
         loss: str | LossLike = "squared_error",
         n_estimators: int = 100,
         step: str = "line_search",
-        away_steps: bool = False,
-        pairwise: bool = False,
-        fully_corrective: bool = False,
+        variant: Literal["plain", "away", "pairwise", "fully_corrective"] = "plain",
         tol: float = 1e-4,
         fit_intercept: bool = True,
-        radii: ArrayLike | None = None,
-        cv: CVLike | None = 5,
         random_state: RandomStateLike = None,
         verbose: bool | int = 0,
     ) -> None:
@@ -486,13 +472,9 @@ class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
         self.loss = loss
         self.n_estimators = n_estimators
         self.step = step
-        self.away_steps = away_steps
-        self.pairwise = pairwise
-        self.fully_corrective = fully_corrective
+        self.variant = variant
         self.tol = tol
         self.fit_intercept = fit_intercept
-        self.radii = radii
-        self.cv = cv
         self.random_state = random_state
         self.verbose = verbose
 
@@ -502,8 +484,7 @@ class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
+        %(predicted_X)s
 
         Returns
         -------
@@ -520,107 +501,52 @@ class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
         return tags
 
 
+def _ball_is_given(model: "FrankWolfeClassifier") -> bool:
+    """Whether the theorem of `error_bound` is about these parameters."""
+    if CVChoice.of(model.radius) is not None:
+        raise AttributeError(
+            "error_bound: the bound is for a ball that does not depend on the rows; set radius to "
+            "a number."
+        )
+    if model.fit_intercept:
+        raise AttributeError(
+            "error_bound: the ball does not bound an intercept; set fit_intercept=False."
+        )
+    if not (model.estimator is None or isinstance(model.estimator, DecisionStumpClassifier)):
+        raise AttributeError(
+            f"error_bound: the atoms of {type(model.estimator).__name__} are not counted; set "
+            "estimator to None (the columns of X) or DecisionStumpClassifier()."
+        )
+    return True
+
+
+@documented(TEXTS)
 class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
     """Frank-Wolfe boosting of a smooth loss for two classes, with scores of bounded variation norm.
 
-    The risk is minimised over all functions whose variation norm is at most `radius`. These are the
-    weighted sums of atoms, the outputs of a weak learner, with absolute weights that sum to at most
-    `radius`. Each round selects the atom psi along which the risk decreases fastest and moves
-    towards radius * psi: u <- (1 - eta) u + eta radius psi. All iterates satisfy the bound. With an
-    exact weak learner, the dual gap is an upper bound on the difference to the minimum.
+    %(risk)s
 
     Parameters
     ----------
-    estimator : estimator, default=None
-        The weak learner, whose outputs are the atoms.
-
-        - None: the columns of X, in their own units. This is the linear model with
-          ``sum |coef| <= radius``.
-        - :class:`DecisionStumpRegressor`, or any regressor: its outputs, divided by their root mean
-          square on the training rows. Exact for the stumps and for :class:`ReLUUnitRegressor`; for
-          other regressors, the least-squares fit is an approximation of the best atom.
-        - :class:`DecisionStumpClassifier` (exact), or any classifier with `sample_weight`: outputs
-          -1 and +1.
-        - ``ReLUUnitRegressor("inner_product")``: the units ±(±(x_j - c))+ themselves, exact.
-
-        The negative of each atom is an atom, too.
-    radius : float or "cv", default=1.0
-        D, the bound on the variation norm: the sum of the absolute weights of the atoms, in units
-        of the score. "cv" selects the element of `radii` with the smallest held-out risk; in each
-        fold the radii are solved in increasing order, each from the solution of the previous one.
+    %(estimator)s
+    %(radius)s
     loss : str or object, default="log_loss"
         "log_loss", "exponential", an instance of a differentiable loss of `boosting.losses`, or any
         object with the methods ``value(y, u)`` and ``gradient(y, u)`` of a convex smooth loss.
-    n_estimators : int, default=100
-        Maximum number of rounds. With the columns of X, more rounds are often needed.
-    step : {"line_search", "open_loop", "short"}, default="line_search"
-        Rule for eta: the minimiser of the risk in [0, 1]; 2/(t + 2) in round t; or the minimiser of
-        a quadratic upper bound of the risk, which requires a loss with a finite `smoothness`.
-    away_steps : bool, default=False
-        For the columns of X only: a round moves away from the worst active atom if the risk
-        decreases faster in that direction. Close to the solution this needs fewer rounds.
-    pairwise : bool, default=False
-        For the columns of X only: each round moves weight from the worst active atom to the best
-        one.
-    fully_corrective : bool, default=False
-        Minimise the risk over the ball of all atoms found so far, after each new one. This usually
-        needs fewer atoms; a round costs more, O(n t) for each inner step with weak learners.
-    tol : float, default=1e-4
-        The rounds end when the dual gap is at most this share of the risk of the best constant.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept. It is not part of the norm and is optimised in every round.
-    radii : array-like, default=None
-        The candidates for ``radius="cv"``. If None, 16 values from 1/8 to 64 times the norm of the
-        best single atom.
-    cv : int, cross-validation splitter or iterable, default=5
-        The splits for ``radius="cv"``. An integer specifies the number of folds, which are
-        stratified by class and not shuffled.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the weak learners.
-    verbose : int, default=0
-        1 prints progress every few seconds, 2 after every step. Callbacks of `sklearn.callback`
-        (scikit-learn 1.9) are set by `set_callbacks`; `ScoringMonitor` records the
-        score on the training rows after each step. The fits of ``radius="cv"`` are silent.
+    %(rounds)s
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
         "balanced" for weights that give all classes the same total.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,)
+    coef_ : ndarray of shape (1, n_features)
         Coefficients of the columns of X, if `estimator` is None.
-    estimators_ : list of fitted estimators
-        The members, if `estimator` is not None.
-    estimator_weights_ : ndarray of shape (n_members,)
-        The score is the intercept plus the sum of these weights times the members' predictions.
-    intercept_ : float
+    intercept_ : ndarray of shape (1,)
         Independent term.
-    dual_gap_ : float
-        Upper bound on F - min F over the ball, in units of the loss, if `is_exact_`.
-    dual_gaps_, train_scores_ : ndarrays of shape (n_iter_ + 1,)
-        The dual gap and the risk F before each round and at the end.
-    is_exact_ : bool
-        Whether the best atom was found exactly in each round, so that the dual gaps are bounds.
-    variation_norm_ : float
-        The sum of the absolute weights of the atoms, at most the radius.
-    radius_ : float
-        The radius used.
-    cv_radii_ : ndarray of shape (n_radii,)
-        The candidates, with ``radius="cv"``.
-    cv_risks_ : ndarray of shape (n_radii, n_folds)
-        Their held-out risks, with ``radius="cv"``.
     classes_ : ndarray of shape (2,)
         The class labels.
-    n_iter_ : int
-        Number of rounds.
-    stop_reason_ : {"tol", "n_estimators", "stalled", "callback"}
-        Why the rounds ended. "stalled": no step towards the weak learner's atom lowers the risk.
-    loss_ : Loss
-        The loss.
-    n_features_in_ : int
-        Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features; only for X with feature names that are all strings.
+    %(attributes)s
 
     See Also
     --------
@@ -630,19 +556,11 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
 
     Notes
     -----
-    The risk after t rounds is within 8 L C² radius² / (t + 2) of the minimum over the ball, for
-    every step rule, where L C² bounds the curvature of the risk along an atom
-    (:func:`~sklearn_ensemble_theory.bounds.frank_wolfe_bound`) [Bach, §10.3.6]. With columns of X
-    and the squared loss a round costs O(d), from rows of the Gram matrix that are computed as
-    they are needed; with other losses O(n d); with weak learners one fit. Integer weights are
-    equivalent to repeating rows, except for the folds of "cv".
-
-    [Bach, §10.3.6, "Comparison with explicit constraint on gamma_1"] compares the excess risk with
-    that of boosting stopped early.
+    %(notes)s
 
     References
     ----------
-    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+    %(Bach)s
 
     Examples
     --------
@@ -655,7 +573,7 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **BaseFrankWolfe._parameter_constraints,
+        **CONSTRAINTS,
         "loss": [
             StrOptions(loss_names("two classes", differentiable=True)),
             HasMethods(["value", "gradient"]),
@@ -667,17 +585,13 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
         self,
         estimator: BaseEstimator | None = None,
         *,
-        radius: float | Literal["cv"] = 1.0,
+        radius: float | ArrayLike | Literal["cv"] | CVChoice = 1.0,
         loss: str | LossLike = "log_loss",
         n_estimators: int = 100,
         step: str = "line_search",
-        away_steps: bool = False,
-        pairwise: bool = False,
-        fully_corrective: bool = False,
+        variant: Literal["plain", "away", "pairwise", "fully_corrective"] = "plain",
         tol: float = 1e-4,
         fit_intercept: bool = True,
-        radii: ArrayLike | None = None,
-        cv: CVLike | None = 5,
         random_state: RandomStateLike = None,
         verbose: bool | int = 0,
         class_weight: dict | Literal["balanced"] | None = None,
@@ -687,13 +601,9 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
         self.loss = loss
         self.n_estimators = n_estimators
         self.step = step
-        self.away_steps = away_steps
-        self.pairwise = pairwise
-        self.fully_corrective = fully_corrective
+        self.variant = variant
         self.tol = tol
         self.fit_intercept = fit_intercept
-        self.radii = radii
-        self.cv = cv
         self.random_state = random_state
         self.verbose = verbose
         self.class_weight = class_weight
@@ -704,8 +614,7 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
+        %(predicted_X)s
 
         Returns
         -------
@@ -719,7 +628,7 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
 
         The intercept is the coefficient of one more member, the constant 1.
         """
-        total = self.variation_norm_ + abs(self.intercept_)
+        total = self.variation_norm_ + abs(float(self.intercept_[0]))
         yield self.decision_function(X) / max(total, np.finfo(float).tiny)
 
     @by_chunks
@@ -728,8 +637,7 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
+        %(predicted_X)s
 
         Returns
         -------
@@ -742,8 +650,15 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
     predict_proba = predict_proba
     predict_log_proba = predict_log_proba
 
-    def excess_risk_bound(
-        self, delta: float = 0.05, *, feature_bound: float | None = None
+    @available_if(_ball_is_given)
+    def error_bound(
+        self,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        method: Literal["excess_risk"] = "excess_risk",
+        delta: float = 0.05,
+        feature_bound: float | None = None,
     ) -> float:
         """Bound on the excess of the expected loss on new rows over the best of the ball.
 
@@ -756,10 +671,15 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
         where L and M are the Lipschitz constant and the largest value of the loss for scores of at
         most r, and rho bounds the Rademacher complexity of the atoms: for the columns of X, rho = C
         sqrt(2 ln(2p) / n) and r = D C; for the stumps of :class:`DecisionStumpClassifier`, rho =
-        sqrt(2 ln(2 (p (n-1) + 1)) / n) and r = D.
+        sqrt(2 ln(2 (p (n-1) + 1)) / n) and r = D. Available for these atoms, for a number as
+        `radius`, and without an intercept, which the ball does not bound.
 
         Parameters
         ----------
+        X, y : ignored
+            The fit knows all that the bound needs of the training rows.
+        method : {"excess_risk"}, default="excess_risk"
+            What is bounded.
         delta : float, default=0.05
             Probability that the bound does not hold, above 0 and at most 1.
         feature_bound : float, default=None
@@ -775,9 +695,7 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
         Raises
         ------
         ValueError
-            Where the theorem does not apply: if `radius` is "cv", which depends on the rows; with
-            an intercept, which the ball does not bound; for other atoms than those above; for a
-            loss that is not a decreasing function of the margin; if a training row exceeds
+            If the loss is not a decreasing function of the margin, a training row exceeds
             `feature_bound`, or delta is outside its range.
 
         Notes
@@ -787,17 +705,17 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
 
         References
         ----------
-        F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+        %(Bach)s
 
-        R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+        %(Shah)s
         """
         check_is_fitted(self)
+        check_option("method", method, ("excess_risk",))
         check_number("delta", delta, 0, 1, open_low=True)
-        # The theorem is uniform over a ball that is there before the rows.
-        if isinstance(self.radius, str):
-            raise ValueError("radius='cv' depends on the rows; the bound is for a given radius.")
-        if self.fit_intercept:
-            raise ValueError("fit_intercept must be False: the ball does not bound an intercept.")
+        if not self.is_exact_:
+            raise ValueError(
+                "estimator must find the best atom, as DecisionStumpClassifier() does."
+            )
         if not self.loss_.margin:
             raise ValueError("loss must be a decreasing function of the margin for the bound.")
         # The largest output of an atom, and the logarithm of their number up to the sign.
@@ -812,13 +730,7 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
                     )
                 size = feature_bound
         else:
-            count = getattr(self.estimator, "_log_n_atoms", None)
-            if count is None or not self.is_exact_:
-                raise ValueError(
-                    f"The atoms of {type(self.estimator).__name__} are not counted; the bound is "
-                    "for the columns of X (estimator=None) and for DecisionStumpClassifier."
-                )
-            size, log_n_atoms = 1.0, count(self._n_rows, self.n_features_in_)
+            size, log_n_atoms = 1.0, log_n_stumps(self._n_rows, self.n_features_in_)
         # Massart's lemma for finitely many atoms; the hull of a set has its complexity.
         n, reach = self._n_effective, self.radius_ * size
         complexity = reach * math.sqrt(2 * (math.log(2) + log_n_atoms) / n)

@@ -15,11 +15,18 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from sklearn_ensemble_theory._arrays import inner
-from sklearn_ensemble_theory._learners import PreparedRounds, predict_validated
+from sklearn_ensemble_theory._compat import check_method_params
+from sklearn_ensemble_theory._learners import (
+    LeastSquaresTask,
+    PreparedRounds,
+    SignTask,
+    predict_validated,
+)
 from sklearn_ensemble_theory._running import one_blas_thread
-from sklearn_ensemble_theory._scaling import TargetScale
+from sklearn_ensemble_theory._scaling import TargetScale, power_of_two, within_range
 
 from ._conditional_gradients import (
     INNER_SHARE,
@@ -36,6 +43,7 @@ from ._dictionary import ColumnDictionary, GramRows, coefficients_in_units
 from ._loop import RoundReports, boost
 from ._risk import EmpiricalRisk, RiskState
 from ._steps import Step, StepResult
+from ._weak_learners import weak_learner
 from .losses import Loss
 
 # radius * scale of X, over the size of y. Beyond it the ball is no constraint in floating point,
@@ -49,24 +57,49 @@ SMALLEST_OUTPUT = 1e-290
 # Inner steps after each new atom; the outer gap tells whether they were enough.
 CORRECTIONS = 100
 NEWTON_STEPS = 30
+# "cv" compares these multiples of the norm of the best single atom.
+RADII = np.geomspace(1 / 8, 64, 16)
 
 # --- the problem and its solution -----------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is minimised: a risk over rows of positive weight."""
+    """Rows of positive weight, and what a weak learner's `fit` gets beside them."""
 
-    loss: Loss
     X: Any
     y: np.ndarray
     weight: np.ndarray
-    fit_intercept: bool
+    fit_params: dict[str, Any] = field(default_factory=dict)
 
     def rows(self, chosen: np.ndarray) -> "Problem":
-        return Problem(
-            self.loss, self.X[chosen], self.y[chosen], self.weight[chosen], self.fit_intercept
-        )
+        params = check_method_params(self.X, self.fit_params, indices=chosen)
+        return Problem(self.X[chosen], self.y[chosen], self.weight[chosen], params)
+
+
+@dataclass(frozen=True, eq=False)
+class BallPlan:
+    """What is minimised over a ball, and how.
+
+    Attributes
+    ----------
+    loss : Loss
+    learner : estimator or None
+        The weak learner whose outputs are the atoms; None for the columns of X.
+    options : SolverOptions
+    fit_intercept : bool
+    weighted : bool
+        Whether the weak learner gets the weights of the rows.
+    rng : RandomState
+        Of the weak learner.
+    """
+
+    loss: Loss
+    learner: Any
+    options: SolverOptions
+    fit_intercept: bool
+    weighted: bool
+    rng: np.random.RandomState
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,17 +204,19 @@ class ProfiledRisk(EmpiricalRisk):
         return b
 
 
-def risk_in_units(problem: Problem) -> tuple[RiskWithoutIntercept | ProfiledRisk, TargetScale]:
+def risk_in_units(
+    plan: BallPlan, problem: Problem
+) -> tuple[RiskWithoutIntercept | ProfiledRisk, TargetScale]:
     """The risk of a problem, and the units of its targets.
 
     The squared loss is fitted in units of y, in which nothing overflows.
     """
-    y, loss, target = problem.y, problem.loss, TargetScale(0.0, 1.0)
+    y, loss, target = problem.y, plan.loss, TargetScale(0.0, 1.0)
     if loss.is_quadratic:
-        mean = loss.optimal_constant(y, problem.weight) if problem.fit_intercept else 0.0
+        mean = loss.optimal_constant(y, problem.weight) if plan.fit_intercept else 0.0
         target = TargetScale.about(y, mean)
         y = target(y)
-    kind = ProfiledRisk if problem.fit_intercept else RiskWithoutIntercept
+    kind = ProfiledRisk if plan.fit_intercept else RiskWithoutIntercept
     return kind(loss, y, problem.weight), target
 
 
@@ -193,12 +228,12 @@ class ColumnSolver:
 
     is_exact = True  # the dual gaps are bounds
 
-    def __init__(self, problem: Problem, options: SolverOptions) -> None:
-        self.options = options
-        self.risk, self.target = risk_in_units(problem)
+    def __init__(self, plan: BallPlan, problem: Problem) -> None:
+        self.options = plan.options
+        self.risk, self.target = risk_in_units(plan, problem)
         self.unit = float(self.target.scale)
         w, y = self.risk.weight, self.risk.y
-        dictionary = ColumnDictionary(problem.X, w, problem.fit_intercept)
+        dictionary = ColumnDictionary(problem.X, w, plan.fit_intercept)
         # One scale for all columns: the ball is that of the coefficients in X's own units.
         scale = float(np.max(dictionary.scale * dictionary.usable, initial=0.0))
         self.scale = scale if scale > 0 else 1.0
@@ -206,11 +241,15 @@ class ColumnSolver:
         self.dictionary = dictionary
         if not self.scale * float(np.max(np.abs(y))) < LARGEST_PRODUCT:
             raise ValueError("X and y are so large that their products overflow; scale them.")
-        if problem.loss.is_quadratic:
+        if plan.loss.is_quadratic:
             rows = GramRows(dictionary)
             self.ball: Ball = QuadraticBall(rows, dictionary.products(y), float(w @ y**2))
         else:
             self.ball = RowsBall(self.risk, dictionary)
+
+    def usual_radii(self) -> np.ndarray:
+        """The radii that "cv" compares."""
+        return multiples_of_one_atom(self.norm_of_one_atom())
 
     def norm_of_one_atom(self) -> float:
         """The norm of the best single atom, in the units of the data."""
@@ -475,12 +514,21 @@ class CorrectiveStep(FrankWolfeStep):
 class AtomSolver:
     """Over the convex hull of a weak learner's outputs, by the boosting loop."""
 
-    def __init__(self, problem: Problem, options: SolverOptions, learner: PreparedRounds) -> None:
-        self.n, self.options = len(problem.y), options
-        self.risk, self.target = risk_in_units(problem)
+    def __init__(self, plan: BallPlan, problem: Problem) -> None:
+        self.n, self.options = len(problem.y), plan.options
+        weight = problem.weight if plan.weighted else None
+        # A classifier is fitted to signs, a regressor to the gradient.
+        kind = SignTask if is_classifier(plan.learner) else LeastSquaresTask
+        task = kind(random_state=plan.rng)
+        learner = weak_learner(plan.learner, problem.X, weight, task, problem.fit_params)
+        self.risk, self.target = risk_in_units(plan, problem)
         self.unit = float(self.target.scale)
-        self.atoms = Atoms(learner, problem.fit_intercept)
+        self.atoms = Atoms(learner, plan.fit_intercept)
         self.is_exact = self.atoms.is_exact
+
+    def usual_radii(self) -> np.ndarray:
+        """The radii that "cv" compares."""
+        return multiples_of_one_atom(self.norm_of_one_atom())
 
     def norm_of_one_atom(self) -> float:
         """The norm of the best single atom, in the units of the data."""
@@ -503,7 +551,7 @@ class AtomSolver:
         if start is not None:
             known, u = start[0], start[1].copy()
             active = ActiveAtoms(list(known.atoms), known.weights.copy(), list(known.outputs))
-        if self.options.variant == "corrective":
+        if self.options.variant == "fully_corrective":
             step: FrankWolfeStep = CorrectiveStep(inner_radius, end, active, self.risk)
         else:
             step = FrankWolfeStep(inner_radius, self.options.step, end, active)
@@ -570,3 +618,44 @@ class AtomSolver:
             members=[atom.member for atom in atoms],
             member_weights=member_weights,
         )
+
+
+# --- one radius, or the best of several -----------------------------------------------------------
+
+
+def solver_of(plan: BallPlan, problem: Problem) -> ColumnSolver | AtomSolver:
+    """The solver of a problem, prepared once for all radii."""
+    return ColumnSolver(plan, problem) if plan.learner is None else AtomSolver(plan, problem)
+
+
+def multiples_of_one_atom(norm: float) -> np.ndarray:
+    """The radii that "cv" compares, from an eighth to 64 times the norm of the best single atom."""
+    with np.errstate(over="ignore"):
+        return within_range(norm * RADII)
+
+
+def held_out_risks(
+    plan: BallPlan,
+    problem: Problem,
+    radii: np.ndarray,
+    splits: list[tuple[np.ndarray, np.ndarray]],
+    unit: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The risk of each radius on the rows that each split holds out, (n_radii, n_splits).
+
+    In units of `unit`, the size of the targets, for comparisons; and in those of the data.
+    """
+    # Squares of the targets themselves might overflow or vanish; powers of two are exact.
+    unit = power_of_two(unit)
+    risks = np.empty((len(radii), len(splits)))
+    # The radii of a fold in increasing order: the minimiser over one ball is in the next larger
+    # one, and a few rounds from there are enough.
+    for fold, (train, held) in enumerate(splits):
+        solver, start, held_out = solver_of(plan, problem.rows(train)), None, problem.rows(held)
+        y = held_out.y / unit
+        for k, radius in enumerate(radii):
+            solution = solver.solve(float(radius), start)
+            start = solution.start
+            scores = solution.scores(held_out.X) / unit
+            risks[k, fold] = plan.loss.risk(y, scores, held_out.weight)
+    return risks, TargetScale(0.0, unit).squares_in_units(risks)

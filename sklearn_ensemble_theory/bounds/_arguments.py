@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any, ParamSpec, TypeVar
 
@@ -71,6 +71,12 @@ def check_number(
 def check_integer(name: str, value: Any, low: int, high: float = math.inf) -> None:
     """Raise a ValueError unless the value is an integer from low to high."""
     check_number(name, value, low, high, integral=True)
+
+
+def check_option(name: str, value: Any, options: Sequence[str]) -> None:
+    """Raise a ValueError unless the value is one of the names."""
+    if not (isinstance(value, str) and value in options):
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}, got {value!r}.")
 
 
 def checked_numbers(

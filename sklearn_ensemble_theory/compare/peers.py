@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
 import sklearn_ensemble_theory as package
+from sklearn_ensemble_theory import boosting
 from sklearn_ensemble_theory.compare import UsageError
 from sklearn_ensemble_theory.compare.data import did_you_mean
 
@@ -194,17 +195,17 @@ ENTRIES = {
     ),
     "MatchingPursuitRegressor": Entry(
         {"variant": ["plain", "orthogonal"]},
-        params=lambda: {"early_stopping": "cv"},
+        params=lambda: {"n_estimators": "cv"},
         peer=of(linear_model.OrthogonalMatchingPursuitCV),
         peer_grid={},
     ),
     "FrankWolfeRegressor": Entry(
-        params=lambda: {"radius": "cv", "step": "line_search", "away_steps": True},
+        params=lambda: {"radius": "cv", "step": "line_search", "variant": "away"},
         peer=of(linear_model.LassoCV),
         peer_grid={},
     ),
     "FrankWolfeClassifier": Entry(
-        params=lambda: {"radius": "cv", "cv": 3, "away_steps": True},
+        params=lambda: {"radius": boosting.CVChoice(cv=3), "variant": "away"},
         peer=of(linear_model.LogisticRegression),
         peer_grid=INVERSE_PENALTIES,
     ),

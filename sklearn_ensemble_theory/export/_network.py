@@ -76,5 +76,6 @@ def _of_frank_wolfe(model: FrankWolfeRegressor | FrankWolfeClassifier) -> ReLUNe
         np.concatenate(
             [empty.output_weights, *(b * n.output_weights for b, n in zip(weights, networks))]
         ),
-        model.intercept_ + float(sum(b * n.output_bias for b, n in zip(weights, networks))),
+        float(np.ravel(model.intercept_)[0])
+        + float(sum(b * n.output_bias for b, n in zip(weights, networks))),
     )

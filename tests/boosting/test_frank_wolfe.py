@@ -19,11 +19,11 @@ from sklearn_ensemble_theory import (
     ReLUUnitRegressor,
     bounds,
 )
-from sklearn_ensemble_theory.boosting import losses
+from sklearn_ensemble_theory.boosting import CVChoice, losses
 
 from .frank_wolfe_data import labels, problem
 
-VARIANTS = [{}, {"away_steps": True}, {"pairwise": True}, {"fully_corrective": True}]
+VARIANTS = [{}, {"variant": "away"}, {"variant": "pairwise"}, {"variant": "fully_corrective"}]
 STEPS = ["open_loop", "line_search", "short"]
 
 
@@ -116,22 +116,22 @@ def test_every_step_rule_within_its_bound_and_inside_the_ball(step, loss):
     model = cls(radius=radius, loss=loss, n_estimators=300, tol=0, step=step)
     model.fit(X, y, sample_weight=weight)
     C2 = np.max(weight @ (X - weight @ X) ** 2)
-    t = np.arange(1, model.n_iter_ + 1)
+    t = np.arange(1, model.n_estimators_ + 1)
     right = bounds.frank_wolfe_bound(t, loss.smoothness * C2, radius)
     assert (model.train_scores_[1:] - best <= right / 2).all()
     assert (model.train_scores_ - best <= model.dual_gaps_ + 1e-9).all()
     for rounds in (1, 2, 3, 10, 50):
         model.set_params(n_estimators=rounds).fit(X, y, sample_weight=weight)
         assert np.abs(model.coef_).sum() <= radius * (1 + 1e-12)
-        assert model.n_iter_ == rounds
+        assert model.n_estimators_ == rounds
 
 
 @pytest.mark.parametrize("estimator", [DecisionStumpRegressor(), ReLUUnitRegressor()], ids=str)
 def test_nothing_to_learn_from_weak_learners(estimator):
     X, _, _ = problem(n=40, d=3)
-    model = FrankWolfeRegressor(estimator, fully_corrective=True).fit(X, np.full(40, 3.25))
+    model = FrankWolfeRegressor(estimator, variant="fully_corrective").fit(X, np.full(40, 3.25))
     assert model.stop_reason_ == "tol"
-    assert model.n_iter_ == 0
+    assert model.n_estimators_ == 0
     assert model.dual_gap_ == 0
     np.testing.assert_array_equal(model.predict(X), 3.25)
 
@@ -150,7 +150,7 @@ def test_weights_are_repetitions_and_sparse_is_dense():
     weight = np.random.default_rng(1).integers(0, 3, len(y))
     rows = np.repeat(np.arange(len(y)), weight)
     for model in (
-        FrankWolfeRegressor(away_steps=True),
+        FrankWolfeRegressor(variant="away"),
         FrankWolfeRegressor(loss="huber"),
         FrankWolfeRegressor(DecisionStumpRegressor(), n_estimators=20),
     ):
@@ -174,7 +174,7 @@ def test_columns_and_targets_at_the_edge(params):
     assert model.train_scores_[-1] == pytest.approx(plain.train_scores_[-1], rel=1e-8)
     for target in (np.zeros(60), np.full(60, 3.25)):
         model.fit(strange, target)
-        assert model.n_iter_ == 0
+        assert model.n_estimators_ == 0
         assert model.dual_gap_ == 0
         np.testing.assert_allclose(model.predict(strange), target, rtol=1e-12)
     # A ball that is no constraint: least squares, strictly inside.
@@ -190,9 +190,9 @@ def test_columns_and_targets_at_the_edge(params):
 
 def test_any_units():
     X, y, _ = problem()
-    plain = FrankWolfeRegressor(away_steps=True, n_estimators=500).fit(X, y)
+    plain = FrankWolfeRegressor(variant="away", n_estimators=500).fit(X, y)
     for a, b in [(1e100, 1e-100), (1e-120, 1e120)]:
-        scaled = FrankWolfeRegressor(radius=b / a, away_steps=True, n_estimators=500)
+        scaled = FrankWolfeRegressor(radius=b / a, variant="away", n_estimators=500)
         scaled.fit(a * X, b * y)
         np.testing.assert_allclose(scaled.coef_, b / a * plain.coef_, rtol=1e-6, atol=1e-9 * b / a)
         assert scaled.variation_norm_ <= b / a
@@ -212,18 +212,21 @@ def test_any_units():
 def test_the_radius_with_the_least_held_out_risk(estimator):
     X, y, weight = problem()
     radii = [0.3, 4.0, 1.0]
-    params = {"n_estimators": 30, "fully_corrective": True, "tol": 1e-7}
-    model = FrankWolfeRegressor(estimator, radius="cv", radii=radii, cv=3, **params)
+    params = {"n_estimators": 30, "variant": "fully_corrective", "tol": 1e-7}
+    model = FrankWolfeRegressor(estimator, radius=CVChoice(radii, cv=3), **params)
     model.fit(X, y, sample_weight=weight)
-    np.testing.assert_array_equal(model.cv_radii_, sorted(radii))
+    results = model.cv_results_
+    np.testing.assert_array_equal(results["radius"], sorted(radii))
     for k, radius in enumerate(sorted(radii) if estimator is None else []):
         for fold, (train, held) in enumerate(KFold(3).split(X)):
             single = FrankWolfeRegressor(estimator, radius=radius, **params)
             single.fit(X[train], y[train], sample_weight=weight[train])
             error = (y[held] - single.predict(X[held])) ** 2
             expected = np.average(error, weights=weight[held]) / 2
-            assert model.cv_risks_[k, fold] == pytest.approx(expected, rel=0.02)
-    assert model.radius_ == model.cv_radii_[model.cv_risks_.mean(axis=1).argmin()]
+            assert results[f"split{fold}_score"][k] == pytest.approx(expected, rel=0.02)
+    assert model.radius_ == results["radius"][results["mean_score"].argmin()]
+    listed = FrankWolfeRegressor(estimator, radius=radii, **params).fit(X, y, sample_weight=weight)
+    assert listed.cv_results_.keys() - results.keys() == {"split3_score", "split4_score"}
     final = FrankWolfeRegressor(estimator, radius=model.radius_, **params)
     final.fit(X, y, sample_weight=weight)
     np.testing.assert_allclose(model.predict(X), final.predict(X))
@@ -235,26 +238,36 @@ def test_splits_are_of_the_rows_given_and_an_integer_of_the_rows_kept(cls):
     y = labels(y) if cls is FrankWolfeClassifier else y
     weight = np.random.default_rng(2).integers(0, 3, len(y)).astype(float)
     kept = np.flatnonzero(weight)
-    model = cls(radius="cv", radii=[0.5, 2.0], n_estimators=10)
+    model = cls(radius=CVChoice([0.5, 2.0]), n_estimators=10)
+
+    def risks(cv, X, y, weight):
+        results = model.set_params(radius__cv=cv).fit(X, y, sample_weight=weight).cv_results_
+        return np.array([results[f"split{k}_score"] for k in range(3)])
+
     splits = list(KFold(3).split(X))  # names rows up to the last, more than are kept
-    given = model.set_params(cv=splits).fit(X, y, sample_weight=weight).cv_risks_
+    given = risks(splits, X, y, weight)
     position = np.full(len(y), -1)
     position[kept] = np.arange(len(kept))
     among_kept = [tuple(position[part][position[part] >= 0] for part in s) for s in splits]
-    model.set_params(cv=among_kept).fit(X[kept], y[kept], sample_weight=weight[kept])
-    np.testing.assert_allclose(given, model.cv_risks_, rtol=1e-12)
-    counted = model.set_params(cv=3).fit(X, y, sample_weight=weight).cv_risks_
-    model.fit(X[kept], y[kept], sample_weight=weight[kept])
-    np.testing.assert_allclose(counted, model.cv_risks_, rtol=1e-12)
+    of_kept = X[kept], y[kept], weight[kept]
+    np.testing.assert_allclose(given, risks(among_kept, *of_kept), rtol=1e-12)
+    np.testing.assert_allclose(risks(3, X, y, weight), risks(3, *of_kept), rtol=1e-12)
 
 
 def test_radii_by_default_bracket_the_best():
     X, y, _ = problem(n=100)
-    model = FrankWolfeRegressor(radius="cv", away_steps=True, n_estimators=100).fit(X, y)
-    assert model.cv_radii_[0] < model.radius_ < model.cv_radii_[-1]
+    model = FrankWolfeRegressor(radius="cv", variant="away", n_estimators=100).fit(X, y)
+    radii = model.cv_results_["radius"]
+    assert radii[0] < model.radius_ < radii[-1]
+    again = FrankWolfeRegressor(radius=model.radius_, variant="away").fit(X, y)
+    np.testing.assert_array_equal(again.coef_, model.coef_)
     assert model.score(X, y) > 0.8
-    classifier = FrankWolfeClassifier(radius="cv", pairwise=True, n_estimators=30).fit(X, labels(y))
-    assert classifier.cv_radii_[0] < classifier.radius_
+    classifier = FrankWolfeClassifier(radius="cv", variant="pairwise", n_estimators=30).fit(
+        X, labels(y)
+    )
+    assert classifier.cv_results_["radius"][0] < classifier.radius_
+    assert classifier.coef_.shape == (1, X.shape[1])
+    assert classifier.intercept_.shape == (1,)
 
 
 # --- what is refused ---------------------------------------------------------------------------
@@ -263,15 +276,14 @@ def test_radii_by_default_bracket_the_best():
 @pytest.mark.parametrize(
     ("params", "match"),
     [
-        ({"away_steps": True, "pairwise": True}, "away_steps and pairwise cannot be combined"),
-        ({"away_steps": True, "step": "open_loop"}, "away_steps=True requires step"),
+        ({"variant": "away", "step": "open_loop"}, "variant='away' requires step"),
         (
-            {"pairwise": True, "estimator": DecisionStumpRegressor()},
-            "pairwise=True requires estimator=None",
+            {"variant": "pairwise", "estimator": DecisionStumpRegressor()},
+            "variant='pairwise' requires estimator=None",
         ),
         ({"loss": losses.AbsoluteLoss()}, "AbsoluteLoss is not differentiable"),
         ({"loss": losses.PoissonLoss(), "step": "short"}, "PoissonLoss has none"),
-        ({"radius": "cv", "radii": [1.0, -1.0]}, "radii must contain positive"),
+        ({"radius": [1.0, -1.0]}, "radius must be a list of positive"),
     ],
     ids=str,
 )
@@ -310,7 +322,7 @@ def test_outputs_that_are_almost_zero_end_the_rounds():
     y = np.repeat([0, 1], 10)
     splits = [(np.arange(10), np.arange(10, 20)), (np.arange(10, 20), np.arange(10))]
     model = FrankWolfeClassifier(
-        DecisionStumpRegressor(), loss="exponential", radius="cv", cv=splits, n_estimators=10
+        DecisionStumpRegressor(), loss="exponential", radius=CVChoice(cv=splits), n_estimators=10
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")

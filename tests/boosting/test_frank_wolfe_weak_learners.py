@@ -35,14 +35,14 @@ def test_stumps_against_the_ball_of_all_stumps_as_columns(margin, corrective):
     X, y, weight = problem(n=30, d=3)
     cls = FrankWolfeClassifier if margin else FrankWolfeRegressor
     y = labels(y) if margin else y
-    columns = cls(radius=2.0, n_estimators=4000, tol=1e-9, away_steps=True)
+    columns = cls(radius=2.0, n_estimators=4000, tol=1e-9, variant="away")
     best = columns.fit(all_stumps(X), y, sample_weight=weight).train_scores_[-1]
     model = cls(
         DecisionStumpClassifier(),
         radius=2.0,
         n_estimators=300,
         tol=1e-5,
-        fully_corrective=corrective,
+        variant="fully_corrective" if corrective else "plain",
     ).fit(X, y, sample_weight=weight)
     assert model.is_exact_
     assert (model.train_scores_ - best <= model.dual_gaps_ + 1e-8).all()
@@ -51,7 +51,7 @@ def test_stumps_against_the_ball_of_all_stumps_as_columns(margin, corrective):
     assert np.abs(model.estimator_weights_).sum() <= 2.0 * (1 + 1e-12)
     if corrective:
         assert model.stop_reason_ == "tol"
-        assert model.n_iter_ < 100
+        assert model.n_estimators_ < 100
     scores = model.predict(X) if not margin else model.decision_function(X)
     loss = losses.LogisticLoss() if margin else losses.SquaredLoss()
     assert loss.risk(y, scores, weight) == pytest.approx(model.train_scores_[-1], rel=1e-9)
@@ -68,7 +68,7 @@ def test_stumps_against_the_ball_of_all_stumps_as_columns(margin, corrective):
     ],
     ids=str,
 )
-@pytest.mark.parametrize("params", [{}, {"fully_corrective": True}], ids=str)
+@pytest.mark.parametrize("params", [{}, {"variant": "fully_corrective"}], ids=str)
 @pytest.mark.parametrize("loss", [losses.SquaredLoss(), losses.LogisticLoss()], ids=str)
 def test_any_weak_learner(estimator, params, loss):
     """Inside the ball, monotone, and the risk reported is that of the model."""
@@ -97,7 +97,7 @@ def test_any_weak_learner(estimator, params, loss):
 def test_a_network_of_bounded_norm():
     X, y, _ = problem(n=80, d=3)
     model = FrankWolfeRegressor(
-        ReLUUnitRegressor("inner_product"), radius=5.0, n_estimators=40, fully_corrective=True
+        ReLUUnitRegressor("inner_product"), radius=5.0, n_estimators=40, variant="fully_corrective"
     ).fit(X, y)
     network = export.network(model)
     np.testing.assert_allclose(network(X), model.predict(X), atol=1e-12)

@@ -11,6 +11,7 @@ from sklearn.linear_model import LinearRegression, OrthogonalMatchingPursuit
 from sklearn.model_selection import KFold
 
 from sklearn_ensemble_theory import MatchingPursuitRegressor
+from sklearn_ensemble_theory.boosting import CVRounds
 
 
 def problem(n=60, d=30, k=5, noise=0.3, seed=0):
@@ -88,7 +89,7 @@ def test_paths_and_stages_end_at_the_model(variant):
     np.testing.assert_allclose(path[-1], model.coef_, rtol=1e-12)
     stages = list(model.staged_predict(X))
     np.testing.assert_allclose(stages[-1], model.predict(X), rtol=1e-10)
-    assert len(stages) == model.n_iter_ == 15  # after 1, 2, ... rounds
+    assert len(stages) == model.n_estimators_ == 15  # after 1, 2, ... rounds
     norms = [np.sqrt(weight @ (y - stage) ** 2) for stage in stages]
     np.testing.assert_allclose(norms, model.residual_norms_[1:], rtol=1e-8)
     normalised = np.abs(model.coef_ * model.column_scale_).sum()
@@ -99,8 +100,8 @@ def test_paths_and_stages_end_at_the_model(variant):
 def test_held_out_paths_are_those_of_refits():
     X, y, weight = problem(noise=5.0)
     for variant in ("plain", "orthogonal"):
-        params = {"n_iterations": 12, "variant": variant}
-        model = MatchingPursuitRegressor(**params, early_stopping="cv", cv=4)
+        params = {"n_estimators": 12, "variant": variant}
+        model = MatchingPursuitRegressor(CVRounds(4, max_estimators=12), variant=variant)
         model.fit(X, y, sample_weight=weight)
         errors = np.zeros(13)
         for train, held in KFold(4).split(X):
@@ -109,11 +110,12 @@ def test_held_out_paths_are_those_of_refits():
             mean = np.full(len(held), np.average(y[train], weights=weight[train]))
             for t, predicted in enumerate([mean, *fold.staged_predict(X[held])]):
                 errors[t] += np.average((y[held] - predicted) ** 2, weights=weight[held]) / 4
-        np.testing.assert_allclose(model.validation_path_, errors, rtol=1e-8)
+        np.testing.assert_allclose(model.cv_results_["mean_score"], errors, rtol=1e-8)
+        np.testing.assert_array_equal(model.cv_results_["n_estimators"], np.arange(13))
         best = int(np.argmin(errors))
-        assert model.n_iter_ == best < 12
-        assert model.stop_reason_ == "early_stopping"
-        full = MatchingPursuitRegressor(**{**params, "n_iterations": best})
+        assert model.n_estimators_ == best < 12
+        assert model.stop_reason_ == "n_estimators"
+        full = MatchingPursuitRegressor(**{**params, "n_estimators": best})
         full.fit(X, y, sample_weight=weight)
         np.testing.assert_allclose(model.coef_, full.coef_, rtol=1e-9)
 
@@ -122,42 +124,65 @@ def test_splits_are_of_the_rows_given_and_an_integer_of_the_rows_kept():
     X, y, _ = problem(noise=5.0)
     weight = np.random.default_rng(2).integers(0, 3, len(y)).astype(float)
     kept = np.flatnonzero(weight)
-    model = MatchingPursuitRegressor(12, early_stopping="cv")
+    model = MatchingPursuitRegressor(CVRounds(max_estimators=12))
+
+    def errors(cv, *data, sample_weight):
+        model.set_params(n_estimators__cv=cv).fit(*data, sample_weight=sample_weight)
+        return model.cv_results_["mean_score"]
+
     splits = list(KFold(3).split(X))  # names rows up to the last, more than are kept
-    given = model.set_params(cv=splits).fit(X, y, sample_weight=weight).validation_path_
+    given = errors(splits, X, y, sample_weight=weight)
     position = np.full(len(y), -1)
     position[kept] = np.arange(len(kept))
     among_kept = [tuple(position[part][position[part] >= 0] for part in s) for s in splits]
-    model.set_params(cv=among_kept).fit(X[kept], y[kept], sample_weight=weight[kept])
-    np.testing.assert_allclose(given, model.validation_path_, rtol=1e-12)
-    counted = model.set_params(cv=3).fit(X, y, sample_weight=weight).validation_path_
-    model.fit(X[kept], y[kept], sample_weight=weight[kept])
-    np.testing.assert_allclose(counted, model.validation_path_, rtol=1e-12)
-    model.set_params(cv=[*splits[:1], (np.flatnonzero(weight == 0), kept)])
+    of_kept = X[kept], y[kept]
+    expected = errors(among_kept, *of_kept, sample_weight=weight[kept])
+    np.testing.assert_allclose(given, expected, rtol=1e-12)
+    counted = errors(3, X, y, sample_weight=weight)
+    expected = errors(3, *of_kept, sample_weight=weight[kept])
+    np.testing.assert_allclose(counted, expected, rtol=1e-12)
+    model.set_params(n_estimators__cv=[*splits[:1], (np.flatnonzero(weight == 0), kept)])
     with pytest.raises(ValueError, match="Split 1 of cv has no weight"):
         model.fit(X, y, sample_weight=weight)
 
 
-def test_early_stopping_on_rows_set_aside():
+@pytest.mark.parametrize("variant", ["plain", "orthogonal", "weak"])
+def test_the_fitted_number_of_rounds_gives_the_same_model(variant):
     X, y, _ = problem(n=100, noise=8.0)
-    model = MatchingPursuitRegressor(60, early_stopping=True, random_state=0).fit(X, y)
-    again = MatchingPursuitRegressor(60, early_stopping=True, random_state=0).fit(X, y)
-    assert model.n_iter_ == np.argmin(model.validation_path_) < 60
-    np.testing.assert_array_equal(model.coef_, again.coef_)
-    with pytest.raises(ValueError, match="validation_fraction"):
-        MatchingPursuitRegressor(early_stopping=True, validation_fraction=0.001).fit(X, y)
+    few = CVRounds(max_estimators=40, rule="one_standard_error")
+    fewest = MatchingPursuitRegressor(few, variant=variant).fit(X, y)
+    model = MatchingPursuitRegressor("cv", variant=variant).fit(X, y)
+    assert fewest.n_estimators_ <= model.n_estimators_
+    score, error = model.cv_results_["mean_score"], model.cv_results_["standard_error"]
+    best = np.argmin(score)
+    assert best == model.n_estimators_
+    score, error = score[:41], error[:41]
+    if best <= 40:
+        assert fewest.n_estimators_ == np.argmax(score <= score[best] + error[best])
+    for one in (model, fewest):
+        again = MatchingPursuitRegressor(one.n_estimators_, variant=variant).fit(X, y)
+        np.testing.assert_allclose(again.coef_, one.coef_, rtol=1e-12)
+    none = MatchingPursuitRegressor(0, variant=variant).fit(X, y)
+    np.testing.assert_array_equal(none.predict(X), np.full(100, none.intercept_))
+
+
+@pytest.mark.parametrize("options", [{"prediction": "mean"}, {"scoring": "r2"}])
+def test_options_of_rounds_that_pursuit_does_not_have(options):
+    with pytest.raises(ValueError, match="CVRounds' prediction and scoring"):
+        MatchingPursuitRegressor(CVRounds(**options)).fit(*problem()[:2])
 
 
 def test_several_targets_are_fitted_one_by_one():
     X, y, weight = problem()
     Y = np.stack([y, X[:, 0] * 1e6, np.full(len(y), 3.0)], axis=1)
-    for params in ({}, {"variant": "orthogonal"}, {"early_stopping": "cv"}):
-        model = MatchingPursuitRegressor(10, **params).fit(X, Y, sample_weight=weight)
+    for params in ({}, {"variant": "orthogonal"}, {"n_estimators": CVRounds(max_estimators=10)}):
+        params = {"n_estimators": 10, **params}
+        model = MatchingPursuitRegressor(**params).fit(X, Y, sample_weight=weight)
         for k, column in enumerate(Y.T):
-            single = MatchingPursuitRegressor(10, **params).fit(X, column, sample_weight=weight)
+            single = MatchingPursuitRegressor(**params).fit(X, column, sample_weight=weight)
             np.testing.assert_allclose(model.coef_[k], single.coef_, rtol=1e-9, atol=1e-12)
             np.testing.assert_allclose(model.intercept_[k], single.intercept_, rtol=1e-9, atol=1e-8)
-            assert model.n_iter_[k] == single.n_iter_
+            assert model.n_estimators_[k] == single.n_estimators_
             np.testing.assert_allclose(model.coef_path_[k], single.coef_path_, atol=1e-9)
         assert model.predict(X).shape == Y.shape
     with pytest.raises(ValueError, match="single target"):
@@ -187,13 +212,13 @@ def test_duplicate_constant_and_zero_columns(variant):
     assert not model.coef_[8:].any()
     np.testing.assert_allclose(model.predict(strange), LinearRegression().fit(X, y).predict(X))
     if variant == "orthogonal":
-        assert model.n_iter_ == 6
+        assert model.n_estimators_ == 6
 
 
 def test_more_iterations_than_rank():
     X, y, _ = problem(n=10, d=40)
     model = MatchingPursuitRegressor(40, variant="orthogonal").fit(X, y)
-    assert model.n_iter_ <= 9  # centred
+    assert model.n_estimators_ <= 9  # centred
     np.testing.assert_allclose(model.predict(X), y, rtol=1e-8)
 
 
@@ -206,7 +231,7 @@ def test_a_nearly_dependent_column_is_skipped_and_counted():
             X, a + 0.5 * b + 0.1 * c
         )
     assert len(model.skipped_) == 1
-    assert model.n_iter_ == 1
+    assert model.n_estimators_ == 1
 
 
 @pytest.mark.parametrize("variant", ["plain", "orthogonal"])
@@ -224,7 +249,7 @@ def test_nothing_to_explain_and_tol():
     X, y, _ = problem()
     for target in (np.zeros(60), np.full(60, 3.1)):
         model = MatchingPursuitRegressor().fit(X, target)
-        assert model.n_iter_ == 0
+        assert model.n_estimators_ == 0
         np.testing.assert_array_equal(model.predict(X), target)
         assert model.coef_path_.shape == (1, 30)
     model = MatchingPursuitRegressor(1000, tol=0.3).fit(X, y)
@@ -273,38 +298,34 @@ def test_rates_hold_along_every_run(params, seed):
         beta = rng.standard_normal(d) * (rng.random(d) < 0.4)
         model = MatchingPursuitRegressor(200, **params).fit(X, X @ beta)
         gauge = np.abs(beta * model.column_scale_).sum()
-        bounds = model.rate_bounds(gauge, X)
         squares = model.residual_norms_**2
-        assert bounds.kappa is not None
-        assert 0 < bounds.kappa <= 1
         if gauge > 0:
-            assert (squares <= bounds.sublinear * (1 + 1e-12)).all()
+            assert (squares <= model.error_bound(gauge_y=gauge) * (1 + 1e-12)).all()
             rounding = 1e-12 * squares[0]
             if params.get("variant") != "weak":
-                assert (squares <= bounds.exponential + rounding).all()
-            assert model.rate_bounds(gauge).exponential is None
+                bound = model.error_bound(X, gauge_y=gauge, method="exponential")
+                assert (squares <= bound + rounding).all()
 
 
 def test_weak_exponential_rate_holds():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 8))
     model = MatchingPursuitRegressor(100, variant="weak", weakness=0.5).fit(X, X @ np.ones(8))
-    bounds = model.rate_bounds(10.0, X)
-    assert (model.residual_norms_**2 <= bounds.exponential + 1e-12).all()
+    bound = model.error_bound(X, gauge_y=10.0, method="exponential")
+    assert (model.residual_norms_**2 <= bound + 1e-12).all()
 
 
-@pytest.mark.parametrize("early_stopping", ["cv", True])
 @pytest.mark.parametrize("exponent", [-1000, 1000])
-def test_early_stopping_does_not_depend_on_the_unit_of_y(early_stopping, exponent):
+def test_the_chosen_number_does_not_depend_on_the_unit_of_y(exponent):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 8))
     y = X[:, 0] - 2 * X[:, 3] + rng.standard_normal(60)
-    model = MatchingPursuitRegressor(30, early_stopping=early_stopping, random_state=0).fit(X, y)
+    model = MatchingPursuitRegressor(CVRounds(max_estimators=30)).fit(X, y)
     scaled = clone(model)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         scaled.fit(X, np.ldexp(y, exponent))
-    assert scaled.n_iter_ == model.n_iter_ > 1
+    assert scaled.n_estimators_ == model.n_estimators_ > 1
     np.testing.assert_array_equal(scaled.coef_, np.ldexp(model.coef_, exponent))
 
 

@@ -10,9 +10,9 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_ensemble_theory import MatchingPursuitRegressor
-from sklearn_ensemble_theory._folds import folds_by_hash, held_out_by_hash
+from sklearn_ensemble_theory._folds import folds_by_hash
 from sklearn_ensemble_theory._rows import ChunkedRows, RowChecks, Rows
-from sklearn_ensemble_theory.boosting import _dictionary, _pursuit
+from sklearn_ensemble_theory.boosting import _dictionary, _pursuit_rounds
 from sklearn_ensemble_theory.boosting._column_moments import (
     ColumnMoments,
     MomentDictionary,
@@ -20,7 +20,7 @@ from sklearn_ensemble_theory.boosting._column_moments import (
 )
 from sklearn_ensemble_theory.boosting._dictionary import ColumnDictionary, GramRows, RowCache
 from sklearn_ensemble_theory.boosting._loop import boost
-from sklearn_ensemble_theory.boosting._pursuit import (
+from sklearn_ensemble_theory.boosting._pursuit_rounds import (
     held_out_squares,
     held_out_squares_of_products,
     likely_columns,
@@ -101,18 +101,6 @@ def test_splits_are_those_of_the_hash(cuts):
             assert_moments(moments, X[own], Y[own], weight[own])
             np.testing.assert_array_equal(moments.unit, total.unit)
     assert k == 2
-
-
-def test_rows_held_out_are_no_part_of_the_fit():
-    X, Y, weight = rows()
-    seed = np.random.RandomState(4).randint(2**31 - 1)
-    own = held_out_by_hash(np.arange(N), 0.25, seed)
-    fitted, ((train, held),) = moments_of_splits(
-        chunked(X, Y, weight), True, held_out=0.25, random_state=4
-    )
-    assert fitted is train
-    assert_moments(train, X[~own], Y[~own], weight[~own])
-    assert_moments(held, X[own], Y[own], weight[own])
 
 
 def test_units_are_powers_of_two_and_change_nothing_else():
@@ -225,8 +213,8 @@ def test_guessed_rows_of_the_gram_matrix_change_no_choice(kind, monkeypatch):
     y = X @ rng.standard_normal(120) + rng.standard_normal(80)
     sides = []
     for smallest in (10**6, 2):
-        monkeypatch.setattr(_pursuit, "GUESSED_COLUMNS", smallest)
-        monkeypatch.setattr(_pursuit, "GUESSED_VALUES", smallest)
+        monkeypatch.setattr(_pursuit_rounds, "GUESSED_COLUMNS", smallest)
+        monkeypatch.setattr(_pursuit_rounds, "GUESSED_VALUES", smallest)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             sides.append(MatchingPursuitRegressor(50, variant="orthogonal").fit(X, y))

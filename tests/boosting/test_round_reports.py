@@ -34,7 +34,7 @@ MODELS = [
     *(with_rounds(cls, ROUNDS) for cls in boosters() if cls.__name__ not in ON_SUMS),
     AdaBoostClassifier(n_estimators=ROUNDS, algorithm="real"),
     FrankWolfeRegressor(DecisionStumpRegressor(), n_estimators=ROUNDS, radius=5.0),
-    FrankWolfeRegressor(n_estimators=ROUNDS, radius=5.0, fully_corrective=True),
+    FrankWolfeRegressor(n_estimators=ROUNDS, radius=5.0, variant="fully_corrective"),
     MatchingPursuitRegressor(ROUNDS, variant="orthogonal"),
 ]
 every_model = pytest.mark.parametrize("model", MODELS, ids=str)
@@ -150,7 +150,7 @@ def test_callbacks_follow_the_rounds_and_end_them(model, rows):
     assert ended == [0, 1, 2]
     assert stopped.stop_reason_ == "callback"
     short = type(model)(**model.get_params(deep=False))
-    name = next(n for n in ("n_iterations", "max_iter", "n_estimators") if hasattr(model, n))
+    name = next(n for n in ("max_iter", "n_estimators") if hasattr(model, n))
     short.set_params(**{name: 3}).fit(X, y)
     np.testing.assert_allclose(outputs(stopped, X), outputs(short, X))
 
@@ -177,8 +177,7 @@ def test_verbose_is_a_parameter_of_every_estimator_with_rounds():
     parameters = {
         cls.__name__: set(inspect.signature(cls).parameters) for cls in estimator_classes()
     }
-    rounds = {"n_estimators", "n_iterations"}
-    with_rounds = [name for name, known in parameters.items() if known & rounds]
+    with_rounds = [name for name, known in parameters.items() if "n_estimators" in known]
     assert len(with_rounds) > 15
     silent = [name for name in with_rounds if "verbose" not in parameters[name]]
     # Averages of matrices that are computed for all members at once: there are no rounds.

@@ -20,6 +20,7 @@ from sklearn_ensemble_theory import (
     VotingClassifier,
     bounds,
 )
+from sklearn_ensemble_theory.boosting import CVChoice
 from sklearn_ensemble_theory.boosting.losses import SquaredLoss
 from sklearn_ensemble_theory.erm import stump_dictionary
 
@@ -299,13 +300,13 @@ def test_bound_of_frank_wolfe_holds():
     for _ in range(20):
         rows = KINDS[rng.choice(8, n, p=LAW)]
         X, y = rows[:, :2], rows[:, 2]
-        model = FrankWolfeClassifier(radius=D, fit_intercept=False, away_steps=True).fit(X, y)
-        bound = model.excess_risk_bound(delta)
+        model = FrankWolfeClassifier(radius=D, fit_intercept=False, variant="away").fit(X, y)
+        bound = model.error_bound(delta=delta)
         assert bound == pytest.approx(rate + model.dual_gap_)
         assert logistic_risks(model.coef_, LAW) - risks.min() <= bound
-    weighted = model.fit(X, y, sample_weight=np.full(n, 3.0)).excess_risk_bound(delta)
+    weighted = model.fit(X, y, sample_weight=np.full(n, 3.0)).error_bound(delta=delta)
     assert weighted == pytest.approx(rate + model.dual_gap_)
-    assert model.excess_risk_bound(delta, feature_bound=2.0) > bound
+    assert model.error_bound(delta=delta, feature_bound=2.0) > bound
 
 
 def test_bound_of_frank_wolfe_over_stumps():
@@ -316,24 +317,31 @@ def test_bound_of_frank_wolfe_over_stumps():
     e = math.exp(2.0)
     by_hand = 2 * e * 2 * math.sqrt(2 * math.log(2 * (2 * 299 + 1)) / 300)
     by_hand += e * math.sqrt(2 * math.log(40) / 300) + model.dual_gap_
-    assert model.excess_risk_bound() == pytest.approx(by_hand)
+    assert model.error_bound() == model.error_bound(X, y) == pytest.approx(by_hand)
 
 
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"radius": "cv"}, "depends on the rows"),
-        ({"fit_intercept": True}, "fit_intercept must be False"),
+        ({"radius": CVChoice(cv=3)}, "does not depend on the rows; set radius"),
+        ({"radius": [1.0, 2.0]}, "does not depend on the rows; set radius"),
+        ({"fit_intercept": True}, "set fit_intercept=False"),
         ({"estimator": LogisticRegression()}, "LogisticRegression are not counted"),
-        ({"loss": SquaredLoss()}, "decreasing function of the margin"),
     ],
 )
 def test_where_the_bound_of_frank_wolfe_does_not_apply(params, message):
+    model = FrankWolfeClassifier(**{"fit_intercept": False, **params})
+    assert not hasattr(model, "error_bound")
+    with pytest.raises(AttributeError) as error:
+        model.error_bound()
+    assert message in str(error.value.__cause__)
+
+
+def test_the_bound_of_frank_wolfe_needs_a_decreasing_loss():
     X, y = interval_rows(np.random.default_rng(0), 40)
-    model = FrankWolfeClassifier(**{"fit_intercept": False, "n_estimators": 3, **params})
-    model.set_params(cv=3).fit(X, y)
-    with pytest.raises(ValueError, match=message):
-        model.excess_risk_bound()
+    model = FrankWolfeClassifier(fit_intercept=False, n_estimators=3, loss=SquaredLoss())
+    with pytest.raises(ValueError, match="decreasing function of the margin"):
+        model.fit(X, y).error_bound()
 
 
 def test_arguments_of_the_bound_of_frank_wolfe():
@@ -341,7 +349,8 @@ def test_arguments_of_the_bound_of_frank_wolfe():
     model = FrankWolfeClassifier(fit_intercept=False, n_estimators=3).fit(X, y)
     for arguments, message in (
         ({"delta": 0}, "delta"),
+        ({"method": "vc"}, "method must be one of 'excess_risk'"),
         ({"feature_bound": 0.1}, "exceeded by a training row"),
     ):
         with pytest.raises(ValueError, match=message):
-            model.excess_risk_bound(**arguments)
+            model.error_bound(**arguments)

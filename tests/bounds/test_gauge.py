@@ -154,7 +154,7 @@ def test_frank_wolfe_reaches_the_target_from_the_gauge_on():
     risks, gaps = [], []
     for r in (0.95 * radius, 1.001 * radius):
         model = FrankWolfeRegressor(
-            radius=r, fit_intercept=False, away_steps=True, n_estimators=2000, tol=1e-6
+            radius=r, fit_intercept=False, variant="away", n_estimators=2000, tol=1e-6
         ).fit(X, y)
         risks.append(0.5 * np.mean((y - model.predict(X)) ** 2))
         gaps.append(model.dual_gaps_[-1])
@@ -196,7 +196,7 @@ def test_the_best_stump_is_the_polar_gauge(seed):
     assert edge == pytest.approx(bounds.polar_gauge(outputs, signed) / np.abs(signed).sum())
 
 
-def test_rate_bounds_without_a_gauge():
+def test_bounds_of_pursuit_without_a_gauge():
     """The gauge of y, or of its least-squares fit, with weights; the rates hold along the path."""
     rng = np.random.default_rng(0)
     for n, d, intercept in [(40, 12, True), (15, 60, False), (25, 40, True)]:
@@ -207,31 +207,39 @@ def test_rate_bounds_without_a_gauge():
             model = MatchingPursuitRegressor(40, variant=variant, fit_intercept=intercept)
             # Orthogonal pursuit reaches least squares to rounding, and stops there.
             model.set_params(tol=1e-6).fit(X, y, sample_weight=weight)
-            found = model.rate_bounds(None, X, weight, y=y)
-            assert (model.residual_norms_**2 <= found.sublinear * (1 + 1e-9)).all()
-            excess = model.residual_norms_**2 - found.least_squares
-            assert (excess <= found.exponential + 1e-12).all()
+            squares = model.residual_norms_**2
+            sublinear = model.error_bound(X, y, weight)
+            assert (squares <= sublinear * (1 + 1e-9)).all()
+            exponential = model.error_bound(X, y, weight, method="exponential")
+            assert (squares <= exponential + 1e-12).all()
         # By hand: normalised columns, on the rows of positive weight.
         w = weight / weight.sum()
         psi = X - w @ X if intercept else X
         psi = psi / np.sqrt(w @ psi**2)
         u = y - w @ y if intercept else y
         fit = psi @ np.linalg.pinv(np.sqrt(w)[:, None] * psi) @ (np.sqrt(w) * u)
-        assert found.least_squares == pytest.approx(w @ (u - fit) ** 2, abs=1e-12)
-        used = w > 0
-        assert found.gauge == pytest.approx(bounds.gauge(psi[used], fit[used]).value, rel=1e-7)
+        least, used = w @ (u - fit) ** 2, w > 0
+        gauge = bounds.gauge(psi[used], fit[used]).value
+        expected = least + bounds.matching_pursuit_bound(0, gauge, 1.0, 0.8)
+        assert sublinear[0] == pytest.approx(expected, rel=1e-7)
+        kappa = bounds.matching_pursuit_kappa((w[:, None] * psi).T @ psi)
+        rate = 1 - (0.8 * kappa) ** 2
+        assert exponential[1] == pytest.approx(least + (w @ u**2) * rate, rel=1e-7)
         # A sparse X gives the same, and a given gauge is used as it is.
         if not intercept:
-            given = model.rate_bounds(found.gauge)
-            np.testing.assert_allclose(given.sublinear, found.sublinear, atol=1e-12)
-            assert given.exponential is None
+            given = model.error_bound(gauge_y=gauge)
+            np.testing.assert_allclose(given + least, sublinear, rtol=1e-7, atol=1e-12)
 
 
-def test_rate_bounds_needs_a_gauge_or_the_data():
+def test_the_bound_of_pursuit_needs_a_gauge_or_the_data():
     X = np.random.default_rng(0).standard_normal((10, 3))
     model = MatchingPursuitRegressor(5).fit(X, X[:, 0])
     for arguments in ({}, {"X": X}, {"y": X[:, 0]}):
         with pytest.raises(ValueError, match="gauge_y=None requires X and y"):
-            model.rate_bounds(**arguments)
+            model.error_bound(**arguments)
+    with pytest.raises(ValueError, match="method='exponential' requires X"):
+        model.error_bound(gauge_y=1.0, method="exponential")
+    with pytest.raises(ValueError, match="method must be one of 'sublinear', 'exponential'"):
+        model.error_bound(gauge_y=1.0, method="linear")
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        model.rate_bounds(X=X, y=X[:5, 0])
+        model.error_bound(X, X[:5, 0])

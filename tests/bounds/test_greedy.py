@@ -111,7 +111,7 @@ def test_exercise_10_6_holds_along_runs(seed):
     # The printed rate of [Bach, §10.3.3] is twice this one, ours of (1 + t)^(-1/3) in between.
     t = np.arange(1, 401)
     ours = bounds.matching_pursuit_bound(t, gauge(psi, y))
-    assert (model.residual_norms_[1:] ** 2 <= ours[: model.n_iter_]).all()
+    assert (model.residual_norms_[1:] ** 2 <= ours[: model.n_estimators_]).all()
     assert (ours <= 2 * right).all()
 
 
@@ -311,10 +311,10 @@ def test_the_exponential_rate_is_attained_and_half_of_it_is_not():
     d = 5
     psi = np.sqrt(d) * np.eye(d)
     model = MatchingPursuitRegressor(1, fit_intercept=False).fit(psi, psi.sum(axis=1))
-    found = model.rate_bounds(5.0, psi)
-    assert found.kappa**2 == pytest.approx(1 / d)
-    assert model.residual_norms_[1] ** 2 == pytest.approx(found.exponential[1])
-    assert model.residual_norms_[1] ** 2 > found.exponential[1] / 2
+    bound = model.error_bound(psi, gauge_y=5.0, method="exponential")
+    assert bounds.matching_pursuit_kappa(psi.T @ psi / d) ** 2 == pytest.approx(1 / d)
+    assert model.residual_norms_[1] ** 2 == pytest.approx(bound[1])
+    assert model.residual_norms_[1] ** 2 > bound[1] / 2
 
 
 def test_best_number_of_rounds_minimises_the_risk_bound():

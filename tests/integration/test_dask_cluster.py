@@ -25,6 +25,7 @@ from sklearn_ensemble_theory import (
     RandomForestRegressor,
     SketchedLinearRegression,
 )
+from sklearn_ensemble_theory.boosting import CVRounds
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -81,7 +82,7 @@ MODELS = {
     ),
     "sketches": (SketchedLinearRegression(3, random_state=0, n_refinements=2), same),
     "pursuit": (MatchingPursuitRegressor(4), same),
-    "pursuit by folds": (MatchingPursuitRegressor(4, early_stopping="cv"), same),
+    "pursuit by folds": (MatchingPursuitRegressor(CVRounds(max_estimators=4)), same),
     "ball": (BallConstrainedClassifier(radius=2.0), classes),
     "histogram": (HistogramRegressor(3), same),
     "blocks": (DivideAndConquerRegressor(LinearRegression(), n_blocks="rate"), same),

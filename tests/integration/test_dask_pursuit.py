@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from sklearn_ensemble_theory import MatchingPursuitRegressor
+from sklearn_ensemble_theory.boosting import CVRounds
 
-from ..local_blocks import hashed_folds, hashed_holdout
+from ..local_blocks import hashed_folds
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -107,28 +107,17 @@ def refused(X):
     return da.from_array(X).map_blocks(pytest.fail, meta=X[:0])
 
 
-STOPPING = {
-    "cv": {"early_stopping": "cv", "cv": 4},
-    "held out": {"early_stopping": True, "validation_fraction": 0.3, "random_state": 5},
-}
-
-
-def splits_in_memory(options, weight):
+def splits_in_memory(n_splits, weight):
     """The splits of all rows, by the numbers of those of positive weight."""
     kept = np.flatnonzero(weight)
-    if options["early_stopping"] == "cv":
-        fold = hashed_folds(len(kept), options["cv"])
-        return [(kept[fold != k], kept[fold == k]) for k in range(options["cv"])]
-    seed = check_random_state(options["random_state"]).randint(2**31 - 1)
-    held = hashed_holdout(len(kept), options["validation_fraction"], seed)
-    return [(kept[~held], kept[held])]
+    fold = hashed_folds(len(kept), n_splits)
+    return [(kept[fold != k], kept[fold == k]) for k in range(n_splits)]
 
 
 @pytest.mark.parametrize("chunks", CHUNKS)
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("stopping", STOPPING)
-def test_early_stopping_in_memory(chunks, variant, fit_intercept, stopping):
+def test_rounds_by_folds_are_those_in_memory(chunks, variant, fit_intercept):
     X, Y, weight = rows()
     psi = X - X.mean(axis=0) + 1
     psi /= psi.std(axis=0) + (psi.std(axis=0) == 0)
@@ -139,40 +128,27 @@ def test_early_stopping_in_memory(chunks, variant, fit_intercept, stopping):
     if variant == "plain":
         options["learning_rate"] = 0.5
     for y, w in ((Y, weight), (Y[:, 0], None)):
-        model = MatchingPursuitRegressor(25, **options, **STOPPING[stopping])
+        model = MatchingPursuitRegressor(CVRounds(4, max_estimators=25), **options)
         model.fit(*lazily(CHUNKS[chunks], X, y), None if w is None else da.from_array(w))
-        splits = splits_in_memory(STOPPING[stopping], np.ones(len(X)) if w is None else w)
-        expected = MatchingPursuitRegressor(25, **options, early_stopping="cv", cv=splits)
+        splits = splits_in_memory(4, np.ones(len(X)) if w is None else w)
+        expected = MatchingPursuitRegressor(CVRounds(splits, max_estimators=25), **options)
         expected.fit(X, y, w)
-        for one, other in zip(
-            each_target(model.validation_path_), each_target(expected.validation_path_)
-        ):
-            np.testing.assert_allclose(one, other, rtol=1e-10)
-        np.testing.assert_array_equal(model.n_iter_, expected.n_iter_)
-        assert np.all(np.array(model.n_iter_) > 0)
-        if stopping == "held out":  # which is fitted to the training rows alone
-            ((train, _),) = splits
-            expected = MatchingPursuitRegressor(25, **options).fit(
-                X[train], y[train], None if w is None else w[train]
-            )
-            paths = expected.coef_path_ if y.ndim > 1 else [expected.coef_path_]
-            coef = [path[t] for path, t in zip(paths, np.atleast_1d(model.n_iter_))]
-            np.testing.assert_allclose(np.atleast_2d(model.coef_), coef, rtol=1e-10, atol=1e-12)
-            continue
+        for one, other in zip(each_target(model.cv_results_), each_target(expected.cv_results_)):
+            np.testing.assert_allclose(one["mean_score"], other["mean_score"], rtol=1e-10)
+        np.testing.assert_array_equal(model.n_estimators_, expected.n_estimators_)
+        assert np.all(np.array(model.n_estimators_) > 0)
         assert model.stop_reason_ == expected.stop_reason_
-        assert variant != "plain" or "early_stopping" in model.stop_reason_
         assert_same(model, expected)
 
 
 @pytest.mark.parametrize("scale", [1e-160, 1e160])
-@pytest.mark.parametrize("stopping", STOPPING)
-def test_early_stopping_does_not_depend_on_units(scale, stopping):
+def test_rounds_by_folds_do_not_depend_on_units(scale):
     X, Y, _ = rows()
-    model = MatchingPursuitRegressor(25, **STOPPING[stopping])
+    model = MatchingPursuitRegressor(CVRounds(4, max_estimators=25))
     X, y = lazily(CHUNKS["even"], X, Y[:, 0])
     plain = clone(model).fit(X, y)
     for moved in (clone(model).fit(scale * X, y), clone(model).fit(X, scale * y)):
-        assert moved.n_iter_ == plain.n_iter_
+        assert moved.n_estimators_ == plain.n_estimators_
         np.testing.assert_array_equal(moved.selected_, plain.selected_)
 
 
@@ -180,11 +156,13 @@ def test_targets_that_are_constant_where_they_train():
     X, _, _ = rows()
     fold = hashed_folds(len(X), 2)
     y = np.where(fold == 0, 5.0, X[:, 1])
-    model = MatchingPursuitRegressor(5, early_stopping="cv", cv=2)
-    expected = clone(model).set_params(cv=[(fold == 1, fold == 0), (fold == 0, fold == 1)])
+    model = MatchingPursuitRegressor(CVRounds(2, max_estimators=5))
+    splits = [(fold == 1, fold == 0), (fold == 0, fold == 1)]
+    expected = clone(model).set_params(n_estimators__cv=splits)
     expected.fit(X, y)
     model.fit(*lazily(CHUNKS["uneven"], X, y))
-    np.testing.assert_allclose(model.validation_path_, expected.validation_path_, rtol=1e-10)
+    found, other = model.cv_results_["mean_score"], expected.cv_results_["mean_score"]
+    np.testing.assert_allclose(found, other, rtol=1e-10)
     assert_same(model, expected)
 
 
@@ -192,15 +170,14 @@ def test_columns_far_beyond_those_of_training_stop_the_rounds_early():
     X, Y, _ = rows()
     held = hashed_folds(len(X), 2) == 0
     X[:, 5] = np.where(held, 1e200, 1e-200) * X[:, 5]
-    model = MatchingPursuitRegressor(25, early_stopping="cv", cv=2, fit_intercept=False)
+    model = MatchingPursuitRegressor(CVRounds(2, max_estimators=25), fit_intercept=False)
     model.fit(*lazily(CHUNKS["even"], X, Y[:, 0]))
-    assert np.isfinite(model.validation_path_[0])
-    assert np.isfinite(model.validation_path_[model.n_iter_])
+    assert np.isfinite(model.cv_results_["mean_score"][[0, model.n_estimators_]]).all()
     assert np.isfinite(model.coef_).all()
 
 
-@pytest.mark.parametrize("stopping", ["none", *STOPPING])
-def test_how_often_the_rows_are_read(stopping):
+@pytest.mark.parametrize("rounds", [5, CVRounds(4, max_estimators=5)], ids=str)
+def test_how_often_the_rows_are_read(rounds):
     read = []
 
     def counted(block):
@@ -211,27 +188,23 @@ def test_how_often_the_rows_are_read(stopping):
     X, Y, _ = rows()
     X, y = lazily(CHUNKS["even"], X, Y[:, 0])
     X = X.map_blocks(counted, meta=np.empty((0, 0)))
-    MatchingPursuitRegressor(5, **STOPPING.get(stopping, {})).fit(X, y)
-    assert len(read) == 4 * (1 if stopping == "none" else 2)
+    MatchingPursuitRegressor(rounds).fit(X, y)
+    assert len(read) == 4 * (1 if rounds == 5 else 2)
 
 
 def test_folds_without_rows_are_left_out():
     X, Y, _ = rows()
     X, y = lazily((1, 2), X[:3], Y[:3, 0])
-    model = MatchingPursuitRegressor(5, early_stopping="cv", cv=100).fit(X, y)
-    assert np.isfinite(model.validation_path_).all()
-    for options, name in (
-        ({"early_stopping": "cv"}, "cv=5"),
-        ({"early_stopping": True}, "validation_fraction=0.1"),
-    ):
-        with pytest.raises(ValueError, match=f"{name} of 1 rows leaves no row"):
-            MatchingPursuitRegressor(5, **options).fit(X[:1], y[:1])
+    model = MatchingPursuitRegressor(CVRounds(100, max_estimators=5)).fit(X, y)
+    assert np.isfinite(model.cv_results_["mean_score"]).all()
+    with pytest.raises(ValueError, match="cv=5 of 1 rows leaves no row"):
+        MatchingPursuitRegressor("cv").fit(X[:1], y[:1])
 
 
 def test_folds_are_by_hash():
     X, Y, _ = rows()
     with pytest.raises(ValueError, match="cv must be an integer"):
-        MatchingPursuitRegressor(early_stopping="cv", cv=[([0], [1])]).fit(refused(X), Y)
+        MatchingPursuitRegressor(CVRounds([([0], [1])])).fit(refused(X), Y)
 
 
 def test_too_many_columns_are_refused():
@@ -240,4 +213,4 @@ def test_too_many_columns_are_refused():
         MatchingPursuitRegressor().fit(X, da.zeros(10))
     X = da.zeros((10, 4097)).map_blocks(pytest.fail, meta=np.empty((0, 0)))
     with pytest.raises(ValueError, match="4097 features; with Dask collections at most 4096"):
-        MatchingPursuitRegressor(early_stopping="cv", cv=4).fit(X, da.zeros(10))
+        MatchingPursuitRegressor(CVRounds(4)).fit(X, da.zeros(10))

@@ -32,7 +32,7 @@ Y = X[:, 0] + 0.3 * rng.standard_normal(40)
 @pytest.mark.parametrize("container", [np.asarray, sparse.csc_matrix])
 def test_pursuit_in_the_largest_units(container):
     far = container(X * 2.0**1022)
-    model = MatchingPursuitRegressor(n_iterations=5)
+    model = MatchingPursuitRegressor(n_estimators=5)
     expected = model.fit(X, Y * 2.0**20).predict(X)
     np.testing.assert_allclose(model.fit(far, Y * 2.0**20).predict(far), expected, rtol=1e-9)
 
@@ -40,10 +40,11 @@ def test_pursuit_in_the_largest_units(container):
 def test_pursuit_judges_the_rounds_by_far_rows_that_are_held_out():
     rows = X.copy()
     rows[3, 1] = 1e300
-    model = MatchingPursuitRegressor(early_stopping="cv").fit(rows, Y)
+    model = MatchingPursuitRegressor(n_estimators="cv").fit(rows, Y)
     assert np.isfinite(model.predict(X)).all()
-    assert np.isinf(model.validation_path_[2:]).all()
-    assert np.argmin(model.validation_path_) == model.n_iter_ == 1
+    errors = model.cv_results_["mean_score"]
+    assert np.isinf(errors[2:]).all()
+    assert np.argmin(errors) == model.n_estimators_ == 1
 
 
 def test_neighbours_of_far_sparse_rows():

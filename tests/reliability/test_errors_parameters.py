@@ -27,6 +27,7 @@ from sklearn_ensemble_theory import (
     StackingRegressor,
     VotingClassifier,
 )
+from sklearn_ensemble_theory.boosting import CVChoice
 
 from ..estimators import estimator_classes, make
 from .odd_inputs import InPlaceLoss
@@ -107,8 +108,8 @@ def test_cv_has_pairs(cls, cv):
         (LinearL2BoostingRegressor(times={}), "times"),
         (LinearL2BoostingRegressor(times=[None]), "times"),
         (SmoothingSplineRegressor(order=True), "order"),
-        (FrankWolfeRegressor(radii=[None]), "radii"),
-        (FrankWolfeRegressor(radius="cv", radii=["a"]), "radii"),
+        (FrankWolfeRegressor(radius=[None]), "radius"),
+        (FrankWolfeRegressor(radius=CVChoice(["a"])), "radius"),
         (NadarayaWatsonRegressor(bandwidth={}), "bandwidth"),
         (NadarayaWatsonRegressor(bandwidth=[None, 1]), "bandwidth"),
         (HistogramRegressor(box=()), "box"),

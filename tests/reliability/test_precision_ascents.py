@@ -38,7 +38,7 @@ def test_an_oblique_unit_is_exact_on_its_direction():
     np.testing.assert_allclose(unit.predict(X), axis.predict(z), atol=1e-10)
 
 
-@pytest.mark.parametrize("options", [{"pairwise": True}, {"fully_corrective": True}])
+@pytest.mark.parametrize("options", [{"variant": "pairwise"}, {"variant": "fully_corrective"}])
 @pytest.mark.parametrize("make", [FrankWolfeRegressor, FrankWolfeClassifier])
 def test_last_bits_of_the_targets_change_last_bits_only(make, options):
     for seed in range(8):

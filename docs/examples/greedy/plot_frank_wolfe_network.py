@@ -18,6 +18,7 @@ from sklearn_ensemble_theory import (
     ReLUUnitRegressor,
     export,
 )
+from sklearn_ensemble_theory.boosting import CVChoice
 
 rng = np.random.default_rng(0)
 
@@ -48,13 +49,13 @@ by_rounds = [error(p) for p in boosted.staged_predict(X_test)]
 units = ReLUUnitRegressor("inner_product")
 radii = np.geomspace(0.5, 60, 8)
 models = [
-    FrankWolfeRegressor(units, radius=r, n_estimators=50, fully_corrective=True).fit(X, y)
+    FrankWolfeRegressor(units, radius=r, n_estimators=50, variant="fully_corrective").fit(X, y)
     for r in radii
 ]
 by_radius = [error(model.predict(X_test)) for model in models]
 
 chosen = FrankWolfeRegressor(
-    units, radius="cv", radii=radii, cv=3, n_estimators=30, fully_corrective=True
+    units, radius=CVChoice(radii, cv=3), n_estimators=30, variant="fully_corrective"
 ).fit(X, y)
 
 # %%
@@ -75,7 +76,7 @@ for axis in (left, middle):
 
 radius = chosen.radius_
 best = FrankWolfeRegressor(
-    units, radius=radius, n_estimators=100, fully_corrective=True, tol=1e-6
+    units, radius=radius, n_estimators=100, variant="fully_corrective", tol=1e-6
 ).fit(X, y)
 plain = FrankWolfeRegressor(units, radius=radius, n_estimators=300, tol=0).fit(X, y)
 right.loglog(np.minimum.accumulate(plain.dual_gaps_), label="smallest gap so far")

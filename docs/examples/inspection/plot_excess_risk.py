@@ -49,7 +49,7 @@ plt.show()
 # Frank-Wolfe do not. In large balls that is an advantage, the same as early stopping: the
 # optimisation error is negative there, and the excess risk, the black points, is below the boundary
 # of the estimation error.
-ball = FrankWolfeRegressor(DecisionStumpRegressor(), n_estimators=60, fully_corrective=True)
+ball = FrankWolfeRegressor(DecisionStumpRegressor(), n_estimators=60, variant="fully_corrective")
 display = ExcessRiskDisplay.from_parameter(
     ball,
     make_sine,

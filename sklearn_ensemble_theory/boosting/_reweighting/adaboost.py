@@ -47,6 +47,7 @@ from sklearn_ensemble_theory.bounds import (
     vc_rademacher_bound,
     weighted_voting_generalization_bound,
 )
+from sklearn_ensemble_theory.erm._stumps.estimators import DecisionStumpClassifier
 from sklearn_ensemble_theory.trees._packed import PackedCache
 
 from .._loop import LARGE, BoostingRounds, Round, RoundReports, rows_for_callbacks
@@ -897,7 +898,7 @@ class AdaBoostClassifier(WeightedVotes):
         n, T = len(wrong), max(self.n_estimators, len(self.estimators_))
         if vc_dimension is not None:
             bound = weighted_voting_generalization_bound(n, T, vc_dimension, delta)
-        elif hasattr(self.estimator_, "_log_n_atoms"):
+        elif isinstance(self.estimator_, DecisionStumpClassifier):
             bound = stump_generalization_bound(n, self.n_features_in_, T, delta)
         else:
             raise ValueError(
@@ -958,7 +959,7 @@ class AdaBoostClassifier(WeightedVotes):
         n = len(margins)
         if vc_dimension is not None:
             complexity = vc_rademacher_bound(n, vc_dimension)
-        elif hasattr(self.estimator_, "_log_n_atoms"):
+        elif isinstance(self.estimator_, DecisionStumpClassifier):
             # p (n - 1) + 1 stumps that differ on n rows, and as many of the other sign.
             log_stumps = math.log(2 * (self.n_features_in_ * (n - 1) + 1))
             complexity = finite_behaviours_rademacher_bound(n, log_stumps)

@@ -100,6 +100,11 @@ def sides_of_targets(on_left: np.ndarray, y: np.ndarray, weight: np.ndarray) -> 
     return sides_of(rows_of_sides(on_left), float(weight[on_left].sum()), impurities)
 
 
+def log_n_stumps(n_samples: int, n_features: int) -> float:
+    """Logarithm of a bound on the number of different stumps on some rows, up to their sign."""
+    return math.log(n_features * (n_samples - 1) + 1)
+
+
 class DecisionStumpClassifier(ClassifierMixin, _Stump):
     """Decision stump with the smallest weighted 0-1 error over all features and thresholds.
 
@@ -341,11 +346,6 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         wrong = are_wrong(y, self.predict(X), self.classes_)
         bound = stump_generalization_bound(len(wrong), self.n_features_in_, delta=delta)
         return float(wrong.mean()) + bound
-
-    @staticmethod
-    def _log_n_atoms(n_samples: int, n_features: int) -> float:
-        """Logarithm of a bound on the number of different outputs on the rows, up to their sign."""
-        return math.log(n_features * (n_samples - 1) + 1)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -1,0 +1,81 @@
+"""The value of a parameter by cross-validation: the options of ``radius="cv"`` and its likes."""
+
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from sklearn_ensemble_theory._typing import ArrayLike, CVLike
+
+
+class CVChoice(BaseEstimator):
+    """Choose the value of a parameter by cross-validation.
+
+    ``radius="cv"`` is short for ``radius=CVChoice()``, and a list is short for
+    ``radius=CVChoice(the list)``. So it is for every parameter whose description names this class.
+    A search reaches its options by names such as ``radius__cv``.
+
+    Parameters
+    ----------
+    values : array-like, default=None
+        The candidates. None takes those that the description of the parameter names.
+    cv : int, cross-validation generator or iterable, default=None
+        The splits. An integer is the number of folds, and None is the default of the estimator.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory import FrankWolfeRegressor
+    >>> from sklearn_ensemble_theory.boosting import CVChoice
+    >>> FrankWolfeRegressor(radius=CVChoice([0.1, 1, 10], cv=3)).get_params()["radius__cv"]
+    3
+    """
+
+    _parameter_constraints = {"values": ["array-like", None], "cv": ["cv_object"]}
+
+    def __init__(self, values: ArrayLike | None = None, *, cv: CVLike | None = None) -> None:
+        self.values = values
+        self.cv = cv
+
+    @classmethod
+    def of(cls, value: Any) -> Self | None:
+        """The options that the value of a parameter asks for, checked; None for a number.
+
+        Every name counts as "cv": a parameter that also has names of criteria asks for them first.
+        """
+        if isinstance(value, str):
+            return cls()
+        if isinstance(value, Real) or value is None:
+            return None
+        return (value if isinstance(value, cls) else cls(value)).checked()
+
+    def checked(self) -> Self:
+        """The object itself, whose options are of the right types."""
+        self._validate_params()
+        return self
+
+    def candidates(self, parameter: str) -> np.ndarray | None:
+        """The candidates as positive numbers in increasing order; None if they are not given."""
+        if self.values is None:
+            return None
+        try:
+            values = np.sort(np.ravel(np.asarray(self.values, dtype=np.float64)))
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"{parameter} must be a list of positive numbers: {error}.") from None
+        if not (len(values) and np.isfinite(values).all() and values[0] > 0):
+            raise ValueError(f"{parameter} must be a list of positive numbers.")
+        return values
+
+
+def results_of_choice(parameter: str, values: np.ndarray, scores: np.ndarray) -> dict[str, Any]:
+    """`cv_results_` of scores of shape (n_values, n_splits), in each of which a split counts 1."""
+    n_splits = scores.shape[1]
+    # Squares of losses, which are squares already, could overflow.
+    mean = scores.mean(axis=1)
+    error = np.full(len(scores), np.nan)
+    if n_splits > 1:
+        with np.errstate(invalid="ignore"):
+            deviations = (scores - mean[:, None]) / np.sqrt(n_splits * (n_splits - 1))
+        error = np.hypot.reduce(deviations, axis=1)
+    found = {parameter: values, "mean_score": mean, "standard_error": error}
+    return found | {f"split{k}_score": split for k, split in enumerate(scores.T)}
