@@ -4,11 +4,11 @@ from sklearn_ensemble_theory._addresses import publish
 
 from ._additive_report import report_html
 from ._bias_variance import BiasVarianceDisplay, bias_variance_decomposition
-from ._calibration import MeanReliabilityDisplay, PITDisplay, QuantileReliabilityDisplay
+from ._calibration import ReliabilityDisplay
 from ._conditional_risk import ConditionalRiskDisplay
 from ._cv_path import CVPathDisplay
 from ._excess_risk import ExcessRiskDisplay
-from ._importances import ImportanceDisplay, LocalExplanationDisplay, TermImportanceDisplay
+from ._importances import ImportanceDisplay, LocalExplanationDisplay
 from ._margins import EdgeDisplay, MarginDisplay
 from ._member_variance import VarianceDecompositionDisplay
 from ._partial_dependence import partial_dependence
@@ -26,13 +26,10 @@ __all__ = [
     "ImportanceDisplay",
     "LocalExplanationDisplay",
     "MarginDisplay",
-    "MeanReliabilityDisplay",
-    "PITDisplay",
     "PredictionBandDisplay",
-    "QuantileReliabilityDisplay",
+    "ReliabilityDisplay",
     "ShapeFunctionDisplay",
     "SmootherSpectrumDisplay",
-    "TermImportanceDisplay",
     "VarianceDecompositionDisplay",
     "bias_variance_decomposition",
     "partial_dependence",

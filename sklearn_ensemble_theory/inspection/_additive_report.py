@@ -27,15 +27,15 @@ from sklearn_ensemble_theory._version import __version__
 from ._additive_terms import (
     TermShape,
     check_additive,
-    check_max_terms,
+    check_number_of,
     names_of_terms,
     scores_of_classes,
     shapes_of_terms,
     unit_of_terms,
 )
-from ._calibration import MeanReliabilityDisplay
+from ._calibration import MeanReliability, ReliabilityDisplay
 from ._cv_path import CVPathDisplay
-from ._importances import LocalExplanationDisplay, TermImportanceDisplay
+from ._importances import ImportanceDisplay, LocalExplanationDisplay
 from ._plotting import COLORS, number, pyplot
 from ._shape_functions import PanelStyle, draw_term, shared_scales
 
@@ -139,7 +139,7 @@ def report_html(
     See Also
     --------
     ShapeFunctionDisplay : The pictures of the terms.
-    MeanReliabilityDisplay : Predictions against what was observed.
+    ReliabilityDisplay : Predictions against what was observed.
 
     Notes
     -----
@@ -158,7 +158,7 @@ def report_html(
     """
     pyplot("report_html")
     check_additive(estimator)
-    check_max_terms(max_terms)
+    check_number_of("max_terms", max_terms)
     for name, given in (("y", y), ("sample_weight", sample_weight), ("offset", offset)):
         if given is not None and X is None:
             raise ValueError(f"{name} is of the rows of X, which has to be given too.")
@@ -260,7 +260,7 @@ def _summary(estimator, sizes: np.ndarray, used: Sequence[int]) -> list[str]:
 
 def _importances(estimator) -> list[str]:
     figure, ax = _figure(7.0, 0.32 * min(20, len(estimator.term_features_)) + 1.3)
-    TermImportanceDisplay.from_estimator(estimator, max_terms=20, ax=ax)
+    ImportanceDisplay.from_estimator(estimator, ax=ax)
     ax.set_title("")
     return [_picture(figure, "Bars of the mean absolute contributions of the terms.")]
 
@@ -423,19 +423,20 @@ def _row(X, i: int) -> Any:
 def _scores(estimator, X, y, sample_weight, options) -> list[str]:
     """Scores of predictions, and means of groups of them against what was observed."""
     figure, ax = _figure(4.8, 4.8)
-    display = MeanReliabilityDisplay.from_estimator(
+    means = ReliabilityDisplay.from_estimator(
         estimator, X, y, sample_weight=sample_weight, ax=ax, **options
-    )
+    ).reliability
     y = np.asarray(y)
     weight = None if sample_weight is None else checked_weights(sample_weight, y)
     given = {"sample_weight": weight}
     if is_classifier(estimator):
         chances = estimator.predict_proba(X, **options)
         found = estimator.classes_[np.argmax(chances, axis=1)]
+        distance = means.calibration_error if isinstance(means, MeanReliability) else np.nan
         facts = [
             ("log-loss", log_loss(y, chances, labels=estimator.classes_, **given)),
             ("accuracy", accuracy_score(y, found, **given)),
-            ("mean distance of the points from the diagonal", display.calibration_error_),
+            ("mean distance of the points from the diagonal", distance),
         ]
     else:
         found = estimator.predict(X, **options)
@@ -463,17 +464,23 @@ def _mean_difference(y: np.ndarray, found: np.ndarray, weight: np.ndarray | None
 
 
 def _rounds(estimator) -> list[str]:
-    if not hasattr(estimator, "cv_path_"):
+    if not hasattr(estimator, "cv_path_") and not hasattr(estimator, "cv_results_"):
         return []
     figure, ax = _figure(6.4, 3.8)
-    display = CVPathDisplay.from_estimator(estimator, ax=ax)
-    n = estimator.n_estimators_
-    mean, error = number(display.mean_[n]), number(display.standard_error_[n])
+    results = CVPathDisplay.from_estimator(estimator, ax=ax).results
+    at = results["n_estimators"] == estimator.n_estimators_
+    mean, error = (number(float(results[name][at][0])) for name in ("mean_score", "standard_error"))
     pictures = [(figure, "rounds of stumps")]
     path = getattr(estimator, "smoothing_path_", None)
     if path is not None and len(path) > 1:
         figure, ax = _figure(6.4, 3.8)
-        CVPathDisplay(path, display.shares, estimator.n_smoothing_rounds_).plot(ax)
+        smoothing = {
+            "n_estimators": np.arange(len(path)),
+            "mean_score": path.mean(axis=1),
+            "standard_error": path.std(axis=1, ddof=1) / np.sqrt(path.shape[1]),
+            **{f"split{k}_score": scores for k, scores in enumerate(path.T)},
+        }
+        CVPathDisplay(smoothing, estimator.n_smoothing_rounds_).plot(ax)
         ax.set_xlabel("smoothing rounds")
         pictures.insert(0, (figure, "smoothing rounds, which come first"))
     figures = [

@@ -174,10 +174,10 @@ def find_term(estimator, term) -> int:
     raise ValueError(f"terms contains {term!r}, which is not a term of the model.")
 
 
-def check_max_terms(max_terms) -> None:
-    """Refuse what is not a number of terms."""
-    if not isinstance(max_terms, Integral) or int(max_terms) < 1:
-        raise ValueError(f"max_terms must be an integer of at least 1; got {max_terms!r}.")
+def check_number_of(name: str, n: int) -> None:
+    """Refuse what is not a number of terms or bars."""
+    if not isinstance(n, Integral) or int(n) < 1:
+        raise ValueError(f"{name} must be an integer of at least 1; got {n!r}.")
 
 
 def chosen_terms(estimator, terms: Sequence[Any] | None, max_terms: int) -> list[int]:
@@ -189,7 +189,7 @@ def chosen_terms(estimator, terms: Sequence[Any] | None, max_terms: int) -> list
         if not found:
             raise ValueError("terms must not be empty.")
         return found
-    check_max_terms(max_terms)
+    check_number_of("max_terms", max_terms)
     sizes = getattr(estimator, "term_importances_", None)
     if sizes is None:
         sizes = [np.abs(values).max(initial=0.0) for _, values in estimator.shape_functions_]

@@ -12,7 +12,7 @@ from sklearn_ensemble_theory.bounds._arguments import checked_generator
 
 from .._running import in_order
 from .._typing import ArrayLike, RandomStateLike
-from ._plotting import COLORS, places_of, pyplot, set_value_axis
+from ._plotting import AXES, COLORS, documented, places_of, pyplot, set_value_axis
 from ._repeated_fits import (
     LARGEST,
     MAX_SEED,
@@ -416,6 +416,7 @@ def _decompositions(
     ]
 
 
+@documented(AXES)
 class BiasVarianceDisplay:
     """Noise, bias and variance of estimators: stacked bars, or curves along a parameter.
 
@@ -439,10 +440,7 @@ class BiasVarianceDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib.axes.Axes
-        The axes, after `plot`.
-    figure_ : matplotlib.figure.Figure
-        The figure, after `plot`.
+    %(drawn)s
 
     See Also
     --------
@@ -523,8 +521,7 @@ class BiasVarianceDisplay:
             Number of repetitions in parallel.
         random_state : int, RandomState instance or None, default=None
             Seed.
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on; a new figure by default.
+        %(ax)s
 
         Returns
         -------
@@ -602,8 +599,7 @@ class BiasVarianceDisplay:
             Number of repetitions in parallel.
         random_state : int, RandomState instance or None, default=None
             Seed.
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on; a new figure by default.
+        %(ax)s
 
         Returns
         -------
@@ -637,8 +633,7 @@ class BiasVarianceDisplay:
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on; a new figure by default.
+        %(ax)s
 
         Returns
         -------

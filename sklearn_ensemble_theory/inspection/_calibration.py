@@ -1,9 +1,9 @@
-"""Calibration of predictions and distributions: what was observed against what they say."""
+"""Calibration: what was observed against what predictions, quantiles and distributions say."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import betaincinv, stdtrit
@@ -14,7 +14,7 @@ from sklearn_ensemble_theory._rows import checked_weights
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 from sklearn_ensemble_theory.metrics import check_rows, checked_values, predicted_distribution
 
-from ._plotting import COLORS, GREY, few_ticks, pyplot, shortened
+from ._plotting import AXES, COLORS, GREY, documented, few_ticks, pyplot, shortened
 
 LEVELS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
@@ -90,6 +90,14 @@ def _checked_levels(levels: Any) -> np.ndarray:
     return found
 
 
+def _check_at_least(n_bins: int, least: int) -> None:
+    if not isinstance(n_bins, Integral) or n_bins < least:
+        raise ValueError(f"n_bins must be an int of at least {least}, got {n_bins!r}.")
+
+
+# --- means, quantiles, distributions --------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class ReliabilityCurve:
     """Groups of rows by their predictions.
@@ -147,440 +155,11 @@ def reliability_curve(
     return ReliabilityCurve(label, mean, observed, intervals, total)
 
 
-# --- figures --------------------------------------------------------------------------------------
-
-
-class PITDisplay:
-    r"""A histogram of the probability integral transform of observed values.
-
-    If F is the distribution of a row, F(y) is uniform on [0, 1]. The heights of the histogram of
-    the :math:`F_i(y_i)` are then about 1. Distributions that are too narrow have high bars at both
-    ends, too wide ones in the middle, and a slope shows that the values are above or below what was
-    predicted. A uniform histogram is necessary but not sufficient: the distribution of all y
-    together, as the prediction for each row, has one too [Gneiting and Raftery, 2007].
-
-    For counts the transform of a value y is spread evenly over the interval from :math:`F(y - 1)`
-    to :math:`F(y)`, which gives a uniform histogram without random numbers
-    (Czado, Gneiting and Held 2009).
-
-    Use `from_estimator` or `from_predictions` to create a display; the constructor stores its
-    arguments. The rows have to be new ones: of the training rows any model knows too much.
-
-    Parameters
-    ----------
-    lower, upper : ndarray of shape (n_samples,)
-        The distribution function below and at the observed values, which are the same for laws with
-        a density.
-    share : ndarray of shape (n_samples,)
-        Weights of the rows, which sum to 1.
-
-    Attributes
-    ----------
-    heights_ : ndarray of shape (n_bins,)
-        The heights of the bars, whose mean is 1, after `plot`.
-    band_ : tuple of floats
-        The heights that a uniform sample stays in, after `plot`.
-    ax_ : matplotlib.axes.Axes
-        The axes, after `plot`.
-    figure_ : matplotlib.figure.Figure
-        The figure, after `plot`.
-
-    See Also
-    --------
-    QuantileReliabilityDisplay : Levels of quantiles and the shares of values below them.
-    sklearn_ensemble_theory.metrics.crps : A score that also rewards narrow distributions.
-
-    References
-    ----------
-    C. Czado, T. Gneiting and L. Held (2009). "Predictive model assessment for count data".
-    *Biometrics* 65, 1254-1261.
-
-    T. Gneiting and A. E. Raftery (2007). "Strictly proper scoring rules, prediction, and
-    estimation". *Journal of the American Statistical Association* 102, 359-378.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy.stats import norm
-    >>> from sklearn_ensemble_theory.inspection import PITDisplay
-    >>> y = np.random.default_rng(0).standard_normal(500)
-    >>> display = PITDisplay.from_predictions(y, norm(0.0, 0.7), n_bins=5)
-    >>> display.heights_.round(2)  # too narrow
-    array([1.45, 0.83, 0.64, 0.68, 1.4 ])
-    >>> print(*np.round(display.band_, 1))  # of uniform samples, for all bars together
-    0.8 1.2
-    """
-
-    def __init__(self, lower: np.ndarray, upper: np.ndarray, share: np.ndarray) -> None:
-        self.lower = lower
-        self.upper = upper
-        self.share = share
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: MatrixLike,
-        y: ArrayLike,
-        *,
-        sample_weight: ArrayLike | None = None,
-        n_bins: int = 10,
-        confidence: float = 0.95,
-        ax: Any = None,
-        **options: Any,
-    ) -> "PITDisplay":
-        """Draw the histogram for the distributions that a fitted estimator predicts.
-
-        Parameters
-        ----------
-        estimator : estimator
-            A fitted estimator with `predict_distribution`.
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows that the estimator was not fitted to.
-        y : array-like of shape (n_samples,)
-            Their observed values.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; equal weights by default.
-        n_bins : int, default=10
-            Number of bars.
-        confidence : float, default=0.95
-            Probability with which all bars of a uniform sample are in the band, at least.
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on; a new figure by default.
-        **options : dict
-            Arguments of `predict_distribution`, for instance `family="student-t"`.
-
-        Returns
-        -------
-        display : PITDisplay
-            The display, drawn.
-
-        Raises
-        ------
-        TypeError
-            If the estimator has no `predict_distribution`.
-        ValueError
-            If a parameter is outside its range, or y does not fit to X.
-        """
-        return cls.from_predictions(
-            y,
-            predicted_distribution(estimator, X, options),
-            sample_weight=sample_weight,
-            n_bins=n_bins,
-            confidence=confidence,
-            ax=ax,
-        )
-
-    @classmethod
-    def from_predictions(
-        cls,
-        y: ArrayLike,
-        distribution: Any,
-        *,
-        sample_weight: ArrayLike | None = None,
-        n_bins: int = 10,
-        confidence: float = 0.95,
-        ax: Any = None,
-    ) -> "PITDisplay":
-        """Draw the histogram for given distributions.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_samples,)
-            Observed values.
-        distribution : frozen distribution
-            Distributions of scipy.stats with parameters of shape (n_samples,), or for all rows the
-            same; or another object with `cdf`.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; equal weights by default.
-        n_bins : int, default=10
-            Number of bars.
-        confidence : float, default=0.95
-            Probability with which all bars of a uniform sample are in the band, at least.
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on; a new figure by default.
-
-        Returns
-        -------
-        display : PITDisplay
-            The display, drawn.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is outside its range, or y does not fit to the distribution.
-        """
-        values = checked_values(y)
-        share, _ = shares_of(sample_weight, values)
-        return cls(*pit_ends(values, distribution), share).plot(
-            ax, n_bins=n_bins, confidence=confidence
-        )
-
-    def plot(self, ax: Any = None, *, n_bins: int = 10, confidence: float = 0.95) -> "PITDisplay":
-        """Draw the histogram and the band of uniform samples.
-
-        The band is binomial, at the level (1 - `confidence`) / `n_bins` for each bar, so that all
-        of them stay in it with the probability `confidence`. Bars of counts vary less.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on; a new figure by default.
-        n_bins : int, default=10
-            Number of bars.
-        confidence : float, default=0.95
-            Probability with which all bars of a uniform sample are in the band, at least.
-
-        Returns
-        -------
-        self : PITDisplay
-            The display, drawn.
-        """
-        plt = pyplot(type(self).__name__)
-        if not isinstance(n_bins, Integral) or n_bins < 2:
-            raise ValueError(f"n_bins must be an int of at least 2, got {n_bins!r}.")
-        _check_between_0_and_1("confidence", confidence)
-        edges = np.arange(n_bins + 1) / n_bins
-        below = share_up_to(edges, self.lower, self.upper, self.share)
-        below[0] = 0.0  # a transform of exactly 0 belongs to the first bar
-        self.heights_ = n_bins * np.diff(below)
-        n, tail = round(1 / float(self.share @ self.share)), (1 - confidence) / (2 * n_bins)
-        counts = binom.ppf([tail, 1 - tail], n, 1 / n_bins)
-        self.band_ = float(counts[0] * n_bins / n), float(counts[1] * n_bins / n)
-        if ax is None:
-            _, ax = plt.subplots(layout="constrained")
-        ax.stairs(self.heights_, edges, fill=True, color=COLORS[0], alpha=0.35)
-        ax.stairs(self.heights_, edges, color=COLORS[0])
-        label = f"uniform, {100 * confidence:g} % of samples of {n:,}"
-        ax.axhspan(*self.band_, color=GREY, alpha=0.25, linewidth=0, label=label, zorder=0)
-        ax.axhline(1.0, color=GREY, linewidth=0.8)
-        ax.set(xlabel="distribution function at the observed value", ylabel="density")
-        top = max(self.heights_.max(), self.band_[1])
-        ax.set(xlim=(0, 1), ylim=(0, 1.25 * top))  # with room for the legend
-        ax.legend(loc="upper center", fontsize="small")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
-
-
-class QuantileReliabilityDisplay:
-    """Levels of predicted quantiles, and the shares of observed values up to them.
-
-    Points on the diagonal are right. A point below it at a low level and above it at a high level
-    belongs to quantiles that are too far apart, the opposite to quantiles that are too close; all
-    points above the diagonal to quantiles that are too large. The bars are binomial intervals, one
-    for each level, for independent rows. The points are not independent of each other.
-
-    Use `from_estimator` or `from_predictions` to create a display; the constructor stores its
-    arguments. The rows have to be new ones: of the training rows any model knows too much.
-
-    Parameters
-    ----------
-    levels : ndarray of shape (n_levels,)
-        Levels, increasing.
-    observed : ndarray of shape (n_levels,)
-        Shares of the values up to the quantile of each level.
-    n : float
-        Number of rows; of unequal weights the number of rows with the same precision.
-
-    Attributes
-    ----------
-    intervals_ : ndarray of shape (n_levels, 2)
-        Binomial intervals of the shares, after `plot`.
-    ax_ : matplotlib.axes.Axes
-        The axes, after `plot`.
-    figure_ : matplotlib.figure.Figure
-        The figure, after `plot`.
-
-    See Also
-    --------
-    PITDisplay : The same of whole distributions, level by level.
-
-    References
-    ----------
-    C. J. Clopper and E. S. Pearson (1934). "The use of confidence or fiducial limits illustrated in
-    the case of the binomial". *Biometrika* 26, 404-413.
-
-    C. Czado, T. Gneiting and L. Held (2009). "Predictive model assessment for count data".
-    *Biometrics* 65, 1254-1261.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn_ensemble_theory import RandomForestRegressor
-    >>> from sklearn_ensemble_theory.inspection import QuantileReliabilityDisplay
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> forest = RandomForestRegressor(100, random_state=0).fit(X[:300], y[:300])
-    >>> display = QuantileReliabilityDisplay.from_estimator(
-    ...     forest, X[300:], y[300:], levels=[0.1, 0.5, 0.9]
-    ... )
-    >>> display.observed.round(1)
-    array([0.1, 0.5, 0.9])
-    """
-
-    def __init__(self, levels: np.ndarray, observed: np.ndarray, n: float) -> None:
-        self.levels = levels
-        self.observed = observed
-        self.n = n
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: MatrixLike,
-        y: ArrayLike,
-        *,
-        levels: Sequence[float] = LEVELS,
-        sample_weight: ArrayLike | None = None,
-        confidence: float = 0.95,
-        ax: Any = None,
-        **options: Any,
-    ) -> "QuantileReliabilityDisplay":
-        """Draw the shares for the quantiles that a fitted estimator predicts.
-
-        Parameters
-        ----------
-        estimator : estimator
-            A fitted estimator with `predict_quantiles`, such as a forest, or with
-            `predict_distribution`.
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows that the estimator was not fitted to.
-        y : array-like of shape (n_samples,)
-            Their observed values.
-        levels : sequence of float, default=(0.05, 0.1, 0.2, ..., 0.9, 0.95)
-            Levels of the quantiles, increasing, between 0 and 1.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; equal weights by default.
-        confidence : float, default=0.95
-            Of the binomial intervals.
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on; a new figure by default.
-        **options : dict
-            Arguments of `predict_quantiles`; with `family` of `predict_distribution`.
-
-        Returns
-        -------
-        display : QuantileReliabilityDisplay
-            The display, drawn.
-
-        Raises
-        ------
-        TypeError
-            If the estimator has neither of the methods.
-        ValueError
-            If a parameter is outside its range, or y does not fit to X.
-        """
-        given = _checked_levels(levels)
-        if hasattr(estimator, "predict_quantiles") and "family" not in options:
-            found = estimator.predict_quantiles(X, given, **options)
-        else:
-            found = predicted_distribution(estimator, X, options)
-        return cls.from_predictions(
-            y, found, levels=given, sample_weight=sample_weight, confidence=confidence, ax=ax
-        )
-
-    @classmethod
-    def from_predictions(
-        cls,
-        y: ArrayLike,
-        predictions: Any,
-        *,
-        levels: ArrayLike = LEVELS,
-        sample_weight: ArrayLike | None = None,
-        confidence: float = 0.95,
-        ax: Any = None,
-    ) -> "QuantileReliabilityDisplay":
-        """Draw the shares for given quantiles or distributions.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_samples,)
-            Observed values.
-        predictions : array-like of shape (n_samples, n_levels) or frozen distribution
-            The quantiles, or distributions of scipy.stats for the rows. A value counts up to its
-            quantile; with distributions of counts for the part of its probability that is below
-            the level, as in `PITDisplay`, so that the points of a true law are on the diagonal.
-        levels : sequence of float, default=(0.05, 0.1, 0.2, ..., 0.9, 0.95)
-            Levels of the quantiles, increasing, between 0 and 1.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; equal weights by default.
-        confidence : float, default=0.95
-            Of the binomial intervals.
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on; a new figure by default.
-
-        Returns
-        -------
-        display : QuantileReliabilityDisplay
-            The display, drawn.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is outside its range, or y does not fit to the predictions.
-        """
-        given, values = _checked_levels(levels), checked_values(y)
-        share, n = shares_of(sample_weight, values)
-        if hasattr(predictions, "cdf"):
-            observed = share_up_to(given, *pit_ends(values, predictions), share)
-        else:
-            quantiles = np.asarray(predictions, dtype=float)
-            if quantiles.shape != (len(values), len(given)):
-                raise ValueError(
-                    "predictions must have a row for each value of y and a column for each level, "
-                    f"({len(values)}, {len(given)}); got {quantiles.shape}."
-                )
-            observed = share @ (values[:, None] <= quantiles)
-        return cls(given, observed, n).plot(ax, confidence=confidence)
-
-    def plot(self, ax: Any = None, *, confidence: float = 0.95) -> "QuantileReliabilityDisplay":
-        """Draw the points with their binomial intervals.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on; a new figure by default.
-        confidence : float, default=0.95
-            Of the binomial intervals.
-
-        Returns
-        -------
-        self : QuantileReliabilityDisplay
-            The display, drawn.
-        """
-        plt = pyplot(type(self).__name__)
-        _check_between_0_and_1("confidence", confidence)
-        observed = np.clip(self.observed, 0.0, 1.0)  # sums of shares may end beside 1
-        lower, upper = binomial_interval(observed, self.n, confidence)
-        self.intervals_ = np.column_stack([lower, upper])
-        if ax is None:
-            _, ax = plt.subplots(figsize=(4.8, 4.8), layout="constrained")
-        ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, label="calibrated")
-        half = np.abs(np.stack([observed - lower, upper - observed]))
-        label = f"observed, {100 * confidence:g} % intervals"
-        look = {"fmt": "o", "color": COLORS[0], "markersize": 5, "capsize": 2, "label": label}
-        ax.errorbar(self.levels, observed, yerr=half, **look)
-        ax.set(xlabel="level of the predicted quantile", ylabel="share of values up to it")
-        ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
-        ax.legend(loc="upper left", fontsize="small")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
-
-
-class MeanReliabilityDisplay:
+@dataclass(frozen=True)
+class MeanReliability:
     """Means of predictions against means of what was observed, in groups of equal weight.
 
-    The rows are put in the order of their predictions and divided into groups. Points on the
-    diagonal are right on average; points below it belong to predictions that are too large. A line
-    that is flatter than the diagonal says that the predictions vary too much, as those of a model
-    that was fitted too closely, a steeper one that they vary too little. For classifiers the
-    predictions are probabilities and the observed means shares of the class, with the binomial
-    intervals of Clopper and Pearson; for regressors the intervals are Student's. The grey
-    histogram is the distribution of the predictions.
-
-    Use `from_estimator` or `from_predictions` to create a display; the constructor stores its
-    arguments. The rows have to be new ones: of the training rows any model knows too much.
-
-    Parameters
+    Attributes
     ----------
     curves : list of ReliabilityCurve
         The groups: one curve, or one for each class.
@@ -588,213 +167,29 @@ class MeanReliabilityDisplay:
         The predictions of each curve, for the histogram.
     share : ndarray of shape (n_samples,)
         Weights of the rows, which sum to 1.
-    is_probability : bool, default=False
+    is_probability : bool
         Whether the predictions are probabilities.
-    confidence : float, default=0.95
-        Of the intervals, for the label.
-
-    Attributes
-    ----------
-    calibration_error_ : float
-        The weighted mean of the absolute differences of the two means; of all curves. It is larger
-        than 0 by chance for the true probabilities too.
-    ax_ : matplotlib.axes.Axes
-        The axes, after `plot`.
-    figure_ : matplotlib.figure.Figure
-        The figure, after `plot`.
-
-    See Also
-    --------
-    QuantileReliabilityDisplay : The same of quantiles.
-
-    References
-    ----------
-    A. H. Murphy and R. L. Winkler (1977). "Reliability of subjective probability forecasts of
-    precipitation and temperature". *Applied Statistics* 26, 41-47.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn_ensemble_theory import L2BoostingRegressor
-    >>> from sklearn_ensemble_theory.inspection import MeanReliabilityDisplay
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = L2BoostingRegressor("cv").fit(X[:300], y[:300])
-    >>> display = MeanReliabilityDisplay.from_estimator(model, X[300:], y[300:], n_bins=4)
-    >>> len(display.curves[0].observed)
-    4
+    confidence : float
+        Of the intervals.
     """
 
-    def __init__(
-        self,
-        curves: Sequence[ReliabilityCurve],
-        predictions: Sequence[np.ndarray],
-        share: np.ndarray,
-        is_probability: bool = False,
-        confidence: float = 0.95,
-    ) -> None:
-        self.curves = curves
-        self.predictions = predictions
-        self.share = share
-        self.is_probability = is_probability
-        self.confidence = confidence
+    curves: Sequence[ReliabilityCurve]
+    predictions: Sequence[np.ndarray]
+    share: np.ndarray
+    is_probability: bool
+    confidence: float
 
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: MatrixLike,
-        y: ArrayLike,
-        *,
-        target: Any = None,
-        sample_weight: ArrayLike | None = None,
-        n_bins: int = 10,
-        confidence: float = 0.95,
-        ax: Any = None,
-        **options: Any,
-    ) -> "MeanReliabilityDisplay":
-        """Draw the groups for a fitted estimator.
+    @property
+    def calibration_error(self) -> float:
+        """The weighted mean of the absolute differences of the two means, over all curves.
 
-        Parameters
-        ----------
-        estimator : estimator
-            A fitted regressor, or a fitted classifier with `predict_proba`.
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows that the estimator was not fitted to.
-        y : array-like of shape (n_samples,)
-            Their observed values or classes.
-        target : label, default=None
-            The class of a classifier; by default the second of two classes, and all of more.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; equal weights by default.
-        n_bins : int, default=10
-            Number of groups, at most: rows of equal predictions are in one.
-        confidence : float, default=0.95
-            Of the intervals.
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on; a new figure by default.
-        **options : dict
-            Arguments of `predict` or `predict_proba`, for instance `offset`.
-
-        Returns
-        -------
-        display : MeanReliabilityDisplay
-            The display, drawn.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is outside its range, or y does not fit to X.
+        It is larger than 0 by chance for the true probabilities too.
         """
-        found: dict[str, Any] = {
-            "sample_weight": sample_weight,
-            "n_bins": n_bins,
-            "confidence": confidence,
-        }
-        if not is_classifier(estimator):
-            if target is not None:
-                raise ValueError("target is for classifiers; it must be None for a regressor.")
-            return cls.from_predictions(y, estimator.predict(X, **options), **found, ax=ax)
-        classes, labels = estimator.classes_, np.asarray(y)
-        unknown = [c for c in np.unique(labels).tolist() if c not in classes.tolist()]
-        if unknown:
-            raise ValueError(f"y has labels that are not classes of the estimator: {unknown}.")
-        wanted = classes[1:] if len(classes) == 2 else classes
-        if target is not None:
-            wanted = classes[classes == target]
-            if len(wanted) != 1:
-                raise ValueError(f"target must be one of {classes.tolist()}; got {target!r}.")
-        chances = np.asarray(estimator.predict_proba(X, **options))
-        displays = []
-        for c in wanted:
-            own = chances[:, np.argmax(classes == c)]
-            displays.append(cls._of(str(c), (labels == c) * 1.0, own, **found, binary=True))
-        return cls(
-            [d.curves[0] for d in displays],
-            [d.predictions[0] for d in displays],
-            displays[0].share,
-            True,
-            confidence,
-        ).plot(ax)
-
-    @classmethod
-    def from_predictions(
-        cls,
-        y: ArrayLike,
-        predicted: ArrayLike,
-        *,
-        sample_weight: ArrayLike | None = None,
-        n_bins: int = 10,
-        confidence: float = 0.95,
-        ax: Any = None,
-    ) -> "MeanReliabilityDisplay":
-        """Draw the groups for given predictions.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_samples,)
-            Observed values: numbers, or 0 and 1.
-        predicted : array-like of shape (n_samples,)
-            Predictions; probabilities, if they are in [0, 1] and all y are 0 or 1.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; equal weights by default.
-        n_bins : int, default=10
-            Number of groups, at most: rows of equal predictions are in one.
-        confidence : float, default=0.95
-            Of the intervals.
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on; a new figure by default.
-
-        Returns
-        -------
-        display : MeanReliabilityDisplay
-            The display, drawn.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is outside its range, or the arrays do not fit to each other.
-        """
-        return cls._of("", y, predicted, sample_weight, n_bins, confidence, None).plot(ax)
-
-    @classmethod
-    def _of(cls, label, y, predicted, sample_weight, n_bins, confidence, binary):
-        if not isinstance(n_bins, Integral) or n_bins < 1:
-            raise ValueError(f"n_bins must be an int of at least 1, got {n_bins!r}.")
-        _check_between_0_and_1("confidence", confidence)
-        values = checked_values(y)
-        found = np.asarray(predicted, dtype=float)
-        if found.shape != values.shape or not np.isfinite(found).all():
-            raise ValueError(
-                f"predicted must be {len(values)} finite numbers, one for each value of y; it has "
-                f"the shape {found.shape}."
-            )
-        share, _ = shares_of(sample_weight, values)
-        if binary is None:
-            in_range = found.min() >= 0 and found.max() <= 1
-            binary = bool(in_range and np.isin(values, [0.0, 1.0]).all())
-        # Rows without weight are in no group.
-        values, found, share = (a[share > 0] for a in (values, found, share))
-        curve = reliability_curve(label, values, found, share, n_bins, confidence, binary)
-        return cls([curve], [found], share, binary, confidence)
-
-    def plot(self, ax: Any = None) -> "MeanReliabilityDisplay":
-        """Draw the points with their intervals.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on; a new figure by default.
-
-        Returns
-        -------
-        self : MeanReliabilityDisplay
-            The display, drawn.
-        """
-        plt = pyplot(type(self).__name__)
-        if ax is None:
-            _, ax = plt.subplots(figsize=(4.8, 4.8), layout="constrained")
         gaps = [float(c.share @ np.abs(c.predicted - c.observed)) for c in self.curves]
-        self.calibration_error_ = float(np.mean(gaps))
+        return float(np.mean(gaps))
+
+    def draw(self, ax: Any) -> None:
+        """Draw the points with their intervals, and the distribution of the predictions."""
         drawn = [np.ravel(a) for c in self.curves for a in (c.predicted, c.observed, c.intervals)]
         ends = np.concatenate(drawn)
         low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
@@ -814,9 +209,8 @@ class MeanReliabilityDisplay:
             heights = 0.12 * heights / max(heights.max(), np.finfo(float).tiny)
             fill = {"color": GREY if len(self.curves) == 1 else color, "alpha": 0.5, "zorder": 0}
             ax.stairs(heights, edges, fill=True, transform=ax.get_xaxis_transform(), **fill)
-        intervals = f"{100 * self.confidence:g} % intervals"
         if len(self.curves) == 1:
-            names[1] += f", {intervals}"
+            names[1] += f", {100 * self.confidence:g} % intervals"
         ax.legend(handles, names, loc="upper left", fontsize="small")
         ax.set(xlim=(low, high), ylim=(low, high), aspect="equal")
         label = self.curves[0].label
@@ -827,5 +221,440 @@ class MeanReliabilityDisplay:
             few_ticks(ax, "x")
             few_ticks(ax, "y")
             ax.set(xlabel="mean prediction of the group", ylabel="mean of the observed values")
+
+
+def mean_reliability(
+    label: str,
+    y: ArrayLike,
+    predicted: ArrayLike,
+    sample_weight: ArrayLike | None,
+    n_bins: int,
+    confidence: float,
+    is_probability: bool | None = None,
+) -> MeanReliability:
+    """The groups of one kind of prediction; None: probabilities, if they and y can be."""
+    _check_at_least(n_bins, 1)
+    values = checked_values(y)
+    found = np.asarray(predicted, dtype=float)
+    if found.shape != values.shape or not np.isfinite(found).all():
+        raise ValueError(
+            f"predicted must be {len(values)} finite numbers, one for each value of y; it has the "
+            f"shape {found.shape}."
+        )
+    share, _ = shares_of(sample_weight, values)
+    if is_probability is None:
+        in_range = found.min() >= 0 and found.max() <= 1
+        is_probability = bool(in_range and np.isin(values, [0.0, 1.0]).all())
+    # Rows without weight are in no group.
+    values, found, share = (a[share > 0] for a in (values, found, share))
+    curve = reliability_curve(label, values, found, share, n_bins, confidence, is_probability)
+    return MeanReliability([curve], [found], share, is_probability, confidence)
+
+
+def _of_classes(
+    estimator: Any, X: MatrixLike, y: ArrayLike, target: Any, options: dict, **given: Any
+) -> MeanReliability:
+    """The probabilities of one class of a classifier, or of all."""
+    classes, labels = estimator.classes_, np.asarray(y)
+    unknown = [c for c in np.unique(labels).tolist() if c not in classes.tolist()]
+    if unknown:
+        raise ValueError(f"y has labels that are not classes of the estimator: {unknown}.")
+    wanted = classes[1:] if len(classes) == 2 else classes
+    if target is not None:
+        wanted = classes[classes == target]
+        if len(wanted) != 1:
+            raise ValueError(f"target must be one of {classes.tolist()}; got {target!r}.")
+    chances = np.asarray(estimator.predict_proba(X, **options))
+    parts = [
+        mean_reliability(
+            str(c),
+            (labels == c) * 1.0,
+            chances[:, np.argmax(classes == c)],
+            is_probability=True,
+            **given,
+        )
+        for c in wanted
+    ]
+    return MeanReliability(
+        [part.curves[0] for part in parts],
+        [part.predictions[0] for part in parts],
+        parts[0].share,
+        True,
+        given["confidence"],
+    )
+
+
+@dataclass(frozen=True)
+class QuantileReliability:
+    """Levels of quantiles against the shares of the values up to them.
+
+    Attributes
+    ----------
+    levels : ndarray of shape (n_levels,)
+        Levels, increasing.
+    observed : ndarray of shape (n_levels,)
+        Shares of the values up to the quantile of each level.
+    n : float
+        Number of rows; of unequal weights the number of rows with the same precision.
+    intervals : ndarray of shape (n_levels, 2)
+        Binomial intervals of the shares, of Clopper and Pearson.
+    confidence : float
+        Of the intervals.
+    """
+
+    levels: np.ndarray
+    observed: np.ndarray
+    n: float
+    intervals: np.ndarray
+    confidence: float
+
+    def draw(self, ax: Any) -> None:
+        """Draw the points with their binomial intervals."""
+        ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, label="calibrated")
+        half = np.abs(self.intervals - self.observed[:, None]).T
+        label = f"observed, {100 * self.confidence:g} % intervals"
+        look = {"fmt": "o", "color": COLORS[0], "markersize": 5, "capsize": 2, "label": label}
+        ax.errorbar(self.levels, self.observed, yerr=half, **look)
+        ax.set(xlabel="level of the predicted quantile", ylabel="share of values up to it")
+        ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
+        ax.legend(loc="upper left", fontsize="small")
+
+
+def quantile_reliability(
+    y: ArrayLike,
+    predictions: Any,
+    levels: ArrayLike,
+    sample_weight: ArrayLike | None,
+    confidence: float,
+) -> QuantileReliability:
+    """Of quantiles, one column for each level, or of distributions."""
+    given, values = _checked_levels(levels), checked_values(y)
+    share, n = shares_of(sample_weight, values)
+    if hasattr(predictions, "cdf"):
+        observed = share_up_to(given, *pit_ends(values, predictions), share)
+    else:
+        quantiles = np.asarray(predictions, dtype=float)
+        if quantiles.shape != (len(values), len(given)):
+            raise ValueError(
+                "predicted must have a row for each value of y and a column for each level, "
+                f"({len(values)}, {len(given)}); got {quantiles.shape}."
+            )
+        observed = share @ (values[:, None] <= quantiles)
+    observed = np.clip(observed, 0.0, 1.0)  # sums of shares may end beside 1
+    intervals = np.column_stack(binomial_interval(observed, n, confidence))
+    return QuantileReliability(given, observed, n, intervals, confidence)
+
+
+@dataclass(frozen=True)
+class PITHistogram:
+    """The histogram of the distribution functions at the observed values.
+
+    Attributes
+    ----------
+    lower, upper : ndarray of shape (n_samples,)
+        The distribution function below and at the values, the same for laws with a density.
+    heights : ndarray of shape (n_bins,)
+        The heights of the bars, whose mean is 1.
+    band : tuple of floats
+        The heights that a uniform sample stays in, in all bars together.
+    n : int
+        Number of rows; of unequal weights the number of rows with the same precision.
+    confidence : float
+        Probability of the band, at least.
+    """
+
+    lower: np.ndarray
+    upper: np.ndarray
+    heights: np.ndarray
+    band: tuple[float, float]
+    n: int
+    confidence: float
+
+    def draw(self, ax: Any) -> None:
+        """Draw the histogram and the band of uniform samples."""
+        edges = np.arange(len(self.heights) + 1) / len(self.heights)
+        ax.stairs(self.heights, edges, fill=True, color=COLORS[0], alpha=0.35)
+        ax.stairs(self.heights, edges, color=COLORS[0])
+        label = f"uniform, {100 * self.confidence:g} % of samples of {self.n:,}"
+        ax.axhspan(*self.band, color=GREY, alpha=0.25, linewidth=0, label=label, zorder=0)
+        ax.axhline(1.0, color=GREY, linewidth=0.8)
+        ax.set(xlabel="distribution function at the observed value", ylabel="density")
+        top = max(self.heights.max(), self.band[1])
+        ax.set(xlim=(0, 1), ylim=(0, 1.25 * top))  # with room for the legend
+        ax.legend(loc="upper center", fontsize="small")
+
+
+def pit_histogram(
+    y: ArrayLike,
+    distribution: Any,
+    sample_weight: ArrayLike | None,
+    n_bins: int,
+    confidence: float,
+) -> PITHistogram:
+    """The histogram of n_bins bars, with a band that is binomial at the level of a single bar.
+
+    The level is (1 - confidence) / n_bins, so that all bars of a uniform sample stay in the band
+    with the probability `confidence`. Bars of counts vary less.
+    """
+    _check_at_least(n_bins, 2)
+    values = checked_values(y)
+    share, _ = shares_of(sample_weight, values)
+    lower, upper = pit_ends(values, distribution)
+    below = share_up_to(np.arange(n_bins + 1) / n_bins, lower, upper, share)
+    below[0] = 0.0  # a transform of exactly 0 belongs to the first bar
+    heights = n_bins * np.diff(below)
+    n, tail = round(1 / float(share @ share)), (1 - confidence) / (2 * n_bins)
+    counts = binom.ppf([tail, 1 - tail], n, 1 / n_bins)
+    band = float(counts[0] * n_bins / n), float(counts[1] * n_bins / n)
+    return PITHistogram(lower, upper, heights, band, n, confidence)
+
+
+# --- the display ----------------------------------------------------------------------------------
+
+Method = Literal["mean", "quantiles", "pit"]
+OPTIONS = {"mean": {"n_bins", "target"}, "quantiles": {"levels"}, "pit": {"n_bins"}}
+TEXTS = {
+    **AXES,
+    "options": """
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; equal weights by default.
+        n_bins : int, default=None
+            Number of groups of "mean", at most, because rows of equal predictions are in one; or of
+            bars of "pit". None is 10.
+        levels : sequence of float, default=None
+            Levels of "quantiles", increasing, between 0 and 1; None is .05, .1, .2, ..., .9, .95.
+        confidence : float, default=0.95
+            Of the intervals; of "pit" the probability with which all bars of a uniform sample are
+            in the band, at least.
+        """,
+}
+
+
+def _checked_options(method: str, confidence: float, **given: Any) -> None:
+    if method not in OPTIONS:
+        raise ValueError(f"method must be 'mean', 'quantiles' or 'pit'; got {method!r}.")
+    _check_between_0_and_1("confidence", confidence)
+    for name, value in given.items():
+        if value is not None and name not in OPTIONS[method]:
+            owners = " or ".join(repr(each) for each, own in OPTIONS.items() if name in own)
+            raise ValueError(f"{name} is for method={owners}; it must be None for {method!r}.")
+
+
+@documented(TEXTS)
+class ReliabilityDisplay:
+    r"""What was observed against what was predicted: means, quantiles or whole distributions.
+
+    `method` says which:
+
+    - "mean": the rows are divided into groups of about equal weight in the order of their
+      predictions. The mean of what was observed in a group is drawn against its mean prediction,
+      with Student's intervals; for classifiers the predictions are probabilities, and the intervals
+      those of Clopper and Pearson. Points below the diagonal belong to predictions that are too
+      large. A line that is flatter than the diagonal says that the predictions vary too much, as
+      those of a model that was fitted too closely; a steeper line that they vary too little. The
+      grey histogram is the distribution of the predictions [Murphy and Winkler, 1977].
+    - "quantiles": the share of the values up to their predicted quantile against its level, with
+      the binomial intervals of Clopper and Pearson. Points below the diagonal belong to quantiles
+      that are too low.
+    - "pit": the histogram of the probability integral transform. If F is the distribution of a row,
+      F(y) is uniform on [0, 1], so the heights are about 1. Distributions that are too narrow have
+      high bars at both ends, too wide ones in the middle, and a slope shows that the values are
+      above or below what was predicted. A uniform histogram is necessary but not sufficient: the
+      distribution of all y together, as the prediction of each row, has one too [Gneiting and
+      Raftery, 2007]. For counts, the transform of a value is spread evenly from :math:`F(y - 1)` to
+      :math:`F(y)` [Czado, Gneiting and Held, 2009].
+
+    Use `from_estimator` or `from_predictions` to create a display; the constructor stores its
+    argument. The rows have to be new ones: of the training rows any model knows too much.
+
+    Parameters
+    ----------
+    reliability : record
+        What is drawn, by `method`: with the attributes `curves` (each with `predicted`, `observed`,
+        `intervals`, `share`) and `calibration_error`; with `levels`, `observed`, `intervals` and
+        `n`; or with `heights`, `band`, `lower`, `upper` and `n`.
+
+    Attributes
+    ----------
+    %(drawn)s
+
+    See Also
+    --------
+    sklearn_ensemble_theory.metrics.crps : A score that also rewards narrow distributions.
+
+    References
+    ----------
+    C. Czado, T. Gneiting and L. Held (2009). "Predictive model assessment for count data".
+    *Biometrics* 65, 1254-1261.
+
+    T. Gneiting and A. E. Raftery (2007). "Strictly proper scoring rules, prediction, and
+    estimation". *Journal of the American Statistical Association* 102, 359-378.
+
+    A. H. Murphy and R. L. Winkler (1977). "Reliability of subjective probability forecasts of
+    precipitation and temperature". *Applied Statistics* 26, 41-47.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_ensemble_theory import RandomForestRegressor
+    >>> from sklearn_ensemble_theory.inspection import ReliabilityDisplay
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> forest = RandomForestRegressor(100, random_state=0).fit(X[:300], y[:300])
+    >>> display = ReliabilityDisplay.from_estimator(
+    ...     forest, X[300:], y[300:], method="quantiles", levels=[0.1, 0.5, 0.9]
+    ... )
+    >>> display.reliability.observed.round(1)
+    array([0.1, 0.5, 0.9])
+    >>> means = ReliabilityDisplay.from_estimator(forest, X[300:], y[300:], n_bins=4)
+    >>> len(means.reliability.curves[0].observed)
+    4
+    """
+
+    def __init__(self, reliability: MeanReliability | QuantileReliability | PITHistogram) -> None:
+        self.reliability = reliability
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        method: Method = "mean",
+        target: Any = None,
+        sample_weight: ArrayLike | None = None,
+        n_bins: int | None = None,
+        levels: Sequence[float] | None = None,
+        confidence: float = 0.95,
+        ax: Any = None,
+        **options: Any,
+    ) -> "ReliabilityDisplay":
+        """Draw what a fitted estimator predicts.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted. For "mean" a regressor, or a classifier with `predict_proba`; for "quantiles"
+            one with `predict_quantiles`, such as a forest, or with `predict_distribution`; for
+            "pit" one with `predict_distribution`.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows that the estimator was not fitted to.
+        y : array-like of shape (n_samples,)
+            Their observed values or classes.
+        method : {"mean", "quantiles", "pit"}, default="mean"
+            What is compared.
+        target : label, default=None
+            The class of a classifier, for "mean"; by default the second of two classes, and all of
+            more.
+        %(options)s
+        %(ax)s
+        **options : dict
+            Arguments of the estimator's method, for example `offset` of `predict`, or
+            `family="student-t"` of `predict_distribution`.
+
+        Returns
+        -------
+        display : ReliabilityDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        TypeError
+            If the estimator has no method that predicts what is compared.
+        ValueError
+            If an option belongs to another method or is outside its range, or y does not fit to X.
+        """
+        _checked_options(method, confidence, n_bins=n_bins, levels=levels, target=target)
+        given: dict[str, Any] = {"sample_weight": sample_weight, "confidence": confidence}
+        if method == "mean" and is_classifier(estimator):
+            bins = 10 if n_bins is None else n_bins
+            return cls(_of_classes(estimator, X, y, target, options, n_bins=bins, **given)).plot(ax)
+        if target is not None:
+            raise ValueError("target is for classifiers; it must be None for a regressor.")
+        if method == "quantiles":
+            levels = LEVELS if levels is None else levels
+        if method == "mean":
+            found = estimator.predict(X, **options)
+        elif method == "quantiles" and (
+            hasattr(estimator, "predict_quantiles") and "family" not in options
+        ):
+            found = estimator.predict_quantiles(X, _checked_levels(levels), **options)
+        else:
+            found = predicted_distribution(estimator, X, options)
+        return cls.from_predictions(
+            y, found, method=method, n_bins=n_bins, levels=levels, **given, ax=ax
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y: ArrayLike,
+        predicted: Any,
+        *,
+        method: Method = "mean",
+        sample_weight: ArrayLike | None = None,
+        n_bins: int | None = None,
+        levels: Sequence[float] | None = None,
+        confidence: float = 0.95,
+        ax: Any = None,
+    ) -> "ReliabilityDisplay":
+        """Draw given predictions.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Observed values: numbers, or 0 and 1.
+        predicted : array-like or frozen distribution
+            For "mean" numbers of shape (n_samples,); they are probabilities if they are in [0, 1]
+            and all y are 0 or 1. For "quantiles" numbers of shape (n_samples, n_levels). For "pit",
+            and for "quantiles" too, distributions of scipy.stats with parameters of shape
+            (n_samples,), or the same for all rows, or another object with `cdf`. With distributions
+            of counts a value counts for the part of its probability that is below the level, so
+            the points of a true law are on the diagonal.
+        method : {"mean", "quantiles", "pit"}, default="mean"
+            What is compared.
+        %(options)s
+        %(ax)s
+
+        Returns
+        -------
+        display : ReliabilityDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ValueError
+            If an option belongs to another method or is outside its range, or y does not fit to the
+            predictions.
+        """
+        _checked_options(method, confidence, n_bins=n_bins, levels=levels)
+        bins = 10 if n_bins is None else n_bins
+        found: MeanReliability | QuantileReliability | PITHistogram
+        if method == "mean":
+            found = mean_reliability("", y, predicted, sample_weight, bins, confidence)
+        elif method == "quantiles":
+            levels = LEVELS if levels is None else levels
+            found = quantile_reliability(y, predicted, levels, sample_weight, confidence)
+        else:
+            found = pit_histogram(y, predicted, sample_weight, bins, confidence)
+        return cls(found).plot(ax)
+
+    def plot(self, ax: Any = None) -> "ReliabilityDisplay":
+        """Draw the comparison.
+
+        Parameters
+        ----------
+        %(ax)s
+
+        Returns
+        -------
+        self : ReliabilityDisplay
+            The display, drawn.
+        """
+        plt = pyplot(type(self).__name__)
+        if ax is None:
+            size = {} if isinstance(self.reliability, PITHistogram) else {"figsize": (4.8, 4.8)}
+            _, ax = plt.subplots(layout="constrained", **size)
+        self.reliability.draw(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -9,9 +9,10 @@ from sklearn_ensemble_theory._typing import ArrayLike
 
 from ..bounds import conditional_surrogate_risk
 from ..bounds._arguments import check_number, checked_numbers
-from ._plotting import COLORS, pyplot
+from ._plotting import AXES, COLORS, documented, pyplot
 
 
+@documented(AXES)
 class ConditionalRiskDisplay:
     r"""The conditional risk of a surrogate loss against the score, for some class probabilities.
 
@@ -39,10 +40,7 @@ class ConditionalRiskDisplay:
         The least risks.
     wrong_sign_risks : ndarray of shape (n_curves,)
         The least risks of scores alpha with alpha (2 eta - 1) <= 0.
-    ax_ : matplotlib.axes.Axes
-        The axes, after `plot`.
-    figure_ : matplotlib.figure.Figure
-        The figure, after `plot`.
+    %(drawn)s
 
     See Also
     --------
@@ -93,8 +91,7 @@ class ConditionalRiskDisplay:
             Probabilities of +1, in [0, 1].
         max_score : float, default=3.0
             The largest score; the curves have 601 scores from minus this on, with 0 among them.
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on; a new figure by default.
+        %(ax)s
 
         Returns
         -------
@@ -120,8 +117,7 @@ class ConditionalRiskDisplay:
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on; a new figure by default.
+        %(ax)s
 
         Returns
         -------

@@ -1,55 +1,78 @@
-"""The scores of the folds by the number of rounds, and the numbers that two rules choose."""
+"""The scores of the held-out rows by the value of a parameter, and the values that are chosen."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..boosting._gradient_boosting.folds import rounds_of_rules, standard_errors
-from ._plotting import COLORS, GREY, pyplot
+from ._plotting import AXES, COLORS, GREY, documented, pyplot, set_value_axis
+
+NOT_OF_VALUES = ("mean_score", "standard_error")
 
 
+def results_of(estimator: Any) -> Mapping[str, np.ndarray]:
+    """`cv_results_` of a fitted model, without rounds at the end in which nothing changes."""
+    results = getattr(estimator, "cv_results_", None)
+    if results is None:
+        path = getattr(estimator, "cv_path_", None)
+        if path is None:
+            raise TypeError(
+                "estimator must have cv_results_, which a fit makes that chooses a parameter by "
+                f'cross-validation, such as n_estimators="cv"; {type(estimator).__name__} has none.'
+            )
+        scores = np.asarray(path)[1:]
+        K = scores.shape[1]
+        results = {
+            "n_estimators": np.arange(1, len(scores) + 1),
+            "mean_score": scores.mean(axis=1),
+            "standard_error": scores.std(axis=1, ddof=1) / np.sqrt(K),
+            **{f"split{k}_score": each for k, each in enumerate(scores.T)},
+        }
+    changes = np.flatnonzero(np.diff(np.asarray(results["mean_score"])))
+    if "n_estimators" in results and len(changes):
+        # Additive models repeat the last row up to the largest number of rounds.
+        n = max(int(changes[-1]) + 2, int(getattr(estimator, "n_estimators_", 0)))
+        results = {name: values[:n] for name, values in results.items()}
+    return results
+
+
+@documented(AXES)
+@documented(AXES)
 class CVPathDisplay:
-    """The path of ``n_estimators="cv"``: scores of the folds after 1, 2, ... rounds.
+    """The scores of held-out rows by the value of a parameter that the fit has chosen.
 
-    The mean of the folds with a band of one standard error, and two numbers of rounds: that of the
-    best mean, and the fewest whose mean is at most one standard error of the best one behind it
-    [Hastie, Tibshirani and Friedman, 2009, section 7.10]. The folds share most of their training
-    rows and differ in level rather than in form. The standard error is that of the level: numbers
-    of rounds within the band may be clearly worse than the best one on the same folds.
+    The mean of the folds with a band of one standard error, and the value of the best mean. For
+    numbers of rounds the display also shows the fewest rounds whose mean is at most one standard
+    error behind the best one [Hastie, Tibshirani and Friedman, 2009, section 7.10]. The folds share
+    most of their training rows and differ in level rather than in form. The standard error is that
+    of the level: values within the band may be clearly worse than the best one on the same folds.
 
-    Use `from_estimator` to create a display; the constructor stores its arguments.
+    %(use_from_estimator)s
 
     Parameters
     ----------
-    path : ndarray of shape (n_rounds + 1, n_folds)
-        The score of each fold after 0, 1, ... rounds.
-    shares : ndarray of shape (n_folds,)
-        The weights of the folds in the mean, which sum to 1.
-    n_chosen : int, default=None
-        The number of rounds of the model.
+    results : dict of ndarray
+        `cv_results_`: under the name of the parameter its values; "mean_score", "standard_error"
+        and, for each fold, "split0_score", ... Only the first two are required.
+    chosen : float, default=None
+        The value of the model.
     greater_is_better : bool, default=False
-        Whether the scores are metrics of scikit-learn, in the place of losses.
+        Whether the scores are metrics of scikit-learn instead of losses.
 
     Attributes
     ----------
-    mean_ : ndarray of shape (n_rounds + 1,)
-        The mean of the folds.
-    standard_error_ : ndarray of shape (n_rounds + 1,)
-        Of the mean, as if the folds were independent.
-    n_best_ : int
-        The number of rounds of the best mean.
-    n_one_standard_error_ : int
-        The fewest rounds within one standard error of it.
-    ax_ : matplotlib.axes.Axes
-        The axes, after `plot`.
-    figure_ : matplotlib.figure.Figure
-        The figure, after `plot`.
+    parameter_ : str
+        The name of the parameter.
+    best_ : float
+        The value of the best mean.
+    one_standard_error_ : float or None
+        The fewest rounds within one standard error of it; None for other parameters.
+    %(drawn)s
 
     See Also
     --------
-    GradientBoostingRegressor : Chooses by `cv_rule`.
-    L2BoostingRegressor : Chooses the best mean.
+    CVRounds : The options of ``n_estimators="cv"``.
 
     References
     ----------
@@ -64,37 +87,34 @@ class CVPathDisplay:
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = GradientBoostingRegressor(n_estimators="cv", random_state=0).fit(X, y)
     >>> display = CVPathDisplay.from_estimator(model)
-    >>> display.n_best_ == model.n_estimators_, display.n_one_standard_error_ < display.n_best_
+    >>> display.best_ == model.n_estimators_, display.one_standard_error_ < display.best_
     (True, True)
     """
 
     def __init__(
         self,
-        path: np.ndarray,
-        shares: np.ndarray,
-        n_chosen: int | None = None,
+        results: Mapping[str, np.ndarray],
+        chosen: float | None = None,
         greater_is_better: bool = False,
     ) -> None:
-        self.path = path
-        self.shares = shares
-        self.n_chosen = n_chosen
+        self.results = results
+        self.chosen = chosen
         self.greater_is_better = greater_is_better
 
     @classmethod
     def from_estimator(
         cls, estimator: Any, *, show_folds: bool = True, ax: Any = None
     ) -> "CVPathDisplay":
-        """Draw the path of a fitted model.
+        """Draw the choice of a fitted model.
 
         Parameters
         ----------
         estimator : estimator
-            `GradientBoosting*`, `L2BoostingRegressor` or `LogitBoostClassifier`, fitted with
-            ``n_estimators="cv"``.
+            Any fitted model with `cv_results_`, such as gradient boosting or an additive model
+            with ``n_estimators="cv"``.
         show_folds : bool, default=True
-            Whether to draw the path of each fold too.
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on; a new figure by default.
+            Whether to draw the scores of each fold too.
+        %(ax)s
 
         Returns
         -------
@@ -104,37 +124,30 @@ class CVPathDisplay:
         Raises
         ------
         TypeError
-            If the estimator has no `cv_path_`.
+            If the estimator has no `cv_results_`.
         """
         check_is_fitted(estimator)
-        if not hasattr(estimator, "cv_path_"):
-            raise TypeError(
-                'estimator must have cv_path_, which a fit with n_estimators="cv" makes; '
-                f"{type(estimator).__name__} has none."
-            )
-        path = np.asarray(estimator.cv_path_)
-        # Additive models repeat the last row up to `max_estimators`.
-        changes = np.flatnonzero((path[1:] != path[:-1]).any(axis=1))
-        n_rounds = int(changes[-1]) + 1 if len(changes) else 1
-        n_folds = path.shape[1]
-        shares = getattr(estimator, "_fold_shares", np.full(n_folds, 1 / n_folds))
-        n_chosen = int(getattr(estimator, "n_rounds_", estimator.n_estimators_))
-        path = path[: max(n_rounds, n_chosen) + 1]
-        of_metric = getattr(estimator, "scoring", "loss") != "loss"
-        return cls(path, shares, n_chosen, of_metric).plot(ax, show_folds=show_folds)
+        results = results_of(estimator)
+        name = parameter_of(results)
+        # Of a mean of the folds' models the rounds chosen are fewer than its members.
+        chosen = getattr(estimator, "n_rounds_", None) if name == "n_estimators" else None
+        chosen = getattr(estimator, f"{name}_", None) if chosen is None else chosen
+        options: Any = getattr(estimator, name, None)
+        owner = options if hasattr(options, "scoring") else estimator
+        scoring = getattr(owner, "scoring", "loss")
+        return cls(results, chosen, scoring != "loss").plot(ax, show_folds=show_folds)
 
     def plot(self, ax: Any = None, *, show_folds: bool = True) -> "CVPathDisplay":
-        """Draw the path.
+        """Draw the scores.
 
-        The vertical axis begins with what is drawn after a quarter of the rounds chosen: the first
-        rounds are far from all others.
+        The vertical axis of rounds begins with what is drawn after a quarter of the rounds chosen:
+        the first rounds are far from all others.
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on; a new figure by default.
+        %(ax)s
         show_folds : bool, default=True
-            Whether to draw the path of each fold too.
+            Whether to draw the scores of each fold too.
 
         Returns
         -------
@@ -142,33 +155,56 @@ class CVPathDisplay:
             The display, drawn.
         """
         plt = pyplot(type(self).__name__)
-        path, shares = self.path, self.shares
-        self.mean_, self.standard_error_ = path @ shares, standard_errors(path, shares)
-        sign = -1.0 if self.greater_is_better else 1.0
-        self.n_best_, self.n_one_standard_error_ = rounds_of_rules(path, shares, sign)
+        name = self.parameter_ = parameter_of(self.results)
+        values, mean = (np.asarray(self.results[key]) for key in (name, "mean_score"))
+        error = np.asarray(self.results.get("standard_error", np.full(len(mean), np.nan)))
+        folds = [self.results[key] for key in self.results if key.startswith("split")]
+        are_rounds = name == "n_estimators"
+        signed = -mean if self.greater_is_better else mean
+        best = int(np.nanargmin(signed))
+        self.best_, self.one_standard_error_ = values[best], None
+        points = [(best, "o", COLORS[1], "maximum" if self.greater_is_better else "minimum")]
+        if are_rounds and np.isfinite(error[best]):
+            fewest = int(np.argmax(signed <= signed[best] + error[best]))
+            self.one_standard_error_ = values[fewest]
+            points.insert(0, (fewest, "s", COLORS[2], "one-standard-error rule"))
         if ax is None:
             _, ax = plt.subplots(layout="constrained")
-        rounds, mean, color = np.arange(len(path)), self.mean_, COLORS[0]
-        low, high = mean - self.standard_error_, mean + self.standard_error_
-        if show_folds:
-            ax.plot(rounds, path, color=GREY, linewidth=0.7)
+        color = COLORS[0]
+        low, high = mean - error, mean + error
+        if show_folds and folds:
+            ax.plot(values, np.transpose(folds), color=GREY, linewidth=0.7)
             ax.plot([], [], color=GREY, linewidth=0.7, label="folds")
-        band = {"color": color, "alpha": 0.25, "linewidth": 0}
-        ax.fill_between(rounds, low, high, label="one standard error", **band)
-        ax.plot(rounds, mean, color=color, linewidth=2, label="mean of the folds")
-        rules = [
-            (self.n_one_standard_error_, "s", COLORS[2], "one-standard-error rule"),
-            (self.n_best_, "o", COLORS[1], "maximum" if self.greater_is_better else "minimum"),
-        ]
-        for n, marker, its_color, name in rules:
-            ax.plot(n, mean[n], marker, color=its_color, ls="", label=f"{name}: {n}", zorder=3)
-        n_chosen = self.n_best_ if self.n_chosen is None else self.n_chosen
-        ax.axvline(n_chosen, color=GREY, linestyle=":", linewidth=1, zorder=0)
-        drawn = np.column_stack([low, high, path] if show_folds else [low, high])[n_chosen // 4 :]
-        gap = 0.05 * np.ptp(drawn) or 1.0
-        ax.set(xlim=(0, len(path) - 1), ylim=(drawn.min() - gap, drawn.max() + gap))
-        ax.set_xlabel("rounds")
+        if np.isfinite(error).any():
+            band = {"color": color, "alpha": 0.25, "linewidth": 0}
+            ax.fill_between(values, low, high, label="one standard error", **band)
+        ax.plot(values, mean, color=color, linewidth=2, label="mean of the folds")
+        for at, marker, its_color, rule in points:
+            label = f"{rule}: {values[at]:.6g}"
+            ax.plot(values[at], mean[at], marker, color=its_color, ls="", label=label, zorder=3)
+        chosen = self.best_ if self.chosen is None else self.chosen
+        if np.ndim(chosen) == 0:
+            ax.axvline(chosen, color=GREY, linestyle=":", linewidth=1, zorder=0)
+        if are_rounds:
+            drawn = np.stack([low, high, mean, *(folds if show_folds else ())])
+            drawn = drawn[:, values >= chosen // 4]
+            gap = 0.05 * (np.nanmax(drawn) - np.nanmin(drawn)) or 1.0
+            ends = np.nanmin(drawn) - gap, np.nanmax(drawn) + gap
+            ax.set(xlim=(0, values[-1]), ylim=ends, xlabel="rounds")
+        else:
+            set_value_axis(ax, values.tolist(), name)
         ax.set_ylabel("score of held-out rows" if self.greater_is_better else "loss, held out")
         ax.legend(fontsize="small")
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+def parameter_of(results: Mapping[str, np.ndarray]) -> str:
+    """The name under which `cv_results_` has the values of the parameter."""
+    names = [key for key in results if key not in NOT_OF_VALUES and not key.startswith("split")]
+    if not names or "mean_score" not in results:
+        raise ValueError(
+            "results must have the values of a parameter under its name, and mean_score; got "
+            f"{sorted(results)}."
+        )
+    return names[0]

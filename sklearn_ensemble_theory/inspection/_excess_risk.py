@@ -10,7 +10,7 @@ from sklearn.utils.parallel import delayed
 
 from .._running import in_order
 from .._typing import ArrayLike, RandomStateLike
-from ._plotting import COLORS, places_of, pyplot, set_value_axis
+from ._plotting import AXES, COLORS, documented, places_of, pyplot, set_value_axis
 from ._repeated_fits import (
     LARGEST,
     check_arguments,
@@ -133,6 +133,7 @@ def _risks_of_one_draw(
 # --- the figure -----------------------------------------------------------------------------------
 
 
+@documented(AXES)
 class ExcessRiskDisplay:
     r"""Approximation, estimation and optimisation error over nested classes, as stacked areas.
 
@@ -166,10 +167,7 @@ class ExcessRiskDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib.axes.Axes
-        The axes, after `plot`.
-    figure_ : matplotlib.figure.Figure
-        The figure, after `plot`.
+    %(drawn)s
 
     See Also
     --------
@@ -270,8 +268,7 @@ class ExcessRiskDisplay:
             Number of threads for the repetitions.
         random_state : int, RandomState instance or None, default=None
             Seed.
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on; a new figure by default.
+        %(ax)s
 
         Returns
         -------
@@ -337,8 +334,7 @@ class ExcessRiskDisplay:
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on; a new figure by default.
+        %(ax)s
 
         Returns
         -------

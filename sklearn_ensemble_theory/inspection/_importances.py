@@ -1,4 +1,4 @@
-"""Figures of importances: of features, of an additive model's terms, and of its terms for a row."""
+"""Importances of features and terms, and the terms of an additive model for one row."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -9,9 +9,10 @@ from sklearn.base import is_classifier
 from sklearn_ensemble_theory._typing import ArrayLike
 
 from .._compat import check_feature_names_in
+from ..ensembles._importances import unbiased_importances
 from ._additive_terms import (
     check_additive,
-    check_max_terms,
+    check_number_of,
     column_of,
     features_of_terms,
     names_of_terms,
@@ -20,11 +21,13 @@ from ._additive_terms import (
     unit_of_terms,
 )
 from ._plotting import (
+    AXES,
     COLORS,
     GREY,
     NEGATIVE,
     POSITIVE,
     decimals_of,
+    documented,
     number,
     pyplot,
     shortened,
@@ -33,32 +36,39 @@ from ._plotting import (
 NAME_LENGTH = 36
 
 
+@documented(AXES)
+@documented(AXES)
 class ImportanceDisplay:
-    """Importances of features as bars, with standard errors where they are known.
+    """Importances of features, or of the terms of an additive model, as horizontal bars.
 
-    Use `from_estimator` to create a display; the constructor stores its arguments.
+    The bars have standard errors if they are known. The importance of a term is the mean of its
+    absolute value over the training rows, in the unit of the prediction, of the log-odds (two
+    classes) or of the scores (several classes). It describes the model; what the target depends on
+    is another question if features are correlated.
+
+    %(use_from_estimator)s
 
     Parameters
     ----------
-    importances : ndarray of shape (n_features,)
+    importances : ndarray of shape (n_bars,)
         Importances.
-    feature_names : list of str
-        Names of the features.
-    standard_error : ndarray of shape (n_features,), default=None
+    names : list of str
+        Names of the features or terms.
+    standard_error : ndarray of shape (n_bars,), default=None
         Their standard errors.
+    is_pair : ndarray of bool of shape (n_bars,), default=None
+        Which of them are terms of two features, which have a colour of their own.
 
     Attributes
     ----------
-    ax_ : matplotlib.axes.Axes
-        The axes, after `plot`.
-    figure_ : matplotlib.figure.Figure
-        The figure, after `plot`.
     bars_ : matplotlib.container.BarContainer
-        The bars, from the top, after `plot`.
+        The bars from the largest to the smallest, after `plot`.
+    %(drawn)s
 
     See Also
     --------
-    RandomForestRegressor : A forest with importances by out-of-bag rows.
+    ShapeFunctionDisplay : The terms themselves.
+    LocalExplanationDisplay : The terms of one row.
 
     Examples
     --------
@@ -67,7 +77,7 @@ class ImportanceDisplay:
     >>> from sklearn_ensemble_theory.inspection import ImportanceDisplay
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
     >>> forest = RandomForestRegressor(50, random_state=0).fit(X, y)
-    >>> display = ImportanceDisplay.from_estimator(forest, max_features=3)
+    >>> display = ImportanceDisplay.from_estimator(forest, max_bars=3)
     >>> [label.get_text() for label in display.ax_.get_yticklabels()]
     ['bmi', 's5', 'bp']
     """
@@ -75,12 +85,14 @@ class ImportanceDisplay:
     def __init__(
         self,
         importances: np.ndarray,
-        feature_names: Sequence[str],
+        names: Sequence[str],
         standard_error: np.ndarray | None = None,
+        is_pair: np.ndarray | None = None,
     ) -> None:
         self.importances = importances
-        self.feature_names = feature_names
+        self.names = names
         self.standard_error = standard_error
+        self.is_pair = is_pair
 
     @classmethod
     def from_estimator(
@@ -88,8 +100,8 @@ class ImportanceDisplay:
         estimator: Any,
         importances: str | ArrayLike | None = None,
         *,
-        feature_names: Sequence[str] | None = None,
-        max_features: int | None = None,
+        names: Sequence[str] | None = None,
+        max_bars: int = 20,
         ax: Any = None,
     ) -> "ImportanceDisplay":
         """Take the importances from a fitted estimator and draw them.
@@ -99,15 +111,15 @@ class ImportanceDisplay:
         estimator : estimator
             A fitted estimator.
         importances : str, Bunch or array-like of shape (n_features,), default=None
-            The name of an attribute; or the result of `oob_permutation_importances`, with its
-            standard errors, or of `mdi_plus_importances`; or numbers. By default
-            `unbiased_feature_importances_`.
-        feature_names : list of str, default=None
+            The name of an attribute; or the result of out-of-bag permutations, with its standard
+            errors, or of MDI+; or numbers. By default the terms of an additive model; of a forest
+            the importances by out-of-bag rows, at which an irrelevant feature has the mean 0; of
+            any other model its `feature_importances_`.
+        names : list of str, default=None
             Names of the features; those seen by `fit` by default.
-        max_features : int, default=None
-            How many of the most important features to draw; all by default.
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on; a new figure by default.
+        max_bars : int, default=20
+            How many of the most important features or terms to draw.
+        %(ax)s
 
         Returns
         -------
@@ -116,68 +128,112 @@ class ImportanceDisplay:
 
         Raises
         ------
+        TypeError
+            If the estimator has no importances.
         ValueError
             If the importances or names are not one for each feature.
         """
-        importances = "unbiased_feature_importances_" if importances is None else importances
+        if importances is None and hasattr(estimator, "predict_terms"):
+            check_additive(estimator)
+            sizes = getattr(estimator, "term_importances_", None)
+            if sizes is None:
+                raise TypeError(f"{type(estimator).__name__} does not have term_importances_.")
+            is_pair = np.array([len(f) == 2 for f in features_of_terms(estimator)])
+            names = names_of_terms(estimator) if names is None else names
+            label = f"mean absolute contribution to the {unit_of_terms(estimator)}"
+            display = cls(np.asarray(sizes, dtype=float), names, None, is_pair)
+            return display.plot(ax, max_bars=max_bars, label=label)
+        label = "importance"
+        if importances is None:
+            importances, label = importances_of(estimator)
         # A `Bunch` of permutation importances brings its errors along.
         error = getattr(importances, "standard_error", None)
-        label = "increase of the loss" if error is not None else "importance"
+        label = "increase of the loss" if error is not None else label
         if isinstance(importances, str):
             label = importances.strip("_").replace("_", " ")
             importances = getattr(estimator, importances)
         values = np.asarray(getattr(importances, "importances_mean", importances), dtype=float)
         p = estimator.n_features_in_
-        if feature_names is None:
-            feature_names = list(check_feature_names_in(estimator, None))
-        if values.shape != (p,) or len(feature_names) != p:
+        if names is None:
+            names = list(check_feature_names_in(estimator, None))
+        if values.shape != (p,) or len(names) != p:
             raise ValueError(
-                f"importances and feature_names must have {p} entries, one for each feature; got "
-                f"{values.shape} and {len(feature_names)}."
+                f"importances and names must have {p} entries, one for each feature; got "
+                f"{values.shape} and {len(names)}."
             )
-        display = cls(values, [str(name) for name in feature_names], error)
-        return display.plot(ax, max_features=max_features, label=label)
+        display = cls(values, [str(name) for name in names], error)
+        return display.plot(ax, max_bars=max_bars, label=label)
 
     def plot(
-        self, ax: Any = None, *, max_features: int | None = None, label: str = "importance"
+        self, ax: Any = None, *, max_bars: int = 20, label: str = "importance"
     ) -> "ImportanceDisplay":
-        """Draw the bars, the most important feature at the top.
+        """Draw the bars, the most important one at the top.
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on; a new figure by default.
-        max_features : int, default=None
-            How many features to draw; all by default.
+        %(ax)s
+        max_bars : int, default=20
+            How many bars to draw.
         label : str, default="importance"
             Label of the axis.
 
         Returns
         -------
-        display : ImportanceDisplay
-            The display.
+        self : ImportanceDisplay
+            The display, drawn.
         """
-        plt = pyplot("ImportanceDisplay")
-        order = np.argsort(-self.importances, kind="stable")[:max_features]
-        if ax is None:
-            _, ax = plt.subplots(figsize=(6, 0.3 * len(order) + 1), layout="constrained")
-        at = np.arange(len(order))
+        check_number_of("max_bars", max_bars)
+        sizes = np.asarray(self.importances, dtype=float)
+        order = np.argsort(-sizes, kind="stable")[:max_bars]
+        names = [shortened(self.names[t], NAME_LENGTH) for t in order]
+        ax = _own_axes(self, ax, names)
+        places = np.arange(len(order))
+        are_terms = self.is_pair is not None
+        pairs = np.asarray(self.is_pair)[order] if are_terms else np.zeros(len(order), dtype=bool)
         error = None if self.standard_error is None else self.standard_error[order]
-        self.bars_ = ax.barh(at, self.importances[order], xerr=error, color="C0", alpha=0.7)
+        self.bars_ = ax.barh(
+            places, sizes[order], xerr=error, height=0.7, color=[COLORS[int(p)] for p in pairs]
+        )
+        if error is None:
+            texts = [number(x, decimals_of(sizes)) for x in sizes[order]]
+            ax.bar_label(self.bars_, texts, padding=3, fontsize="small")
+            # Room for the numbers beside the bars.
+            low, high = min(float(np.min(sizes)), 0.0), float(np.max(sizes)) or 1.0
+            ax.set_xlim(1.15 * low, 1.15 * high if high > 0 else 0.0)
+        if pairs.any() and not pairs.all():
+            from matplotlib.patches import Patch
+
+            keys = [Patch(color=COLORS[0]), Patch(color=COLORS[1])]
+            ax.legend(keys, ["one feature", "pair of features"], loc="lower right")
         ax.axvline(0, color="k", lw=0.8)
-        ax.set_yticks(at, [self.feature_names[j] for j in order])
-        # matplotlib counts upwards: the first bar belongs at the top.
-        ax.invert_yaxis()
+        ax.set_yticks(places, names)
+        ax.tick_params(axis="y", length=0)
+        # Downwards, as a list is read.
+        ax.set_ylim(len(order) - 0.4, -0.6)
+        title = f"Importance of the {'terms' if are_terms else 'features'}"
+        few = f"{title}, {len(order)} of {len(sizes)}"
+        ax.set_title(title if len(order) == len(sizes) else few)
         ax.set_xlabel(label)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
 
-# --- the terms of an additive model ---------------------------------------------------------------
+def importances_of(estimator: Any) -> tuple[np.ndarray, str]:
+    """The importances that an estimator has by default, and what they are."""
+    try:
+        return unbiased_importances(estimator), "unbiased feature importances"
+    except AttributeError:  # no forest, or without out-of-bag rows
+        found = getattr(estimator, "feature_importances_", None)
+    if found is None:
+        raise TypeError(
+            f"{type(estimator).__name__} has no importances: pass them as `importances`, for "
+            "example those of sklearn.inspection.permutation_importance."
+        )
+    return found, "feature importances"
 
 
-def _own_axes(display, ax, labels: Sequence[str]) -> Any:
-    """Return the given axes, or those of a new figure with space for these labels of bars."""
+def _own_axes(display: Any, ax: Any, labels: Sequence[str]) -> Any:
+    """The given axes, or those of a new figure with space for these labels of bars."""
     plt = pyplot(type(display).__name__)
     if ax is None:
         # The labels are left of the bars and take their width from them.
@@ -186,139 +242,8 @@ def _own_axes(display, ax, labels: Sequence[str]) -> Any:
     return ax
 
 
-class TermImportanceDisplay:
-    """The terms of an additive model by the size of what they contribute, as horizontal bars.
-
-    The size of a term is the mean of its absolute value over the training rows, in the unit of the
-    prediction, of the log-odds (two classes) or of the scores (several classes). It describes the
-    model; what the target depends on is another question where features are correlated.
-
-    Use `from_estimator` to create a display; the constructor stores its arguments.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The names of the terms.
-    importances : ndarray of shape (n_terms,)
-        Their sizes.
-    is_pair : ndarray of bool of shape (n_terms,)
-        Which of them are functions of two features.
-    unit : str, default="prediction"
-        What the terms add to, for the label.
-
-    Attributes
-    ----------
-    ax_ : matplotlib.axes.Axes
-        The axes, after `plot`.
-    figure_ : matplotlib.figure.Figure
-        The figure, after `plot`.
-    bars_ : matplotlib.container.BarContainer
-        The bars from the largest to the smallest, after `plot`.
-
-    See Also
-    --------
-    ShapeFunctionDisplay : The terms themselves.
-    LocalExplanationDisplay : The terms of one row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn_ensemble_theory.inspection import TermImportanceDisplay
-    >>> sizes, is_pair = np.array([0.2, 1.5]), np.array([False, False])
-    >>> display = TermImportanceDisplay(["age", "bmi"], sizes, is_pair).plot()
-    >>> [label.get_text() for label in display.ax_.get_yticklabels()]
-    ['bmi', 'age']
-    """
-
-    def __init__(
-        self,
-        names: Sequence[str],
-        importances: np.ndarray,
-        is_pair: np.ndarray,
-        unit: str = "prediction",
-    ) -> None:
-        self.names = names
-        self.importances = importances
-        self.is_pair = is_pair
-        self.unit = unit
-
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, *, max_terms: int = 20, ax: Any = None
-    ) -> "TermImportanceDisplay":
-        """Draw the importances of a fitted additive model.
-
-        Parameters
-        ----------
-        estimator : estimator
-            A fitted additive model, such as :class:`L2BoostingRegressor`.
-        max_terms : int, default=20
-            Largest number of terms to draw.
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on; a new figure by default.
-
-        Returns
-        -------
-        display : TermImportanceDisplay
-            The display, drawn.
-
-        Raises
-        ------
-        TypeError
-            If the estimator is not an additive model.
-        """
-        check_additive(estimator)
-        is_pair = np.array([len(f) == 2 for f in features_of_terms(estimator)])
-        sizes = getattr(estimator, "term_importances_", None)
-        if sizes is None:
-            raise TypeError(f"{type(estimator).__name__} does not have term_importances_.")
-        unit = unit_of_terms(estimator)
-        display = cls(names_of_terms(estimator), np.asarray(sizes, dtype=float), is_pair, unit)
-        return display.plot(ax, max_terms=max_terms)
-
-    def plot(self, ax: Any = None, *, max_terms: int = 20) -> "TermImportanceDisplay":
-        """Draw the bars.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on; a new figure by default.
-        max_terms : int, default=20
-            Largest number of terms to draw.
-
-        Returns
-        -------
-        self : TermImportanceDisplay
-            The display, drawn.
-        """
-        check_max_terms(max_terms)
-        sizes = np.asarray(self.importances, dtype=float)
-        order = np.argsort(-sizes, kind="stable")[:max_terms]
-        names = [shortened(self.names[t], NAME_LENGTH) for t in order]
-        ax = _own_axes(self, ax, names)
-        places, pairs = np.arange(len(order)), np.asarray(self.is_pair)[order]
-        colors = [COLORS[int(pair)] for pair in pairs]
-        self.bars_ = ax.barh(places, sizes[order], height=0.7, color=colors)
-        texts = [number(x, decimals_of(sizes)) for x in sizes[order]]
-        ax.bar_label(self.bars_, texts, padding=3, fontsize="small")
-        if pairs.any() and not pairs.all():
-            from matplotlib.patches import Patch
-
-            keys = [Patch(color=COLORS[0]), Patch(color=COLORS[1])]
-            ax.legend(keys, ["one feature", "pair of features"], loc="lower right")
-        ax.set_yticks(places, names)
-        ax.tick_params(axis="y", length=0)
-        # Downwards, as a list is read.
-        ax.set_ylim(len(order) - 0.4, -0.6)
-        # Room for the numbers beside the bars.
-        ax.set_xlim(0, 1.15 * (float(np.max(sizes)) or 1.0))
-        few = f"Importance of the terms, {len(order)} of {len(sizes)}"
-        ax.set_title("Importance of the terms" if len(order) == len(sizes) else few)
-        ax.set_xlabel(f"mean absolute contribution to the {self.unit}")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
-
-
+@documented(AXES)
+@documented(AXES)
 class LocalExplanationDisplay:
     """The prediction of an additive model for one row, as the sum that it is.
 
@@ -326,7 +251,7 @@ class LocalExplanationDisplay:
     their features, and the prediction. Each bar begins where the one above ends. No approximation
     is involved: the bars are the terms of the model.
 
-    Use `from_estimator` to create a display; the constructor stores its arguments.
+    %(use_from_estimator)s
 
     Parameters
     ----------
@@ -345,10 +270,7 @@ class LocalExplanationDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib.axes.Axes
-        The axes, after `plot`.
-    figure_ : matplotlib.figure.Figure
-        The figure, after `plot`.
+    %(drawn)s
     bars_ : matplotlib.container.BarContainer
         The bars from the largest to the smallest, after `plot`; the last one is the sum of the
         terms without a bar of their own, if there are any.
@@ -393,7 +315,7 @@ class LocalExplanationDisplay:
         *,
         target: Any = None,
         max_terms: int = 10,
-        kind: Literal["waterfall", "bar"] = "waterfall",
+        style: Literal["waterfall", "bar"] = "waterfall",
         ax: Any = None,
     ) -> "LocalExplanationDisplay":
         """Draw the terms of one row.
@@ -409,10 +331,9 @@ class LocalExplanationDisplay:
             predicted one.
         max_terms : int, default=10
             Largest number of terms with a bar of their own. The others have one for their sum.
-        kind : {"waterfall", "bar"}, default="waterfall"
+        style : {"waterfall", "bar"}, default="waterfall"
             Whether each bar begins where the one before ends, or all of them at 0.
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on; a new figure by default.
+        %(ax)s
 
         Returns
         -------
@@ -450,24 +371,23 @@ class LocalExplanationDisplay:
         unit = unit_of_terms(estimator, k)
         terms = terms if k is None else terms[:, k]
         display = cls(labels, terms, intercept, unit, probability, response)
-        return display.plot(ax, max_terms=max_terms, kind=kind)
+        return display.plot(ax, max_terms=max_terms, style=style)
 
     def plot(
         self,
         ax: Any = None,
         *,
         max_terms: int = 10,
-        kind: Literal["waterfall", "bar"] = "waterfall",
+        style: Literal["waterfall", "bar"] = "waterfall",
     ) -> "LocalExplanationDisplay":
         """Draw the bars.
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on; a new figure by default.
+        %(ax)s
         max_terms : int, default=10
             Largest number of terms with a bar of their own. The others have one for their sum.
-        kind : {"waterfall", "bar"}, default="waterfall"
+        style : {"waterfall", "bar"}, default="waterfall"
             Whether each bar begins where the one before ends, or all of them at 0.
 
         Returns
@@ -475,9 +395,9 @@ class LocalExplanationDisplay:
         self : LocalExplanationDisplay
             The display, drawn.
         """
-        check_max_terms(max_terms)
-        if kind not in ("waterfall", "bar"):
-            raise ValueError(f"kind must be 'waterfall' or 'bar'; got {kind!r}.")
+        check_number_of("max_terms", max_terms)
+        if style not in ("waterfall", "bar"):
+            raise ValueError(f"style must be 'waterfall' or 'bar'; got {style!r}.")
         sizes = np.asarray(self.contributions, dtype=float)
         # Terms that add nothing come last, and have no bar of their own.
         order = np.argsort(-np.abs(sizes), kind="stable")[: np.count_nonzero(sizes)]
@@ -493,7 +413,7 @@ class LocalExplanationDisplay:
         # digit.
         decimals = decimals_of(steps)
         total = self.intercept + sizes.sum()
-        if kind == "waterfall":
+        if style == "waterfall":
             self._waterfall(ax, steps, names, total, decimals)
         else:
             self._bars_from(ax, np.zeros(len(steps)), steps, 0, decimals)

@@ -15,7 +15,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import ArrayLike, MatrixLike
-from ._plotting import COLORS, GREY, as_axes, number, pyplot
+from ._plotting import AXES, COLORS, GREY, as_axes, documented, number, pyplot
 
 # The public methods that give scores, for each response method, and whether they are staged.
 METHODS = {
@@ -142,6 +142,7 @@ def margins_after(
 # --- figures --------------------------------------------------------------------------------------
 
 
+@documented(AXES)
 class MarginDisplay:
     """Distribution functions of the margins of a vote after chosen rounds.
 
@@ -150,7 +151,7 @@ class MarginDisplay:
     true class minus the largest score of another class. It is in [-1, 1], and negative where the
     row is misclassified. The curve at 0 is therefore the error, up to ties.
 
-    Use `from_estimator` to create a display; the constructor stores its arguments.
+    %(use_from_estimator)s
 
     Parameters
     ----------
@@ -163,10 +164,7 @@ class MarginDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib.axes.Axes
-        The axes, after `plot`.
-    figure_ : matplotlib.figure.Figure
-        The figure, after `plot`.
+    %(drawn)s
     lines_ : dict of int to matplotlib.lines.Line2D
         The curve of each round, after `plot`.
 
@@ -235,8 +233,7 @@ class MarginDisplay:
             decision function. Margins by a decision function are not divided by anything.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; equal weights by default.
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on; a new figure by default.
+        %(ax)s
 
         Returns
         -------
@@ -273,8 +270,7 @@ class MarginDisplay:
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on; a new figure by default.
+        %(ax)s
 
         Returns
         -------
@@ -313,6 +309,7 @@ class MarginDisplay:
         return self
 
 
+@documented(AXES)
 class EdgeDisplay:
     """Edges of the weak learners by round, and the training error with its bounds.
 
@@ -320,7 +317,7 @@ class EdgeDisplay:
     learner. The training error of AdaBoost is at most the product of 2 sqrt(eps_t (1 - eps_t)), and
     at most exp(-2 gamma² T) if all edges are at least gamma [Ghoshdastidar, theorem En.4].
 
-    Use `from_estimator` to create a display; the constructor stores its arguments.
+    %(use_from_estimator)s
 
     Parameters
     ----------

@@ -8,6 +8,24 @@ from typing import Any
 
 import numpy as np
 
+from sklearn_ensemble_theory._documentation import documented as documented
+
+# What every display says.
+AXES = {
+    "ax": """
+        ax : matplotlib.axes.Axes, default=None
+            Axes to draw on; a new figure by default.
+        """,
+    "drawn": """
+        ax_ : matplotlib.axes.Axes
+            The axes, after `plot`.
+        figure_ : matplotlib.figure.Figure
+            The figure, after `plot`.
+        """,
+    "use_from_estimator": """
+        Use `from_estimator` to create a display; the constructor stores its arguments.
+        """,
+}
 # The palette of Okabe and Ito, which people with any colour blindness can tell apart; black and
 # yellow, which is too light for lines, are left out.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")

@@ -16,7 +16,7 @@ from sklearn_ensemble_theory._features import Features, column_of, is_frame
 from sklearn_ensemble_theory._rows import rows_of
 from sklearn_ensemble_theory._typing import ArrayLike
 
-from ._plotting import COLORS, GREY, as_axes, few_ticks, pyplot, shortened
+from ._plotting import AXES, COLORS, GREY, as_axes, documented, few_ticks, pyplot, shortened
 
 KINDS = ("interval", "standard_error")
 
@@ -51,6 +51,7 @@ class BandPanel:
         return self.values.dtype.kind not in "iuf"
 
 
+@documented(AXES)
 class PredictionBandDisplay:
     """Predictions along one feature, with prediction intervals and bands of standard errors.
 
@@ -60,7 +61,7 @@ class PredictionBandDisplay:
     training set would have moved: plus and minus standard errors of the normal quantile of the same
     coverage, or the `confidence_interval` of the estimator. Both are pointwise.
 
-    Use `from_estimator` to create a display; the constructor stores its arguments.
+    %(use_from_estimator)s
 
     Parameters
     ----------
@@ -124,7 +125,7 @@ class PredictionBandDisplay:
         features: Any = None,
         *,
         y: ArrayLike | None = None,
-        kinds: Sequence[str] | None = None,
+        methods: Sequence[str] | None = None,
         coverage: float = 0.9,
         at: Mapping[Any, Any] | None = None,
         offset: float | None = None,
@@ -150,7 +151,7 @@ class PredictionBandDisplay:
             Targets of the rows of X, to be drawn as points. The other features of a row are its
             own, not those of the reference row: the points vary more than the interval says, unless
             there is one feature.
-        kinds : sequence of {"interval", "standard_error"}, default=None
+        methods : sequence of {"interval", "standard_error"}, default=None
             The bands; by default all for which the estimator has a method.
         coverage : float, default=0.9
             The coverage of both bands.
@@ -189,7 +190,7 @@ class PredictionBandDisplay:
         Cost: that of both methods for `grid_resolution` rows and each feature, in one call.
         """
         check_is_fitted(estimator)
-        methods = _methods_of(estimator, kinds)
+        drawn = _methods_of(estimator, methods)
         if offset is not None:
             _check_offset(estimator, offset)
         if not 0 < coverage < 1:
@@ -221,7 +222,7 @@ class PredictionBandDisplay:
         params = {"interval": {**options, **(interval_params or {})}}
         bands = {
             kind: _band(estimator, moved, prediction, kind, coverage, params.get(kind, options))
-            for kind in methods
+            for kind in drawn
         }
         ends = np.cumsum([len(v) for v in values])[:-1]
         parts = {kind: np.split(band, ends) for kind, band in bands.items()}
@@ -292,31 +293,31 @@ class PredictionBandDisplay:
 # --- numbers --------------------------------------------------------------------------------------
 
 
-def _methods_of(estimator: Any, kinds: Sequence[str] | None) -> list[str]:
-    """The kinds of bands to draw, outer ones first."""
+def _methods_of(estimator: Any, methods: Sequence[str] | None) -> list[str]:
+    """The bands to draw, outer ones first."""
     name = type(estimator).__name__
     if is_classifier(estimator):
         raise TypeError(f"estimator must be a regressor; {name} is a classifier.")
-    methods = {
+    known = {
         "interval": ("predict_interval",),
         "standard_error": ("confidence_interval", "standard_error"),
     }
-    there = [k for k in KINDS if any(hasattr(estimator, method) for method in methods[k])]
-    if kinds is None:
+    there = [k for k in KINDS if any(hasattr(estimator, method) for method in known[k])]
+    if methods is None:
         if not there:
             raise TypeError(
                 "estimator must have the method predict_interval or standard_error; "
                 f"{name} does not."
             )
         return there
-    given = [kinds] if isinstance(kinds, str) else list(kinds)
+    given = [methods] if isinstance(methods, str) else list(methods)
     for kind in given:
         if kind not in KINDS:
-            raise ValueError(f"kinds must be of {list(KINDS)}, got {kind!r}.")
+            raise ValueError(f"methods must be of {list(KINDS)}, got {kind!r}.")
         if kind not in there:
             raise TypeError(
-                f"kinds has {kind!r}, for which estimator must have the method "
-                f"{methods[kind][-1]}; {name} does not."
+                f"methods has {kind!r}, for which estimator must have the method "
+                f"{known[kind][-1]}; {name} does not."
             )
     return [kind for kind in KINDS if kind in given]
 

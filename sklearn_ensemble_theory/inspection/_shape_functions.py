@@ -23,12 +23,14 @@ from ._additive_terms import (
     unit_of_terms,
 )
 from ._plotting import (
+    AXES,
     COLORS,
     DIVERGING,
     GREY,
     NEGATIVE,
     POSITIVE,
     as_axes,
+    documented,
     few_ticks,
     label_of_scale,
     pyplot,
@@ -42,6 +44,7 @@ TITLE = 28  # characters of a line of a title
 FEW_LABELS = 12  # categories on an axis of a map that all get a label
 
 
+@documented(AXES)
 class ShapeFunctionDisplay:
     """The shape functions of an additive model, one panel for each term.
 
@@ -55,7 +58,7 @@ class ShapeFunctionDisplay:
     it. Missing values have a place of their own, shaded in grey. Grey cells of a map contain no
     training rows: the value there is extrapolated.
 
-    Use `from_estimator` to create a display; the constructor stores its arguments.
+    %(use_from_estimator)s
 
     Parameters
     ----------
@@ -77,7 +80,7 @@ class ShapeFunctionDisplay:
 
     See Also
     --------
-    TermImportanceDisplay : The sizes of all terms.
+    ImportanceDisplay : The sizes of all terms.
     LocalExplanationDisplay : The terms of one row.
     L2BoostingRegressor : An additive model.
 

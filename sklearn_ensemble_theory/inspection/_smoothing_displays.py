@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._typing import ArrayLike
 
 from ..smoothing import LinearL2BoostingRegressor
-from ._plotting import pyplot
+from ._plotting import AXES, documented, pyplot
 
 
 def _checked(estimator: LinearL2BoostingRegressor) -> LinearL2BoostingRegressor:
@@ -21,6 +21,7 @@ def _checked(estimator: LinearL2BoostingRegressor) -> LinearL2BoostingRegressor:
     return estimator
 
 
+@documented(AXES)
 class BoostingPathDisplay:
     """Training, test and expected error of linear L2-boosting against the logarithm of time.
 
@@ -38,10 +39,7 @@ class BoostingPathDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib.axes.Axes
-        The axes, after `plot`.
-    figure_ : matplotlib.figure.Figure
-        The figure, after `plot`.
+    %(drawn)s
     lines_ : dict of str to matplotlib.lines.Line2D
         The line of each curve, after `plot`.
 
@@ -108,8 +106,7 @@ class BoostingPathDisplay:
         times : array-like of shape (n_times,), default=None
             Times of the curves; 200 times from 0.1 to 1,000 by default, or to the last round with
             `coordinates="best"`.
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on; a new figure by default.
+        %(ax)s
 
         Returns
         -------
@@ -145,8 +142,7 @@ class BoostingPathDisplay:
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on; a new figure by default.
+        %(ax)s
 
         Returns
         -------
@@ -169,6 +165,7 @@ class BoostingPathDisplay:
         return self
 
 
+@documented(AXES)
 class SmootherSpectrumDisplay:
     """Eigenvalues, smoothed projection and eigenvectors of a linear learner.
 
@@ -182,7 +179,7 @@ class SmootherSpectrumDisplay:
     ridge, say), the operator is not diagonal in the basis of eigenvectors. The coefficients are
     then its diagonal in that basis, which sums to the degrees of freedom too.
 
-    Use `from_estimator` to create a display; the constructor stores its arguments.
+    %(use_from_estimator)s
 
     Parameters
     ----------

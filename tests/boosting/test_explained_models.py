@@ -10,9 +10,9 @@ from sklearn_ensemble_theory import (
     LogitBoostClassifier,
 )
 from sklearn_ensemble_theory.inspection import (
+    ImportanceDisplay,
     LocalExplanationDisplay,
     ShapeFunctionDisplay,
-    TermImportanceDisplay,
 )
 
 from ..inspection.mixed_data import mixed_rows
@@ -60,7 +60,7 @@ def test_displays(model, rows):
     assert steps.axes[0].missing
     assert steps.errors is not None
     assert steps.weights.sum() == len(rows)
-    assert TermImportanceDisplay.from_estimator(model).importances.shape == (4,)
+    assert ImportanceDisplay.from_estimator(model).importances.shape == (4,)
     row = LocalExplanationDisplay.from_estimator(model, rows.iloc[[0]])
     scores = scores_of(model)
     assert np.isclose(row.intercept + row.contributions.sum(), scores(rows.iloc[[0]])).any()

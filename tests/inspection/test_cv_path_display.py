@@ -28,22 +28,20 @@ def test_path_of_gradient_boosting(rule):
     )
     display = CVPathDisplay.from_estimator(model.fit(X, Y))
     results = model.cv_results_
-    np.testing.assert_allclose(display.mean_[1:], results["mean_score"])
-    np.testing.assert_allclose(display.standard_error_[1:], results["standard_error"])
-    n_by_rule = {
-        "minimum": display.n_best_,
-        "one_standard_error": display.n_one_standard_error_,
-    }
-    assert n_by_rule[rule] == model.n_rounds_
+    n_by_rule = {"minimum": display.best_, "one_standard_error": display.one_standard_error_}
+    assert n_by_rule[rule] == display.chosen == model.n_rounds_
+    assert display.parameter_ == "n_estimators"
+    mean, error = results["mean_score"], results["standard_error"]
     best = 1 + np.argmin(results["mean_score"])
-    limit = display.mean_[best] + display.standard_error_[best]
-    fewest = next(t for t in range(1, best + 1) if display.mean_[t] <= limit)
-    assert (display.n_best_, display.n_one_standard_error_) == (best, fewest)
+    limit = mean[best - 1] + error[best - 1]
+    fewest = next(t for t in range(1, best + 1) if mean[t - 1] <= limit)
+    assert (display.best_, display.one_standard_error_) == (best, fewest)
     lines = {line.get_label(): line for line in display.ax_.lines}
-    np.testing.assert_array_equal(lines["mean of the folds"].get_ydata(), display.mean_)
+    np.testing.assert_array_equal(lines["mean of the folds"].get_ydata(), mean)
     assert lines[f"minimum: {best}"].get_xdata()[0] == best
     low, high = display.ax_.get_ylim()
-    drawn = model.cv_path_[max(1, model.n_rounds_ // 4) :]
+    drawn = np.array([results["split0_score"], results["split4_score"]])
+    drawn = drawn[:, max(1, model.n_rounds_ // 4) - 1 :]
     assert low < drawn.min()
     assert drawn.max() < high
 
@@ -56,24 +54,46 @@ def test_metrics_are_greater_for_better_models():
     _, ax = plt.subplots()
     display = CVPathDisplay.from_estimator(model, ax=ax, show_folds=False)
     assert display.ax_ is ax
-    assert display.n_best_ == model.n_rounds_
-    best = display.mean_[display.n_best_]
-    assert best == display.mean_[1:].max()
-    fewest = display.n_one_standard_error_
-    assert display.mean_[fewest] >= best - display.standard_error_[display.n_best_]
-    assert (display.mean_[1:fewest] < best - display.standard_error_[display.n_best_]).all()
-    assert f"maximum: {display.n_best_}" in ax.get_legend_handles_labels()[1]
+    assert display.best_ == model.n_rounds_
+    mean = model.cv_results_["mean_score"]
+    best = mean[display.best_ - 1]
+    assert best == mean.max()
+    fewest, limit = (
+        display.one_standard_error_,
+        best - model.cv_results_["standard_error"][display.best_ - 1],
+    )
+    assert mean[fewest - 1] >= limit
+    assert (mean[: fewest - 1] < limit).all()
+    assert f"maximum: {display.best_}" in ax.get_legend_handles_labels()[1]
 
 
 def test_path_of_an_additive_model():
     model = L2BoostingRegressor("cv", max_estimators=400, smoothing_rounds=0).fit(X, Y)
     display = CVPathDisplay.from_estimator(model)
-    assert display.n_best_ == model.n_estimators_
-    assert len(display.path) <= 401
-    np.testing.assert_array_equal(display.path, model.cv_path_[: len(display.path)])
+    assert display.best_ == model.n_estimators_
+    n = len(display.results["n_estimators"])
+    assert model.n_estimators_ <= n <= 400
+    lines = {line.get_label(): line for line in display.ax_.lines}
+    assert len(lines["mean of the folds"].get_ydata()) == n
+
+
+def test_any_parameter_without_folds():
+    """The curve of a criterion: its values, the best one, and that of the model."""
+    results = {"radius": np.array([0.1, 1.0, 10.0]), "mean_score": np.array([3.0, 1.0, 2.0])}
+    display = CVPathDisplay(results, chosen=10.0).plot()
+    assert (display.parameter_, display.best_, display.one_standard_error_) == ("radius", 1.0, None)
+    assert display.ax_.get_xlabel() == "radius"
+    assert display.ax_.get_xscale() == "log"
+    lines = display.ax_.lines
+    assert [line.get_label() for line in lines[:2]] == ["mean of the folds", "minimum: 1"]
+    assert set(lines[2].get_xdata()) == {10.0}
+    with pytest.raises(ValueError, match=r"results must have .*; got \['mean_score'\]"):
+        CVPathDisplay({"mean_score": results["mean_score"]}).plot()
 
 
 def test_a_model_without_folds_is_refused():
     model = GradientBoostingRegressor(n_estimators=5).fit(X, Y)
-    with pytest.raises(TypeError, match=r"n_estimators=\"cv\" makes; GradientBoostingRegressor"):
+    with pytest.raises(
+        TypeError, match=r"must have cv_results_, .*; GradientBoostingRegressor has none"
+    ):
         CVPathDisplay.from_estimator(model)

@@ -4,8 +4,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.tree import DecisionTreeRegressor
 
-from sklearn_ensemble_theory import RandomForestRegressor
+from sklearn_ensemble_theory import GradientBoostingRegressor, RandomForestRegressor
 from sklearn_ensemble_theory.inspection import ImportanceDisplay
 
 
@@ -20,7 +22,7 @@ def test_bars_are_the_importances():
     result = forest.oob_permutation_importances(random_state=0)
     _, ax = plt.subplots()
     display = ImportanceDisplay.from_estimator(
-        forest, result, feature_names=["x", "y", "z"], max_features=2, ax=ax
+        forest, result, names=["x", "y", "z"], max_bars=2, ax=ax
     )
     assert display.ax_ is ax
     assert len(display.bars_) == 2
@@ -30,4 +32,24 @@ def test_bars_are_the_importances():
     assert named.ax_.get_xlabel() == "feature importances"
     with pytest.raises(ValueError, match="must have 3 entries"):
         ImportanceDisplay.from_estimator(forest, [1.0, 2.0])
+    with pytest.raises(ValueError, match="max_bars must be an integer of at least 1; got 0"):
+        ImportanceDisplay.from_estimator(forest, max_bars=0)
+    plt.close("all")
+
+
+def test_models_without_rows_out_of_bag():
+    """Impurity importances instead, also of scikit-learn's models; others have none."""
+    X = np.random.default_rng(0).random((60, 4))
+    y = X[:, 1]
+    for model in (
+        RandomForestRegressor(5, bootstrap=False, random_state=0),
+        GradientBoostingRegressor(n_estimators=5),
+        DecisionTreeRegressor(max_depth=2),
+    ):
+        display = ImportanceDisplay.from_estimator(model.fit(X, y), max_bars=3)
+        widths = [bar.get_width() for bar in display.bars_]
+        np.testing.assert_array_equal(widths, np.sort(model.feature_importances_)[:0:-1])
+        assert display.ax_.get_title() == "Importance of the features, 3 of 4"
+    with pytest.raises(TypeError, match="LinearRegression has no importances"):
+        ImportanceDisplay.from_estimator(LinearRegression().fit(X, y))
     plt.close("all")

@@ -8,9 +8,9 @@ from sklearn.calibration import calibration_curve
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from sklearn_ensemble_theory.inspection import MeanReliabilityDisplay
+from sklearn_ensemble_theory.inspection import ReliabilityDisplay
 
-draw = MeanReliabilityDisplay.from_predictions
+draw = ReliabilityDisplay.from_predictions
 
 
 @pytest.fixture(autouse=True)
@@ -25,14 +25,16 @@ def test_groups_are_those_of_scikit_learn():
     y = (rng.uniform(size=1000) < p) * 1
     display = draw(y, p, n_bins=10)
     observed, predicted = calibration_curve(y, p, n_bins=10, strategy="quantile")
-    (curve,) = display.curves
+    (curve,) = display.reliability.curves
     np.testing.assert_allclose(curve.observed, observed)
     np.testing.assert_allclose(curve.predicted, predicted)
     np.testing.assert_allclose(curve.share, 0.1)
     n, k = 100, np.round(100 * observed)
     np.testing.assert_allclose(curve.intervals[:, 0], beta.ppf(0.025, k, n - k + 1))
     np.testing.assert_allclose(curve.intervals[:, 1], beta.ppf(0.975, k + 1, n - k))
-    assert display.calibration_error_ == pytest.approx(np.abs(observed - predicted).mean())
+    assert display.reliability.calibration_error == pytest.approx(
+        np.abs(observed - predicted).mean()
+    )
     points = display.ax_.containers[0].lines[0].get_xydata()
     np.testing.assert_allclose(points, np.column_stack([predicted, observed]))
 
@@ -41,7 +43,7 @@ def test_intervals_of_means_are_those_of_student():
     rng = np.random.default_rng(1)
     found = np.repeat([1.0, 2.0, 5.0], [20, 30, 10])
     y = found + rng.normal(size=60)
-    (curve,) = draw(y, found, n_bins=10).curves  # equal predictions stay together
+    (curve,) = draw(y, found, n_bins=10).reliability.curves  # equal predictions stay together
     np.testing.assert_allclose(curve.predicted, [1, 2, 5])
     for g, value in enumerate([1.0, 2.0, 5.0]):
         own = y[found == value]
@@ -53,8 +55,8 @@ def test_weights_are_copies_of_rows():
     rng = np.random.default_rng(2)
     y, found = rng.normal(size=(2, 40))
     copies = rng.integers(0, 4, 40)
-    (weighted,) = draw(y, found, n_bins=5, sample_weight=copies).curves
-    (repeated,) = draw(np.repeat(y, copies), np.repeat(found, copies), n_bins=5).curves
+    (weighted,) = draw(y, found, n_bins=5, sample_weight=copies).reliability.curves
+    (repeated,) = draw(np.repeat(y, copies), np.repeat(found, copies), n_bins=5).reliability.curves
     np.testing.assert_allclose(weighted.predicted, repeated.predicted)
     np.testing.assert_allclose(weighted.observed, repeated.observed)
 
@@ -63,16 +65,18 @@ def test_classes():
     X, y = load_iris(return_X_y=True)
     names = np.array(["setosa", "versicolor", "virginica"])[y]
     model = LogisticRegression(max_iter=1000).fit(X, names)
-    display = MeanReliabilityDisplay.from_estimator(model, X, names)
-    assert [c.label for c in display.curves] == model.classes_.tolist()
+    display = ReliabilityDisplay.from_estimator(model, X, names)
+    assert [c.label for c in display.reliability.curves] == model.classes_.tolist()
     assert [text.get_text() for text in display.ax_.get_legend().get_texts()][1:] == names[
         ::50
     ].tolist()
-    one = MeanReliabilityDisplay.from_estimator(model, X, names, target="virginica")
+    one = ReliabilityDisplay.from_estimator(model, X, names, target="virginica")
     assert one.ax_.get_xlabel() == "predicted probability of virginica"
-    np.testing.assert_array_equal(one.curves[0].observed, display.curves[2].observed)
-    two = MeanReliabilityDisplay.from_estimator(LogisticRegression().fit(X, y > 0), X, y > 0)
-    assert [c.label for c in two.curves] == ["True"]
+    np.testing.assert_array_equal(
+        one.reliability.curves[0].observed, display.reliability.curves[2].observed
+    )
+    two = ReliabilityDisplay.from_estimator(LogisticRegression().fit(X, y > 0), X, y > 0)
+    assert [c.label for c in two.reliability.curves] == ["True"]
     two.figure_.draw_without_rendering()
 
 
@@ -80,9 +84,9 @@ def test_regressor_on_given_axes():
     X, y = np.random.default_rng(0).normal(size=(2, 50))
     _, ax = plt.subplots()
     model = LinearRegression().fit(X[:, None], y)
-    display = MeanReliabilityDisplay.from_estimator(model, X[:, None], y, ax=ax, n_bins=50)
+    display = ReliabilityDisplay.from_estimator(model, X[:, None], y, ax=ax, n_bins=50)
     assert display.ax_ is ax
-    assert np.isnan(display.curves[0].intervals).all()  # of single rows
+    assert np.isnan(display.reliability.curves[0].intervals).all()  # of single rows
     display.figure_.draw_without_rendering()
     constant = draw(np.ones(5), np.ones(5))  # no width of anything
     constant.figure_.draw_without_rendering()
@@ -108,10 +112,8 @@ def test_refusals_of_classes():
     X = np.arange(4.0)[:, None]
     model = LogisticRegression().fit(X, ["a", "a", "b", "b"])
     with pytest.raises(ValueError, match="not classes of the estimator: \\['c'\\]"):
-        MeanReliabilityDisplay.from_estimator(model, X, ["a", "b", "c", "a"])
+        ReliabilityDisplay.from_estimator(model, X, ["a", "b", "c", "a"])
     with pytest.raises(ValueError, match="target must be one of"):
-        MeanReliabilityDisplay.from_estimator(model, X, ["a", "b", "b", "a"], target="c")
+        ReliabilityDisplay.from_estimator(model, X, ["a", "b", "b", "a"], target="c")
     with pytest.raises(ValueError, match="target is for classifiers"):
-        MeanReliabilityDisplay.from_estimator(
-            LinearRegression().fit(X, X[:, 0]), X, X[:, 0], target=1
-        )
+        ReliabilityDisplay.from_estimator(LinearRegression().fit(X, X[:, 0]), X, X[:, 0], target=1)

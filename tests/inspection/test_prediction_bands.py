@@ -44,7 +44,7 @@ def test_intervals_have_parameters_of_their_own():
     forest = RandomForestRegressor(30, categorical_features="from_dtype", **QUARTERS).fit(X, y)
     given = {"method": "normalized", "side": "upper"}
     display = PredictionBandDisplay.from_estimator(
-        forest, X, ["dose"], kinds="interval", coverage=0.8, interval_params=given
+        forest, X, ["dose"], methods="interval", coverage=0.8, interval_params=given
     )
     rows = X.iloc[[0] * 100].assign(
         age=np.median(X.age), kind=X.kind.mode()[0], dose=display.panels[0].values
@@ -54,7 +54,7 @@ def test_intervals_have_parameters_of_their_own():
     np.testing.assert_allclose(display.panels[0].bands["interval"], expected)
     # The end that there is, of numbers and of categories.
     display = PredictionBandDisplay.from_estimator(
-        forest, X, ["dose", "kind"], kinds="interval", interval_params={"side": "lower"}
+        forest, X, ["dose", "kind"], methods="interval", interval_params={"side": "lower"}
     )
     for axis, panel in zip(display.axes_, display.panels):
         line = axis.get_lines()[0]
@@ -107,7 +107,7 @@ def test_given_values_of_the_reference_row():
     X, y = mixed_frame()
     forest = RandomForestRegressor(30, categorical_features="from_dtype", **QUARTERS).fit(X, y)
     found = PredictionBandDisplay.from_estimator(
-        forest, X, "dose", kinds="interval", at={"kind": "one", 0: 33}, grid_resolution=3
+        forest, X, "dose", methods="interval", at={"kind": "one", 0: 33}, grid_resolution=3
     )
     assert (found.reference["kind"], found.reference["age"]) == ("one", 33.0)
     kind = pd.Categorical(["one"] * 3, categories=X.kind.cat.categories)
@@ -153,7 +153,7 @@ def test_missing_values_take_no_part_in_medians_and_ends():
     X, y = mixed_frame()
     X.loc[:20, "dose"] = np.nan
     forest = RandomForestRegressor(20, categorical_features="from_dtype", **QUARTERS).fit(X, y)
-    display = PredictionBandDisplay.from_estimator(forest, X, "dose", kinds="interval")
+    display = PredictionBandDisplay.from_estimator(forest, X, "dose", methods="interval")
     assert display.reference["dose"] == np.median(X.dose.dropna())
     assert np.isfinite(display.panels[0].values).all()
 
@@ -161,7 +161,7 @@ def test_missing_values_take_no_part_in_medians_and_ends():
 def test_infinite_intervals_are_left_out():
     X = np.arange(12.0)[:, None]
     forest = RandomForestRegressor(30, random_state=0).fit(X, np.arange(12.0) % 5)
-    display = PredictionBandDisplay.from_estimator(forest, X, kinds=["interval"], coverage=0.99)
+    display = PredictionBandDisplay.from_estimator(forest, X, methods=["interval"], coverage=0.99)
     assert np.isinf(display.panels[0].bands["interval"]).all()
     assert np.isfinite(display.ax_.get_ylim()).all()
 
@@ -185,7 +185,7 @@ def test_the_offset_of_the_reference_row():
     model = GradientBoostingRegressor(
         loss="poisson", n_estimators=5, keep_training_rows=True, random_state=0
     ).fit(X, counts, offset=np.log(exposure))
-    options = {"features": 0, "grid_resolution": 7, "kinds": ["interval"]}
+    options = {"features": 0, "grid_resolution": 7, "methods": ["interval"]}
     display = PredictionBandDisplay.from_estimator(model, X, offset=np.log(2), **options)
     (panel,) = display.panels
     rows = np.column_stack([panel.values, np.full(7, np.median(X[:, 1]))])
@@ -219,8 +219,8 @@ def test_bad_input():
         draw(forest, numbers, coverage=90)
     with pytest.raises(ValueError, match="grid_resolution must be an int of at least 2"):
         draw(forest, numbers, grid_resolution=1)
-    with pytest.raises(ValueError, match=r"kinds must be of .* got 'quantiles'"):
-        draw(forest, numbers, kinds=["quantiles"])
+    with pytest.raises(ValueError, match=r"methods must be of .* got 'quantiles'"):
+        draw(forest, numbers, methods=["quantiles"])
     with pytest.raises(ValueError, match="features has the name 'weight'"):
         draw(forest, numbers, "weight")
     with pytest.raises(ValueError, match="features has 2, which is no feature of the 2"):
@@ -239,4 +239,4 @@ def test_bad_input():
     with pytest.raises(TypeError, match="predict_interval or standard_error; LinearRegression"):
         draw(linear, numbers)
     with pytest.raises(TypeError, match=r"'interval', for which .* predict_interval; LinearReg"):
-        draw(linear, numbers, kinds=["interval"])
+        draw(linear, numbers, methods=["interval"])

@@ -9,13 +9,13 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from sklearn_ensemble_theory import L2BoostingRegressor
-from sklearn_ensemble_theory.inspection import LocalExplanationDisplay, TermImportanceDisplay
+from sklearn_ensemble_theory.inspection import ImportanceDisplay, LocalExplanationDisplay
 from sklearn_ensemble_theory.inspection._plotting import COLORS, decimals_of, number
 
 from .additive_models import TableClassifier, TableRegressor
 from .mixed_data import mixed_rows, mixed_terms
 
-importances = TermImportanceDisplay.from_estimator
+importances = ImportanceDisplay.from_estimator
 explain = LocalExplanationDisplay.from_estimator
 
 
@@ -64,7 +64,7 @@ def test_importances(model):
     assert display.ax_.get_title() == "Importance of the terms"
     assert display.ax_.get_legend() is not None
     assert display.ax_.yaxis_inverted()
-    few = importances(model, max_terms=2)
+    few = importances(model, max_bars=2)
     assert labels(few.ax_) == [model.term_names_[t] for t in order[:2]]
     assert few.ax_.get_title() == "Importance of the terms, 2 of 7"
     assert few.ax_.get_legend() is None
@@ -99,7 +99,7 @@ def test_a_row_is_the_sum_of_its_bars(model, rows):
 
 
 def test_bars_from_zero(model, rows):
-    display = explain(model, rows.iloc[[3]], kind="bar")
+    display = explain(model, rows.iloc[[3]], style="bar")
     assert [bar.get_x() for bar in display.bars_] == [0] * 7
     assert display.ax_.get_xlabel() == "added to the prediction"
     assert len(labels(display.ax_)) == 7
@@ -180,25 +180,25 @@ def test_numbers():
 def test_refusals(model, rows, three_classes):
     with pytest.raises(ValueError, match="X must have one row; got 400"):
         explain(model, rows)
-    with pytest.raises(ValueError, match="kind must be"):
-        explain(model, rows.iloc[[0]], kind="pie")
+    with pytest.raises(ValueError, match="style must be"):
+        explain(model, rows.iloc[[0]], style="pie")
     with pytest.raises(ValueError, match="max_terms"):
         explain(model, rows.iloc[[0]], max_terms=0)
-    with pytest.raises(ValueError, match="max_terms"):
-        importances(model, max_terms=1.5)
+    with pytest.raises(ValueError, match="max_bars"):
+        importances(model, max_bars=1.5)
     with pytest.raises(ValueError, match="one of the classes"):
         explain(three_classes, rows.iloc[[0]], target="d")
     with pytest.raises(NotFittedError):
         explain(L2BoostingRegressor(), rows.iloc[[0]])
-    with pytest.raises(TypeError, match="additive model"):
+    with pytest.raises(TypeError, match="is not an estimator instance"):
         importances(object())
 
 
-@pytest.mark.parametrize("name", ["TermImportanceDisplay", "LocalExplanationDisplay"])
+@pytest.mark.parametrize("name", ["ImportanceDisplay", "LocalExplanationDisplay"])
 def test_matplotlib_is_needed(model, rows, monkeypatch, name):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=rf"{name} requires matplotlib.*\[plot\]"):
-        importances(model) if name[0] == "T" else explain(model, rows.iloc[[0]])
+        importances(model) if name[0] == "I" else explain(model, rows.iloc[[0]])
 
 
 def test_terms_of_a_logarithm(rows):

@@ -22,10 +22,10 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from sklearn_ensemble_theory import LogitBoostClassifier
 from sklearn_ensemble_theory.inspection import (
+    ImportanceDisplay,
     LocalExplanationDisplay,
-    MeanReliabilityDisplay,
+    ReliabilityDisplay,
     ShapeFunctionDisplay,
-    TermImportanceDisplay,
     report_html,
 )
 
@@ -51,7 +51,7 @@ for name, probability in held_out.items():
 # number. Such features share their effect, and a small importance does not mean that a measurement
 # is unrelated to the disease.
 model.fit(X, y)
-display = TermImportanceDisplay.from_estimator(model, max_terms=12)
+display = ImportanceDisplay.from_estimator(model, max_bars=12)
 
 # %%
 # The six largest terms. Above 0 a value speaks for a malignant tumour, below 0 for a benign one. A
@@ -76,7 +76,7 @@ print(f"Held-out probabilities: {probability[clear]:.3f} and {probability[unclea
 # Are the probabilities right? In ten groups of tumours, by their held-out probabilities, the share
 # of malignant ones is compared with the mean probability. Most tumours are clear cases, so that the
 # groups in the middle decide, with wide intervals.
-display = MeanReliabilityDisplay.from_predictions(y == "malignant", probability)
+display = ReliabilityDisplay.from_predictions(y == "malignant", probability)
 
 # %%
 # A physician does not read Python. A report is one file that a browser opens without a network: all

@@ -21,9 +21,9 @@ from sklearn.model_selection import KFold, cross_val_score
 
 from sklearn_ensemble_theory import L2BoostingRegressor
 from sklearn_ensemble_theory.inspection import (
+    ImportanceDisplay,
     LocalExplanationDisplay,
     ShapeFunctionDisplay,
-    TermImportanceDisplay,
 )
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
@@ -45,7 +45,7 @@ for name, peer in peers.items():
 # The importance of a term is its mean absolute contribution to the training rows, in units of the
 # target. Two variables matter most, the body mass index and the logarithm of the triglycerides.
 model.fit(X, y)
-display = TermImportanceDisplay.from_estimator(model)
+display = ImportanceDisplay.from_estimator(model)
 
 # %%
 # The six largest terms. Each curve is what a variable adds to the prediction; the bands are plus

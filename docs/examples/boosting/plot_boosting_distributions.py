@@ -20,7 +20,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.metrics import mean_pinball_loss
 
 from sklearn_ensemble_theory import GradientBoostingRegressor
-from sklearn_ensemble_theory.inspection import PITDisplay, QuantileReliabilityDisplay
+from sklearn_ensemble_theory.inspection import ReliabilityDisplay
 from sklearn_ensemble_theory.metrics import crps, log_score
 
 X, y = load_diabetes(return_X_y=True)
@@ -113,13 +113,17 @@ plt.show()
 # share of targets below a quantile is its level. Normal distributions expect targets below the mean
 # that do not occur and miss the tail; the histogram and the points show it.
 figure, axes = plt.subplots(2, 2, figsize=(9, 7.5), layout="constrained")
-displays = {}
+heights = {}
 for row, family in zip(axes, ("empirical", "normal")):
-    displays[family] = PITDisplay.from_estimator(model, X_new, y_new, family=family, ax=row[0])
-    QuantileReliabilityDisplay.from_estimator(model, X_new, y_new, family=family, ax=row[1])
+    for method, ax in zip(("pit", "quantiles"), row):
+        display = ReliabilityDisplay.from_estimator(
+            model, X_new, y_new, method=method, family=family, ax=ax
+        )
+        if method == "pit":
+            heights[family] = display.reliability.heights
     for panel in row:
         panel.set_title(f'family="{family}"')
-    print(f"{family}: heights {displays[family].heights_.round(2)}")
+    print(f"{family}: heights {heights[family].round(2)}")
 plt.show()
-off = {family: np.abs(display.heights_ - 1).max() for family, display in displays.items()}
+off = {family: np.abs(found - 1).max() for family, found in heights.items()}
 assert off["empirical"] < 0.3 < 0.8 < off["normal"]
