@@ -152,7 +152,7 @@ PRIVATE_READS = {
     # votes, means, stacks
     "combining": 11,
     # displays
-    "inspection": 9,
+    "inspection": 6,
 }
 
 

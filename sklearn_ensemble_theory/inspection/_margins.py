@@ -15,6 +15,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import ArrayLike, MatrixLike
+from ..boosting import AdaBoostClassifier
 from ._plotting import AXES, COLORS, GREY, as_axes, documented, number, pyplot
 
 # The public methods that give scores, for each response method, and whether they are staged.
@@ -31,6 +32,26 @@ METHODS = {
 }
 # Margins by these methods are not divided by the largest possible one.
 OF_ANY_SCALE = ("staged_decision_function", "decision_function")
+
+
+def training_error_bounds(estimator: Any) -> dict[str, np.ndarray]:
+    """Bounds on the training error of AdaBoost after each round, by their names; {} of others."""
+    if not isinstance(estimator, AdaBoostClassifier):
+        return {}
+    K, are_votes = estimator.n_classes_, estimator.algorithm_ in ("discrete", "mh")
+    if K == 1 or (K > 2 and estimator.algorithm_ == "discrete"):
+        return {}
+    # For more than two classes the risk bounds the Hamming loss.
+    factor = 1.0 if K == 2 else np.sqrt(K - 1.0)
+    bound = factor * estimator.training_error_bounds_
+    if not are_votes or estimator.learning_rate != 1:
+        return {"exponential risk": bound}
+    bounds = {"product of 2 sqrt(eps (1 - eps))": bound}
+    least = float(estimator.edges_.min())
+    if least > 0:
+        rounds = np.arange(1, len(estimator.edges_) + 1)
+        bounds["exp(-2 gamma² T)"] = factor * np.exp(-2.0 * least**2 * rounds)
+    return bounds
 
 
 def check_rounds(rounds: Sequence[int] | None) -> list[int] | None:
@@ -440,9 +461,7 @@ class EdgeDisplay:
             curves = {f"class {label}": g for label, g in zip(estimator.classes_, edges)}
         else:
             curves = {"edge": np.asarray(edges)}
-        bounds: dict[str, np.ndarray] = {}
-        if hasattr(estimator, "_training_error_bounds"):
-            bounds = estimator._training_error_bounds()
+        bounds = training_error_bounds(estimator)
         return cls(curves, error, bounds).plot(axes)
 
     def plot(self, axes: Any = None) -> "EdgeDisplay":

@@ -19,8 +19,16 @@ from sklearn_ensemble_theory._features import feature_names
 from sklearn_ensemble_theory._learners import reads_single_precision
 from sklearn_ensemble_theory._rows import checked_weights, rows_of
 from sklearn_ensemble_theory._typing import ArrayLike
+from sklearn_ensemble_theory.averaging import (
+    BaggingRegressor,
+    ExtraTreesRegressor,
+    RandomForestRegressor,
+)
+from sklearn_ensemble_theory.ensembles._members import columns_of_members
 
 from ._additive_terms import features_of_terms
+
+AVERAGES = BaggingRegressor, RandomForestRegressor, ExtraTreesRegressor
 
 
 class _Zero(RegressorMixin, BaseEstimator):
@@ -227,20 +235,18 @@ def weighted_trees(estimator: Any) -> WeightedTrees | None:
     members = getattr(estimator, "estimators_", None)
     if members is None:
         return None
-    if hasattr(estimator, "steps_") and hasattr(estimator, "_start"):  # gradient boosting
-        start, trees = estimator._start, list(np.ravel(members))
-        if hasattr(start, "predict") or not all(map(_is_regression_tree, trees)):
+    if hasattr(estimator, "steps_") and hasattr(estimator, "initial_scores_"):
+        start, trees = estimator.initial_scores_, list(np.ravel(members))
+        if start is None or not all(map(_is_regression_tree, trees)):
             return None
         loss, is_scores = estimator.loss_, is_classifier(estimator)
         if not is_scores and loss.inverse_link(np.array([0.5])) != 0.5:
             return None  # predictions are no sum
         K = members.shape[1]
-        start = np.zeros(K) if isinstance(start, str) else np.broadcast_to(start, K)
-        return WeightedTrees(trees, np.repeat(estimator.steps_, K), start)
-    is_average = hasattr(estimator, "_member_spec") and not is_classifier(estimator)
-    if not is_average or not all(map(_is_regression_tree, members)):
+        return WeightedTrees(trees, np.repeat(estimator.steps_, K), np.broadcast_to(start, K))
+    if not isinstance(estimator, AVERAGES) or not all(map(_is_regression_tree, members)):
         return None
-    features = None if estimator._member_spec.all_features else estimator.estimators_features_
+    features = columns_of_members(estimator)
     return WeightedTrees(members, np.full(len(members), 1.0 / len(members)), 0.0, features)
 
 

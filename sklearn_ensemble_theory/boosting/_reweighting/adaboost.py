@@ -829,22 +829,6 @@ class AdaBoostClassifier(WeightedVotes):
             gap = own - np.where(codes[:, None] == np.arange(K), -np.inf, score).max(axis=1)
         return np.clip(gap / self._votes[0].gaps()[-1], -1.0, 1.0)
 
-    def _training_error_bounds(self) -> dict[str, np.ndarray]:
-        """Bounds on the training error after each round, by their names; {} if there are none."""
-        K = self.n_classes_
-        if K == 1 or (K > 2 and self.algorithm_ == "discrete"):
-            return {}
-        # For more than two classes the risk bounds the Hamming loss.
-        factor = 1.0 if K == 2 else np.sqrt(K - 1.0)
-        if self.algorithm_ not in VOTING or self.learning_rate != 1:
-            return {"exponential risk": factor * self.training_error_bounds_}
-        bounds = {"product of 2 sqrt(eps (1 - eps))": factor * self.training_error_bounds_}
-        least = float(self.edges_.min())
-        if least > 0:
-            rounds = np.arange(1, len(self.edges_) + 1)
-            bounds["exp(-2 gamma² T)"] = factor * np.exp(-2.0 * least**2 * rounds)
-        return bounds
-
     def vc_error_bound(
         self,
         X: ArrayLike,
