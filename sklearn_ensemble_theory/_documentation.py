@@ -43,7 +43,11 @@ def documented(*texts: Mapping[str, str]) -> Callable[[Documented], Documented]:
     def decorated(target: Documented) -> Documented:
         members = [target]
         if isinstance(target, type):
-            members += [getattr(each, "__func__", each) for each in vars(target).values()]
+            members += vars(target).values()
+            # A class method has a docstring of its own beside that of its function.
+            members += [
+                each.__func__ for each in vars(target).values() if hasattr(each, "__func__")
+            ]
         for member in members:
             # Without docstrings (python -OO) nothing is filled in. Data and constants have the
             # docstring of their class, which is not theirs to change.

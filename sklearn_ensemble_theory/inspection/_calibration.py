@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from scipy.special import betaincinv, stdtrit
@@ -96,6 +96,12 @@ def _check_at_least(n_bins: int, least: int) -> None:
 
 
 # --- means, quantiles, distributions --------------------------------------------------------------
+
+
+class Reliability(Protocol):
+    """What a display draws."""
+
+    def draw(self, ax: Any) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -510,7 +516,7 @@ class ReliabilityDisplay:
     4
     """
 
-    def __init__(self, reliability: MeanReliability | QuantileReliability | PITHistogram) -> None:
+    def __init__(self, reliability: Reliability) -> None:
         self.reliability = reliability
 
     @classmethod
@@ -629,7 +635,7 @@ class ReliabilityDisplay:
         """
         _checked_options(method, confidence, n_bins=n_bins, levels=levels)
         bins = 10 if n_bins is None else n_bins
-        found: MeanReliability | QuantileReliability | PITHistogram
+        found: Reliability
         if method == "mean":
             found = mean_reliability("", y, predicted, sample_weight, bins, confidence)
         elif method == "quantiles":

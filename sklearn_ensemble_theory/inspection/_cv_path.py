@@ -38,7 +38,6 @@ def results_of(estimator: Any) -> Mapping[str, np.ndarray]:
 
 
 @documented(AXES)
-@documented(AXES)
 class CVPathDisplay:
     """The scores of held-out rows by the value of a parameter that the fit has chosen.
 

@@ -37,7 +37,6 @@ NAME_LENGTH = 36
 
 
 @documented(AXES)
-@documented(AXES)
 class ImportanceDisplay:
     """Importances of features, or of the terms of an additive model, as horizontal bars.
 
@@ -242,7 +241,6 @@ def _own_axes(display: Any, ax: Any, labels: Sequence[str]) -> Any:
     return ax
 
 
-@documented(AXES)
 @documented(AXES)
 class LocalExplanationDisplay:
     """The prediction of an additive model for one row, as the sum that it is.
