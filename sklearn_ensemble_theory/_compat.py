@@ -61,9 +61,11 @@ __all__ = [
     "RealNotInt",
     "StrOptions",
     "VisualBlock",
+    "check_constraints",
     "check_feature_names_in",
     "check_method_params",
     "check_sample_weight",
+    "constraints_of",
     "give_fitted_loss",
     "increasing_by_pooling",
     "make_tree",
@@ -84,6 +86,16 @@ __all__ = [
 ]
 
 SKLEARN_VERSION = parse_version(sklearn.__version__)
+
+
+def check_constraints(estimator: Any) -> None:
+    """scikit-learn's check of the parameters by the constraints of their class."""
+    estimator._validate_params()
+
+
+def constraints_of(estimator: Any) -> dict[str, Any]:
+    """The constraints of the parameters of an estimator or of its class; {} if it has none."""
+    return getattr(estimator, "_parameter_constraints", {})
 
 
 @cache
@@ -146,7 +158,7 @@ def increasing_by_pooling(values: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 def tree_constraints(tree_class):
     """The constraints of the tree parameters that a forest passes on: all but the splitter's."""
-    constraints = dict(tree_class._parameter_constraints)
+    constraints = dict(constraints_of(tree_class))
     constraints.pop("splitter")
     return {**constraints, "monotonic_cst": ["array-like", dict, None]}
 

@@ -14,6 +14,8 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 
+from sklearn_ensemble_theory._typing import Estimator
+
 _MOST_ON_A_PATH = {"pairwise": 2, "no_interactions": 1}
 
 
@@ -286,22 +288,32 @@ def feature_names(estimator: Any) -> list[str]:
     return list(features.names or (f"x{j}" for j in range(features.n)))
 
 
-def constraints_by_place(estimator: Any, X: Any, continued: bool) -> dict[str, Any]:
+def constraints_by_number(estimator: Estimator, X: Any, continued: bool) -> dict[str, Any]:
     """The parameters of an estimator whose constraints have names, with numbers of columns instead.
 
     These are `monotonic_cst` and `interaction_cst`, its own and those of a base learner, which may
     see the columns without their names. The names are those of X, or of the rows before that a fit
     continues.
     """
+    found: dict[str, Any] = {}
     learner = vars(estimator).get("estimator")
-    of_learner = vars(learner) if hasattr(learner, "__dict__") else {}
-    if not _by_place(vars(estimator), None) and not _by_place(of_learner, None):
-        return {}
-    known = continued and hasattr(estimator, "n_features_in_")
-    features = Features.known_to(estimator) if known else Features.of(X)
-    found = _by_place(vars(estimator), features)
-    if by_place := _by_place(of_learner, features):
-        found["estimator"] = clone(learner).set_params(**by_place)
+    for owner in (estimator, learner):
+        params = getattr(owner, "__dict__", {})
+        signs, groups = params.get("monotonic_cst"), params.get("interaction_cst")
+        if signs is None and groups is None:
+            continue
+        known = continued and hasattr(estimator, "n_features_in_")
+        features = Features.known_to(estimator) if known else Features.of(X)
+        own: dict[str, Any] = {}
+        if isinstance(signs, Mapping):
+            own["monotonic_cst"] = features.signs(signs)
+        of_names = _is_group(groups) and [group for group in groups or () if _is_group(group)]
+        if of_names and any(isinstance(one, str) for group in of_names for one in group):
+            own["interaction_cst"] = features.groups(groups)
+        if owner is estimator:
+            found = own
+        elif own:
+            found["estimator"] = clone(learner).set_params(**own)
     return found
 
 
@@ -316,20 +328,6 @@ def constraints_of_columns(estimator: Any, columns: np.ndarray, p: int) -> dict[
     if groups is not None and not isinstance(groups, str):
         places = [np.flatnonzero(np.isin(columns, group)) for group in features.groups(groups)]
         found["interaction_cst"] = [group.tolist() for group in places if len(group)]
-    return found
-
-
-def _by_place(params: Mapping[str, Any], features: Features | None) -> dict[str, Any]:
-    """The constraints that have names, by numbers of columns; as they are without `features`."""
-    found: dict[str, Any] = {}
-    signs: Any = params.get("monotonic_cst")
-    groups: Any = params.get("interaction_cst")
-    if isinstance(signs, Mapping):
-        found["monotonic_cst"] = signs if features is None else features.signs(signs)
-    if _is_group(groups) and any(
-        isinstance(one, str) for group in groups if _is_group(group) for one in group
-    ):
-        found["interaction_cst"] = groups if features is None else features.groups(groups)
     return found
 
 

@@ -4,25 +4,55 @@ At run time they are names: the union of which NumPy makes `ArrayLike` would be 
 a line of `help()`, for every parameter that has it.
 """
 
-from typing import TYPE_CHECKING, TypeAlias, Union
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Union
 
 import numpy as np
 
 __all__ = [
     "ArrayLike",
     "CVLike",
+    "Estimator",
     "InteractionGroups",
     "LossLike",
     "MatrixLike",
+    "Predictor",
     "RandomStateLike",
+    "WeighsClasses",
     "available_if",
 ]
 
 RandomStateLike: TypeAlias = int | np.random.RandomState | None
 
+
+class Estimator(Protocol):
+    """What has parameters and can be fitted: an estimator of scikit-learn's or one like it."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+
+    def set_params(self, **params: Any) -> Any: ...
+
+    @property
+    def fit(self) -> Callable[..., Any]: ...
+
+
+class Predictor(Estimator, Protocol):
+    """An estimator that predicts: a base learner, a member, a model."""
+
+    @property
+    def predict(self) -> Callable[..., Any]: ...
+
+
+class WeighsClasses(Estimator, Protocol):
+    """A classifier with scikit-learn's parameter of this name."""
+
+    @property
+    def class_weight(self) -> Any: ...
+
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
-    from typing import Any, Protocol, TypeVar
+    from collections.abc import Collection, Iterable, Sequence
+    from typing import TypeVar
 
     import scipy.sparse as sp
     from numpy.typing import ArrayLike

@@ -77,12 +77,12 @@ def with_its_members(data, n_members):
 
 def checks_of_1000_fits(estimators, data):
     """What a fit does for reliability beside scikit-learn's checks, for each estimator in it."""
-    from sklearn_ensemble_theory._fitting import check_parameters, twin
+    from sklearn_ensemble_theory._door import check_parameters, twin
     from sklearn_ensemble_theory._rows import checked_target, in_usual_units
 
     for _ in range(1000):
         for each in estimators:
-            fresh = twin(each, continued=False)
+            fresh = twin(each)
             check_parameters(each)
             checked_target(data.y, is_real=True)
             in_usual_units(data.weight)

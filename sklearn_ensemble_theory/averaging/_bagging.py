@@ -29,7 +29,7 @@ from sklearn_ensemble_theory._compat import (
     own_requests,
     raise_for_params,
 )
-from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
+from sklearn_ensemble_theory._door import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._learners import (
     coded_learner,
     is_tree,

@@ -30,7 +30,7 @@ from sklearn_ensemble_theory._compat import (
     check_method_params,
     raise_for_params,
 )
-from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._learners import (
     coded_learner,
     is_tree,

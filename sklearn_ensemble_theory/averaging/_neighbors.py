@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions
-from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._learners import largest_column
 from sklearn_ensemble_theory._rows import (
     normalised_weights,

@@ -19,8 +19,8 @@ from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import HasMethods, Interval, StrOptions
+from sklearn_ensemble_theory._door import LARGEST_COUNT, fit_context
 from sklearn_ensemble_theory._features import refuse_dates
-from sklearn_ensemble_theory._fitting import LARGEST_COUNT, fit_context
 from sklearn_ensemble_theory._rows import (
     checked_rows,
     finite_predictions,

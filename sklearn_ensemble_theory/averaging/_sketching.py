@@ -14,7 +14,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions
-from sklearn_ensemble_theory._fitting import LARGEST_COUNT, fit_context
+from sklearn_ensemble_theory._door import LARGEST_COUNT, fit_context
 from sklearn_ensemble_theory._rows import (
     BlockedRows,
     MemoryRows,
@@ -189,8 +189,6 @@ class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
     array([ 1. , -2. ,  0.5])
     """
 
-    _running_state = ("_sums",)  # partial_fit adds to it
-
     _parameter_constraints: ClassVar[dict] = {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "sketch": [StrOptions(set(SKETCHES))],
@@ -277,7 +275,7 @@ class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self._solve(sums, rows)
         self.__dict__.pop("_sums", None)
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True, running=("_sums",))
     def partial_fit(
         self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:

@@ -34,7 +34,7 @@ from sklearn_ensemble_theory._compat import (
 )
 from sklearn_ensemble_theory._cv_choice import CVChoice, results_of_choice
 from sklearn_ensemble_theory._documentation import documented
-from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
+from sklearn_ensemble_theory._door import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._learners import with_groups
 from sklearn_ensemble_theory._rows import (

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._compat import CallbackSupportMixin, Interval, StrOptions
 from sklearn_ensemble_theory._cv_rounds import CVRounds
 from sklearn_ensemble_theory._documentation import documented
-from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._folds import checked_n_splits, splits_of_rows
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,

@@ -16,7 +16,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._categories import fitted_encoder
-from sklearn_ensemble_theory._fitting import LARGEST_COUNT
+from sklearn_ensemble_theory._door import LARGEST_COUNT
 from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 from sklearn_ensemble_theory.bounds._arguments import check_integer

@@ -7,7 +7,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._fitting import LARGEST_COUNT
+from sklearn_ensemble_theory._door import LARGEST_COUNT
 from sklearn_ensemble_theory._running import in_order
 from sklearn_ensemble_theory._scaling import power_of_two
 from sklearn_ensemble_theory._typing import RandomStateLike

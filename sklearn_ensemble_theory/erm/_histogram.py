@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._blocks import SummedFields, by_chunks
 from sklearn_ensemble_theory._compat import Interval, StrOptions
-from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     Rows,

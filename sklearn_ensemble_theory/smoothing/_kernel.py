@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions
-from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._rows import checked_rows, finite_predictions, validate_data
 from sklearn_ensemble_theory._scaling import LARGEST, feature_ranges, largest_magnitude
 from sklearn_ensemble_theory._typing import ArrayLike

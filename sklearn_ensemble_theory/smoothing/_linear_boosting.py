@@ -20,7 +20,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from sklearn_ensemble_theory._compat import HasMethods, Interval, StrOptions, routing_enabled
-from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._folds import checked_n_splits, row_numbers, splits_of_rows
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,

@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._bins import QuantileSketch
 from sklearn_ensemble_theory._blocks import added
 from sklearn_ensemble_theory._compat import Interval, StrOptions
-from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._folds import FoldSums, first_rows_of, folds_by_hash, sums_by_fold
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,

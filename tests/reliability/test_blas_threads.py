@@ -16,7 +16,7 @@ from sklearn_ensemble_theory import (
     LinearL2BoostingRegressor,
     MatchingPursuitRegressor,
     StackingRegressor,
-    _fitting,
+    _door,
     _running,
 )
 from sklearn_ensemble_theory._running import blas_threads_by_work, one_blas_thread, threads_for
@@ -79,14 +79,14 @@ class CountingRidge(KernelRidge):
 
 @pytest.mark.parametrize("cls", estimator_classes(), ids=lambda c: c.__name__)
 def test_one_thread_during_a_fit(cls, monkeypatch):
-    found, check = [], _fitting.check_parameters
+    found, check = [], _door.check_parameters
 
     def noted(estimator):
         if type(estimator) is cls:
             found.append(n_threads())
         check(estimator)
 
-    monkeypatch.setattr(_fitting, "check_parameters", noted)
+    monkeypatch.setattr(_door, "check_parameters", noted)
     model = make(cls)
     model.fit(X, target_for(model, (y > 0.5).astype(int), y))
     assert found == [2 if hasattr(model, "estimators") else 1]
@@ -110,8 +110,8 @@ def test_members_of_users_keep_their_threads(model):
 
 
 def test_members_of_ours_have_one_thread():
-    assert not _fitting._fits_others(BaggingRegressor(DecisionStumpRegressor()))
-    assert _fitting._fits_others(BaggingRegressor(KernelRidge()))
+    assert not _door.fits_others(BaggingRegressor(DecisionStumpRegressor()))
+    assert _door.fits_others(BaggingRegressor(KernelRidge()))
 
 
 def test_a_smoother_of_few_rows_has_one_thread():

@@ -14,6 +14,7 @@ from sklearn_ensemble_theory import (
     MatchingPursuitRegressor,
     VotingRegressor,
 )
+from sklearn_ensemble_theory._running import one_blas_thread
 
 from ..estimators import estimator_classes
 
@@ -51,7 +52,7 @@ def without_checks(monkeypatch):
     def start():
         for cls in {base for each in estimator_classes() for base in each.__mro__}:
             fit = vars(cls).get("fit")
-            if inspect.isfunction(fit) and fit.__code__.co_name == "fit_twin":
+            if inspect.isfunction(fit) and fit.__code__.co_filename.endswith("_door.py"):
                 monkeypatch.setattr(cls, "fit", fit.__wrapped__)
         name = sklearn_ensemble_theory.__name__
         for module in [m for key, m in list(sys.modules.items()) if key.startswith(name)]:
@@ -78,14 +79,18 @@ MEMBERS = [("stump", DecisionStumpRegressor()), ("cells", HistogramRegressor(n_b
     ids=lambda value: type(value).__name__,
 )
 def test_calls_that_the_checks_add(model, n_fits, params, without_checks):
-    """At most 120 for each `fit` that is called: about 20 microseconds."""
+    """At most 160 for each `fit` that is called: about 25 microseconds.
+
+    Beside what threadpoolctl takes to limit the threads of BLAS.
+    """
 
     def fit():
         model.fit(X, Y, **params)
 
-    fit()
-    with_checks = n_calls(fit)
-    without_checks()
-    fit()
-    added = with_checks - n_calls(fit)
-    assert 0 < added <= 120 * n_fits, added
+    with one_blas_thread():
+        fit()
+        with_checks = n_calls(fit)
+        without_checks()
+        fit()
+        added = with_checks - n_calls(fit)
+    assert 0 < added <= 160 * n_fits, added

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._blocks import by_chunks
 from ..._compat import CallbackSupportMixin, HasMethods, Interval, StrOptions
-from ..._fitting import fit_context
+from ..._door import fit_context
 from ..._rows import ChunkedRows, finite_predictions
 from ..._scaling import TargetScale
 from ..._typing import ArrayLike, CVLike, LossLike

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._blocks import by_chunks
 from ..._compat import CallbackSupportMixin
-from ..._fitting import fit_context
+from ..._door import fit_context
 from ..._rows import ChunkedRows, finite_predictions
 from ..._running import warn_user
 from ..._scaling import TargetScale, power_of_two

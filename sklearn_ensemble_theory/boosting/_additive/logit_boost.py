@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._blocks import by_chunks
 from ..._compat import CallbackSupportMixin, Interval
-from ..._fitting import CLASS_WEIGHT, fit_context
+from ..._door import CLASS_WEIGHT, fit_context
 from ..._rows import ChunkedRows, Rows, checked_classes
 from ..._typing import ArrayLike, CVLike, RandomStateLike
 from ...ensembles._prediction_sets import ClassPlaces, SetRule, set_by_folds

@@ -10,7 +10,7 @@ from sklearn.metrics import accuracy_score, r2_score
 
 from ..._blocks import by_chunks
 from ..._compat import HasMethods, Interval, StrOptions
-from ..._fitting import CLASS_WEIGHT
+from ..._door import CLASS_WEIGHT
 from ..._typing import (
     ArrayLike,
     CVLike,

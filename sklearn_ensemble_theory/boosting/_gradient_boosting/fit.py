@@ -50,8 +50,8 @@ from ..._compat import (
     raise_for_params,
     routing_enabled,
 )
+from ..._door import fit_context
 from ..._features import Features
-from ..._fitting import fit_context
 from ..._folds import drawn_splits, split_off
 from ..._learners import (
     grows_leaves,

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._categories import fitted_encoder
 from ..._compat import HasMethods, Interval, RealNotInt, StrOptions
-from ..._fitting import CLASS_WEIGHT, fit_context
+from ..._door import CLASS_WEIGHT, fit_context
 from ..._rows import Rows, validate_data
 from ..._typing import ArrayLike, InteractionGroups, LossLike, MatrixLike, RandomStateLike
 from ...trees._sklearn_trees import fits_single_precision

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._categories import fitted_encoder, numbered_learner
 from sklearn_ensemble_theory._compat import Interval, StrOptions, check_method_params
-from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._learners import is_tree, predictions_of, prepare_members
 from sklearn_ensemble_theory._rows import (
     checked_target,

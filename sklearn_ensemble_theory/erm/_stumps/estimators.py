@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._arrays import two_valued
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import Interval
-from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
+from sklearn_ensemble_theory._door import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._learners import ClassTask, LeastSquaresTask, PreparedRounds, Task
 from sklearn_ensemble_theory._rows import are_wrong, kept_rows, validate_data
 from sklearn_ensemble_theory._typing import ArrayLike

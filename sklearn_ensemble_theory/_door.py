@@ -1,0 +1,369 @@
+"""What surrounds every fit: the door.
+
+`fit_context` decorates `fit` and `partial_fit` of every estimator. A call passes these steps, each
+of which is a function below:
+
+1. *Twin.* The fit runs on a twin of the estimator, which gets the twin's attributes when everything
+   has succeeded. A fit that fails or is interrupted leaves the estimator as it was.
+2. *Numbers.* Scalars of NumPy among the parameters become numbers of Python, and constraints by
+   names of columns those by their numbers (`_features.py`), until the fit has ended.
+3. *Threads.* BLAS has one thread for small work, unless others' estimators are fitted.
+4. *Parameters* that scikit-learn's constraints let through are checked.
+5. *Rows.* A Dask collection goes to the estimator's `_fit_chunks`. Everything else goes to `fit`
+   itself, with a checked target and weights of classes in `sample_weight`. There scikit-learn's
+   constraints are checked, and `_rows.py` checks X, y and the weights.
+6. *Text* that could not be predicted is refused.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from functools import wraps
+from numbers import Integral, Real
+from typing import Any, TypeGuard, TypeVar, cast
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import RegressorMixin, is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import validate_data
+
+from sklearn_ensemble_theory._blocks import any_collection, is_collection, meta_of, row_blocks
+from sklearn_ensemble_theory._compat import (
+    StrOptions,
+    check_constraints,
+    constraints_of,
+    sklearn_fit_context,
+)
+from sklearn_ensemble_theory._features import constraints_by_number, is_frame
+from sklearn_ensemble_theory._rows import (
+    ChunkedRows,
+    LabelTotals,
+    RowChecks,
+    checked_target,
+    rows_of,
+    weights_with_classes,
+)
+from sklearn_ensemble_theory._running import blas_threads_by_work
+from sklearn_ensemble_theory._typing import Estimator, Predictor, WeighsClasses
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def fit_context(
+    *, prefer_skip_nested_validation: bool, running: tuple[str, ...] = ()
+) -> Callable[[Function], Function]:
+    """The decorator of `fit`: scikit-learn's of this name, and what the head of the file lists.
+
+    `running` names attributes that a `partial_fit` changes in place.
+
+    The twin's attributes become the estimator's by one assignment: of two threads that fit one
+    estimator, the later one's model wins as a whole. The earlier model exists until then.
+    """
+    decorate = sklearn_fit_context(prefer_skip_nested_validation=prefer_skip_nested_validation)
+
+    def decorated(method: Function) -> Function:
+        fit = decorate(method)
+
+        @wraps(fit)
+        def fit_by_steps(estimator: Estimator, X: Any, y: Any = None, *args: Any, **kwargs: Any):
+            fresh = twin(estimator, running)
+            changed = python_numbers(fresh.__dict__)
+            changed |= constraints_by_number(fresh, X, continued=fit.__name__ == "partial_fit")
+            given = {name: fresh.__dict__[name] for name in changed}
+            fresh.__dict__.update(changed)
+            # Members that are not ours may warn, and have large products anywhere.
+            is_ours = not fits_others(estimator)
+            with blas_threads_by_work() if is_ours else np.errstate(all="ignore"):
+                if any_collection(X, y, *args, *kwargs.values()):
+                    result = fit_collections(fresh, fit, X, y, *args, **kwargs)
+                else:
+                    check_parameters(estimator)
+                    y = checked_target(y, is_real=isinstance(estimator, RegressorMixin))
+                    if weighs_classes(estimator):
+                        args, kwargs = weighted_arguments(fresh, fit, X, y, *args, **kwargs)
+                    try:
+                        result = fit(fresh, X, y, *args, **kwargs)
+                    except MemoryError as error:
+                        raise naming_large_numbers(error, fresh) from None
+                    check_text_is_predicted(fresh, X)
+            fresh.__dict__.update(given)
+            estimator.__dict__ = fresh.__dict__
+            return estimator if result is fresh else result
+
+        return cast(Function, fit_by_steps)
+
+    return decorated
+
+
+# --- twin -----------------------------------------------------------------------------------------
+
+
+def twin(estimator: Estimator, running: tuple[str, ...] = ()) -> Any:
+    """Another object with the same attributes; copies of lists, dicts and `running` attributes."""
+    fresh = object.__new__(type(estimator))
+    for name, value in estimator.__dict__.items():
+        if name in running:
+            value = deepcopy(value)
+        elif type(value) in (list, dict) and name.endswith("_"):
+            value = value.copy()
+        fresh.__dict__[name] = value
+    return fresh
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+def python_numbers(attributes: dict[str, Any]) -> dict[str, Any]:
+    """The parameters that are scalars of NumPy, as numbers of Python.
+
+    In sums and products np.uint8 would overflow, and np.float16 be rounded to its few digits.
+    """
+    return {
+        name: value.item()
+        for name, value in attributes.items()
+        if isinstance(value, np.number) and not name.startswith("_") and name[-1] != "_"
+    }
+
+
+# --- threads --------------------------------------------------------------------------------------
+
+
+def fits_others(estimator: Estimator) -> bool:
+    """Whether it fits estimators that are not of this package, or several members with names."""
+    given = vars(estimator)
+    parts = [given.get(name) for name in ("estimator", "init")]
+    return given.get("estimators") is not None or any(
+        type(each).__module__.partition(".")[0] != __package__ or fits_others(each)
+        for each in parts
+        if each is not None and hasattr(each, "fit")
+    )
+
+
+# --- parameters -----------------------------------------------------------------------------------
+
+LARGE_NUMBER = 10_000
+LARGEST_COUNT = 2**31 - 1
+LARGEST_INTEGER = 2**63 - 1
+
+
+def check_parameters(estimator: Estimator) -> None:
+    """Refuse parameters that scikit-learn's constraints let through.
+
+    Raises
+    ------
+    TypeError
+        If an estimator is given as a class, or has no parameters to be cloned by.
+    ValueError
+        If a count is above 2^31 - 1 or another integer above 2^63 - 1 in absolute value, or `cv`
+        is no splitter and has no pairs of rows.
+    """
+    # Every fit passes this loop: what cannot be wrong leaves it first.
+    for name, value in estimator.__dict__.items():
+        if value is None or isinstance(value, (bool, float, str)) or name[-1] == "_":
+            continue
+        if isinstance(value, (int, np.integer)):
+            if not -LARGEST_COUNT <= value <= LARGEST_COUNT and name[0] != "_":
+                _check_integer(estimator, name, value)
+        elif name[0] != "_":
+            _check_object(estimator, name, value)
+
+
+def _check_integer(estimator: Estimator, name: str, value: Any) -> None:
+    if name == "random_state":  # up to 2^32 - 1, by scikit-learn's own check
+        return
+    types = [getattr(one, "type", one) for one in constraints_of(estimator).get(name, ())]
+    is_count = Integral in types and Real not in types
+    largest, text = (LARGEST_COUNT, "2**31") if is_count else (LARGEST_INTEGER, "2**63")
+    if abs(int(value)) > largest:
+        remedy = "" if is_count else "; give larger numbers as floats"
+        raise ValueError(
+            f"{name} must be an integer below {text} in absolute value{remedy}. Got one of "
+            f"{int(value).bit_length()} bits."
+        )
+
+
+def _check_object(estimator: Estimator, name: str, value: Any) -> None:
+    # The value, its members if it is a list, and the estimators of pairs (name, estimator) there.
+    items = [value]
+    if isinstance(value, (list, tuple)) and len(value) < 1000:
+        for one in value:
+            items.append(one)
+            if isinstance(one, (list, tuple)) and len(one) == 2:
+                items.append(one[1])
+    for item in items:
+        if isinstance(item, type) and hasattr(item, "fit"):
+            check_constraints(estimator)  # scikit-learn's message, where it refuses the class too
+            raise TypeError(
+                f"{name} must have an estimator, not a class: got {item.__name__} instead of "
+                f"{item.__name__}()."
+            )
+        if "estimator" in name and hasattr(item, "fit") and not hasattr(item, "get_params"):
+            raise TypeError(
+                f"{name}: {type(item).__name__} has no get_params; learners inherit from "
+                "sklearn.base.BaseEstimator."
+            )
+        if isinstance(item, int) and abs(item) > LARGEST_INTEGER:
+            raise ValueError(
+                f"{name} has an integer of {item.bit_length()} bits; give numbers of 2**63 and "
+                "above as floats."
+            )
+    if name == "cv" and not _may_be_splits(value):
+        raise ValueError(
+            "cv must be an integer, a splitter or an iterable of pairs (train, test) of row "
+            f"indices; got {value if isinstance(value, type) else type(value).__name__}."
+        )
+    if isinstance(value, (dict, set, frozenset)):
+        # They have a length, which is enough for scikit-learn's "array-like".
+        constraints = constraints_of(estimator).get(name, ())
+        if "array-like" in constraints and type(value) not in constraints:
+            raise ValueError(f"{name} must be array-like, not a {type(value).__name__}.")
+
+
+def _may_be_splits(cv: Any) -> bool:
+    if issparse(cv) or isinstance(cv, (dict, set, frozenset, bytes)):
+        return False
+    if isinstance(cv, type):  # a class instead of an instance
+        return False
+    if isinstance(cv, np.ndarray):
+        return cv.ndim > 1 or cv.dtype == object
+    if isinstance(cv, (list, tuple)):
+        return all(isinstance(one, Iterable) and len(list(one)) == 2 for one in cv[:1])
+    return True  # scikit-learn judges what is neither a splitter nor an iterable
+
+
+def naming_large_numbers(error: MemoryError, estimator: Estimator) -> MemoryError:
+    """The error with the large numbers among the parameters in its message."""
+    params = estimator.get_params(deep=False).items()
+    numbers = [(k, v) for k, v in params if isinstance(v, (int, float)) and v >= LARGE_NUMBER]
+    if not numbers:
+        return error
+    given = ", ".join(f"{name}={value!r}" for name, value in numbers)
+    return MemoryError(f"A fit with {given} needs more memory than there is: {error}")
+
+
+# --- rows: weights of classes ---------------------------------------------------------------------
+
+# The parameter `class_weight`, but of trees and forests, which weigh each tree.
+CLASS_WEIGHT = [dict, StrOptions({"balanced"}), None]
+
+
+def weighs_classes(estimator: Estimator) -> TypeGuard[WeighsClasses]:
+    """Whether the weights of classes become a part of `sample_weight` here."""
+    given = getattr(estimator, "class_weight", None)
+    if not (isinstance(given, dict) or (isinstance(given, str) and given == "balanced")):
+        return False  # None, or what the check of the parameters refuses
+    return not hasattr(estimator, "_weighs_its_trees")
+
+
+def weighted_arguments(
+    estimator: WeighsClasses, fit: Callable[..., Any], X: Any, y: Any, *args: Any, **kwargs: Any
+) -> tuple[tuple, dict[str, Any]]:
+    """The arguments of `fit` after X and y, with the weights of the classes in `sample_weight`.
+
+    Raises
+    ------
+    ValueError
+        If the weights do not fit y, or are "balanced" where `fit` sees a part of the rows.
+    """
+    if y is None:
+        return args, kwargs
+    if fit.__name__ == "partial_fit" and isinstance(estimator.class_weight, str):
+        raise ValueError(
+            "class_weight='balanced' needs the classes of all rows, and partial_fit sees a part of "
+            "them; give a dict {label: weight}."
+        )
+    check_constraints(estimator)
+    call = inspect.signature(fit).bind(estimator, X, y, *args, **kwargs)
+    call.arguments["sample_weight"] = weights_with_classes(
+        estimator.class_weight, X, y, call.arguments.get("sample_weight")
+    )
+    return call.args[3:], call.kwargs
+
+
+# --- rows: Dask collections -----------------------------------------------------------------------
+
+
+def fit_collections(
+    estimator: Estimator, fit: Callable[..., Any], X: Any, y: Any, *args: Any, **kwargs: Any
+) -> Any:
+    """Call the estimator's `_fit_chunks` with the rows of Dask collections, instead of `fit`.
+
+    Raises
+    ------
+    TypeError
+        If the estimator's fit does not read rows in chunks, or X is no Dask collection.
+    """
+    name = type(estimator).__name__
+    fit_chunks = getattr(estimator, "_fit_chunks", None)
+    if fit_chunks is None or fit.__name__ != "fit":
+        raise TypeError(
+            f"{name}.{fit.__name__} needs all rows in memory and was given a Dask collection. "
+            "Call .compute() on it if the rows fit into memory; the user guide, 'Larger than "
+            "memory', lists the estimators that fit Dask collections."
+        )
+    given = inspect.signature(fit).bind(estimator, X, y, *args, **kwargs).arguments
+    weight = given.pop("sample_weight", None)
+    known = ("self", "X", "y")
+    extra = [each for each in given if each not in known and given[each] is not None]
+    if extra:
+        raise TypeError(f"{name}.fit takes no {extra[0]} with Dask collections.")
+    if not is_collection(X):
+        raise TypeError(
+            f"X must be a Dask collection where y or sample_weight is one; got {type(X).__name__}."
+        )
+    if y is None:
+        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    check_parameters(estimator)
+    check_constraints(estimator)
+    vars(estimator).pop("_encoder", None)  # of an earlier fit
+    meta = meta_of(X)
+    validate_data(estimator, meta, skip_check_array=True, reset=True)
+    checks = RowChecks(
+        meta.shape[1],
+        is_classifier(estimator),
+        takes_categories=hasattr(estimator, "categorical_features"),
+    )
+    blocks = row_blocks(X, y, weight)
+    if weighs_classes(estimator):
+        totals, weight = blocks.sum(_label_totals), "by class"
+        factors = totals.factors(estimator.class_weight)
+        blocks = blocks.lazily(_weighted_block, totals, factors)
+    fit_chunks(ChunkedRows(blocks, checks, meta, weight is not None))
+    return estimator
+
+
+def _label_totals(block: tuple[int, Any, Any, Any]) -> LabelTotals:
+    _, _, y, weight = block
+    y = np.asarray(checked_target(y, is_real=False))
+    return LabelTotals.of(y, None if weight is None else np.asarray(weight))
+
+
+def _weighted_block(
+    block: tuple[int, Any, Any, Any], totals: LabelTotals, factors: np.ndarray
+) -> tuple[int, Any, Any, Any]:
+    number, X, y, weight = block
+    by_class = totals.of_rows(np.asarray(y), factors)
+    return number, X, y, by_class if weight is None else by_class * np.asarray(weight)
+
+
+# --- text -----------------------------------------------------------------------------------------
+
+
+def check_text_is_predicted(estimator: Predictor, X: Any) -> None:
+    """Refuse X of text that the estimator's `predict` would refuse.
+
+    Learners of scikit-learn's make numbers of text in `fit`, and refuse it in `predict`.
+    """
+    if issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind not in "OSU"):
+        return
+    X = X if is_frame(X) or isinstance(X, (list, tuple)) else np.asarray(X)
+    first = rows_of(X, slice(1)) if hasattr(X, "shape") else X[:1]
+    if np.asarray(first).dtype.kind not in "OSU":
+        return
+    try:
+        estimator.predict(first)
+    except NotFittedError:
+        return  # a chunk that was only added to the others
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"X has text, which is fitted but cannot be predicted: {error}") from error
