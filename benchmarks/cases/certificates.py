@@ -26,7 +26,7 @@ def certificate(model, data):
 
 def by_loops(model, data):
     """The same, with a mean for each pair of trees."""
-    from sklearn_ensemble_theory.bounds import tandem_vote_bound
+    from sklearn_ensemble_theory.bounds import majority_vote_bound
 
     B = len(model.estimators_)
     outside = np.ones((len(data.y), B), dtype=bool)
@@ -39,7 +39,9 @@ def by_loops(model, data):
         for b in range(B):
             both = outside[:, a] & outside[:, b]
             tandem[a, b], counts[a, b] = np.mean(loss[both, a] * loss[both, b]), both.sum()
-    return tandem_vote_bound(tandem, counts, delta=0.05)
+    return majority_vote_bound(
+        tandem_losses=tandem, n_pair_samples=counts, delta=0.05, method="tandem"
+    )
 
 
 register(

@@ -14,7 +14,8 @@ BOUNDS = "sklearn_ensemble_theory.bounds"
 SHAH, BACH, TUM = "Shah, ", "Bach, ", "Ghoshdastidar, "
 LINEAR = "Dombry and Esstafa, "
 
-# function: (name of the theorem, formula, assumptions and letters, source)
+# function: (name of the theorem, formula, assumptions and letters, source), or "function: case"
+# for each of its cases
 THEOREMS = {
     "Deviations of sums and functions of independent variables": {
         "markov_tail": (
@@ -112,17 +113,11 @@ THEOREMS = {
             "losses in [0, M], n_k rows held out in split k; with probability 1 - δ",
             SHAH + "theorem 6",
         ),
-        "n_behaviours": (
-            "Behaviours of a class",
-            r"|H(x_{1:n})| = |\{(h(x_1), \ldots, h(x_n)) : h \in H\}|",
-            "on given points",
-            SHAH + "definition 4",
-        ),
         "shattering_coefficient": (
             "Shattering coefficient",
-            r"s(H, n) = \max_{x_1, \ldots, x_n} |H(x_{1:n})|",
+            r"s(H, n) = \max_{x_1, \ldots, x_n} |\{(h(x_1), \ldots, h(x_n)) : h \in H\}|",
             "the largest on n of the given points",
-            SHAH + "definition 5",
+            SHAH + "definitions 4 and 5",
         ),
         "vc_dimension": (
             "Vapnik-Chervonenkis dimension",
@@ -130,13 +125,13 @@ THEOREMS = {
             "the largest number of the given points",
             SHAH + "definition 5",
         ),
-        "interval_behaviours": (
+        "behaviours: intervals": (
             "Behaviours of intervals",
             r"|H(x_{1:n})| = \tfrac{n (n + 1)}{2} + 1, \quad \mathrm{VC}(H) = 2",
             "different points of the line; without the negatives",
             SHAH + "§2.5",
         ),
-        "stump_behaviours": (
+        "behaviours: stumps": (
             "Behaviours of decision stumps",
             r"|H(x_{1:n})| \le 2 p (n - 1) + 2",
             "p features",
@@ -148,19 +143,19 @@ THEOREMS = {
             "p features",
             "Gey (2018)",
         ),
-        "orthant_behaviours": (
+        "behaviours: orthants": (
             "Behaviours of lower orthants",
             r"|H(x_{1:n})| \le (n + 1)^p, \quad \mathrm{VC}(H) = p",
             "p features",
             SHAH + "§2.5",
         ),
-        "halfspace_behaviours": (
+        "behaviours: halfspaces": (
             "VC dimension of half-spaces",
             r"\mathrm{VC}(H) = p + 1",
             "with an intercept; p without one",
             SHAH + "proposition 14",
         ),
-        "halfspace_shattering_coefficient": (
+        "behaviours: halfspaces in general position": (
             "Cover's theorem",
             r"s(H, n) = 2 \sum_{i=0}^{d-1} \binom{n - 1}{i}",
             "half-spaces; d = p + 1 with an intercept, d = p without one",
@@ -213,27 +208,27 @@ THEOREMS = {
             "S is the sum of the signs, C their cumulative sums in the order of feature j",
             SHAH + "§4.2",
         ),
-        "l1_ball_rademacher_complexity": (
+        "ball_rademacher_complexity: l1": (
             r"Rademacher complexity of linear functions in an l1 ball",
             r"\hat R_n = \frac{\lambda}{n} \mathbb{E} \max_j"
             r" \Bigl|\sum_i \varepsilon_i x_{ij}\Bigr|",
             "l1 norm of the coefficients at most λ",
             SHAH + "§3.6",
         ),
-        "l2_ball_rademacher_complexity": (
+        "ball_rademacher_complexity: l2": (
             "Rademacher complexity of linear functions in an l2 ball",
             r"\hat R_n = \frac{\lambda}{n} \mathbb{E} \Bigl\lVert \sum_i \varepsilon_i x_i"
             r" \Bigr\rVert_2",
             "l2 norm of the coefficients at most λ",
             SHAH + "§3.5",
         ),
-        "l1_ball_rademacher_bound": (
+        "ball_rademacher_bound: l1": (
             "Bound on the Rademacher complexity, l1 ball",
             r"\hat R_n \le \lambda C \sqrt{\frac{2 \log(2 p)}{n}}",
             "features in [-C, C]",
             SHAH + "§3.6",
         ),
-        "l2_ball_rademacher_bound": (
+        "ball_rademacher_bound: l2": (
             "Bound on the Rademacher complexity, l2 ball",
             r"\hat R_n \le \frac{\lambda C}{\sqrt{n}}",
             "points of norm at most C",
@@ -303,14 +298,14 @@ THEOREMS = {
             "labels -1 and 1",
             SHAH + "§3.3",
         ),
-        "l2_ball_excess_risk_bound": (
+        "ball_excess_risk_bound: l2": (
             "Linear classifiers in an l2 ball",
             r"R_\phi(\hat h) - \inf_{\lVert\beta\rVert_2 \le \lambda} R_\phi"
             r" \le \frac{2 L \lambda C}{\sqrt{n}} + M \sqrt{\frac{2 \log(2/\delta)}{n}}",
             "M = φ(-λC); with probability 1 - δ",
             SHAH + "corollary 20",
         ),
-        "l1_ball_excess_risk_bound": (
+        "ball_excess_risk_bound: l1": (
             "Linear classifiers in an l1 ball",
             r"R_\phi(\hat h) - \inf_{\lVert\beta\rVert_1 \le \lambda} R_\phi"
             r" \le 2 L \lambda C \sqrt{\frac{2 \log(2p)}{n}}"
@@ -364,7 +359,7 @@ THEOREMS = {
             "s draws with replacement among n rows; exact",
             BACH + "exercise 10.3",
         ),
-        "bootstrap_distinct_fraction_limit": (
+        "bootstrap_distinct_fraction: limit": (
             "Distinct rows of a bootstrap sample, limit",
             r"1 - (1 - 1/n)^{c n} \to 1 - e^{-c}",
             "c draws for each row",
@@ -476,14 +471,14 @@ THEOREMS = {
             "the inverse of the risk",
             BACH + "§10.2.1",
         ),
-        "gaussian_projection_bound": (
+        "projection_risk_bound: gaussian": (
             "Least squares on Gaussian projections",
             r"\frac{\sigma^2 s}{n}"
             r" + \frac{2\, \mathrm{tr}(\Phi^\top \Phi) \lVert\theta\rVert^2}{n (s + 1)}",
             "s columns; any number of averaged projections",
             BACH + "eq. (10.1)",
         ),
-        "coordinate_projection_bound": (
+        "projection_risk_bound: coordinate": (
             "Least squares on random variables",
             r"\frac{\sigma^2 s}{n}"
             r" + \frac{d \max_j \lVert\Phi_j\rVert^2 \lVert\theta\rVert^2}{n s}",
@@ -496,13 +491,13 @@ THEOREMS = {
             "s features of a kernel of at most R",
             BACH + "§10.2.2",
         ),
-        "gaussian_projection_moments": (
+        "projection_moments: gaussian": (
             "Moments of a Gaussian projection",
             r"\mathbb{E}[S S^\top G S S^\top] = s (s + 1) G + s\, \mathrm{tr}(G) I",
             "independent standard normal elements; exact",
             BACH + "§10.2.2",
         ),
-        "coordinate_projection_moments": (
+        "projection_moments: coordinate": (
             "Moments of a random choice of variables",
             r"\mathbb{E}[S S^\top G S S^\top]"
             r" = \frac{s (s - 1)}{d^2} G + \frac{s}{d} \mathrm{diag}(G)",
@@ -576,7 +571,7 @@ THEOREMS = {
             "kl(q ‖ p) = q ln(q/p) + (1 - q) ln((1 - q)/(1 - p))",
             "Seeger (2002)",
         ),
-        "first_order_vote_bound": (
+        "majority_vote_bound: first-order": (
             "First-order bound of a weighted vote",
             r"2\, \mathrm{kl}^{-1}\Bigl(\sum_h \rho_h \hat L_h, \;"
             r" \tfrac{1}{n} \bigl(\mathrm{KL}(\rho \,\|\, \pi) + \ln \tfrac{2\sqrt{n}}{\delta}"
@@ -584,7 +579,7 @@ THEOREMS = {
             "for all weights ρ at once; π equal weights; with probability 1 - δ",
             "Langford and Shawe-Taylor (2002)",
         ),
-        "tandem_vote_bound": (
+        "majority_vote_bound: tandem": (
             "Tandem bound of a weighted vote",
             r"4\, \mathrm{kl}^{-1}\Bigl(\sum_{hh'} \rho_h \rho_{h'} \hat L_{hh'}, \;"
             r" \tfrac{1}{n} \bigl(2\, \mathrm{KL}(\rho \,\|\, \pi) + \ln \tfrac{2\sqrt{n}}{\delta}"
@@ -592,13 +587,13 @@ THEOREMS = {
             "L_hh': how often both err; with probability 1 - δ",
             "Masegosa, Lorenzen, Igel and Seldin (2020)",
         ),
-        "c_vote_bound": (
+        "majority_vote_bound: c-bound": (
             "C-bound of a weighted vote",
             r"1 - \frac{(1 - 2r)^2}{1 - 2d}",
             "r, d: limits of the mean loss and disagreement; with probability 1 - δ",
             "Germain, Lacasse, Laviolette, Marchand and Roy (2015)",
         ),
-        "chebyshev_cantelli_vote_bound": (
+        "majority_vote_bound: chebyshev-cantelli": (
             "Chebyshev-Cantelli bound of a weighted vote",
             r"\min_{\mu < 1/2} \frac{t - 2 \mu r + \mu^2}{(1/2 - \mu)^2}",
             "r, t: limits of the mean loss and tandem loss; with probability 1 - δ",
@@ -860,13 +855,13 @@ THEOREMS = {
         ),
     },
     "L2-boosting of linear learners": {
-        "l2_boosting_residual_filter": (
+        "l2_boosting_filter: residuals": (
             "Residuals of L2-boosting",
             r"(1 - \lambda \mu)^{\lfloor t / \lambda \rfloor} \to e^{-t \mu}",
             "along an eigenvector of S; λ → 0",
             LINEAR + "propositions 2.2 and 2.5",
         ),
-        "l2_boosting_weight_filter": (
+        "l2_boosting_filter: weights": (
             "Weights of L2-boosting",
             r"\frac{1 - e^{-t \mu}}{\mu}",
             "in the limit λ → 0",
@@ -890,13 +885,13 @@ THEOREMS = {
             "exact, on the training rows",
             LINEAR + "proposition 2.12",
         ),
-        "l2_boosting_training_variance": (
+        "l2_boosting_variance: training": (
             "Training variance of L2-boosting",
             r"\frac{\sigma^2}{n} \mathrm{tr}(E_t J E_t^\top)",
             "exact",
             LINEAR + "proposition 2.12",
         ),
-        "l2_boosting_test_variance": (
+        "l2_boosting_variance: test": (
             "Test variance of L2-boosting at the training points",
             r"\sigma^2 + \frac{\sigma^2}{n}"
             r" + \frac{\sigma^2}{n} \mathrm{tr}\bigl((I - E_t) J (I - E_t)^\top\bigr)",
@@ -910,33 +905,33 @@ THEOREMS = {
             "exact",
             LINEAR + "proposition 2.15",
         ),
-        "vanishing_learning_rate_weight_bound": (
+        "vanishing_learning_rate_bound: weights": (
             "Vanishing learning rate: weights",
             r"|w - w_t| \le \lambda \Bigl(1 + \frac{t s}{2}\Bigr) e^{t s} |\tilde Y|",
             "s is the norm of S",
             LINEAR + "proposition 2.5",
         ),
-        "vanishing_learning_rate_residual_bound": (
+        "vanishing_learning_rate_bound: fitted values": (
             "Vanishing learning rate: fitted values",
             r"\frac{1}{e m}, \quad m = \lfloor t / \lambda \rfloor",
             "S is symmetric with eigenvalues in [0, 1/λ]",
             LINEAR + "proposition 2.5",
         ),
-        "stochastic_boosting_mean": (
+        "stochastic_boosting_moments: mean": (
             "Mean of stochastic boosting",
             r"\mathbb{E}\, u_{m+1} = \mathbb{E}\, u_m"
             r" + \lambda \bar G\, (Y - \mathbb{E}\, u_m)",
             "the average of the learners, at the training points",
             LINEAR + "proposition 3.4",
         ),
-        "stochastic_boosting_covariance": (
+        "stochastic_boosting_moments: covariance": (
             "Covariance of stochastic boosting",
             r"C \to C - \lambda (\bar G C_T + C_T^\top \bar G^\top)"
             r" + \lambda^2 \bigl(\mathbb{E}[G T G^\top] + \mathrm{Cov}(G r)\bigr)",
             "exact, round by round",
             LINEAR + "proposition 3.4",
         ),
-        "stochastic_boosting_limit_covariance": (
+        "stochastic_boosting_moments: limit": (
             "Covariance of stochastic boosting, limit",
             r"\frac{dV}{dt} = \mathrm{Cov}(G r_t) - \bar G V_T - V_T^\top \bar G^\top,"
             r" \quad V(0) = 0",
@@ -945,7 +940,10 @@ THEOREMS = {
         ),
     },
 }
-FORMULAS = {function: row for group in THEOREMS.values() for function, row in group.items()}
+FORMULAS = {}
+for _group in THEOREMS.values():
+    for _key, _row in _group.items():
+        FORMULAS.setdefault(_key.partition(":")[0], []).append(_row)
 
 
 TEST = re.compile(r"`(tests/[\w/]+\.py)::\w+`")
@@ -972,10 +970,10 @@ def with_indices(text, role):
 def in_formulas(app, what, name, obj, options, lines):
     """Show the theorem below the first line."""
     module, _, function = name.rpartition(".")
-    if module == BOUNDS and function in FORMULAS:
-        title, formula, where, _ = FORMULAS[function]
-        shown = f"*{title}* ({with_indices(where, ':math:`{}`')}):"
-        lines[1:1] = ["", shown, "", ".. math::", "", f"    {formula}", ""]
+    if module == BOUNDS:
+        for title, formula, where, _ in reversed(FORMULAS.get(function, [])):
+            shown = f"*{title}* ({with_indices(where, ':math:`{}`')}):"
+            lines[1:1] = ["", shown, "", ".. math::", "", f"    {formula}", ""]
 
 
 def write_lists(app, config):
@@ -994,7 +992,7 @@ def on_page(page):
         parts += ["", f"## {theme}", ""]
         for function, (title, formula, where, source) in THEOREMS[theme].items():
             parts += [
-                f"**{title}** [{source}], {{func}}`~{BOUNDS}.{function}`: "
+                f"**{title}** [{source}], {{func}}`~{BOUNDS}.{function.partition(':')[0]}`: "
                 f"{with_indices(where, '${}$')}.",
                 "",
                 f"$${formula}$$",
@@ -1007,9 +1005,9 @@ def index_by_name():
     """All theorems in the order of the alphabet, with their pages."""
     rows = ["| theorem | source | function | page |", "|---|---|---|---|"]
     for title, theme, function, source in sorted(
-        (row[0], theme, function, row[3])
+        (row[0], theme, key.partition(":")[0], row[3])
         for theme, group in THEOREMS.items()
-        for function, row in group.items()
+        for key, row in group.items()
     ):
         page = PAGES[theme]
         rows.append(

@@ -336,9 +336,9 @@ gram = Phi.T @ Phi
 by_trace, by_moments = [], []
 for s in sizes.tolist():
     by_trace.append(
-        bounds.gaussian_projection_bound(n, s, np.trace(gram), theta @ theta)
+        bounds.projection_risk_bound(n, s, np.trace(gram), theta @ theta)
     )
-    moments = bounds.gaussian_projection_moments(gram, s)
+    moments = bounds.projection_moments(gram, s)
     by_moments.append(
         s / n + bounds.projection_bias_bound(gram, theta, *moments, n)
     )

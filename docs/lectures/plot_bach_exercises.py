@@ -153,7 +153,7 @@ for n in (2, 5, 20, 100, 1000):
     drawn = np.sort(rng.integers(n, size=(2000, n)), axis=1)
     share = np.mean(1 + np.count_nonzero(np.diff(drawn, axis=1), axis=1)) / n
     print(f"{n:5}  {share:.4f}     {bounds.bootstrap_distinct_fraction(n):.4f}")
-print(f"limit             {bounds.bootstrap_distinct_fraction_limit():.4f}")
+print(f"limit             {bounds.bootstrap_distinct_fraction():.4f}")
 
 # %%
 # Exercise 10.4: random coordinates
@@ -180,7 +180,7 @@ every = np.array(
     [np.eye(3)[:, list(c)] for c in itertools.product(range(3), repeat=2)]
 )
 squares = every @ every.swapaxes(1, 2)
-first, second = bounds.coordinate_projection_moments(G, 2)
+first, second = bounds.projection_moments(G, 2, projection="coordinate")
 print(
     "largest difference to the mean over all 9 choices of d = 3, s = 2:",
     end=" ",
@@ -226,12 +226,14 @@ for projection, color in (("coordinate", "C0"), ("gaussian", "C1")):
             label=f"{projection}, m = {m}",
         )
 bound = [
-    bounds.coordinate_projection_bound(n, s, size, theta @ theta)
+    bounds.projection_risk_bound(
+        n, s, size, theta @ theta, projection="coordinate"
+    )
     for s in sizes.tolist()
 ]
 axis.loglog(sizes, bound, "k--", lw=1, label="bound of the exercise")
 bound = [
-    bounds.gaussian_projection_bound(n, s, np.sum(Phi**2), theta @ theta)
+    bounds.projection_risk_bound(n, s, np.sum(Phi**2), theta @ theta)
     for s in sizes.tolist()
 ]
 axis.loglog(sizes, bound, "k:", label="(10.1), Gaussian")

@@ -119,9 +119,9 @@ print(
 # ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 # Proposition 2.5: the weights tend to :math:`w_t = S^{-1}(I - e^{-tS})\tilde
 # Y`, uniformly for bounded times, at a distance of order :math:`\lambda`.
-# :func:`~sklearn_ensemble_theory.bounds.vanishing_learning_rate_weight_bound`
+# :func:`~sklearn_ensemble_theory.bounds.vanishing_learning_rate_bound`
 # is the bound of the proof, relative to the norm of the centred y.
-from sklearn_ensemble_theory.bounds import vanishing_learning_rate_weight_bound
+from sklearn_ensemble_theory.bounds import vanishing_learning_rate_bound
 
 mu, U = np.linalg.eigh((S + S.T) / 2)
 mu, U = np.clip(mu[::-1], 1e-12, None), U[:, ::-1]
@@ -142,9 +142,9 @@ for rate in rates:
     largest.append(
         max(np.linalg.norm(weights(t, rate) - weights(t)) for t in before)
     )
-bound = vanishing_learning_rate_weight_bound(
-    horizon, rates, 1.0
-) * np.linalg.norm(centred)
+bound = vanishing_learning_rate_bound(horizon, rates, 1.0) * np.linalg.norm(
+    centred
+)
 figure, axis = plt.subplots(figsize=(5.5, 3.6), layout="constrained")
 axis.loglog(rates, bound, "k--", label="bound")
 axis.loglog(rates, largest, "o-", label="largest distance for t up to 2")
@@ -394,7 +394,7 @@ plt.show()
 # ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 # Proposition 3.4: over the draws, the mean is deterministic boosting of the
 # average learner, and the variance is at most a constant times the rate.
-# :func:`~sklearn_ensemble_theory.bounds.stochastic_boosting_covariance` has the
+# :func:`~sklearn_ensemble_theory.bounds.stochastic_boosting_moments` has the
 # exact variance,
 # :func:`~sklearn_ensemble_theory.smoothing.stochastic_variance_bound` the
 # bound, whose constant is far from sharp. At t = 2 the variance is of the order
@@ -402,11 +402,7 @@ plt.show()
 # over t and the rows, of the order of its root (theorem 3.6).
 from itertools import combinations
 
-from sklearn_ensemble_theory.bounds import (
-    stochastic_boosting_covariance,
-    stochastic_boosting_limit_covariance,
-    stochastic_boosting_mean,
-)
+from sklearn_ensemble_theory.bounds import stochastic_boosting_moments
 from sklearn_ensemble_theory.smoothing import stochastic_variance_bound
 
 draws = np.zeros((252, 10, 10))
@@ -424,7 +420,9 @@ for rate in rates:
         fits += rate * np.einsum("kij,kj->ki", G, z - fits)
         F = z - expm(-m * rate * draws.mean(axis=0)) @ (z - z.mean())
         largest = np.maximum(largest, np.abs(fits - F).max(axis=1))
-    mean = stochastic_boosting_mean(draws, z, rate, m)
+    mean = stochastic_boosting_moments(
+        draws, z, time=m * rate, learning_rate=rate
+    )[0]
     variance.append(fits.var(axis=0).max())
     in_errors.append(
         np.abs((fits.mean(axis=0) - mean) / fits.std(axis=0)).max() * 1_000**0.5
@@ -437,13 +435,11 @@ print(
 
 rounds = [round(2 / rate) for rate in rates]
 exact = [
-    stochastic_boosting_covariance(draws, z, *rm).diagonal().max()
-    for rm in zip(rates, rounds)
+    stochastic_boosting_moments(draws, z, rate * m, rate)[1].diagonal().max()
+    for rate, m in zip(rates, rounds)
 ]
 bound = [stochastic_variance_bound(draws, z, *rm) for rm in zip(rates, rounds)]
-leading = (
-    rates * stochastic_boosting_limit_covariance(draws, z, 2.0).diagonal().max()
-)
+leading = rates * stochastic_boosting_moments(draws, z, 2.0)[1].diagonal().max()
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
 axes[0].loglog(rates, bound, "k:", label="bound")
 axes[0].loglog(rates, exact, label="exact")
@@ -564,11 +560,11 @@ print(f"the sixtieth is {mu[59]:.1e}")
 # nearly all coefficients are close to 0 or to 1: boosting is a smoothed
 # projection whose dimension increases with time. The sum of the coefficients is
 # the number of degrees of freedom.
-from sklearn_ensemble_theory.bounds import l2_boosting_residual_filter
+from sklearn_ensemble_theory.bounds import l2_boosting_filter
 
 figure, axis = plt.subplots(figsize=(6, 3.6), layout="constrained")
 times = [1, 10, 100, 1000]
-for t, left in zip(times, l2_boosting_residual_filter(mu, times).T):
+for t, left in zip(times, l2_boosting_filter(mu, times).T):
     df = limit.degrees_of_freedom([t])[0]
     label = f"t = {t}, {df:.1f} degrees of freedom"
     axis.plot(np.arange(1, 61), np.r_[1.0, 1 - left[1:60]], label=label)

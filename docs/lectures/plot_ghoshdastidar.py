@@ -51,7 +51,7 @@ for number, d in enumerate([1, 2, 5]):
     axis.loglog(T, dimension, color=f"C{number}", label=f"bound, d = {d}")
     axis.loglog(T[1:], 2 * d * T[1:] * np.log2(3 * T[1:]), f"C{number}--", lw=1)
 axis.plot([], [], "k--", lw=1, label="2dT log₂(3T)")
-stumps = bounds.stump_behaviours(np.arange(8.0)[:, None])
+stumps = bounds.behaviours("stumps", np.arange(8.0)[:, None])
 exact = [
     bounds.vc_dimension(bounds.vote_behaviours([stumps] * members))
     for members in (1, 3, 5)

@@ -405,7 +405,7 @@ figure.supylabel("second variable")
 plt.show()
 print(
     "labels of four points by half-planes:",
-    bounds.n_behaviours(bounds.halfspace_behaviours(four)),
+    bounds.shattering_coefficient(bounds.behaviours("halfspaces", four)),
 )
 
 # %%
@@ -416,11 +416,11 @@ print(
 n = np.arange(1, 13)
 points = np.vstack([np.eye(2), rng.standard_normal((10, 2))])
 families = {
-    "intervals": [len(bounds.interval_behaviours(points[:k, 0])) for k in n],
-    "orthants": [len(bounds.orthant_behaviours(points[:k])) for k in n],
-    "half-planes": [
-        bounds.halfspace_shattering_coefficient(int(k), 2) for k in n
+    "intervals": [
+        len(bounds.behaviours("intervals", points[:k, 0])) for k in n
     ],
+    "orthants": [len(bounds.behaviours("orthants", points[:k])) for k in n],
+    "half-planes": [2 * bounds.sauer_shelah_bound(int(k) - 1, 2) for k in n],
 }
 figure, (left, right) = plt.subplots(
     1, 2, figsize=(11, 4), layout="constrained"
@@ -445,7 +445,7 @@ left.legend(fontsize=8, ncols=2, loc="lower right")
 sizes, found = np.array([10, 30, 100, 300]), []
 for size in sizes.tolist():
     X = rng.standard_normal((size, 5))
-    number = bounds.n_behaviours(bounds.stump_behaviours(X))
+    number = bounds.shattering_coefficient(bounds.behaviours("stumps", X))
     complexity = bounds.stump_rademacher_complexity(
         X, n_draws=1000, random_state=0
     )
@@ -649,13 +649,16 @@ for size in p.tolist():
     X = rng.uniform(-1, 1, (100, size))
     C = np.linalg.norm(X, axis=1).max()
     draws = {"n_draws": 1000, "random_state": 0}
-    l1, l2 = (
-        bounds.l1_ball_rademacher_complexity,
-        bounds.l2_ball_rademacher_complexity,
+    values.append(
+        [
+            bounds.ball_rademacher_complexity(X, norm=norm, **draws)
+            for norm in ("l1", "l2")
+        ]
     )
-    values.append([l1(X, **draws), l2(X, **draws)])
-    values[-1] += [bounds.l1_ball_rademacher_bound(100, size)]
-    values[-1] += [bounds.l2_ball_rademacher_bound(100, 1.0, C)]
+    values[-1] += [
+        bounds.ball_rademacher_bound(100, n_features=size, norm="l1")
+    ]
+    values[-1] += [bounds.ball_rademacher_bound(100, 1.0, C)]
 for column, style, text in zip(
     np.transpose(values),
     ["C0o-", "C1o-", "C0--", "C1--"],
@@ -671,11 +674,14 @@ left.legend(fontsize=9)
 
 s = np.unique(np.geomspace(1, 1000, 20).astype(int))
 excess = [
-    bounds.l1_ball_excess_risk_bound(10**6, 1000, float(k**0.5)) for k in s
+    bounds.ball_excess_risk_bound(
+        10**6, float(k**0.5), n_features=1000, norm="l1"
+    )
+    for k in s
 ]
 centre.loglog(s, excess, "C0--", label="l1, radius √s")
 centre.axhline(
-    bounds.l2_ball_excess_risk_bound(10**6, 1.0, 1000**0.5),
+    bounds.ball_excess_risk_bound(10**6, 1.0, 1000**0.5),
     color="C1",
     ls="--",
     label="l2",

@@ -497,13 +497,13 @@ class AveragedClassifier(ClassifierMixin):
               inequality [Ghoshdastidar, theorem En.1]. See
               :func:`~sklearn_ensemble_theory.bounds.held_out_voting_error_bound`.
             - `"first-order"`: the same with the inequality for kl, also for out-of-bag rows. See
-              :func:`~sklearn_ensemble_theory.bounds.first_order_vote_bound`.
+              :func:`~sklearn_ensemble_theory.bounds.majority_vote_bound`.
             - `"tandem"`: four times the mean product of the losses of two members. See
-              :func:`~sklearn_ensemble_theory.bounds.tandem_vote_bound`.
+              :func:`~sklearn_ensemble_theory.bounds.majority_vote_bound`.
             - `"c-bound"`: by losses and disagreements. See
-              :func:`~sklearn_ensemble_theory.bounds.c_vote_bound`.
+              :func:`~sklearn_ensemble_theory.bounds.majority_vote_bound`.
             - `"chebyshev-cantelli"`: by losses and their products. See
-              :func:`~sklearn_ensemble_theory.bounds.chebyshev_cantelli_vote_bound`.
+              :func:`~sklearn_ensemble_theory.bounds.majority_vote_bound`.
             - `"binomial"`: the errors of the ensemble itself on held-out rows. See
               :func:`~sklearn_ensemble_theory.bounds.held_out_error_bound`.
 

@@ -9,6 +9,7 @@ products.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from scipy.linalg import svd
 
 from sklearn_ensemble_theory._running import threads_for
 from sklearn_ensemble_theory._scaling import feature_ranges, largest_magnitude, power_of_two
-from sklearn_ensemble_theory.bounds import coordinate_projection_bound, gaussian_projection_bound
+from sklearn_ensemble_theory.bounds import projection_risk_bound
 
 # A column whose deviations are below this share of its mean is constant to rounding.
 _CONSTANT = 1e-13
@@ -384,7 +385,7 @@ class GaussianProjection(LinearProjection):
         return U @ M @ U.T
 
     def bound_terms(self, n_samples: float) -> BoundTerms:
-        return self._terms(gaussian_projection_bound, self.rows.squared_norms.sum(), n_samples)
+        return self._terms(projection_risk_bound, self.rows.squared_norms.sum(), n_samples)
 
 
 class SparseProjection(LinearProjection):
@@ -412,7 +413,7 @@ class SparseProjection(LinearProjection):
         """Entries with a fourth moment 1/p instead of 3 add (1/p - 3) diag(A'A) to the moment."""
         norms = self.rows.squared_norms
         excess = max(1 / self.density - 3, 0.0) * norms.max(initial=0.0)
-        return self._terms(gaussian_projection_bound, norms.sum() + excess, n_samples)
+        return self._terms(projection_risk_bound, norms.sum() + excess, n_samples)
 
 
 class CoordinateProjection(LinearProjection):
@@ -441,7 +442,7 @@ class CoordinateProjection(LinearProjection):
         d = self.rows.shape[1]
         size = d * self.rows.squared_norms.max(initial=0.0)
         return replace(
-            self._terms(coordinate_projection_bound, size, n_samples),
+            self._terms(partial(projection_risk_bound, projection="coordinate"), size, n_samples),
             n_components=min(self.n_components, d),
         )
 

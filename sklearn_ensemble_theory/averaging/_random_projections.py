@@ -197,7 +197,7 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
     --------
     sklearn.linear_model.Ridge : The same kind of regularisation without randomness.
     BaggingRegressor : With `max_features`, random subsets of the variables for any regressor.
-    sklearn_ensemble_theory.bounds.gaussian_projection_bound : The bound on the risk.
+    sklearn_ensemble_theory.bounds.projection_risk_bound : The bound on the risk.
 
     Notes
     -----

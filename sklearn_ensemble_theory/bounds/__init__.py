@@ -20,10 +20,12 @@ R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Camb
 """
 
 from sklearn_ensemble_theory._addresses import publish
+from sklearn_ensemble_theory._documentation import documented
 
 # Each name is written once, in `__all__`; tests/bounds/test_every_bound.py compares it with what
 # these files define.
 # ruff: noqa: F403, F405
+from ._arguments import TEXTS
 from ._averages import *
 from ._behaviours import *
 from ._concentration import *
@@ -64,15 +66,14 @@ __all__ = [
     "bagging_pac_n_estimators",
     "bagging_stability",
     "bagging_stable_max_samples",
+    "ball_excess_risk_bound",
+    "ball_rademacher_bound",
+    "ball_rademacher_complexity",
+    "behaviours",
     "bootstrap_distinct_fraction",
-    "bootstrap_distinct_fraction_limit",
     "bounded_sub_gaussian_parameter",
-    "c_vote_bound",
-    "chebyshev_cantelli_vote_bound",
     "chernoff_tail",
     "conditional_surrogate_risk",
-    "coordinate_projection_bound",
-    "coordinate_projection_moments",
     "correlated_average_n_estimators",
     "correlated_average_variance",
     "cross_validation_oracle_bound",
@@ -82,13 +83,10 @@ __all__ = [
     "empirical_rademacher_complexity",
     "finite_behaviours_rademacher_bound",
     "finite_class_bound",
-    "first_order_vote_bound",
     "frank_wolfe_bound",
     "frank_wolfe_n_rounds",
     "frank_wolfe_risk_bound",
     "gauge",
-    "gaussian_projection_bound",
-    "gaussian_projection_moments",
     "gaussian_sketch_n_estimators",
     "gaussian_sketch_risk",
     "gradient_descent_bound",
@@ -96,8 +94,6 @@ __all__ = [
     "greedy_boosting_bound",
     "greedy_boosting_gauge_bound",
     "greedy_boosting_risk_bound",
-    "halfspace_behaviours",
-    "halfspace_shattering_coefficient",
     "held_out_error_bound",
     "held_out_voting_error_bound",
     "histogram_class_bound",
@@ -107,7 +103,6 @@ __all__ = [
     "independent_neighbors_optimal_n_neighbors",
     "independent_neighbors_risk_bound",
     "independent_neighbors_vote_bound",
-    "interval_behaviours",
     "interval_stump_edge_bound",
     "interval_stump_error",
     "is_classification_calibrated",
@@ -116,20 +111,13 @@ __all__ = [
     "johnson_lindenstrauss_distortion",
     "johnson_lindenstrauss_tail_bound",
     "kl_inverse",
-    "l1_ball_excess_risk_bound",
-    "l1_ball_rademacher_bound",
-    "l1_ball_rademacher_complexity",
-    "l2_ball_excess_risk_bound",
-    "l2_ball_rademacher_bound",
-    "l2_ball_rademacher_complexity",
     "l2_boosting_decay_rate",
+    "l2_boosting_filter",
     "l2_boosting_new_point_error",
-    "l2_boosting_residual_filter",
     "l2_boosting_squared_bias",
-    "l2_boosting_test_variance",
     "l2_boosting_training_error_bound",
-    "l2_boosting_training_variance",
-    "l2_boosting_weight_filter",
+    "l2_boosting_variance",
+    "majority_vote_bound",
     "markov_tail",
     "massart_boosting_error_bound",
     "massart_boosting_n_rounds",
@@ -139,15 +127,15 @@ __all__ = [
     "matching_pursuit_kappa_bracket",
     "mcdiarmid_deviation",
     "mcdiarmid_tail",
-    "n_behaviours",
     "neighbors_vote_n_blocks",
-    "orthant_behaviours",
     "orthogonal_matching_pursuit_bound",
     "pac_bayes_margin_bound",
     "pac_n_samples_lower_bound",
     "pac_n_samples_upper_bound",
     "polar_gauge",
     "projection_bias_bound",
+    "projection_moments",
+    "projection_risk_bound",
     "quadratic_boosting_bound",
     "rademacher_contraction_bound",
     "rademacher_excess_risk_bound",
@@ -158,12 +146,9 @@ __all__ = [
     "sauer_shelah_bound",
     "shattering_coefficient",
     "smooth_boosting_n_rounds",
-    "stochastic_boosting_covariance",
-    "stochastic_boosting_limit_covariance",
-    "stochastic_boosting_mean",
+    "stochastic_boosting_moments",
     "stone_conditions",
     "stone_lemma_constant",
-    "stump_behaviours",
     "stump_generalization_bound",
     "stump_rademacher_complexity",
     "stump_vc_dimension",
@@ -172,10 +157,8 @@ __all__ = [
     "sub_gaussian_tail",
     "surrogate_risk",
     "symmetrization_bound",
-    "tandem_vote_bound",
     "uniform_deviation_bound",
-    "vanishing_learning_rate_residual_bound",
-    "vanishing_learning_rate_weight_bound",
+    "vanishing_learning_rate_bound",
     "vc_dimension",
     "vc_excess_risk_bound",
     "vc_rademacher_bound",
@@ -188,6 +171,8 @@ __all__ = [
 ]
 
 publish(__name__, globals(), __all__)
+for _name in __all__:
+    documented(TEXTS)(globals()[_name])
 
 
 def __dir__() -> list[str]:

@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from numbers import Integral, Real
 from typing import Any, ParamSpec, TypeVar
 
@@ -13,6 +13,133 @@ from sklearn.utils.validation import check_array
 from sklearn_ensemble_theory._scaling import power_of_two
 from sklearn_ensemble_theory._typing import ArrayLike
 
+# Of coefficients of linear functions.
+NORMS = ("l1", "l2")
+# What the docstrings of several functions say.
+TEXTS = {
+    "raises": """
+        Raises
+        ------
+        ValueError
+            If a parameter is outside its range.
+        """,
+    "raises_unstable": """
+        Raises
+        ------
+        ValueError
+            If a parameter is outside its range, or if the matrix is unstable and overflows.
+        """,
+    "raises_no_points": """
+        Raises
+        ------
+        ValueError
+            If a parameter is outside its range, or the points are not a finite array of two
+            dimensions.
+        """,
+    "delta": """
+        delta : float, default=0.05
+            Probability that the bound does not hold, above 0 and at most 1.
+        """,
+    "deltas": """
+        delta : float or array-like, default=0.05
+            Probability that the bound does not hold, above 0 and at most 1.
+        """,
+    "n_rows": """
+        n_samples : float
+            Number n of independent rows, at least 1.
+        """,
+    "n_points": """
+        n_samples : int or array-like
+            Number n of points, at least 1.
+        """,
+    "points": """
+        X : array-like of shape (n_points, n_features)
+            The points.
+        """,
+    "list_of_behaviours": """
+        behaviours : array-like of shape (n_functions, n_points)
+            A row for each function of the class, its values on all points.
+        """,
+    "n_draws": """
+        n_draws : int, default=10_000
+            Number of draws of the signs for more than 16 points, at least 2; up to 16 points all
+            signs are enumerated.
+        """,
+    "random_signs": """
+        random_state : int, RandomState instance or None, default=None
+            Seed of the draws.
+        return_std : bool, default=False
+            Whether the standard error of the mean over the draws is returned too; 0 for the exact
+            value.
+        """,
+    "std": """
+        std : float
+            The standard error, if `return_std` is True.
+        """,
+    "radius_of_a_ball": """
+        radius : float, default=1.0
+            The largest norm lambda, at least 0.
+        """,
+    "feature_bound": """
+        feature_bound : float or array-like, default=1.0
+            C, at least 0: for the l2 norm the largest length of a row, sqrt(p) for p features in
+            [-1, 1]; for the l1 norm the largest absolute value of a feature.
+        """,
+    "n_features_of_l1": """
+        n_features : int or array-like, default=None
+            Number p of features, at least 1; for the l1 norm only, which needs it.
+        """,
+    "norm": """
+        norm : {"l1", "l2"}, default="l2"
+            The norm of the coefficients: the sum of their absolute values, or the Euclidean one.
+        """,
+    "n_projected_rows": """
+        n_samples : float
+            Number n of rows.
+        """,
+    "noise_variance": """
+        noise_variance : float, default=1.0
+            Variance sigma^2 of the noise.
+        """,
+    "projection": """
+        projection : {"gaussian", "coordinate"}, default="gaussian"
+            Independent Gaussian directions, or random subsets of the variables.
+        """,
+    "gram_of_Phi": """
+        gram : array-like of shape (n_features, n_features)
+            G = Phi'Phi, symmetric.
+        """,
+    "eigenvalues": """
+        eigenvalues : array-like
+            Eigenvalues mu of the matrix S of the learner, real.
+        """,
+    "times": """
+        times : float or array-like
+            Times t of boosting, not negative.
+        """,
+    "limit_rate": """
+        learning_rate : float in [0, 1], default=0.0
+            lambda; 0 is the limit of small learning rates.
+        """,
+    "matrix_of_S": """
+        matrix : array-like of shape (n, n)
+            S, which maps y to the fitted values of the learner.
+        """,
+    "array_of_times": """
+        times : array-like of shape (n_times,)
+            Times of boosting.
+        """,
+    "boosted_model": """
+        sigma : float, default=1.0
+            Standard deviation of the noise.
+        %(limit_rate)s
+        %(init)s
+        """,
+    "init": """
+        init : {"mean", "zero"}, default="mean"
+            Where boosting starts.
+        """,
+}
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -73,7 +200,7 @@ def check_integer(name: str, value: Any, low: int, high: float = math.inf) -> No
     check_number(name, value, low, high, integral=True)
 
 
-def check_option(name: str, value: Any, options: Sequence[str]) -> None:
+def check_option(name: str, value: Any, options: Collection[str]) -> None:
     """Raise a ValueError unless the value is one of the names."""
     if not (isinstance(value, str) and value in options):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}, got {value!r}.")
@@ -87,6 +214,7 @@ def checked_numbers(
     *,
     open_low: bool = False,
     open_high: bool = False,
+    or_inf: bool = False,
 ) -> np.ndarray:
     """A number or an array of numbers as floats; a ValueError unless all are finite and inside."""
     try:
@@ -97,7 +225,8 @@ def checked_numbers(
         ) from None
     above = numbers > low if open_low else numbers >= low
     below = numbers < high if open_high else numbers <= high
-    if not np.all(above & below & np.isfinite(numbers)):
+    finite = np.isfinite(numbers) | (or_inf & (numbers == np.inf))
+    if not np.all(above & below & finite):
         left = f"{'(' if open_low or low == -math.inf else '['}{low}"
         right = f"{high}{')' if open_high or high == math.inf else ']'}"
         raise ValueError(f"{name} must be finite and in {left}, {right}, got {value!r}.")
@@ -105,10 +234,15 @@ def checked_numbers(
 
 
 def checked_integers(
-    name: str, value: ArrayLike, low: float = -math.inf, high: float = math.inf
+    name: str,
+    value: ArrayLike,
+    low: float = -math.inf,
+    high: float = math.inf,
+    *,
+    or_inf: bool = False,
 ) -> np.ndarray:
     """Whole numbers as floats; a ValueError unless all are whole and from low to high."""
-    numbers = checked_numbers(name, value, low, high)
+    numbers = checked_numbers(name, value, low, high, or_inf=or_inf)
     if not np.all(numbers == np.floor(numbers)):
         raise ValueError(f"{name} must be an integer or an array of integers, got {value!r}.")
     return numbers

@@ -428,82 +428,44 @@ def divide_and_conquer_cost(
 
 
 def bootstrap_distinct_fraction(
-    n_samples: ArrayLike, n_draws: ArrayLike | None = None
+    n_samples: ArrayLike = math.inf, ratio: ArrayLike = 1.0
 ) -> float | np.ndarray:
     """Expected fraction of n rows that are among s draws with replacement, exactly.
 
-    1 - (1 - 1/n)^s; for a bootstrap sample, s = n.
+    1 - (1 - 1/n)^s, and 1 - exp(-ratio) in the limit of many rows, for `ratio` draws a row.
 
     Parameters
     ----------
-    n_samples : int or array-like of int
-        Number n of rows.
-
-    n_draws : int or array-like of int, default=None
-        Number s of draws, at least 0; n if None.
+    n_samples : int, array-like of int or inf, default=inf
+        Number n of rows, at least 1; inf is the limit.
+    ratio : float or array-like of float, default=1.0
+        Draws for each row, at least 0: s is `ratio` n, rounded. 1 for a bootstrap sample.
 
     Returns
     -------
     fraction : float or ndarray of float
         In [0, 1]. The rows that are out of bag are 1 minus this fraction.
 
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
-
-    See Also
-    --------
-    bootstrap_distinct_fraction_limit : The limit for many rows.
+    %(raises)s
 
     Notes
     -----
-    [Bach, exercise 10.3]: a row is missed by all draws with probability (1 - 1/n)^s.
+    [Bach, exercise 10.3]: a row is missed by all draws with probability (1 - 1/n)^s. The fraction
+    decreases with n to its limit, 1 - 1/e for the bootstrap.
 
     Examples
     --------
     >>> from sklearn_ensemble_theory.bounds import bootstrap_distinct_fraction
-    >>> bootstrap_distinct_fraction([1, 2, 10, 1000]).round(4).tolist()
-    [1.0, 0.75, 0.6513, 0.6323]
+    >>> bootstrap_distinct_fraction([1, 2, 10, 1000, float("inf")]).round(4).tolist()
+    [1.0, 0.75, 0.6513, 0.6323, 0.6321]
     """
-    n = checked_integers("n_samples", n_samples, 1)
-    s = n if n_draws is None else checked_integers("n_draws", n_draws, 0)
-    return as_result(-np.expm1(xlog1py(s, -1 / n)))
-
-
-def bootstrap_distinct_fraction_limit(ratio: ArrayLike = 1.0) -> float | np.ndarray:
-    """Limit of the fraction of distinct rows for many rows: 1 - exp(-ratio).
-
-    Parameters
-    ----------
-    ratio : float or array-like of float, default=1.0
-        The limit of s/n, the number of draws with replacement for each row; 1 for the bootstrap.
-
-    Returns
-    -------
-    fraction : float or ndarray of float
-        In [0, 1); 1 - 1/e for the bootstrap. The fraction at any n is larger.
-
-    Raises
-    ------
-    ValueError
-        If `ratio` is negative or not finite.
-
-    See Also
-    --------
-    bootstrap_distinct_fraction : The fraction for a given number of rows.
-
-    Notes
-    -----
-    [Bach, exercise 10.3].
-
-    Examples
-    --------
-    >>> from sklearn_ensemble_theory.bounds import bootstrap_distinct_fraction_limit
-    >>> round(bootstrap_distinct_fraction_limit(), 4)
-    0.6321
-    """
-    return as_result(-np.expm1(-checked_numbers("ratio", ratio, 0)))
+    n = checked_integers("n_samples", n_samples, 1, or_inf=True)
+    share = checked_numbers("ratio", ratio, 0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        draws = np.rint(share * n)
+        is_limit = np.isinf(n) | np.isinf(draws)
+        missed = xlog1py(np.where(is_limit, 1, draws), -1 / n)
+    return as_result(-np.expm1(np.where(is_limit, -share, missed)))
 
 
 def jackknife_plus_coverage_bound(alpha: float) -> float:

@@ -7,80 +7,172 @@ enumerated, for classes in which that is possible.
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from scipy.optimize import linprog
 
 from sklearn_ensemble_theory._typing import ArrayLike
 
-from ._arguments import check_integer, checked_numbers, checked_rows
+from ._arguments import check_integer, check_option, checked_numbers, checked_rows
 
 
-def n_behaviours(behaviours: ArrayLike) -> int:
-    """Number of different behaviours of a class on given points.
-
-    The behaviour of a function h on the points x_1, ..., x_n is (h(x_1), ..., h(x_n))
-    [Shah, definition 4].
+def behaviours(classifiers: str, X: ArrayLike) -> np.ndarray:
+    """All behaviours of a class of classifiers on given points.
 
     Parameters
     ----------
-    behaviours : array-like of shape (n_functions, n_points)
-        A row for each function of the class, with repetitions or without.
+    classifiers : str
+        The class:
+
+        - "intervals": 1 in an interval [a, b) and -1 outside, on the line [Shah, §2.5]. On n
+          different points there are n (n + 1) / 2 + 1 behaviours; the VC dimension is 2.
+        - "signed_intervals": these and their negatives, as in [Ghoshdastidar]. There are
+          n (n - 1) + 2 behaviours; the VC dimension is 3.
+        - "stumps": sgn(x_j - a) and sgn(a - x_j), for all features j and thresholds a
+          [Shah, §4.2]. There are at most 2 p (n - 1) + 2 behaviours; the VC dimension is
+          `stump_vc_dimension`.
+        - "orthants": 1 in a product of intervals (-inf, a_j] and -1 outside [Shah, §2.5]. There are
+          at most (n + 1)^p behaviours; the VC dimension is p.
+        - "halfspaces": sgn(x'beta + b) with sgn(0) = -1 [Shah, eq. (2.9)]. The VC dimension d is
+          p + 1, by [Shah, proposition 14] no larger and by the standard basis and 0 no smaller.
+          On points in general position there are 2 sum_{i < d} (n - 1 choose i) behaviours, twice
+          ``sauer_shelah_bound(n - 1, d - 1)``, and on no points more [Cover, 1965].
+        - "linear_halfspaces": the same without the intercept b, and d = p.
+    X : array-like of shape (n_points, n_features)
+        The points; for intervals also of shape (n_points,). Further columns, such as products, make
+        of half-spaces the classifiers of a vector space of functions.
 
     Returns
     -------
-    n_behaviours : int
-        The number of different rows.
+    behaviours : ndarray of shape (n_behaviours, n_points)
+        The different behaviours, -1 and 1.
 
     Raises
     ------
     ValueError
-        If `behaviours` is not a finite array of two dimensions.
+        If `classifiers` is another name, or `X` not a finite array of two dimensions.
 
     See Also
     --------
-    shattering_coefficient : The largest number on some of the points.
+    vote_behaviours : Of majority votes of such classifiers.
+    shattering_coefficient : The number of behaviours.
+    stump_rademacher_complexity : That of stumps, without a list of their behaviours.
 
     Notes
     -----
-    For k functions the cost is O(n k log k).
+    The costs are O(n^3 log n) for intervals, O(p n^2 log(p n)) for stumps, O(p n^2) times the
+    number of behaviours for orthants up to logarithms, and a linear program of n rows for each
+    behaviour for half-spaces, which are meant for some tens of points in few dimensions. Indicator
+    functions, with values 0 and 1, have half the Rademacher complexity.
+
+    References
+    ----------
+    T. M. Cover (1965). "Geometrical and statistical properties of systems of linear inequalities
+    with applications in pattern recognition". *IEEE Transactions on Electronic Computers*.
 
     Examples
     --------
-    Intervals on five points:
+    Four points in the plane have all labels but the two of the exclusive or:
 
-    >>> from sklearn_ensemble_theory.bounds import interval_behaviours, n_behaviours
-    >>> n_behaviours(interval_behaviours([1, 2, 3, 4, 5]))
-    16
+    >>> from sklearn_ensemble_theory.bounds import behaviours
+    >>> len(behaviours("halfspaces", [[0, 0], [0, 1], [1, 0], [1, 1]]))
+    14
+    >>> behaviours("intervals", [0.2, 0.7])
+    array([[-1., -1.],
+           [-1.,  1.],
+           [ 1., -1.],
+           [ 1.,  1.]])
     """
-    return len(_distinct(checked_rows("behaviours", behaviours)))
+    check_option("classifiers", classifiers, CLASSES)
+    if classifiers.endswith("intervals") and np.ndim(X) == 1:
+        X = checked_numbers("X", X)[:, None]
+    return CLASSES[classifiers](checked_rows("X", X))
 
 
-def shattering_coefficient(behaviours: ArrayLike, n_points: int) -> int:
-    """Largest number of behaviours of a class on some of the given points.
+def _intervals(X: np.ndarray, *, signed: bool = False) -> np.ndarray:
+    if X.shape[1] != 1:
+        raise ValueError(f"X must have one column for intervals, got {X.shape[1]}.")
+    points = X[:, 0]
+    # Points from one threshold on that are not from another one on.
+    above = points >= np.append(np.unique(points), np.inf)[:, None]
+    inside = (above[:, None] & ~above[None, :]).reshape(-1, len(points))
+    return _as_signs(np.vstack([inside, ~inside]) if signed else inside)
 
-    It is the maximum, over all choices of `n_points` of the points, of the number of different
-    behaviours, a lower bound on the shattering coefficient s(H, n_points) of the class
-    [Shah, definition 5], and equal to it if the points contain a choice that attains it.
+
+def _stumps(X: np.ndarray) -> np.ndarray:
+    above = np.vstack([x > np.append(np.unique(x), -np.inf)[:, None] for x in X.T])
+    return _as_signs(np.vstack([above, ~above]))
+
+
+def _orthants(X: np.ndarray) -> np.ndarray:
+    inside = np.ones((1, len(X)), dtype=bool)
+    for x in X.T:
+        below = x <= np.append(np.unique(x), -np.inf)[:, None]
+        inside = _distinct((inside[:, None] & below[None, :]).reshape(-1, len(X)).astype(int)) > 0
+    return _as_signs(inside)
+
+
+def _halfspaces(X: np.ndarray, *, fit_intercept: bool = True) -> np.ndarray:
+    if fit_intercept:
+        X = np.column_stack([X, np.ones(len(X))])
+    # The length of a row does not matter for the sign.
+    largest = np.abs(X).max(axis=1, keepdims=True)
+    X = X / np.where(largest > 0, largest, 1.0)
+    # Point after point: each behaviour, of which beta is a witness, goes on with the sign that beta
+    # gives to the new point, and with the other one where a linear program finds a witness of it.
+    found = [(np.zeros(0), np.zeros(X.shape[1]))]
+    for i, x in enumerate(X):
+        extended = []
+        for signs, beta in found:
+            here = 1.0 if x @ beta > 0 else -1.0
+            extended.append((np.append(signs, here), beta))
+            other = np.append(signs, -here)
+            # x'beta >= 1 where the sign is 1, and x'beta <= 0 elsewhere.
+            result = linprog(
+                np.zeros(X.shape[1]),
+                A_ub=-np.where(other > 0, 1.0, -1.0)[:, None] * X[: i + 1],
+                b_ub=np.where(other > 0, -1.0, 0.0),
+                bounds=(None, None),
+                method="highs",
+            )
+            if result.status == 0:
+                extended.append((other, np.asarray(result.x)))
+        found = extended
+    return _distinct(np.array([signs for signs, _ in found]))
+
+
+CLASSES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "intervals": _intervals,
+    "signed_intervals": partial(_intervals, signed=True),
+    "stumps": _stumps,
+    "orthants": _orthants,
+    "halfspaces": _halfspaces,
+    "linear_halfspaces": partial(_halfspaces, fit_intercept=False),
+}
+
+
+def shattering_coefficient(behaviours: ArrayLike, n_points: int | None = None) -> int:
+    """Largest number of behaviours of a class on some of the given points, or on all of them.
+
+    The behaviour of a function h on points x_1, ..., x_n is (h(x_1), ..., h(x_n))
+    [Shah, definition 4]. The maximum of the number of different behaviours over all choices of
+    `n_points` of the points is a lower bound on the shattering coefficient s(H, n_points) of the
+    class [Shah, definition 5], and equal to it if the points contain a choice that attains it.
 
     Parameters
     ----------
-    behaviours : array-like of shape (n_functions, n_all_points)
-        A row for each function of the class, its values on all points.
-
-    n_points : int
-        Number of points that are chosen, from 0 to `n_all_points`.
+    %(list_of_behaviours)s
+    n_points : int, default=None
+        Number of points that are chosen, from 0 to all. None counts the behaviours on all points.
 
     Returns
     -------
     coefficient : int
         The largest number.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
@@ -88,15 +180,18 @@ def shattering_coefficient(behaviours: ArrayLike, n_points: int) -> int:
 
     Notes
     -----
-    All choices are tried; there are n_all_points over n_points of them.
+    All choices are tried; for k functions the cost of each is O(n k log k).
 
     Examples
     --------
-    >>> from sklearn_ensemble_theory.bounds import interval_behaviours, shattering_coefficient
-    >>> shattering_coefficient(interval_behaviours([1, 2, 3, 4, 5]), 3)
-    7
+    >>> import sklearn_ensemble_theory.bounds as bounds
+    >>> intervals = bounds.behaviours("intervals", [1, 2, 3, 4, 5])
+    >>> bounds.shattering_coefficient(intervals), bounds.shattering_coefficient(intervals, 3)
+    (16, 7)
     """
     rows = _distinct(checked_rows("behaviours", behaviours))
+    if n_points is None:
+        return len(rows)
     check_integer("n_points", n_points, 0, rows.shape[1])
     choices = itertools.combinations(range(rows.shape[1]), n_points)
     return max(len(_distinct(rows[:, list(chosen)])) for chosen in choices)
@@ -136,8 +231,8 @@ def vc_dimension(behaviours: ArrayLike) -> int:
 
     Examples
     --------
-    >>> from sklearn_ensemble_theory.bounds import stump_behaviours, vc_dimension
-    >>> vc_dimension(stump_behaviours([[1.0], [2.0], [3.0], [4.0]]))
+    >>> from sklearn_ensemble_theory.bounds import behaviours, vc_dimension
+    >>> vc_dimension(behaviours("stumps", [[1.0], [2.0], [3.0], [4.0]]))
     2
     """
     rows = checked_rows("behaviours", behaviours)
@@ -160,95 +255,6 @@ def vc_dimension(behaviours: ArrayLike) -> int:
             break
         shattered, size = larger, size + 1
     return size
-
-
-def interval_behaviours(x: ArrayLike, *, signed: bool = False) -> np.ndarray:
-    """Behaviours of intervals on points of the line.
-
-    The classifiers are 1 in an interval [a, b) and -1 outside [Shah, §2.5]; with `signed`, also
-    their negatives, as in [Ghoshdastidar]. On n different points there are n (n + 1) / 2 + 1
-    behaviours, and n (n - 1) + 2 with `signed`; the VC dimension is 2, and 3 with `signed`.
-
-    Parameters
-    ----------
-    x : array-like of shape (n_points,)
-        The points.
-
-    signed : bool, default=False
-        Whether the negatives of the classifiers belong to the class.
-
-    Returns
-    -------
-    behaviours : ndarray of shape (n_behaviours, n_points)
-        The different behaviours, -1 and 1.
-
-    Raises
-    ------
-    ValueError
-        If `x` is not a finite array of one dimension, with at least one point.
-
-    Notes
-    -----
-    The cost is O(n^3 log n). Indicator functions of the intervals, with values 0 and 1, have half
-    the Rademacher complexity.
-
-    Examples
-    --------
-    >>> from sklearn_ensemble_theory.bounds import interval_behaviours
-    >>> interval_behaviours([0.2, 0.7])
-    array([[-1., -1.],
-           [-1.,  1.],
-           [ 1., -1.],
-           [ 1.,  1.]])
-    """
-    points = checked_numbers("x", x)
-    if points.ndim != 1 or not points.size:
-        raise ValueError(f"x must have one dimension and at least one point, got {x!r}.")
-    # Points from one threshold on that are not from another one on.
-    above = points >= np.append(np.unique(points), np.inf)[:, None]
-    inside = (above[:, None] & ~above[None, :]).reshape(-1, len(points))
-    return _as_signs(np.vstack([inside, ~inside]) if signed else inside)
-
-
-def stump_behaviours(X: ArrayLike) -> np.ndarray:
-    """Behaviours of decision stumps on given points.
-
-    The stumps are sgn(x_j - a) and sgn(a - x_j), for all features j and thresholds a
-    [Shah, §4.2]. On n points without ties there are at most 2 p (n - 1) + 2 behaviours.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_points, n_features)
-        The points.
-
-    Returns
-    -------
-    behaviours : ndarray of shape (n_behaviours, n_points)
-        The different behaviours, -1 and 1.
-
-    Raises
-    ------
-    ValueError
-        If `X` is not a finite array of two dimensions.
-
-    See Also
-    --------
-    stump_rademacher_complexity : Their Rademacher complexity, without a list of them.
-    stump_vc_dimension : Their VC dimension.
-
-    Notes
-    -----
-    The cost is O(p n^2 log(p n)).
-
-    Examples
-    --------
-    >>> from sklearn_ensemble_theory.bounds import stump_behaviours
-    >>> stump_behaviours([[1.0], [2.0], [3.0]]).shape
-    (6, 3)
-    """
-    X = checked_rows("X", X)
-    above = np.vstack([x > np.append(np.unique(x), -np.inf)[:, None] for x in X.T])
-    return _as_signs(np.vstack([above, ~above]))
 
 
 def stump_vc_dimension(n_features: int) -> int:
@@ -299,124 +305,6 @@ def stump_vc_dimension(n_features: int) -> int:
     return dimension
 
 
-def orthant_behaviours(X: ArrayLike) -> np.ndarray:
-    """Behaviours of lower orthants on given points.
-
-    The classifiers are 1 in a product of intervals (-inf, a_j] and -1 outside. The VC dimension is
-    the number of features p [Shah, §2.5].
-
-    Parameters
-    ----------
-    X : array-like of shape (n_points, n_features)
-        The points.
-
-    Returns
-    -------
-    behaviours : ndarray of shape (n_behaviours, n_points)
-        The different behaviours, -1 and 1.
-
-    Raises
-    ------
-    ValueError
-        If `X` is not a finite array of two dimensions.
-
-    Notes
-    -----
-    There are at most (n + 1)^p behaviours, and the cost is O(p n^2) times their number, up to
-    logarithms.
-
-    Examples
-    --------
-    >>> from sklearn_ensemble_theory.bounds import orthant_behaviours, vc_dimension
-    >>> vc_dimension(orthant_behaviours([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]]))
-    3
-    """
-    X = checked_rows("X", X)
-    inside = np.ones((1, len(X)), dtype=bool)
-    for x in X.T:
-        below = x <= np.append(np.unique(x), -np.inf)[:, None]
-        inside = _distinct((inside[:, None] & below[None, :]).reshape(-1, len(X)).astype(int)) > 0
-    return _as_signs(inside)
-
-
-def halfspace_behaviours(X: ArrayLike, *, fit_intercept: bool = True) -> np.ndarray:
-    """Behaviours of half-spaces on given points.
-
-    The classifiers are sgn(x'beta + b), or sgn(x'beta) without an intercept, with sgn(0) = -1
-    [Shah, eq. (2.9)]. The VC dimension is p + 1 with an intercept and p without one, by
-    [Shah, proposition 14] no larger and by the standard basis and 0 no smaller.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_points, n_features)
-        The points. Further columns, such as products, give the classifiers of a vector space of
-        functions.
-
-    fit_intercept : bool, default=True
-        Whether there is an intercept.
-
-    Returns
-    -------
-    behaviours : ndarray of shape (n_behaviours, n_points)
-        The different behaviours, -1 and 1.
-
-    Raises
-    ------
-    ValueError
-        If `X` is not a finite array of two dimensions.
-
-    See Also
-    --------
-    halfspace_shattering_coefficient : Their number for points in general position.
-
-    Notes
-    -----
-    The points are added one after the other. For each behaviour on the points so far one linear
-    program decides whether the next point may have the other label, so that the cost is a linear
-    program of n rows for each behaviour. It is meant for some tens of points in few dimensions.
-
-    Examples
-    --------
-    Four points in the plane have all labels but the two of the exclusive or:
-
-    >>> from sklearn_ensemble_theory.bounds import halfspace_behaviours
-    >>> len(halfspace_behaviours([[0, 0], [0, 1], [1, 0], [1, 1]]))
-    14
-    """
-    X = checked_rows("X", X)
-    if fit_intercept:
-        X = np.column_stack([X, np.ones(len(X))])
-    # The length of a row does not matter for the sign.
-    largest = np.abs(X).max(axis=1, keepdims=True)
-    X = X / np.where(largest > 0, largest, 1.0)
-    # Point after point: each behaviour, of which beta is a witness, goes on with the sign that beta
-    # gives to the new point, and with the other one where a linear program finds a witness of it.
-    found = [(np.zeros(0), np.zeros(X.shape[1]))]
-    for i, x in enumerate(X):
-        extended = []
-        for signs, beta in found:
-            here = 1.0 if x @ beta > 0 else -1.0
-            extended.append((np.append(signs, here), beta))
-            other = np.append(signs, -here)
-            solution = _separating(X[: i + 1], other)
-            if solution is not None:
-                extended.append((other, solution))
-        found = extended
-    return _distinct(np.array([signs for signs, _ in found]))
-
-
-def _separating(X: np.ndarray, signs: np.ndarray) -> np.ndarray | None:
-    """A beta with x'beta >= 1 where the sign is 1 and x'beta <= 0 elsewhere, if there is one."""
-    result = linprog(
-        np.zeros(X.shape[1]),
-        A_ub=-np.where(signs > 0, 1.0, -1.0)[:, None] * X,
-        b_ub=np.where(signs > 0, -1.0, 0.0),
-        bounds=(None, None),
-        method="highs",
-    )
-    return np.asarray(result.x) if result.status == 0 else None
-
-
 def vote_behaviours(members: Sequence[ArrayLike], weights: ArrayLike | None = None) -> np.ndarray:
     """Behaviours of majority votes of classifiers, one from each of given classes.
 
@@ -459,9 +347,8 @@ def vote_behaviours(members: Sequence[ArrayLike], weights: ArrayLike | None = No
     --------
     Three stumps on the line have any labels with at most three changes:
 
-    >>> from sklearn_ensemble_theory.bounds import stump_behaviours, vc_dimension
-    >>> from sklearn_ensemble_theory.bounds import vote_behaviours
-    >>> stumps = stump_behaviours([[1], [2], [3], [4], [5]])
+    >>> from sklearn_ensemble_theory.bounds import behaviours, vc_dimension, vote_behaviours
+    >>> stumps = behaviours("stumps", [[1], [2], [3], [4], [5]])
     >>> vc_dimension(stumps), vc_dimension(vote_behaviours([stumps] * 3))
     (2, 4)
     """

@@ -291,62 +291,6 @@ def _as_float(number: int) -> float:
         return math.inf
 
 
-def halfspace_shattering_coefficient(
-    n_samples: int, n_features: int, *, fit_intercept: bool = True
-) -> float:
-    """Number of behaviours of half-spaces on n points in general position.
-
-    With d = p + 1 for an intercept and d = p without one it is 2 sum_{i < d} (n - 1 choose i)
-    [Cover, 1965], and the largest number on any n points. The points are in general position if any
-    d of the vectors (x_i, 1), or x_i without an intercept, are linearly independent.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number n of points, at least 1.
-
-    n_features : int
-        Number p of features, at least 1.
-
-    fit_intercept : bool, default=True
-        Whether the half-spaces have an intercept.
-
-    Returns
-    -------
-    coefficient : float
-        The number, a whole one; inf where it is no float.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
-
-    See Also
-    --------
-    halfspace_behaviours : The behaviours on given points.
-
-    Notes
-    -----
-    It is 2^n for n <= d and less for n > d: the VC dimension is d, as large as
-    [Shah, proposition 14] allows.
-
-    References
-    ----------
-    T. M. Cover (1965). "Geometrical and statistical properties of systems of linear inequalities
-    with applications in pattern recognition". *IEEE Transactions on Electronic Computers*.
-
-    Examples
-    --------
-    >>> from sklearn_ensemble_theory.bounds import halfspace_shattering_coefficient
-    >>> [halfspace_shattering_coefficient(n, 2) for n in (3, 4, 5)]
-    [8.0, 14.0, 22.0]
-    """
-    check_integer("n_samples", n_samples, 1)
-    check_integer("n_features", n_features, 1)
-    dimension = n_features + bool(fit_intercept)
-    return 2 * sauer_shelah_bound(n_samples - 1, dimension - 1)
-
-
 @in_floats
 def vc_rademacher_bound(n_samples: ArrayLike, vc_dimension: ArrayLike) -> float | np.ndarray:
     """Bound on the Rademacher complexity by the VC dimension.

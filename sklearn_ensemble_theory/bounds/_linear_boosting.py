@@ -16,103 +16,60 @@ import scipy.linalg
 
 from sklearn_ensemble_theory._typing import ArrayLike
 
-from ._arguments import as_result, check_number, checked_numbers, in_floats
+from ._arguments import as_result, check_number, check_option, checked_numbers, in_floats
 from ._spectral_filters import boosting_operators, n_rounds, residual_filter, weight_filter
 
 Init = Literal["mean", "zero"]
+FILTERS = {"residuals": residual_filter, "weights": weight_filter}
 
 
-def l2_boosting_residual_filter(
-    eigenvalues: ArrayLike, times: ArrayLike, learning_rate: float = 0.0
+def l2_boosting_filter(
+    eigenvalues: ArrayLike, times: ArrayLike, learning_rate: float = 0.0, *, of: str = "residuals"
 ) -> Any:
-    """The share of an eigenvector's component of y that boosting has not fitted.
+    """What boosting makes of an eigenvector's component of y, in residuals or weights.
 
-    It is (1 - lambda mu)^m with m = floor(t / lambda) rounds [Dombry and Esstafa, proposition 2.2],
-    and exp(-t mu) in the limit of small learning rates [Dombry and Esstafa, proposition 2.5].
+    In the residuals it is multiplied by e = (1 - lambda mu)^m with m = floor(t / lambda) rounds
+    [Dombry and Esstafa, proposition 2.2], and by e = exp(-t mu) in the limit of small learning
+    rates [Dombry and Esstafa, proposition 2.5]. The boosted function is the mean plus
+    sum_i w_i g_i, with g_i the learner's fit to the unit vector i; in the weights w the factor is
+    (1 - e)/mu [Dombry and Esstafa, corollary 2.6].
 
     Parameters
     ----------
-    eigenvalues : array-like
-        Eigenvalues mu of the matrix S of the learner, real.
-    times : array-like
-        Times t of boosting, not negative.
-    learning_rate : float in [0, 1], default=0.0
-        lambda; 0 is the limit.
-
-    Returns
-    -------
-    share : float or ndarray of shape eigenvalues.shape + times.shape
-        The factor of the component in the residuals. 1 minus it is the coefficient of the smoothed
-        projection [Dombry and Esstafa, eq. (27)].
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
-
-    See Also
-    --------
-    l2_boosting_weight_filter : The same for the weights of the learner's outputs.
-
-    Notes
-    -----
-    S need not be symmetric, but diagonalisable. The cost is O(n_eigenvalues * n_times).
-
-    Examples
-    --------
-    >>> from sklearn_ensemble_theory.bounds import l2_boosting_residual_filter
-    >>> l2_boosting_residual_filter([1.0, 0.1], [0, 1, 10], learning_rate=0.5).round(4)
-    array([[1.    , 0.25  , 0.    ],
-           [1.    , 0.9025, 0.3585]])
-    >>> l2_boosting_residual_filter([1.0, 0.1], 10).round(4)
-    array([0.    , 0.3679])
-    """
-    mu, t = _checked_spectrum(eigenvalues, times, learning_rate)
-    values = residual_filter(mu.ravel(), t.ravel(), learning_rate)
-    return as_result(values.reshape(mu.shape + t.shape))
-
-
-def l2_boosting_weight_filter(
-    eigenvalues: ArrayLike, times: ArrayLike, learning_rate: float = 0.0
-) -> Any:
-    """The factor by which boosting maps an eigenvector's component of y to the weights.
-
-    The boosted function is the mean plus sum_i w_i g_i, with g_i the learner's fit to the unit
-    vector i. Along an eigenvector w is (1 - e)/mu times the component of y, where e is
-    `l2_boosting_residual_filter` [Dombry and Esstafa, corollary 2.6].
-
-    Parameters
-    ----------
-    eigenvalues : array-like
-        Eigenvalues mu of the matrix S of the learner, real.
-    times : array-like
-        Times t of boosting, not negative.
-    learning_rate : float in [0, 1], default=0.0
-        lambda; 0 is the limit.
+    %(eigenvalues)s
+    %(times)s
+    %(limit_rate)s
+    of : {"residuals", "weights"}, default="residuals"
+        Where the component is multiplied by the factor.
 
     Returns
     -------
     factor : float or ndarray of shape eigenvalues.shape + times.shape
-        The factor; at mu = 0 the limit, t or lambda floor(t / lambda).
+        The factor. 1 minus that of the residuals is the coefficient of the smoothed projection
+        [Dombry and Esstafa, eq. (27)]. That of the weights at mu = 0 is the limit, t or
+        lambda floor(t / lambda).
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     Notes
     -----
-    Computed without cancellation for small mu. The cost is O(n_eigenvalues * n_times).
+    S need not be symmetric, but diagonalisable. For the weights there is no cancellation for small
+    mu. The cost is O(n_eigenvalues * n_times).
 
     Examples
     --------
-    >>> from sklearn_ensemble_theory.bounds import l2_boosting_weight_filter
-    >>> l2_boosting_weight_filter([1.0, 0.0], [1, 10]).round(4)
+    >>> from sklearn_ensemble_theory.bounds import l2_boosting_filter
+    >>> l2_boosting_filter([1.0, 0.1], [0, 1, 10], learning_rate=0.5).round(4)
+    array([[1.    , 0.25  , 0.    ],
+           [1.    , 0.9025, 0.3585]])
+    >>> l2_boosting_filter([1.0, 0.0], [1, 10], of="weights").round(4)
     array([[ 0.6321,  1.    ],
            [ 1.    , 10.    ]])
     """
-    mu, t = _checked_spectrum(eigenvalues, times, learning_rate)
-    values = weight_filter(mu.ravel(), t.ravel(), learning_rate)
+    check_number("learning_rate", learning_rate, 0, 1)
+    check_option("of", of, FILTERS)
+    mu, t = checked_numbers("eigenvalues", eigenvalues), checked_numbers("times", times, 0.0)
+    values = FILTERS[of](mu.ravel(), t.ravel(), learning_rate)
     return as_result(values.reshape(mu.shape + t.shape))
 
 
@@ -194,15 +151,8 @@ def l2_boosting_training_error_bound(
     mu = checked_numbers("eigenvalues", eigenvalues)
     if mu.ndim != 1 or not mu.size:
         raise ValueError("eigenvalues must be one-dimensional, and at least one.")
-    filters = np.asarray(l2_boosting_residual_filter(mu, times, learning_rate))
+    filters = np.asarray(l2_boosting_filter(mu, times, learning_rate))
     return as_result(np.max(filters**2, axis=0))
-
-
-def _checked_spectrum(
-    eigenvalues: ArrayLike, times: ArrayLike, learning_rate: float
-) -> tuple[np.ndarray, np.ndarray]:
-    check_number("learning_rate", learning_rate, 0, 1)
-    return checked_numbers("eigenvalues", eigenvalues), checked_numbers("times", times, 0.0)
 
 
 @in_floats
@@ -265,121 +215,67 @@ def l2_boosting_squared_bias(
 
 
 @in_floats
-def l2_boosting_training_variance(
+def l2_boosting_variance(
     matrix: ArrayLike,
     times: ArrayLike,
     *,
+    error: str = "test",
     sigma: float = 1.0,
     learning_rate: float = 0.0,
     init: Init = "mean",
 ) -> np.ndarray:
-    """The part of the expected training error that is due to the noise.
+    """The part of an expected error at the training points that is due to the noise.
 
-    It is sigma² tr(E_t J E_t') / n [Dombry and Esstafa, proposition 2.12 ii)]. The expected
-    training error is its sum with `l2_boosting_squared_bias`.
-
-    Parameters
-    ----------
-    matrix : array-like of shape (n, n)
-        S, which maps y to the fitted values of the learner.
-    times : array-like of shape (n_times,)
-        Times of boosting.
-    sigma : float, default=1.0
-        Standard deviation of the noise.
-    learning_rate : float in [0, 1], default=0.0
-        lambda; 0 is the limit of small learning rates.
-    init : {"mean", "zero"}, default="mean"
-        Where boosting starts.
-
-    Returns
-    -------
-    variance : ndarray of shape (n_times,)
-        In units of y squared; sigma² (1 - 1/n) at time 0 with `init="mean"`.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range, or if the matrix is unstable and overflows.
-
-    Notes
-    -----
-    The cost is O(n³) for each time.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn_ensemble_theory.bounds import l2_boosting_training_variance
-    >>> S = np.array([[0.75, 0.25], [0.25, 0.75]])
-    >>> l2_boosting_training_variance(S, [0, 1]).round(4)  # exp(-t) / 2
-    array([0.5   , 0.1839])
-    """
-    S = _square_matrix("matrix", matrix)
-    check_number("sigma", sigma, 0)
-    J = _centring(len(S), init)
-    return _over_times(S, times, learning_rate, lambda E: sigma**2 * np.sum((E @ J) ** 2) / len(S))
-
-
-@in_floats
-def l2_boosting_test_variance(
-    matrix: ArrayLike,
-    times: ArrayLike,
-    *,
-    sigma: float = 1.0,
-    learning_rate: float = 0.0,
-    init: Init = "mean",
-) -> np.ndarray:
-    """The part of the expected test error at the training points that is due to the noise.
-
-    With new targets at the same points it is
+    Of the test error, with new targets at the same points, it is
 
         sigma² + sigma²/n + sigma² tr((I - E_t) J (I - E_t)') / n,
 
-    without sigma²/n if boosting starts from 0 [Dombry and Esstafa, proposition 2.13, remark 2.14].
-    The expected test error is its sum with `l2_boosting_squared_bias`.
+    without sigma²/n if boosting starts from 0 [Dombry and Esstafa, proposition 2.13, remark 2.14],
+    and of the training error sigma² tr(E_t J E_t') / n [Dombry and Esstafa, proposition 2.12 ii)].
+    The expected error is its sum with `l2_boosting_squared_bias`.
 
     Parameters
     ----------
-    matrix : array-like of shape (n, n)
-        S, which maps y to the fitted values of the learner.
-    times : array-like of shape (n_times,)
-        Times of boosting.
-    sigma : float, default=1.0
-        Standard deviation of the noise.
-    learning_rate : float in [0, 1], default=0.0
-        lambda; 0 is the limit of small learning rates.
-    init : {"mean", "zero"}, default="mean"
-        Where boosting starts.
+    %(matrix_of_S)s
+    %(array_of_times)s
+    error : {"test", "training"}, default="test"
+        The error of which it is a part.
+    %(boosted_model)s
 
     Returns
     -------
     variance : ndarray of shape (n_times,)
-        In units of y squared. It increases to 2 sigma² if S is symmetric and positive definite.
+        In units of y squared. If S is symmetric and positive definite, that of the test error
+        increases to 2 sigma²; that of the training error is sigma² (1 - 1/n) at time 0 with
+        `init="mean"`.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range, or if the matrix is unstable and overflows.
+    %(raises_unstable)s
 
     Notes
     -----
-    Part i) of the proposition is printed without the first sigma², the noise of the new targets,
+    Part i) of proposition 2.13 is printed without the first sigma², the noise of the new targets,
     and remark 2.14 with another sum; see the errata. The cost is O(n³) for each time.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn_ensemble_theory.bounds import l2_boosting_test_variance
+    >>> from sklearn_ensemble_theory.bounds import l2_boosting_variance
     >>> S = np.array([[0.75, 0.25], [0.25, 0.75]])
-    >>> l2_boosting_test_variance(S, [0, 1, 100]).round(4)
+    >>> l2_boosting_variance(S, [0, 1, 100]).round(4)
     array([1.5   , 1.5774, 2.    ])
+    >>> l2_boosting_variance(S, [0, 1], error="training").round(4)  # exp(-t) / 2
+    array([0.5   , 0.1839])
     """
     S = _square_matrix("matrix", matrix)
     check_number("sigma", sigma, 0)
+    check_option("error", error, ("test", "training"))
     J, n = _centring(len(S), init), len(S)
     of_the_mean = 1.0 / n if _from_mean(init) else 0.0
 
     def variance(E: np.ndarray) -> float:
-        return sigma**2 * (1.0 + of_the_mean + np.sum((J - E @ J) ** 2) / n)
+        if error == "training":
+            return float(sigma**2 * np.sum((E @ J) ** 2) / n)
+        return float(sigma**2 * (1.0 + of_the_mean + np.sum((J - E @ J) ** 2) / n))
 
     return _over_times(S, times, learning_rate, variance)
 
@@ -486,8 +382,7 @@ def _over_times(
 
 
 def _from_mean(init: str) -> bool:
-    if init not in ("mean", "zero"):
-        raise ValueError(f"init must be 'mean' or 'zero', got {init!r}.")
+    check_option("init", init, ("mean", "zero"))
     return init == "mean"
 
 
@@ -512,100 +407,57 @@ def _checked_values(name: str, value: ArrayLike, n: int) -> np.ndarray:
 
 
 @in_floats
-def vanishing_learning_rate_weight_bound(
-    t: ArrayLike, learning_rate: ArrayLike, matrix_norm: ArrayLike
+def vanishing_learning_rate_bound(
+    times: ArrayLike, learning_rate: ArrayLike, matrix_norm: ArrayLike | None = None
 ) -> Any:
-    """Bound on the distance of the weights of boosting from their limit of small learning rates.
+    """Bound on the distance of boosting from its limit of small learning rates.
 
-    For any norm of vectors and the norm s of S that it induces,
+    With the norm s of S that a norm of vectors induces, it is in that norm for the weights w after
+    floor(t / lambda) rounds, and their limit w_t,
 
-        |w - w_t| <= lambda (1 + t s / 2) exp(t s) |Y~|,
+        |w - w_t| / |Y~| <= lambda (1 + t s / 2) exp(t s).
 
-    where w are the weights after floor(t / lambda) rounds with the learning rate lambda and w_t
-    their limit: the convergence of [Dombry and Esstafa, proposition 2.5] is of order lambda.
+    Without a norm it is for the fitted values of a symmetric S with eigenvalues in [0, 1/lambda],
+    in the Euclidean norm over the training rows,
+
+        |F - F_t| / |Y~| <= 1 / (e m),   m = floor(t / lambda) rounds,
+
+    about lambda/(e t), and 1 before the first round. So the convergence of
+    [Dombry and Esstafa, proposition 2.5] is of order lambda, and slow for small times only.
 
     Parameters
     ----------
-    t : array-like
-        Times, not negative.
-    learning_rate : array-like of numbers in (0, 1]
+    %(times)s
+    learning_rate : float or array-like of numbers in (0, 1]
         lambda.
-    matrix_norm : array-like
-        s, for instance the largest absolute sum of a row of S for the maximum norm.
+    matrix_norm : float or array-like, default=None
+        s, for instance the largest absolute sum of a row of S for the maximum norm. None bounds the
+        distance of the fitted values.
 
     Returns
     -------
     bound : float or ndarray
-        Of |w - w_t| / |Y~|, with Y~ the targets less their mean.
+        Of the distance divided by |Y~|, with Y~ the targets less their mean.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
-
-    See Also
-    --------
-    vanishing_learning_rate_residual_bound : For symmetric S, without a factor that grows with t.
+    %(raises)s
 
     Notes
     -----
-    Up to the last whole round the difference of the power series is at most lambda (t s / 2)
-    exp(t s), since 1 - prod_{k<j} (1 - k lambda / t) <= j (j - 1) lambda / (2 t). The proof in the
-    source has a larger factor there, lambda (1 + t s) exp(t s). The rest of the time, less than
-    lambda, changes the weights by at most lambda exp(t s).
+    The user guide has the proofs: :ref:`vanishing-rates`. For m = 1 and mu = 1/lambda the second
+    bound is attained.
 
     Examples
     --------
-    >>> from sklearn_ensemble_theory.bounds import vanishing_learning_rate_weight_bound
-    >>> vanishing_learning_rate_weight_bound(1.0, [0.1, 0.01], matrix_norm=1.0).round(4)
+    >>> from sklearn_ensemble_theory.bounds import vanishing_learning_rate_bound
+    >>> vanishing_learning_rate_bound(1.0, [0.1, 0.01], matrix_norm=1.0).round(4)
     array([0.4077, 0.0408])
-    """
-    t = checked_numbers("t", t, 0.0)
-    rate = checked_numbers("learning_rate", learning_rate, 0.0, 1.0, open_low=True)
-    norm = checked_numbers("matrix_norm", matrix_norm, 0.0)
-    return as_result(rate * (1.0 + t * norm / 2.0) * np.exp(t * norm))
-
-
-def vanishing_learning_rate_residual_bound(t: ArrayLike, learning_rate: float) -> Any:
-    """Bound on the distance of the fitted values from their limit, for a symmetric S.
-
-    It is 1/(e m) for m = floor(t / lambda) rounds, about lambda/(e t), if all eigenvalues of S are
-    in [0, 1/lambda]: the convergence of [Dombry and Esstafa, proposition 2.5] is slow for small
-    times only, and is the same for all such smoothers.
-
-    Parameters
-    ----------
-    t : array-like
-        Times, not negative.
-    learning_rate : float in (0, 1]
-        lambda.
-
-    Returns
-    -------
-    bound : float or ndarray of the shape of t
-        Of |F - F_t| / |Y~| in the Euclidean norm over the training rows, with Y~ the targets less
-        their mean. It is 1 before the first round.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
-
-    Notes
-    -----
-    The distance is max_mu |exp(-t mu) - (1 - lambda mu)^m|. At t = lambda m, with x = lambda mu,
-    the difference exp(-m x) - (1 - x)^m is not negative. Where its derivative is zero it is x
-    exp(-m x) <= 1/(e m), and at x = 1 it is exp(-m), which is no larger. A time beyond the last
-    whole round lowers exp(-t mu) by at most 1/(e m). The bound is attained for m = 1 and mu =
-    1/lambda. The source observes this in its figure 2 and gives no rate.
-
-    Examples
-    --------
-    >>> from sklearn_ensemble_theory.bounds import vanishing_learning_rate_residual_bound
-    >>> vanishing_learning_rate_residual_bound([1, 10, 100], learning_rate=0.1).round(4)
+    >>> vanishing_learning_rate_bound([1, 10, 100], learning_rate=0.1).round(4)
     array([0.0368, 0.0037, 0.0004])
     """
-    t = checked_numbers("t", t, 0.0)
-    check_number("learning_rate", learning_rate, 0, 1, open_low=True)
-    m = n_rounds(t, learning_rate)
-    return as_result(np.where(m > 0, np.exp(-1.0) / np.maximum(m, 1), 1.0))
+    t = checked_numbers("times", times, 0.0)
+    rate = checked_numbers("learning_rate", learning_rate, 0.0, 1.0, open_low=True)
+    if matrix_norm is None:
+        m = n_rounds(t, rate)
+        return as_result(np.where(m > 0, np.exp(-1.0) / np.maximum(m, 1), 1.0))
+    norm = checked_numbers("matrix_norm", matrix_norm, 0.0)
+    return as_result(rate * (1.0 + t * norm / 2.0) * np.exp(t * norm))

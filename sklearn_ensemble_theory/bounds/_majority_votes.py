@@ -15,6 +15,7 @@ m <= n rows at most the expectation 2 sqrt(m), by Jensen's inequality.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from scipy.special import betaincinv, rel_entr
@@ -22,10 +23,23 @@ from scipy.special import betaincinv, rel_entr
 from sklearn_ensemble_theory._rows import normalised_weights
 from sklearn_ensemble_theory._typing import ArrayLike
 
-from ._arguments import as_result, check_number, checked_integers, checked_numbers
+from ._arguments import (
+    as_result,
+    check_number,
+    check_option,
+    checked_integers,
+    checked_numbers,
+)
 
 # Halvings of [0, 1] after which an end is a floating-point number.
 HALVINGS = 60
+# What each inequality reads.
+NEEDS = {
+    "first-order": ("losses", "n_samples"),
+    "tandem": ("tandem_losses", "n_pair_samples"),
+    "c-bound": ("losses", "n_samples", "disagreements", "n_pair_samples"),
+    "chebyshev-cantelli": ("losses", "n_samples", "tandem_losses", "n_pair_samples"),
+}
 
 
 def kl_inverse(
@@ -124,7 +138,7 @@ def held_out_error_bound(
 
     See Also
     --------
-    tandem_vote_bound : From the errors of the members of a vote, without rows that are held out.
+    majority_vote_bound : From the errors of the members of a vote, without rows that are held out.
 
     Notes
     -----
@@ -159,313 +173,148 @@ def held_out_error_bound(
     return as_result(np.where(k == n, 1.0, limit))
 
 
-def first_order_vote_bound(
-    losses: ArrayLike,
-    n_samples: ArrayLike,
+def majority_vote_bound(
+    losses: ArrayLike | None = None,
+    n_samples: ArrayLike | None = None,
+    *,
+    tandem_losses: ArrayLike | None = None,
+    disagreements: ArrayLike | None = None,
+    n_pair_samples: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     delta: float | None = None,
+    method: str = "first-order",
 ) -> float:
-    """First-order bound on the error of a weighted vote: twice the mean loss of its members.
+    """Bound on the error of a weighted vote, by the losses of its members and of their pairs.
 
-    By Markov's inequality the vote errs with probability at most 2 sum_h rho_h E l_h. With
-    probability 1 - delta over the rows, for all weights rho at once,
+    With r = sum_h rho_h E l_h, t = sum_hh' rho_h rho_h' E l_h l_h' and
+    d = sum_hh' rho_h rho_h' E d_hh', where d_hh' = l_h (1 - l_h') + l_h' (1 - l_h) is 1 where
+    exactly one of two members errs, the vote errs with probability at most
 
-        error <= 2 kl⁻¹(sum_h rho_h mean_h, (KL(rho || uniform) + ln(2 sqrt(n) / delta)) / n).
+    - "first-order": 2 r, by Markov's inequality [Langford and Shawe-Taylor, 2002];
+    - "tandem": 4 t, by Markov's inequality for the square [Masegosa et al., 2020];
+    - "c-bound": 1 - (1 - 2r)² / (1 - 2d) for r < 1/2, by Cantelli's inequality
+      [Germain et al., 2015, PAC-bound 1];
+    - "chebyshev-cantelli": (t - 2 mu r + mu²) / (1/2 - mu)² for the best mu < 1/2
+      [Wu et al., 2021].
 
     Parameters
     ----------
-    losses : array-like of shape (n_members,)
+    losses : array-like of shape (n_members,), default=None
         Mean loss of each member on rows that it was not fitted to, in [0, 1]: its error rate, or
-        for a vote with probabilities the mean of 1 - (the probability of the row's class).
-
-    n_samples : int or array-like of shape (n_members,)
-        Number of these independent rows, at least 1; n is the smallest one.
-
+        for a vote with probabilities the mean of 1 - (the probability of the row's class). All
+        methods but "tandem" need it.
+    n_samples : int or array-like of shape (n_members,), default=None
+        Number of these independent rows, at least 1; the smallest one is used.
+    tandem_losses : array-like of shape (n_members, n_members), default=None
+        Mean of l_h l_h' on rows that neither member of the pair was fitted to, in [0, 1]: how often
+        both err. "tandem" and "chebyshev-cantelli" need it.
+    disagreements : array-like of shape (n_members, n_members), default=None
+        Mean of d_hh' on such rows, in [0, 1]; for two classes it is how often the two labels
+        differ. "c-bound" needs it.
+    n_pair_samples : int or array-like of shape (n_members, n_members), default=None
+        Number of these independent rows, at least 1; the smallest one is used.
     weights : array-like of shape (n_members,), default=None
         Weights rho of the vote, not negative, divided by their sum. They may be chosen by the
         losses. None for equal weights.
-
     delta : float, default=None
         Probability of failure, above 0 and at most 1. None takes the losses for their
         expectations, as on given rows.
+    method : {"first-order", "tandem", "c-bound", "chebyshev-cantelli"}, default="first-order"
+        The inequality. Losses that it does not need are not read.
 
     Returns
     -------
     bound : float
-        The bound, at most 1.
+        The bound, at most 1. That of "c-bound" is 1 where the limit of r is 1/2 or more.
 
     Raises
     ------
     ValueError
-        If a parameter is outside its range, or the shapes do not fit.
+        If a parameter that the method needs is missing or outside its range, or if the shapes do
+        not fit.
 
     See Also
     --------
-    tandem_vote_bound : Smaller for members whose errors are not the same.
+    held_out_error_bound : From the errors of the vote itself on held-out rows.
 
     Notes
     -----
-    It is valid for any number of classes. Members that err together attain the factor 2, at an
-    error of 1/2 on some rows. The cost is O(n_members).
+    With `delta` the bounds hold with probability 1 - delta over the rows, for all weights at once.
+    With n the smallest number of rows, r, and t or d, are then replaced by their limits: kl⁻¹ of
+    the mean and (KL(rho || uniform) + ln(2 sqrt(n) / delta)) / n, with twice the divergence for
+    pairs, and with delta/2 for each of two limits. Of d it is the lower limit; of r in
+    "chebyshev-cantelli" the lower one where mu > 0 and the upper one where mu < 0.
+
+    The bounds are valid for any number of classes. Members that err together attain the factor 2,
+    and their tandem bound is twice as large; members that err independently have a tandem loss of
+    L². With expectations, "c-bound" and "chebyshev-cantelli" agree, as d = 2 (r - t). The sources
+    bound kl⁻¹ by larger terms that are easier to differentiate. The cost is O(n_members²).
 
     References
     ----------
     J. Langford and J. Shawe-Taylor (2002). "PAC-Bayes & margins". *Advances in Neural Information
     Processing Systems* 15.
 
-    Examples
-    --------
-    >>> from sklearn_ensemble_theory.bounds import first_order_vote_bound
-    >>> round(first_order_vote_bound([0.1, 0.2, 0.15], 1000, delta=0.05), 4)
-    0.3918
-    """
-    loss, n = _checked_losses(losses, n_samples)
-    rho = _checked_weights(weights, len(loss))
-    _check_delta(delta)
-    return min(1.0, 2 * _limit(float(rho @ loss), n, _divergence(rho), delta))
-
-
-def tandem_vote_bound(
-    tandem_losses: ArrayLike,
-    n_samples: ArrayLike,
-    weights: ArrayLike | None = None,
-    delta: float | None = None,
-) -> float:
-    """Tandem bound on the error of a weighted vote, by pairs of members that err together.
-
-    By Markov's inequality for the square, the vote errs with probability at most
-    4 sum_hh' rho_h rho_h' E l_h l_h' [Masegosa et al., 2020]. With probability 1 - delta
-    over the rows, for all weights rho at once,
-
-        error <= 4 kl⁻¹(sum_hh' rho_h rho_h' mean_hh',
-                        (2 KL(rho || uniform) + ln(2 sqrt(n) / delta)) / n).
-
-    Parameters
-    ----------
-    tandem_losses : array-like of shape (n_members, n_members)
-        Mean of l_h l_h' on rows that neither member of the pair was fitted to, in [0, 1]: how often
-        both err. The diagonal has the losses of the members.
-
-    n_samples : int or array-like of shape (n_members, n_members)
-        Number of these independent rows, at least 1; n is the smallest one.
-
-    weights : array-like of shape (n_members,), default=None
-        Weights rho of the vote, not negative, divided by their sum. They may be chosen by the
-        losses. None for equal weights.
-
-    delta : float, default=None
-        Probability of failure, above 0 and at most 1. None takes the losses for their
-        expectations, as on given rows.
-
-    Returns
-    -------
-    bound : float
-        The bound, at most 1.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range, or the shapes do not fit.
-
-    See Also
-    --------
-    first_order_vote_bound : Smaller for members that err together.
-    chebyshev_cantelli_vote_bound : By the losses as well.
-
-    Notes
-    -----
-    It is valid for any number of classes. Members that always err together have a tandem loss of
-    L, and the bound 4 L is twice that of first order; members that err independently have L². The
-    bound of [Masegosa et al., 2020] follows from this one by an inequality for kl⁻¹. The
-    cost is O(n_members²).
-
-    References
-    ----------
-    A. R. Masegosa, S. S. Lorenzen, C. Igel and Y. Seldin (2020). "Second order PAC-Bayesian bounds
-    for the weighted majority vote". *Advances in Neural Information Processing Systems* 33.
-
-    Examples
-    --------
-    Two members that err in 20 % of the rows each, and in 5 % both:
-
-    >>> from sklearn_ensemble_theory.bounds import tandem_vote_bound
-    >>> tandem_vote_bound([[0.2, 0.05], [0.05, 0.2]], 1000)
-    0.5
-    """
-    loss, n = _checked_pairs("tandem_losses", tandem_losses, "n_samples", n_samples)
-    rho = _checked_weights(weights, len(loss))
-    _check_delta(delta)
-    return min(1.0, 4 * _limit(float(rho @ loss @ rho), n, 2 * _divergence(rho), delta))
-
-
-def c_vote_bound(
-    losses: ArrayLike,
-    n_samples: ArrayLike,
-    disagreements: ArrayLike,
-    n_pair_samples: ArrayLike,
-    weights: ArrayLike | None = None,
-    delta: float | None = None,
-) -> float:
-    """C-bound on the error of a weighted vote, by its members' losses and disagreements.
-
-    With r = sum_h rho_h E l_h and d = sum_hh' rho_h rho_h' E d_hh', where
-    d_hh' = l_h (1 - l_h') + l_h' (1 - l_h) is 1 where exactly one of the two members errs, and with
-    r < 1/2, the vote errs with probability at most 1 - (1 - 2r)² / (1 - 2d), by Cantelli's
-    inequality. With probability 1 - delta over the rows, for all weights at once, r is at most and
-    d at least the inverse of kl, each for delta/2 [Germain et al., 2015, PAC-bound 1].
-
-    Parameters
-    ----------
-    losses : array-like of shape (n_members,)
-        Mean loss of each member on rows that it was not fitted to, in [0, 1].
-
-    n_samples : int or array-like of shape (n_members,)
-        Number of these independent rows, at least 1; the smallest one is used.
-
-    disagreements : array-like of shape (n_members, n_members)
-        Mean of d_hh' on rows that neither member of the pair was fitted to, in [0, 1]. For two
-        classes it is how often their labels differ.
-
-    n_pair_samples : int or array-like of shape (n_members, n_members)
-        Number of these independent rows, at least 1; the smallest one is used.
-
-    weights : array-like of shape (n_members,), default=None
-        Weights rho of the vote, not negative, divided by their sum. They may be chosen by the
-        losses. None for equal weights.
-
-    delta : float, default=None
-        Probability of failure, above 0 and at most 1. None takes the losses for their
-        expectations, as on given rows.
-
-    Returns
-    -------
-    bound : float
-        The bound, at most 1; 1 where the bound on r is 1/2 or more.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range, or the shapes do not fit.
-
-    See Also
-    --------
-    chebyshev_cantelli_vote_bound : The same inequality, by tandem losses.
-
-    Notes
-    -----
-    The source has two classes, where members that disagree are members of which exactly one errs;
-    the proof needs the latter only, so that the bound is valid for any number of classes. With
-    expectations it is that of `chebyshev_cantelli_vote_bound`, as d = 2 (r - tandem loss). The cost
-    is O(n_members²).
-
-    References
-    ----------
     P. Germain, A. Lacasse, F. Laviolette, M. Marchand and J.-F. Roy (2015). "Risk bounds for the
     majority vote: from a PAC-Bayesian analysis to a learning algorithm". *Journal of Machine
     Learning Research* 16.
 
-    Examples
-    --------
-    >>> from sklearn_ensemble_theory.bounds import c_vote_bound
-    >>> round(c_vote_bound([0.2, 0.2], 1000, [[0, 0.3], [0.3, 0]], 1000), 4)
-    0.4857
-    """
-    loss, n = _checked_losses(losses, n_samples)
-    pairs, n_pairs = _checked_pairs(
-        "disagreements", disagreements, "n_pair_samples", n_pair_samples, len(loss)
-    )
-    rho = _checked_weights(weights, len(loss))
-    _check_delta(delta)
-    half, kl = None if delta is None else delta / 2, _divergence(rho)
-    r = _limit(float(rho @ loss), n, kl, half)
-    d = _limit(float(rho @ pairs @ rho), n_pairs, 2 * kl, half, lower=True)
-    if r >= 0.5 or d >= 0.5:
-        return 1.0
-    return max(0.0, 1 - (1 - 2 * r) ** 2 / (1 - 2 * d))
+    A. R. Masegosa, S. S. Lorenzen, C. Igel and Y. Seldin (2020). "Second order PAC-Bayesian bounds
+    for the weighted majority vote". *Advances in Neural Information Processing Systems* 33.
 
-
-def chebyshev_cantelli_vote_bound(
-    losses: ArrayLike,
-    n_samples: ArrayLike,
-    tandem_losses: ArrayLike,
-    n_pair_samples: ArrayLike,
-    weights: ArrayLike | None = None,
-    delta: float | None = None,
-) -> float:
-    """Chebyshev-Cantelli bound on the error of a weighted vote, by losses and tandem losses.
-
-    With r = sum_h rho_h E l_h and t = sum_hh' rho_h rho_h' E l_h l_h', the vote errs for every
-    mu < 1/2 with probability at most (t - 2 mu r + mu²) / (1/2 - mu)²
-    [Wu et al., 2021], and mu = 0 is the tandem bound. With probability 1 - delta over
-    the rows, for all weights and all mu at once, r and t are within the inverses of kl, each for
-    delta/2: t is at most its upper limit, r at least its lower limit where mu > 0 and at most its
-    upper one where mu < 0. The best mu is inserted.
-
-    Parameters
-    ----------
-    losses : array-like of shape (n_members,)
-        Mean loss of each member on rows that it was not fitted to, in [0, 1].
-
-    n_samples : int or array-like of shape (n_members,)
-        Number of these independent rows, at least 1; the smallest one is used.
-
-    tandem_losses : array-like of shape (n_members, n_members)
-        Mean of l_h l_h' on rows that neither member of the pair was fitted to, in [0, 1].
-
-    n_pair_samples : int or array-like of shape (n_members, n_members)
-        Number of these independent rows, at least 1; the smallest one is used.
-
-    weights : array-like of shape (n_members,), default=None
-        Weights rho of the vote, not negative, divided by their sum. They may be chosen by the
-        losses. None for equal weights.
-
-    delta : float, default=None
-        Probability of failure, above 0 and at most 1. None takes the losses for their
-        expectations, as on given rows.
-
-    Returns
-    -------
-    bound : float
-        The bound, at most 1.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range, or the shapes do not fit.
-
-    See Also
-    --------
-    tandem_vote_bound : By tandem losses alone, with all of delta for them.
-    c_vote_bound : By disagreements in place of tandem losses.
-
-    Notes
-    -----
-    With expectations the best mu gives Cantelli's inequality, (t - r²) / (t - r² + (1/2 - r)²). The
-    source bounds both sums by inequalities that are easier to differentiate; the inverse of kl is
-    never larger. The cost is O(n_members²).
-
-    References
-    ----------
     Y.-S. Wu, A. R. Masegosa, S. S. Lorenzen, C. Igel and Y. Seldin (2021). "Chebyshev-Cantelli
     PAC-Bayes-Bennett inequality for the weighted majority vote". *Advances in Neural Information
     Processing Systems* 34.
 
     Examples
     --------
-    >>> from sklearn_ensemble_theory.bounds import chebyshev_cantelli_vote_bound
-    >>> pairs = [[0.2, 0.05], [0.05, 0.2]]
-    >>> round(chebyshev_cantelli_vote_bound([0.2, 0.2], 1000, pairs, 1000), 4)
+    Two members that err in 20 % of the rows each, and in 5 % both:
+
+    >>> from sklearn_ensemble_theory.bounds import majority_vote_bound
+    >>> pairs = dict(tandem_losses=[[0.2, 0.05], [0.05, 0.2]], n_pair_samples=1000)
+    >>> majority_vote_bound([0.2, 0.2], 1000), majority_vote_bound(**pairs, method="tandem")
+    (0.4, 0.5)
+    >>> round(majority_vote_bound([0.2, 0.2], 1000, **pairs, method="chebyshev-cantelli"), 4)
     0.4857
     """
-    loss, n = _checked_losses(losses, n_samples)
-    pairs, n_pairs = _checked_pairs(
-        "tandem_losses", tandem_losses, "n_pair_samples", n_pair_samples, len(loss)
-    )
-    rho = _checked_weights(weights, len(loss))
-    _check_delta(delta)
-    half, kl = None if delta is None else delta / 2, _divergence(rho)
+    check_option("method", method, NEEDS)
+    given = {
+        "losses": losses,
+        "n_samples": n_samples,
+        "tandem_losses": tandem_losses,
+        "disagreements": disagreements,
+        "n_pair_samples": n_pair_samples,
+    }
+    for name in NEEDS[method]:
+        if given[name] is None:
+            raise ValueError(f"method={method!r} needs {name}.")
+    if delta is not None:
+        check_number("delta", delta, 0, 1, open_low=True)
+    size = None
+    if "losses" in NEEDS[method]:
+        loss, n = _checked_losses("losses", losses, "n_samples", n_samples, 1)
+        size = len(loss)
+    if "n_pair_samples" in NEEDS[method]:
+        name = NEEDS[method][-2]
+        pairs, n_pairs = _checked_losses(
+            name, given[name], "n_pair_samples", n_pair_samples, 2, size
+        )
+        size = len(pairs)
+    rho = _checked_weights(weights, size)
+    kl = max(0.0, float(rel_entr(rho, 1 / len(rho)).sum()))  # KL(rho || uniform)
+    half = None if delta is None else delta / 2
+    if method == "first-order":
+        return min(1.0, 2 * _limit(float(rho @ loss), n, kl, delta))
+    if method == "tandem":
+        return min(1.0, 4 * _limit(float(rho @ pairs @ rho), n_pairs, 2 * kl, delta))
     mean = float(rho @ loss)
-    low, high = _limit(mean, n, kl, half, lower=True), _limit(mean, n, kl, half)
+    high = _limit(mean, n, kl, half)
+    if method == "c-bound":
+        d = _limit(float(rho @ pairs @ rho), n_pairs, 2 * kl, half, lower=True)
+        if high >= 0.5 or d >= 0.5:
+            return 1.0
+        return max(0.0, 1 - (1 - 2 * high) ** 2 / (1 - 2 * d))
+    low = _limit(mean, n, kl, half, lower=True)
     tandem = _limit(float(rho @ pairs @ rho), n_pairs, 2 * kl, half)
     # The best mu for a loss r is (r - 2t) / (1 - 2r). Above 0 it is that of the lower limit of r,
     # below 0 that of the upper one, and between these 0 is the best.
@@ -476,9 +325,6 @@ def chebyshev_cantelli_vote_bound(
     if mu >= 0.5:  # no variables have such moments
         return 1.0
     return min(1.0, max(0.0, tandem - 2 * mu * r + mu**2) / (0.5 - mu) ** 2)
-
-
-# --- what they share ------------------------------------------------------------------------------
 
 
 def _limit(
@@ -492,38 +338,23 @@ def _limit(
     return float(kl_inverse(mean, epsilon, lower=lower))
 
 
-def _divergence(rho: np.ndarray) -> float:
-    """KL(rho || uniform)."""
-    return max(0.0, float(rel_entr(rho, 1 / len(rho)).sum()))
-
-
-def _check_delta(delta: float | None) -> None:
-    if delta is not None:
-        check_number("delta", delta, 0, 1, open_low=True)
-
-
-def _checked_losses(losses: ArrayLike, n_samples: ArrayLike) -> tuple[np.ndarray, float]:
-    """Losses of members, and the smallest of their numbers of rows."""
-    loss = checked_numbers("losses", losses, 0, 1)
-    if loss.ndim != 1 or not len(loss):
-        raise ValueError("losses must have one number for each of at least one member.")
-    n = checked_integers("n_samples", n_samples, 1)
-    if n.ndim and n.shape != loss.shape:
-        raise ValueError("n_samples must be one number, or one for each member.")
-    return loss, float(n.min())
-
-
-def _checked_pairs(
-    name: str, losses: ArrayLike, n_name: str, n_samples: ArrayLike, n_members: int | None = None
+def _checked_losses(
+    name: str,
+    losses: Any,
+    n_name: str,
+    n_samples: Any,
+    n_dimensions: int,
+    n_members: int | None = None,
 ) -> tuple[np.ndarray, float]:
-    """Losses of pairs of members, and the smallest of their numbers of rows."""
+    """Losses of members, or of pairs of them, and the smallest of their numbers of rows."""
     loss = checked_numbers(name, losses, 0, 1)
     size = len(loss) if n_members is None and loss.ndim else n_members
-    if not size or loss.shape != (size, size):
-        raise ValueError(f"{name} must have one number for each pair of members.")
+    each = "member" if n_dimensions == 1 else "pair of members"
+    if not size or loss.shape != (size,) * n_dimensions:
+        raise ValueError(f"{name} must have one number for each {each}, and at least one.")
     n = checked_integers(n_name, n_samples, 1)
     if n.ndim and n.shape != loss.shape:
-        raise ValueError(f"{n_name} must be one number, or one for each pair of members.")
+        raise ValueError(f"{n_name} must be one number, or one for each {each}.")
     return loss, float(n.min())
 
 

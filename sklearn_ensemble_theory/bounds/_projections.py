@@ -23,12 +23,15 @@ from ._arguments import (
     as_result,
     check_integer,
     check_number,
+    check_option,
     checked_integers,
     checked_numbers,
     checked_rows,
     in_floats,
     power_near_largest,
 )
+
+PROJECTIONS = ("gaussian", "coordinate")
 
 
 def gaussian_sketch_risk(
@@ -156,127 +159,73 @@ def gaussian_sketch_n_estimators(
 
 
 @in_floats
-def gaussian_projection_bound(
-    n_samples: float,
-    n_components: int,
-    trace: float,
-    squared_norm: float,
-    noise_variance: float = 1.0,
-) -> float:
-    """Bound on the excess risk of averaged least squares on Gaussian projections.
-
-    For y = Phi theta + noise, fitted by least squares on the s columns of Phi S with independent
-    standard Gaussian entries of S, the expected mean squared error of the fitted values is at most
-
-        sigma^2 s/n + (2/n) tr(Phi'Phi) ||theta||^2 / (s + 1),
-
-    for any number of averaged projections.
-
-    Parameters
-    ----------
-    n_samples : float
-        Number n of rows.
-
-    n_components : int
-        Number s of projected variables.
-
-    trace : float
-        The sum of squares of Phi, tr(Phi'Phi) = tr(K) with the kernel matrix K = Phi Phi'.
-
-    squared_norm : float
-        ||theta||^2; for kernels, f'K^{-1}f with the means f of the targets.
-
-    noise_variance : float, default=1.0
-        Variance sigma^2 of the noise.
-
-    Returns
-    -------
-    bound : float
-        The bound, in units of y squared.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
-
-    Notes
-    -----
-    [Bach, eq. (10.1)], in the fixed design: the error at the training rows. The columns of Phi S
-    are Gaussian with covariance K, so that this is also the bound for features drawn from N(0, K)
-    [Bach, §10.2.2].
-
-    For independent entries of mean 0, variance 1 and fourth moment q instead of 3, the bound
-    holds with tr(Phi'Phi) + max(q - 3, 0) max_j ||Phi_j||^2 for the trace, where Phi_j are the
-    columns.
-
-    Examples
-    --------
-    >>> from sklearn_ensemble_theory.bounds import gaussian_projection_bound
-    >>> round(gaussian_projection_bound(100, 19, trace=100.0, squared_norm=1.0), 4)
-    0.29
-    """
-    _check_risk(n_samples, n_components, squared_norm, noise_variance)
-    check_number("trace", trace, 0)
-    noise = noise_variance * n_components / n_samples
-    return float(noise + 2 * trace * squared_norm / (n_samples * (n_components + 1)))
-
-
-@in_floats
-def coordinate_projection_bound(
+def projection_risk_bound(
     n_samples: float,
     n_components: int,
     size: float,
     squared_norm: float,
     noise_variance: float = 1.0,
+    *,
+    projection: str = "gaussian",
 ) -> float:
-    """Bound on the excess risk of averaged least squares on random subsets of the variables.
+    """Bound on the excess risk of averaged least squares on random projections of the variables.
 
-    sigma^2 s/n + d max_j ||Phi_j||^2 ||theta||^2 / (n s), with the d columns Phi_j of Phi, of which
-    s are drawn with or without replacement.
+    For y = Phi theta + noise, fitted by least squares on the s columns of Phi S, the expected mean
+    squared error of the fitted values is, for any number of averaged projections, at most
+
+        sigma^2 s/n + (2/n) `size` ||theta||^2 / (s + 1)   for independent standard Gaussian S,
+        sigma^2 s/n + `size` ||theta||^2 / (n s)           for s variables drawn at random.
 
     Parameters
     ----------
-    n_samples : float
-        Number n of rows.
-
+    %(n_projected_rows)s
     n_components : int
-        Number s of variables drawn.
-
+        Number s of projected variables, or of variables drawn, at least 1.
     size : float
-        d max_j ||Phi_j||^2: the number of variables times the largest sum of squares of one.
-
+        For "gaussian" the sum of squares of Phi, tr(Phi'Phi) = tr(K) with the kernel matrix
+        K = Phi Phi'; for "coordinate" d max_j ||Phi_j||^2, the number of variables times the
+        largest sum of squares of one.
     squared_norm : float
-        ||theta||^2.
-
-    noise_variance : float, default=1.0
-        Variance sigma^2 of the noise.
+        ||theta||^2; for kernels, f'K^{-1}f with the means f of the targets.
+    %(noise_variance)s
+    %(projection)s
 
     Returns
     -------
     bound : float
         The bound, in units of y squared.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
+
+    See Also
+    --------
+    projection_bias_bound : A bound that needs the moments of the projection.
+    random_features_bound : For random features of a kernel.
 
     Notes
     -----
-    [Bach, exercise 10.4], for draws with replacement. E[S S'] = (s/d) I and
-    E[S S' G S S'] = s (s-1)/d^2 G + (s/d) diag(G) with G = Phi'Phi, so that a direction of
-    eigenvalue a D, where D is `size`, has a bias of at most D a (1 - a) / (1 + (s-1) a) <= D/s.
-    Draws without replacement span at least as much.
+    "gaussian": [Bach, eq. (10.1)], in the fixed design, and the bound for features drawn from
+    N(0, K) [Bach, §10.2.2]. For entries of S of mean 0, variance 1 and fourth moment q instead
+    of 3, the bound holds with `size` tr(Phi'Phi) + max(q - 3, 0) max_j ||Phi_j||^2.
+
+    "coordinate": [Bach, exercise 10.4], for draws with replacement; draws without replacement span
+    at least as much. A direction of eigenvalue a `size` has a bias of at most
+    `size` a (1 - a) / (1 + (s-1) a) <= `size` / s, by `projection_moments`.
 
     Examples
     --------
-    >>> from sklearn_ensemble_theory.bounds import coordinate_projection_bound
-    >>> round(coordinate_projection_bound(100, 20, size=100.0, squared_norm=1.0), 4)
+    >>> from sklearn_ensemble_theory.bounds import projection_risk_bound
+    >>> round(projection_risk_bound(100, 19, size=100.0, squared_norm=1.0), 4)
+    0.29
+    >>> round(projection_risk_bound(100, 20, 100.0, 1.0, projection="coordinate"), 4)
     0.25
     """
     _check_risk(n_samples, n_components, squared_norm, noise_variance)
     check_number("size", size, 0)
+    check_option("projection", projection, PROJECTIONS)
     noise = noise_variance * n_components / n_samples
+    if projection == "gaussian":
+        return float(noise + 2 * size * squared_norm / (n_samples * (n_components + 1)))
     return float(noise + size * squared_norm / (n_samples * n_components))
 
 
@@ -347,110 +296,61 @@ def _check_risk(
 
 
 @in_floats
-def gaussian_projection_moments(
-    gram: ArrayLike, n_components: int
+def projection_moments(
+    gram: ArrayLike, n_components: int, *, projection: str = "gaussian"
 ) -> tuple[np.ndarray, np.ndarray]:
-    """First and second moment of a Gaussian projection, exactly.
+    """First and second moment of a random d x s projection S of the variables, exactly.
 
-    E[S S'] = s I and E[S S' G S S'] = s (s+1) G + s tr(G) I for a d x s matrix S of independent
-    standard Gaussian variables.
+    For independent standard Gaussian entries
+
+        E[S S'] = s I,   E[S S' G S S'] = s (s+1) G + s tr(G) I,
+
+    and for columns that are independent draws from the d canonical basis vectors
+
+        E[S S'] = (s/d) I,   E[S S' G S S'] = s (s-1)/d^2 G + (s/d) diag(G).
 
     Parameters
     ----------
-    gram : array-like of shape (n_features, n_features)
-        G = Phi'Phi, symmetric.
-
+    %(gram_of_Phi)s
     n_components : int
-        Number s of projected variables.
+        Number s of projected variables, or of variables drawn with replacement, at least 1.
+    %(projection)s
 
     Returns
     -------
-    first : ndarray of shape (n_features, n_features)
-        E[S S'].
-
-    second : ndarray of shape (n_features, n_features)
-        E[S S' G S S'].
+    first, second : ndarray of shape (n_features, n_features)
+        E[S S'] and E[S S' G S S'].
 
     Raises
     ------
     ValueError
-        If `gram` is not symmetric and finite, or `n_components` not an integer of at least 1.
+        If `gram` is not symmetric and finite, or another parameter is outside its range.
 
     See Also
     --------
     projection_bias_bound : The bound on the bias that follows.
-    coordinate_projection_moments : The same for random subsets of the variables.
+    projection_risk_bound : A bound on the risk that needs a single number of G.
 
     Notes
     -----
-    [Bach, §10.2.2]. O(d^2).
+    [Bach, §10.2.2] and [Bach, exercise 10.4]: two different columns of S are independent, and one
+    column e_j has e_j e_j' G e_j e_j' = G_jj e_j e_j'. O(d^2).
 
     Examples
     --------
-    >>> from sklearn_ensemble_theory.bounds import gaussian_projection_moments
-    >>> first, second = gaussian_projection_moments([[2.0, 1.0], [1.0, 3.0]], 2)
+    >>> from sklearn_ensemble_theory.bounds import projection_moments
+    >>> first, second = projection_moments([[2.0, 1.0], [1.0, 3.0]], 2)
     >>> second
     array([[22.,  6.],
            [ 6., 28.]])
     """
     G = _checked_symmetric("gram", gram)
     check_integer("n_components", n_components, 1)
-    s, eye = n_components, np.eye(len(G))
-    return s * eye, s * (s + 1) * G + s * np.trace(G) * eye
-
-
-@in_floats
-def coordinate_projection_moments(
-    gram: ArrayLike, n_components: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """First and second moment of a random choice of variables, exactly.
-
-    E[S S'] = (s/d) I and E[S S' G S S'] = s (s-1)/d^2 G + (s/d) diag(G) for a d x s matrix S whose
-    columns are independent draws from the d canonical basis vectors.
-
-    Parameters
-    ----------
-    gram : array-like of shape (n_features, n_features)
-        G = Phi'Phi, symmetric.
-
-    n_components : int
-        Number s of variables drawn, with replacement.
-
-    Returns
-    -------
-    first : ndarray of shape (n_features, n_features)
-        E[S S'].
-
-    second : ndarray of shape (n_features, n_features)
-        E[S S' G S S'].
-
-    Raises
-    ------
-    ValueError
-        If `gram` is not symmetric and finite, or `n_components` not an integer of at least 1.
-
-    See Also
-    --------
-    projection_bias_bound : The bound on the bias that follows.
-    coordinate_projection_bound : A bound on the risk that needs the largest column only.
-
-    Notes
-    -----
-    [Bach, exercise 10.4]: two different columns of S are independent, and one column e_j has
-    e_j e_j' G e_j e_j' = G_jj e_j e_j'. O(d^2).
-
-    Examples
-    --------
-    >>> from sklearn_ensemble_theory.bounds import coordinate_projection_moments
-    >>> first, second = coordinate_projection_moments([[2.0, 1.0], [1.0, 3.0]], 2)
-    >>> second
-    array([[3. , 0.5],
-           [0.5, 4.5]])
-    """
-    G = _checked_symmetric("gram", gram)
-    check_integer("n_components", n_components, 1)
-    s, d = n_components, len(G)
-    return s / d * np.eye(d), s * (s - 1) / d**2 * G + s / d * np.diag(np.diag(G))
+    check_option("projection", projection, PROJECTIONS)
+    s, d, eye = n_components, len(G), np.eye(len(G))
+    if projection == "gaussian":
+        return s * eye, s * (s + 1) * G + s * np.trace(G) * eye
+    return s / d * eye, s * (s - 1) / d**2 * G + s / d * np.diag(np.diag(G))
 
 
 @in_floats
@@ -549,9 +449,8 @@ def projection_bias_bound(
 
     See Also
     --------
-    gaussian_projection_moments : The moments of Gaussian projections.
-    coordinate_projection_moments : The moments of random subsets of the variables.
-    gaussian_projection_bound : A bound that needs the trace of G and the norm of theta only.
+    projection_moments : The moments.
+    projection_risk_bound : A bound that needs the trace of G and the norm of theta only.
 
     Notes
     -----
@@ -559,12 +458,9 @@ def projection_bias_bound(
 
     Examples
     --------
-    >>> from sklearn_ensemble_theory.bounds import (
-    ...     gaussian_projection_moments,
-    ...     projection_bias_bound,
-    ... )
+    >>> from sklearn_ensemble_theory.bounds import projection_bias_bound, projection_moments
     >>> gram = [[4.0, 0.0], [0.0, 1.0]]
-    >>> round(projection_bias_bound(gram, [1, 1], *gaussian_projection_moments(gram, 3), 10), 4)
+    >>> round(projection_bias_bound(gram, [1, 1], *projection_moments(gram, 3), 10), 4)
     0.2381
     """
     G = _checked_symmetric("gram", gram)

@@ -13,9 +13,11 @@ import numpy as np
 from sklearn_ensemble_theory._typing import ArrayLike, RandomStateLike
 
 from ._arguments import (
+    NORMS,
     as_result,
     check_integer,
     check_number,
+    check_option,
     checked_generator,
     checked_numbers,
     checked_rows,
@@ -145,7 +147,7 @@ def stump_rademacher_complexity(
 
     See Also
     --------
-    stump_behaviours : The list of the behaviours.
+    behaviours : The list of the behaviours.
 
     Notes
     -----
@@ -180,146 +182,61 @@ def stump_rademacher_complexity(
     return _expected_supremum(supremum, n, n, n_draws, random_state, return_std)
 
 
-def l1_ball_rademacher_complexity(
+def ball_rademacher_complexity(
     X: ArrayLike,
     radius: float = 1.0,
     *,
+    norm: str = "l2",
     n_draws: int = 10_000,
     random_state: RandomStateLike = None,
     return_std: bool = False,
 ) -> Any:
-    """Empirical Rademacher complexity of linear functions of bounded l1 norm on given points.
+    """Empirical Rademacher complexity of linear functions of bounded norm on given points.
 
-    The functions are x'beta with an l1 norm of beta of at most lambda. The complexity is
-    (lambda/n) E max_j |sum_i e_i x_ij|, that of the 2p vertices of the ball [Shah, §3.6]. With the
-    outputs of weak learners as columns it is that of boosted functions whose variation norm is at
-    most lambda [Bach, eq. (10.14)].
+    The functions are x'beta with a norm of beta of at most lambda. The complexity is
+    (lambda/n) E ||sum_i e_i x_i|| in the dual norm: the Euclidean one for the l2 ball
+    [Shah, §3.5], and the largest absolute value for the l1 ball, whose 2p vertices attain it
+    [Shah, §3.6]. With the outputs of weak learners as columns, that of the l1 ball is the
+    complexity of boosted functions of variation norm at most lambda [Bach, eq. (10.14)].
 
     Parameters
     ----------
-    X : array-like of shape (n_points, n_features)
-        The points.
-
-    radius : float, default=1.0
-        The largest norm lambda, at least 0.
-
-    n_draws : int, default=10_000
-        Number of draws of the signs for more than 16 points, at least 2; up to 16 points all
-        signs are enumerated.
-
-    random_state : int, RandomState instance or None, default=None
-        Seed of the draws.
-
-    return_std : bool, default=False
-        Whether the standard error of the mean over the draws is returned too; 0 for the exact
-        value.
+    %(points)s
+    %(radius_of_a_ball)s
+    %(norm)s
+    %(n_draws)s
+    %(random_signs)s
 
     Returns
     -------
     complexity : float
         The complexity, in units of x'beta.
+    %(std)s
 
-    std : float
-        The standard error, if `return_std` is True.
-
-    Raises
-    ------
-    ValueError
-        If `X` is not a finite array of two dimensions, or another parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
-    l1_ball_rademacher_bound : A bound that needs no points.
+    ball_rademacher_bound : A bound that needs no points.
 
     Notes
     -----
-    The cost is O(n p) for each draw.
+    For the l2 norm it is at most lambda sqrt(sum_i ||x_i||²) / n, and at least 1 / sqrt(2) of that,
+    by the inequality of Khintchine and Kahane. The cost is O(n p) for each draw.
 
     Examples
     --------
-    >>> from sklearn_ensemble_theory.bounds import l1_ball_rademacher_complexity
-    >>> l1_ball_rademacher_complexity([[1.0, 2.0], [1.0, 0.0]], radius=3.0)
+    >>> from sklearn_ensemble_theory.bounds import ball_rademacher_complexity
+    >>> X = [[1.0, 2.0], [1.0, 0.0]]
+    >>> ball_rademacher_complexity(X, radius=3.0, norm="l1")
     3.0
+    >>> round(ball_rademacher_complexity(X, radius=3.0), 4)
+    3.6213
     """
-    return _ball_complexity(X, radius, np.inf, n_draws, random_state, return_std)
-
-
-def l2_ball_rademacher_complexity(
-    X: ArrayLike,
-    radius: float = 1.0,
-    *,
-    n_draws: int = 10_000,
-    random_state: RandomStateLike = None,
-    return_std: bool = False,
-) -> Any:
-    """Empirical Rademacher complexity of linear functions of bounded l2 norm on given points.
-
-    The functions are x'beta with a Euclidean norm of beta of at most lambda. The complexity is
-    (lambda/n) E ||sum_i e_i x_i|| [Shah, §3.5].
-
-    Parameters
-    ----------
-    X : array-like of shape (n_points, n_features)
-        The points.
-
-    radius : float, default=1.0
-        The largest norm lambda, at least 0.
-
-    n_draws : int, default=10_000
-        Number of draws of the signs for more than 16 points, at least 2; up to 16 points all
-        signs are enumerated.
-
-    random_state : int, RandomState instance or None, default=None
-        Seed of the draws.
-
-    return_std : bool, default=False
-        Whether the standard error of the mean over the draws is returned too; 0 for the exact
-        value.
-
-    Returns
-    -------
-    complexity : float
-        The complexity, in units of x'beta.
-
-    std : float
-        The standard error, if `return_std` is True.
-
-    Raises
-    ------
-    ValueError
-        If `X` is not a finite array of two dimensions, or another parameter is outside its range.
-
-    See Also
-    --------
-    l2_ball_rademacher_bound : A bound that needs no points.
-
-    Notes
-    -----
-    It is at most lambda sqrt(sum_i ||x_i||²) / n, and at least 1 / sqrt(2) of that, by the
-    inequality of Khintchine and Kahane. The cost is O(n p) for each draw.
-
-    Examples
-    --------
-    Orthogonal points, for which the bound lambda C / sqrt(n) is attained:
-
-    >>> from sklearn_ensemble_theory.bounds import l2_ball_rademacher_complexity
-    >>> l2_ball_rademacher_complexity([[2, 0, 0, 0], [0, 2, 0, 0], [0, 0, 2, 0], [0, 0, 0, 2]])
-    1.0
-    """
-    return _ball_complexity(X, radius, 2, n_draws, random_state, return_std)
-
-
-def _ball_complexity(
-    X: ArrayLike,
-    radius: float,
-    dual_norm: float,
-    n_draws: int,
-    random_state: RandomStateLike,
-    return_std: bool,
-) -> Any:
     X = checked_rows("X", X)
     check_number("radius", radius, 0)
-    (n, p), scale = X.shape, power_near_largest(X)
+    check_option("norm", norm, NORMS)
+    (n, p), scale, dual_norm = X.shape, power_near_largest(X), 2 if norm == "l2" else np.inf
 
     def supremum(signs: np.ndarray) -> np.ndarray:
         norms = np.linalg.norm(signs @ (X / scale), dual_norm, axis=1)
@@ -396,7 +313,7 @@ def finite_behaviours_rademacher_bound(
 
     See Also
     --------
-    n_behaviours : The number.
+    shattering_coefficient : The number.
     sauer_shelah_bound : A bound on the number.
 
     Notes
@@ -753,7 +670,7 @@ def rademacher_excess_risk_bound(
     See Also
     --------
     finite_class_bound : For finitely many functions.
-    l1_ball_excess_risk_bound : For linear functions.
+    ball_excess_risk_bound : For linear functions.
 
     Examples
     --------

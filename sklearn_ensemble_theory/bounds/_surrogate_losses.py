@@ -14,7 +14,15 @@ from sklearn_ensemble_theory._margin_losses import MARGIN_FUNCTIONS
 from sklearn_ensemble_theory._rows import normalised_weights
 from sklearn_ensemble_theory._typing import ArrayLike
 
-from ._arguments import as_result, check_integer, check_number, checked_numbers, in_floats
+from ._arguments import (
+    NORMS,
+    as_result,
+    check_integer,
+    check_number,
+    check_option,
+    checked_numbers,
+    in_floats,
+)
 from ._rademacher import rademacher_excess_risk_bound
 
 # Points at which a phi of the user's is checked for convexity.
@@ -218,139 +226,95 @@ def _evaluated(phi: Callable[[np.ndarray], ArrayLike], m: np.ndarray) -> np.ndar
 
 
 @in_floats
-def l2_ball_rademacher_bound(
-    n_samples: ArrayLike, radius: ArrayLike = 1.0, feature_bound: ArrayLike = 1.0
-) -> float | np.ndarray:
-    """Bound on the Rademacher complexity of linear functions of bounded l2 norm.
-
-    It is lambda C / sqrt(n) for functions x'beta with a Euclidean norm of beta of at most lambda,
-    on any n points of norm at most C [Shah, §3.5]. All parameters broadcast.
-
-    Parameters
-    ----------
-    n_samples : int or array-like
-        Number n of points, at least 1.
-
-    radius : float or array-like, default=1.0
-        The largest norm lambda of the coefficients, at least 0.
-
-    feature_bound : float or array-like, default=1.0
-        The largest Euclidean norm C of a point, at least 0; sqrt(p) for p features in [-1, 1].
-
-    Returns
-    -------
-    bound : float or ndarray
-        The bound, in units of x'beta. It is attained on orthogonal points of norm C.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
-
-    See Also
-    --------
-    l2_ball_rademacher_complexity : The complexity on given points.
-
-    Examples
-    --------
-    >>> from sklearn_ensemble_theory.bounds import l2_ball_rademacher_bound
-    >>> l2_ball_rademacher_bound(400, radius=2.0, feature_bound=3.0)
-    0.3
-    """
-    n = checked_numbers("n_samples", n_samples, 1)
-    radius = checked_numbers("radius", radius, 0)
-    return as_result(radius * checked_numbers("feature_bound", feature_bound, 0) / np.sqrt(n))
-
-
-@in_floats
-def l1_ball_rademacher_bound(
+def ball_rademacher_bound(
     n_samples: ArrayLike,
-    n_features: ArrayLike,
     radius: ArrayLike = 1.0,
     feature_bound: ArrayLike = 1.0,
+    n_features: ArrayLike | None = None,
+    *,
+    norm: str = "l2",
 ) -> float | np.ndarray:
-    """Bound on the Rademacher complexity of linear functions of bounded l1 norm.
+    """Bound on the Rademacher complexity of linear functions of bounded norm, on any points.
 
-    It is lambda C sqrt(2 log(2p) / n) for functions x'beta with an l1 norm of beta of at most
-    lambda, on any n points with p features in [-C, C] [Shah, §3.6]. With the outputs of p weak
-    learners as features it is the assumption [Bach, eq. (10.15)] on boosted functions of variation
-    norm at most D = lambda, for R = C and the constant rho = sqrt(2 log(2p)). All parameters
-    broadcast.
+    For functions x'beta with a norm of beta of at most lambda it is lambda C / sqrt(n) for the l2
+    norm and points of length at most C [Shah, §3.5], and lambda C sqrt(2 log(2p) / n) for the l1
+    norm and p features in [-C, C] [Shah, §3.6]. All parameters broadcast.
 
     Parameters
     ----------
-    n_samples : int or array-like
-        Number n of points, at least 1.
-
-    n_features : int or array-like
-        Number p of features, at least 1.
-
+    %(n_points)s
     radius : float or array-like, default=1.0
         The largest norm lambda of the coefficients, at least 0.
-
-    feature_bound : float or array-like, default=1.0
-        The largest absolute value C of a feature, at least 0.
+    %(feature_bound)s
+    %(n_features_of_l1)s
+    %(norm)s
 
     Returns
     -------
     bound : float or ndarray
-        The bound, in units of x'beta.
+        The bound, in units of x'beta. Orthogonal points of length C attain that of the l2 norm.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
-    l1_ball_rademacher_complexity : The complexity on given points.
+    ball_rademacher_complexity : The complexity on given points.
     greedy_boosting_risk_bound : What rho bounds.
+
+    Notes
+    -----
+    With the outputs of p weak learners as features, that of the l1 norm is the assumption
+    [Bach, eq. (10.15)] on boosted functions of variation norm at most D = lambda, for R = C and the
+    constant rho = sqrt(2 log(2p)).
 
     Examples
     --------
-    >>> from sklearn_ensemble_theory.bounds import l1_ball_rademacher_bound
-    >>> round(l1_ball_rademacher_bound(400, 1_000, radius=2.0), 4)
+    >>> from sklearn_ensemble_theory.bounds import ball_rademacher_bound
+    >>> ball_rademacher_bound(400, radius=2.0, feature_bound=3.0)
+    0.3
+    >>> round(ball_rademacher_bound(400, radius=2.0, n_features=1_000, norm="l1"), 4)
     0.3899
     """
     n = checked_numbers("n_samples", n_samples, 1)
-    p = checked_numbers("n_features", n_features, 1)
     radius = checked_numbers("radius", radius, 0)
     C = checked_numbers("feature_bound", feature_bound, 0)
+    _check_norm(norm, n_features)
+    if n_features is None:
+        return as_result(radius * C / np.sqrt(n))
+    p = checked_numbers("n_features", n_features, 1)
     return as_result(radius * C * np.sqrt(2 * np.log(2 * p) / n))
 
 
-def l2_ball_excess_risk_bound(
+def ball_excess_risk_bound(
     n_samples: float,
     radius: float,
     feature_bound: float = 1.0,
+    n_features: int | None = None,
     delta: float = 0.05,
     *,
+    norm: str = "l2",
     loss: str = "hinge",
 ) -> float:
-    """Bound on the excess risk of a linear classifier of bounded l2 norm.
+    """Bound on the excess risk of a linear classifier of bounded norm.
 
     With probability at least 1 - delta the expected loss of the minimiser of the empirical risk
     over ||beta|| <= lambda exceeds the least one by at most
 
-        2 L lambda C / sqrt(n) + M sqrt(2 log(2/delta) / n)
+        2 L R + M sqrt(2 log(2/delta) / n)
 
-    by [Shah, corollary 20], with M = phi(-lambda C) and L the Lipschitz constant of phi on scores
-    of at most lambda C. For the hinge loss they are lambda C + 1 and 1 [Shah, §3.5].
+    by [Shah, corollary 20], where R is `ball_rademacher_bound` and, on scores of at most
+    lambda C, M = phi(-lambda C) is the largest loss and L the Lipschitz constant of phi: for the
+    hinge loss they are lambda C + 1 and 1 [Shah, §3.5 and §3.6].
 
     Parameters
     ----------
-    n_samples : float
-        Number n of independent rows, at least 1.
-
+    %(n_rows)s
     radius : float
         The largest norm lambda, at least 0.
-
-    feature_bound : float, default=1.0
-        The largest Euclidean norm C of a row, at least 0; sqrt(p) for p features in [-1, 1].
-
-    delta : float, default=0.05
-        Probability that the bound does not hold, above 0 and at most 1.
-
+    %(feature_bound)s
+    %(n_features_of_l1)s
+    %(delta)s
+    %(norm)s
     loss : {"hinge", "logistic", "exponential"}, default="hinge"
         The function phi of the margin; the logistic loss has the natural logarithm.
 
@@ -359,123 +323,51 @@ def l2_ball_excess_risk_bound(
     bound : float
         The bound, in units of the loss; inf where it is no float.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
-    l1_ball_excess_risk_bound : The same for the l1 norm.
-    sklearn_ensemble_theory.BallConstrainedClassifier : The minimiser, with an intercept.
-
-    Examples
-    --------
-    >>> from sklearn_ensemble_theory.bounds import l2_ball_excess_risk_bound
-    >>> round(l2_ball_excess_risk_bound(10_000, radius=1.0), 4)
-    0.0743
-    """
-    _check_ball(n_samples, radius, feature_bound)
-    complexity = l2_ball_rademacher_bound(n_samples, radius, feature_bound)
-    return _excess_risk_bound(complexity, n_samples, radius * feature_bound, delta, loss)
-
-
-def l1_ball_excess_risk_bound(
-    n_samples: float,
-    n_features: int,
-    radius: float,
-    feature_bound: float = 1.0,
-    delta: float = 0.05,
-    *,
-    loss: str = "hinge",
-) -> float:
-    """Bound on the excess risk of a linear classifier of bounded l1 norm.
-
-    With probability at least 1 - delta the expected loss of the minimiser of the empirical risk
-    over ||beta||_1 <= lambda exceeds the least one by at most
-
-        2 L lambda C sqrt(2 log(2p) / n) + M sqrt(2 log(2/delta) / n)
-
-    by [Shah, corollary 20], with M = phi(-lambda C) and L the Lipschitz constant of phi on scores
-    of at most lambda C. For the hinge loss they are lambda C + 1 and 1 [Shah, §3.6].
-
-    Parameters
-    ----------
-    n_samples : float
-        Number n of independent rows, at least 1.
-
-    n_features : int
-        Number p of features, at least 1.
-
-    radius : float
-        The largest norm lambda, at least 0.
-
-    feature_bound : float, default=1.0
-        The largest absolute value C of a feature, at least 0.
-
-    delta : float, default=0.05
-        Probability that the bound does not hold, above 0 and at most 1.
-
-    loss : {"hinge", "logistic", "exponential"}, default="hinge"
-        The function phi of the margin; the logistic loss has the natural logarithm.
-
-    Returns
-    -------
-    bound : float
-        The bound, in units of the loss; inf where it is no float.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
-
-    See Also
-    --------
-    l2_ball_excess_risk_bound : The same for the l2 norm.
     sklearn_ensemble_theory.BallConstrainedClassifier : The minimiser, with an intercept.
 
     Notes
     -----
-    If beta has s coefficients 1 / sqrt(s) and p - s zeros, the ball has to have lambda = sqrt(s),
-    and lambda = 1 for the l2 norm, where C = sqrt(p) for features in [-1, 1]. The complexity of the
-    l1 ball is then the smaller one where s < p / (2 log(2p)) [Shah, §3.6].
+    If beta has s coefficients 1 / sqrt(s) and p - s zeros, the l1 ball has to have
+    lambda = sqrt(s); for the l2 norm lambda = 1, and C = sqrt(p) for features in [-1, 1]. The
+    complexity of the l1 ball is the smaller one where s < p / (2 log(2p)) [Shah, §3.6].
 
     Examples
     --------
     Five of 1,000 features count equally, or all of them do:
 
-    >>> from sklearn_ensemble_theory.bounds import l1_ball_excess_risk_bound
-    >>> from sklearn_ensemble_theory.bounds import l2_ball_excess_risk_bound
+    >>> from sklearn_ensemble_theory.bounds import ball_excess_risk_bound
     >>> for s in (5, 1_000):
-    ...     round(l1_ball_excess_risk_bound(10**6, 1_000, radius=s**0.5), 3)
+    ...     radius = s**0.5
+    ...     round(ball_excess_risk_bound(10**6, radius, n_features=1_000, norm="l1"), 3)
     0.026
     0.335
-    >>> round(l2_ball_excess_risk_bound(10**6, radius=1.0, feature_bound=1_000**0.5), 3)
+    >>> round(ball_excess_risk_bound(10**6, radius=1.0, feature_bound=1_000**0.5), 3)
     0.152
     """
-    _check_ball(n_samples, radius, feature_bound)
-    check_integer("n_features", n_features, 1)
-    complexity = l1_ball_rademacher_bound(n_samples, n_features, radius, feature_bound)
-    return _excess_risk_bound(complexity, n_samples, radius * feature_bound, delta, loss)
-
-
-def _check_ball(n_samples: float, radius: float, feature_bound: float) -> None:
     check_number("n_samples", n_samples, 1)
     check_number("radius", radius, 0)
     check_number("feature_bound", feature_bound, 0)
-
-
-def _excess_risk_bound(
-    complexity: float | np.ndarray, n_samples: float, reach: float, delta: float, loss: str
-) -> float:
-    """[Shah, corollary 20] for scores of at most `reach` in absolute value."""
-    if loss not in MARGIN_FUNCTIONS:
-        raise ValueError(f"loss must be one of {sorted(MARGIN_FUNCTIONS)}, got {loss!r}.")
     check_number("delta", delta, 0, 1, open_low=True)
-    phi = MARGIN_FUNCTIONS[loss]
+    check_option("loss", loss, MARGIN_FUNCTIONS)
+    _check_norm(norm, n_features)
+    if n_features is not None:
+        check_integer("n_features", n_features, 1)
+    complexity = ball_rademacher_bound(n_samples, radius, feature_bound, n_features, norm=norm)
+    phi, reach = MARGIN_FUNCTIONS[loss], radius * feature_bound
     L, M = phi.lipschitz(reach), phi.largest(reach)
     if not (np.isfinite(L) and np.isfinite(M)):
         return float("inf")
     return float(
         rademacher_excess_risk_bound(complexity, n_samples, delta, loss_bound=M, lipschitz=L)
     )
+
+
+def _check_norm(norm: str, n_features: ArrayLike | None) -> None:
+    check_option("norm", norm, NORMS)
+    if (norm == "l1") != (n_features is not None):
+        needed = "is needed for" if norm == "l1" else "must be None for"
+        raise ValueError(f"n_features {needed} norm={norm!r}.")

@@ -411,7 +411,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
     weights : array-like of shape (n_classifiers,) or "tandem", default=None
         Weights of the votes or probabilities; `None` is equal weights. They are read at
         prediction, and can be changed without a new fit. `"tandem"` learns those of the smallest
-        :func:`~sklearn_ensemble_theory.bounds.tandem_vote_bound`, see the notes.
+        :func:`~sklearn_ensemble_theory.bounds.majority_vote_bound`, see the notes.
         :class:`StackingClassifier` learns weights of the smallest loss.
 
     n_jobs : int, default=None
@@ -852,13 +852,13 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
             - `"markov"`: twice the weighted mean loss, with Hoeffding's inequality. See
               :func:`~sklearn_ensemble_theory.bounds.held_out_voting_error_bound`.
             - `"first-order"`: the same with the inequality for kl. See
-              :func:`~sklearn_ensemble_theory.bounds.first_order_vote_bound`.
+              :func:`~sklearn_ensemble_theory.bounds.majority_vote_bound`.
             - `"tandem"`: four times the mean product of the losses of two members. See
-              :func:`~sklearn_ensemble_theory.bounds.tandem_vote_bound`.
+              :func:`~sklearn_ensemble_theory.bounds.majority_vote_bound`.
             - `"c-bound"`: by losses and disagreements. See
-              :func:`~sklearn_ensemble_theory.bounds.c_vote_bound`.
+              :func:`~sklearn_ensemble_theory.bounds.majority_vote_bound`.
             - `"chebyshev-cantelli"`: by losses and their products. See
-              :func:`~sklearn_ensemble_theory.bounds.chebyshev_cantelli_vote_bound`.
+              :func:`~sklearn_ensemble_theory.bounds.majority_vote_bound`.
             - `"binomial"`: the errors of the vote itself on the rows. See
               :func:`~sklearn_ensemble_theory.bounds.held_out_error_bound`.
 

@@ -11,13 +11,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from sklearn_ensemble_theory.bounds import (
-    c_vote_bound,
-    chebyshev_cantelli_vote_bound,
-    first_order_vote_bound,
-    held_out_error_bound,
-    tandem_vote_bound,
-)
+from sklearn_ensemble_theory.bounds import held_out_error_bound, majority_vote_bound
 from sklearn_ensemble_theory.ensembles._members import FittedEnsemble, prediction_blocks
 from sklearn_ensemble_theory.ensembles._training_rows import (
     check_one_output,
@@ -75,16 +69,16 @@ class VoteLosses(NamedTuple):
                 + (f"member {few[0]}" if len(few) == 1 else f"members {few[0]} and {few[1]}")
                 + ", and there are none; fit more rows, fewer members, or a smaller max_samples."
             )
-        of_members, n = self.members, self.n_samples
-        if method == "first-order":
-            return first_order_vote_bound(of_members, n, weights, delta)
-        if method == "tandem":
-            return tandem_vote_bound(self.tandem, self.n_pair_samples, weights, delta)
-        if method == "c-bound":
-            pairs = self.disagreements, self.n_pair_samples
-            return c_vote_bound(of_members, n, *pairs, weights, delta)
-        pairs = self.tandem, self.n_pair_samples
-        return chebyshev_cantelli_vote_bound(of_members, n, *pairs, weights, delta)
+        return majority_vote_bound(
+            self.members,
+            self.n_samples,
+            tandem_losses=self.tandem,
+            disagreements=self.disagreements,
+            n_pair_samples=self.n_pair_samples,
+            weights=weights,
+            delta=delta,
+            method=method,
+        )
 
 
 def held_out_bound(

@@ -79,11 +79,20 @@ def test_losses_out_of_bag_by_loops(voting, monkeypatch):
     # The functions of `bounds`, with these arguments.
     members, n, tandem, differ, n_pairs = expected
     values = {
-        "first-order": bounds.first_order_vote_bound(members, n, delta=0.1),
-        "tandem": bounds.tandem_vote_bound(tandem, n_pairs, delta=0.1),
-        "c-bound": bounds.c_vote_bound(members, n, differ, n_pairs, delta=0.1),
-        "chebyshev-cantelli": bounds.chebyshev_cantelli_vote_bound(
-            members, n, tandem, n_pairs, delta=0.1
+        "first-order": bounds.majority_vote_bound(members, n, delta=0.1, method="first-order"),
+        "tandem": bounds.majority_vote_bound(
+            tandem_losses=tandem, n_pair_samples=n_pairs, delta=0.1, method="tandem"
+        ),
+        "c-bound": bounds.majority_vote_bound(
+            members, n, disagreements=differ, n_pair_samples=n_pairs, delta=0.1, method="c-bound"
+        ),
+        "chebyshev-cantelli": bounds.majority_vote_bound(
+            members,
+            n,
+            tandem_losses=tandem,
+            n_pair_samples=n_pairs,
+            delta=0.1,
+            method="chebyshev-cantelli",
         ),
     }
     for method, value in values.items():
@@ -124,12 +133,19 @@ def test_bounds_on_held_out_rows_by_loops():
         losses[:2] = 1.0
         members, n, _, differ, n_pairs = by_loops(losses, np.ones_like(losses, dtype=bool))
         for delta in (None, 0.1):
-            value = bounds.first_order_vote_bound(members, n, delta=delta)
+            value = bounds.majority_vote_bound(members, n, delta=delta, method="first-order")
             found = model.error_bound(new, labels, delta=delta, method="first-order")
             assert found == pytest.approx(value, rel=1e-14)  # sums of 60 losses in other orders
             found = model.error_bound(new, labels, delta=delta, method="c-bound")
             assert found == pytest.approx(
-                bounds.c_vote_bound(members, n, differ, n_pairs, delta=delta)
+                bounds.majority_vote_bound(
+                    members,
+                    n,
+                    disagreements=differ,
+                    n_pair_samples=n_pairs,
+                    delta=delta,
+                    method="c-bound",
+                )
             )
         error = np.mean(model.predict(new) != labels)
         for method in BY_MEMBERS:
@@ -151,7 +167,13 @@ def test_bounds_of_blocks_and_of_named_members_have_their_weights():
     found = model.error_bound(new, labels, delta=0.1, method="tandem")
     expected = losses.T @ losses / 100
     assert found == pytest.approx(
-        bounds.tandem_vote_bound(expected, 100, model.block_weights_, 0.1)
+        bounds.majority_vote_bound(
+            tandem_losses=expected,
+            n_pair_samples=100,
+            weights=model.block_weights_,
+            delta=0.1,
+            method="tandem",
+        )
     )
     with pytest.raises(ValueError, match="does not keep its training rows"):
         model.error_bound(delta=0.1, method="tandem")
@@ -172,7 +194,13 @@ def test_bounds_of_blocks_and_of_named_members_have_their_weights():
                 vote.predict(new) != labels
             )
         found = vote.error_bound(new, labels, delta=0.1, method="tandem")
-        expected = bounds.tandem_vote_bound(losses.T @ losses / 100, 100, [1, 2], 0.1)
+        expected = bounds.majority_vote_bound(
+            tandem_losses=losses.T @ losses / 100,
+            n_pair_samples=100,
+            weights=[1, 2],
+            delta=0.1,
+            method="tandem",
+        )
         assert found == pytest.approx(expected)
 
 

@@ -1,11 +1,13 @@
 """A row for every function of `bounds`: all that the tests of this folder need to know of it.
 
+A function with several cases has a row for each of them, "function: case".
+
 A row has a valid call, in which each argument that is a number or an array of numbers is given, and
 how its value is known: `value` is that of the call, worked out by hand, and the tests named are
 those that have to fail if the value of the function is multiplied by 1.05. A function that returns
 a number or numbers has one of the two. `negative` names the arguments of which an entry may be
 negative (data, targets, deviations, ends of intervals), `slow` those with which the time grows, so
-that huge numbers are not tried.
+that huge numbers are not tried, `infinite` those that may be infinite.
 """
 
 from typing import NamedTuple
@@ -19,10 +21,11 @@ class Bound(NamedTuple):
     value: object
     negative: list
     slow: list
+    infinite: list
 
 
-def bound(valid, *noticed_by, value=None, negative="", slow=""):
-    return Bound(valid, noticed_by, value, negative.split(), slow.split())
+def bound(valid, *noticed_by, value=None, negative="", slow="", infinite=""):
+    return Bound(valid, noticed_by, value, negative.split(), slow.split(), infinite.split())
 
 
 def call(**arguments):
@@ -148,40 +151,62 @@ TABLE = {
     "bagging_stable_max_samples": bound(
         call(n_samples=300, stability=0.12), "test_stability::test_largest_subsample_by_hand"
     ),
+    "ball_excess_risk_bound: l1": bound(
+        call(n_samples=100, n_features=5, radius=2.0, delta=0.1, norm="l1"),
+        "test_rademacher::test_excess_risks_of_balls_by_hand",
+    ),
+    "ball_excess_risk_bound: l2": bound(
+        call(n_samples=100, radius=2.0, feature_bound=1.5, delta=0.1, norm="l2"),
+        "test_rademacher::test_excess_risks_of_balls_by_hand",
+    ),
+    "ball_rademacher_bound: l1": bound(
+        call(n_samples=100, n_features=5, radius=2.0, feature_bound=1.5, norm="l1"),
+        "test_rademacher::test_complexities_of_balls_hold_and_are_attained",
+    ),
+    "ball_rademacher_bound: l2": bound(
+        call(n_samples=100, radius=2.0, feature_bound=1.5, norm="l2"),
+        "test_rademacher::test_complexities_of_balls_hold_and_are_attained",
+    ),
+    "ball_rademacher_complexity: l1": bound(
+        call(X=_X, radius=2.0, norm="l1"),
+        "test_rademacher::test_complexity_of_boosted_functions",
+        "test_rademacher::test_complexity_of_l1_balls",
+        negative="X",
+    ),
+    "ball_rademacher_complexity: l2": bound(
+        call(X=_X, radius=2.0, norm="l2"),
+        "test_rademacher::test_complexity_of_l2_balls",
+        negative="X",
+    ),
+    "behaviours: halfspaces": bound(
+        call(classifiers="halfspaces", X=_X),
+        "test_growth::test_halfspaces_in_general_position",
+        negative="X",
+    ),
+    "behaviours: intervals": bound(
+        call(classifiers="intervals", X=[0.1, 0.5, 0.3]),
+        "test_values_by_hand::test_behaviours_of_intervals_and_orthants_by_hand",
+        negative="X",
+    ),
+    "behaviours: orthants": bound(
+        call(classifiers="orthants", X=_X),
+        "test_values_by_hand::test_behaviours_of_intervals_and_orthants_by_hand",
+        negative="X",
+    ),
+    "behaviours: stumps": bound(
+        call(classifiers="stumps", X=_X), "test_growth::test_stumps", negative="X"
+    ),
     "bootstrap_distinct_fraction": bound(
-        call(n_samples=10, n_draws=5),
+        call(n_samples=10, ratio=0.5),
         "test_neighbors::test_distinct_fraction_by_all_samples",
         "test_neighbors::test_distinct_fraction_of_a_bootstrap_sample",
-    ),
-    "bootstrap_distinct_fraction_limit": bound(
-        call(ratio=0.5), "test_neighbors::test_limit_of_the_distinct_fraction"
+        "test_neighbors::test_limit_of_the_distinct_fraction",
+        infinite="n_samples",
     ),
     "bounded_sub_gaussian_parameter": bound(
         call(low=0.0, high=2.0),
         "test_concentration::test_parameter_of_bounded_variables",
         negative="low",
-    ),
-    "c_vote_bound": bound(
-        call(
-            losses=[0.1, 0.2],
-            n_samples=[100, 90],
-            disagreements=[[0.0, 0.2], [0.2, 0.0]],
-            n_pair_samples=[[100, 50], [50, 90]],
-            weights=[1.0, 2.0],
-            delta=0.1,
-        ),
-        "test_majority_votes::test_c_bound_by_hand",
-    ),
-    "chebyshev_cantelli_vote_bound": bound(
-        call(
-            losses=[0.1, 0.2],
-            n_samples=[100, 90],
-            tandem_losses=[[0.1, 0.05], [0.05, 0.2]],
-            n_pair_samples=[[100, 50], [50, 90]],
-            weights=[1.0, 2.0],
-            delta=0.1,
-        ),
-        "test_majority_votes::test_chebyshev_cantelli_bound_by_hand",
     ),
     "chernoff_tail": bound(
         call(t=1.0, log_mgf=lambda a: a * a / 2, alpha_max=8.0),
@@ -190,15 +215,6 @@ TABLE = {
     ),
     "conditional_surrogate_risk": bound(
         call(phi="hinge", eta=0.75, alpha=0.5), value=0.75, negative="alpha"
-    ),
-    "coordinate_projection_bound": bound(
-        call(n_samples=100, n_components=5, size=2, squared_norm=1),
-        "test_values_by_hand::test_bounds_of_projections_by_hand",
-    ),
-    "coordinate_projection_moments": bound(
-        call(gram=np.eye(3), n_components=2),
-        "test_projections::test_moments_of_coordinate_projections_by_all_choices",
-        negative="gram",
     ),
     "correlated_average_n_estimators": bound(
         call(excess=0.1, correlation=0.2, member_variance=2.0),
@@ -246,10 +262,6 @@ TABLE = {
         call(n_samples=100, log_n_hypotheses=3.0, delta=0.1, loss_bound=2.0),
         "test_growth::test_bounds_of_votes_and_of_finite_classes_by_hand",
     ),
-    "first_order_vote_bound": bound(
-        call(losses=[0.1, 0.2], n_samples=[100, 90], weights=[1.0, 2.0], delta=0.1),
-        "test_majority_votes::test_first_order_bound_by_hand",
-    ),
     "frank_wolfe_bound": bound(
         call(t=10, curvature=0.5, radius=2.0),
         "test_boosting_comparisons::test_frank_wolfe_bound_holds_along_runs_and_by_hand",
@@ -263,15 +275,6 @@ TABLE = {
         "test_boosting_comparisons::test_expected_risk_of_frank_wolfe_is_below_its_bound",
     ),
     "gauge": bound(call(dictionary=np.eye(2), target=[1.0, 2.0]), negative="dictionary target"),
-    "gaussian_projection_bound": bound(
-        call(n_samples=100, n_components=5, trace=2.0, squared_norm=1.0, noise_variance=0.5),
-        "test_values_by_hand::test_bounds_of_projections_by_hand",
-    ),
-    "gaussian_projection_moments": bound(
-        call(gram=np.eye(3), n_components=2),
-        "test_projections::test_moments_of_gaussian_projections",
-        negative="gram",
-    ),
     "gaussian_sketch_n_estimators": bound(
         call(n_samples=100, n_features=5, sketch_size=20, excess=0.5),
         "test_averages::test_number_of_sketches_is_the_smallest",
@@ -317,12 +320,6 @@ TABLE = {
             rademacher=1.5,
         ),
         "test_values_by_hand::test_greedy_boosting_by_hand",
-    ),
-    "halfspace_behaviours": bound(
-        call(X=_X), "test_growth::test_halfspaces_in_general_position", negative="X"
-    ),
-    "halfspace_shattering_coefficient": bound(
-        call(n_samples=10, n_features=2), "test_growth::test_halfspaces_in_general_position"
     ),
     "held_out_error_bound": bound(
         call(n_errors=3, n_samples=20, delta=0.1),
@@ -372,11 +369,6 @@ TABLE = {
         ),
         "test_values_by_hand::test_independent_neighbors_vote_by_hand",
     ),
-    "interval_behaviours": bound(
-        call(x=[0.1, 0.5, 0.3]),
-        "test_values_by_hand::test_behaviours_of_intervals_and_orthants_by_hand",
-        negative="x",
-    ),
     "interval_stump_edge_bound": bound(
         call(n_samples=100, delta=0.1),
         "test_boosting_comparisons::test_the_edge_of_the_stump_found_on_a_sample",
@@ -404,35 +396,21 @@ TABLE = {
     "kl_inverse": bound(
         call(mean=0.2, divergence=0.1), "test_majority_votes::test_inverse_of_kl_by_roots"
     ),
-    "l1_ball_excess_risk_bound": bound(
-        call(n_samples=100, n_features=5, radius=2.0, delta=0.1),
-        "test_rademacher::test_excess_risks_of_balls_by_hand",
-    ),
-    "l1_ball_rademacher_bound": bound(
-        call(n_samples=100, n_features=5, radius=2.0, feature_bound=1.5),
-        "test_rademacher::test_l1_against_l2",
-    ),
-    "l1_ball_rademacher_complexity": bound(
-        call(X=_X, radius=2.0),
-        "test_rademacher::test_complexity_of_boosted_functions",
-        "test_rademacher::test_complexity_of_l1_balls",
-        negative="X",
-    ),
-    "l2_ball_excess_risk_bound": bound(
-        call(n_samples=100, radius=2.0, feature_bound=1.5, delta=0.1),
-        "test_rademacher::test_excess_risks_of_balls_by_hand",
-    ),
-    "l2_ball_rademacher_bound": bound(
-        call(n_samples=100, radius=2.0, feature_bound=1.5),
-        "test_rademacher::test_complexities_of_balls_hold_and_are_attained",
-    ),
-    "l2_ball_rademacher_complexity": bound(
-        call(X=_X, radius=2.0), "test_rademacher::test_complexity_of_l2_balls", negative="X"
-    ),
     "l2_boosting_decay_rate": bound(
         call(matrix=_S),
         "test_linear_boosting::test_decay_rate_is_the_slope_of_the_logarithm",
         negative="matrix",
+    ),
+    "l2_boosting_filter: residuals": bound(
+        call(eigenvalues=[0.5, 0.2], times=[1.0, 2.0], learning_rate=0.5),
+        "test_linear_boosting::test_residual_filter_is_what_the_loop_leaves_of_an_eigenvector",
+        "test_linear_boosting::test_coefficients_of_the_smoothed_projection",
+        negative="eigenvalues",
+    ),
+    "l2_boosting_filter: weights": bound(
+        call(eigenvalues=[0.5, 0.2], times=[1.0, 2.0], learning_rate=0.5, of="weights"),
+        "test_linear_boosting::test_weight_filter_sums_the_residuals",
+        negative="eigenvalues",
     ),
     "l2_boosting_new_point_error": bound(
         call(
@@ -448,39 +426,72 @@ TABLE = {
         "test_linear_boosting::test_new_point_error_at_the_training_points_is_the_test_error",
         negative="matrix outputs f f_new",
     ),
-    "l2_boosting_residual_filter": bound(
-        call(eigenvalues=[0.5, 0.2], times=[1.0, 2.0], learning_rate=0.5),
-        "test_linear_boosting::test_residual_filter_is_what_the_loop_leaves_of_an_eigenvector",
-        "test_linear_boosting::test_coefficients_of_the_smoothed_projection",
-        negative="eigenvalues",
-    ),
     "l2_boosting_squared_bias": bound(
         call(matrix=_S, f=[1.0, 2.0], times=[1.0, 2.0], learning_rate=0.5),
         "test_linear_boosting::test_expected_errors_are_those_of_simulations",
         "test_linear_boosting::test_squared_bias_of_an_eigenvector",
         negative="matrix f",
     ),
-    "l2_boosting_test_variance": bound(
-        call(matrix=_S, times=[1.0, 2.0], sigma=0.5, learning_rate=0.5),
-        "test_linear_boosting::test_expected_errors_are_those_of_simulations",
-        "test_linear_boosting::test_variances_at_the_ends_and_their_eigenvalues",
-        negative="matrix",
-    ),
     "l2_boosting_training_error_bound": bound(
         call(eigenvalues=[0.5, 0.2], times=[1.0, 2.0], learning_rate=0.5),
         "test_linear_boosting::test_share_of_the_training_error_that_is_left",
         negative="eigenvalues",
     ),
-    "l2_boosting_training_variance": bound(
+    "l2_boosting_variance: test": bound(
         call(matrix=_S, times=[1.0, 2.0], sigma=0.5, learning_rate=0.5),
         "test_linear_boosting::test_expected_errors_are_those_of_simulations",
         "test_linear_boosting::test_variances_at_the_ends_and_their_eigenvalues",
         negative="matrix",
     ),
-    "l2_boosting_weight_filter": bound(
-        call(eigenvalues=[0.5, 0.2], times=[1.0, 2.0], learning_rate=0.5),
-        "test_linear_boosting::test_weight_filter_sums_the_residuals",
-        negative="eigenvalues",
+    "l2_boosting_variance: training": bound(
+        call(matrix=_S, times=[1.0, 2.0], sigma=0.5, learning_rate=0.5, error="training"),
+        "test_linear_boosting::test_expected_errors_are_those_of_simulations",
+        "test_linear_boosting::test_variances_at_the_ends_and_their_eigenvalues",
+        negative="matrix",
+    ),
+    "majority_vote_bound: c-bound": bound(
+        call(
+            losses=[0.1, 0.2],
+            n_samples=[100, 90],
+            disagreements=[[0.0, 0.2], [0.2, 0.0]],
+            n_pair_samples=[[100, 50], [50, 90]],
+            weights=[1.0, 2.0],
+            delta=0.1,
+            method="c-bound",
+        ),
+        "test_majority_votes::test_c_bound_by_hand",
+    ),
+    "majority_vote_bound: chebyshev-cantelli": bound(
+        call(
+            losses=[0.1, 0.2],
+            n_samples=[100, 90],
+            tandem_losses=[[0.1, 0.05], [0.05, 0.2]],
+            n_pair_samples=[[100, 50], [50, 90]],
+            weights=[1.0, 2.0],
+            delta=0.1,
+            method="chebyshev-cantelli",
+        ),
+        "test_majority_votes::test_chebyshev_cantelli_bound_by_hand",
+    ),
+    "majority_vote_bound: first-order": bound(
+        call(
+            losses=[0.1, 0.2],
+            n_samples=[100, 90],
+            weights=[1.0, 2.0],
+            delta=0.1,
+            method="first-order",
+        ),
+        "test_majority_votes::test_first_order_bound_by_hand",
+    ),
+    "majority_vote_bound: tandem": bound(
+        call(
+            tandem_losses=[[0.1, 0.05], [0.05, 0.2]],
+            n_pair_samples=[[100, 50], [50, 90]],
+            weights=[1.0, 2.0],
+            delta=0.1,
+            method="tandem",
+        ),
+        "test_majority_votes::test_tandem_bound_by_hand",
     ),
     "markov_tail": bound(
         call(t=2.0, mean=1.0), "test_concentration::test_markov_holds_and_is_attained"
@@ -515,17 +526,9 @@ TABLE = {
         call(t=1.0, differences=[1.0, 2.0]),
         "test_concentration::test_mcdiarmid_is_hoeffding_for_means",
     ),
-    "n_behaviours": bound(
-        call(behaviours=_BINARY), "test_growth::test_counts_by_hand", negative="behaviours"
-    ),
     "neighbors_vote_n_blocks": bound(
         call(n_samples=100, n_features=2, n_classes=3, lipschitz=2.0, diameter=1.5),
         "test_averages::test_best_number_of_voting_blocks_by_search_over_all",
-    ),
-    "orthant_behaviours": bound(
-        call(X=_X),
-        "test_values_by_hand::test_behaviours_of_intervals_and_orthants_by_hand",
-        negative="X",
     ),
     "orthogonal_matching_pursuit_bound": bound(
         call(t=10, gauge=2.0), "test_greedy::test_where_the_pursuit_rates_are_tight"
@@ -557,6 +560,24 @@ TABLE = {
         ),
         "test_projections::test_bias_bound_by_hand",
         negative="gram coefficients first second",
+    ),
+    "projection_moments: coordinate": bound(
+        call(gram=np.eye(3), n_components=2, projection="coordinate"),
+        "test_projections::test_moments_of_coordinate_projections_by_all_choices",
+        negative="gram",
+    ),
+    "projection_moments: gaussian": bound(
+        call(gram=np.eye(3), n_components=2),
+        "test_projections::test_moments_of_gaussian_projections",
+        negative="gram",
+    ),
+    "projection_risk_bound: coordinate": bound(
+        call(n_samples=100, n_components=5, size=2, squared_norm=1, projection="coordinate"),
+        "test_values_by_hand::test_bounds_of_projections_by_hand",
+    ),
+    "projection_risk_bound: gaussian": bound(
+        call(n_samples=100, n_components=5, size=2.0, squared_norm=1.0, noise_variance=0.5),
+        "test_values_by_hand::test_bounds_of_projections_by_hand",
     ),
     "quadratic_boosting_bound": bound(
         call(t=10, curvature=0.5, gauge=2.0), "test_values_by_hand::test_greedy_boosting_by_hand"
@@ -602,25 +623,19 @@ TABLE = {
         call(kappa=0.1, gamma=0.1),
         "test_values_by_hand::test_rounds_of_boosting_with_noisy_labels_by_hand",
     ),
-    "stochastic_boosting_covariance": bound(
-        call(matrices=[_S, 0.5 * _S], y=[1.0, 2.0], learning_rate=0.5, n_rounds=3),
+    "stochastic_boosting_moments": bound(
+        call(matrices=[_S, 0.5 * _S], y=[1.0, 2.0], time=1.5, learning_rate=0.5),
         "test_linear_boosting::test_covariance_by_enumeration",
         "test_linear_boosting::test_mean_and_covariance_are_those_of_simulations",
+        "test_linear_boosting::test_mean_is_boosting_of_the_average_learner",
         negative="matrices y",
-        slow="n_rounds",
+        slow="time learning_rate",
     ),
-    "stochastic_boosting_limit_covariance": bound(
+    "stochastic_boosting_moments: limit": bound(
         call(matrices=[_S, 0.5 * _S], y=[1.0, 2.0], time=1.0),
         "test_linear_boosting::test_limit_covariance_is_the_leading_term",
         negative="matrices y",
         slow="matrices time",
-    ),
-    "stochastic_boosting_mean": bound(
-        call(matrices=[_S, 0.5 * _S], y=[1.0, 2.0], learning_rate=0.5, n_rounds=3),
-        "test_linear_boosting::test_mean_is_boosting_of_the_average_learner",
-        "test_linear_boosting::test_mean_and_covariance_are_those_of_simulations",
-        negative="matrices y",
-        slow="n_rounds",
     ),
     "stone_conditions": bound(
         call(weights=[0.5, 0.5], distances=[[0.1, 0.2, 0.3]], radius=0.15),
@@ -630,7 +645,6 @@ TABLE = {
     "stone_lemma_constant": bound(
         call(n_features=2), "test_neighbors::test_stones_lemma_holds_for_every_point"
     ),
-    "stump_behaviours": bound(call(X=_X), "test_growth::test_stumps", negative="X"),
     "stump_generalization_bound": bound(
         call(n_samples=100, n_features=3, n_members=2, delta=0.1),
         "test_certificates::test_number_of_labels_of_stumps",
@@ -660,25 +674,16 @@ TABLE = {
     "symmetrization_bound": bound(
         call(complexity=0.1), "test_rademacher::test_symmetrization_of_one_function"
     ),
-    "tandem_vote_bound": bound(
-        call(
-            tandem_losses=[[0.1, 0.05], [0.05, 0.2]],
-            n_samples=[[100, 50], [50, 90]],
-            weights=[1.0, 2.0],
-            delta=0.1,
-        ),
-        "test_majority_votes::test_tandem_bound_by_hand",
-    ),
     "uniform_deviation_bound": bound(
         call(complexity=0.1, n_samples=100, delta=0.1, loss_bound=2.0),
         "test_rademacher::test_uniform_deviations_by_hand",
     ),
-    "vanishing_learning_rate_residual_bound": bound(
-        call(t=2.0, learning_rate=0.5),
+    "vanishing_learning_rate_bound: fitted values": bound(
+        call(times=2.0, learning_rate=0.5),
         "test_linear_boosting::test_distance_of_the_fitted_values_to_their_limit",
     ),
-    "vanishing_learning_rate_weight_bound": bound(
-        call(t=2.0, learning_rate=0.5, matrix_norm=1.0),
+    "vanishing_learning_rate_bound: weights": bound(
+        call(times=2.0, learning_rate=0.5, matrix_norm=1.0),
         "test_linear_boosting::test_distance_of_the_weights_to_their_limit",
     ),
     "vc_dimension": bound(call(behaviours=_BINARY), "test_growth::test_counts_by_hand"),

@@ -26,7 +26,9 @@ def test_vc_dimension_and_shattering_by_brute_force(seed):
     rng = np.random.default_rng(seed)
     rows = rng.choice([-1.0, 1.0], (4 * seed + 1, 6))
     assert bounds.vc_dimension(rows) == brute_vc_dimension(rows)
-    assert bounds.n_behaviours(np.vstack([rows, rows])) == len({tuple(row) for row in rows})
+    assert bounds.shattering_coefficient(np.vstack([rows, rows])) == len(
+        {tuple(row) for row in rows}
+    )
     for size in (0, 1, 3, 6):
         counts = [
             len({tuple(row) for row in rows[:, list(chosen)]})
@@ -38,10 +40,10 @@ def test_vc_dimension_and_shattering_by_brute_force(seed):
 def test_counts_by_hand():
     cube = np.array(list(itertools.product([0.0, 1.0], repeat=5)))
     assert bounds.vc_dimension(cube) == 5
-    assert bounds.n_behaviours(cube) == 32
+    assert bounds.shattering_coefficient(cube) == 32
     assert bounds.shattering_coefficient(cube, 3) == 8
     assert bounds.vc_dimension(np.ones((3, 4))) == 0
-    assert bounds.n_behaviours([[0.0, 1.0], [-0.0, 1.0]]) == 1
+    assert bounds.shattering_coefficient([[0.0, 1.0], [-0.0, 1.0]]) == 1
     # Sets of at most 3 of 20 points.
     sets = np.array([row for row in np.tri(20, 21, -1) if row.sum() <= 3])
     assert bounds.vc_dimension(sets) == 1
@@ -54,11 +56,11 @@ def test_counts_by_hand():
 def test_intervals(n):
     """(n+1 choose 2) + 1 blocks; with their complements, arcs of a circle: n(n-1) + 2."""
     x = np.random.default_rng(n).permutation(n).astype(float)
-    rows = bounds.interval_behaviours(x)
+    rows = bounds.behaviours("intervals", x)
     assert len(rows) == n * (n + 1) // 2 + 1 <= (n + 1) ** 2
-    assert bounds.n_behaviours(rows) == n * (n + 1) // 2 + 1
+    assert bounds.shattering_coefficient(rows) == n * (n + 1) // 2 + 1
     assert bounds.vc_dimension(rows) == min(n, 2)
-    signed = bounds.interval_behaviours(x, signed=True)
+    signed = bounds.behaviours("signed_intervals", x)
     assert len(signed) == n * (n - 1) + 2
     assert bounds.vc_dimension(signed) == min(n, 3)
     # Every classifier of the class is among them.
@@ -68,7 +70,7 @@ def test_intervals(n):
 
 
 def test_intervals_with_equal_points():
-    rows = bounds.interval_behaviours([1.0, 1.0, 2.0])
+    rows = bounds.behaviours("intervals", [1.0, 1.0, 2.0])
     assert (rows[:, 0] == rows[:, 1]).all()
     assert len(rows) == 4
 
@@ -78,19 +80,19 @@ def test_stumps():
     rng = np.random.default_rng(0)
     for n, p in [(1, 1), (6, 1), (9, 3)]:
         X = rng.standard_normal((n, p))
-        rows = bounds.stump_behaviours(X)
-        assert bounds.n_behaviours(rows) == len(rows) <= 2 * p * (n - 1) + 2
+        rows = bounds.behaviours("stumps", X)
+        assert bounds.shattering_coefficient(rows) == len(rows) <= 2 * p * (n - 1) + 2
         listed = {tuple(row) for row in rows}
         for j, a, sign in zip(
             rng.integers(0, p, 300), rng.uniform(-3, 3, 300), rng.choice([-1.0, 1.0], 300)
         ):
             stump = np.where(sign * (X[:, j] - a) > 0, 1.0, -1.0)
             assert tuple(stump) in listed
-    line = bounds.stump_behaviours(np.arange(7.0)[:, None])
+    line = bounds.behaviours("stumps", np.arange(7.0)[:, None])
     assert len(line) == 14
     assert bounds.vc_dimension(line) == 2
     # Three points of the plane are shattered, and no four.
-    plane = bounds.stump_behaviours(rng.standard_normal((9, 2)))
+    plane = bounds.behaviours("stumps", rng.standard_normal((9, 2)))
     assert bounds.vc_dimension(plane) == 3
 
 
@@ -104,14 +106,14 @@ def test_vc_dimension_of_stumps():
     }
     for p, orders_of_features in orders.items():
         X = np.array([np.argsort(list(order)) for order in orders_of_features]).T
-        found = bounds.vc_dimension(bounds.stump_behaviours(X))
+        found = bounds.vc_dimension(bounds.behaviours("stumps", X))
         assert found == len(X) == bounds.stump_vc_dimension(p)
     assert bounds.stump_vc_dimension(4) == 4
     # Random points shatter no more.
     rng = np.random.default_rng(0)
     for p in (1, 2, 3):
         for _ in range(30):
-            found = bounds.vc_dimension(bounds.stump_behaviours(rng.standard_normal((7, p))))
+            found = bounds.vc_dimension(bounds.behaviours("stumps", rng.standard_normal((7, p))))
             assert found <= bounds.stump_vc_dimension(p)
 
 
@@ -119,8 +121,8 @@ def test_vc_dimension_of_stumps():
 def test_orthants(p):
     rng = np.random.default_rng(p)
     X = np.vstack([np.eye(p), rng.standard_normal((6, p))])
-    rows = bounds.orthant_behaviours(X)
-    assert bounds.n_behaviours(bounds.orthant_behaviours(np.eye(p))) == 2**p
+    rows = bounds.behaviours("orthants", X)
+    assert bounds.shattering_coefficient(bounds.behaviours("orthants", np.eye(p))) == 2**p
     assert bounds.vc_dimension(rows) == p
     assert len(rows) <= bounds.sauer_shelah_bound(len(X), p)
     listed = {tuple(row) for row in rows}
@@ -128,39 +130,44 @@ def test_orthants(p):
         assert tuple(np.where((a >= X).all(axis=1), 1.0, -1.0)) in listed
 
 
+def cover(n, d):
+    """The number of behaviours of half-spaces of dimension d on n points in general position."""
+    return 2 * bounds.sauer_shelah_bound(n - 1, d - 1)
+
+
 def test_halfspaces_in_general_position():
     """Cover's number, with and without an intercept; the VC dimension of proposition 14."""
     rng = np.random.default_rng(0)
     for n, p, intercept in [(1, 2, True), (3, 2, True), (6, 2, True), (6, 1, True), (5, 3, False)]:
         X = rng.standard_normal((n, p))
-        rows = bounds.halfspace_behaviours(X, fit_intercept=intercept)
-        assert len(rows) == bounds.halfspace_shattering_coefficient(n, p, fit_intercept=intercept)
+        rows = bounds.behaviours("halfspaces" if intercept else "linear_halfspaces", X)
+        assert len(rows) == cover(n, p + intercept)
         assert bounds.vc_dimension(rows) == min(n, p + intercept)
         beta = rng.standard_normal((300, p))
         scores = X @ beta.T + intercept * rng.standard_normal(300)
         assert {tuple(s) for s in np.where(scores > 0, 1.0, -1.0).T} <= {tuple(r) for r in rows}
     for n in (2, 5, 40):
-        assert bounds.halfspace_shattering_coefficient(n, 1) == 2 * n
-        assert bounds.halfspace_shattering_coefficient(n, 2, fit_intercept=False) == 2 * n
-        assert bounds.halfspace_shattering_coefficient(n, n) == 2.0**n
+        assert cover(n, 2) == 2 * n
+        assert cover(n, 2) == 2 * n
+        assert cover(n, n + 1) == 2.0**n
 
 
 def test_halfspaces_of_a_vector_space_of_functions():
     """[Shah, proposition 14]: parabolas with a constant have dimension 3; and sgn(0) = -1."""
     x = np.array([-1.5, -0.4, 0.3, 1.1, 2.0])
-    rows = bounds.halfspace_behaviours(np.column_stack([x, x**2]))
+    rows = bounds.behaviours("halfspaces", np.column_stack([x, x**2]))
     assert bounds.vc_dimension(rows) == 3
-    assert len(rows) == bounds.halfspace_shattering_coefficient(5, 2)
-    origin = bounds.halfspace_behaviours([[0.0, 0.0], [1.0, 2.0]], fit_intercept=False)
+    assert len(rows) == cover(5, 3)
+    origin = bounds.behaviours("linear_halfspaces", [[0.0, 0.0], [1.0, 2.0]])
     np.testing.assert_array_equal(origin, [[-1.0, -1.0], [-1.0, 1.0]])
     # Collinear points have fewer behaviours.
-    line = bounds.halfspace_behaviours(np.outer(np.arange(5.0), [1.0, 2.0]))
-    assert len(line) == 10 < bounds.halfspace_shattering_coefficient(5, 2)
+    line = bounds.behaviours("halfspaces", np.outer(np.arange(5.0), [1.0, 2.0]))
+    assert len(line) == 10 < cover(5, 3)
 
 
 def test_votes_of_classifiers():
     """By brute force below the product of the numbers and the bound on the VC dimension."""
-    stumps = bounds.stump_behaviours(np.arange(6.0)[:, None])
+    stumps = bounds.behaviours("stumps", np.arange(6.0)[:, None])
     votes = bounds.vote_behaviours([stumps] * 3)
     sums = stumps[:, None, None] + stumps[None, :, None] + stumps[None, None]
     expected = {tuple(row) for row in np.where(sums > 0, 1.0, -1.0).reshape(-1, 6)}
@@ -208,7 +215,7 @@ def test_sauer_shelah_is_attained():
     for d in range(8):
         sets = cube[cube.sum(axis=1) <= d]
         assert bounds.vc_dimension(sets) == d
-        assert bounds.n_behaviours(sets) == bounds.sauer_shelah_bound(7, d)
+        assert bounds.shattering_coefficient(sets) == bounds.sauer_shelah_bound(7, d)
         assert bounds.sauer_shelah_bound(7, d) <= bounds.sauer_shelah_bound(7, d, polynomial=True)
         for n in range(8):
             found = bounds.shattering_coefficient(sets, n)
@@ -221,7 +228,7 @@ def test_sauer_shelah_holds_for_random_classes():
     for _ in range(1000):
         rows = rng.choice([0.0, 1.0], (rng.integers(1, 24), 5))
         d = bounds.vc_dimension(rows)
-        assert bounds.n_behaviours(rows) <= bounds.sauer_shelah_bound(5, d)
+        assert bounds.shattering_coefficient(rows) <= bounds.sauer_shelah_bound(5, d)
 
 
 def test_sauer_shelah_numbers():
@@ -242,9 +249,9 @@ def test_vc_bound_on_the_complexity():
     rng = np.random.default_rng(0)
     for n in (3, 8, 12):
         for rows, d in [
-            (bounds.stump_behaviours(rng.random((n, 1))), 2),
-            (bounds.interval_behaviours(rng.random(n)), 2),
-            (bounds.orthant_behaviours(rng.random((n, 3))), 3),
+            (bounds.behaviours("stumps", rng.random((n, 1))), 2),
+            (bounds.behaviours("intervals", rng.random(n)), 2),
+            (bounds.behaviours("orthants", rng.random((n, 3))), 3),
         ]:
             found = bounds.empirical_rademacher_complexity(rows)
             by_number = bounds.finite_behaviours_rademacher_bound(n, math.log(len(rows)))
@@ -301,23 +308,21 @@ def test_vc_bound_on_the_excess_risk_by_hand():
 @pytest.mark.parametrize(
     ("name", "arguments", "parameter"),
     [
-        ("n_behaviours", ([1.0],), "behaviours|2D"),
+        ("shattering_coefficient", ([1.0],), "behaviours|2D"),
         ("shattering_coefficient", ([[1.0, 0.0]], 3), "n_points"),
         ("vc_dimension", ([[1.0, 0.0, 2.0]],), "behaviours"),
-        ("interval_behaviours", ([[1.0]],), "x"),
-        ("interval_behaviours", ([],), "x"),
-        ("stump_behaviours", ([[np.nan]],), "X"),
+        ("behaviours", ("intervals", [[1.0, 2.0]]), "X must have one column"),
+        ("behaviours", ("intervals", []), "0 sample"),
+        ("behaviours", ("stumps", [[np.nan]]), "X"),
         ("stump_vc_dimension", (0,), "n_features"),
-        ("orthant_behaviours", ([[np.inf]],), "X"),
-        ("halfspace_behaviours", ([[np.inf]],), "X"),
+        ("behaviours", ("orthants", [[np.inf]]), "X"),
+        ("behaviours", ("circles", [[0.0]]), "classifiers must be one of"),
         ("vote_behaviours", ([[[0.0]]],), "members"),
         ("vote_behaviours", ([],), "members"),
         ("vote_behaviours", ([[[1.0]]], [1.0, 2.0]), "weights"),
         ("vote_behaviours", ([[[1.0]]], [-1.0]), "weights"),
         ("sauer_shelah_bound", (-1, 2), "n_samples"),
         ("sauer_shelah_bound", (5, 1.5), "vc_dimension"),
-        ("halfspace_shattering_coefficient", (0, 1), "n_samples"),
-        ("halfspace_shattering_coefficient", (3, 0), "n_features"),
         ("vc_rademacher_bound", (0, 1), "n_samples"),
         ("vc_rademacher_bound", (5, -1), "vc_dimension"),
         ("vc_excess_risk_bound", (5, 1, 0.0), "delta"),

@@ -86,20 +86,28 @@ KL = math.log(3) + 0.5 * math.log(0.5) + 0.5 * math.log(0.25)
 
 def test_first_order_bound_by_hand():
     epsilon = (KL + math.log(2 * math.sqrt(400) / 0.05)) / 400
-    found = bounds.first_order_vote_bound(LOSSES, N, [2, 1, 1], 0.05)
+    found = bounds.majority_vote_bound(
+        LOSSES, N, weights=[2, 1, 1], delta=0.05, method="first-order"
+    )
     assert found == pytest.approx(2 * upper(0.1375, epsilon))
-    equal = bounds.first_order_vote_bound(LOSSES, 400, delta=0.05)
+    equal = bounds.majority_vote_bound(LOSSES, 400, delta=0.05, method="first-order")
     epsilon = math.log(2 * math.sqrt(400) / 0.05) / 400
     assert equal == pytest.approx(2 * upper(0.15, epsilon))
-    assert bounds.first_order_vote_bound(LOSSES, N, [2, 1, 1]) == pytest.approx(0.275)
+    assert bounds.majority_vote_bound(
+        LOSSES, N, weights=[2, 1, 1], method="first-order"
+    ) == pytest.approx(0.275)
 
 
 def test_tandem_bound_by_hand():
     epsilon = (2 * KL + math.log(2 * math.sqrt(200) / 0.05)) / 200
     mean = RHO @ PAIRS @ RHO
-    found = bounds.tandem_vote_bound(PAIRS, N_PAIRS, [2, 1, 1], 0.05)
+    found = bounds.majority_vote_bound(
+        tandem_losses=PAIRS, n_pair_samples=N_PAIRS, weights=[2, 1, 1], delta=0.05, method="tandem"
+    )
     assert found == pytest.approx(4 * upper(mean, epsilon))
-    assert bounds.tandem_vote_bound(PAIRS, N_PAIRS, [2, 1, 1]) == pytest.approx(4 * mean)
+    assert bounds.majority_vote_bound(
+        tandem_losses=PAIRS, n_pair_samples=N_PAIRS, weights=[2, 1, 1], method="tandem"
+    ) == pytest.approx(4 * mean)
 
 
 def test_c_bound_by_hand():
@@ -107,9 +115,22 @@ def test_c_bound_by_hand():
     np.fill_diagonal(differ, 0.0)
     r = upper(0.1375, (KL + math.log(2 * math.sqrt(400) / 0.025)) / 400)
     d = lower(RHO @ differ @ RHO, (2 * KL + math.log(2 * math.sqrt(200) / 0.025)) / 200)
-    found = bounds.c_vote_bound(LOSSES, N, differ, N_PAIRS, RHO, 0.05)
+    found = bounds.majority_vote_bound(
+        LOSSES,
+        N,
+        disagreements=differ,
+        n_pair_samples=N_PAIRS,
+        weights=RHO,
+        delta=0.05,
+        method="c-bound",
+    )
     assert found == pytest.approx(1 - (1 - 2 * r) ** 2 / (1 - 2 * d))
-    assert bounds.c_vote_bound([0.5, 0.6], 10, np.zeros((2, 2)), 10) == 1.0
+    assert (
+        bounds.majority_vote_bound(
+            [0.5, 0.6], 10, disagreements=np.zeros((2, 2)), n_pair_samples=10, method="c-bound"
+        )
+        == 1.0
+    )
 
 
 def test_chebyshev_cantelli_bound_by_hand():
@@ -123,7 +144,15 @@ def test_chebyshev_cantelli_bound_by_hand():
         mu = np.linspace(-3, 0.49, 200_001)
         r = np.where(mu > 0, low, high)
         best = ((t - 2 * mu * r + mu**2) / (0.5 - mu) ** 2).min()
-        found = bounds.chebyshev_cantelli_vote_bound(losses, n, pairs, n, RHO, 0.05)
+        found = bounds.majority_vote_bound(
+            losses,
+            n,
+            tandem_losses=pairs,
+            n_pair_samples=n,
+            weights=RHO,
+            delta=0.05,
+            method="chebyshev-cantelli",
+        )
         assert found == pytest.approx(min(best, 1.0), rel=1e-5)
         assert found <= 4 * t + 1e-12
 
@@ -141,10 +170,32 @@ def moments(errors, chance):
 def four(losses, tandem, differ, n, n_pairs, rho=None, delta=None):
     return np.array(
         [
-            bounds.first_order_vote_bound(losses, n, rho, delta),
-            bounds.tandem_vote_bound(tandem, n_pairs, rho, delta),
-            bounds.c_vote_bound(losses, n, differ, n_pairs, rho, delta),
-            bounds.chebyshev_cantelli_vote_bound(losses, n, tandem, n_pairs, rho, delta),
+            bounds.majority_vote_bound(losses, n, weights=rho, delta=delta, method="first-order"),
+            bounds.majority_vote_bound(
+                tandem_losses=tandem,
+                n_pair_samples=n_pairs,
+                weights=rho,
+                delta=delta,
+                method="tandem",
+            ),
+            bounds.majority_vote_bound(
+                losses,
+                n,
+                disagreements=differ,
+                n_pair_samples=n_pairs,
+                weights=rho,
+                delta=delta,
+                method="c-bound",
+            ),
+            bounds.majority_vote_bound(
+                losses,
+                n,
+                tandem_losses=tandem,
+                n_pair_samples=n_pairs,
+                weights=rho,
+                delta=delta,
+                method="chebyshev-cantelli",
+            ),
         ]
     )
 
@@ -197,8 +248,10 @@ def test_order_of_the_bounds():
     assert (four(loss, tandem, differ, 4000, 4000, delta=0.05) < less).all()
     assert (four(loss, tandem, differ, 1000, 1000, delta=0.2) < less).all()
     uneven = np.arange(1, B + 1)
-    uneven = bounds.first_order_vote_bound(loss, 1000, uneven, 0.05)
-    assert uneven > bounds.first_order_vote_bound(loss, 1000, delta=0.05)
+    uneven = bounds.majority_vote_bound(
+        loss, 1000, weights=uneven, delta=0.05, method="first-order"
+    )
+    assert uneven > bounds.majority_vote_bound(loss, 1000, delta=0.05, method="first-order")
 
 
 # --- the events -----------------------------------------------------------------------------------
@@ -241,20 +294,57 @@ def test_bounds_hold_for_weights_that_are_chosen_by_the_losses(n_sets):
     [
         (lambda: bounds.kl_inverse(1.5, 0.1), "mean"),
         (lambda: bounds.kl_inverse(0.5, -0.1), "divergence"),
-        (lambda: bounds.first_order_vote_bound([], 5), "losses must have one number"),
-        (lambda: bounds.first_order_vote_bound([0.1], 0), "n_samples"),
-        (lambda: bounds.first_order_vote_bound([0.1, 0.2], [5, 5, 5]), "one for each member"),
-        (lambda: bounds.first_order_vote_bound([0.1], 5, [0.0]), "weights must be positive"),
-        (lambda: bounds.first_order_vote_bound([0.1], 5, [1.0, 2.0]), "weights must have one"),
-        (lambda: bounds.first_order_vote_bound([0.1], 5, delta=0.0), "delta"),
-        (lambda: bounds.tandem_vote_bound([0.1, 0.2], 5), "tandem_losses"),
-        (lambda: bounds.tandem_vote_bound([[0.1]], [5, 5]), "n_samples"),
-        (lambda: bounds.c_vote_bound([0.1, 0.2], 5, [[0.0]], 5), "disagreements"),
-        (lambda: bounds.c_vote_bound([0.1], 5, [[0.0]], [5]), "n_pair_samples"),
         (
-            lambda: bounds.chebyshev_cantelli_vote_bound([0.1], 5, [[0.1]], 0),
+            lambda: bounds.majority_vote_bound([], 5, method="first-order"),
+            "losses must have one number",
+        ),
+        (lambda: bounds.majority_vote_bound([0.1], 0, method="first-order"), "n_samples"),
+        (
+            lambda: bounds.majority_vote_bound([0.1, 0.2], [5, 5, 5], method="first-order"),
+            "one for each member",
+        ),
+        (
+            lambda: bounds.majority_vote_bound([0.1], 5, weights=[0.0], method="first-order"),
+            "weights must be positive",
+        ),
+        (
+            lambda: bounds.majority_vote_bound([0.1], 5, weights=[1.0, 2.0], method="first-order"),
+            "weights must have one",
+        ),
+        (lambda: bounds.majority_vote_bound([0.1], 5, delta=0.0, method="first-order"), "delta"),
+        (
+            lambda: bounds.majority_vote_bound(
+                tandem_losses=[0.1, 0.2], n_pair_samples=5, method="tandem"
+            ),
+            "tandem_losses",
+        ),
+        (
+            lambda: bounds.majority_vote_bound(
+                tandem_losses=[[0.1]], n_pair_samples=[5, 5], method="tandem"
+            ),
             "n_pair_samples",
         ),
+        (
+            lambda: bounds.majority_vote_bound(
+                [0.1, 0.2], 5, disagreements=[[0.0]], n_pair_samples=5, method="c-bound"
+            ),
+            "disagreements",
+        ),
+        (
+            lambda: bounds.majority_vote_bound(
+                [0.1], 5, disagreements=[[0.0]], n_pair_samples=[5], method="c-bound"
+            ),
+            "n_pair_samples",
+        ),
+        (
+            lambda: bounds.majority_vote_bound(
+                [0.1], 5, tandem_losses=[[0.1]], n_pair_samples=0, method="chebyshev-cantelli"
+            ),
+            "n_pair_samples",
+        ),
+        (lambda: bounds.majority_vote_bound([0.1], 5, method="tandem"), "needs tandem_losses"),
+        (lambda: bounds.majority_vote_bound([0.1], method="first-order"), "needs n_samples"),
+        (lambda: bounds.majority_vote_bound([0.1], 5, method="gibbs"), "method must be one of"),
     ],
 )
 def test_errors(call, message):

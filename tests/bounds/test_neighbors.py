@@ -165,7 +165,7 @@ def test_distinct_fraction_of_a_bootstrap_sample():
     for n, s in ((10, 10), (10, 25), (40, 12)):
         drawn = np.sort(rng.integers(n, size=(10_000, s)), axis=1)
         distinct = 1 + np.count_nonzero(np.diff(drawn, axis=1), axis=1)
-        assert within(distinct / n, bounds.bootstrap_distinct_fraction(n, s))
+        assert within(distinct / n, bounds.bootstrap_distinct_fraction(n, ratio=s / n))
 
 
 def test_distinct_fraction_by_all_samples():
@@ -174,18 +174,18 @@ def test_distinct_fraction_by_all_samples():
         expected = np.mean([len(set(sample)) / n for sample in samples])
         assert bounds.bootstrap_distinct_fraction(n) == pytest.approx(expected, rel=1e-12)
     # By hand, and no rows or draws at all.
-    found = bounds.bootstrap_distinct_fraction([1, 2, 3, 1, 5], [1, 2, 3, 0, 1])
+    found = bounds.bootstrap_distinct_fraction([1, 2, 3, 1, 5], ratio=[1, 1, 1, 0, 1 / 5])
     np.testing.assert_allclose(found, [1.0, 3 / 4, 19 / 27, 0.0, 1 / 5], rtol=1e-14)
 
 
 def test_limit_of_the_distinct_fraction():
-    assert bounds.bootstrap_distinct_fraction_limit() == pytest.approx(1 - 1 / math.e, rel=1e-15)
-    assert bounds.bootstrap_distinct_fraction_limit(0.0) == 0.0
+    assert bounds.bootstrap_distinct_fraction() == pytest.approx(1 - 1 / math.e, rel=1e-15)
+    assert bounds.bootstrap_distinct_fraction(ratio=0.0) == 0.0
     ratio = np.array([0.1, 1.0, 3.0])
-    limit = bounds.bootstrap_distinct_fraction_limit(ratio)
+    limit = bounds.bootstrap_distinct_fraction(ratio=ratio)
     previous = np.inf
     for n in (10, 1000, 10**12):
-        fraction = bounds.bootstrap_distinct_fraction(n, ratio * n)
+        fraction = bounds.bootstrap_distinct_fraction(n, ratio)
         assert np.all(fraction > limit * (1 - 1e-14))
         assert np.all(fraction < previous)
         previous = fraction
@@ -280,9 +280,9 @@ def test_variance_of_bagged_neighbors_at_ten_million_rows():
     [
         ("bootstrap_distinct_fraction", (0,), "n_samples"),
         ("bootstrap_distinct_fraction", (2.5,), "n_samples"),
-        ("bootstrap_distinct_fraction", (2, -1), "n_draws"),
-        ("bootstrap_distinct_fraction_limit", (-0.1,), "ratio"),
-        ("bootstrap_distinct_fraction_limit", (math.nan,), "ratio"),
+        ("bootstrap_distinct_fraction", (2, -1), "ratio"),
+        ("bootstrap_distinct_fraction", (math.inf, math.nan), "ratio"),
+        ("bootstrap_distinct_fraction", (-math.inf,), "n_samples"),
         ("bagged_neighbors_variance", (10, 11), "max_samples"),
         ("bagged_neighbors_variance", (10, 0.5), "max_samples"),
         ("bagged_neighbors_variance", (10, 0, 1.0, True), "max_samples"),

@@ -10,10 +10,9 @@ from scipy.stats import chi2
 
 from sklearn_ensemble_theory import bounds
 from sklearn_ensemble_theory.bounds import (
-    coordinate_projection_bound,
-    gaussian_projection_bound,
     johnson_lindenstrauss_dimension,
     johnson_lindenstrauss_distortion,
+    projection_risk_bound,
     random_features_bound,
 )
 
@@ -33,13 +32,13 @@ def test_moments_of_gaussian_projections():
     for s in (1, 3):
         S = rng.standard_normal((100_000, 3, s))
         squares = S @ S.transpose(0, 2, 1)
-        first, second = bounds.gaussian_projection_moments(G, s)
+        first, second = bounds.projection_moments(G, s)
         sandwiches = squares @ G @ squares
         for i, j in itertools.combinations_with_replacement(range(3), 2):
             assert within(squares[:, i, j], first[i, j], 4)
             assert within(sandwiches[:, i, j], second[i, j], 4)
     # By hand, one variable: S S' is a chi-square variable with the moments s and s (s + 2).
-    first, second = bounds.gaussian_projection_moments([[2.0]], 5)
+    first, second = bounds.projection_moments([[2.0]], 5)
     assert (first[0, 0], second[0, 0]) == (5.0, 2.0 * 35)
 
 
@@ -49,7 +48,7 @@ def test_moments_of_coordinate_projections_by_all_choices():
         choices = [np.eye(3)[:, list(c)] for c in itertools.product(range(3), repeat=s)]
         expected = np.mean([S @ S.T for S in choices], axis=0)
         sandwich = np.mean([S @ S.T @ G @ S @ S.T for S in choices], axis=0)
-        first, second = bounds.coordinate_projection_moments(G, s)
+        first, second = bounds.projection_moments(G, s, projection="coordinate")
         np.testing.assert_allclose(first, expected, rtol=1e-12)
         np.testing.assert_allclose(second, sandwich, rtol=1e-12)
 
@@ -113,13 +112,16 @@ def test_bounds_hold_for_simulated_projections():
         return Phi[:, rng.random((size, d)).argsort(axis=1)[:, :s]].transpose(1, 0, 2)
 
     by_moments = [
-        noise + bounds.projection_bias_bound(G, theta, *moments(G, s), n)
-        for moments in (bounds.gaussian_projection_moments, bounds.coordinate_projection_moments)
+        noise
+        + bounds.projection_bias_bound(
+            G, theta, *bounds.projection_moments(G, s, projection=projection), n
+        )
+        for projection in ("gaussian", "coordinate")
     ]
     largest = d * np.diag(G).max()
     simple = [
-        bounds.gaussian_projection_bound(n, s, np.trace(G), 1.0, sigma**2),
-        bounds.coordinate_projection_bound(n, s, largest, 1.0, sigma**2),
+        bounds.projection_risk_bound(n, s, np.trace(G), 1.0, sigma**2),
+        bounds.projection_risk_bound(n, s, largest, 1.0, sigma**2, projection="coordinate"),
     ]
     for draw, sharper, bound in zip((gaussian, coordinate), by_moments, simple):
         for m in (1, 5):
@@ -129,7 +131,7 @@ def test_bounds_hold_for_simulated_projections():
 def test_bias_bound_by_hand():
     # One variable: the projection is on it, and the bound is g (1 - s / (s + 2)) for Gaussian S.
     for s in (1, 4):
-        moments = bounds.gaussian_projection_moments([[3.0]], s)
+        moments = bounds.projection_moments([[3.0]], s)
         found = bounds.projection_bias_bound([[3.0]], [2.0], *moments, 10)
         assert found == pytest.approx(3 * 4 / 10 * 2 / (s + 2), rel=1e-12)
     # All variables without randomness: no bias. No projection at all: all of it.
@@ -141,7 +143,7 @@ def test_bias_bound_by_hand():
     )
     # A column of zeros is never of use.
     G = np.diag([1.0, 0.0])
-    moments = bounds.coordinate_projection_moments(G, 2)
+    moments = bounds.projection_moments(G, 2, projection="coordinate")
     assert bounds.projection_bias_bound(G, [1.0, 1.0], *moments, 1) == pytest.approx(1 / 3)
 
 
@@ -220,12 +222,12 @@ def test_tail_bound_holds_for_simulated_distances():
 @pytest.mark.parametrize(
     ("name", "arguments", "message"),
     [
-        ("gaussian_projection_moments", ([[1.0, 2.0]], 1), "gram"),
-        ("gaussian_projection_moments", ([[1.0, 2.0], [0.0, 1.0]], 1), "gram"),
-        ("gaussian_projection_moments", ([[np.nan]], 1), "gram"),
-        ("gaussian_projection_moments", ([[1.0]], 0), "n_components"),
-        ("coordinate_projection_moments", ([1.0], 1), "gram"),
-        ("coordinate_projection_moments", ([[1.0]], 1.5), "n_components"),
+        ("projection_moments", ([[1.0, 2.0]], 1), "gram"),
+        ("projection_moments", ([[1.0, 2.0], [0.0, 1.0]], 1), "gram"),
+        ("projection_moments", ([[np.nan]], 1), "gram"),
+        ("projection_moments", ([[1.0]], 0), "n_components"),
+        ("projection_moments", ([1.0], 1), "gram"),
+        ("projection_moments", ([[1.0]], 1.5), "n_components"),
         ("random_features_moment_bound", ([[1.0, 0.0]], 1, 1.0), "kernel"),
         ("random_features_moment_bound", ([[1.0]], 1, -1.0), "squared_radius"),
         ("projection_bias_bound", (np.eye(2), [1.0], np.eye(2), np.eye(2), 3), "coefficients"),
@@ -314,13 +316,15 @@ def test_exact_moments_stay_below_the_bounds(s):
 
     trace, eye = np.trace(G), np.eye(d)
     gaussian = worst(s, s * (s + 1) * G + s * trace * eye)
-    assert gaussian <= gaussian_projection_bound(n, s, trace, 1.0, 0.0)
+    assert gaussian <= projection_risk_bound(n, s, trace, 1.0, 0.0)
     q = 9.0  # the fourth moment of sparse entries with probability 1/9
     sparse = worst(s, s * (s + 1) * G + s * trace * eye + s * (q - 3) * norms)
     size = trace + (q - 3) * norms.max()
-    assert sparse <= gaussian_projection_bound(n, s, size, 1.0, 0.0)
+    assert sparse <= projection_risk_bound(n, s, size, 1.0, 0.0)
     coordinate = worst(s / d, s * (s - 1) / d**2 * G + s / d * norms)
-    assert coordinate <= coordinate_projection_bound(n, s, d * norms.max(), 1.0, 0.0)
+    assert coordinate <= projection_risk_bound(
+        n, s, d * norms.max(), 1.0, 0.0, projection="coordinate"
+    )
 
 
 def test_second_moments_of_sparse_and_coordinate_projections():
@@ -345,11 +349,10 @@ def test_second_moments_of_sparse_and_coordinate_projections():
         (johnson_lindenstrauss_dimension, (10, 0.5), "eps"),
         (johnson_lindenstrauss_dimension, (10, 0.0), "eps"),
         (johnson_lindenstrauss_dimension, (10, 0.1, 1.0), "delta"),
-        (gaussian_projection_bound, (0, 1, 1.0, 1.0), "n_samples"),
-        (gaussian_projection_bound, (10, 1.5, 1.0, 1.0), "n_components"),
-        (gaussian_projection_bound, (10, 1, -1.0, 1.0), "trace"),
-        (gaussian_projection_bound, (10, 1, 1.0, 1.0, np.nan), "noise_variance"),
-        (coordinate_projection_bound, (10, 1, -1.0, 1.0), "size"),
+        (projection_risk_bound, (0, 1, 1.0, 1.0), "n_samples"),
+        (projection_risk_bound, (10, 1.5, 1.0, 1.0), "n_components"),
+        (projection_risk_bound, (10, 1, -1.0, 1.0), "size"),
+        (projection_risk_bound, (10, 1, 1.0, 1.0, np.nan), "noise_variance"),
         (random_features_bound, (10, 1, -1.0, 1.0), "squared_radius"),
         (random_features_bound, (10, 1, 1.0, -1.0), "squared_norm"),
     ],

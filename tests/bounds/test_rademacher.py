@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -83,7 +84,7 @@ def test_signs_by_several_arrays():
     assert found == pytest.approx(expected, rel=1e-12)
     points, n_draws = np.random.default_rng(0).standard_normal((30, 2)), 150_000
     signs = 2.0 * np.random.RandomState(0).randint(0, 2, (n_draws, 30)) - 1
-    expected = (signs @ bounds.stump_behaviours(points).T).max(axis=1).mean() / 30
+    expected = (signs @ bounds.behaviours("stumps", points).T).max(axis=1).mean() / 30
     found = bounds.stump_rademacher_complexity(points, n_draws=n_draws, random_state=0)
     assert found == pytest.approx(expected, rel=1e-12)
 
@@ -93,10 +94,13 @@ def test_values_of_any_size(scale):
     """Without warnings and up to rounding; a product that is no float is infinite."""
     rows = np.array([[1.0, -0.5, 0.2], [0.3, 1.0, -1.0]])
     rel = 1e-3 if scale < 1e-300 else 1e-12
-    for name in ("empirical", "l1_ball", "l2_ball"):
-        function = getattr(bounds, f"{name}_rademacher_complexity")
+    for function in (
+        bounds.empirical_rademacher_complexity,
+        partial(bounds.ball_rademacher_complexity, norm="l1"),
+        bounds.ball_rademacher_complexity,
+    ):
         assert function(rows * scale) == pytest.approx(function(rows) * scale, rel=rel, abs=0)
-    large = bounds.l1_ball_rademacher_complexity(rows * 1e300, 1e300, return_std=True)
+    large = bounds.ball_rademacher_complexity(rows * 1e300, 1e300, return_std=True, norm="l1")
     assert large == (np.inf, np.inf)
 
 
@@ -108,11 +112,11 @@ def test_complexity_of_stumps_is_that_of_their_behaviours(seed):
     """With ties and with one feature and several; n = 10 is enumerated, n = 25 simulated."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 6, (10, seed + 1)).astype(float)
-    listed = bounds.empirical_rademacher_complexity(bounds.stump_behaviours(X))
+    listed = bounds.empirical_rademacher_complexity(bounds.behaviours("stumps", X))
     assert bounds.stump_rademacher_complexity(X) == pytest.approx(listed, abs=1e-12)
     X = rng.standard_normal((25, seed + 1))
     settings = {"n_draws": 500, "random_state": seed}
-    listed = bounds.empirical_rademacher_complexity(bounds.stump_behaviours(X), **settings)
+    listed = bounds.empirical_rademacher_complexity(bounds.behaviours("stumps", X), **settings)
     found = bounds.stump_rademacher_complexity(X, **settings)
     assert found == pytest.approx(listed, abs=1e-12)
 
@@ -130,41 +134,41 @@ def test_complexity_of_l1_balls():
     """The 2p vertices, and one feature of ones."""
     X = np.random.default_rng(0).standard_normal((9, 4))
     vertices = 2.5 * np.vstack([X.T, -X.T])
-    found = bounds.l1_ball_rademacher_complexity(X, 2.5)
+    found = bounds.ball_rademacher_complexity(X, 2.5, norm="l1")
     assert found == pytest.approx(by_enumeration(vertices), abs=1e-12)
-    assert bounds.l1_ball_rademacher_complexity(np.ones((12, 3)), 2.0) == pytest.approx(
+    assert bounds.ball_rademacher_complexity(np.ones((12, 3)), 2.0, norm="l1") == pytest.approx(
         2 * mean_of_absolute_sum(12) / 12, abs=1e-12
     )
-    assert bounds.l1_ball_rademacher_complexity(X, 0.0) == 0
+    assert bounds.ball_rademacher_complexity(X, 0.0, norm="l1") == 0
 
 
 def test_complexity_of_l2_balls():
     """The mean of norms by enumeration; orthogonal points; one feature."""
     X = np.random.default_rng(0).standard_normal((8, 3))
     norms = [np.linalg.norm(e @ X) for e in all_signs(8)]
-    found = bounds.l2_ball_rademacher_complexity(X, 1.7)
+    found = bounds.ball_rademacher_complexity(X, 1.7)
     assert found == pytest.approx(1.7 * np.mean(norms) / 8, abs=1e-12)
     # The supremum over directions of the plane.
     angles = np.linspace(0, 2 * np.pi, 4001)
     circle = np.column_stack([np.cos(angles), np.sin(angles)]) @ X[:, :2].T
     listed = bounds.empirical_rademacher_complexity(circle)
-    assert bounds.l2_ball_rademacher_complexity(X[:, :2]) == pytest.approx(listed, rel=1e-6)
-    assert bounds.l2_ball_rademacher_complexity(5 * np.eye(9), 2.0) == pytest.approx(10 / 3)
-    assert bounds.l2_ball_rademacher_complexity(np.ones((10, 1))) == pytest.approx(
+    assert bounds.ball_rademacher_complexity(X[:, :2]) == pytest.approx(listed, rel=1e-6)
+    assert bounds.ball_rademacher_complexity(5 * np.eye(9), 2.0) == pytest.approx(10 / 3)
+    assert bounds.ball_rademacher_complexity(np.ones((10, 1))) == pytest.approx(
         mean_of_absolute_sum(10) / 10, abs=1e-12
     )
     # Khintchine's and Kahane's inequality: not below 1 / sqrt(2) of the bound.
     for points in (X, np.ones((2, 1)), np.ones((3, 1))):
         largest = np.sqrt((points**2).sum()) / len(points)
-        complexity = bounds.l2_ball_rademacher_complexity(points)
+        complexity = bounds.ball_rademacher_complexity(points)
         assert largest / math.sqrt(2) <= complexity * (1 + 1e-12) <= largest * (1 + 1e-9)
 
 
 def test_complexity_of_boosted_functions():
     """[Bach, eq. (10.14)]: D times that of the weak learners, for columns and for stumps."""
     X = np.random.default_rng(0).standard_normal((9, 2))
-    stumps = bounds.stump_behaviours(X)
-    boosted = bounds.l1_ball_rademacher_complexity(stumps.T, 3.0)
+    stumps = bounds.behaviours("stumps", X)
+    boosted = bounds.ball_rademacher_complexity(stumps.T, 3.0, norm="l1")
     assert boosted == pytest.approx(3 * bounds.stump_rademacher_complexity(X), abs=1e-12)
     # No combination of weights with sum of absolute values 3 is beyond the supremum.
     weights = np.random.default_rng(1).laplace(size=(500, len(stumps)))
@@ -262,7 +266,7 @@ def test_finitely_many_behaviours():
     rng = np.random.default_rng(0)
     for size in (1, 3, 40, 400):
         H = rng.choice([-1.0, 1.0], (size, 10))
-        log_size = math.log(bounds.n_behaviours(H))
+        log_size = math.log(bounds.shattering_coefficient(H))
         found = bounds.empirical_rademacher_complexity(H)
         assert found <= bounds.finite_behaviours_rademacher_bound(10, log_size) + 1e-12
         losses = bounds.empirical_rademacher_complexity((H + 1) / 2)
@@ -283,8 +287,8 @@ def test_finitely_many_behaviours():
         ("empirical_rademacher_complexity", ([1.0, 2.0],), "behaviours|2D"),
         ("empirical_rademacher_complexity", ([[np.nan]],), "behaviours"),
         ("stump_rademacher_complexity", ([[np.inf]],), "X"),
-        ("l1_ball_rademacher_complexity", ([[1.0]], -1.0), "radius"),
-        ("l2_ball_rademacher_complexity", ([[1.0]], np.nan), "radius"),
+        ("ball_rademacher_complexity", ([[1.0]], -1.0), "radius"),
+        ("ball_rademacher_complexity", ([[1.0]], np.nan), "radius"),
         ("rademacher_contraction_bound", (-1.0, 1.0), "complexity"),
         ("rademacher_contraction_bound", (1.0, -1.0), "lipschitz"),
         ("rademacher_union_bound", (0.5, 10), "complexities"),
@@ -301,7 +305,7 @@ def test_arguments_out_of_range_are_named(name, arguments, parameter):
 
 
 def test_number_of_draws_is_checked():
-    for name in ("empirical", "stump", "l1_ball", "l2_ball"):
+    for name in ("empirical", "stump", "ball"):
         with pytest.raises(ValueError, match="n_draws"):
             getattr(bounds, f"{name}_rademacher_complexity")([[1.0]], n_draws=1)
 
@@ -418,10 +422,10 @@ def test_corollary_20_holds_for_finite_sets_of_linear_functions(loss):
     X, y = sample(40_000)
     means = phi(y[:, None] * (X @ beta)).reshape(1000, 40, 60).mean(axis=1)
     excess = risks[means.argmin(axis=1)] - risks.min()
-    bound = bounds.l2_ball_excess_risk_bound(40, 1.0, 1.0, DELTA, loss=loss)
+    bound = bounds.ball_excess_risk_bound(40, 1.0, 1.0, loss=loss, delta=DELTA)
     assert (excess <= bound).mean() >= 1 - DELTA
-    in_l1_ball = bounds.l1_ball_excess_risk_bound(
-        40, 2, math.sqrt(2), 1 / math.sqrt(2), DELTA, loss=loss
+    in_l1_ball = bounds.ball_excess_risk_bound(
+        40, math.sqrt(2), 1 / math.sqrt(2), n_features=2, loss=loss, delta=DELTA, norm="l1"
     )
     assert (excess <= in_l1_ball).mean() >= 1 - DELTA
 
@@ -429,17 +433,17 @@ def test_corollary_20_holds_for_finite_sets_of_linear_functions(loss):
 def test_excess_risks_of_balls_by_hand():
     """The displays for the hinge loss, and the constants of the other losses."""
     tail = math.sqrt(2 * math.log(2 / 0.05) / 400)
-    found = bounds.l2_ball_excess_risk_bound(400, 2.0, 3.0)
+    found = bounds.ball_excess_risk_bound(400, 2.0, 3.0)
     assert found == pytest.approx(2 * 6 / 20 + 7 * tail, rel=1e-10)
-    found = bounds.l1_ball_excess_risk_bound(400, 50, 2.0)
+    found = bounds.ball_excess_risk_bound(400, 2.0, n_features=50, norm="l1")
     complexity = 2 * math.sqrt(2 * math.log(100) / 400)
     assert found == pytest.approx(2 * complexity + 3 * tail, rel=1e-10)
-    found = bounds.l2_ball_excess_risk_bound(400, 1.0, loss="logistic")
+    found = bounds.ball_excess_risk_bound(400, 1.0, loss="logistic")
     expected = 2 * expit(1) / 20 + math.log1p(math.e) * tail
     assert found == pytest.approx(expected, rel=1e-10)
-    found = bounds.l1_ball_excess_risk_bound(400, 50, 1.0, loss="exponential")
+    found = bounds.ball_excess_risk_bound(400, 1.0, n_features=50, loss="exponential", norm="l1")
     assert found == pytest.approx(math.e * (complexity + tail), rel=1e-10)
-    assert bounds.l2_ball_excess_risk_bound(10, 1e3, loss="exponential") == math.inf
+    assert bounds.ball_excess_risk_bound(10, 1e3, loss="exponential") == math.inf
 
 
 def test_complexities_of_balls_hold_and_are_attained():
@@ -448,35 +452,39 @@ def test_complexities_of_balls_hold_and_are_attained():
     for n, p in [(1, 1), (5, 3), (12, 40)]:
         X = rng.uniform(-1, 1, (n, p))
         C = float(np.linalg.norm(X, axis=1).max())
-        l1 = bounds.l1_ball_rademacher_complexity(X, 2.0)
-        assert l1 <= bounds.l1_ball_rademacher_bound(n, p, 2.0)
-        l2 = bounds.l2_ball_rademacher_complexity(X, 2.0)
-        assert l2 <= bounds.l2_ball_rademacher_bound(n, 2.0, C)
-    attained = bounds.l2_ball_rademacher_complexity(3.0 * np.eye(9), 2.0)
-    assert attained == pytest.approx(bounds.l2_ball_rademacher_bound(9, 2.0, 3.0), rel=1e-12)
-    assert bounds.l1_ball_rademacher_bound(8, math.e**4 / 2, 3.0, 0.5) == pytest.approx(1.5)
+        l1 = bounds.ball_rademacher_complexity(X, 2.0, norm="l1")
+        assert l1 <= bounds.ball_rademacher_bound(n, 2.0, n_features=p, norm="l1")
+        l2 = bounds.ball_rademacher_complexity(X, 2.0)
+        assert l2 <= bounds.ball_rademacher_bound(n, 2.0, C)
+    attained = bounds.ball_rademacher_complexity(3.0 * np.eye(9), 2.0)
+    assert attained == pytest.approx(bounds.ball_rademacher_bound(9, 2.0, 3.0), rel=1e-12)
+    assert bounds.ball_rademacher_bound(
+        8, 3.0, 0.5, n_features=math.e**4 / 2, norm="l1"
+    ) == pytest.approx(1.5)
     # For many features of signs the bound of the l1 ball is nearly attained: its rho.
     X = rng.choice([-1.0, 1.0], (400, 3000))
-    found, error = bounds.l1_ball_rademacher_complexity(
-        X, n_draws=100, random_state=0, return_std=True
+    found, error = bounds.ball_rademacher_complexity(
+        X, n_draws=100, random_state=0, return_std=True, norm="l1"
     )
-    bound = bounds.l1_ball_rademacher_bound(400, 3000)
+    bound = bounds.ball_rademacher_bound(400, n_features=3000, norm="l1")
     assert 0.85 * bound < found < bound - 3 * error
 
 
 def test_l1_against_l2():
     """[Shah, §3.6]: s of p coefficients count equally, lambda_1 = sqrt(s) and lambda_2 = 1."""
     n, p = 10**7, 1000
-    l2 = bounds.l2_ball_excess_risk_bound(n, 1.0, math.sqrt(p))
-    few, all_of_them = (bounds.l1_ball_excess_risk_bound(n, p, math.sqrt(s), 1.0) for s in (3, p))
+    l2 = bounds.ball_excess_risk_bound(n, 1.0, math.sqrt(p))
+    few, all_of_them = (
+        bounds.ball_excess_risk_bound(n, math.sqrt(s), 1.0, n_features=p, norm="l1") for s in (3, p)
+    )
     assert few < l2 < all_of_them
     # The complexities cross at s = p / (2 log(2p)), about 66 of 1000.
     crossing = p / (2 * math.log(2 * p))
-    assert bounds.l1_ball_rademacher_bound(n, p, math.sqrt(crossing)) == pytest.approx(
-        bounds.l2_ball_rademacher_bound(n, 1.0, math.sqrt(p)), rel=1e-10
-    )
+    assert bounds.ball_rademacher_bound(
+        n, math.sqrt(crossing), n_features=p, norm="l1"
+    ) == pytest.approx(bounds.ball_rademacher_bound(n, 1.0, math.sqrt(p)), rel=1e-10)
     # The rates: sqrt(s log p / n) against sqrt(p / n).
-    by_s = bounds.l1_ball_rademacher_bound(n, p, np.sqrt([1.0, 4.0]))
+    by_s = bounds.ball_rademacher_bound(n, np.sqrt([1.0, 4.0]), n_features=p, norm="l1")
     assert by_s[1] / by_s[0] == pytest.approx(2, rel=1e-12)
 
 
@@ -566,12 +574,11 @@ def test_histogram_class_by_hand_and_by_simulation():
         ("uniform_deviation_bound", (0.1, 10, 0.0), "delta"),
         ("rademacher_excess_risk_bound", (-0.1, 10), "complexity"),
         ("rademacher_excess_risk_bound", (0.1, 10, 1.1), "delta"),
-        ("l1_ball_rademacher_bound", (10, 0), "n_features"),
-        ("l1_ball_rademacher_bound", (10, 1, -1.0), "radius"),
-        ("l2_ball_rademacher_bound", (10, 1.0, -1.0), "feature_bound"),
-        ("l1_ball_excess_risk_bound", (10, 1.5, 1.0), "n_features"),
-        ("l2_ball_excess_risk_bound", (0, 1.0), "n_samples"),
-        ("l2_ball_excess_risk_bound", (10, 1.0, 1.0, 0.0), "delta"),
+        ("ball_rademacher_bound", (10, 1.0, 1.0, 5), "n_features must be None for norm='l2'"),
+        ("ball_rademacher_bound", (10, -1.0), "radius"),
+        ("ball_rademacher_bound", (10, 1.0, -1.0), "feature_bound"),
+        ("ball_excess_risk_bound", (0, 1.0), "n_samples"),
+        ("ball_excess_risk_bound", (10, 1.0, 1.0, None, 0.0), "delta"),
         ("distance_features_rademacher_bound", (10, -1.0, 1.0, 1.0), "diameter"),
         ("distance_features_rademacher_bound", (10, 1.0, -1.0, 1.0), "cover_radius"),
         ("distance_features_rademacher_bound", (10, 1.0, 1.0, -1.0), "log_covering_number"),
@@ -587,7 +594,17 @@ def test_arguments_of_risks_out_of_range_are_named(name, arguments, parameter):
 
 def test_keyword_arguments_out_of_range_are_named():
     with pytest.raises(ValueError, match="loss"):
-        bounds.l2_ball_excess_risk_bound(10, 1.0, loss="squared")
+        bounds.ball_excess_risk_bound(10, 1.0, loss="squared")
+    for size in (0, 1.5):
+        with pytest.raises(ValueError, match="n_features"):
+            bounds.ball_excess_risk_bound(10, 1.0, n_features=size, norm="l1")
+    with pytest.raises(ValueError, match="n_features is needed for norm='l1'"):
+        bounds.ball_rademacher_bound(10, norm="l1")
+    for name in ("ball_rademacher_bound", "ball_excess_risk_bound"):
+        with pytest.raises(ValueError, match="norm must be one of"):
+            getattr(bounds, name)(10, 1.0, norm="max")
+    with pytest.raises(ValueError, match="norm must be one of"):
+        bounds.ball_rademacher_complexity([[1.0]], norm=2)
     with pytest.raises(ValueError, match="n_classes"):
         bounds.histogram_class_bound(10, 2, n_classes=1)
     for keyword in ("loss_bound", "lipschitz"):
@@ -604,8 +621,8 @@ def test_keyword_arguments_out_of_range_are_named():
 def test_products_that_are_no_floats_are_infinite():
     for name, arguments in [
         ("symmetrization_bound", (1e308,)),
-        ("l1_ball_rademacher_bound", (1, 2, 1e200, 1e200)),
-        ("l2_ball_excess_risk_bound", (1, 1e200, 1e200)),
+        ("ball_rademacher_bound", (1, 1e200, 1e200)),
+        ("ball_excess_risk_bound", (1, 1e200, 1e200)),
         ("rademacher_contraction_bound", (1e200, 1e200)),
         ("finite_behaviours_rademacher_bound", (1, 1e300, 1e300)),
         ("uniform_deviation_bound", (1e308, 1)),

@@ -40,9 +40,9 @@ def test_independent_neighbors_vote_by_hand():
 
 def test_bounds_of_projections_by_hand():
     # sigma² s/n, and 2 tr / (n (s + 1)), size / (n s), R² / s
-    found = bounds.gaussian_projection_bound(10, 4, 5.0, 3.0, 2.0)
+    found = bounds.projection_risk_bound(10, 4, 5.0, 3.0, 2.0)
     assert found == pytest.approx(0.8 + 2 / 10 * 5 * 3 / 5, abs=1e-12)
-    found = bounds.coordinate_projection_bound(10, 4, 5.0, 3.0, 2.0)
+    found = bounds.projection_risk_bound(10, 4, 5.0, 3.0, 2.0, projection="coordinate")
     assert found == pytest.approx(0.8 + 5 * 3 / 40, abs=1e-12)
     found = bounds.random_features_bound(10, 4, 5.0, 3.0, 2.0)
     assert found == pytest.approx(0.8 + 5 * 3 / 4, abs=1e-12)
@@ -68,9 +68,9 @@ def test_rounds_of_boosting_with_noisy_labels_by_hand():
 
 
 def test_behaviours_of_intervals_and_orthants_by_hand():
-    found = bounds.interval_behaviours([0.0, 1.0])
+    found = bounds.behaviours("intervals", [0.0, 1.0])
     np.testing.assert_array_equal(np.unique(found, axis=0), [[-1, -1], [-1, 1], [1, -1], [1, 1]])
-    found = bounds.orthant_behaviours([[0.0], [1.0]])
+    found = bounds.behaviours("orthants", [[0.0], [1.0]])
     np.testing.assert_array_equal(np.unique(found, axis=0), [[-1, -1], [1, -1], [1, 1]])
 
 

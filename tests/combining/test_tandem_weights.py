@@ -52,7 +52,9 @@ def test_bound_is_the_smallest_on_a_grid(n):
     q = np.einsum("gi,ij,gj->g", grid, tandem, grid)
     divergence = 2 * (np.log(3) + xlogy(grid, grid).sum(axis=1))
     limits = bounds.kl_inverse(q, (divergence + np.log(2 * np.sqrt(n) / 0.05)) / n)
-    found = bounds.tandem_vote_bound(tandem / 4, n, rho, 0.05)  # below 1
+    found = bounds.majority_vote_bound(
+        tandem_losses=tandem / 4, n_pair_samples=n, weights=rho, delta=0.05, method="tandem"
+    )  # below 1
     assert gap <= 1e-10
     divergence = 2 * (np.log(3) + xlogy(rho, rho).sum())
     epsilon = (divergence + np.log(2 * np.sqrt(n) / 0.05)) / n
@@ -120,7 +122,15 @@ def test_weights_of_fitted_members_and_their_bound(voting):
     assert vote.dual_gap_ <= 1e-10
     # The bound for these rows is the one that was minimised.
     found = vote.error_bound(held, labels, delta=0.05, method="tandem")
-    assert found == pytest.approx(bounds.tandem_vote_bound(tandem, 200, vote.weights_, 0.05))
+    assert found == pytest.approx(
+        bounds.majority_vote_bound(
+            tandem_losses=tandem,
+            n_pair_samples=200,
+            weights=vote.weights_,
+            delta=0.05,
+            method="tandem",
+        )
+    )
     equal = VotingClassifier(fitted, voting=voting, prefit=True).fit(held, labels)
     assert found <= equal.error_bound(held, labels, delta=0.05, method="tandem")
     assert np.mean(vote.predict(new) != truth) <= found
@@ -195,7 +205,9 @@ def test_bound_of_learned_weights_holds(n_sets):
         seen = errors[rng.integers(0, 400, n)]
         tandem = seen.T @ seen / n
         rho, _ = tandem_weights(tandem, n)
-        bound = bounds.tandem_vote_bound(tandem, n, rho, delta)
+        bound = bounds.majority_vote_bound(
+            tandem_losses=tandem, n_pair_samples=n, weights=rho, delta=delta, method="tandem"
+        )
         below += np.mean(errors @ rho >= 0.5) > bound
         moments += 4 * np.mean((errors @ rho) ** 2) > bound
     assert below == 0

@@ -9,8 +9,8 @@ from sklearn.svm import SVC
 
 from sklearn_ensemble_theory import BallConstrainedClassifier
 from sklearn_ensemble_theory.bounds import (
-    l2_ball_rademacher_bound,
-    l2_ball_rademacher_complexity,
+    ball_rademacher_bound,
+    ball_rademacher_complexity,
     surrogate_risk,
 )
 
@@ -183,10 +183,10 @@ def test_complexity_of_the_ball_is_that_of_the_features():
     suprema = 2.0 * np.sqrt(np.einsum("ij,jk,ik->i", signs, K, signs)) / 40
     values, vectors = np.linalg.eigh(K)
     Z = vectors * np.sqrt(np.maximum(values, 0.0))
-    complexity = l2_ball_rademacher_complexity(Z, radius=2.0, random_state=0)
+    complexity = ball_rademacher_complexity(Z, radius=2.0, random_state=0)
     value = complexity[0] if isinstance(complexity, tuple) else complexity
     assert value == pytest.approx(suprema.mean(), rel=0.03)
-    assert value <= l2_ball_rademacher_bound(40, 2.0, 1.0)
+    assert value <= ball_rademacher_bound(40, 2.0, 1.0)
 
 
 def test_weights_repeat_rows_and_rows_of_weight_0_count_for_nothing():

@@ -93,11 +93,11 @@ target, G, noise_variance = Phi @ theta, Phi.T @ Phi, 0.01
 components = np.array([1, 2, 4, 8, 16])
 by_moments = [
     noise_variance * s / n
-    + bounds.projection_bias_bound(G, theta, *bounds.gaussian_projection_moments(G, s), n)
+    + bounds.projection_bias_bound(G, theta, *bounds.projection_moments(G, s), n)
     for s in components
 ]
 by_trace = [
-    bounds.gaussian_projection_bound(n, s, np.trace(G), 1.0, noise_variance=noise_variance)
+    bounds.projection_risk_bound(n, s, np.trace(G), 1.0, noise_variance=noise_variance)
     for s in components
 ]
 projected = {1: [], 10: []}

@@ -26,10 +26,10 @@ sauer = {k: np.array([bounds.sauer_shelah_bound(n, k) for n in n_points]) for k 
 dimensions = {"intervals": 2, "orthants of the plane": 2, "half-planes": 3}
 behaviours = {name: [] for name in dimensions}
 for n in n_points:
-    behaviours["intervals"].append([len(bounds.interval_behaviours(rng.random(n)))])
-    draws = [len(bounds.orthant_behaviours(rng.random((n, 2)))) for _ in range(40)]
+    behaviours["intervals"].append([len(bounds.behaviours("intervals", rng.random(n)))])
+    draws = [len(bounds.behaviours("orthants", rng.random((n, 2)))) for _ in range(40)]
     behaviours["orthants of the plane"].append(draws)
-    behaviours["half-planes"].append([len(bounds.halfspace_behaviours(rng.random((n, 2))))])
+    behaviours["half-planes"].append([len(bounds.behaviours("halfspaces", rng.random((n, 2))))])
 for name, counts in behaviours.items():
     largest = np.array([np.max(draws) for draws in counts])
     assert np.all(largest <= sauer[dimensions[name]])

@@ -54,10 +54,9 @@ distance = [
     for (fit, _), limit in zip(loop(S, noise), limits)
 ]
 worst_distance = np.abs(
-    bounds.l2_boosting_residual_filter(mu, times)
-    - bounds.l2_boosting_residual_filter(mu, times, RATE)
+    bounds.l2_boosting_filter(mu, times) - bounds.l2_boosting_filter(mu, times, RATE)
 ).max(axis=0)
-distance_bound = bounds.vanishing_learning_rate_residual_bound(times, RATE)
+distance_bound = bounds.vanishing_learning_rate_bound(times, RATE)
 assert np.all(np.max(distance, axis=1) <= worst_distance)
 assert np.all(worst_distance <= distance_bound)
 print("bound over the worst y", (distance_bound / worst_distance).round(2))
@@ -73,8 +72,10 @@ mu_circle, U_circle = np.linalg.eigh(circle)
 rates = np.array([0.5, 0.2, 0.1, 0.05, 0.02, 0.01])
 weight_bounds, weight_gaps = {}, {}
 for t in (1.0, 3.0):
-    weight_bounds[t] = bounds.vanishing_learning_rate_weight_bound(t, rates, 1.0)
-    limit = U_circle @ (bounds.l2_boosting_weight_filter(mu_circle, [t]) * (U_circle.T @ noise))
+    weight_bounds[t] = bounds.vanishing_learning_rate_bound(t, rates, 1.0)
+    limit = U_circle @ (
+        bounds.l2_boosting_filter(mu_circle, [t], of="weights") * (U_circle.T @ noise)
+    )
     gaps = []
     for rate in rates:
         weights, residual = np.zeros_like(noise), noise.copy()
@@ -115,10 +116,10 @@ for name, y in targets.items():
 f, f_new = (1 - np.abs(2 * np.abs(rows[:, 0]) - 1) for rows in (X, new))
 given = {"learning_rate": RATE}
 bias2 = bounds.l2_boosting_squared_bias(S, f, times, **given)
-variance = bounds.l2_boosting_training_variance(S, times, sigma=SIGMA, **given)
+variance = bounds.l2_boosting_variance(S, times, sigma=SIGMA, error="training", **given)
 exact = {
     "training error": bias2 + variance,
-    "test error": bias2 + bounds.l2_boosting_test_variance(S, times, sigma=SIGMA, **given),
+    "test error": bias2 + bounds.l2_boosting_variance(S, times, sigma=SIGMA, **given),
     "at new points": bounds.l2_boosting_new_point_error(
         S, G, f, f_new, times, sigma=SIGMA, **given
     ),
@@ -158,16 +159,16 @@ for k in (0, 1):
     half = kernel[:, k::2]
     halves[k, :, k::2] = half / half.sum(axis=1, keepdims=True)
 y = np.sin(6 * x) + SIGMA * rng.standard_normal(20)
-limit_variance = np.mean(np.diag(bounds.stochastic_boosting_limit_covariance(halves, y, 2.0)))
+limit_variance = np.mean(np.diag(bounds.stochastic_boosting_moments(halves, y, 2.0)[1]))
 stochastic = {"exact": [], "found": [], "error": [], "bound": []}
 for rate in rates:
     m = round(2 / rate)
-    C = bounds.stochastic_boosting_covariance(halves, y, rate, m)
+    mean, C = bounds.stochastic_boosting_moments(halves, y, m * rate, rate)
     fit = np.full((RUNS, 20), y.mean())
     for _ in range(m):
         drawn = rng.integers(2, size=RUNS)
         fit += rate * np.einsum("kij,rj->kri", halves, y - fit)[drawn, np.arange(RUNS)]
-    spread = np.mean((fit - bounds.stochastic_boosting_mean(halves, y, rate, m)) ** 2, axis=1)
+    spread = np.mean((fit - mean) ** 2, axis=1)
     stochastic["exact"].append(np.mean(np.diag(C)))
     stochastic["found"].append(spread.mean())
     stochastic["error"].append(spread.std() / np.sqrt(RUNS))
