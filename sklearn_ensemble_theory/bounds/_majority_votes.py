@@ -290,7 +290,7 @@ def majority_vote_bound(
             raise ValueError(f"method={method!r} needs {name}.")
     if delta is not None:
         check_number("delta", delta, 0, 1, open_low=True)
-    size = None
+    size: int | None = None
     if "losses" in NEEDS[method]:
         loss, n = _checked_losses("losses", losses, "n_samples", n_samples, 1)
         size = len(loss)
@@ -300,7 +300,7 @@ def majority_vote_bound(
             name, given[name], "n_pair_samples", n_pair_samples, 2, size
         )
         size = len(pairs)
-    rho = _checked_weights(weights, size)
+    rho = _checked_weights(weights, size or 1)
     kl = max(0.0, float(rel_entr(rho, 1 / len(rho)).sum()))  # KL(rho || uniform)
     half = None if delta is None else delta / 2
     if method == "first-order":

@@ -17,7 +17,7 @@ from sklearn_ensemble_theory._typing import ArrayLike
 LARGEST_NUMBER = 2.0**62
 
 
-def n_rounds(times: ArrayLike, learning_rate: ArrayLike) -> np.ndarray:
+def n_rounds(times: ArrayLike, learning_rate: float | np.ndarray) -> np.ndarray:
     """floor(t / lambda) as integers, for t and lambda written in decimals: 0.3 / 0.1 is 3."""
     with np.errstate(over="ignore"):
         ratio = np.minimum(np.asarray(times, dtype=np.float64) / learning_rate, LARGEST_NUMBER)
