@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from sklearn_ensemble_theory import datasets as datasets
     from sklearn_ensemble_theory import inspection as inspection
     from sklearn_ensemble_theory import metrics as metrics
+    from sklearn_ensemble_theory import trees as trees
     from sklearn_ensemble_theory.averaging import *
     from sklearn_ensemble_theory.boosting import *
     from sklearn_ensemble_theory.combining import *
     from sklearn_ensemble_theory.erm import *
     from sklearn_ensemble_theory.smoothing import *
-    from sklearn_ensemble_theory.trees import *
 
 __all__ = sorted(["__version__", "show_versions", *" ".join(ROOMS.values()).split()])
 

@@ -13,14 +13,14 @@ ROOMS = {
         BaggedNearestNeighborsClassifier BaggedNearestNeighborsRegressor BaggingClassifier
         BaggingRegressor DivideAndConquerClassifier DivideAndConquerRegressor ExtraTreesClassifier
         ExtraTreesRegressor RandomForestClassifier RandomForestRegressor RandomProjectionRegressor
-        SketchedLinearRegression bagged_nearest_neighbors_weights
+        SketchedLinearRegression
     """,
     "boosting": """
         AdaBoostClassifier AdaBoostRegressor AdditiveBoostingRegressor AgnosticBoostClassifier
         FrankWolfeClassifier FrankWolfeRegressor GradientBoostingClassifier
         GradientBoostingRegressor HistGradientBoostingClassifier HistGradientBoostingRegressor
         L2BoostingRegressor LogitBoostClassifier LPBoostClassifier MassartBoostClassifier
-        MatchingPursuitRegressor SmoothBoostClassifier merge_additive_models
+        MatchingPursuitRegressor SmoothBoostClassifier
     """,
     "bounds": "",
     "combining": """
@@ -37,9 +37,7 @@ ROOMS = {
     "smoothing": """
         LinearL2BoostingRegressor NadarayaWatsonRegressor SmoothingSplineRegressor
     """,
-    "trees": """
-        BinnedTreeClassifier BinnedTreeRegressor
-    """,
+    "trees": "",
 }
 
 

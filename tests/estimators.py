@@ -1,7 +1,7 @@
 """Every public estimator of the package, small enough to be fitted hundreds of times.
 
-The contract walks over `sklearn_ensemble_theory.__all__`: a new estimator is covered the moment
-that it is exported. Only what cannot be guessed from the class is listed here.
+The contract walks over the `__all__` of the package and of `trees`: a new estimator is covered the
+moment that it is exported. Only what cannot be guessed from the class is listed here.
 """
 
 import inspect
@@ -62,9 +62,15 @@ REQUIRED = {
 
 
 def estimator_classes():
-    """The public estimator classes, in the order of `__all__`."""
-    members = [getattr(package, name) for name in package.__all__]
+    """The public estimator classes, in the order of `__all__`; the trees on bins come last."""
+    rooms = (package, package.trees)
+    members = [getattr(room, name) for room in rooms for name in room.__all__]
     return [m for m in members if inspect.isclass(m) and issubclass(m, BaseEstimator)]
+
+
+def named(name):
+    """The public estimator class of this name."""
+    return next(cls for cls in estimator_classes() if cls.__name__ == name)
 
 
 def boosters():
@@ -97,7 +103,7 @@ def checked_estimators():
     return [
         # Stacks and votes have no default members.
         *(make(cls) if hasattr(cls, "named_estimators") else cls() for cls in estimator_classes()),
-        make(package.BinnedTreeRegressor, **medians),
+        make(package.trees.BinnedTreeRegressor, **medians),
         make(package.RandomForestRegressor, **medians),
     ]
 

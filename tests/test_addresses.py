@@ -51,7 +51,7 @@ def test_private_classes_are_where_their_address_says():
 @every_estimator
 def test_a_class_is_pickled_by_its_public_address(cls):
     assert pickle.loads(pickle.dumps(cls)) is cls
-    assert f"{package.__name__}\n{cls.__name__}\n".encode() in pickle.dumps(cls, protocol=0)
+    assert f"{cls.__module__}\n{cls.__name__}\n".encode() in pickle.dumps(cls, protocol=0)
 
 
 @pytest.mark.skipif(
@@ -61,7 +61,7 @@ def test_a_class_is_pickled_by_its_public_address(cls):
 @every_estimator
 def test_the_html_view_links_to_the_page_of_the_class(cls):
     site = re.search(r'^url: "(.*)"$', CITATION.read_text(encoding="utf-8"), re.MULTILINE)[1]
-    link = f"{site}/generated/{package.__name__}.{cls.__name__}.html"
+    link = f"{site}/generated/{cls.__module__}.{cls.__name__}.html"
     model = make(cls)
     assert model._get_doc_link() == link
     assert f'href="{link}"' in estimator_html_repr(model)

@@ -11,7 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import sklearn_ensemble_theory as package
-from sklearn_ensemble_theory import BinnedTreeClassifier, BinnedTreeRegressor, export
+from sklearn_ensemble_theory import export
+from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
 RNG = np.random.default_rng(0)
 N = 300

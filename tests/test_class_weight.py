@@ -15,12 +15,12 @@ from sklearn_ensemble_theory import (
     AdaBoostClassifier,
     BaggingClassifier,
     BallConstrainedClassifier,
-    BinnedTreeClassifier,
     DecisionStumpClassifier,
     DivideAndConquerClassifier,
     StackingClassifier,
     VotingClassifier,
 )
+from sklearn_ensemble_theory.trees import BinnedTreeClassifier
 
 from .estimators import estimator_classes, make
 

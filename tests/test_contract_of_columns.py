@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import get_tags
 
-from sklearn_ensemble_theory import BinnedTreeClassifier, BinnedTreeRegressor
+from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
 from .estimators import estimator_classes, make
 from .reliability.odd_inputs import takes_classifiers

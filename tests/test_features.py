@@ -42,13 +42,13 @@ def having(parameter):
 
 LEARNERS = {
     "boosting": lambda cst: package.GradientBoostingRegressor(
-        package.BinnedTreeRegressor(monotonic_cst=cst, max_depth=3), n_estimators=5
+        package.trees.BinnedTreeRegressor(monotonic_cst=cst, max_depth=3), n_estimators=5
     ),
     "bagging": lambda cst: package.BaggingRegressor(
         DecisionTreeRegressor(monotonic_cst=cst), n_estimators=3, random_state=0
     ),
     "AdaBoost.R2": lambda cst: package.AdaBoostRegressor(
-        package.BinnedTreeRegressor(monotonic_cst=cst), n_estimators=3, random_state=0
+        package.trees.BinnedTreeRegressor(monotonic_cst=cst), n_estimators=3, random_state=0
     ),
 }
 CONSTRAINED = {

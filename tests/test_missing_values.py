@@ -23,14 +23,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn_ensemble_theory import (
     AdaBoostClassifier,
     AdaBoostRegressor,
-    BinnedTreeClassifier,
-    BinnedTreeRegressor,
     GradientBoostingClassifier,
     StackingClassifier,
     StackingRegressor,
     VotingClassifier,
     VotingRegressor,
 )
+from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
 from .estimators import (
     POLARS_IS_READ,

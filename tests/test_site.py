@@ -98,7 +98,7 @@ def test_every_node_of_the_map_is_a_link_to_a_page():
     assert set(links) <= pages | guide
     for name in ends_of_the_map():
         assert module.address(name) in links
-        assert f"{{class}}`~{package.__name__}.{name}`" in module.listing()
+        assert f"{{class}}`~{module.full_name(name)}`" in module.listing()
     for _, page in module.MAP:
         assert f"user_guide/{page}.html" in links
 

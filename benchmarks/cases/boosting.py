@@ -155,7 +155,7 @@ register(
 
 
 def binned_tree():
-    from sklearn_ensemble_theory import BinnedTreeRegressor
+    from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 
     return BinnedTreeRegressor(max_depth=3)
 

@@ -67,7 +67,7 @@ def boosted(name, loss=None, **fixed):
         # Trees of depth 3 are the default.
         chosen = {"n_estimators": n_estimators, "learning_rate": learning_rate, "n_jobs": threads}
         if max_leaf_nodes is not None:
-            chosen["estimator"] = package.BinnedTreeRegressor(max_leaf_nodes=max_leaf_nodes)
+            chosen["estimator"] = package.trees.BinnedTreeRegressor(max_leaf_nodes=max_leaf_nodes)
         if loss is not None:
             chosen["loss"] = loss()
         return getattr(package, name)(**chosen, **fixed)

@@ -9,6 +9,8 @@ import textwrap
 from html import escape
 from pathlib import Path
 
+from sklearn_ensemble_theory import trees
+
 PACKAGE = "sklearn_ensemble_theory"
 BOTH = ("Classifier", "Regressor")
 CLASSES, NUMBERS = BOTH[:1], BOTH[1:]
@@ -105,8 +107,13 @@ def estimators(name, kinds):
     return [name + kind for kind in kinds] or [name]
 
 
+def full_name(name):
+    """The name of a class with the module that users import it from."""
+    return f"{PACKAGE}.trees.{name}" if name in trees.__all__ else f"{PACKAGE}.{name}"
+
+
 def address(name):
-    return f"generated/{PACKAGE}.{name}.html"
+    return f"generated/{full_name(name)}.html"
 
 
 def lines_of(text, width, letter=LETTER):
@@ -183,7 +190,7 @@ def listing():
     for (question, page), ends in MAP.items():
         lines += [f"**[{question}](user_guide/{page}.md)**", ""]
         for condition, name, kinds in ends:
-            roles = [f"{{class}}`~{PACKAGE}.{whole}`" for whole in estimators(name, kinds)]
+            roles = [f"{{class}}`~{full_name(whole)}`" for whole in estimators(name, kinds)]
             # Code, so that its quotes stay as they are.
             marked = re.sub(r'\w+="?\w*"?|"\w+"', r"`\g<0>`", condition)
             lines += [f"- {marked}: {', '.join(roles)}"]

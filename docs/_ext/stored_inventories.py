@@ -86,10 +86,10 @@ def written():
 def mentioned():
     """All names: those, types of parameters, peers, inherited docstrings and code of examples."""
     ours, theirs = map(importlib.import_module, ("sklearn_ensemble_theory", "sklearn.ensemble"))
+    rooms = [ours, *(getattr(ours, room) for room in ("averaging", "boosting", "trees"))]
     found = written() | set(TYPES.values())
     found.update(f"sklearn.ensemble.{name}" for name in {*ours.__all__} & {*theirs.__all__})
-    for name in ours.__all__:
-        member = getattr(ours, name)
+    for member in (getattr(room, name) for room in rooms for name in room.__all__):
         for method in dir(member) if isinstance(member, type) else ():
             found.update(ROLE.findall(inspect.getdoc(getattr(member, method)) or ""))
     for path in scripts():

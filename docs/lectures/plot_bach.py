@@ -114,8 +114,8 @@ for m in (1, 10, 50):
 from sklearn_ensemble_theory import (
     BaggedNearestNeighborsRegressor,
     BaggingRegressor,
-    bagged_nearest_neighbors_weights,
 )
+from sklearn_ensemble_theory.averaging import bagged_nearest_neighbors_weights
 from sklearn_ensemble_theory.datasets import make_sine_regression
 
 n = 200

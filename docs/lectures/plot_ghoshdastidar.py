@@ -228,7 +228,7 @@ plt.show()
 # *(i)* Weights that decrease with the rank are sums of equal weights, for which
 # Stone's lemma holds, with the constant of
 # :func:`~sklearn_ensemble_theory.bounds.stone_lemma_constant`.
-from sklearn_ensemble_theory import bagged_nearest_neighbors_weights
+from sklearn_ensemble_theory.averaging import bagged_nearest_neighbors_weights
 
 sizes = np.array([10**2, 10**3, 10**4, 10**5, 10**6])
 conditions = []

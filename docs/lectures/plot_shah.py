@@ -1089,10 +1089,8 @@ plt.show()
 # *Algorithm 3* estimates it with a regression, here a tree, and takes a step.
 # With ``reoptimize_leaves=False`` the estimator does just that; otherwise it
 # replaces the values of the leaves by steps for the loss.
-from sklearn_ensemble_theory import (
-    BinnedTreeRegressor,
-    GradientBoostingClassifier,
-)
+from sklearn_ensemble_theory import GradientBoostingClassifier
+from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 
 x = rng.random((400, 1))
 y = np.where(rng.random(400) < eta_of(x[:, 0]), 1, -1)

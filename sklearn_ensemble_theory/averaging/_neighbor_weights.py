@@ -93,7 +93,7 @@ def bagged_nearest_neighbors_weights(
 
     Examples
     --------
-    >>> from sklearn_ensemble_theory import bagged_nearest_neighbors_weights
+    >>> from sklearn_ensemble_theory.averaging import bagged_nearest_neighbors_weights
     >>> bagged_nearest_neighbors_weights(5, 2).round(12).tolist()
     [0.4, 0.3, 0.2, 0.1]
     >>> len(bagged_nearest_neighbors_weights(10**7, 10**5))

@@ -337,8 +337,8 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
     The limit of bagging `KNeighborsRegressor(n_neighbors)` as the number of replications grows,
     computed without resampling: the i-th nearest training row of a point has a weight that
     depends on its rank only, given by
-    :func:`~sklearn_ensemble_theory.bagged_nearest_neighbors_weights`, so a prediction is one
-    neighbour query and one scalar product. `max_samples` controls the smoothness of the fit: at
+    :func:`~sklearn_ensemble_theory.averaging.bagged_nearest_neighbors_weights`, so a prediction is
+    one neighbour query and one scalar product. `max_samples` controls the smoothness of the fit: at
     s = n it is the k nearest neighbours' mean (low bias, high variance), at s = n_neighbors the
     mean of all rows.
 
@@ -528,9 +528,9 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
     The limit of bagging `KNeighborsClassifier(n_neighbors)` and averaging the class probabilities,
     as the number of replications grows, computed without resampling: the i-th nearest
     training row of a point gives its class a weight that depends on its rank only, given by
-    :func:`~sklearn_ensemble_theory.bagged_nearest_neighbors_weights`. For `n_neighbors=1` it is
-    also the limit of the majority vote, and universally consistent where s/n -> 0 and s -> infinity
-    [Ghoshdastidar, theorem En.2], which a single nearest neighbour is not.
+    :func:`~sklearn_ensemble_theory.averaging.bagged_nearest_neighbors_weights`. For `n_neighbors=1`
+    it is also the limit of the majority vote, and universally consistent where s/n -> 0 and
+    s -> infinity [Ghoshdastidar, theorem En.2], which a single nearest neighbour is not.
 
     Parameters
     ----------

@@ -25,9 +25,9 @@ def bagged_neighbors_variance(
     """Variance of the bagged nearest neighbour over the noise of the targets, exactly.
 
     sigma^2 sum_i V_i^2 with the weights V_i of
-    :func:`~sklearn_ensemble_theory.bagged_nearest_neighbors_weights`. The sum is the probability
-    that the nearest rows of two independent subsamples are the same, and thus the correlation of
-    two members over the noise.
+    :func:`~sklearn_ensemble_theory.averaging.bagged_nearest_neighbors_weights`. The sum is the
+    probability that the nearest rows of two independent subsamples are the same, and thus the
+    correlation of two members over the noise.
 
     Parameters
     ----------
@@ -124,8 +124,9 @@ def bagged_neighbors_variance_bound(
     """Bound on the variance of the bagged nearest neighbour over the noise of the targets.
 
     The prediction is a weighted mean of the targets with the weights V_i of
-    :func:`~sklearn_ensemble_theory.bagged_nearest_neighbors_weights`; noise of variance sigma^2 in
-    the targets gives it the variance sigma^2 sum_i V_i^2. For s of n rows, sum_i V_i^2 is at most
+    :func:`~sklearn_ensemble_theory.averaging.bagged_nearest_neighbors_weights`; noise of variance
+    sigma^2 in the targets gives it the variance sigma^2 sum_i V_i^2. For s of n rows, sum_i V_i^2
+    is at most
 
     - (s/n) / (1 + 1/n - s/n)^2 for draws without replacement;
     - s^2 / (n (2s - 1)), which is at most s/n, for draws with replacement;
@@ -173,7 +174,7 @@ def bagged_neighbors_variance_bound(
 
     Examples
     --------
-    >>> from sklearn_ensemble_theory import bagged_nearest_neighbors_weights
+    >>> from sklearn_ensemble_theory.averaging import bagged_nearest_neighbors_weights
     >>> from sklearn_ensemble_theory.bounds import bagged_neighbors_variance_bound
     >>> round(float((bagged_nearest_neighbors_weights(1000, 50) ** 2).sum()), 4)
     0.0259
@@ -754,7 +755,7 @@ def stone_conditions(
     --------
     Bagged nearest neighbours with a number of drawn rows that grows as the square root of n:
 
-    >>> from sklearn_ensemble_theory import bagged_nearest_neighbors_weights
+    >>> from sklearn_ensemble_theory.averaging import bagged_nearest_neighbors_weights
     >>> from sklearn_ensemble_theory.bounds import stone_conditions
     >>> for n in (100, 10_000, 1_000_000):
     ...     weights = bagged_nearest_neighbors_weights(n, int(n**0.5))

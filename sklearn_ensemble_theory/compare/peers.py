@@ -279,8 +279,9 @@ ENTRIES = {
 
 
 def exported():
-    """The package's estimators by name, in the order of its `__all__`."""
-    members = {name: getattr(package, name) for name in package.__all__}
+    """The package's estimators by name, in the order of its `__all__`; the trees on bins last."""
+    rooms = (package, package.trees)
+    members = {name: getattr(room, name) for room in rooms for name in room.__all__}
     return {
         name: member
         for name, member in members.items()

@@ -499,7 +499,7 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.tree import export_text
-    >>> from sklearn_ensemble_theory import BinnedTreeRegressor
+    >>> from sklearn_ensemble_theory.trees import BinnedTreeRegressor
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
     >>> tree = BinnedTreeRegressor(max_depth=1).fit(X, y)
     >>> print(export_text(tree, feature_names=list(X.columns)))
@@ -769,7 +769,7 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from sklearn_ensemble_theory import BinnedTreeClassifier
+    >>> from sklearn_ensemble_theory.trees import BinnedTreeClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> tree = BinnedTreeClassifier(max_leaf_nodes=3).fit(X, y)
     >>> int(tree.get_n_leaves()), float(tree.tree_.threshold[0].round(2))

@@ -264,7 +264,7 @@ def shrink(
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn_ensemble_theory import BinnedTreeRegressor
+    >>> from sklearn_ensemble_theory.trees import BinnedTreeRegressor
     >>> X, y = load_diabetes(return_X_y=True)
     >>> tree = BinnedTreeRegressor(max_leaf_nodes=30).fit(X[:300], y[:300])
     >>> shrunk = tree.shrink("cv", X[:300], y[:300])

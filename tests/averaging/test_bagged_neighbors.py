@@ -25,7 +25,7 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     VotingClassifier,
 )
-from sklearn_ensemble_theory import bagged_nearest_neighbors_weights as weights
+from sklearn_ensemble_theory.averaging import bagged_nearest_neighbors_weights as weights
 from sklearn_ensemble_theory.datasets import make_sine_regression
 
 from .neighbor_data import SCHEMES, regression, schemes

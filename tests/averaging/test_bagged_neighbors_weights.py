@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory import bagged_nearest_neighbors_weights as weights
+from sklearn_ensemble_theory.averaging import bagged_nearest_neighbors_weights as weights
 
 
 def padded(n, *args):

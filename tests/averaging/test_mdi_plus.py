@@ -8,13 +8,13 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from sklearn_ensemble_theory import (
     BaggingRegressor,
-    BinnedTreeRegressor,
     ExtraTreesRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
 from sklearn_ensemble_theory.ensembles._mdi_plus import partial_gains
 from sklearn_ensemble_theory.inspection import ImportanceDisplay
+from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 
 PENALTIES = [3.0, 30.0, 300.0]

@@ -12,8 +12,8 @@ from sklearn.metrics import pairwise_distances
 
 from sklearn_ensemble_theory import BaggedNearestNeighborsClassifier as Classifier
 from sklearn_ensemble_theory import BaggedNearestNeighborsRegressor as Regressor
-from sklearn_ensemble_theory import bagged_nearest_neighbors_weights as weights
 from sklearn_ensemble_theory.averaging import _neighbor_search
+from sklearn_ensemble_theory.averaging import bagged_nearest_neighbors_weights as weights
 from sklearn_ensemble_theory.averaging._neighbor_search import (
     EuclideanTree,
     MinkowskiTree,

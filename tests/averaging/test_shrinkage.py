@@ -16,13 +16,12 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn_ensemble_theory import (
     BaggingClassifier,
     BaggingRegressor,
-    BinnedTreeClassifier,
-    BinnedTreeRegressor,
     ExtraTreesRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
     export,
 )
+from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 from sklearn_ensemble_theory.trees._shrinkage import with_shrunk_values
 
 GRID = [0.0, 0.5, 4.0, 30.0]

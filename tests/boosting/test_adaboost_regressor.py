@@ -9,7 +9,8 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeRegressor
 
-from sklearn_ensemble_theory import AdaBoostRegressor, BinnedTreeRegressor
+from sklearn_ensemble_theory import AdaBoostRegressor
+from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 
 LOSSES = ["linear", "square", "exponential"]
 

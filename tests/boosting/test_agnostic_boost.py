@@ -5,12 +5,9 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.tree import DecisionTreeClassifier
 
-from sklearn_ensemble_theory import (
-    AgnosticBoostClassifier,
-    BinnedTreeClassifier,
-    DecisionStumpClassifier,
-)
+from sklearn_ensemble_theory import AgnosticBoostClassifier, DecisionStumpClassifier
 from sklearn_ensemble_theory.bounds import agnostic_boosting_error_bound
+from sklearn_ensemble_theory.trees import BinnedTreeClassifier
 
 
 def phi(z):

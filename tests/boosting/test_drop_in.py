@@ -12,12 +12,9 @@ from sklearn.inspection import partial_dependence
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeRegressor
 
-from sklearn_ensemble_theory import (
-    BinnedTreeRegressor,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-)
+from sklearn_ensemble_theory import GradientBoostingClassifier, GradientBoostingRegressor
 from sklearn_ensemble_theory.boosting import losses
+from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 from sklearn_ensemble_theory.trees._weak_learners import drawn_rows, selected_rows
 
 from ..estimators import SKLEARN_VERSION, parse_version

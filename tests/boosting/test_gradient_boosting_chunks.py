@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from sklearn_ensemble_theory import (
-    BinnedTreeRegressor,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-)
+from sklearn_ensemble_theory import GradientBoostingClassifier, GradientBoostingRegressor
 from sklearn_ensemble_theory._rows import ChunkedRows, RowChecks
 from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting.losses import (
@@ -20,6 +16,7 @@ from sklearn_ensemble_theory.boosting.losses import (
     SquaredLoss,
 )
 from sklearn_ensemble_theory.boosting.losses._base import as_loss
+from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 from sklearn_ensemble_theory.trees._histograms import (
     GridUnits,
     TreeRequest,

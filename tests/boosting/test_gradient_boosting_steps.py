@@ -10,8 +10,6 @@ from sklearn.tree import DecisionTreeRegressor
 
 from sklearn_ensemble_theory import (
     AdaBoostClassifier,
-    BinnedTreeClassifier,
-    BinnedTreeRegressor,
     DecisionStumpRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -19,6 +17,7 @@ from sklearn_ensemble_theory import (
     bounds,
 )
 from sklearn_ensemble_theory.boosting import losses
+from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 from sklearn_ensemble_theory.trees._sklearn_trees import on_grid
 
 from .gradient_boosting_data import BestColumn

@@ -16,12 +16,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import get_tags
 
-from sklearn_ensemble_theory import (
-    BinnedTreeRegressor,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-)
+from sklearn_ensemble_theory import GradientBoostingClassifier, GradientBoostingRegressor
 from sklearn_ensemble_theory.boosting import losses
+from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 
 from ..trees.reference_growth import reference_trees
 

@@ -16,12 +16,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_ensemble_theory import (
-    BinnedTreeRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
+from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 
 from ..trees.reference_growth import reference_trees
 

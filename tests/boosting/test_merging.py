@@ -8,8 +8,8 @@ from sklearn_ensemble_theory import (
     GradientBoostingRegressor,
     L2BoostingRegressor,
     LogitBoostClassifier,
-    merge_additive_models,
 )
+from sklearn_ensemble_theory.boosting import merge_additive_models
 from sklearn_ensemble_theory.inspection import report_html
 
 from .test_additive_edits import by_hand, means, rows

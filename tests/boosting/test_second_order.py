@@ -11,7 +11,6 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeRegressor
 
 from sklearn_ensemble_theory import (
-    BinnedTreeRegressor,
     DecisionStumpRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -19,6 +18,7 @@ from sklearn_ensemble_theory import (
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk, SecondOrderRisk
 from sklearn_ensemble_theory.boosting._steps import FixedStep
+from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 
 from ..trees.reference_growth import reference_trees
 

@@ -17,12 +17,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_ensemble_theory import (
     BaggingRegressor,
-    BinnedTreeRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     export,
 )
 from sklearn_ensemble_theory.boosting.losses import HuberLoss
+from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 
 N, P, Q = 300, 5, 3
 LOSSES = ["squared_error", "absolute_error", "huber", "quantile"]

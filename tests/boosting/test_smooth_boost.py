@@ -12,7 +12,6 @@ from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_ensemble_theory import (
     AdaBoostClassifier,
-    BinnedTreeClassifier,
     DecisionStumpClassifier,
     SmoothBoostClassifier,
 )
@@ -20,6 +19,7 @@ from sklearn_ensemble_theory.boosting._reweighting import binary
 from sklearn_ensemble_theory.bounds import smooth_boosting_n_rounds
 from sklearn_ensemble_theory.datasets import add_label_noise, make_twonorm
 from sklearn_ensemble_theory.erm._stumps import rounds
+from sklearn_ensemble_theory.trees import BinnedTreeClassifier
 
 
 def noisy(n=300, p=4, seed=0, flips=0.15):

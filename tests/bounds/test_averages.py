@@ -13,7 +13,7 @@ from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 
 from sklearn_ensemble_theory import BaggedNearestNeighborsRegressor, bounds
-from sklearn_ensemble_theory import bagged_nearest_neighbors_weights as weights
+from sklearn_ensemble_theory.averaging import bagged_nearest_neighbors_weights as weights
 from sklearn_ensemble_theory.bounds import bagging_pac_n_estimators
 
 from ..errata_parts import within

@@ -7,8 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory import bagged_nearest_neighbors_weights, bounds
-from sklearn_ensemble_theory import bagged_nearest_neighbors_weights as weights
+from sklearn_ensemble_theory import bounds
+from sklearn_ensemble_theory.averaging import bagged_nearest_neighbors_weights
+from sklearn_ensemble_theory.averaging import bagged_nearest_neighbors_weights as weights
 
 from ..errata_parts import within
 

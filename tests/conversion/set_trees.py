@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 import sklearn_ensemble_theory as package
-from sklearn_ensemble_theory import BinnedTreeClassifier, BinnedTreeRegressor
+from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
 CATEGORICAL = {"categorical_features": [0, 1]}
 FEW = {**CATEGORICAL, "n_estimators": 4, "random_state": 0}

@@ -21,7 +21,11 @@ CASES = [
     ("ExtraTreesRegressor", "real", SEED),
     ("ExtraTreesClassifier", "two", SEED),
     ("BaggingRegressor", "real", {**SEED, "max_features": 0.5}),
-    ("BaggingRegressor", "real", {**SEED, "estimator": package.BinnedTreeRegressor(max_depth=4)}),
+    (
+        "BaggingRegressor",
+        "real",
+        {**SEED, "estimator": package.trees.BinnedTreeRegressor(max_depth=4)},
+    ),
     ("BaggingClassifier", "many", {**SEED, "max_features": 0.5, "max_bins": 16}),
     ("BaggingClassifier", "two", {**SEED, "voting": "hard"}),
     ("GradientBoostingRegressor", "real", SEED),
@@ -34,7 +38,11 @@ CASES = [
     ("AdaBoostClassifier", "many", {**FEW, "algorithm": "discrete", "estimator": TREE}),
     ("SmoothBoostClassifier", "two", FEW),
     ("LPBoostClassifier", "many", {**FEW, "nu": 0.8}),
-    ("LPBoostClassifier", "two", {**FEW, "estimator": package.BinnedTreeClassifier(max_depth=2)}),
+    (
+        "LPBoostClassifier",
+        "two",
+        {**FEW, "estimator": package.trees.BinnedTreeClassifier(max_depth=2)},
+    ),
 ]
 
 

@@ -20,8 +20,6 @@ from sklearn_ensemble_theory import (
     AdaBoostRegressor,
     BaggingClassifier,
     BaggingRegressor,
-    BinnedTreeClassifier,
-    BinnedTreeRegressor,
     DecisionStumpClassifier,
     DecisionStumpRegressor,
     ExtraTreesClassifier,
@@ -33,6 +31,7 @@ from sklearn_ensemble_theory import (
     export,
 )
 from sklearn_ensemble_theory.boosting.losses import HuberLoss
+from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
 from .counterparts import assert_same_predictions, diabetes, fitted, kinds_of_targets
 

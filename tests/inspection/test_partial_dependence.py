@@ -11,7 +11,6 @@ from sklearn.utils.fixes import parse_version
 
 from sklearn_ensemble_theory import (
     BaggingRegressor,
-    BinnedTreeRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     L2BoostingRegressor,
@@ -22,6 +21,7 @@ from sklearn_ensemble_theory import (
     export,
 )
 from sklearn_ensemble_theory.inspection import partial_dependence
+from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 
 from ..estimators import SKLEARN_VERSION
 

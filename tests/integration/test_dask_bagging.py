@@ -14,8 +14,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn_ensemble_theory import (
     BaggingClassifier,
     BaggingRegressor,
-    BinnedTreeClassifier,
-    BinnedTreeRegressor,
     DivideAndConquerClassifier,
     DivideAndConquerRegressor,
     ExtraTreesClassifier,
@@ -27,6 +25,7 @@ from sklearn_ensemble_theory import (
     export,
 )
 from sklearn_ensemble_theory._categories import fitted_categories
+from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")

@@ -17,6 +17,7 @@ import sklearn_ensemble_theory as package
 from sklearn_ensemble_theory import export
 
 from ..conversion import set_trees
+from ..estimators import named
 
 FORESTS = {"n_estimators": 5, "max_depth": 4, "max_bins": 64, "random_state": 0}
 ROUNDS = {"n_estimators": 8, "random_state": 0}
@@ -62,7 +63,7 @@ def models(cases):
 
 def fit(name, kind, params):
     X, targets = data()
-    return getattr(package, name)(**params).fit(X, targets[kind]), X
+    return named(name)(**params).fit(X, targets[kind]), X
 
 
 def output(model, X):

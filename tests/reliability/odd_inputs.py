@@ -27,7 +27,7 @@ from sklearn.utils._param_validation import (
     make_constraint,
 )
 
-from sklearn_ensemble_theory import BinnedTreeClassifier, BinnedTreeRegressor
+from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
 from .odd_data import (
     HUGE,

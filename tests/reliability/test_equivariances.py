@@ -6,7 +6,7 @@ from sklearn.linear_model import LinearRegression
 
 import sklearn_ensemble_theory as package
 
-from ..estimators import estimator_classes, make
+from ..estimators import estimator_classes, make, named
 from .equivariances import CLOSE, EXACT, TABLE, Changes, claims_of, data_for, distance, outputs
 
 CLASSES = estimator_classes()
@@ -75,7 +75,7 @@ WHERE_THEY_HOLD = [
 
 @pytest.mark.parametrize(("name", "params", "relations"), WHERE_THEY_HOLD)
 def test_parameters_with_which_they_hold(name, params, relations):
-    changes = Changes(getattr(package, name), params, 0)
+    changes = Changes(named(name), params, 0)
     for transformation in relations:
         assert max(map(distance, changes.of(transformation))) < 1e-10, transformation
         assert TABLE[name][transformation] not in (EXACT, CLOSE) or transformation in TIES

@@ -10,7 +10,6 @@ from sklearn_ensemble_theory import (
     AdaBoostClassifier,
     BaggedNearestNeighborsRegressor,
     BaggingRegressor,
-    BinnedTreeRegressor,
     FrankWolfeClassifier,
     L2BoostingRegressor,
     MatchingPursuitRegressor,
@@ -23,6 +22,7 @@ from sklearn_ensemble_theory import (
     VotingRegressor,
 )
 from sklearn_ensemble_theory.boosting.losses import ExponentialLoss
+from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 
 rng = np.random.default_rng(0)
 X = np.clip(rng.standard_normal((40, 3)), -1.7, 1.7)

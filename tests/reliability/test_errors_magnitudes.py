@@ -15,7 +15,6 @@ from sklearn_ensemble_theory import (
     AdaBoostRegressor,
     BallConstrainedClassifier,
     BestColumnRegressor,
-    BinnedTreeClassifier,
     DecisionStumpClassifier,
     DecisionStumpRegressor,
     FrankWolfeRegressor,
@@ -32,8 +31,9 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory._rows import in_usual_units, positive_weights
 from sklearn_ensemble_theory._scaling import mean_from_first
+from sklearn_ensemble_theory.trees import BinnedTreeClassifier
 
-from ..estimators import CLASSIFIERS, REGRESSORS, boosted_votes, estimator_classes, make
+from ..estimators import CLASSIFIERS, REGRESSORS, boosted_votes, estimator_classes, make, named
 
 LARGEST = np.finfo(np.float64).max
 RNG = np.random.default_rng(0)
@@ -98,7 +98,7 @@ def test_stumps_with_mixed_weights():
 
 @pytest.mark.parametrize("name", BY_RATIOS)
 def test_models_depend_on_ratios_of_weights(name):
-    cls = getattr(package, name)
+    cls = named(name)
     y = CLASSES if issubclass(cls, ClassifierMixin) else Y
     # Scott's rule counts weights; the minimum of "gcv" is found to a tolerance.
     params = {"NadarayaWatsonRegressor": {"bandwidth": 0.5}, "SmoothingSplineRegressor": {"df": 4}}
@@ -137,7 +137,7 @@ def test_ratios_of_weights_over_calls_of_partial_fit():
 @pytest.mark.parametrize("name", ["DecisionStumpRegressor", "FrankWolfeRegressor"])
 @pytest.mark.parametrize("factor", [2.0**515, 2.0**-515])
 def test_targets_whose_squares_overflow_or_vanish(name, factor):
-    cls = getattr(package, name)
+    cls = named(name)
     params = {"radius": 2.0} if name == "FrankWolfeRegressor" else {}
     expected = make(cls, **params).fit(X, Y).predict(X)
     params = {"radius": 2.0 * factor} if name == "FrankWolfeRegressor" else {}
@@ -269,7 +269,7 @@ def _finite_or_named(model, y):
 
 @pytest.mark.parametrize("name", ["BinnedTreeClassifier", "BinnedTreeRegressor"])
 def test_trees_refuse_queries_beyond_single_precision(name):
-    model = make(getattr(package, name))
+    model = make(named(name))
     model.fit(X, CLASSES)
     for query in (X * 1e155, np.where(X > 0, LARGEST, -LARGEST)):
         with pytest.raises(ValueError, match="Input X"):

@@ -29,7 +29,7 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory.boosting import CVChoice
 
-from ..estimators import estimator_classes, make
+from ..estimators import estimator_classes, make, named
 from .odd_inputs import InPlaceLoss
 
 X = np.random.default_rng(0).standard_normal((30, 2))
@@ -103,7 +103,7 @@ def test_cv_has_pairs(cls, cv):
 @pytest.mark.parametrize(
     ("model", "name"),
     [
-        (package.BinnedTreeRegressor(monotonic_cst={}), "monotonic_cst"),
+        (package.trees.BinnedTreeRegressor(monotonic_cst={}), "monotonic_cst"),
         (package.RandomForestRegressor(2, monotonic_cst={}), "monotonic_cst"),
         (LinearL2BoostingRegressor(times={}), "times"),
         (LinearL2BoostingRegressor(times=[None]), "times"),
@@ -192,7 +192,7 @@ def test_learning_rates_near_zero():
 @pytest.mark.parametrize("name", ["RandomForestClassifier", "ExtraTreesRegressor"])
 @pytest.mark.parametrize("value", [np.array(1.0), np.ones((2, 2)), {1}, {}])
 def test_constraints_have_one_dimension(name, value):
-    refused(make(getattr(package, name), monotonic_cst=value), "monotonic_cst")
+    refused(make(named(name), monotonic_cst=value), "monotonic_cst")
 
 
 @pytest.mark.parametrize("value", [np.array(1.0), np.ones((2, 2)), np.ones((2, 1))])
@@ -218,18 +218,18 @@ def test_smallest_gamma():
 
 def test_class_weights_that_leave_no_row():
     for weight in ({0: 0.0, 1: 0.0}, {0: -1.0, 1: 1.0}):
-        refused(package.BinnedTreeClassifier(class_weight=weight), "class_weight")
+        refused(package.trees.BinnedTreeClassifier(class_weight=weight), "class_weight")
 
 
 def test_small_numpy_integers_do_not_overflow():
     for count in (np.int8(100), 100):
-        model = package.BinnedTreeRegressor(min_samples_leaf=count)
+        model = package.trees.BinnedTreeRegressor(min_samples_leaf=count)
         assert model.fit(X, Y).get_n_leaves() == 1
 
 
 @pytest.mark.parametrize("name", ["AgnosticBoostClassifier", "GradientBoostingRegressor"])
 def test_validation_fractions_that_leave_no_row(name):
-    cls = getattr(package, name)
+    cls = named(name)
     refused(make(cls, n_iter_no_change=2, validation_fraction=1 - 2.0**-53), "validation_fraction")
 
 
@@ -238,20 +238,20 @@ def test_groups_that_cannot_be_compared():
         labels = np.array(groups, dtype=object)
         for name in ("DivideAndConquerRegressor", "BaggingRegressor"):
             with pytest.raises(ValueError, match="groups"):
-                make(getattr(package, name)).fit(X, Y, groups=labels)
+                make(named(name)).fit(X, Y, groups=labels)
 
 
 def test_dates_are_no_weights():
     dates = np.arange(30).astype("datetime64[D]")
     for name in ("BinnedTreeRegressor", "VotingRegressor", "StackingRegressor"):
         with pytest.raises(ValueError, match="sample_weight"):
-            make(getattr(package, name)).fit(X, Y, sample_weight=dates)
+            make(named(name)).fit(X, Y, sample_weight=dates)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_one_weight_for_all_rows_is_finite(value):
     for name in ("ExtraTreesRegressor", "AdaBoostClassifier", "GradientBoostingRegressor"):
-        cls = getattr(package, name)
+        cls = named(name)
         with pytest.raises(ValueError, match="sample_weight"):
             make(cls).fit(X, CLASSES, sample_weight=value)
 
@@ -347,7 +347,7 @@ def test_members_have_a_fit(name):
 )
 def test_scalars_of_numpy_are_numbers_of_python_during_a_fit(name, parameter, value):
     X, y = np.random.default_rng(0).standard_normal((60, 3)), np.arange(60) % 7
-    model = make(getattr(package, name), **{parameter: value}).fit(X, y)
+    model = make(named(name), **{parameter: value}).fit(X, y)
     assert getattr(model, parameter) is value
-    expected = make(getattr(package, name), **{parameter: value.item()}).fit(X, y)
+    expected = make(named(name), **{parameter: value.item()}).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), expected.predict(X))

@@ -13,8 +13,6 @@ from sklearn.ensemble import RandomForestRegressor as SklearnForest
 
 from sklearn_ensemble_theory import (
     BaggingRegressor,
-    BinnedTreeClassifier,
-    BinnedTreeRegressor,
     DivideAndConquerClassifier,
     DivideAndConquerRegressor,
     ExtraTreesRegressor,
@@ -27,6 +25,7 @@ from sklearn_ensemble_theory import (
 from sklearn_ensemble_theory.averaging import _divide_and_conquer as blocks
 from sklearn_ensemble_theory.smoothing import _compact_kernels as compact
 from sklearn_ensemble_theory.smoothing import _spline_basis as splines
+from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 from sklearn_ensemble_theory.trees import _binned_tree as tree_predictions
 from sklearn_ensemble_theory.trees._columns import BinnedColumns
 

@@ -460,7 +460,7 @@ def test_scores_and_intervals_at_the_ends_of_their_ranges():
     for coverage in (10**400, -(10**400), np.nan, 1.0, True, "a"):
         with pytest.raises(ValueError, match="coverage must be"):
             forest.predict_interval(X, coverage=coverage)
-    tree = make(package.BinnedTreeRegressor).fit(X, Y)
+    tree = make(package.trees.BinnedTreeRegressor).fit(X, Y)
     for flag in (pd.NA, pd.Series([1.0, 2.0]), "a"):
         with pytest.raises(TypeError, match="check_input must be a bool"):
             tree.predict(X, check_input=flag)

@@ -13,8 +13,8 @@ from sklearn_ensemble_theory import (
     BaggingRegressor,
     LinearL2BoostingRegressor,
     SmoothingSplineRegressor,
-    bagged_nearest_neighbors_weights,
 )
+from sklearn_ensemble_theory.averaging import bagged_nearest_neighbors_weights
 from sklearn_ensemble_theory.smoothing import bagged_smoother
 
 

@@ -7,12 +7,11 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 
 from sklearn_ensemble_theory import (
     AdaBoostClassifier,
-    BinnedTreeClassifier,
-    BinnedTreeRegressor,
     FrankWolfeClassifier,
     GradientBoostingRegressor,
 )
 from sklearn_ensemble_theory._learners import ClassTask, LeastSquaresTask, prepare_rounds
+from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 from sklearn_ensemble_theory.trees._binned_tree import binned_equivalent
 from sklearn_ensemble_theory.trees._weak_learners import BinnedMembers
 

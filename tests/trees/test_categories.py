@@ -13,13 +13,12 @@ from sklearn.inspection import partial_dependence
 from sklearn.tree import export_text
 
 from sklearn_ensemble_theory import (
-    BinnedTreeClassifier,
-    BinnedTreeRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     RandomForestRegressor,
     export,
 )
+from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 from sklearn_ensemble_theory.trees._columns import BinnedColumns
 from sklearn_ensemble_theory.trees._growth import HistogramGrower, grow_tree
 from sklearn_ensemble_theory.trees._options import GrowthOptions

@@ -5,8 +5,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_ensemble_theory import (
-    BinnedTreeClassifier,
-    BinnedTreeRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     GradientBoostingClassifier,
@@ -14,7 +12,7 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn_ensemble_theory.trees import _vector_growth
+from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor, _vector_growth
 from sklearn_ensemble_theory.trees._columns import BinnedColumns
 from sklearn_ensemble_theory.trees._growth import HistogramGrower
 from sklearn_ensemble_theory.trees._options import GrowthOptions

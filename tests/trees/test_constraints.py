@@ -12,8 +12,6 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn_ensemble_theory import (
     AdaBoostRegressor,
     BaggingRegressor,
-    BinnedTreeClassifier,
-    BinnedTreeRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     GradientBoostingClassifier,
@@ -23,6 +21,7 @@ from sklearn_ensemble_theory import (
     export,
 )
 from sklearn_ensemble_theory._features import Features
+from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 from sklearn_ensemble_theory.trees._columns import BinnedColumns
 from sklearn_ensemble_theory.trees._growth import HistogramGrower, grow_tree
 from sklearn_ensemble_theory.trees._isotonic import isotonic_regression, leaf_order

@@ -13,13 +13,13 @@ from sklearn.utils.fixes import parse_version
 
 from sklearn_ensemble_theory import (
     BaggingRegressor,
-    BinnedTreeRegressor,
     ExtraTreesRegressor,
     GradientBoostingRegressor,
     RandomForestRegressor,
     export,
 )
 from sklearn_ensemble_theory.averaging import StandardErrorWarning
+from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 from sklearn_ensemble_theory.trees._columns import BinnedColumns
 from sklearn_ensemble_theory.trees._tree_arrays import LEAF
 

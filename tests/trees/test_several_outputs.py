@@ -11,7 +11,8 @@ from sklearn.metrics import log_loss
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import get_tags
 
-from sklearn_ensemble_theory import BinnedTreeClassifier, BinnedTreeRegressor, export
+from sklearn_ensemble_theory import export
+from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
 N = 1000
 

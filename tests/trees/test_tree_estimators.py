@@ -15,7 +15,7 @@ from sklearn.tree import (
 )
 from sklearn.utils import get_tags
 
-from sklearn_ensemble_theory import BinnedTreeClassifier, BinnedTreeRegressor
+from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
 from ..estimators import TREES_TRY_BOTH_SIDES
 

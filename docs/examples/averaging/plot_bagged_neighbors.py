@@ -70,7 +70,7 @@ plt.show()
 # The ratio n/s determines how fast the weight of the i-th nearest row decreases with its rank i. It
 # is nearly geometric, (s/n) (1 - s/n)^(i-1), so the effective number of neighbours is about n/s.
 
-from sklearn_ensemble_theory import bagged_nearest_neighbors_weights
+from sklearn_ensemble_theory.averaging import bagged_nearest_neighbors_weights
 
 figure, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
 for ratio in [2, 5, 10, 20, 50]:

@@ -17,8 +17,6 @@ from sklearn.model_selection import train_test_split
 from sklearn_ensemble_theory import (
     AdaBoostClassifier,
     AgnosticBoostClassifier,
-    BinnedTreeClassifier,
-    BinnedTreeRegressor,
     GradientBoostingClassifier,
     MassartBoostClassifier,
     SmoothBoostClassifier,
@@ -30,6 +28,7 @@ from sklearn_ensemble_theory.datasets import (
     ringnorm_bayes_error,
     twonorm_bayes_error,
 )
+from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
 rounds, seeds, rates = 150, 6, [0.0, 0.2, 0.4]
 models = {

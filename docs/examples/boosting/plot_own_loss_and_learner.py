@@ -18,8 +18,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.preprocessing import SplineTransformer
 
-from sklearn_ensemble_theory import BinnedTreeRegressor, GradientBoostingRegressor
+from sklearn_ensemble_theory import GradientBoostingRegressor
 from sklearn_ensemble_theory.boosting.losses import SquaredLoss
+from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 
 
 class DelayCost:

@@ -18,11 +18,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_friedman1
 
-from sklearn_ensemble_theory import (
-    BinnedTreeRegressor,
-    GradientBoostingRegressor,
-    RandomForestRegressor,
-)
+from sklearn_ensemble_theory import GradientBoostingRegressor, RandomForestRegressor
+from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 
 n, n_test = 20_000, 5_000
 

@@ -14,7 +14,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_friedman1
 
-from sklearn_ensemble_theory import BinnedTreeRegressor, RandomForestRegressor
+from sklearn_ensemble_theory import RandomForestRegressor
+from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 
 rng = np.random.default_rng(0)
 x = np.sort(rng.uniform(size=200))

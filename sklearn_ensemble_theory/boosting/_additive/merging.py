@@ -99,7 +99,8 @@ def merge_additive_models(
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn_ensemble_theory import L2BoostingRegressor, merge_additive_models
+    >>> from sklearn_ensemble_theory import L2BoostingRegressor
+    >>> from sklearn_ensemble_theory.boosting import merge_additive_models
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(size=(300, 2))
     >>> y = X[:, 0] + rng.normal(scale=0.1, size=300)
