@@ -66,16 +66,16 @@ def mapie(model, X, y, new):
 
 STACK, VOTE = StackingRegressor(REGRESSORS), VotingRegressor(REGRESSORS)
 SIDES = {
-    "stack, ridge": (STACK, {"conformal": True}),
-    "stack, simplex": (clone(STACK).set_params(weights="simplex"), {"conformal": True}),
+    "stack, ridge": (STACK, {"held_out": "cv"}),
+    "stack, simplex": (clone(STACK).set_params(final_estimator="simplex"), {"held_out": "cv"}),
     "stack, ridge, MAPIE": (STACK, None),
-    "mean": (VOTE, {"cv": 5}),
-    "stack of classifiers": (StackingClassifier(CLASSIFIERS), {"conformal": True}),
+    "mean": (VOTE, {"held_out": 5}),
+    "stack of classifiers": (StackingClassifier(CLASSIFIERS), {"held_out": "cv"}),
     "weights of classifiers": (
-        StackingClassifier(CLASSIFIERS, weights="simplex"),
-        {"conformal": True},
+        StackingClassifier(CLASSIFIERS, "simplex"),
+        {"held_out": "cv"},
     ),
-    "vote": (VotingClassifier(CLASSIFIERS, voting="soft"), {"cv": 5}),
+    "vote": (VotingClassifier(CLASSIFIERS, voting="soft"), {"held_out": 5}),
 }
 
 

@@ -208,9 +208,9 @@ def _check_object(estimator: Estimator, name: str, value: Any) -> None:
                 f"{name} has an integer of {item.bit_length()} bits; give numbers of 2**63 and "
                 "above as floats."
             )
-    if name == "cv" and not _may_be_splits(value):
+    if name in ("cv", "held_out") and not _may_be_splits(value):
         raise ValueError(
-            "cv must be an integer, a splitter or an iterable of pairs (train, test) of row "
+            f"{name} must be an integer, a splitter or an iterable of pairs (train, test) of row "
             f"indices; got {value if isinstance(value, type) else type(value).__name__}."
         )
     if isinstance(value, (dict, set, frozenset)):

@@ -54,7 +54,7 @@ REQUIRED = {
     "LogitBoostClassifier": {"n_estimators": 40, "learning_rate": 0.2},
     # Knots at all values of ten features would be 800 functions.
     "SmoothingSplineRegressor": {"max_knots": 10},
-    "StackingClassifier": {"estimators": CLASSIFIERS, "cv": 2, "weights": "simplex"},
+    "StackingClassifier": {"estimators": CLASSIFIERS, "cv": 2, "final_estimator": "simplex"},
     "StackingRegressor": {"estimators": REGRESSORS, "cv": 3},
     "VotingClassifier": {"estimators": CLASSIFIERS},
     "VotingRegressor": {"estimators": REGRESSORS},

@@ -26,6 +26,7 @@ from sklearn_ensemble_theory import (
     StackingClassifier,
     StackingRegressor,
 )
+from sklearn_ensemble_theory.combining import WeightedMean
 
 # Few iterations are what makes a network a weak learner, or fast.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -201,10 +202,10 @@ def test_stacked_regressors(diabetes):
     members[1][1].set_params(random_state=0)
     P = held_out(members, X, y)
     v, residual = nnls(P.T, y)
-    model = StackingRegressor(members, weights="nnls").fit(X, y)
+    model = StackingRegressor(members, final_estimator="nnls").fit(X, y)
     np.testing.assert_allclose(model.estimator_weights_, v, atol=1e-8)
     risks = np.mean((P - y) ** 2, axis=1)
-    np.testing.assert_allclose(model.cv_risks_["risk"], risks)
+    np.testing.assert_allclose(model.cv_results_["mean_score"], risks)
     assert residual**2 / len(y) <= risks.min()
     simplex = minimize(
         lambda u: np.mean((y - u @ P) ** 2),
@@ -214,7 +215,7 @@ def test_stacked_regressors(diabetes):
         method="SLSQP",
         options={"ftol": 1e-14},
     )
-    model = StackingRegressor(members, weights="simplex").fit(X, y)
+    model = StackingRegressor(members, final_estimator="simplex").fit(X, y)
     np.testing.assert_allclose(model.estimator_weights_, simplex.x, atol=1e-5)
     assert model.estimator_weights_.sum() == pytest.approx(1, abs=1e-12)
     fitted = [clone(member).fit(X, y).predict(X_new) for _, member in members]
@@ -233,10 +234,10 @@ def test_stacked_classifiers(tumours):
             np.eye(2)[held_out(members[2:], X, y)[0].astype(int)],
         ]
     )
-    model = StackingClassifier(members, weights="simplex", loss="squared_error").fit(X, y)
+    model = StackingClassifier(members, WeightedMean("simplex", loss="squared_error")).fit(X, y)
     v = model.estimator_weights_
     risk = lambda u: np.mean(np.sum((np.eye(2)[y] - np.tensordot(u, P, 1)) ** 2, axis=1))  # noqa: E731
-    np.testing.assert_allclose(model.cv_risks_["risk"], [risk(u) for u in np.eye(3)])
+    np.testing.assert_allclose(model.cv_results_["mean_score"], [risk(u) for u in np.eye(3)])
     # By brute force over the simplex.
     grid = np.arange(0, 1.001, 0.02)
     values = [risk(np.array([a, b, 1 - a - b])) for a in grid for b in grid if a + b <= 1 + 1e-9]

@@ -110,7 +110,7 @@ def test_chunks_take_weights_by_label(data):
         lambda member: BaggingClassifier(member, 5, random_state=0),
         lambda member: DivideAndConquerClassifier(member, random_state=0),
         lambda member: VotingClassifier([("one", member)], voting="soft"),
-        lambda member: StackingClassifier([("one", member)], cv=3, weights="simplex"),
+        lambda member: StackingClassifier([("one", member)], cv=3, final_estimator="simplex"),
         lambda member: StackingClassifier(
             [("one", DecisionTreeClassifier(max_depth=2, random_state=0))], member, cv=3
         ),

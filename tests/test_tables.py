@@ -174,7 +174,7 @@ def test_frank_wolfe():
 def test_stacks():
     X, y = data()
     members = [("line", LinearRegression()), ("near", KNeighborsRegressor())]
-    stack = StackingRegressor(members, weights="simplex", cv=3).fit(X, y)
+    stack = StackingRegressor(members, final_estimator="simplex", cv=3).fit(X, y)
     table = export.frame(stack).set_index("name")
     mixed = sum(
         table["weight"][name] * member.predict(X)
@@ -183,7 +183,7 @@ def test_stacks():
     np.testing.assert_allclose(mixed, stack.predict(X), rtol=0, atol=1e-12)
     splits = table.filter(like="split")
     assert splits.shape == (2, 3)
-    np.testing.assert_allclose(splits.mean(axis=1), table["risk"], rtol=1e-12)
+    np.testing.assert_allclose(splits.mean(axis=1), table["mean_score"], rtol=1e-12)
     with pytest.raises(ValueError, match="StackingRegressor has a table if it learns weights"):
         export.frame(StackingRegressor(members, Ridge()).fit(X, y))
 
@@ -228,7 +228,9 @@ def test_without_pandas(monkeypatch):
         MatchingPursuitRegressor(2).fit(Z, y),
         FrankWolfeRegressor().fit(Z, y),
         RandomForestRegressor(2).fit(Z, y),
-        StackingClassifier([("tree", DecisionTreeClassifier())], weights="simplex").fit(Z, labels),
+        StackingClassifier([("tree", DecisionTreeClassifier())], final_estimator="simplex").fit(
+            Z, labels
+        ),
     ]
     assert list(export.frame(fitted[0])["term"].unique()) == ["x0", "x1", "x2"]
     monkeypatch.setitem(sys.modules, "pandas", None)

@@ -42,7 +42,7 @@ def stack(module, members, **own):
 
 def stacks(members):
     return {
-        "ours, simplex": stack("sklearn_ensemble_theory", members, weights="simplex"),
+        "ours, simplex": stack("sklearn_ensemble_theory", members, final_estimator="simplex"),
         "scikit-learn": stack("sklearn.ensemble", members),
     }
 

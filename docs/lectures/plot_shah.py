@@ -993,12 +993,13 @@ print(f"bound on the excess of the choice: {above:.3f}")
 
 # %%
 # *4.1.1 Stacking* minimises the same sum over non-negative weights of the
-# methods, perhaps in an l1 or l2 ball, for a loss ℓ. ``weights`` is the set and
-# ``loss`` is ℓ:
+# methods, perhaps in an l1 or l2 ball, for a loss ℓ. ``weights`` of the final
+# estimator is the set and ``loss`` is ℓ:
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from sklearn_ensemble_theory import StackingClassifier
+from sklearn_ensemble_theory.combining import WeightedMean
 
 X = rng.standard_normal((1300, 2))
 y = np.where(
@@ -1011,7 +1012,8 @@ for name, member in members:
     print(f"{name:14} error {1 - right:.3f}")
 for loss in ("squared_error", "log_loss", "hinge", "exponential", "logistic"):
     for weights in ("nnls", "simplex"):
-        stack = StackingClassifier(members, weights=weights, loss=loss, cv=5)
+        final = WeightedMean(weights, loss=loss)
+        stack = StackingClassifier(members, final, cv=5)
         error = 1 - stack.fit(X[:300], y[:300]).score(X[300:], y[300:])
         print(
             f"{loss:14} {weights:7} error {error:.3f}, weights",

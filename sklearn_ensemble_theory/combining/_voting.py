@@ -6,12 +6,11 @@ from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin, TransformerMixin, clone
+from sklearn.base import ClassifierMixin, RegressorMixin, TransformerMixin
 from sklearn.preprocessing import LabelEncoder
 from sklearn.utils import Tags, assert_all_finite
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._blocks import by_chunks
@@ -21,6 +20,7 @@ from sklearn_ensemble_theory._compat import (
     raise_for_params,
     routing_enabled,
 )
+from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._learners import (
@@ -58,24 +58,30 @@ from sklearn_ensemble_theory.ensembles._certificates import (
     VoteLosses,
     held_out_bound,
 )
+from sklearn_ensemble_theory.ensembles._held_out import TEXTS as TEXTS_OF_HELD_OUT
+from sklearn_ensemble_theory.ensembles._held_out import (
+    HeldOut,
+    held_out_is_set,
+    held_out_of,
+    obstacle_to_scores,
+)
 from sklearn_ensemble_theory.ensembles._intervals import one_of
 from sklearn_ensemble_theory.ensembles._prediction_sets import SetRule
 
-from ._conformal import (
-    HeldOutRows,
-    held_out_rows,
-    interval_around,
-    obstacle_to_scores,
-    set_around,
+from ._member_fits import (
+    HeldOutMembers,
+    Member,
+    MembersPlan,
+    MembersProblem,
+    fit_members,
+    refuse_unweighted,
 )
-from ._held_out import fit_and_hold_out
-from ._members import (
+from ._named_members import (
+    TEXTS,
     NamedMembers,
     checked_targets,
     fit_arguments,
-    fit_named,
     is_dropped,
-    refuse_unweighted,
     routed_to_splitter,
     rows_to_fit,
 )
@@ -83,6 +89,62 @@ from ._tandem_weights import tandem_weights
 
 # Folds in which rows are held out for `weights="tandem"`.
 N_FOLDS = 5
+CONSTRAINTS: dict[str, list] = {
+    "estimators": [list],
+    "weights": ["array-like", None],
+    "n_jobs": [None, Integral],
+    "verbose": ["verbose"],
+    "held_out": ["cv_object", StrOptions({"prefit"})],
+}
+
+VOTING_TEXTS = {
+    "estimators": """
+        estimators : list of (str, estimator) tuples
+            The members, with a name each. Clones of them are fitted. A member can be left out by
+            `set_params(name="drop")`.
+        """,
+    "n_jobs": """
+        n_jobs : int, default=None
+            Number of members fitted in parallel.
+        """,
+    "verbose": """
+        verbose : bool, default=False
+            Whether to print the time of each fit.
+        """,
+    "held_out": """
+            An int, a splitter or an iterable are splits by which `fit` also predicts held-out rows:
+            as many further fits of each member as there are splits. "prefit" takes the members as
+            they are, and the rows of `fit` are new to them. None keeps nothing.
+        """,
+    "attributes": """
+        named_estimators_ : :class:`~sklearn.utils.Bunch`
+            The fitted members by name.
+
+        held_out_ : object
+            With `held_out`, the predictions of each member for held-out rows: arrays `y`, `rows`
+            and `groups`, and a list `predictions`.
+
+        n_features_in_ : int
+            Number of features seen at `fit`, if the first member has this attribute.
+
+        feature_names_in_ : ndarray of shape (n_features_in_,)
+            Names of the features, if a member has this attribute.
+        """,
+    "cost": """
+        The cost is one fit of each member and, for n rows at `predict`, one prediction of each and
+        O(n T) for T members. Rows of weight 0 are left out.
+        """,
+    "coverage": """
+        Coverage is about `coverage`, without a guarantee for finite samples, as the members that
+        predict a held-out row are fitted to fewer rows than those of the ensemble. With
+        ``held_out="prefit"`` the rows of `fit` are exchangeable with new ones, and it is at least
+        `coverage` [split conformal prediction]. A row that a splitter holds out several times
+        counts once. `weights` are those at the time of the call.
+
+        Cost: a prediction of each member, and O(log n) for each row and class.
+        """,
+}
+"""Text that the two classes share."""
 
 
 class SeveralOutputsError(NotImplementedError, ValueError):
@@ -107,24 +169,16 @@ def checked_labels(y: Any, name: str) -> np.ndarray:
     return one_column(y)
 
 
+@documented(TEXTS)
 class BaseVoting(TransformerMixin, NamedMembers):
     """What votes and means have in common: the fit of the members, and the weighted mean."""
 
     weights: Any
     n_jobs: int | None
     verbose: bool
-    prefit: bool
-    cv: Any
-    _held_out: HeldOutRows | str | None
+    held_out: Any
 
-    _parameter_constraints: dict = {
-        "estimators": [list],
-        "weights": ["array-like", None],
-        "n_jobs": [None, Integral],
-        "verbose": ["verbose"],
-        "prefit": ["boolean"],
-        "cv": ["cv_object", StrOptions({"prefit"})],
-    }
+    _parameter_constraints: dict = CONSTRAINTS
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(
@@ -149,13 +203,10 @@ class BaseVoting(TransformerMixin, NamedMembers):
             Non-negative weights of the rows, given to the `fit` of every member, or routed where
             metadata routing is enabled. Rows of weight 0 are left out.
 
-        groups : array-like of shape (n_samples,), default=None
-            Labels of the rows that belong together, for `cv`: no split is to separate them. A `cv`
-            that splits by groups, such as `GroupKFold`, gets them; an integer is then a number of
-            folds of whole groups. Without held-out rows they have no part.
+        %(groups)s
 
         **fit_params : dict
-            Routed to the `fit` of the members where metadata routing is enabled.
+            Routed to the `fit` of the members if metadata routing is enabled.
 
         Returns
         -------
@@ -173,13 +224,13 @@ class BaseVoting(TransformerMixin, NamedMembers):
 
         Notes
         -----
-        Cost: one fit of each member.
+        Cost: one fit of each member, and one for each split of `held_out`.
         """
         raise_for_params(fit_params, self, "fit")
         of_classes = isinstance(self, ClassifierMixin)
         y = checked_labels(y, type(self).__name__) if of_classes else checked_targets(y)
         pairs = self._checked_pairs()
-        for name in ("weights_", "dual_gap_"):  # of an earlier fit
+        for name in ("weights_", "dual_gap_", "held_out_", "_kept"):  # of an earlier fit
             self.__dict__.pop(name, None)
         if isinstance(self.weights, str) and sample_weight is not None:
             raise ValueError(
@@ -192,24 +243,17 @@ class BaseVoting(TransformerMixin, NamedMembers):
         rows = rows_to_fit(X, y, sample_weight)
         groups = checked_groups(groups, X)
         fit_params = with_groups(fit_params, groups, self)
-        target = rows.y
         if of_classes:
-            self.le_ = LabelEncoder().fit(target)
+            self.le_ = LabelEncoder().fit(rows.y)
             self.classes_ = self.le_.classes_
-            target = self.le_.transform(target)
+            rows = replace(rows, y=self.le_.transform(rows.y))
         else:
-            self._n_outputs = 1 if target.ndim == 1 else target.shape[1]
-        obstacle = obstacle_to_scores(target, rows.weight)
-        holds_out, learned = self.cv is not None and obstacle is None, isinstance(self.weights, str)
-        self._held_out = None if self.cv is None else obstacle
-        if self.cv is not None and isinstance(self.cv, str) != self.prefit:
-            raise ValueError(
-                "cv='prefit' says that the rows are new to fitted members, and goes with "
-                f"prefit=True only, for which there are no other splits; got cv={self.cv!r}, "
-                f"prefit={self.prefit}."
-            )
-
-        if self.prefit:
+            self._n_outputs = 1 if rows.y.ndim == 1 else rows.y.shape[1]
+        obstacle = obstacle_to_scores(rows.y, rows.weight)
+        learned = isinstance(self.weights, str)
+        needs_held_out = learned or (self.held_out is not None and obstacle is None)
+        held: HeldOutMembers | None = None
+        if self._members_are_fitted:
             # Their columns are aligned with `classes_` by label, so that none may be unknown.
             for name, member in pairs:
                 check_is_fitted(member)
@@ -219,62 +263,57 @@ class BaseVoting(TransformerMixin, NamedMembers):
                         f"The classes {unknown} of the fitted member {name!r} are not in y."
                     )
             self._set_fitted([member for _, member in pairs])
-            if holds_out or learned:
-                known = self._of_members(rows.X)
-                rows, held = replace(rows, y=target), np.arange(len(rows))
-                if holds_out:
-                    self._held_out = HeldOutRows.of(rows, groups, held, known)
-                if learned:
-                    self._learn_weights(target, known)
-            return self
-
-        if rows.weight is not None:
-            for name, member in pairs:
-                refuse_unweighted(member, name)  # before the first of them is fitted
-        if of_classes:
-            pairs = [(name, coded_learner(member, self.classes_)) for name, member in pairs]
-        routed = self._routed(fit_arguments(sample_weight, fit_params, X, rows))
-        data = rows.X, target
-        if holds_out or learned:
-            cv = N_FOLDS if self.cv is None else self.cv
+            if needs_held_out:
+                n = len(rows)
+                folds = np.zeros(n, dtype=np.intp)
+                held = HeldOutMembers(self._of_members(rows.X), np.arange(n), folds)
+        else:
+            if rows.weight is not None:
+                for name, member in pairs:
+                    refuse_unweighted(member, name)  # before the first of them is fitted
+            if of_classes:
+                pairs = [(name, coded_learner(member, self.classes_)) for name, member in pairs]
+            splits: list[Any] = []
+            if needs_held_out:
+                cv = N_FOLDS if self.held_out is None else self.held_out
+                splitting = self._routed_to_splitter(cv, groups, sample_weight, fit_params)
+                splits = splits_of_rows(cv, X, y, rows.numbers, of_classes, **splitting)
+            routed = self._routed(fit_arguments(sample_weight, fit_params, X, rows))
             method = "predict_proba" if getattr(self, "voting", "hard") == "soft" else "predict"
-            coded = replace(rows, y=target)
-            splitting = self._routed_to_splitter(cv, groups, sample_weight, fit_params)
-            fitted, predictions, held, _ = fit_and_hold_out(
-                [(name, member, method, routed[name]) for name, member in pairs],
-                coded,
-                splits_of_rows(cv, X, y, rows.numbers, of_classes, **splitting),
+            members = [Member(name, member, method, routed[name]) for name, member in pairs]
+            if self.verbose and not needs_held_out:
+                members = [
+                    replace(
+                        each, message=("Voting", f"({k} of {len(pairs)}) Processing {each.name}")
+                    )
+                    for k, each in enumerate(members, 1)
+                ]
+            plan = MembersPlan(
+                members,
                 np.arange(len(self.classes_)) if of_classes else None,
-                share=not routing_enabled(),  # otherwise the arguments of fit may differ
-                known=self._known,
+                # Otherwise the arguments of fit may differ.
+                share=needs_held_out and not routing_enabled(),
                 n_jobs=self.n_jobs,
-                verbose=int(self.verbose),
+                verbose=int(self.verbose) if needs_held_out else 0,
             )
+            fitted, held = fit_members(plan, MembersProblem(rows, splits), self._known)
             self._set_fitted(fitted)
-            if holds_out:
-                self._held_out = HeldOutRows.of(coded, groups, held, predictions)
-            if learned:
-                self._learn_weights(target[held], predictions)
-            return self
-        # Members that another ensemble has fitted to these rows are taken from it.
-        known = self._known
-        fitted = [None if known is None else known.find(member, *data) for _, member in pairs]
-        tasks = []
-        for number, (name, member) in enumerate(pairs, 1):
-            if fitted[number - 1] is None:
-                told = f"({number} of {len(pairs)}) Processing {name}" if self.verbose else None
-                message = ("Voting", told)
-                # Cloned here, so that a worker never changes the member that the user gave.
-                task = delayed(fit_named)(clone(member), *data, routed[name], name, message=message)
-                tasks.append(task)
-        # Results come in the order of the tasks, which known members have not.
-        fits = iter(Parallel(n_jobs=self.n_jobs)(tasks))
-        fitted = [next(fits) if model is None else model for model in fitted]
-        if known is not None:
-            for (_, member), model in zip(pairs, fitted):
-                known.add(member, model, *data)
-        self._set_fitted(fitted)
+        if self.held_out is not None:
+            self._kept: HeldOut | str | None = obstacle
+            if held is not None and obstacle is None:
+                self._kept = HeldOut.of(rows, groups, held.rows, held.predictions)
+                self.held_out_ = self._kept
+        if learned and held is not None:
+            self._learn_weights(rows.y[held.rows], held.predictions)
         return self
+
+    def _learn_weights(self, y: np.ndarray, predictions: list[np.ndarray]) -> None:
+        """Weights by the members' predictions of rows that they are not fitted to."""
+        raise NotImplementedError
+
+    def _of_members(self, X: MatrixLike) -> list[np.ndarray]:
+        """The predictions of each member that are combined."""
+        raise NotImplementedError
 
     def _check_weights(self) -> None:
         if not isinstance(self.weights, str):
@@ -376,11 +415,11 @@ class BaseVoting(TransformerMixin, NamedMembers):
         routing : MetadataRouter
             Parameters of `fit` are routed to the `fit` of each member and to the splitter.
         """
-        return routed_to_splitter(super().get_metadata_routing(), self.cv)
+        return routed_to_splitter(super().get_metadata_routing(), self.held_out)
 
     @property
     def _members_are_fitted(self) -> bool:
-        return self.prefit
+        return isinstance(self.held_out, str)  # "prefit"
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -388,20 +427,13 @@ class BaseVoting(TransformerMixin, NamedMembers):
         return tags
 
 
-def _is_soft(ensemble: Any) -> bool:
-    if ensemble.voting == "hard":
-        raise AttributeError(f"predict_proba is not available when voting={ensemble.voting!r}")
-    return True
-
-
+@documented(TEXTS_OF_HELD_OUT, VOTING_TEXTS)
 class VotingClassifier(ClassifierMixin, BaseVoting):
     """Vote of given classifiers: the majority of their labels or the mean of their probabilities.
 
     Parameters
     ----------
-    estimators : list of (str, estimator) tuples
-        The members, with a name each. Clones of them are fitted. A member can be left out by
-        `set_params(name="drop")`.
+    %(estimators)s
 
     voting : {"hard", "soft"}, default="hard"
         `"hard"` predicts the label with most votes; of labels with equally many, the first in
@@ -414,39 +446,29 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         :func:`~sklearn_ensemble_theory.bounds.majority_vote_bound`, see the notes.
         :class:`StackingClassifier` learns weights of the smallest loss.
 
-    n_jobs : int, default=None
-        Number of members fitted in parallel.
+    %(n_jobs)s
 
     flatten_transform : bool, default=True
         With `voting="soft"`, whether `transform` returns an array of shape (n_samples,
         n_classifiers * n_classes) instead of (n_classifiers, n_samples, n_classes).
 
-    verbose : bool, default=False
-        Whether to print the time of each fit.
-
-    prefit : bool, default=False
-        Whether the members have been fitted, so that `fit` combines them as they are; their
-        classes must be among those of y.
+    %(verbose)s
 
     ties : {"first", "last"}, default="first"
         Which of several classes with the same, largest number of votes or mean probability is
         predicted: the first one in `classes_`, as in scikit-learn, or the last one. Of two classes
         "last" is 1{mean >= 1/2} [Ghoshdastidar].
 
-    cv : int, cross-validation splitter, iterable or "prefit", default=None
-        The splits by which `fit` also predicts held-out rows, for `predict_set`: as many further
-        fits of each member as there are splits. `None` is no splits, or five folds for
-        `weights="tandem"`. "prefit" goes with ``prefit=True`` and says that the rows of `fit` are
-        new to the members.
+    held_out : int, cross-validation splitter, iterable or "prefit", default=None
+        Whether `predict_set` is possible, and the rows for `weights="tandem"`, which has five folds
+        by default.
+        %(held_out)s
 
     Attributes
     ----------
     estimators_ : list of classifiers
         The fitted members that are not dropped. Their classes are the positions 0, 1, ... in
-        `classes_`, with `prefit=True` the labels.
-
-    named_estimators_ : :class:`~sklearn.utils.Bunch`
-        The fitted members by name.
+        `classes_`, with `held_out="prefit"` the labels.
 
     le_ : :class:`~sklearn.preprocessing.LabelEncoder`
         The map from labels to positions in `classes_`.
@@ -461,11 +483,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         With `weights="tandem"`: the mean tandem loss plus c KL(weights || uniform), which the
         weights minimise, exceeds its minimum by at most that.
 
-    n_features_in_ : int
-        Number of features seen at `fit`, where the first member has this attribute.
-
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where a member has this attribute.
+    %(attributes)s
 
     See Also
     --------
@@ -475,21 +493,20 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
 
     Notes
     -----
-    The cost is one fit of each member and, for n rows at `predict`, one prediction of each and
-    O(n T) for T members. Rows of weight 0 are left out.
+    %(cost)s
 
     The vote of consistent classifiers is consistent [Ghoshdastidar, theorem En.1], and its error
     is at most twice the mean error of its members (`error_bound`). Votes are most useful for
     members of similar accuracy that make different errors; otherwise learned weights are better.
-    `vc_error_bound` bounds the error from the training error and the VC dimensions of the classes
-    of the members.
+    `error_bound` with ``method="vc"`` bounds it by the training error and the VC dimensions of the
+    classes of the members.
 
     `weights="tandem"` minimises the bound of [Masegosa et al., 2020] for how often two members err
     on the same rows, so that weight goes to good members that err on different ones. With
-    `prefit=True` these are the rows of `fit`, which the members must not have seen:
+    `held_out="prefit"` these are the rows of `fit`, which the members must not have seen:
     ``error_bound(X, y, delta=0.05, method="tandem")`` for the same rows then is the bound that was
     minimised, and it holds, as it does so for all weights at once. Otherwise the rows are held out
-    by `cv`, and the members fitted to all rows get the weights; new rows are needed for a bound.
+    by splits, and the members fitted to all rows get the weights; new rows are needed for a bound.
     The convex problem costs O(T³) for each of some 100 steps.
 
     References
@@ -521,7 +538,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
     """
 
     _parameter_constraints: dict = {
-        **BaseVoting._parameter_constraints,
+        **CONSTRAINTS,
         "voting": [StrOptions({"hard", "soft"})],
         "weights": ["array-like", StrOptions({"tandem"}), None],
         "ties": [StrOptions({"first", "last"})],
@@ -537,9 +554,8 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         n_jobs: int | None = None,
         flatten_transform: bool = True,
         verbose: bool = False,
-        prefit: bool = False,
         ties: Literal["first", "last"] = "first",
-        cv: CVLike | Literal["prefit"] | None = None,
+        held_out: CVLike | Literal["prefit"] | None = None,
     ) -> None:
         self.estimators = estimators
         self.voting = voting
@@ -547,9 +563,13 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         self.n_jobs = n_jobs
         self.flatten_transform = flatten_transform
         self.verbose = verbose
-        self.prefit = prefit
         self.ties = ties
-        self.cv = cv
+        self.held_out = held_out
+
+    def _is_soft(self) -> bool:
+        if self.voting == "hard":
+            raise AttributeError(f"predict_proba is not available when voting={self.voting!r}")
+        return True
 
     # ------------------------------------------------------------------------- Learned weights
 
@@ -592,7 +612,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         check_is_fitted(self)
         return self.le_.inverse_transform(largest_column(self._scores(X), self.ties))
 
-    @available_if(_is_soft)
+    @available_if(lambda self: self._is_soft())
     @by_chunks
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Predict the mean of the members' probabilities; with `voting="soft"`.
@@ -665,7 +685,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         """Return the classes that each member predicts, as positions in `classes_`."""
         labels = [predictions_of(member, X) for member in self.estimators_]
         # Members of this fit were trained on positions, fitted ones on the labels themselves.
-        if self.prefit:
+        if self._members_are_fitted:
             return [self.le_.transform(found) for found in labels]
         n_classes = len(self.classes_)
         with np.errstate(invalid="ignore"):
@@ -700,7 +720,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
     def _probabilities(self, X: MatrixLike) -> list[np.ndarray]:
         """The probabilities by each member, also of classes that a fitted one has not seen."""
         found = [probabilities_of(member, X) for member in self.estimators_]
-        if not self.prefit:
+        if not self._members_are_fitted:
             return found
         # A fitted member knows its own classes only: the others have probability 0.
         places = [self.le_.transform(member.classes_) for member in self.estimators_]
@@ -713,6 +733,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         scores = self._scores(X)
         yield scores if self.voting == "soft" else scores / scores.sum(axis=1, keepdims=True)
 
+    @available_if(held_out_is_set('5, a splitter or "prefit"'))
     @by_chunks
     def predict_set(
         self,
@@ -731,88 +752,25 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         Each of the n held-out rows has a score s_y(x), that of its class by members that are not
         fitted to it; with `voting="hard"` shares of votes are the probabilities. A class c is in
         the set of x if fewer than `coverage` (n + 1) held-out rows have a smaller score than
-        s_c(x).
+        s_c(x). Only with `held_out`.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to classify.
-
-        coverage : float, default=0.9
-            The probability aimed at, on average over the rows.
-
-        method : {"lac", "aps", "raps"}, default="lac"
-            The score s_c(x) of a class c, with p the probabilities at x:
-
-            - ``"lac"``: 1 - p_c, for the smallest sets on average; rows that are hard to classify
-              are covered less often than easy ones [Sadinle, Lei and Wasserman, 2019];
-            - ``"aps"``: the total probability of the classes that are more probable than c, plus U
-              times that of c and of those as probable, with U uniform on (0, 1), for a similar
-              coverage of easy and hard rows [Romano, Sesia and Candès, 2020];
-            - ``"raps"``: that of "aps" plus `penalty` for each class beyond the first `k_reg`, for
-              smaller sets where there are many classes [Angelopoulos, Bates, Jordan and Malik,
-              2021].
-
-        per_class : bool, default=False
-            Whether each class is compared with the training rows of this class only, so that the
-            coverage is that of each class. A class of too few rows, (n_c + 1) `coverage` > n_c, is
-            in all sets.
-
-        randomized : bool, default=False
-            Whether U is drawn, and ties are broken at random, so that the coverage is not larger
-            than asked for either; sets may then be empty. Otherwise sets of "aps" and "raps" have
-            at least one class: they are compared with the mean over U of the training rows, and U
-            is 0 at x, which covers more often.
-
-        penalty : float, default=0.05
-            Of "raps", at least 0.
-
-        k_reg : int, default=1
-            Of "raps", at least 0: the number of classes without a penalty.
-
-        random_state : int, RandomState instance or None, default=None
-            Of the numbers drawn with ``randomized=True``, for a Dask collection in each chunk anew.
-
-        Returns
-        -------
-        sets : ndarray of bool of shape (n_samples, n_classes)
-            Whether each class of `classes_` is in the set. A set of "lac" may be empty, where no
-            class is probable enough; it contains all classes if there are too few held-out rows,
-            (n + 1) `coverage` > n.
-
-        Raises
-        ------
-        ValueError
-            If the vote was fitted without `cv`, if rows have different weights, or if a parameter
-            is not valid.
+        %(set_parameters)s
 
         Notes
         -----
-        Coverage is about `coverage`, without a guarantee for finite samples, as the members that
-        predict a held-out row are fitted to fewer rows than those of the vote. With
-        ``cv="prefit"`` the rows of `fit` are exchangeable with new ones, and it is at least
-        `coverage` [split conformal prediction]. A row that a splitter holds out several times
-        counts once. `weights` are those at the time of the call.
-
-        Cost: a prediction of each member, and O(log n) for each row and class.
+        %(coverage)s
 
         References
         ----------
-        M. Sadinle, J. Lei and L. Wasserman (2019). "Least ambiguous set-valued classifiers with
-        bounded error levels". *Journal of the American Statistical Association* 114.
-
-        Y. Romano, M. Sesia and E. J. Candès (2020). "Classification with valid and adaptive
-        coverage". *Advances in Neural Information Processing Systems* 33.
-
-        A. N. Angelopoulos, S. Bates, M. I. Jordan and J. Malik (2021). "Uncertainty sets for image
-        classifiers using conformal prediction". *International Conference on Learning
-        Representations*.
+        %(references_of_sets)s
         """
         check_is_fitted(self)
-        rows = held_out_rows(self, "predict_set", "cv=5")
+        held = held_out_of(getattr(self, "_kept", None))
+        held = replace(held, predictions=self._shares(held.predictions))
         rule = SetRule(coverage, method, per_class, randomized, penalty, k_reg, random_state)
-        known = self._shares(rows.predictions)
-        return set_around(rows, known, self._shares(self._of_members(X)), rule)
+        return held.set_around(self._shares(self._of_members(X)), rule)
 
     # ------------------------------------------------------------------- Bounds on the error
 
@@ -823,6 +781,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         sample_weight: ArrayLike | None = None,
         delta: float | None = None,
         method: str = "markov",
+        vc_dimensions: ArrayLike | None = None,
     ) -> float:
         """Bound on the error of the vote, by the losses of its members on given rows.
 
@@ -861,17 +820,24 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
               :func:`~sklearn_ensemble_theory.bounds.majority_vote_bound`.
             - `"binomial"`: the errors of the vote itself on the rows. See
               :func:`~sklearn_ensemble_theory.bounds.held_out_error_bound`.
+            - `"vc"`: the error of the vote on the training rows, independent draws without weights,
+              plus :func:`~sklearn_ensemble_theory.bounds.voting_generalization_bound`. For two
+              classes and `voting="hard"`.
+
+        vc_dimensions : int or array-like of shape (n_classifiers,), default=None
+            For `method="vc"`: VC dimensions of the classes of functions of the members that are not
+            dropped; one number if they are equal. That of linear classifiers is n_features + 1.
 
         Returns
         -------
         bound : float
-            At most 1.
+            At most 1, but of `"vc"`, which says nothing if it is 1 or more.
 
         Raises
         ------
         ValueError
-            If a weight of a member is negative, delta is not in (0, 1), or rows have weights that
-            the method does not take.
+            If a weight of a member is negative, delta is not in (0, 1), rows have weights that the
+            method does not take, or the vote is of another kind.
 
         Notes
         -----
@@ -882,7 +848,9 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         prediction of each member.
         """
         check_is_fitted(self)
-        one_of("method", method, ("markov", "binomial", *BY_MEMBERS))
+        one_of("method", method, ("markov", "binomial", "vc", *BY_MEMBERS))
+        if method == "vc":
+            return self._vc_error_bound(X, y, sample_weight, delta, vc_dimensions)
         weights = self._kept_weights()
         # A vote with negative weights may err where most members are right.
         if weights is not None and np.min(weights) < 0:
@@ -904,99 +872,59 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         w = None if sample_weight is None else checked_weights(sample_weight, true)
         return held_out_voting_error_bound(true, w, delta)
 
+    def _vc_error_bound(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        delta: float | None,
+        vc_dimensions: ArrayLike | None,
+    ) -> float:
+        """[Ghoshdastidar, theorem En.1] and what precedes it."""
+        # The labels of a soft vote are not determined by those of its members.
+        if self.voting != "hard" or len(self.classes_) > 2:
+            raise ValueError('method="vc" needs voting="hard" and two classes.')
+        if sample_weight is not None or delta is None:
+            raise ValueError('method="vc" needs delta, such as delta=0.05, and no sample_weight.')
+        members = len(self.estimators_)
+        if vc_dimensions is None or np.shape(vc_dimensions) not in ((), (members,)):
+            raise ValueError(f'method="vc" needs vc_dimensions, one number or {members}.')
+        dimensions = np.broadcast_to(vc_dimensions, members)
+        wrong = are_wrong(y, self.predict(X), self.classes_)
+        return float(wrong.mean() + voting_generalization_bound(len(wrong), dimensions, delta))
+
     def _loss_blocks(self, X: MatrixLike, y: ArrayLike) -> Iterator[np.ndarray]:
         """Yield the losses of all members, if they are asked for."""
         predictions = self._of_members(X)
         yield self._losses(*codes_of_labels(y, self.classes_, len(predictions[0])), predictions)
 
-    def vc_error_bound(
-        self, X: MatrixLike, y: ArrayLike, vc_dimensions: ArrayLike, delta: float = 0.05
-    ) -> float:
-        """Bound on the error on new rows by the training error and the VC dimensions.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The training rows, independent draws; without sample weights.
-
-        y : array-like of shape (n_samples,)
-            Their labels.
-
-        vc_dimensions : int or array-like of shape (n_classifiers,)
-            VC dimensions of the classes of functions of the members that are not dropped; one
-            number if they are equal. That of linear classifiers is n_features + 1.
-
-        delta : float, default=0.05
-            Probability of failure, in (0, 1).
-
-        Returns
-        -------
-        bound : float
-            The training error plus
-            :func:`~sklearn_ensemble_theory.bounds.voting_generalization_bound`. It says nothing
-            where it is 1 or more.
-
-        Raises
-        ------
-        ValueError
-            If there are more than two classes, or `voting` is not `"hard"`: the labels of a soft
-            vote are not determined by those of its members.
-
-        Notes
-        -----
-        [Ghoshdastidar, theorem En.1] and what precedes it. Cost: a prediction of each member.
-        """
-        check_is_fitted(self)
-        if self.voting != "hard" or len(self.classes_) > 2:
-            raise ValueError("vc_error_bound needs voting='hard' and two classes.")
-        members = len(self.estimators_)
-        if np.shape(vc_dimensions) not in ((), (members,)):
-            raise ValueError(f"vc_dimensions must be one number, or {members}.")
-        dimensions = np.broadcast_to(vc_dimensions, members)
-        wrong = are_wrong(y, self.predict(X), self.classes_)
-        return float(wrong.mean() + voting_generalization_bound(len(wrong), dimensions, delta))
-
-
+@documented(TEXTS_OF_HELD_OUT, VOTING_TEXTS)
 class VotingRegressor(RegressorMixin, BaseVoting):
     """Mean of given regressors.
 
     Parameters
     ----------
-    estimators : list of (str, estimator) tuples
-        The members, with a name each. Clones of them are fitted. A member can be left out by
-        `set_params(name="drop")`.
+    %(estimators)s
 
     weights : array-like of shape (n_regressors,), default=None
         Weights of the members; `None` is equal weights. They are read at prediction, and can be
         changed without a new fit. :class:`StackingRegressor` learns them.
 
-    n_jobs : int, default=None
-        Number of members fitted in parallel.
+    %(n_jobs)s
 
-    verbose : bool, default=False
-        Whether to print the time of each fit.
+    %(verbose)s
 
-    prefit : bool, default=False
-        Whether the members have been fitted, so that `fit` combines them as they are.
-
-    cv : int, cross-validation splitter, iterable or "prefit", default=None
-        The splits by which `fit` also predicts held-out rows, for `predict_interval`: as many
-        further fits of each member as there are splits. `None` is no splits. "prefit" goes with
-        ``prefit=True`` and says that the rows of `fit` are new to the members.
+    held_out : int, cross-validation splitter, iterable or "prefit", default=None
+        Whether `predict_interval` is possible.
+        %(held_out)s
 
     Attributes
     ----------
     estimators_ : list of regressors
         The fitted members that are not dropped.
 
-    named_estimators_ : :class:`~sklearn.utils.Bunch`
-        The fitted members by name.
-
-    n_features_in_ : int
-        Number of features seen at `fit`, where the first member has this attribute.
-
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where a member has this attribute.
+    %(attributes)s
 
     See Also
     --------
@@ -1006,8 +934,9 @@ class VotingRegressor(RegressorMixin, BaseVoting):
 
     Notes
     -----
-    The cost is one fit of each member and, for n rows at `predict`, one prediction of each and
-    O(n T) for T members. Rows of weight 0 are left out. The mean squared error of the mean is the
+    %(cost)s
+
+    The mean squared error of the mean is the
     mean of those of the members minus the mean of their squared differences from it, so that it is
     never larger than the average member's, and much smaller only if members differ [Bach, §10.1].
 
@@ -1028,8 +957,6 @@ class VotingRegressor(RegressorMixin, BaseVoting):
     array([203., 126., 195.])
     """
 
-    _parameter_constraints: dict = {**BaseVoting._parameter_constraints}
-
     def __init__(
         self,
         estimators: list,
@@ -1037,15 +964,13 @@ class VotingRegressor(RegressorMixin, BaseVoting):
         weights: ArrayLike | None = None,
         n_jobs: int | None = None,
         verbose: bool = False,
-        prefit: bool = False,
-        cv: CVLike | Literal["prefit"] | None = None,
+        held_out: CVLike | Literal["prefit"] | None = None,
     ) -> None:
         self.estimators = estimators
         self.weights = weights
         self.n_jobs = n_jobs
         self.verbose = verbose
-        self.prefit = prefit
-        self.cv = cv
+        self.held_out = held_out
 
     @finite_predictions
     def predict(self, X: MatrixLike) -> np.ndarray:
@@ -1074,6 +999,7 @@ class VotingRegressor(RegressorMixin, BaseVoting):
     def _predictions(self, X: MatrixLike) -> list[np.ndarray]:
         return [checked_outputs(member.predict(X), member, X) for member in self.estimators_]
 
+    @available_if(held_out_is_set('5, a splitter or "prefit"'))
     @by_chunks
     def predict_interval(
         self,
@@ -1085,53 +1011,25 @@ class VotingRegressor(RegressorMixin, BaseVoting):
         """Predict intervals that contain the target of a new row with a given probability.
 
         They are the prediction plus and minus the ceil(`coverage` (n + 1))-th smallest absolute
-        residual of the n held-out rows, each predicted by members that are not fitted to it.
+        residual of the n held-out rows, each predicted by members that are not fitted to it. Only
+        with `held_out`.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
-
-        coverage : float, default=0.9
-            The probability aimed at, on average over the rows.
-
-        method : {"conformal"}, default="conformal"
-            How the interval is computed.
-
-        side : {"both", "lower", "upper"}, default="both"
-            Which ends there are; the other one is infinite. A single end has residuals with their
-            sign.
-
-        Returns
-        -------
-        interval : ndarray of shape (n_samples, 2)
-            Lower and upper ends, in the units of y.
-
-        Raises
-        ------
-        ValueError
-            If the mean was fitted without `cv`, if rows have different weights or y several
-            columns, if a parameter is not valid, or if (n + 1) `coverage` > n.
+        %(interval_parameters)s
 
         Notes
         -----
-        Coverage is about `coverage`, without a guarantee for finite samples, as the members that
-        predict a held-out row are fitted to fewer rows than those of the mean. With
-        ``cv="prefit"`` the rows of `fit` are exchangeable with new ones, and it is at least
-        `coverage` [split conformal prediction]. A row that a splitter holds out several times
-        counts once. `weights` are those at the time of the call.
-
-        Cost: a prediction of each member.
+        %(coverage)s
 
         References
         ----------
-        J. Lei, M. G'Sell, A. Rinaldo, R. J. Tibshirani and L. Wasserman (2018). "Distribution-free
-        predictive inference for regression". *Journal of the American Statistical Association* 113.
+        %(references_of_intervals)s
         """
         check_is_fitted(self)
-        rows = held_out_rows(self, "predict_interval", "cv=5")
-        known = self._average(rows.predictions)
-        return interval_around(rows, known, self.predict(X), coverage, method, side)
+        held = held_out_of(getattr(self, "_kept", None))
+        held = replace(held, predictions=self._average(held.predictions))
+        return held.interval_around(self.predict(X), coverage, method, side)
 
     def transform(self, X: MatrixLike) -> np.ndarray:
         """Return the predictions of each member.

@@ -69,8 +69,7 @@ def frame(model: Any) -> Any:
       `feature`, `threshold`, `left` and `right`.
     - *Matching pursuit*: `feature`, `round` (the first that chose it, from 1) and `coefficient` in
       the order of their first choice; with several targets `target`, their number.
-    - *Stacks with learned weights*: `name`, `weight`, `risk` (the mean loss on the held-out rows),
-      its `standard_error` and `split0_risk`, ...; with several outputs `output` too.
+    - *Stacks with learned weights*: the columns of `cv_results_`.
     - *Forests*: `feature`, `importance` and, where trees have out-of-bag rows,
       `unbiased_importance`, at which an irrelevant feature has the mean 0. O(n_samples) a tree.
     - *Other models with `feature_importances_`*, scikit-learn's too: `feature` and `importance`.
@@ -178,12 +177,12 @@ def _of_pursuit(model: MatchingPursuitRegressor) -> Columns:
 
 @columns_of.register
 def _of_stack(model: StackingRegressor | StackingClassifier) -> Columns:
-    if not hasattr(model, "cv_risks_"):
+    if not hasattr(model, "cv_results_"):
         raise ValueError(
             f"{type(model).__name__} has a table if it learns weights of its members: use "
-            "weights='simplex', 'nnls' or 'best'."
+            "final_estimator='simplex', 'nnls' or 'best'."
         )
-    return model.cv_risks_
+    return model.cv_results_
 
 
 @columns_of.register

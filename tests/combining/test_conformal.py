@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_classification
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit, TimeSeriesSplit
 from sklearn.naive_bayes import GaussianNB
@@ -17,6 +18,7 @@ from sklearn_ensemble_theory import (
     VotingClassifier,
     VotingRegressor,
 )
+from sklearn_ensemble_theory.combining import BestMember, WeightedMean
 from sklearn_ensemble_theory.ensembles._intervals import (
     conformal_rank,
     hierarchical_shares,
@@ -72,11 +74,11 @@ def test_intervals_of_a_stack_by_loops(numbers, weights, passthrough):
         return
     X, y = numbers
     splits = list(KFold(5, shuffle=True, random_state=0).split(X))
-    final = Ridge(0.1) if weights is None else None
+    final = weights or Ridge(0.1)
     stack = StackingRegressor(
-        REGRESSORS, final, cv=splits, weights=weights, passthrough=passthrough, conformal=True
+        REGRESSORS, final, cv=splits, passthrough=passthrough, held_out="cv"
     ).fit(X, y)
-    plain = clone(stack).set_params(conformal=False).fit(X, y)
+    plain = clone(stack).set_params(held_out=None).fit(X, y)
     np.testing.assert_array_equal(stack.predict(X), plain.predict(X))
     columns = np.column_stack(held_out(REGRESSORS, X, y, splits, "predict"))
     features = np.hstack([columns, X]) if passthrough else columns
@@ -87,12 +89,11 @@ def test_intervals_of_a_stack_by_loops(numbers, weights, passthrough):
             expected[test] = model.predict(features[test])
         else:  # the weights of a stack whose members are these columns
             fitted = StackingRegressor(
-                [(str(j), Column(j).fit(columns, y)) for j in range(2)], cv="prefit",
-                weights=weights,
+                [(str(j), Column(j).fit(columns, y)) for j in range(2)], weights, cv="prefit"
             ).fit(columns[train], y[train])  # fmt: skip
             expected[test] = columns[test] @ fitted.estimator_weights_
-    np.testing.assert_allclose(stack._held_out.predictions, expected, rtol=1e-6, atol=1e-8)
-    new, residual = X[:20] + 0.01, y - stack._held_out.predictions
+    np.testing.assert_allclose(stack.held_out_.predictions, expected, rtol=1e-6, atol=1e-8)
+    new, residual = X[:20] + 0.01, y - stack.held_out_.predictions
     k, mean = conformal_rank(150, 0.8), stack.predict(new)
     half = np.sort(np.abs(residual))[k - 1]
     found = stack.predict_interval(new, 0.8)
@@ -121,7 +122,9 @@ class Column(LinearRegression):
 def test_sets_of_a_stack_by_loops(labels, weights):
     X, y, codes = labels
     splits = list(KFold(5, shuffle=True, random_state=0).split(X))
-    stack = StackingClassifier(CLASSIFIERS, cv=splits, weights=weights, conformal=True).fit(X, y)
+    stack = StackingClassifier(CLASSIFIERS, cv=splits, final_estimator=weights, held_out="cv").fit(
+        X, y
+    )
     proba = held_out(CLASSIFIERS, X, y, splits, "predict_proba")
     expected = np.empty((150, 3))
     for train, test in splits:
@@ -130,24 +133,18 @@ def test_sets_of_a_stack_by_loops(labels, weights):
             model = LogisticRegression().fit(features[train], y[train])
             expected[test] = model.predict_proba(features[test])
         else:
-            others = [i for i in range(5) if splits[i][1] is not test]
             # The other splits' rows alone: the same held-out predictions.
-            part = clone(stack).set_params(conformal=False).fit(X, y)
-            held, folds = np.sort(train), np.empty(150, dtype=int)
-            for number, i in enumerate(others):
-                folds[splits[i][1]] = number
-            rows = RowsOf(codes)
-            part._learn_weights([p[held] for p in proba], rows, held, folds[held])
-            mixed = np.tensordot(np.stack(proba, axis=1), part.estimator_weights_, (1, 0))[test]
-            expected[test] = mixed / mixed.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(stack._held_out.predictions, expected, rtol=1e-5, atol=1e-7)
+            rule = BestMember() if weights == "best" else WeightedMean(weights)
+            P = np.stack(proba, axis=1)
+            expected[test] = rule.fit(P[train], y[train]).predict_proba(P[test])
+    np.testing.assert_allclose(stack.held_out_.predictions, expected, rtol=1e-5, atol=1e-7)
     new, zero = X[:20] + 0.01, np.zeros(150, dtype=int)
     for rule in (
         SetRule(0.8),
         SetRule(0.8, "aps", per_class=True),
         SetRule(0.7, "raps", randomized=True, random_state=1),
     ):
-        own = ClassPlaces.of_own(stack._held_out.predictions, codes)
+        own = ClassPlaces.of_own(stack.held_out_.predictions, codes)
         by_hand = set_by_folds(own, codes, zero, None, stack.predict_proba(new)[:, None], rule)
         found = stack.predict_set(
             new, rule.coverage, method=rule.method, per_class=rule.per_class,
@@ -156,18 +153,11 @@ def test_sets_of_a_stack_by_loops(labels, weights):
         np.testing.assert_array_equal(found, by_hand)
 
 
-class RowsOf:
-    """Targets as a fit has them."""
-
-    def __init__(self, y):
-        self.y, self.weight = y, None
-
-
 @pytest.mark.parametrize("weights", [None, [1, 3]])
 def test_votes_by_loops(numbers, labels, weights):
     X, y = numbers
     splits = list(KFold(4).split(X))
-    vote = VotingRegressor(REGRESSORS, weights=weights, cv=splits).fit(X, y)
+    vote = VotingRegressor(REGRESSORS, weights=weights, held_out=splits).fit(X, y)
     plain = VotingRegressor(REGRESSORS, weights=weights).fit(X, y)
     np.testing.assert_array_equal(vote.predict(X), plain.predict(X))
     parts = held_out(REGRESSORS, X, y, splits, "predict")
@@ -182,8 +172,10 @@ def test_votes_by_loops(numbers, labels, weights):
     X, y, codes = labels
     new, zero = X[:20] + 0.01, np.zeros(150, dtype=int)
     for voting in ("soft", "hard"):
-        vote = VotingClassifier(CLASSIFIERS, voting=voting, weights=weights, cv=splits).fit(X, y)
-        plain = clone(vote).set_params(cv=None).fit(X, y)
+        vote = VotingClassifier(CLASSIFIERS, voting=voting, weights=weights, held_out=splits).fit(
+            X, y
+        )
+        plain = clone(vote).set_params(held_out=None).fit(X, y)
         np.testing.assert_array_equal(vote.predict(X), plain.predict(X))
         if voting == "soft":
             parts = held_out(CLASSIFIERS, X, y, splits, "predict_proba")
@@ -201,22 +193,22 @@ def test_fitted_members(numbers, labels):
     """The rows of `fit` are new to them; the final estimator is learned by five folds."""
     X, y = numbers
     members = [(name, clone(m).fit(X[:60], y[:60])) for name, m in REGRESSORS]
-    vote = VotingRegressor(members, prefit=True, cv="prefit").fit(X[60:], y[60:])
+    vote = VotingRegressor(members, held_out="prefit").fit(X[60:], y[60:])
     residual = np.sort(np.abs(y[60:] - vote.predict(X[60:])))
     found = np.diff(vote.predict_interval(X[:3], 0.8))[:, 0]
     np.testing.assert_allclose(found, 2 * residual[conformal_rank(90, 0.8) - 1])
-    stack = StackingRegressor(members, Ridge(), cv="prefit", conformal=True).fit(X[60:], y[60:])
+    stack = StackingRegressor(members, Ridge(), cv="prefit", held_out="cv").fit(X[60:], y[60:])
     columns, expected = stack.transform(X[60:]), np.empty(90)
     for train, test in KFold(5).split(columns):
         expected[test] = Ridge().fit(columns[train], y[60:][train]).predict(columns[test])
-    np.testing.assert_allclose(stack._held_out.predictions, expected)
+    np.testing.assert_allclose(stack.held_out_.predictions, expected)
     X, y, _ = labels
     members = [(name, clone(m).fit(X[:60], y[:60])) for name, m in CLASSIFIERS]
     for voting in ("soft", "hard"):
-        vote = VotingClassifier(members, voting=voting, prefit=True, cv="prefit")
+        vote = VotingClassifier(members, voting=voting, held_out="prefit")
         sets = vote.fit(X[60:], y[60:]).predict_set(X[60:], 0.8, method="aps")
         assert sets[np.arange(90), vote.le_.transform(y[60:])].mean() >= 0.8
-    stack = StackingClassifier(members, cv="prefit", conformal=True).fit(X[60:], y[60:])
+    stack = StackingClassifier(members, cv="prefit", held_out="cv").fit(X[60:], y[60:])
     assert stack.predict_set(X[60:], 0.8).shape == (90, 3)
 
 
@@ -224,8 +216,8 @@ def test_groups_repeats_and_rows_left_out(numbers):
     X, y = numbers
     groups = np.random.default_rng(0).permutation(np.arange(150) // 5)
     weight = np.where(groups == 3, 0.0, 2.0)
-    stack = StackingRegressor(REGRESSORS, cv=5, conformal=True).fit(X, y, weight, groups=groups)
-    rows = stack._held_out
+    stack = StackingRegressor(REGRESSORS, cv=5, held_out="cv").fit(X, y, weight, groups=groups)
+    rows = stack.held_out_
     assert (len(rows.y), rows.groups.max()) == (145, 28)
     size = np.abs(rows.y - rows.predictions)
     half = weighted_ranks(size[None], hierarchical_shares(rows.groups), 0.8)[0]
@@ -233,16 +225,18 @@ def test_groups_repeats_and_rows_left_out(numbers):
     # A row that is held out twice counts once: two predictions of half its share.
     repeated = RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)
     for model in (
-        StackingRegressor(REGRESSORS, cv=repeated, conformal=True),
-        VotingRegressor(REGRESSORS, cv=repeated),
+        StackingRegressor(REGRESSORS, cv=repeated, held_out="cv"),
+        VotingRegressor(REGRESSORS, held_out=repeated),
     ):
-        rows = model.fit(X, y)._held_out
+        rows = model.fit(X, y).held_out_
         np.testing.assert_array_equal(np.bincount(rows.groups), np.full(150, 2))
         with pytest.raises(ValueError, match="requires more rows"):
             model.predict_interval(X, 0.994)
         assert np.isfinite(model.predict_interval(X, 0.99)).all()
-    stack = StackingRegressor(REGRESSORS, cv=TimeSeriesSplit(4), weights="nnls", conformal=True)
-    assert len(stack.fit(X, y)._held_out.y) == 120
+    stack = StackingRegressor(
+        REGRESSORS, cv=TimeSeriesSplit(4), final_estimator="nnls", held_out="cv"
+    )
+    assert len(stack.fit(X, y).held_out_.y) == 120
 
 
 @pytest.mark.parametrize("unit", [1e-100, 1e140])
@@ -250,8 +244,8 @@ def test_units_of_y(numbers, unit):
     X, y = numbers
     lines = [("line", LinearRegression()), ("ridge", Ridge())]
     for model in (
-        StackingRegressor(lines, weights="simplex", conformal=True),
-        VotingRegressor(lines, cv=5),
+        StackingRegressor(lines, final_estimator="simplex", held_out="cv"),
+        VotingRegressor(lines, held_out=5),
     ):
         expected = clone(model).fit(X, y).predict_interval(X[:5])
         np.testing.assert_allclose(
@@ -268,15 +262,15 @@ def test_coverage():
         codes = np.digitize(y, [0.5, 1.2])
         row = []
         for model in (
-            StackingRegressor(REGRESSORS, Ridge(), conformal=True),
-            StackingRegressor(REGRESSORS, weights="simplex", conformal=True),
-            VotingRegressor(REGRESSORS, cv=5),
+            StackingRegressor(REGRESSORS, Ridge(), held_out="cv"),
+            StackingRegressor(REGRESSORS, final_estimator="simplex", held_out="cv"),
+            VotingRegressor(REGRESSORS, held_out=5),
         ):
             low, high = model.fit(X[:100], y[:100]).predict_interval(X[100:], 0.8).T
             row.append(np.mean((low <= y[100:]) & (y[100:] <= high)))
         for model in (
-            StackingClassifier(CLASSIFIERS, conformal=True),
-            VotingClassifier(CLASSIFIERS, voting="soft", cv=5),
+            StackingClassifier(CLASSIFIERS, held_out="cv"),
+            VotingClassifier(CLASSIFIERS, voting="soft", held_out=5),
         ):
             model.fit(X[:100], codes[:100])
             for method in ("lac", "aps"):
@@ -294,9 +288,9 @@ def test_coverage_of_fitted_members_is_exact():
     rng = np.random.default_rng(0)
     X, y = targets(60, rng)
     members = [(name, clone(member).fit(X, y)) for name, member in REGRESSORS]
-    mean = VotingRegressor(members, prefit=True, cv="prefit")
+    mean = VotingRegressor(members, held_out="prefit")
     fitted = [(name, clone(member).fit(X, y > 1)) for name, member in CLASSIFIERS]
-    vote = VotingClassifier(fitted, voting="soft", prefit=True, cv="prefit")
+    vote = VotingClassifier(fitted, voting="soft", held_out="prefit")
     hits = []
     for r in range(250):
         X, y = targets(60, rng)
@@ -314,12 +308,22 @@ def test_coverage_of_fitted_members_is_exact():
 
 def test_what_is_refused(numbers, labels):
     X, y = numbers
-    with pytest.raises(ValueError, match="fit with conformal=True"):
-        StackingRegressor(REGRESSORS).fit(X, y).predict_interval(X)
-    with pytest.raises(ValueError, match="fit with cv=5"):
-        VotingRegressor(REGRESSORS).fit(X, y).predict_interval(X)
-    stack = StackingRegressor(REGRESSORS, conformal=True)
-    for model in (stack, VotingRegressor(REGRESSORS, cv=3)):
+    for model, advice in [
+        (StackingRegressor(REGRESSORS), 'set held_out="cv"'),
+        (VotingRegressor(REGRESSORS), "set held_out=5, a splitter"),
+    ]:
+        model.fit(X, y)
+        assert not hasattr(model, "predict_interval")
+        assert not hasattr(model, "held_out_")
+        with pytest.raises(AttributeError, match="has no attribute 'predict_interval'") as info:
+            model.predict_interval(X)
+        assert advice in str(info.value.__cause__)
+        with pytest.raises(ValueError, match="fitted with held_out=None; fit it again"):
+            model.set_params(held_out="cv" if "Stack" in str(model) else 5).predict_interval(X)
+    for model in (StackingClassifier(CLASSIFIERS), VotingClassifier(CLASSIFIERS)):
+        assert not hasattr(model, "predict_set")
+    stack = StackingRegressor(REGRESSORS, held_out="cv")
+    for model in (stack, VotingRegressor(REGRESSORS, held_out=3)):
         with pytest.raises(ValueError, match="require a single output; y had 2"):
             model.fit(X, np.column_stack([y, y])).predict_interval(X)
         with pytest.raises(ValueError, match="rows of equal weight"):
@@ -335,18 +339,18 @@ def test_what_is_refused(numbers, labels):
             model.predict_interval(X, 0.995)
     with pytest.raises(ValueError, match="splits hold out different rows"):
         stack.set_params(cv=[(np.arange(100), np.arange(100, 150))]).fit(X, y)
-    with pytest.raises(ValueError, match="goes with prefit=True only"):
-        VotingRegressor(REGRESSORS, cv="prefit").fit(X, y)
-    fitted = [(name, clone(member).fit(X, y)) for name, member in REGRESSORS]
-    with pytest.raises(ValueError, match="goes with prefit=True only"):
-        VotingRegressor(fitted, prefit=True, cv=5).fit(X, y)
+    with pytest.raises(NotFittedError):
+        VotingRegressor(REGRESSORS, held_out="prefit").fit(X, y)
+    for model in (StackingRegressor(REGRESSORS, held_out=5), VotingRegressor(REGRESSORS)):
+        with pytest.raises(ValueError, match="held_out"):
+            model.set_params(held_out={5} if model.held_out is None else 5).fit(X, y)
     X, y, _ = labels
     with pytest.raises(ValueError, match="final_estimator with predict_proba, which RidgeCl"):
-        StackingClassifier(CLASSIFIERS, RidgeClassifier(), conformal=True).fit(X, y)
+        StackingClassifier(CLASSIFIERS, RidgeClassifier(), held_out="cv").fit(X, y)
     weight = np.arange(1.0, len(y) + 1)
-    stack = StackingClassifier(CLASSIFIERS, conformal=True).fit(X, y, sample_weight=weight)
+    stack = StackingClassifier(CLASSIFIERS, held_out="cv").fit(X, y, sample_weight=weight)
     with pytest.raises(ValueError, match="rows of equal weight"):
         stack.predict_set(X)
-    vote = VotingClassifier(CLASSIFIERS, cv=ShuffleSplit(3, random_state=0)).fit(X, y)
+    vote = VotingClassifier(CLASSIFIERS, held_out=ShuffleSplit(3, random_state=0)).fit(X, y)
     with pytest.raises(ValueError, match="method must be"):
         vote.predict_set(X, method="score")

@@ -32,7 +32,7 @@ def test_the_same_learner_is_fitted_once(data):
         ([("a", shared := CountsFits()), ("b", shared)], 1),
     ]:
         CountsFits.fits = 0
-        model = StackingRegressor(pairs, cv=3, weights="simplex").fit(X, y)
+        model = StackingRegressor(pairs, cv=3, final_estimator="simplex").fit(X, y)
         assert CountsFits.fits == 4 * n_learners
         clone(model)
 
@@ -41,7 +41,7 @@ def nested(kind):
     inner = [("a", CountsFits(random_state=0)), ("c", CountsFits(3.0, random_state=0))]
     if kind == "vote":
         return VotingRegressor(inner)
-    return StackingRegressor(inner, cv=2, weights="nnls")
+    return StackingRegressor(inner, cv=2, final_estimator="nnls")
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_member_of_a_nested_candidate_is_fitted_once(data, kind, n_fits, weigh
     alone = [(name, CountsFits(alpha, random_state=0)) for name, alpha in [("a", 1.0), ("b", 2.0)]]
     pairs = [*alone, ("nested", nested(kind))][::order]
     CountsFits.fits = 0
-    model = StackingRegressor(pairs, cv=3, weights="simplex").fit(X, y, w)
+    model = StackingRegressor(pairs, cv=3, final_estimator="simplex").fit(X, y, w)
     assert CountsFits.fits == n_fits
     inside = model.named_estimators_["nested"]
     assert inside.named_estimators_["a"] is model.named_estimators_["a"]
@@ -66,10 +66,12 @@ def test_a_member_of_a_nested_candidate_is_fitted_once(data, kind, n_fits, weigh
     # Learners that are not the same one.
     other = [(name, Ridge(alpha)) for name, alpha in [("a", 1.0), ("b", 2.0)]]
     separate = StackingRegressor(
-        [*other, ("nested", nested(kind))][::order], cv=3, weights="simplex"
+        [*other, ("nested", nested(kind))][::order], cv=3, final_estimator="simplex"
     )
     separate.fit(X, y, w)
-    np.testing.assert_array_equal(model.cv_risks_["risk"], separate.cv_risks_["risk"])
+    np.testing.assert_array_equal(
+        model.cv_results_["mean_score"], separate.cv_results_["mean_score"]
+    )
 
 
 def test_members_of_votes_that_know_other_classes(iris):
@@ -79,8 +81,10 @@ def test_members_of_votes_that_know_other_classes(iris):
     tree = DecisionTreeClassifier(max_depth=2, random_state=0)
     vote = VotingClassifier([("tree", clone(tree)), ("bayes", GaussianNB())], voting="soft")
     pairs = [("tree", tree), ("vote", vote)]
-    model = StackingClassifier(pairs, cv=splits, weights="simplex").fit(X, y)
+    model = StackingClassifier(pairs, cv=splits, final_estimator="simplex").fit(X, y)
     assert model.estimators_[1].estimators_[0] is model.estimators_[0]
     for j, (_, member) in enumerate(pairs):
-        alone = StackingClassifier([("m", member)], cv=splits, weights="simplex").fit(X, y)
-        assert model.cv_risks_["risk"][j] == pytest.approx(alone.cv_risks_["risk"][0], rel=1e-12)
+        alone = StackingClassifier([("m", member)], cv=splits, final_estimator="simplex").fit(X, y)
+        assert model.cv_results_["mean_score"][j] == pytest.approx(
+            alone.cv_results_["mean_score"][0], rel=1e-12
+        )

@@ -105,7 +105,9 @@ def test_weights_of_fitted_members_and_their_bound(voting):
     held, labels = rows(200, seed=1)
     new, truth = rows(2000, seed=2)
     fitted = [(n, m if m == "drop" else m.fit(X, y)) for n, m in MEMBERS]
-    vote = VotingClassifier(fitted, voting=voting, weights="tandem", prefit=True).fit(held, labels)
+    vote = VotingClassifier(fitted, voting=voting, weights="tandem", held_out="prefit").fit(
+        held, labels
+    )
     code = np.searchsorted(["a", "b", "c"], labels)
     losses = np.column_stack(
         [
@@ -131,12 +133,12 @@ def test_weights_of_fitted_members_and_their_bound(voting):
             method="tandem",
         )
     )
-    equal = VotingClassifier(fitted, voting=voting, prefit=True).fit(held, labels)
+    equal = VotingClassifier(fitted, voting=voting, held_out="prefit").fit(held, labels)
     assert found <= equal.error_bound(held, labels, delta=0.05, method="tandem")
     assert np.mean(vote.predict(new) != truth) <= found
     # The same vote by the weights as numbers.
     one, two, three = vote.weights_
-    same = VotingClassifier(fitted, voting=voting, weights=[one, two, 9, three], prefit=True)
+    same = VotingClassifier(fitted, voting=voting, weights=[one, two, 9, three], held_out="prefit")
     np.testing.assert_array_equal(same.fit(held, labels).predict(new), vote.predict(new))
 
 
@@ -164,7 +166,7 @@ def test_weights_by_folds(voting):
 
 def test_weights_and_sets_have_the_same_held_out_rows():
     X, y = rows(150)
-    vote = VotingClassifier(MEMBERS, weights="tandem", cv=StratifiedKFold(3)).fit(X, y)
+    vote = VotingClassifier(MEMBERS, weights="tandem", held_out=StratifiedKFold(3)).fit(X, y)
     losses = [
         cross_val_predict(member, X, y, cv=StratifiedKFold(3)) != y
         for _, member in MEMBERS
@@ -175,9 +177,9 @@ def test_weights_and_sets_have_the_same_held_out_rows():
         vote.weights_, tandem_weights(losses.T @ losses / 150, 150)[0], rtol=1e-7
     )
     assert vote.predict_set(X).shape == (150, 3)
-    fitted = VotingClassifier(list(vote.named_estimators_.items()), prefit=True)
+    fitted = VotingClassifier(list(vote.named_estimators_.items()), held_out="prefit")
     codes = np.searchsorted(["a", "b", "c"], y)
-    fitted.set_params(weights="tandem", cv="prefit").fit(X, codes)
+    fitted.set_params(weights="tandem").fit(X, codes)
     assert fitted.weights_.shape == (3,)
     assert fitted.predict_set(X).shape == (150, 3)
 

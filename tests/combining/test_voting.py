@@ -44,7 +44,7 @@ def test_prefit_equals_fit(iris, voting, weights):
     X, y = iris
     fitted = [(name, member.fit(X, y)) for name, member in members()]
     expected = VotingClassifier(members(), voting=voting, weights=weights).fit(X, y)
-    model = VotingClassifier(fitted, voting=voting, weights=weights, prefit=True).fit(
+    model = VotingClassifier(fitted, voting=voting, weights=weights, held_out="prefit").fit(
         X[:5], y[::30]
     )
     np.testing.assert_array_equal(model.predict(X), expected.predict(X))
@@ -56,7 +56,7 @@ def test_prefit_member_of_fewer_classes(iris):
     X, y = iris
     two = y != "b"
     fitted = [("two", GaussianNB().fit(X[two], y[two])), ("all", GaussianNB().fit(X, y))]
-    model = VotingClassifier(fitted, voting="soft", prefit=True).fit(X, y)
+    model = VotingClassifier(fitted, voting="soft", held_out="prefit").fit(X, y)
     assert (model.predict_proba(X)[:, 1] <= 0.5).all()
     hard = model.set_params(voting="hard")
     assert set(hard.predict(X)) <= set("abc")
@@ -70,7 +70,7 @@ def test_votes_by_hand():
     constant = [
         (f"m{k}", KNeighborsClassifier(1).fit(X, [label] * 2)) for k, label in enumerate("cbb")
     ]
-    vote = VotingClassifier(constant, prefit=True).fit(X, ["b", "c"])
+    vote = VotingClassifier(constant, held_out="prefit").fit(X, ["b", "c"])
     assert set(vote.predict(X)) == {"b"}
     assert set(vote.set_params(weights=[3, 1, 1]).predict(X)) == {"c"}
     assert set(vote.set_params(weights=[2, 1, 1]).predict(X)) == {"b"}
@@ -164,7 +164,7 @@ def test_error_bound_with_probability():
     fitted = [
         (f"m{k}", DecisionStumpClassifier().fit(grid, label)) for k, label in enumerate(labels)
     ]
-    vote = VotingClassifier(fitted, prefit=True).fit([[0.0], [1.0]], [0, 1])
+    vote = VotingClassifier(fitted, held_out="prefit").fit([[0.0], [1.0]], [0, 1])
     truth = 0.1  # the vote is the threshold 0.5 itself
     mean_error = 0.1 + 0.8 * (0.2 + 0.0 + 0.1) / 3
     missed = []
@@ -209,14 +209,17 @@ def test_vc_error_bound_holds():
             ("tree", DecisionTreeClassifier(max_depth=1)),
         ]
         vote = VotingClassifier(fitted).fit(X, y)
-        bound = vote.vc_error_bound(X, y, 1)
+        bound = vote.error_bound(X, y, delta=0.05, method="vc", vc_dimensions=1)
         gap = voting_generalization_bound(400, [1, 1], 0.05)
         assert bound == pytest.approx(1 - vote.score(X, y) + gap)
         grid = np.linspace(0, 1, 1001)[:, None]
         error = 0.2 + 0.6 * np.mean(vote.predict(grid) != (grid[:, 0] > 0.5))
         assert error <= bound
-    with pytest.raises(ValueError, match="voting='hard'"):
-        vote.set_params(voting="soft").vc_error_bound(X, y, 1)
+    for given in ({"delta": 0.05}, {"vc_dimensions": 1}, {"delta": 0.05, "vc_dimensions": [1] * 3}):
+        with pytest.raises(ValueError, match='method="vc" needs'):
+            vote.error_bound(X, y, method="vc", **given)
+    with pytest.raises(ValueError, match='voting="hard"'):
+        vote.set_params(voting="soft").error_bound(X, y, delta=0.05, method="vc", vc_dimensions=1)
 
 
 def test_bound_of_one_threshold_by_hand():

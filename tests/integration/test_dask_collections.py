@@ -49,11 +49,11 @@ def test_intervals_and_sets_of_combinations_are_lazy(kind):
     learner, labels = Ridge(), np.array(["a", "b"])[(y > 0).astype(int)]
     classifier = LogisticRegression()
     if kind == "stack":
-        numbers = StackingRegressor([("a", learner)], conformal=True)
-        classes = StackingClassifier([("a", classifier)], conformal=True)
+        numbers = StackingRegressor([("a", learner)], held_out="cv")
+        classes = StackingClassifier([("a", classifier)], held_out="cv")
     else:
-        numbers = VotingRegressor([("a", learner)], cv=3)
-        classes = VotingClassifier([("a", classifier)], voting="soft", cv=3)
+        numbers = VotingRegressor([("a", learner)], held_out=3)
+        classes = VotingClassifier([("a", classifier)], voting="soft", held_out=3)
     numbers, classes = numbers.fit(X, y), classes.fit(X, labels)
     lazy = da.from_array(X, chunks=((20, 0, 40), 1))
     for method in (numbers.predict_interval, classes.predict_set):

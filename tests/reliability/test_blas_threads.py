@@ -99,7 +99,7 @@ def test_one_thread_during_a_fit(cls, monkeypatch):
         BaggingRegressor(Counting(), 2),
         BaggingRegressor(BaggingRegressor(Counting(), 2), 2),
         FrankWolfeRegressor(Counting(), n_estimators=2),
-        StackingRegressor([("one", Counting())], cv=2, weights="simplex"),
+        StackingRegressor([("one", Counting())], cv=2, final_estimator="simplex"),
     ],
     ids=lambda model: type(model).__name__,
 )

@@ -373,7 +373,7 @@ def test_one_huge_weight_in_stacking():
         weight[heavy] = 1e300
         model = StackingRegressor(REGRESSORS, cv=3).fit(X, Y, sample_weight=weight)
         assert np.isfinite(model.predict(X)).all()
-        classes = package.StackingClassifier(CLASSIFIERS, cv=3, weights="simplex")
+        classes = package.StackingClassifier(CLASSIFIERS, cv=3, final_estimator="simplex")
         assert np.isfinite(classes.fit(X, CLASSES, sample_weight=weight).predict_proba(X)).all()
 
 

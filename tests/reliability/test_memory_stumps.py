@@ -96,6 +96,6 @@ def test_stacks_hold_the_rows_of_one_split_and_what_learners_take():
     learner = DecisionStumpRegressor()
     learner.fit(X[:500], y[:500])
     alone = peak_of(lambda: learner.fit(X[: 4 * len(X) // 5], y[: 4 * len(y) // 5]))
-    stack = StackingRegressor([("stump", learner)], weights="simplex")
+    stack = StackingRegressor([("stump", learner)], final_estimator="simplex")
     # The rows of a split, 0.8 times X; the splits' indices, 0.25; a few numbers for each row.
     assert peak_of(lambda: stack.fit(X, y)) - alone < 1.2 * X.nbytes

@@ -50,7 +50,7 @@ axes[0].set_ylabel("feature 1")
 combinations = {
     "vote": vote,
     "soft vote": VotingClassifier(members, voting="soft"),
-    "stack, simplex": StackingClassifier(members, weights="simplex"),
+    "stack, simplex": StackingClassifier(members, "simplex"),
 }
 models = {**dict(members), **combinations}
 errors, bounds = {name: [] for name in models}, []

@@ -21,11 +21,11 @@ from sklearn_ensemble_theory import StackingRegressor
 candidates = [(f"near{k}", KNeighborsRegressor(k)) for k in range(1, 16, 2)]
 candidates += [(f"ridge{e}", Ridge(10 ** (e / 4))) for e in range(-6, 10, 2)]
 combinations = {
-    "best": {"weights": "best"},
-    "uniform": {"weights": "uniform"},
-    "nnls": {"weights": "nnls"},
-    "simplex": {"weights": "simplex"},
-    "free": {"final_estimator": LinearRegression(fit_intercept=False)},
+    "best": "best",
+    "uniform": "uniform",
+    "nnls": "nnls",
+    "simplex": "simplex",
+    "free": LinearRegression(fit_intercept=False),
 }
 
 # %%
@@ -42,8 +42,8 @@ for i, n in enumerate(sizes):
         single = [
             np.mean((model.fit(X, y).predict(X_test) - y_test) ** 2) for _, model in candidates
         ]
-        for name, params in combinations.items():
-            stack = StackingRegressor(candidates, cv=5, **params).fit(X, y)
+        for name, final in combinations.items():
+            stack = StackingRegressor(candidates, final, cv=5).fit(X, y)
             error = np.mean((stack.predict(X_test) - y_test) ** 2)
             ratios[name][i, repetition] = error / min(single)
 
@@ -69,14 +69,14 @@ for name, ratio in ratios.items():
     print(f"{name:8s}", *(f"{value:6.2f}" for value in ratio.mean(axis=1)))
 
 # %%
-# The risks of the candidates on the held-out rows, with their standard errors, are in `cv_risks_`.
-# Few weights are positive: the constraint alone selects candidates.
+# The risks of the candidates on the held-out rows, with their standard errors, are in
+# `cv_results_`. Few weights are positive: the constraint alone selects candidates.
 
-stack = StackingRegressor(candidates, cv=5, weights="simplex").fit(X, y)
-table = stack.cv_risks_
+stack = StackingRegressor(candidates, "simplex", cv=5).fit(X, y)
+table = stack.cv_results_
 figure, (top, bottom) = plt.subplots(2, 1, figsize=(7, 5), sharex=True, layout="constrained")
 places = range(len(candidates))
-top.errorbar(places, table["risk"], table["standard_error"], fmt="o", markersize=4)
+top.errorbar(places, table["mean_score"], table["standard_error"], fmt="o", markersize=4)
 top.set(ylabel="held-out risk")
 bottom.bar(places, table["weight"])
 bottom.set(xlabel="candidate", ylabel="weight")

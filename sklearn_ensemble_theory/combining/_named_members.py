@@ -1,16 +1,8 @@
-"""Named members of different kinds: their parameters, the rows they are fitted to, and their fits.
+"""Ensembles of named members of different kinds: their parameters, and the rows that they get."""
 
-A learner that is several members of an ensemble, or a member of a vote or stack among them, is
-fitted once to the same rows: `sharing_groups` finds such members, `KnownFits` keeps their fits. An
-ensemble answers for its own members by `_learners_of_all_rows` and `_fit_sharing`.
-"""
-
-import inspect
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from numpy.random import RandomState
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -27,13 +19,22 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from sklearn_ensemble_theory._compat import (
     VisualBlock,
     check_method_params,
-    print_elapsed_time,
     routing_enabled,
     safe_indexing,
 )
 from sklearn_ensemble_theory._rows import Rows, in_usual_units, one_column, positive_weights
 
-PLAIN = (type(None), bool, int, float, complex, str, bytes)
+from ._member_fits import KnownFits, Learner
+
+TEXTS = {
+    "groups": """
+        groups : array-like of shape (n_samples,), default=None
+            Labels of the rows that belong together, such as those of one patient: no split divides
+            them. A splitter that splits by groups, such as `GroupKFold`, gets them; an integer is
+            then a number of folds of whole groups. Members get them too if metadata routing is
+            enabled and they request them.
+        """
+}
 
 
 class NamedMembers(MetaEstimatorMixin, BaseEstimator):
@@ -45,7 +46,7 @@ class NamedMembers(MetaEstimatorMixin, BaseEstimator):
 
     estimators: list
     _members_of_own_kind = True
-    _known: "KnownFits | None" = None  # during a fit
+    _known: KnownFits | None = None  # during a fit
 
     # -------------------------------------------------------------------- Names and parameters
 
@@ -183,13 +184,13 @@ class NamedMembers(MetaEstimatorMixin, BaseEstimator):
         """Whether `fit` takes the members as they are."""
         raise NotImplementedError
 
-    def _learners_of_all_rows(self) -> list[Any]:
-        """Return the members that `fit` fits to the rows that it is given."""
+    def __fitted_to_all_rows__(self) -> list[Learner]:
+        """The members that `fit` fits to the rows that it is given."""
         if self._members_are_fitted:
             return []
         return [member for _, member in self._pairs(dropped=False)]
 
-    def _fit_sharing(self, known: "KnownFits", X: Any, y: Any, **params: Any) -> Self:
+    def __fit_sharing__(self, known: KnownFits, X: Any, y: Any, **params: Any) -> Self:
         """`fit`, which takes the members that are known and adds the others."""
         # An attribute for the time of the fit only, as `fit` has a public signature.
         self._known = known
@@ -254,10 +255,6 @@ def is_dropped(member: Any) -> bool:
     return isinstance(member, str) and member == "drop"
 
 
-# What Python, and scikit-learn's pipelines, say of weights that `fit` does not take.
-NO_WEIGHTS = ("unexpected keyword argument 'sample_weight'", "not accept the sample_weight")
-
-
 # --- rows and targets ---------------------------------------------------------------------------
 
 
@@ -295,134 +292,3 @@ def fit_arguments(
     if isinstance(rows.numbers, range):  # all of them
         return params
     return check_method_params(X, params=params, indices=rows.numbers)
-
-
-# --- the fit of one member ----------------------------------------------------------------------
-
-
-def fit_named(
-    estimator: Any,
-    X: Any,
-    y: np.ndarray,
-    params: dict[str, Any],
-    name: str,
-    *,
-    place: str = "",
-    message: tuple[str | None, str | None] = (None, None),
-    known: "KnownFits | None" = None,
-) -> Any:
-    """Fit this clone of a member; an error names the member, and where it occurred.
-
-    `place` is the part of the data that the rows are, such as "split 2 of cv", and `message` the
-    ensemble and what to print after the fit. `known` has learners fitted to the same rows, for an
-    ensemble that contains some of them.
-    """
-    # A nested ensemble takes the learners that are known, whatever its depth.
-    fit = estimator.fit
-    if known is not None and hasattr(estimator, "_fit_sharing"):
-        fit = partial(estimator._fit_sharing, known)
-    try:
-        with print_elapsed_time(*message):
-            fit(X, y, **params)
-    except Exception as error:
-        refused = any(text in str(error) for text in NO_WEIGHTS)
-        if isinstance(error, (TypeError, ValueError)) and refused and not routing_enabled():
-            raise no_weights(estimator, name) from error
-        raise_named(error, name, place)
-    return estimator
-
-
-def refuse_unweighted(estimator: Any, name: str) -> None:
-    """Raise an error, before any fit, if the `fit` of a member cannot take `sample_weight`."""
-    if routing_enabled():
-        return
-    try:
-        arguments = inspect.signature(estimator.fit).parameters
-    except (TypeError, ValueError):  # no signature
-        return
-    if "sample_weight" in arguments or any(p.kind is p.VAR_KEYWORD for p in arguments.values()):
-        return
-    raise no_weights(estimator, name)
-
-
-def no_weights(estimator: Any, name: str) -> TypeError:
-    return TypeError(
-        f"Underlying estimator {type(estimator).__name__} does not support sample weights. "
-        f"It is the member {name!r}."
-    )
-
-
-def raise_named(error: Exception, name: str, place: str) -> None:
-    """Raise the error of a member again, with its name."""
-    where = f"The member {name!r} failed" + (f" in {place}" if place else "")
-    if isinstance(error, np.linalg.LinAlgError):
-        raise ValueError(f"{where} on these values of X: {error}.") from error
-    # The message of a plain error can be extended without the loss of other attributes.
-    if place and type(error) in (ValueError, TypeError):
-        raise type(error)(f"{where}: {error}") from error
-    error.add_note(f"{where}.")
-    raise error
-
-
-# --- learners that are fitted once --------------------------------------------------------------
-
-
-class KnownFits:
-    """Learners that have been fitted to the same rows with the same arguments of `fit`."""
-
-    def __init__(self, X: Any, y: np.ndarray) -> None:
-        self._X, self._y = X, y
-        self._fits: dict[Any, tuple[Any, Any]] = {}
-
-    def _has_rows(self, X: Any, y: np.ndarray) -> bool:
-        # A vote of classifiers encodes labels anew: those of a split without some class differ.
-        return X is self._X and (y is self._y or np.array_equal(y, self._y))
-
-    def find(self, learner: Any, X: Any, y: np.ndarray) -> Any:
-        """Return the fitted learner, or None if it is not known for these rows and targets."""
-        return self._fits.get(identity(learner), (None, None))[1] if self._has_rows(X, y) else None
-
-    def add(self, learner: Any, fitted: Any, X: Any, y: np.ndarray) -> None:
-        """Keep a fitted learner; one for other rows or targets is left out."""
-        if self._has_rows(X, y):
-            # The learner is kept as well: its parts may be identified by their addresses.
-            self._fits[identity(learner)] = learner, fitted
-
-
-def identity(value: Any) -> Any:
-    """Return a key that is equal for learners that give the same fit to the same rows.
-
-    They are one object, or of one class with equal parameters and no randomness of their own: every
-    `random_state` is a number.
-    """
-    # By the type as well: 1, 1.0 and True are equal and may be different parameters.
-    if type(value) in PLAIN or isinstance(value, np.generic):
-        return type(value), repr(value)
-    if type(value) in (tuple, list):
-        return type(value), tuple(identity(item) for item in value)
-    if type(value) is np.ndarray and value.dtype != object:
-        return value.dtype.str, value.shape, value.tobytes()
-    if hasattr(value, "get_params") and not isinstance(value, type):
-        params = value.get_params(deep=False)
-        # A fit without a seed, or with a generator that moves on, is another fit each time.
-        random = params.get("random_state", 0)
-        if random is not None and not isinstance(random, RandomState):
-            return type(value), tuple((name, identity(params[name])) for name in sorted(params))
-    return "object", id(value)
-
-
-def sharing_groups(members: list[Any]) -> list[list[int]]:
-    """The positions of the members in groups: those of different groups have no common learner."""
-    groups: list[tuple[list[int], set[Any]]] = []
-    for position, member in enumerate(members):
-        parts: list[Any] = getattr(member, "_learners_of_all_rows", list)()
-        together, keys = [position], {identity(learner) for learner in [member, *parts]}
-        apart = []
-        # A member joins all groups that have a learner in common with it, which become one.
-        for group in groups:
-            if keys.isdisjoint(group[1]):
-                apart.append(group)
-            else:
-                together, keys = group[0] + together, keys | group[1]
-        groups = [*apart, (sorted(together), keys)]
-    return sorted(positions for positions, _ in groups)

@@ -1,0 +1,393 @@
+"""Members are fitted to all rows and to those of each split, and predict the rows held out.
+
+A learner that is several members of an ensemble, or a member of a vote or stack among them, is
+fitted once to the same rows: `sharing_groups` finds such members, `KnownFits` keeps their fits. An
+ensemble answers for its own members by the two methods of `SharesFits`.
+"""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.random import RandomState
+from sklearn.base import clone, is_classifier
+from sklearn.utils import get_tags, indexable
+from sklearn.utils.parallel import Parallel, delayed
+
+from sklearn_ensemble_theory._compat import (
+    check_method_params,
+    print_elapsed_time,
+    routing_enabled,
+    safe_split,
+)
+from sklearn_ensemble_theory._learners import aligned_columns, checked_outputs
+from sklearn_ensemble_theory._rows import Rows
+
+PLAIN = (type(None), bool, int, float, complex, str, bytes)
+# What Python, and scikit-learn's pipelines, say of weights that `fit` does not take.
+NO_WEIGHTS = ("unexpected keyword argument 'sample_weight'", "not accept the sample_weight")
+
+
+class Learner(Protocol):
+    """An estimator of scikit-learn's kind."""
+
+    def fit(self, X: Any, y: Any) -> Any: ...
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+
+
+class Fitted(Protocol):
+    """A fitted estimator."""
+
+    def predict(self, X: Any) -> Any: ...
+
+
+@runtime_checkable
+class SharesFits(Protocol):
+    """An ensemble whose members are fitted to its rows, some of them perhaps elsewhere as well."""
+
+    def __fitted_to_all_rows__(self) -> list[Learner]:
+        """The members that `fit` fits to the rows that it is given."""
+
+    def __fit_sharing__(self, known: "KnownFits", X: Any, y: Any, **params: Any) -> Any:
+        """`fit`, which takes the members that are known and adds the others."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A learner by its name, the method that predicts, and the further arguments of its `fit`."""
+
+    name: str
+    learner: Learner
+    method: str
+    params: dict[str, Any]
+    message: tuple[str | None, str | None] = (None, None)  # the ensemble, and what to print
+
+
+@dataclass(frozen=True)
+class MembersPlan:
+    """How members are fitted.
+
+    Attributes
+    ----------
+    classes : array or None
+        0, ..., K-1 for a classifier with one output.
+    share : bool
+        Whether a learner that is several members, or a part of several, is fitted once to the same
+        rows; those members are fitted one after the other.
+    """
+
+    members: Sequence[Member]
+    classes: np.ndarray | None
+    share: bool
+    n_jobs: int | None
+    verbose: int = 0
+
+
+@dataclass(frozen=True)
+class MembersProblem:
+    """The rows, and the splits (train, test) of them."""
+
+    rows: Rows
+    splits: Sequence[tuple[np.ndarray, np.ndarray]] = ()
+
+
+@dataclass(frozen=True)
+class HeldOutMembers:
+    """The predictions of each member for rows that it is not fitted to.
+
+    Attributes
+    ----------
+    predictions : list
+        For each member, an array with an element for each held-out row, or a list of such arrays
+        for several outputs.
+    rows : int array
+        The held-out rows, in increasing order; one that several splits hold out is repeated.
+    folds : int array
+        The number of the split of each.
+    """
+
+    predictions: list[Any]
+    rows: np.ndarray
+    folds: np.ndarray
+
+    def part(self, places: np.ndarray) -> "HeldOutMembers":
+        """Some of the held-out rows, by their places here; their splits are numbered anew."""
+        found = [
+            [output[places] for output in part] if isinstance(part, list) else part[places]
+            for part in self.predictions
+        ]
+        folds = np.unique(self.folds[places], return_inverse=True)[1].reshape(-1)
+        return HeldOutMembers(found, self.rows[places], folds)
+
+    @property
+    def fold_places(self) -> list[np.ndarray]:
+        """The places of the rows of each split."""
+        return [np.flatnonzero(self.folds == fold) for fold in range(self.folds.max() + 1)]
+
+
+def fit_members(
+    plan: MembersPlan, problem: MembersProblem, known: "KnownFits | None" = None
+) -> tuple[list[Any], HeldOutMembers | None]:
+    """The members fitted to all rows, and what they predict for the held-out rows of the splits.
+
+    `known` has fits to all rows by another ensemble, to which those made here are added.
+    """
+    (X, y), splits, members = (problem.rows.X, problem.rows.y), problem.splits, plan.members
+    fitted = [None if known is None else known.find(each.learner, X, y) for each in members]
+    groups = [[j] for j in range(len(members))]
+    if plan.share:
+        groups = sharing_groups([each.learner for each in members])
+    unknown = [left for group in groups if (left := [j for j in group if fitted[j] is None])]
+    # The fits to all rows come first: with one job, generators are used as by scikit-learn.
+    tasks = [delayed(_fit_group)([members[j] for j in group], X, y) for group in unknown]
+    X_parts = indexable(X)[0] if splits else X
+    tasks += [
+        delayed(_hold_out)([members[j] for j in group], X_parts, y, split, number, plan.classes)
+        for group in groups
+        for number, split in enumerate(splits)
+    ]
+    results = iter(Parallel(n_jobs=plan.n_jobs, verbose=plan.verbose)(tasks))
+
+    for group in unknown:
+        for j, model in zip(group, next(results)):
+            fitted[j] = model
+            if known is not None:
+                known.add(members[j].learner, model, X, y)
+    if not splits:
+        return fitted, None
+    # Results come in the order of the tasks.
+    parts: list[list[Any]] = [[] for _ in members]
+    for group in groups:
+        for _ in splits:
+            for j, values in zip(group, next(results)):
+                parts[j].append(values)
+
+    # From the order of the splits to that of the rows.
+    held = np.concatenate([test for _, test in splits])
+    folds = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
+    order = np.argsort(held, kind="stable")
+    predictions: list[Any] = []
+    for part in parts:
+        if isinstance(part[0], list):  # for each output
+            predictions.append([np.concatenate(output)[order] for output in zip(*part)])
+        else:
+            predictions.append(np.concatenate(part)[order])
+    return fitted, HeldOutMembers(predictions, held[order], folds[order])
+
+
+def _fit_group(
+    members: list[Member], X: Any, y: np.ndarray, train: np.ndarray | None = None, place: str = ""
+) -> list[Any]:
+    """Fit clones of members that have learners in common, each learner once, to the same rows."""
+    fitted: list[Any] = []
+    known = None
+    taken: dict[bool, tuple[Any, np.ndarray]] = {}
+    # The rows are gathered once for all of them; a fit of the first is known to those that follow.
+    for each in members:
+        rows, params = (X, y), each.params
+        if train is not None:
+            # A member that takes a kernel matrix takes these columns of it as well.
+            pairwise = get_tags(each.learner).input_tags.pairwise
+            if pairwise not in taken:
+                taken[pairwise] = safe_split(each.learner, X, y, train)
+            rows = taken[pairwise]
+            params = check_method_params(X, params=params, indices=train)
+        fit = partial(fit_named, name=each.name, place=place, message=each.message)
+        if len(members) == 1:  # nothing to share
+            return [fit(clone(each.learner), *rows, params)]
+        known = known or KnownFits(*rows)
+        model = known.find(each.learner, *rows)
+        if model is None:
+            model = fit(clone(each.learner), *rows, params, known=known)
+            known.add(each.learner, model, *rows)
+        fitted.append(model)
+    return fitted
+
+
+def _hold_out(
+    members: list[Member],
+    X: Any,
+    y: np.ndarray,
+    split: tuple[np.ndarray, np.ndarray],
+    number: int,
+    classes: np.ndarray | None,
+) -> list[Any]:
+    """The predictions for the test rows of one split by members fitted to its training rows."""
+    train, test = split
+    place = f"split {number} of cv"
+    # The rows to train on are freed before those to test on are gathered.
+    fitted = _fit_group(members, X, y, train, place)
+    taken: dict[bool, Any] = {}
+    values: dict[int, Any] = {}
+    for each, model in zip(members, fitted):
+        if id(model) in values:  # a learner that is several members predicts once
+            continue
+        pairwise = get_tags(each.learner).input_tags.pairwise
+        if pairwise not in taken:
+            taken[pairwise], _ = safe_split(each.learner, X, y, test, train)
+        try:
+            values[id(model)] = predicted(model, each.method, taken[pairwise], classes)
+        except Exception as error:
+            raise_named(error, each.name, place)
+    return [values[id(model)] for model in fitted]
+
+
+def predicted(
+    member: Any, method: str, X: Any, classes: np.ndarray | None, labels: bool = False
+) -> Any:
+    """Call the method; its result has a column for each class also where the member saw fewer.
+
+    A class that it has not seen has the probability 0 and the smallest of its scores. `classes` are
+    as the member knows them, None where there are no columns for classes; with `labels` the member
+    predicts labels, which become positions in `classes`.
+    """
+    values = getattr(member, method)(X)
+    if not isinstance(values, list):  # probabilities for each output
+        values = checked_outputs(values, member, X)
+    if classes is None or not is_classifier(member):
+        return values
+    if method == "predict":
+        return np.searchsorted(classes, values) if labels else values
+    own = getattr(member, "classes_", classes)
+    if isinstance(values, list) or len(own) == len(classes):
+        return values
+    if values.ndim == 1:  # scores of two of the classes
+        values = np.column_stack([-values, values])
+    # A score has no zero: the smallest one stands for a class that was not seen.
+    fill = 0.0 if method == "predict_proba" else values.min()
+    return aligned_columns(values, np.searchsorted(classes, own), len(classes), fill)
+
+
+# --- the fit of one member ----------------------------------------------------------------------
+
+
+def fit_named(
+    member: Learner,
+    X: Any,
+    y: np.ndarray,
+    params: Mapping[str, Any],
+    name: str,
+    *,
+    place: str = "",
+    message: tuple[str | None, str | None] = (None, None),
+    known: "KnownFits | None" = None,
+) -> Any:
+    """Fit this clone of a member; an error names the member, and where it occurred.
+
+    `place` is the part of the data that the rows are, such as "split 2 of cv", and `message` the
+    ensemble and what to print after the fit. `known` has learners fitted to the same rows, for an
+    ensemble that contains some of them.
+    """
+    # A nested ensemble takes the learners that are known, whatever its depth.
+    fit = member.fit
+    if known is not None and isinstance(member, SharesFits):
+        fit = partial(member.__fit_sharing__, known)
+    try:
+        with print_elapsed_time(*message):
+            fit(X, y, **params)
+    except Exception as error:
+        refused = any(text in str(error) for text in NO_WEIGHTS)
+        if isinstance(error, (TypeError, ValueError)) and refused and not routing_enabled():
+            raise no_weights(member, name) from error
+        raise_named(error, name, place)
+    return member
+
+
+def refuse_unweighted(member: Learner, name: str) -> None:
+    """Raise an error, before any fit, if the `fit` of a member cannot take `sample_weight`."""
+    if routing_enabled():
+        return
+    try:
+        arguments = inspect.signature(member.fit).parameters
+    except (TypeError, ValueError):  # no signature
+        return
+    if "sample_weight" in arguments or any(p.kind is p.VAR_KEYWORD for p in arguments.values()):
+        return
+    raise no_weights(member, name)
+
+
+def no_weights(member: Learner, name: str) -> TypeError:
+    return TypeError(
+        f"Underlying estimator {type(member).__name__} does not support sample weights. "
+        f"It is the member {name!r}."
+    )
+
+
+def raise_named(error: Exception, name: str, place: str) -> None:
+    """Raise the error of a member again, with its name."""
+    where = f"The member {name!r} failed" + (f" in {place}" if place else "")
+    if isinstance(error, np.linalg.LinAlgError):
+        raise ValueError(f"{where} on these values of X: {error}.") from error
+    # The message of a plain error can be extended without the loss of other attributes.
+    if place and type(error) in (ValueError, TypeError):
+        raise type(error)(f"{where}: {error}") from error
+    error.add_note(f"{where}.")
+    raise error
+
+
+# --- learners that are fitted once --------------------------------------------------------------
+
+
+class KnownFits:
+    """Learners that have been fitted to the same rows with the same arguments of `fit`."""
+
+    def __init__(self, X: Any, y: np.ndarray) -> None:
+        self._X, self._y = X, y
+        self._fits: dict[Any, tuple[Any, Any]] = {}
+
+    def _has_rows(self, X: Any, y: np.ndarray) -> bool:
+        # A vote of classifiers encodes labels anew: those of a split without some class differ.
+        return X is self._X and (y is self._y or np.array_equal(y, self._y))
+
+    def find(self, learner: Learner, X: Any, y: np.ndarray) -> Any:
+        """Return the fitted learner, or None if it is not known for these rows and targets."""
+        return self._fits.get(identity(learner), (None, None))[1] if self._has_rows(X, y) else None
+
+    def add(self, learner: Learner, model: Fitted, X: Any, y: np.ndarray) -> None:
+        """Keep a fitted learner; one for other rows or targets is left out."""
+        if self._has_rows(X, y):
+            # The learner is kept as well: its parts may be identified by their addresses.
+            self._fits[identity(learner)] = learner, model
+
+
+def identity(value: Any) -> Any:
+    """Return a key that is equal for learners that give the same fit to the same rows.
+
+    They are one object, or of one class with equal parameters and no randomness of their own: every
+    `random_state` is a number.
+    """
+    # By the type as well: 1, 1.0 and True are equal and may be different parameters.
+    if type(value) in PLAIN or isinstance(value, np.generic):
+        return type(value), repr(value)
+    if type(value) in (tuple, list):
+        return type(value), tuple(identity(item) for item in value)
+    if type(value) is np.ndarray and value.dtype != object:
+        return value.dtype.str, value.shape, value.tobytes()
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        params = value.get_params(deep=False)
+        # A fit without a seed, or with a generator that moves on, is another fit each time.
+        random = params.get("random_state", 0)
+        if random is not None and not isinstance(random, RandomState):
+            return type(value), tuple((name, identity(params[name])) for name in sorted(params))
+    return "object", id(value)
+
+
+def sharing_groups(members: list[Learner]) -> list[list[int]]:
+    """The positions of the members in groups: those of different groups have no common learner."""
+    groups: list[tuple[list[int], set[Any]]] = []
+    for position, member in enumerate(members):
+        parts = member.__fitted_to_all_rows__() if isinstance(member, SharesFits) else []
+        together, keys = [position], {identity(learner) for learner in [member, *parts]}
+        apart = []
+        # A member joins all groups that have a learner in common with it, which become one.
+        for group in groups:
+            if keys.isdisjoint(group[1]):
+                apart.append(group)
+            else:
+                together, keys = group[0] + together, keys | group[1]
+        groups = [*apart, (sorted(together), keys)]
+    return sorted(positions for positions, _ in groups)

@@ -1,0 +1,210 @@
+"""Predictions of rows that a model has not seen, and the intervals and sets that follow from them.
+
+A stack has them by the splits of its members, a vote by splits of its own, and fitted members by
+rows that are new to them. An interval, or a set of classes, around the prediction of the whole
+model is that of split conformal prediction.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from sklearn_ensemble_theory._rows import Rows
+
+from ._intervals import checked_coverage, interval_by_folds, one_of
+from ._prediction_sets import ClassPlaces, SetRule, set_by_folds
+from ._training_rows import unequal_weights
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What a model predicts for n rows that it has not seen.
+
+    Attributes
+    ----------
+    y : array of shape (n,)
+        Targets, or positions of the classes.
+    predictions : Any
+        Numbers or probabilities of the classes, or a list of those of each member.
+    rows : int array of shape (n,)
+        The places of the rows among those that were fitted. A row that several splits hold out is
+        there several times.
+    groups : int array of shape (n,) or None
+        Rows that belong together, in codes; those of one row, if rows are held out several times.
+    """
+
+    y: np.ndarray
+    predictions: Any
+    rows: np.ndarray
+    groups: np.ndarray | None
+
+    @classmethod
+    def of(
+        cls, rows: Rows, groups: np.ndarray | None, held: np.ndarray, predictions: Any
+    ) -> "HeldOut":
+        """The groups are those of the rows of `fit`, which may be more."""
+        if groups is not None:
+            groups = groups[np.asarray(rows.numbers)][held]
+        elif len(np.unique(held)) < len(held):
+            groups = held
+        codes = None if groups is None else np.unique(groups, return_inverse=True)[1].reshape(-1)
+        return cls(rows.y[held], predictions, held, codes)
+
+    def interval_around(
+        self, at: np.ndarray, coverage: float, method: str, side: str
+    ) -> np.ndarray:
+        """The ends at new rows, of shape (m, 2), from the predictions there."""
+        one_of("method", method, ("conformal",))
+        one_of("side", side, ("both", "lower", "upper"))
+        coverage = checked_coverage(coverage)
+        # Residuals of huge targets are beyond the largest float; halves of both are not.
+        off = self.y / 2 - self.predictions / 2
+        fold, at = np.zeros(len(off), dtype=np.intp), at[:, None] / 2
+        ends = interval_by_folds((-off, off), fold, self.groups, (at, at), None, coverage, side)
+        with np.errstate(over="ignore"):  # an end beyond the largest float is infinite
+            return 2 * ends
+
+    def set_around(self, at: np.ndarray, rule: SetRule) -> np.ndarray:
+        """Whether each class is in the set, (m, K), from the probabilities of the new rows."""
+        own, fold = (
+            ClassPlaces.of_own(self.predictions, self.y),
+            np.zeros(len(self.y), dtype=np.intp),
+        )
+        return set_by_folds(own, self.y, fold, self.groups, at[:, None], rule)
+
+
+def obstacle_to_scores(y: np.ndarray, weight: np.ndarray | None) -> str | None:
+    """Why rows of a fit give no intervals and sets: the error of who asks for them later."""
+    what = "Intervals and sets by held-out rows"
+    if y.ndim > 1:
+        return f"{what} require a single output; y had {y.shape[1]}."
+    if weight is not None and np.ptp(weight) > 0:
+        return str(unequal_weights(what))
+    return None
+
+
+class HoldsOut(Protocol):
+    """An estimator with the parameter `held_out`, None for no held-out predictions."""
+
+    held_out: Any
+
+
+def held_out_is_set(advice: str) -> Callable[[HoldsOut], bool]:
+    """The condition of methods that need held-out predictions, for `available_if`."""
+
+    def check(owner: HoldsOut) -> bool:
+        if owner.held_out is None:
+            raise AttributeError(
+                f"{type(owner).__name__} keeps no held-out predictions; set held_out={advice}."
+            )
+        return True
+
+    return check
+
+
+def held_out_of(found: HeldOut | str | None) -> HeldOut:
+    """What a fit has kept; a ValueError where it could not, or had another `held_out`."""
+    if found is None:
+        raise ValueError("The model was fitted with held_out=None; fit it again.")
+    if isinstance(found, str):
+        raise ValueError(found)
+    return found
+
+
+TEXTS = {
+    "interval_parameters": """
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        coverage : float, default=0.9
+            The probability aimed at, on average over the rows.
+
+        method : {"conformal"}, default="conformal"
+            How the interval is computed.
+
+        side : {"both", "lower", "upper"}, default="both"
+            Which ends there are; the other one is infinite. A single end has residuals with their
+            sign.
+
+        Returns
+        -------
+        interval : ndarray of shape (n_samples, 2)
+            Lower and upper ends, in the units of y.
+
+        Raises
+        ------
+        ValueError
+            If rows of the fit have different weights or y several columns, if a parameter is not
+            valid, or if (n + 1) `coverage` > n for n held-out rows.
+        """,
+    "set_parameters": """
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to classify.
+
+        coverage : float, default=0.9
+            The probability aimed at, on average over the rows.
+
+        method : {"lac", "aps", "raps"}, default="lac"
+            The score s_c(x) of a class c, with p the probabilities at x:
+
+            - ``"lac"``: 1 - p_c, for the smallest sets on average; rows that are hard to classify
+              are covered less often than easy ones [Sadinle, Lei and Wasserman, 2019];
+            - ``"aps"``: the total probability of the classes that are more probable than c, plus U
+              times that of c and of those as probable, with U uniform on (0, 1), for a similar
+              coverage of easy and hard rows [Romano, Sesia and Candès, 2020];
+            - ``"raps"``: that of "aps" plus `penalty` for each class beyond the first `k_reg`, for
+              smaller sets where there are many classes [Angelopoulos, Bates, Jordan and Malik,
+              2021].
+
+        per_class : bool, default=False
+            Whether each class is compared with the held-out rows of this class only, so that the
+            coverage is that of each class. A class of too few rows, (n_c + 1) `coverage` > n_c, is
+            in all sets.
+
+        randomized : bool, default=False
+            Whether U is drawn, and ties are broken at random, so that the coverage is not larger
+            than asked for either; sets may then be empty. Otherwise sets of "aps" and "raps" have
+            at least one class: they are compared with the mean over U of the held-out rows, and U
+            is 0 at x, which covers more often.
+
+        penalty : float, default=0.05
+            Of "raps", at least 0.
+
+        k_reg : int, default=1
+            Of "raps", at least 0: the number of classes without a penalty.
+
+        random_state : int, RandomState instance or None, default=None
+            Seed of the numbers drawn with ``randomized=True``, for a Dask collection in each chunk
+            anew.
+
+        Returns
+        -------
+        sets : ndarray of bool of shape (n_samples, n_classes)
+            Whether each class of `classes_` is in the set. A set of "lac" may be empty, if no class
+            is probable enough; it contains all classes if there are too few held-out rows, (n + 1)
+            `coverage` > n.
+
+        Raises
+        ------
+        ValueError
+            If rows of the fit have different weights or y several columns, or if a parameter is not
+            valid.
+        """,
+    "references_of_intervals": """
+        J. Lei, M. G'Sell, A. Rinaldo, R. J. Tibshirani and L. Wasserman (2018). "Distribution-free
+        predictive inference for regression". *Journal of the American Statistical Association* 113.
+        """,
+    "references_of_sets": """
+        M. Sadinle, J. Lei and L. Wasserman (2019). "Least ambiguous set-valued classifiers with
+        bounded error levels". *Journal of the American Statistical Association* 114.
+
+        Y. Romano, M. Sesia and E. J. Candès (2020). "Classification with valid and adaptive
+        coverage". *Advances in Neural Information Processing Systems* 33.
+
+        A. N. Angelopoulos, S. Bates, M. I. Jordan and J. Malik (2021). "Uncertainty sets for image
+        classifiers using conformal prediction". *International Conference on Learning
+        Representations*.
+        """,
+}
