@@ -44,10 +44,12 @@ def documented(*texts: Mapping[str, str]) -> Callable[[Documented], Documented]:
         members = [target]
         if isinstance(target, type):
             members += vars(target).values()
-            # A class method has a docstring of its own beside that of its function.
-            members += [
-                each.__func__ for each in vars(target).values() if hasattr(each, "__func__")
-            ]
+            # A class method, and a method by `available_if`, have docstrings of their own beside
+            # those of their functions.
+            for name in ("__func__", "fn"):
+                members += [
+                    getattr(each, name) for each in vars(target).values() if hasattr(each, name)
+                ]
         for member in members:
             # Without docstrings (python -OO) nothing is filled in. Data and constants have the
             # docstring of their class, which is not theirs to change.

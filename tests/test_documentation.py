@@ -3,6 +3,7 @@
 import inspect
 
 import pytest
+from sklearn.utils.metaestimators import available_if
 
 from sklearn_ensemble_theory._documentation import COMMON, documented
 
@@ -44,6 +45,13 @@ class Model:
     def size_(self):
         """%(size)s"""
 
+    @available_if(lambda self: self.constant > 0)
+    def root(self):
+        """Root.
+
+        %(size)s
+        """
+
     @staticmethod
     def make(random_state):
         """Make.
@@ -61,6 +69,8 @@ def test_texts_are_filled_in_with_the_indent_of_their_line():
     )
     assert inspect.getdoc(Model.make).startswith("Make.\n\nrandom_state : int")
     assert inspect.getdoc(vars(Model)["size_"]).startswith("size")
+    for method in (Model.root, Model().root):
+        assert inspect.getdoc(method).startswith("Root.\n\nsize : int")
 
 
 def test_functions_are_documented_too():

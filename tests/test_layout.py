@@ -149,8 +149,6 @@ PRIVATE_READS = {
     "boosting._additive": 59,
     # AdaBoost and the boosters for noisy labels
     "boosting._reweighting": 9,
-    # votes, means, stacks
-    "combining": 11,
     # displays
     "inspection": 6,
 }
@@ -212,7 +210,7 @@ SHARED_NAMES = {
     "_linear_boosting",
     # bounds, inspection
     "_margins",
-    # averaging, combining, ensembles
+    # averaging, ensembles
     "_members",
     # averaging, bounds
     "_neighbors",
@@ -265,7 +263,8 @@ ENGINES = {
     # additive models: from codes of bins to sums and rounds
     *("boosting._additive.cuts", "boosting._additive.sums", "boosting._additive.phases"),
     # weights of members
-    *("combining._conformal", "combining._tandem_weights"),
+    *("combining._aggregation", "combining._member_fits", "combining._stack"),
+    *("combining._tandem_weights", "ensembles._held_out"),
 }
 
 

@@ -19,8 +19,6 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 from scipy.optimize import brentq, linprog
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import get_scorer
 
 from sklearn_ensemble_theory._margin_losses import MARGIN_FUNCTIONS, MarginFunction
 from sklearn_ensemble_theory._scaling import largest_magnitude, power_of_two
@@ -669,41 +667,25 @@ def greedy_weights(
     return np.mean(shares, axis=0) if n_bags > 1 else shares[0]
 
 
-class GivenValues(RegressorMixin, BaseEstimator):
-    """A fitted regressor, for scorers: its predictions are the rows of X."""
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        return X
+# --- what weights make of predictions -------------------------------------------------------------
 
 
-class GivenProbabilities(ClassifierMixin, BaseEstimator):
-    """A fitted classifier, for scorers: its probabilities are the rows of X."""
-
-    def __init__(self, classes: Any = None) -> None:
-        self.classes = self.classes_ = classes
-
-    def predict_proba(self, X: np.ndarray) -> np.ndarray:
-        return X
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        return np.asarray(self.classes)[np.argmax(X, axis=1)]
+def weighted_sums(weights: np.ndarray, tables: list[Any]) -> list[np.ndarray]:
+    """For each output, the weighted sums of the members' predictions."""
+    return [np.tensordot(table, v, (1, 0)) for table, v in zip(tables, np.atleast_2d(weights))]
 
 
-def score_of_rows(
-    scoring: Any, y: np.ndarray, weight: np.ndarray | None, classes: Any = None
-) -> Score:
-    """The metric `scoring` of scikit-learn as a function of predictions for some of the rows.
-
-    Without `classes` the predictions are numbers, otherwise probabilities of them.
-    """
-    scorer = get_scorer(scoring)
-    estimator = GivenValues() if classes is None else GivenProbabilities(classes)
-
-    def score(predictions: np.ndarray, rows: np.ndarray) -> float:
-        params = {} if weight is None else {"sample_weight": weight[rows]}
-        return float(scorer(estimator, predictions[rows], y[rows], **params))
-
-    return score
+def probabilities_of(
+    sums: list[np.ndarray], weights: np.ndarray, link: MarginFunction | None
+) -> list[np.ndarray]:
+    """For each output, the probabilities that weighted sums of probabilities stand for."""
+    tables = []
+    for scores, v in zip(sums, np.atleast_2d(weights)):
+        if link is not None:
+            scores = link.probability(2 * scores - v.sum())
+        # Weighted sums are no probabilities where weights are negative or do not sum to 1.
+        scores = np.maximum(scores, 0.0)
+        total = scores.sum(axis=1, keepdims=True)
+        equal = np.full_like(scores, 1.0 / scores.shape[1])
+        tables.append(np.divide(scores, total, out=equal, where=total > 0))
+    return tables

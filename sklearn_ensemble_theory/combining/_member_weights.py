@@ -10,8 +10,8 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
-from sklearn.metrics import get_scorer_names
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,7 +21,14 @@ from sklearn_ensemble_theory._margin_losses import MARGIN_FUNCTIONS, MarginFunct
 from sklearn_ensemble_theory._rows import normalised_weights
 from sklearn_ensemble_theory._typing import ArrayLike, RandomStateLike, available_if
 
-from ._aggregation import RISKS, HeldOutRisk, Score, greedy_weights, score_of_rows
+from ._aggregation import (
+    RISKS,
+    HeldOutRisk,
+    Score,
+    greedy_weights,
+    probabilities_of,
+    weighted_sums,
+)
 
 SETS = ("nnls", "simplex", "l1", "l2")  # weights of smallest risk in a set
 FREE_LENGTH = ("nnls", "l1", "l2")  # sets in which the sum of the weights says how sure they are
@@ -591,28 +598,7 @@ def rule_of(final_estimator: Any) -> MemberWeights | None:
     return final_estimator if isinstance(final_estimator, MemberWeights) else None
 
 
-# --- sums and records ---------------------------------------------------------------------------
-
-
-def weighted_sums(weights: np.ndarray, tables: list[Any]) -> list[np.ndarray]:
-    """For each output, the weighted sums of the members' predictions."""
-    return [np.tensordot(table, v, (1, 0)) for table, v in zip(tables, np.atleast_2d(weights))]
-
-
-def probabilities_of(
-    sums: list[np.ndarray], weights: np.ndarray, link: MarginFunction | None
-) -> list[np.ndarray]:
-    """For each output, the probabilities that weighted sums of probabilities stand for."""
-    tables = []
-    for scores, v in zip(sums, np.atleast_2d(weights)):
-        if link is not None:
-            scores = link.probability(2 * scores - v.sum())
-        # Weighted sums are no probabilities where weights are negative or do not sum to 1.
-        scores = np.maximum(scores, 0.0)
-        total = scores.sum(axis=1, keepdims=True)
-        equal = np.full_like(scores, 1.0 / scores.shape[1])
-        tables.append(np.divide(scores, total, out=equal, where=total > 0))
-    return tables
+# --- records ------------------------------------------------------------------------------------
 
 
 def _risks(
@@ -650,3 +636,46 @@ def _effective_size(weight: np.ndarray) -> float:
     top = weight.max(initial=0.0)
     w = weight / top if top > 0 else weight
     return float(w.sum() ** 2 / (w @ w)) if top > 0 else 0.0
+
+
+# --- metrics of scikit-learn ---------------------------------------------------------------------
+
+
+class GivenValues(RegressorMixin, BaseEstimator):
+    """A fitted regressor, for scorers: its predictions are the rows of X."""
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        return X
+
+
+class GivenProbabilities(ClassifierMixin, BaseEstimator):
+    """A fitted classifier, for scorers: its probabilities are the rows of X."""
+
+    def __init__(self, classes: Any = None) -> None:
+        self.classes = self.classes_ = classes
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        return X
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        return np.asarray(self.classes)[np.argmax(X, axis=1)]
+
+
+def score_of_rows(
+    scoring: Any, y: np.ndarray, weight: np.ndarray | None, classes: Any = None
+) -> Score:
+    """The metric `scoring` of scikit-learn as a function of predictions for some of the rows.
+
+    Without `classes` the predictions are numbers, otherwise probabilities of them.
+    """
+    scorer = get_scorer(scoring)
+    estimator = GivenValues() if classes is None else GivenProbabilities(classes)
+
+    def score(predictions: np.ndarray, rows: np.ndarray) -> float:
+        params = {} if weight is None else {"sample_weight": weight[rows]}
+        return float(scorer(estimator, predictions[rows], y[rows], **params))
+
+    return score

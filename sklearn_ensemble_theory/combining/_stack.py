@@ -16,10 +16,12 @@ from sklearn.utils import check_array
 
 from sklearn_ensemble_theory._compat import check_method_params, safe_indexing
 from sklearn_ensemble_theory._learners import requests
+from sklearn_ensemble_theory._margin_losses import MarginFunction
 from sklearn_ensemble_theory._rows import Rows
 from sklearn_ensemble_theory._running import one_blas_thread
 from sklearn_ensemble_theory._scaling import largest_magnitude
 
+from ._aggregation import probabilities_of, weighted_sums
 from ._member_fits import (
     HeldOutMembers,
     KnownFits,
@@ -30,7 +32,6 @@ from ._member_fits import (
     fit_named,
     predicted,
 )
-from ._member_weights import MemberWeights, probabilities_of, weighted_sums
 
 LARGEST_TARGET = 1e145  # of the default final estimator, whose sums of squares overflow beyond
 
@@ -200,15 +201,28 @@ class FinalEstimator:
         return predicted(self.estimator, "predict_proba", features, classes)
 
 
+class Rule(Protocol):
+    """An estimator that finds weights of the members from tables of their predictions."""
+
+    estimator_weights_: np.ndarray
+
+    @property
+    def link(self) -> MarginFunction | None: ...
+
+    def fit(
+        self, P: list[np.ndarray], y: np.ndarray, sample_weight: Any, **more: Any
+    ) -> "Rule": ...
+
+
 @dataclass(frozen=True)
 class RuleOfWeights:
     """A combination by weights."""
 
-    rule: MemberWeights
+    rule: Rule
     outputs: Outputs
 
     @property
-    def learned_object(self) -> MemberWeights:
+    def learned_object(self) -> Any:
         return self.rule
 
     def learned(self, held: HeldOutMembers, rows: Rows) -> Self:

@@ -63,15 +63,13 @@ from sklearn_ensemble_theory.ensembles._held_out import (
 )
 from sklearn_ensemble_theory.ensembles._prediction_sets import SetRule
 
-from ._aggregation import RISKS
+from ._aggregation import RISKS, probabilities_of, weighted_sums
 from ._member_fits import Member, MembersPlan, MembersProblem, refuse_unweighted
 from ._member_weights import (
     SHORTHANDS,
     BestMember,
     MemberWeights,
-    probabilities_of,
     rule_of,
-    weighted_sums,
 )
 from ._named_members import (
     TEXTS,
