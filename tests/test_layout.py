@@ -81,7 +81,11 @@ def test_imports_go_one_way():
 
     def rank_of(module):
         room = module.split(".")[1]
-        assert room in rank or room[0] == "_", f"{module} is in no room"
+        assert room in rank or room[0] == "_", (
+            f"{module} is in no room: write {room!r} into ROOMS in tests/test_layout.py, after the "
+            "rooms that it imports from, and into ROOMS of _addresses.py, GROUPS of "
+            "docs/_ext/write_pages.py and the list of rooms in docs/design.md"
+        )
         return rank.get(room, 0)
 
     upward = [

@@ -46,32 +46,41 @@ def dense_draws(scheme, n_draws, seed=0):
     return weights
 
 
-@pytest.mark.slow
+# The first number always: with either of them an error of 5 % would be noticed.
+N_DRAWS = [4000, pytest.param(20_000, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("n_draws", N_DRAWS)
 @pytest.mark.parametrize(("scheme", "size"), LAWS)
-def test_mean_and_noise_of_the_weights(scheme, size):
+def test_mean_and_noise_of_the_weights(scheme, size, n_draws):
     n = 20
     resampling = SCHEMES[scheme](n, size)
-    weights = dense_draws(resampling, 20_000)
+    weights = dense_draws(resampling, n_draws)
     expected = size if scheme == "bernoulli" else size / n
-    np.testing.assert_allclose(weights.mean(axis=0), expected, rtol=0.05)
+    np.testing.assert_allclose(weights.mean(), expected, rtol=0.02)
+    np.testing.assert_allclose(
+        weights.mean(axis=0), expected, rtol=0.05 * (20_000 / n_draws) ** 0.5
+    )
     centred = weights - weights.mean(axis=1, keepdims=True)
-    np.testing.assert_allclose(centred.var(axis=0).sum(), resampling.noise, rtol=0.02)
+    np.testing.assert_allclose(centred.var(axis=0).sum(), resampling.noise, rtol=0.025)
     if scheme in (True, False, "disjoint", "bayesian"):
         np.testing.assert_allclose(weights.sum(axis=1), size)
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("n_draws", N_DRAWS)
 @pytest.mark.parametrize("scheme", [True, "bayesian", "poisson"])
-def test_a_weight_of_two_has_the_law_of_a_row_written_twice(scheme):
+def test_a_weight_of_two_has_the_law_of_a_row_written_twice(scheme, n_draws):
     """Means, variances and the chance of staying out, of the row's total weight."""
-    weight = np.array([1.0, 2.0, 1.0, 0.0])
-    weighted = dense_draws(SCHEMES[scheme].of(4, 5, weight), 20_000)
-    written = dense_draws(SCHEMES[scheme].of(4, 5), 20_000)  # rows 0, 1, 1, 2
+    weight, wider = np.array([1.0, 2.0, 1.0, 0.0]), (20_000 / n_draws) ** 0.5
+    weighted = dense_draws(SCHEMES[scheme].of(4, 5, weight), n_draws)
+    written = dense_draws(SCHEMES[scheme].of(4, 5), n_draws)  # rows 0, 1, 1, 2
     twice = np.column_stack([written[:, 0], written[:, 1] + written[:, 2], written[:, 3]])
     assert not weighted[:, 3].any()
     np.testing.assert_allclose(weighted[:, :3].mean(0), twice.mean(0), rtol=0.04)
-    np.testing.assert_allclose(weighted[:, :3].var(0), twice.var(0), rtol=0.05)
-    np.testing.assert_allclose((weighted[:, :3] == 0).mean(0), (twice == 0).mean(0), atol=0.012)
+    np.testing.assert_allclose(weighted[:, :3].var(0), twice.var(0), rtol=0.05 * wider)
+    np.testing.assert_allclose(
+        (weighted[:, :3] == 0).mean(0), (twice == 0).mean(0), atol=0.012 * wider
+    )
 
 
 def test_poisson_counts_are_independent():
@@ -124,21 +133,25 @@ def test_the_draws_and_trees_are_those_of_scikit_learn(scheme, max_samples):
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-12)
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("n_draws", N_DRAWS)
 @pytest.mark.parametrize(("scheme", "size"), LAWS)
-def test_jackknife_of_a_mean_is_its_textbook_standard_error(scheme, size):
-    """The mean of y is linear in the weights: every scheme's scale must give sd / sqrt(n)."""
-    y = np.random.default_rng(1).standard_normal(20) * 3
+def test_jackknife_of_a_mean_is_its_textbook_standard_error(scheme, size, n_draws):
+    """A mean is linear in the weights: every scheme's scale must give sd / sqrt(n).
+
+    For many y at once, so that few draws suffice. Of a random size the sum is divided by its
+    expectation, and y is centred: that is the linear part of the mean.
+    """
+    Y = np.random.default_rng(1).standard_normal((20, 400))
+    Y -= Y.mean(axis=0)
     resampling = SCHEMES[scheme](20, size)
-    weights = dense_draws(resampling, 20_000)
-    means = weights @ y / weights.sum(axis=1)
+    weights = dense_draws(resampling, n_draws)
+    means = weights @ Y / (20 * size if scheme == "bernoulli" else size)
     variance = infinitesimal_jackknife(
-        weights, means[:, None], scale=resampling.jackknife_scale, noise=resampling.noise
+        weights, means, scale=resampling.jackknife_scale, noise=resampling.noise
     )
     # Without replacement the estimate is unbiased, with n - 1; the others divide by n.
-    textbook = y.var(ddof=1 if scheme in (False, "disjoint") else 0) / 20
-    tolerance = 0.15 if scheme in ("poisson", "bernoulli") else 0.03  # the ratio's own variance
-    np.testing.assert_allclose(variance, textbook, rtol=tolerance)
+    textbook = Y.var(axis=0, ddof=1 if scheme in (False, "disjoint") else 0) / 20
+    np.testing.assert_allclose(np.mean(variance / textbook), 1.0, atol=0.025)
 
 
 class Block(SamplingScheme):

@@ -368,7 +368,11 @@ def test_the_program_in_a_checkout_is_that_of_the_package(module):
     done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=120)
     assert done.returncode == 0
     assert "wine: classification" in done.stdout
-    assert "no peer" not in done.stdout
+    alone = [line for line in done.stdout.splitlines() if "no peer" in line]
+    assert alone == [], (
+        "these estimators have no peer: give each an Entry in ENTRIES of compare/peers.py, with "
+        "its grid and the estimator that a user would use otherwise"
+    )
 
 
 def test_an_estimator_without_an_entry_joins_alone(module):

@@ -7,13 +7,19 @@ from sklearn_ensemble_theory._native.binning import EdgeTable, sorted_floats
 
 
 def kinds_of_edges(n_edges):
-    """Even, crowded around the centre, all but one in a cell, neighbours, and at any distance."""
+    """Even, crowded around the centre, in a cell, at the end, neighbours, at any distance."""
     rng = np.random.default_rng(n_edges)
     yield np.arange(n_edges) / 7.0
     yield np.sort(rng.normal(size=n_edges)) ** 3
     yield np.append(np.arange(n_edges - 1.0), 1e12) if n_edges else np.empty(0)
     yield 1.0 + np.finfo(np.float32).eps * np.arange(n_edges)
     yield np.sort(rng.normal(size=n_edges) * np.exp(20 * rng.random(n_edges)))
+    for n_last in (2, 3) if n_edges > 3 else ():  # several edges in the last cell
+        for end in (1 / 3, 3.0, 7.0, 1e12):
+            last = [end]
+            for _ in range(n_last - 1):
+                last.append(np.nextafter(last[-1], np.inf))
+            yield np.append(np.linspace(-end, end / 2, n_edges - n_last), last)
     if n_edges == 2:
         yield np.array([-1.5e308, 1.5e308])
 
