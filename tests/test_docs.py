@@ -128,6 +128,34 @@ def test_links_of_the_pages_exist_in_a_clone():
             assert "://" in target or (path.parent / target).exists(), f"{path}: {target}"
 
 
+INCLUDE = re.compile(r"```{literalinclude} (\S+)\n((?::\S+: .*\n)*)```")
+
+
+@pytest.mark.parametrize("path", sorted(DOCS.glob("*.md")), ids=lambda path: path.stem)
+def test_included_code_is_in_the_repository(path):
+    """Before Sphinx does: what a page shows of a file of code was not moved or renamed."""
+    for name, options in INCLUDE.findall(read(path)):
+        source = path.parent / name
+        assert source.exists(), f"{path.name} includes {name}"
+        given = dict(re.findall(r"^:(\S+): (.*)$", options, flags=re.M))
+        if "pyobject" in given:
+            names = {node.name for node in definitions_of_module(ast.parse(read(source)))}
+            assert given["pyobject"] in names, f"{path.name} includes {given['pyobject']} of {name}"
+        for option in ("start-after", "start-at", "end-before"):
+            found = given.get(option, "") in read(source)
+            assert found, f"{path.name} includes {name} {option} {given.get(option)!r}"
+
+
+def test_recipes_name_files_that_exist():
+    """Paths in the page for contributors; those of the package are given from its folder."""
+    page = re.sub(r"^```.*?^```", "", read(DOCS / "contributing.md"), flags=re.M | re.S)
+    roots = (ROOT, ROOT / package.__name__, DOCS, ROOT / "docs" / "examples")
+    paths = re.findall(r"`((?:[\w.]+/)+(?:[\w.]+\.(?:py|pyx|md|yml|pxd))?)`", page)
+    gone = [path for path in paths if not any((root / path).exists() for root in roots)]
+    assert gone == [], "docs/contributing.md names these: write where they are now"
+    assert len(paths) > 20
+
+
 def test_code_on_the_pages_is_80_characters_wide():
     for path in [*files_of("docs/user_guide", "*.md"), DOCS / "getting_started.md"]:
         for block in re.findall(r"^```(?:python|pycon|sh)\n(.*?)^```$", read(path), re.M | re.S):

@@ -54,16 +54,17 @@ def checkout(tmp_path):
     return folder
 
 
-def test_the_page_has_five_lines_and_ci_runs_those_of_other_tools():
-    assert len(LINES) == 5
+def test_the_page_has_six_lines_and_ci_runs_those_of_other_tools():
+    assert len(LINES) == 6
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     begun = re.findall(r"\$\(line '?([^')]+)'?\)", script)
-    for line in LINES[2:]:
+    for line in LINES[3:]:
         assert sum(line.startswith(words) for words in begun) == 1, line
 
 
-def test_the_line_for_one_file_of_tests():
-    done = run(LINES[1] + " -n 0", ROOT)
+@pytest.mark.parametrize("line", [LINES[1] + " -n 0", LINES[2]])
+def test_the_lines_for_one_file_of_tests_and_for_some_of_them(line):
+    done = run(line, ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     assert " passed" in done.stdout or "100%" in done.stdout
 
