@@ -72,7 +72,7 @@ def main():
     from distributed import Client, LocalCluster
 
     model = AdaBoostClassifier(
-        DecisionStumpClassifier(max_bins=255), n_estimators=options.rounds, algorithm="discrete"
+        DecisionStumpClassifier(max_bins=255), n_estimators=options.rounds, variant="discrete"
     )
     times, models = {"memory": [], "threads": [], "cluster": []}, {}
 

@@ -56,18 +56,18 @@ def logistic(rounds, **params):
 # name -> function of the number of rounds
 METHODS = {
     "AdaBoost": lambda T: AdaBoostClassifier(n_estimators=T),
-    "real": lambda T: AdaBoostClassifier(n_estimators=T, algorithm="real"),
-    "gentle": lambda T: AdaBoostClassifier(n_estimators=T, algorithm="gentle"),
+    "real": lambda T: AdaBoostClassifier(n_estimators=T, variant="real"),
+    "gentle": lambda T: AdaBoostClassifier(n_estimators=T, variant="gentle"),
     "logistic": lambda T: logistic(T),
     "logistic, early": lambda T: logistic(T, random_state=0, **EARLY),
     "SmoothBoost": lambda T: SmoothBoostClassifier(n_estimators=T),
     "AgnosticBoost": lambda T: AgnosticBoostClassifier(n_estimators=T),
     "Agnostic, early": lambda T: AgnosticBoostClassifier(n_estimators=T, random_state=0, **EARLY),
-    "MassartBoost, auto": lambda T: MassartBoostClassifier(n_estimators=T, noise_rate="auto"),
+    "MassartBoost, cv": lambda T: MassartBoostClassifier(n_estimators=T, noise_rate="cv"),
     "LPBoost": lambda T: LPBoostClassifier(n_estimators=T),
 }
 PEERS = ("AdaBoost", "real")
-OURS = ("SmoothBoost", "AgnosticBoost", "MassartBoost, auto")
+OURS = ("SmoothBoost", "AgnosticBoost", "MassartBoost, cv")
 
 
 def odd_digits(**params):

@@ -42,7 +42,7 @@ REGRESSORS = {
 CLASSIFIERS = {
     "bagging": lambda tree: package.BaggingClassifier(tree, 30, random_state=0, oob_score=True),
     "AdaBoost": lambda tree: package.AdaBoostClassifier(tree, n_estimators=5, random_state=0),
-    "real": lambda tree: package.AdaBoostClassifier(tree, n_estimators=5, algorithm="real"),
+    "real": lambda tree: package.AdaBoostClassifier(tree, n_estimators=5, variant="real"),
     "smooth": lambda tree: package.SmoothBoostClassifier(tree, n_estimators=20, random_state=0),
     "agnostic": lambda tree: package.AgnosticBoostClassifier(tree, random_state=0),
     "Massart": lambda tree: package.MassartBoostClassifier(tree, random_state=0),
@@ -205,14 +205,14 @@ def test_what_forests_refuse():
         forest.set_params(monotonic_cst={"colour": 1}).fit(FRAME, Y)
 
 
-@pytest.mark.parametrize("algorithm", ["discrete", "real", "gentle"])
+@pytest.mark.parametrize("variant", ["discrete", "real", "gentle"])
 @pytest.mark.parametrize("max_features", [None, 3])
-def test_cat_smooth_counts_rows_under_weights_that_sum_to_one(algorithm, max_features):
+def test_cat_smooth_counts_rows_under_weights_that_sum_to_one(variant, max_features):
     """The first round, whose weights are equal, is the tree of rows without weights."""
-    kind = BinnedTreeRegressor if algorithm == "gentle" else BinnedTreeClassifier
+    kind = BinnedTreeRegressor if variant == "gentle" else BinnedTreeClassifier
     tree = kind(max_depth=2, max_features=max_features, categorical_features=[1], random_state=0)
     y = np.where(np.median(Y) < Y, 1, -1)
-    model = package.AdaBoostClassifier(tree, n_estimators=1, algorithm=algorithm, random_state=0)
+    model = package.AdaBoostClassifier(tree, n_estimators=1, variant=variant, random_state=0)
     first = model.fit(ARRAY, y).estimators_[0]
     expected = clone(tree).fit(ARRAY, y)
     assert expected.feature_importances_[1] > 0.3

@@ -26,12 +26,12 @@ BY_CV = {
     "L2BoostingRegressor": {"n_estimators": "cv", "max_estimators": 20},
     "LinearL2BoostingRegressor": {"time": "cv"},
     "LogitBoostClassifier": {"n_estimators": "cv", "max_estimators": 20},
-    "MassartBoostClassifier": {"noise_rate": "auto"},
 }
 # The parameter whose object has the splits, and this object.
 OBJECTS = {
     "FrankWolfeClassifier": ("radius", CVChoice([0.5, 2.0, 8.0])),
     "FrankWolfeRegressor": ("radius", CVChoice([0.5, 20.0, 800.0])),
+    "MassartBoostClassifier": ("noise_rate", CVChoice()),
     "MatchingPursuitRegressor": ("n_estimators", CVRounds(max_estimators=20)),
 }
 
@@ -153,7 +153,7 @@ def test_rows_that_are_held_out_are_whole_groups(cls):
         model.fit(X, target_of(model, y), **({} if own is None else {"groups": own}))
         path = next(
             getattr(model, name)
-            for name in ("validation_scores_", "validation_errors_")
+            for name in ("validation_scores_", "validation_score_")
             if hasattr(model, name)
         )
         errors.append(np.min(path) / np.abs(path[0]))

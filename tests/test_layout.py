@@ -151,8 +151,6 @@ PRIVATE_READS = {
     "boosting._gradient_boosting": 31,
     # additive models of boosted stumps
     "boosting._additive": 59,
-    # AdaBoost and the boosters for noisy labels
-    "boosting._reweighting": 9,
     # displays
     "inspection": 6,
 }

@@ -62,9 +62,9 @@ def cases():
     for cls in VOTES:
         for tree in TREES:
             yield make(cls, estimator=tree)
-    for algorithm, learners in (("real", TREES), ("gentle", VALUES)):
+    for variant, learners in (("real", TREES), ("gentle", VALUES)):
         for learner in learners:
-            yield make(AdaBoostClassifier, estimator=learner, algorithm=algorithm)
+            yield make(AdaBoostClassifier, estimator=learner, variant=variant)
     for learner in (None, *VALUES):
         yield make(AdaBoostRegressor, estimator=learner)
 
@@ -105,7 +105,7 @@ def test_votes_of_rows_with_missing_values_are_those_of_the_members(data, tree):
     votes = [np.where(member.predict(X) == 1, 1.0, -1.0) for member in model.estimators_]
     alphas = model.estimator_weights_
     np.testing.assert_allclose(model.decision_function(X), 2 * alphas @ votes / alphas.sum())
-    assert model.vc_error_bound(X, classes, vc_dimension=10) > 1 - model.score(X, classes)
+    assert model.error_bound(X, classes, method="vc", vc_dimension=10) > 1 - model.score(X, classes)
 
 
 @pytest.mark.parametrize("model", [make(cls, estimator=TREES[0]) for cls in VOTES], ids=str)

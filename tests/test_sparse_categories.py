@@ -24,7 +24,7 @@ FITTED_TO_SPARSE = [
     package.GradientBoostingRegressor(**FEW, subsample=0.5, n_iter_no_change=3),
     package.GradientBoostingClassifier(**FEW, second_order=True),
     package.AdaBoostClassifier(TREE, n_estimators=3),
-    package.AdaBoostClassifier(TREE, n_estimators=3, algorithm="discrete"),
+    package.AdaBoostClassifier(TREE, n_estimators=3, variant="discrete"),
     package.AdaBoostClassifier(
         clone(TREE).set_params(max_features=2), n_estimators=3, random_state=0
     ),

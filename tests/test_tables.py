@@ -91,12 +91,12 @@ def test_additive_terms(n_classes):
     "model",
     [
         AdaBoostClassifier(n_estimators=8),
-        AdaBoostClassifier(n_estimators=8, algorithm="discrete"),
-        AdaBoostClassifier(n_estimators=8, algorithm="gentle"),
+        AdaBoostClassifier(n_estimators=8, variant="discrete"),
+        AdaBoostClassifier(n_estimators=8, variant="gentle"),
         SmoothBoostClassifier(n_estimators=8),
         LPBoostClassifier(n_estimators=8),
     ],
-    ids=lambda model: f"{type(model).__name__}-{getattr(model, 'algorithm', '')}",
+    ids=lambda model: f"{type(model).__name__}-{getattr(model, 'variant', '')}",
 )
 @pytest.mark.filterwarnings("ignore:Soft margin")
 def test_stumps(model, n_classes):

@@ -147,7 +147,7 @@ def test_rows_that_are_drawn_anew_are_fitted_by_clones():
 def test_a_task_without_a_fast_path_is_served_by_clones():
     X, y, _ = data()
     Column.fits = Column.prepared = 0
-    model = AdaBoostClassifier(Column(), algorithm="gentle", n_estimators=3).fit(X, y > 1)
+    model = AdaBoostClassifier(Column(), variant="gentle", n_estimators=3).fit(X, y > 1)
     assert Column.prepared == 1
     assert Column.fits == len(model.estimators_) == 3
     with pytest.raises(ValueError, match="Column is not a classifier"):

@@ -11,9 +11,9 @@ SIZES = {
 QUICK = {"n": 1_000, "n_estimators": 10}
 # No class may end before the last round.
 CLASSES = {
-    "smooth-boost": ("SmoothBoostClassifier", {"kappa": 1e-3}),
+    "smooth-boost": ("SmoothBoostClassifier", {"smoothness": 1e-3}),
     "agnostic-boost": ("AgnosticBoostClassifier", {"tol": 0.0}),
-    "massart-boost": ("MassartBoostClassifier", {"kappa": 0.0, "tol": 0.0}),
+    "massart-boost": ("MassartBoostClassifier", {"smoothness": 0.0, "tol": 0.0}),
 }
 # Its rounds solve linear programmes: fewer of them, of fewer rows, and no limit beside AdaBoost's.
 SOLVED = {"lp-boost": ("LPBoostClassifier", {"n": 442, "p": 10, "n_estimators": 30})}

@@ -68,12 +68,12 @@ FOREST = (True, {}, [TREES, WITHOUT, OOB, ZERO_WEIGHTS])
 DIFFERENCES = {
     "AdaBoostClassifier": (
         False,
-        {"algorithm": "discrete", "estimator": DecisionTreeClassifier(max_depth=1)},
+        {"variant": "discrete", "estimator": DecisionTreeClassifier(max_depth=1)},
         [
             (
                 "With stumps and more than two classes the default is AdaBoost.MH, one score for "
                 "each class, instead of SAMME. On digits about a third of the predictions differ.",
-                '`algorithm="discrete"`',
+                '`variant="discrete"`',
             ),
             (
                 "The default learner is the stump of the least weighted error; scikit-learn's has "

@@ -255,7 +255,7 @@ for _ in range(30):
     h = DecisionStumpClassifier().fit(X10, clean, sample_weight=w).predict(X10)
     coefficients.append(adaboost_coefficient(np.sum(w[h != clean]) / np.sum(w)))
     f += coefficients[-1] * h
-ada = AdaBoostClassifier(n_estimators=30, algorithm="discrete").fit(X10, clean)
+ada = AdaBoostClassifier(n_estimators=30, variant="discrete").fit(X10, clean)
 print(
     "largest difference:",
     np.abs(ada.estimator_weights_ / 2 - coefficients).max().round(12),
@@ -271,8 +271,8 @@ from sklearn_ensemble_theory import GradientBoostingClassifier
 
 noisy = np.where(np.random.default_rng(1).random(1_000) < 0.25, -clean, clean)
 models = {
-    "AdaBoost": AdaBoostClassifier(n_estimators=300, algorithm="discrete"),
-    "AdaBoost, real": AdaBoostClassifier(n_estimators=300, algorithm="real"),
+    "AdaBoost": AdaBoostClassifier(n_estimators=300, variant="discrete"),
+    "AdaBoost, real": AdaBoostClassifier(n_estimators=300, variant="real"),
     "logistic loss": GradientBoostingClassifier(
         DecisionStumpRegressor(), n_estimators=300, learning_rate=1.0
     ),

@@ -634,7 +634,7 @@ axis.legend(fontsize=9)
 plt.show()
 print(f"agnostic: {error.min():.3f}, bound {bound[-1]:.3f}")
 massart = MassartBoostClassifier(
-    n_estimators=200, noise_rate=0.2, alpha=0.02
+    n_estimators=200, noise_rate=0.2, margin=0.02
 ).fit(X, y)
 bound = bounds.massart_boosting_error_bound(0.2, 0.02)
 print(

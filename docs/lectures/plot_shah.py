@@ -725,7 +725,7 @@ right.set(
 )
 right.legend(fontsize=9)
 plt.show()
-last = model.excess_risk_bound(feature_bound=50**0.5)
+last = model.error_bound(feature_bound=50**0.5)
 print(f"bound of the last fit: {last:.3f}")
 
 # %%

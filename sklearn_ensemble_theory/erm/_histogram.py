@@ -28,8 +28,9 @@ from sklearn_ensemble_theory._rows import (
     validate_data,
 )
 from sklearn_ensemble_theory._scaling import power_of_two, within_range
-from sklearn_ensemble_theory._typing import ArrayLike
+from sklearn_ensemble_theory._typing import ArrayLike, available_if
 from sklearn_ensemble_theory.bounds import finite_class_bound
+from sklearn_ensemble_theory.bounds._arguments import check_option
 
 # Numbers of bins times numbers of features; the edges take 1 GB.
 MOST_EDGES = 2**27
@@ -416,13 +417,21 @@ class BaseHistogram(BaseEstimator):
         return self._index.find(bin_numbers(X, self.bin_edges_))
 
 
+def _box_is_given(model: "HistogramClassifier") -> bool:
+    if model.box is None:
+        raise AttributeError(
+            "error_bound: the bound is for a partition that does not depend on the data; set box."
+        )
+    return True
+
+
 class HistogramClassifier(ClassifierMixin, BaseHistogram):
     """Histogram classifier: the majority class in each cell of a partition of a box.
 
     Each feature is cut into m intervals of equal length, which divides a box of p features into
     m^p cells. The prediction is the class with the largest weight in the cell of a row. It has the
     fewest errors on the training rows among all classifiers that are constant on each cell
-    [Shah, §2.2]; as there are finitely many of them, `excess_risk_bound` bounds the excess risk.
+    [Shah, §2.2]; as there are finitely many of them, `error_bound` bounds the excess risk.
 
     Parameters
     ----------
@@ -472,7 +481,7 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
     --------
     HistogramRegressor : The mean of the targets in each cell.
     BinnedTreeClassifier : A partition that is chosen by the labels.
-    bounds.finite_class_bound : The bound of `excess_risk_bound`.
+    bounds.finite_class_bound : The bound of `error_bound`.
 
     Notes
     -----
@@ -633,7 +642,15 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
         proba[cell < 0] = self.class_prior_
         return proba
 
-    def excess_risk_bound(self, delta: float = 0.05) -> float:
+    @available_if(_box_is_given)
+    def error_bound(
+        self,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        method: Literal["excess_risk"] = "excess_risk",
+        delta: float = 0.05,
+    ) -> float:
         """Bound on the excess risk over the best classifier that is constant on the cells.
 
         With probability at least 1 - delta over the training rows, the probability of an error on
@@ -649,6 +666,10 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
 
         Parameters
         ----------
+        X, y : ignored
+            The fit knows all that the bound needs of the training rows.
+        method : {"excess_risk"}, default="excess_risk"
+            What is bounded.
         delta : float, default=0.05
             Probability that the bound does not hold, above 0 and at most 1.
 
@@ -660,14 +681,10 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
         Raises
         ------
         ValueError
-            If `delta` is outside its range, or `box` is None.
+            If `delta` is outside its range.
         """
         check_is_fitted(self)
-        if self.box is None:
-            raise ValueError(
-                "box must be given for the bound, which is for a partition that does not depend "
-                "on the data; got box=None."
-            )
+        check_option("method", method, ("excess_risk",))
         K, log_size = len(self.classes_), 0.0
         if K > 1:  # m^p log K, but no more than floats hold
             log_log = self.n_features_in_ * math.log(self.n_bins_) + math.log(math.log(K))

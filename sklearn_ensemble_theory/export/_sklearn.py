@@ -341,11 +341,11 @@ def _boosting(model: Boosted) -> Any:
 
 
 def _obstacle_of_adaboost(model: AdaBoostClassifier | AdaBoostRegressor) -> str | None:
-    algorithm = getattr(model, "algorithm_", "discrete")
-    if algorithm != "discrete":
+    variant = getattr(model, "variant_", "discrete")
+    if variant != "discrete":
         return (
-            f"algorithm={algorithm!r} is not discrete AdaBoost (SAMME), the only one there. "
-            "algorithm='discrete' has a counterpart."
+            f"variant={variant!r} is not discrete AdaBoost (SAMME), the only one there. "
+            "variant='discrete' has a counterpart."
         )
     return None
 
@@ -399,7 +399,7 @@ COUNTERPARTS: dict[type, Counterpart] = {
         ensemble.AdaBoostClassifier,
         _adaboost,
         _obstacle_of_adaboost,
-        frozenset({"algorithm"}),
+        frozenset({"variant"}),
     ),
     # `criterion` is without effect here, and its default has changed its name there.
     **{

@@ -38,8 +38,8 @@ def training_error_bounds(estimator: Any) -> dict[str, np.ndarray]:
     """Bounds on the training error of AdaBoost after each round, by their names; {} of others."""
     if not isinstance(estimator, AdaBoostClassifier):
         return {}
-    K, are_votes = estimator.n_classes_, estimator.algorithm_ in ("discrete", "mh")
-    if K == 1 or (K > 2 and estimator.algorithm_ == "discrete"):
+    K, are_votes = estimator.n_classes_, estimator.variant_ in ("discrete", "mh")
+    if K == 1 or (K > 2 and estimator.variant_ == "discrete"):
         return {}
     # For more than two classes the risk bounds the Hamming loss.
     factor = 1.0 if K == 2 else np.sqrt(K - 1.0)
@@ -409,7 +409,7 @@ class EdgeDisplay:
         estimator : classifier
             A fitted classifier with the attribute `edges_`, such as `AdaBoostClassifier` or
             `SmoothBoostClassifier`. Bounds are drawn for `AdaBoostClassifier`; for more than two
-            classes and `algorithm="discrete"` there are none.
+            classes and `variant="discrete"` there are none.
         X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
             The training rows, for a curve of the training error; `y` is required with it.
         y : array-like of shape (n_samples,), default=None

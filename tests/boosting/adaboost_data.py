@@ -2,7 +2,7 @@
 
 import numpy as np
 
-ALGORITHMS = ["discrete", "real", "gentle"]
+VARIANTS = ["discrete", "real", "gentle"]
 
 
 def noisy(n=400, p=5, seed=0):

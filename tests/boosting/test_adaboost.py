@@ -21,7 +21,7 @@ from sklearn_ensemble_theory.boosting._loop import boost
 from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting._steps import LineSearchStep
 
-from .adaboost_data import ALGORITHMS, noisy
+from .adaboost_data import VARIANTS, noisy
 
 
 def weights_along(model, X, y):
@@ -163,18 +163,18 @@ def test_every_stump_is_at_least_as_good_as_the_gini_stump(n):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("algorithm", ["real", "gentle"])
-def test_hastie_10_2(algorithm):
+@pytest.mark.parametrize("variant", ["real", "gentle"])
+def test_hastie_10_2(variant):
     """Friedman, Hastie and Tibshirani's ten-dimensional example."""
     X, y = make_hastie_10_2(12_000, random_state=1)
-    model = AdaBoostClassifier(n_estimators=400, algorithm=algorithm).fit(X[:2000], y[:2000])
+    model = AdaBoostClassifier(n_estimators=400, variant=variant).fit(X[:2000], y[:2000])
     assert 0.05 < 1 - model.score(X[2000:], y[2000:]) < 0.07
 
 
 def test_real_adaboost_lowers_the_risk_by_its_partition_function():
     """F(u_t) = F(u_{t-1}) Z_t where no side is pure, and Z is 2 sum sqrt(W+ W-)."""
     X, y = noisy()
-    model = AdaBoostClassifier(n_estimators=20, algorithm="real").fit(X, y)
+    model = AdaBoostClassifier(n_estimators=20, variant="real").fit(X, y)
     u, before = np.zeros(len(y)), 1.0
     for member, F in zip(model.estimators_, model.training_error_bounds_):
         pi = np.exp(-y * u) / np.exp(-y * u).sum()
@@ -197,7 +197,7 @@ def test_real_adaboost_lowers_the_risk_by_its_partition_function():
 
 def test_gentle_adaboost_is_least_squares_to_the_signs():
     X, y = noisy()
-    model = AdaBoostClassifier(n_estimators=10, algorithm="gentle").fit(X, y)
+    model = AdaBoostClassifier(n_estimators=10, variant="gentle").fit(X, y)
     u = np.zeros(len(y))
     for member in model.estimators_:
         pi = np.exp(-y * u) / np.exp(-y * u).sum()
@@ -210,41 +210,41 @@ def test_gentle_adaboost_is_least_squares_to_the_signs():
 def test_other_learners_of_real_and_gentle():
     X, y = noisy(600)
     real = AdaBoostClassifier(
-        DecisionTreeClassifier(max_depth=2), algorithm="real", n_estimators=20, random_state=0
+        DecisionTreeClassifier(max_depth=2), variant="real", n_estimators=20, random_state=0
     ).fit(X[:400], y[:400])
     gentle = AdaBoostClassifier(
-        DecisionTreeRegressor(max_depth=2), algorithm="gentle", n_estimators=20, random_state=0
+        DecisionTreeRegressor(max_depth=2), variant="gentle", n_estimators=20, random_state=0
     ).fit(X[:400], y[:400])
     for model in (real, gentle):
         assert model.score(X[400:], y[400:]) > 0.75
         assert (np.diff(model.training_error_bounds_) < 0).all()
         assert model.feature_importances_.sum() == pytest.approx(1)
-    slower = AdaBoostClassifier(algorithm="real", learning_rate=0.1, n_estimators=3).fit(X, y)
+    slower = AdaBoostClassifier(variant="real", learning_rate=0.1, n_estimators=3).fit(X, y)
     assert (
         slower.training_error_bounds_[0]
-        > AdaBoostClassifier(algorithm="real").fit(X, y).training_error_bounds_[0]
+        > AdaBoostClassifier(variant="real").fit(X, y).training_error_bounds_[0]
     )
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("max_bins", [None, 16])
 @pytest.mark.parametrize("n", [200, 2600])
-def test_weight_of_two_is_a_row_twice_and_zero_is_no_row(algorithm, max_bins, n):
+def test_weight_of_two_is_a_row_twice_and_zero_is_no_row(variant, max_bins, n):
     rng = np.random.default_rng(0)
     X, y = noisy(n)
     X, w = np.round(X, 1), rng.integers(0, 3, n)
     model = AdaBoostClassifier(
-        DecisionStumpClassifier(max_bins=max_bins), n_estimators=8, algorithm=algorithm
+        DecisionStumpClassifier(max_bins=max_bins), n_estimators=8, variant=variant
     )
     weighted = model.fit(X, y, w).decision_function(X)
     repeated = model.fit(np.repeat(X, w, 0), np.repeat(y, w)).decision_function(X)
     np.testing.assert_allclose(weighted, repeated, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_a_perfect_learner_decides_alone(algorithm):
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_perfect_learner_decides_alone(variant):
     X, y = np.arange(8.0)[:, None], np.repeat(["a", "b"], 4)
-    model = AdaBoostClassifier(algorithm=algorithm).fit(X, y)
+    model = AdaBoostClassifier(variant=variant).fit(X, y)
     assert model.stop_reason_ == "perfect"
     assert len(model.estimators_) == 1
     assert model.estimator_errors_.tolist() == model.training_error_bounds_.tolist() == [0]
@@ -257,7 +257,7 @@ def test_a_perfect_learner_decides_alone(algorithm):
             self.max_depth = 1 if np.ptp(sample_weight) < 1e-12 else None
             return super().fit(X, y, sample_weight)
 
-    if algorithm == "discrete":
+    if variant == "discrete":
         X, y = noisy(100)
         model = AdaBoostClassifier(Second()).fit(X, y)
         assert len(model.estimators_) == 1
@@ -275,10 +275,10 @@ def test_no_edge_keeps_the_earlier_rounds():
     assert model.predict([[0.0], [1.0]]).tolist() == [0, 1]
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("max_bins", [None, 4])
-def test_equal_features_two_rows_and_extreme_weights(algorithm, max_bins):
-    model = AdaBoostClassifier(DecisionStumpClassifier(max_bins), algorithm=algorithm)
+def test_equal_features_two_rows_and_extreme_weights(variant, max_bins):
+    model = AdaBoostClassifier(DecisionStumpClassifier(max_bins), variant=variant)
     for y in ([0, 0, 1, 1], [0, 1, 1, 1]):
         model.fit(np.ones((4, 2)), y)
         assert np.isfinite(model.decision_function(np.ones((2, 2)))).all()
@@ -327,12 +327,12 @@ def test_errors_too_small_for_a_float_have_finite_coefficients():
 
 
 @pytest.mark.parametrize(
-    ("estimator", "algorithm"),
+    ("estimator", "variant"),
     [(GaussianNB(), "discrete"), (GaussianNB(), "real"), (Ridge(), "gentle"), (None, "real")],
 )
-def test_one_class(estimator, algorithm):
+def test_one_class(estimator, variant):
     X, _ = noisy(20)
-    model = AdaBoostClassifier(estimator, algorithm=algorithm).fit(X, np.full(20, "only"))
+    model = AdaBoostClassifier(estimator, variant=variant).fit(X, np.full(20, "only"))
     assert model.predict(X).tolist() == ["only"] * 20
     assert model.predict_proba(X).tolist() == [[1.0]] * 20
     assert model.stop_reason_ == "perfect"

@@ -22,19 +22,19 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory.erm._stumps import rounds
 
-from .adaboost_data import ALGORITHMS, noisy
+from .adaboost_data import VARIANTS, noisy
 
 MODULES = "sklearn_ensemble_theory.boosting._reweighting"
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_margins(algorithm):
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_margins(variant):
     X, y = noisy()
-    model = AdaBoostClassifier(n_estimators=30, algorithm=algorithm).fit(X, y)
+    model = AdaBoostClassifier(n_estimators=30, variant=variant).fit(X, y)
     margins = model.margins(X, y)
     assert np.abs(margins).max() <= 1
     np.testing.assert_array_equal(margins > 0, model.predict(X) == y)
-    if algorithm == "discrete":
+    if variant == "discrete":
         np.testing.assert_allclose(2 * margins, y * model.decision_function(X))
     with pytest.raises(ValueError, match="classes_"):
         model.margins(X, y + 7)
@@ -42,7 +42,7 @@ def test_margins(algorithm):
 
 def test_margins_of_several_classes_are_differences_of_votes():
     X, y = load_iris(return_X_y=True)
-    model = AdaBoostClassifier(n_estimators=20, algorithm="discrete").fit(X, y)
+    model = AdaBoostClassifier(n_estimators=20, variant="discrete").fit(X, y)
     votes = np.zeros((150, 3))
     for member, alpha in zip(model.estimators_, model.estimator_weights_):
         votes[np.arange(150), member.predict(X)] += alpha / model.estimator_weights_.sum()
@@ -51,10 +51,10 @@ def test_margins_of_several_classes_are_differences_of_votes():
     np.testing.assert_allclose(model.margins(X, y), own - votes.max(axis=1), atol=1e-12)
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_staged_methods_end_at_the_unstaged(algorithm):
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_staged_methods_end_at_the_unstaged(variant):
     X, y = noisy(100)
-    model = AdaBoostClassifier(n_estimators=7, algorithm=algorithm).fit(X, y)
+    model = AdaBoostClassifier(n_estimators=7, variant=variant).fit(X, y)
     for staged, whole in [
         (model.staged_predict(X), model.predict(X)),
         (model.staged_decision_function(X), model.decision_function(X)),
@@ -78,7 +78,7 @@ def test_binned_stumps_are_close_to_exact_ones():
 
 
 @pytest.mark.parametrize(
-    ("estimator", "algorithm", "message"),
+    ("estimator", "variant", "message"),
     [
         (Ridge(), "discrete", "requires a classifier; Ridge is not a classifier"),
         (Ridge(), "real", "requires a classifier; Ridge is not a classifier"),
@@ -86,11 +86,11 @@ def test_binned_stumps_are_close_to_exact_ones():
         (DummyClassifier(strategy="constant", constant=1), "discrete", "worse than random"),
     ],
 )
-def test_wrong_parts_fail_by_name(estimator, algorithm, message):
+def test_wrong_parts_fail_by_name(estimator, variant, message):
     X, y = noisy(60)
     X, y = X[:40], np.repeat([1, 0], [19, 21])
     with pytest.raises(ValueError, match=message):
-        AdaBoostClassifier(estimator, algorithm=algorithm).fit(X, y)
+        AdaBoostClassifier(estimator, variant=variant).fit(X, y)
 
 
 def test_metadata_is_routed_to_the_learner():
@@ -173,12 +173,12 @@ def test_both_searches_give_the_same_ensemble(data, max_bins, monkeypatch):
     assert np.array_equal(fitted.predict(X), other.predict(X))
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("container", [sp.csr_matrix, sp.csc_array])
-def test_sparse_rows_of_stumps_become_dense(algorithm, container, monkeypatch):
+def test_sparse_rows_of_stumps_become_dense(variant, container, monkeypatch):
     X, y = noisy()
     thin = np.where(np.abs(X) > 0.3, X, 0.0)
-    args = {"n_estimators": 10, "algorithm": algorithm}
+    args = {"n_estimators": 10, "variant": variant}
     dense = AdaBoostClassifier(**args).fit(thin, y)
     for learner in (None, DecisionStumpClassifier()):
         sparse = AdaBoostClassifier(learner, **args).fit(container(thin), y)
@@ -190,7 +190,7 @@ def test_sparse_rows_of_stumps_become_dense(algorithm, container, monkeypatch):
         AdaBoostClassifier(**args).fit(container(thin), y)
     with pytest.raises(ValueError, match="too large"):
         dense.predict(container(thin))
-    if algorithm == "discrete":
+    if variant == "discrete":
         tree = DecisionTreeClassifier(max_depth=1, random_state=0)
         sparse = AdaBoostClassifier(tree, **args).fit(container(thin), y)
         assert sparse.score(container(thin), y) == pytest.approx(dense.score(thin, y), abs=0.05)

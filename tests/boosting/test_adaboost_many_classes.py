@@ -23,7 +23,7 @@ from sklearn_ensemble_theory.erm._stumps.hamming import (
     gain,
 )
 
-ALGORITHMS = ["mh", "real", "gentle"]
+VARIANTS = ["mh", "real", "gentle"]
 
 
 def several(n=300, n_classes=4, seed=0, **options):
@@ -43,7 +43,7 @@ def cells_along(model, X, codes):
     """Weights of cells before each round and the scores before it, from the fitted members."""
     Y, D = start_of(codes)
     scores = np.zeros(Y.shape)
-    factor = 0.5 if model.algorithm_ == "mh" else 1.0
+    factor = 0.5 if model.variant_ == "mh" else 1.0
     for member, alpha in zip(model.estimators_, model.estimator_weights_):
         weight = D * np.exp(-Y * scores)
         yield weight / weight.sum(), scores.copy(), member
@@ -138,7 +138,7 @@ def test_bound_of_a_bin_is_above_every_threshold_inside(kind):
 def test_identities_of_every_round_of_mh(n_classes):
     """g = sum_k |sum_i D Y phi|, F(u_t) = F(u_{t-1}) sqrt(1 - g²), and no edge is left after it."""
     X, y = several(n_classes=n_classes)
-    model = AdaBoostClassifier(n_estimators=30, algorithm="mh").fit(X, y)
+    model = AdaBoostClassifier(n_estimators=30, variant="mh").fit(X, y)
     Y, D = start_of(y)
     g, F = 2 * model.edges_, model.training_error_bounds_
     np.testing.assert_allclose(F, np.cumprod(np.sqrt(1 - g**2)), rtol=1e-12)
@@ -160,12 +160,12 @@ def test_identities_of_every_round_of_mh(n_classes):
     )
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("n_classes", [3, 8])
-def test_risk_bounds_the_hamming_loss_and_the_training_error(algorithm, n_classes):
+def test_risk_bounds_the_hamming_loss_and_the_training_error(variant, n_classes):
     """The training error is at most sqrt(K-1) F: a wrong row has F_own <= F_other."""
     X, y = several(n_classes=n_classes, flip_y=0.1)
-    model = AdaBoostClassifier(n_estimators=60, algorithm=algorithm).fit(X, y)
+    model = AdaBoostClassifier(n_estimators=60, variant=variant).fit(X, y)
     Y, D = start_of(y)
     for score, F in zip(model.staged_decision_function(X), model.training_error_bounds_):
         assert D[Y * score <= 0].sum() <= F + 1e-12
@@ -175,7 +175,7 @@ def test_risk_bounds_the_hamming_loss_and_the_training_error(algorithm, n_classe
 
 def test_real_lowers_the_risk_by_its_partition_function():
     X, y = several(1000, flip_y=0.5)
-    model = AdaBoostClassifier(n_estimators=5, algorithm="real").fit(X, y)
+    model = AdaBoostClassifier(n_estimators=5, variant="real").fit(X, y)
     Y, _ = start_of(y)
     before, clipped = 1.0, half_log_odds(1.0)
     n_compared = 0
@@ -199,7 +199,7 @@ def test_real_lowers_the_risk_by_its_partition_function():
 
 def test_gentle_is_least_squares_to_the_signs_of_each_class():
     X, y = several()
-    model = AdaBoostClassifier(n_estimators=10, algorithm="gentle").fit(X, y)
+    model = AdaBoostClassifier(n_estimators=10, variant="gentle").fit(X, y)
     Y, _ = start_of(y)
     for weight, _, member in cells_along(model, X, y):
         left = X[:, member.feature_] <= member.threshold_
@@ -213,51 +213,49 @@ def test_gentle_is_least_squares_to_the_signs_of_each_class():
         assert squares[0] <= squares[1] + 1e-12
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("max_bins", [None, 16])
 @pytest.mark.parametrize("n", [200, 2600])
-def test_integer_weights_are_repeated_rows(algorithm, max_bins, n):
+def test_integer_weights_are_repeated_rows(variant, max_bins, n):
     rng = np.random.default_rng(0)
     X, y = several(n)
     X, w = np.round(X, 2), rng.integers(0, 3, n)
     model = AdaBoostClassifier(
-        DecisionStumpClassifier(max_bins=max_bins), n_estimators=8, algorithm=algorithm
+        DecisionStumpClassifier(max_bins=max_bins), n_estimators=8, variant=variant
     )
     weighted = model.fit(X, y, w).decision_function(X)
     repeated = model.fit(np.repeat(X, w, 0), np.repeat(y, w)).decision_function(X)
     np.testing.assert_allclose(weighted, repeated, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_a_class_of_weight_0_only(algorithm):
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_class_of_weight_0_only(variant):
     X, y = several()
-    model = AdaBoostClassifier(n_estimators=5, algorithm=algorithm).fit(
-        X, y, (y != 3).astype(float)
-    )
+    model = AdaBoostClassifier(n_estimators=5, variant=variant).fit(X, y, (y != 3).astype(float))
     assert model.classes_.tolist() == [0, 1, 2, 3]
     assert set(model.predict(X)) <= {0, 1, 2}
     assert np.isfinite(model.predict_proba(X)).all()
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_bins_of_all_values_are_the_exact_search(algorithm):
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_bins_of_all_values_are_the_exact_search(variant):
     X, y = several(2500)
     X = np.round(X, 1)
-    exact = AdaBoostClassifier(n_estimators=15, algorithm=algorithm).fit(X, y)
+    exact = AdaBoostClassifier(n_estimators=15, variant=variant).fit(X, y)
     binned = clone(exact).set_params(estimator=DecisionStumpClassifier(max_bins=255)).fit(X, y)
     np.testing.assert_allclose(exact.decision_function(X), binned.decision_function(X), atol=1e-9)
 
 
-# --- which algorithm -----------------------------------------------------------------------------
+# --- which variant -----------------------------------------------------------------------------
 
 
 def test_two_classes_are_the_discrete_algorithm():
     X, y = several(n_classes=2)
     scores = {}
-    for algorithm in ("auto", "mh", "discrete"):
-        model = AdaBoostClassifier(n_estimators=10, algorithm=algorithm).fit(X, y)
-        assert model.algorithm_ == "discrete"
-        scores[algorithm] = model.decision_function(X)
+    for variant in ("auto", "mh", "discrete"):
+        model = AdaBoostClassifier(n_estimators=10, variant=variant).fit(X, y)
+        assert model.variant_ == "discrete"
+        scores[variant] = model.decision_function(X)
     np.testing.assert_array_equal(scores["auto"], scores["discrete"])
     np.testing.assert_array_equal(scores["mh"], scores["discrete"])
 
@@ -266,38 +264,38 @@ def test_the_default_is_mh_for_stumps_and_samme_for_others():
     X, y = several()
     for stump in (None, DecisionStumpClassifier(max_bins=16), DecisionStumpRegressor()):
         model = AdaBoostClassifier(stump, n_estimators=3).fit(X, y)
-        assert model.algorithm_ == "mh"
+        assert model.variant_ == "mh"
         assert all(isinstance(member, DecisionStumpRegressor) for member in model.estimators_)
     tree = DecisionTreeClassifier(max_depth=2, random_state=0)
     model = AdaBoostClassifier(tree, n_estimators=5, random_state=0).fit(X, y)
-    assert model.algorithm_ == "discrete"
+    assert model.variant_ == "discrete"
     samme = SklearnAdaBoost(tree, n_estimators=5, random_state=0).fit(X, y)
     np.testing.assert_allclose(model.decision_function(X), samme.decision_function(X))
 
 
 @pytest.mark.parametrize(
-    ("estimator", "algorithm"),
+    ("estimator", "variant"),
     [
         (GaussianNB(), "mh"),
         (DecisionTreeClassifier(max_depth=1), "real"),
         (DecisionTreeRegressor(max_depth=1), "gentle"),
     ],
 )
-def test_learners_with_one_weight_for_each_row_are_refused(estimator, algorithm):
+def test_learners_with_one_weight_for_each_row_are_refused(estimator, variant):
     X, y = several()
-    message = f"{algorithm}.*y has 4.*weight for each row and class.*{type(estimator).__name__}"
+    message = f"{variant}.*y has 4.*weight for each row and class.*{type(estimator).__name__}"
     with pytest.raises(ValueError, match=message):
-        AdaBoostClassifier(estimator, algorithm=algorithm).fit(X, y)
+        AdaBoostClassifier(estimator, variant=variant).fit(X, y)
 
 
 # --- predictions ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_staged_methods_end_at_the_unstaged(algorithm):
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_staged_methods_end_at_the_unstaged(variant):
     X, y = several()
     y = np.array(["a", "b", "c", "d"])[y]
-    model = AdaBoostClassifier(n_estimators=7, algorithm=algorithm).fit(X, y)
+    model = AdaBoostClassifier(n_estimators=7, variant=variant).fit(X, y)
     for staged, whole in [
         (model.staged_predict(X), model.predict(X)),
         (model.staged_decision_function(X), model.decision_function(X)),
@@ -316,32 +314,32 @@ def test_staged_methods_end_at_the_unstaged(algorithm):
 def test_probabilities_of_constant_features_are_the_shares_of_the_classes():
     """The exponential risk over rows and classes is least at the log-odds of these."""
     y = np.repeat([0, 1, 2, 3], [1, 2, 3, 14])
-    model = AdaBoostClassifier(algorithm="real").fit(np.ones((20, 2)), y)
+    model = AdaBoostClassifier(variant="real").fit(np.ones((20, 2)), y)
     assert model.stop_reason_ == "no edge"
     np.testing.assert_allclose(
         model.predict_proba(np.ones((1, 2)))[0], [0.05, 0.1, 0.15, 0.7], rtol=1e-10
     )
 
 
-@pytest.mark.parametrize("algorithm", [*ALGORITHMS, "discrete"])
-def test_margins_are_positive_where_the_prediction_is_right(algorithm):
+@pytest.mark.parametrize("variant", [*VARIANTS, "discrete"])
+def test_margins_are_positive_where_the_prediction_is_right(variant):
     X, y = several()
-    model = AdaBoostClassifier(n_estimators=20, algorithm=algorithm).fit(X, y)
+    model = AdaBoostClassifier(n_estimators=20, variant=variant).fit(X, y)
     margins = model.margins(X, y)
     assert np.abs(margins).max() <= 1
     clear = margins != 0  # a tie goes to the first class
     np.testing.assert_array_equal((margins > 0)[clear], (model.predict(X) == y)[clear])
-    if algorithm == "mh":
+    if variant == "mh":
         score = model.decision_function(X)
         own = score[np.arange(len(y)), y]
         score[np.arange(len(y)), y] = -9
         np.testing.assert_allclose(margins, (own - score.max(axis=1)) / 2)
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_importances_are_those_of_the_members(algorithm):
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_importances_are_those_of_the_members(variant):
     X, y = several()
-    model = AdaBoostClassifier(n_estimators=20, algorithm=algorithm).fit(X, y)
+    model = AdaBoostClassifier(n_estimators=20, variant=variant).fit(X, y)
     expected = np.zeros(6)
     for member, alpha in zip(model.estimators_, model.estimator_weights_):
         expected[member.feature_] += alpha
@@ -349,10 +347,10 @@ def test_importances_are_those_of_the_members(algorithm):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_extreme_weights_and_features(algorithm):
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_extreme_weights_and_features(variant):
     X, y = several(80)
-    model = AdaBoostClassifier(n_estimators=400, algorithm=algorithm)
+    model = AdaBoostClassifier(n_estimators=400, variant=variant)
     exponents = np.random.default_rng(0).uniform(-300, 300, 80)
     for w in (np.full(80, 1e-300), np.full(80, 1e300), 10.0**exponents):
         model.fit(X, y, w)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sklearn_ensemble_theory import AdaBoostClassifier, DecisionStumpClassifier
-from sklearn_ensemble_theory.boosting._reweighting.adaboost import (
+from sklearn_ensemble_theory.boosting._reweighting.adaboost_rounds import (
     FEW_MARGINS,
     OnePassMarginRisk,
     VotingRounds,

@@ -115,11 +115,11 @@ def test_learners_that_take_weights_are_weighted_by_default(data):
     assert models[2].score(X, y) > 0.8
 
 
-@pytest.mark.parametrize("algorithm", ["real", "gentle"])
-def test_confidences(data, algorithm):
+@pytest.mark.parametrize("variant", ["real", "gentle"])
+def test_confidences(data, variant):
     X, y = data
-    learner = KNeighborsClassifier(40) if algorithm == "real" else KNeighborsRegressor(40)
-    model = AdaBoostClassifier(learner, n_estimators=10, algorithm=algorithm, random_state=0)
+    learner = KNeighborsClassifier(40) if variant == "real" else KNeighborsRegressor(40)
+    model = AdaBoostClassifier(learner, n_estimators=10, variant=variant, random_state=0)
     single = learner.fit(X, y).predict(X).round() == y
     assert model.fit(X, y).score(X, y) >= single.mean()
     assert (np.diff(model.training_error_bounds_[:4]) < 0).all()
@@ -131,7 +131,7 @@ def test_many_classes_and_sparse_data():
     learner = KNeighborsClassifier(60)
     model = AdaBoostClassifier(learner, n_estimators=4, random_state=0)
     dense = model.fit(X, y).predict_proba(X)
-    assert model.algorithm_ == "discrete"
+    assert model.variant_ == "discrete"
     assert model.score(X, y) > learner.fit(X, y).score(X, y)
     sparse = model.fit(sp.csc_matrix(X), y).predict_proba(sp.csr_matrix(X))
     # Distances of sparse and of dense rows have different rounding errors, and ties.
@@ -142,9 +142,9 @@ def test_a_draw_of_one_class():
     """Almost all weight on one row: a constant takes the place of the learner."""
     X, y = np.arange(8.0)[:, None], np.repeat([0, 1], 4)
     weight = np.r_[1.0, np.full(7, 1e-9)]
-    for algorithm in ("discrete", "real"):
+    for variant in ("discrete", "real"):
         model = AdaBoostClassifier(
-            KNeighborsClassifier(1), n_estimators=1, algorithm=algorithm, random_state=0
+            KNeighborsClassifier(1), n_estimators=1, variant=variant, random_state=0
         ).fit(X, y, weight)
         assert isinstance(model.estimators_[0], DummyClassifier)
         assert model.predict(X[:1]).tolist() == [0]
@@ -159,8 +159,8 @@ def test_errors(data):
         AdaBoostClassifier(learner, resample="yes").fit(X, y)
     three = y + (X[:, 2] > 1)
     with pytest.raises(ValueError, match="no resampling; rows are drawn"):
-        AdaBoostClassifier(algorithm="mh", resample=True).fit(X, three)
-    assert AdaBoostClassifier(resample=True, random_state=0).fit(X, three).algorithm_ == "discrete"
+        AdaBoostClassifier(variant="mh", resample=True).fit(X, three)
+    assert AdaBoostClassifier(resample=True, random_state=0).fit(X, three).variant_ == "discrete"
 
 
 def test_metadata_of_rows_is_drawn_with_them():

@@ -312,7 +312,7 @@ def test_joint_trees_of_the_exponential_loss_are_real_adaboost(binary, depth):
         init="zero",
         n_estimators=5,
     ).fit(X, y)
-    real = AdaBoostClassifier(BinnedTreeClassifier(**shape), algorithm="real", n_estimators=5)
+    real = AdaBoostClassifier(BinnedTreeClassifier(**shape), variant="real", n_estimators=5)
     real.fit(X, y)
     np.testing.assert_allclose(
         joint.decision_function(X_new), real.decision_function(X_new), rtol=1e-6

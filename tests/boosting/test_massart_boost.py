@@ -10,6 +10,7 @@ from sklearn_ensemble_theory import (
     DecisionStumpClassifier,
     MassartBoostClassifier,
 )
+from sklearn_ensemble_theory.boosting import CVChoice
 from sklearn_ensemble_theory.bounds import (
     massart_boosting_error_bound,
     massart_boosting_n_rounds,
@@ -44,7 +45,7 @@ def noise_under_measure(G, y, f, weight, s):
 def test_the_weak_learner_sees_less_noise_than_one_half(eta, alpha):
     """At every round, exactly in the population, for every x that it sees, and no lower bound."""
     X, y, weight, f = population(eta)
-    model = MassartBoostClassifier(noise_rate=eta, alpha=alpha, n_estimators=150, kappa=0)
+    model = MassartBoostClassifier(noise_rate=eta, margin=alpha, n_estimators=150, smoothness=0)
     model.fit(X, y, sample_weight=weight)
     s, n = model.confidence_threshold_, len(y) // 2
     largest, seen = 0.0, 0
@@ -64,7 +65,7 @@ def test_the_noise_of_new_rows_with_known_flips():
     X = rng.uniform(-1, 1, (6000, 3))
     f = np.where(np.abs(X[:, 0]) < 0.5, 1, -1)
     y = np.where(rng.random(6000) < np.where(X[:, 1] > 0, 0.3, 0.1), -f, f)
-    model = MassartBoostClassifier(noise_rate=0.3, alpha=0.05, n_estimators=60)
+    model = MassartBoostClassifier(noise_rate=0.3, margin=0.05, n_estimators=60)
     model.fit(X[:3000], y[:3000])
     X, y, f = X[3000:], y[3000:], f[3000:]
     s = model.confidence_threshold_
@@ -75,13 +76,13 @@ def test_the_noise_of_new_rows_with_known_flips():
 @pytest.mark.parametrize(("eta", "kappa"), [(0.05, 0.1), (0.2, 0.05), (0.35, 0.02)])
 def test_error_and_number_of_rounds(eta, kappa):
     X, y, weight, _ = population(eta)
-    model = MassartBoostClassifier(noise_rate=eta, kappa=kappa, tol=1e-3, n_estimators=20_000)
+    model = MassartBoostClassifier(noise_rate=eta, smoothness=kappa, tol=1e-3, n_estimators=20_000)
     model.fit(X, y, sample_weight=weight)
     assert model.stop_reason_ == "density"
     error = weight[model.predict(X) != y].sum() / weight.sum()
-    assert error <= massart_boosting_error_bound(eta, model.alpha, kappa, 1e-3)
+    assert error <= massart_boosting_error_bound(eta, model.margin, kappa, 1e-3)
     edge = np.nanmin(model.edges_)
-    most = massart_boosting_n_rounds(eta, model.alpha, edge, kappa, 1e-3)
+    most = massart_boosting_n_rounds(eta, model.margin, edge, kappa, 1e-3)
     assert model.n_estimators_ <= most
     # The steps of the proof: b = min(gain, s/8), and the potential falls by b gain - b²/2.
     np.testing.assert_allclose(
@@ -136,7 +137,7 @@ def test_confident_rows_must_be_able_to_move_back():
     assert weight[u <= 0].sum() == 0.2  # the first group, confident and wrong for ever
 
     model = MassartBoostClassifier(
-        Adversary(), n_estimators=5000, noise_rate=eta, alpha=alpha, kappa=kappa, tol=1e-3
+        Adversary(), n_estimators=5000, noise_rate=eta, margin=alpha, smoothness=kappa, tol=1e-3
     )
     model.fit(np.eye(2), [0, 1], sample_weight=weight)  # the adversary returns margins
     assert "shrink" in model.moves_
@@ -175,7 +176,7 @@ def test_equals_the_algorithm_by_hand(eta):
     rng = np.random.default_rng(3)
     X = rng.standard_normal((150, 3))
     y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1) * np.where(rng.random(150) < 0.3, -1, 1)
-    model = MassartBoostClassifier(noise_rate=eta, n_estimators=80, kappa=0).fit(X, y)
+    model = MassartBoostClassifier(noise_rate=eta, n_estimators=80, smoothness=0).fit(X, y)
     steps = by_hand(X, y, model, 80)
     for (kind, G), score, ours in zip(steps, model.staged_decision_function(X), model.moves_):
         assert ours == kind
@@ -220,9 +221,11 @@ def test_noise_rate_by_cross_validation():
     y = (X[:, 0] > 0) ^ (rng.random(240) < 0.25)
     weight = rng.uniform(0.5, 1.5, 240)
     folds = StratifiedKFold(3)
-    model = MassartBoostClassifier(noise_rate="auto", n_estimators=25, cv=folds)
+    model = MassartBoostClassifier(noise_rate=CVChoice(cv=folds), n_estimators=25)
     model.fit(X, y, sample_weight=weight)
-    assert set(model.cv_potentials_) == {0.02, 0.05, 0.1, 0.2, 0.3, 0.4}
+    results = model.cv_results_
+    found = dict(zip(results["noise_rate"].tolist(), results["mean_score"]))
+    assert list(found) == [0.02, 0.05, 0.1, 0.2, 0.3, 0.4]
     for rate in (0.05, 0.3):
         one = MassartBoostClassifier(noise_rate=rate, n_estimators=25)
         potentials = []
@@ -230,14 +233,20 @@ def test_noise_rate_by_cross_validation():
             one.fit(X[train], y[train], sample_weight=weight[train])
             margins = np.where(y[test], 1, -1) * one.decision_function(X[test])
             potentials.append(np.average(phi(margins), weights=weight[test]))
-        assert model.cv_potentials_[rate] == pytest.approx(np.mean(potentials), rel=1e-9)
-    assert model.noise_rate_ == min(model.cv_potentials_, key=model.cv_potentials_.get)
+        assert found[rate] == pytest.approx(np.mean(potentials), rel=1e-9)
+    assert model.noise_rate_ == min(found, key=found.get)
+    given = MassartBoostClassifier(noise_rate=model.noise_rate_, n_estimators=25)
+    given.fit(X, y, sample_weight=weight)
+    np.testing.assert_array_equal(given.decision_function(X), model.decision_function(X))
+    assert not hasattr(given, "cv_results_")
+    few = MassartBoostClassifier(noise_rate=[0.3, 0.1], n_estimators=5).fit(X, y)
+    assert few.noise_rate_ in few.cv_results_["noise_rate"].tolist() == [0.1, 0.3]
     assert model.noise_rate_ >= 0.1
 
 
 def test_parameters_that_do_not_fit():
     X, y = np.arange(6.0)[:, None], [0, 0, 0, 1, 1, 1]
-    with pytest.raises(ValueError, match="alpha"):
-        MassartBoostClassifier(noise_rate=0.45, alpha=0.1).fit(X, y)
-    with pytest.raises(ValueError, match="alpha"):
-        MassartBoostClassifier(noise_rate="auto", alpha=0.49).fit(X, y)
+    with pytest.raises(ValueError, match=r"margin=0\.1 must be below"):
+        MassartBoostClassifier(noise_rate=0.45, margin=0.1).fit(X, y)
+    with pytest.raises(ValueError, match=r"margin=0\.49 leaves no noise_rate"):
+        MassartBoostClassifier(noise_rate="cv", margin=0.49).fit(X, y)

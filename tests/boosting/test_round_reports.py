@@ -32,7 +32,7 @@ ROUNDS = 6
 ON_SUMS = {"AdditiveBoostingRegressor", "L2BoostingRegressor", "LogitBoostClassifier"}
 MODELS = [
     *(with_rounds(cls, ROUNDS) for cls in boosters() if cls.__name__ not in ON_SUMS),
-    AdaBoostClassifier(n_estimators=ROUNDS, algorithm="real"),
+    AdaBoostClassifier(n_estimators=ROUNDS, variant="real"),
     FrankWolfeRegressor(DecisionStumpRegressor(), n_estimators=ROUNDS, radius=5.0),
     FrankWolfeRegressor(n_estimators=ROUNDS, radius=5.0, variant="fully_corrective"),
     MatchingPursuitRegressor(ROUNDS, variant="orthogonal"),

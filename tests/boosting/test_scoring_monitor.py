@@ -38,10 +38,10 @@ STAGED = [
         for cls in boosters()
         if hasattr(cls, "staged_predict") and cls.__name__ not in ON_SUMS
     ),
-    AdaBoostClassifier(n_estimators=ROUNDS, algorithm="real"),
+    AdaBoostClassifier(n_estimators=ROUNDS, variant="real"),
     AdaBoostClassifier(GaussianNB(), n_estimators=ROUNDS),
     AgnosticBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=3, random_state=0),
-    MassartBoostClassifier(n_estimators=3, noise_rate="auto"),
+    MassartBoostClassifier(n_estimators=3, noise_rate="cv"),
     MatchingPursuitRegressor(ROUNDS, variant="weak", weakness=0.5, learning_rate=0.5),
     MatchingPursuitRegressor(ROUNDS, variant="orthogonal"),
 ]

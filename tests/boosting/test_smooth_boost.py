@@ -15,7 +15,7 @@ from sklearn_ensemble_theory import (
     DecisionStumpClassifier,
     SmoothBoostClassifier,
 )
-from sklearn_ensemble_theory.boosting._reweighting import binary
+from sklearn_ensemble_theory.boosting._reweighting import binary_rounds
 from sklearn_ensemble_theory.bounds import smooth_boosting_n_rounds
 from sklearn_ensemble_theory.datasets import add_label_noise, make_twonorm
 from sklearn_ensemble_theory.erm._stumps import rounds
@@ -37,7 +37,7 @@ def interval(n=300, seed=0):
 
 
 def by_hand(X, y, weight, gamma, n_rounds):
-    """Servedio's algorithm as he prints it: the distribution of each round, and the stumps."""
+    """Servedio's variant as he prints it: the distribution of each round, and the stumps."""
     N, least = np.zeros(len(y)), 0.5
     for _ in range(n_rounds):
         g = least if gamma is None else gamma
@@ -55,7 +55,7 @@ def test_equals_the_algorithm_as_printed(gamma):
     X, y = noisy()
     weight = np.random.default_rng(1).uniform(0.2, 2.0, len(y))
     model = SmoothBoostClassifier(
-        n_estimators=40, gamma="adaptive" if gamma is None else gamma, kappa=0.02
+        n_estimators=40, edge="adaptive" if gamma is None else gamma, smoothness=0.02
     ).fit(X, y, sample_weight=weight)
     smoothest = 0.0
     for t, (D, density, stump) in enumerate(by_hand(X, y, weight, gamma, 40)):
@@ -64,11 +64,10 @@ def test_equals_the_algorithm_as_printed(gamma):
         assert model.edges_[t] == pytest.approx(0.5 - D @ (stump.predict(X) != y), abs=1e-12)
         assert model.densities_[t] == pytest.approx(density, rel=1e-10)
         smoothest = max(smoothest, (D / (weight / weight.sum())).max())
-        assert smoothest <= 1 / model.kappa
-    assert model.smoothness_ == pytest.approx(smoothest, rel=1e-9)
+        assert smoothest <= 1 / model.smoothness
+    assert model.largest_weight_ == pytest.approx(smoothest, rel=1e-9)
     votes = np.mean([stump.predict(X) for stump in model.estimators_], axis=0)
     np.testing.assert_allclose(model.decision_function(X), votes, atol=1e-12)
-    assert model.gamma_ == (gamma or model.edges_.min())
 
 
 @pytest.mark.parametrize(("kappa", "seed"), [(0.3, 0), (0.1, 1), (0.02, 2)])
@@ -77,14 +76,15 @@ def test_theorem_of_servedio(kappa, seed):
     X, y = interval(seed=seed)
     weight = np.random.default_rng(seed).uniform(0.5, 1.5, len(y))
     for gamma in (1 / 6, 0.1, "adaptive"):
-        model = SmoothBoostClassifier(n_estimators=100_000, gamma=gamma, kappa=kappa)
+        model = SmoothBoostClassifier(n_estimators=100_000, edge=gamma, smoothness=kappa)
         model.fit(X, y, sample_weight=weight)
         assert model.edges_.min() >= 1 / 6 - 1e-12
         assert model.stop_reason_ == "density"
-        assert model.n_estimators_ < smooth_boosting_n_rounds(kappa, min(model.gamma_, 1 / 6))
-        assert model.smoothness_ <= 1 / kappa
+        assumed = min(0.5, *model.edges_) if gamma == "adaptive" else gamma
+        assert model.n_estimators_ < smooth_boosting_n_rounds(kappa, min(assumed, 1 / 6))
+        assert model.largest_weight_ <= 1 / kappa
         # The share of margins of at most theta is below kappa, not only that of errors.
-        theta = model.gamma_ / (2 + model.gamma_) if gamma != "adaptive" else 0.0
+        theta = assumed / (2 + assumed) if gamma != "adaptive" else 0.0
         small = y * model.decision_function(X) <= theta + 1e-12
         assert weight[small].sum() / weight.sum() < kappa
 
@@ -108,8 +108,8 @@ def test_lemma_behind_the_number_of_rounds(gamma):
 def test_noisy_rows_never_have_large_weights():
     """With a tenth of the labels wrong AdaBoost gives single rows 50 times the mean weight."""
     X, y = noisy(seed=3)
-    model = SmoothBoostClassifier(n_estimators=200, kappa=0.2).fit(X, y)
-    assert model.smoothness_ <= 5
+    model = SmoothBoostClassifier(n_estimators=200, smoothness=0.2).fit(X, y)
+    assert model.largest_weight_ <= 5
     assert min(model.densities_) >= 0.2
 
 
@@ -129,7 +129,7 @@ def test_beats_adaboost_with_a_fifth_of_wrong_labels(name):
         models = [
             SmoothBoostClassifier(n_estimators=150),
             AdaBoostClassifier(n_estimators=150),
-            AdaBoostClassifier(n_estimators=150, algorithm="real"),
+            AdaBoostClassifier(n_estimators=150, variant="real"),
         ]
         errors.append([1 - model.fit(X, y).score(X_new, y_new) for model in models])
     ours, *theirs = np.transpose(errors)
@@ -141,7 +141,7 @@ def test_beats_adaboost_with_a_fifth_of_wrong_labels(name):
 def test_many_rows_have_the_same_model(monkeypatch):
     X, y = noisy(n=9000)
     model = SmoothBoostClassifier(n_estimators=10).fit(X, y)
-    monkeypatch.setattr(binary, "FEW_ROWS", 10_000)
+    monkeypatch.setattr(binary_rounds, "FEW_ROWS", 10_000)
     monkeypatch.setattr(rounds, "side_index", lambda *given: None)
     plain = clone(model).fit(X, y)
     assert [s.threshold_ for s in plain.estimators_] == [s.threshold_ for s in model.estimators_]
@@ -183,7 +183,7 @@ def test_early_stopping_keeps_the_best_round():
     model = SmoothBoostClassifier(n_estimators=500, n_iter_no_change=15, validation_fraction=0.3)
     model.fit(X, y)
     assert model.stop_reason_ == "early stopping"
-    errors = model.validation_errors_
+    errors = model.validation_scores_
     assert model.n_estimators_ == len(model.estimators_) == np.argmin(errors) + 1
     assert len(errors) == model.n_estimators_ + 15
     assert np.unique(np.round(errors * 150, 9) % 1).size == 1  # 150 rows

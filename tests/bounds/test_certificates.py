@@ -126,7 +126,7 @@ def test_bound_of_a_stump_holds():
         x = rng.random(n)
         y = ((x > 0.4) ^ (rng.random(n) < 0.1)).astype(int)
         model = DecisionStumpClassifier().fit(x[:, None], y)
-        bound = model.vc_error_bound(x[:, None], y, delta)
+        bound = model.error_bound(x[:, None], y, delta=delta)
         # P(error) for a threshold c with 1 on the right: 0.1 + 0.8 |c - 0.4|.
         c = min(model.threshold_, 1.0)
         error = 0.1 + 0.8 * abs(c - 0.4)
@@ -141,10 +141,10 @@ def test_where_the_bound_of_a_stump_does_not_apply():
     X = np.arange(6.0)[:, None]
     model = DecisionStumpClassifier().fit(X, [0, 0, 1, 1, 2, 2])
     with pytest.raises(ValueError, match="two classes"):
-        model.vc_error_bound(X, [0, 0, 1, 1, 2, 2])
+        model.error_bound(X, [0, 0, 1, 1, 2, 2])
     model = DecisionStumpClassifier().fit(X, [0, 0, 1, 1, 1, 1])
     with pytest.raises(ValueError, match="delta"):
-        model.vc_error_bound(X, [0, 0, 1, 1, 1, 1], delta=0)
+        model.error_bound(X, [0, 0, 1, 1, 1, 1], delta=0)
 
 
 # --- AdaBoost ------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ def test_bound_of_adaboost_holds():
     # What a fitted model adds to its training error.
     X, y = interval_rows(rng, n)
     model = AdaBoostClassifier(n_estimators=T).fit(X, y)
-    found = model.vc_error_bound(X, y, delta=delta)
+    found = model.error_bound(X, y, method="vc", delta=delta)
     assert found == pytest.approx(np.mean(model.predict(X) != y) + bound)
     grid = (np.arange(1000) + 0.5)[:, None] / 1000
     truth = np.abs(grid[:, 0] - 0.5) < 0.25
@@ -179,25 +179,31 @@ def test_number_of_rounds_in_the_bound_is_the_largest_possible_one():
     y = (X[:, 0] > 3).astype(int)
     model = AdaBoostClassifier(n_estimators=5).fit(X, y)
     assert len(model.estimators_) == 1  # perfect
-    assert model.vc_error_bound(X, y) == bounds.stump_generalization_bound(8, 1, 5)
+    assert model.error_bound(X, y, method="vc") == bounds.stump_generalization_bound(8, 1, 5)
     tree = AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=5).fit(X, y)
-    found = tree.vc_error_bound(X, y, vc_dimension=2)
+    found = tree.error_bound(X, y, method="vc", vc_dimension=2)
     assert found == bounds.weighted_voting_generalization_bound(8, 5, 2)
     with pytest.raises(ValueError, match="vc_dimension must be given for DecisionTreeClassifier"):
-        tree.vc_error_bound(X, y)
+        tree.error_bound(X, y, method="vc")
 
 
-@pytest.mark.parametrize("algorithm", ["real", "gentle"])
-def test_where_the_bound_of_adaboost_does_not_apply(algorithm):
+@pytest.mark.parametrize("variant", ["real", "gentle"])
+def test_where_the_bound_of_adaboost_does_not_apply(variant):
     X = np.arange(9.0)[:, None]
     y = np.array([0, 0, 0, 1, 1, 1, 0, 0, 0])
-    model = AdaBoostClassifier(algorithm=algorithm, n_estimators=2).fit(X, y)
-    with pytest.raises(ValueError, match="algorithm='discrete' and two classes"):
-        model.vc_error_bound(X, y)
+    model = AdaBoostClassifier(variant=variant, n_estimators=2).fit(X, y)
+    assert not hasattr(model, "error_bound")
+    with pytest.raises(AttributeError) as error:
+        model.error_bound(X, y)
+    assert "set variant='discrete'" in str(error.value.__cause__)
     three = np.repeat([0, 1, 2], 3)
-    model = AdaBoostClassifier(algorithm="discrete", n_estimators=2).fit(X, three)
-    with pytest.raises(ValueError, match="algorithm='discrete' and two classes"):
-        model.vc_error_bound(X, three)
+    for variant in ("discrete", "auto"):
+        model = AdaBoostClassifier(variant=variant, n_estimators=2).fit(X, three)
+        for method in ("vc", "margin"):
+            with pytest.raises(ValueError, match="variant='discrete' and two classes"):
+                model.error_bound(X, three, method=method)
+    with pytest.raises(ValueError, match="method must be one of 'margin', 'vc'"):
+        model.error_bound(X, three, method="pac")
 
 
 # --- bagging -------------------------------------------------------------------------------------

@@ -122,30 +122,20 @@ def interval(n, seed=0):
 def test_margin_bound_of_adaboost():
     X, y = interval(20_000)
     model = AdaBoostClassifier(n_estimators=40).fit(X, y)
-    found = model.margin_error_bound(X, y, delta=0.1)
+    found = model.error_bound(X, y, delta=0.1)
     # Stumps that differ on the rows, and those of the other sign.
     complexity = math.sqrt(2 * math.log(2 * (2 * 19_999 + 1)) / 20_000)
     margins = model.margins(X, y)
     assert found == pytest.approx(bounds.rademacher_margin_bound(margins, complexity, 0.1))
     new, labels = interval(5000, seed=1)
     assert np.mean(model.predict(new) != labels) <= found < 0.6
-    assert found < model.vc_error_bound(X, y, delta=0.1)
+    assert found < model.error_bound(X, y, method="vc", delta=0.1)
     exact = bounds.stump_rademacher_complexity(X[:2000], n_draws=50, random_state=0)
     assert exact <= math.sqrt(2 * math.log(2 * (2 * 1999 + 1)) / 2000)
     tree = AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=5)
     tree.fit(X[:500], y[:500])
     complexity = bounds.vc_rademacher_bound(500, 3)
     expected = bounds.rademacher_margin_bound(tree.margins(X[:500], y[:500]), complexity)
-    assert tree.margin_error_bound(X[:500], y[:500], vc_dimension=3) == expected
+    assert tree.error_bound(X[:500], y[:500], vc_dimension=3) == expected
     with pytest.raises(ValueError, match="vc_dimension must be given"):
-        tree.margin_error_bound(X[:500], y[:500])
-
-
-def test_where_there_is_no_margin_bound():
-    X = np.arange(9.0)[:, None]
-    model = AdaBoostClassifier(algorithm="real", n_estimators=2).fit(X, [0] * 4 + [1] * 5)
-    with pytest.raises(ValueError, match="algorithm='discrete' and two classes"):
-        model.margin_error_bound(X, [0] * 4 + [1] * 5)
-    model = AdaBoostClassifier(algorithm="discrete", n_estimators=2)
-    with pytest.raises(ValueError, match="algorithm='discrete' and two classes"):
-        model.fit(X, [0, 1, 2] * 3).margin_error_bound(X, [0, 1, 2] * 3)
+        tree.error_bound(X[:500], y[:500])

@@ -25,8 +25,8 @@ CASES = [
         "real",
     ),
     (package.BaggingClassifier(SMALL, 4, random_state=0), "two"),
-    (package.AdaBoostClassifier(SMALL, n_estimators=3, algorithm="discrete"), "many"),
-    (package.AdaBoostClassifier(SMALL, n_estimators=3, algorithm="real"), "two"),
+    (package.AdaBoostClassifier(SMALL, n_estimators=3, variant="discrete"), "many"),
+    (package.AdaBoostClassifier(SMALL, n_estimators=3, variant="real"), "two"),
 ]
 
 

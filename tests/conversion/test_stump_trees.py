@@ -79,7 +79,7 @@ def test_the_weights_of_boosted_stumps(kind, by_sides, monkeypatch):
     """AdaBoost computed again from the votes: the shares of the weight on the two sides."""
     X, targets, X_new = diabetes()
     y = targets[kind]
-    model = AdaBoostClassifier(n_estimators=6, algorithm="discrete")
+    model = AdaBoostClassifier(n_estimators=6, variant="discrete")
     if not by_sides:  # as with more bins than that search has
         monkeypatch.setattr(rounds, "side_index", lambda *given: None)
     model.fit(X, y)

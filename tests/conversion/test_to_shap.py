@@ -33,9 +33,9 @@ CASES = [
     ("GradientBoostingClassifier", "many", SEED),
     ("GradientBoostingClassifier", "two", {**SEED, "loss": "exponential"}),
     ("AdaBoostClassifier", "two", FEW),
-    ("AdaBoostClassifier", "two", {**FEW, "algorithm": "real", "estimator": TREE}),
+    ("AdaBoostClassifier", "two", {**FEW, "variant": "real", "estimator": TREE}),
     ("AdaBoostClassifier", "many", FEW),
-    ("AdaBoostClassifier", "many", {**FEW, "algorithm": "discrete", "estimator": TREE}),
+    ("AdaBoostClassifier", "many", {**FEW, "variant": "discrete", "estimator": TREE}),
     ("SmoothBoostClassifier", "two", FEW),
     ("LPBoostClassifier", "many", {**FEW, "nu": 0.8}),
     (
@@ -144,7 +144,7 @@ def test_models_that_are_no_sums_of_trees():
 def test_rounds_that_are_no_votes_on_all_rows_are_refused():
     X, targets, _ = diabetes()
     model = package.MassartBoostClassifier(n_estimators=6).fit(X, targets["two"])
-    model._votes[0].kinds[3] = "unconfident"
+    model.votes_[0].kinds[3] = "unconfident"
     with pytest.raises(ValueError, match="sums of votes"):
         export.shap(model)
 

@@ -54,8 +54,8 @@ CASES = [
     (GradientBoostingRegressor, {"max_bins": None, "init": LinearRegression()}),
     (GradientBoostingClassifier, {}),
     (GradientBoostingClassifier, {"max_bins": None, "step": "line_search"}),
-    (AdaBoostClassifier, {"algorithm": "discrete"}),
-    (AdaBoostClassifier, {"algorithm": "discrete", "estimator": BinnedTreeClassifier(max_depth=2)}),
+    (AdaBoostClassifier, {"variant": "discrete"}),
+    (AdaBoostClassifier, {"variant": "discrete", "estimator": BinnedTreeClassifier(max_depth=2)}),
     (AdaBoostRegressor, {}),
     (AdaBoostRegressor, {"estimator": BinnedTreeRegressor(max_depth=3), "loss": "square"}),
     (BaggingRegressor, {"estimator": DecisionStumpRegressor(), "max_features": 0.5}),
@@ -212,7 +212,7 @@ def test_members_fitted_to_drawn_rows():
     """scikit-learn cannot fit these, for want of weights, but predicts with them."""
     params = {"estimator": KNeighborsClassifier(3), "n_estimators": 3, "random_state": 0}
     for kind in ("two", "many"):
-        model = fitted("AdaBoostClassifier", kind, algorithm="discrete", **params)
+        model = fitted("AdaBoostClassifier", kind, variant="discrete", **params)
         assert_same_predictions(model, export.sklearn(model), diabetes()[2])
 
 
@@ -227,9 +227,9 @@ OBSTACLES = [
     ("RandomForestRegressor", "real", {"bootstrap": "bayesian"}, "bootstrap='bayesian'"),
     ("BaggingClassifier", "many", {"bootstrap": "poisson"}, "bootstrap='poisson'"),
     ("RandomForestClassifier", "many", {"voting": "hard"}, "voting='hard'"),
-    ("AdaBoostClassifier", "two", {"algorithm": "real"}, "algorithm='real'"),
-    ("AdaBoostClassifier", "two", {"algorithm": "gentle"}, "algorithm='gentle'"),
-    ("AdaBoostClassifier", "many", {}, "algorithm='mh'"),
+    ("AdaBoostClassifier", "two", {"variant": "real"}, "variant='real'"),
+    ("AdaBoostClassifier", "two", {"variant": "gentle"}, "variant='gentle'"),
+    ("AdaBoostClassifier", "many", {}, "variant='mh'"),
     ("GradientBoostingRegressor", "real", {"loss": HuberLoss(50)}, r"loss=HuberLoss\(delta=50\)"),
     ("GradientBoostingRegressor", "real", {"loss": "poisson"}, "loss='poisson'"),
     ("GradientBoostingClassifier", "two", {"loss": "hinge"}, "loss='hinge'"),
@@ -260,7 +260,7 @@ def test_members_without_a_counterpart():
     inner = GradientBoostingRegressor(loss="poisson", n_estimators=2)
     with pytest.raises(ValueError, match="GradientBoostingRegressor has no counterpart"):
         export.sklearn(fitted("BaggingRegressor", estimator=inner, n_estimators=2))
-    real = fitted("AdaBoostClassifier", "two", algorithm="real", n_estimators=2)
+    real = fitted("AdaBoostClassifier", "two", variant="real", n_estimators=2)
     with pytest.raises(ValueError, match="does not keep the weights"):
         export.sklearn(real.estimators_[0])
 

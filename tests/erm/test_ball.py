@@ -256,8 +256,8 @@ def test_excess_risk_bound_holds(loss, norm, fit_intercept):
     for _ in range(500):
         rows = rng.choice(80, n, p=mass)
         model.fit(X_all[rows], y_all[rows])
-        failures += risk(model, X_all, y_all, mass) - best > model.excess_risk_bound(
-            0.1, feature_bound=C, intercept_bound=6.0 if fit_intercept else None
+        failures += risk(model, X_all, y_all, mass) - best > model.error_bound(
+            delta=0.1, feature_bound=C, intercept_bound=6.0 if fit_intercept else None
         )
     assert failures <= 50
     B = 6.0 if fit_intercept else 0.0
@@ -265,8 +265,8 @@ def test_excess_risk_bound_holds(loss, norm, fit_intercept):
     M = 1 + C + B if loss == "hinge" else np.logaddexp(0, C + B)
     complexity = C * (np.sqrt(2 * np.log(6) / n) if norm == "l1" else np.sqrt(1 / n))
     expected = 2 * L * (complexity + B / np.sqrt(n)) + M * np.sqrt(2 * np.log(2 / 0.1) / n)
-    bound = model.excess_risk_bound(
-        0.1, feature_bound=C, intercept_bound=B if fit_intercept else None
+    bound = model.error_bound(
+        delta=0.1, feature_bound=C, intercept_bound=B if fit_intercept else None
     )
     assert bound == pytest.approx(expected + model.dual_gap_)
 
@@ -275,12 +275,12 @@ def test_excess_risk_bound_refuses_what_is_no_bound():
     X, y = sample()
     model = BallConstrainedClassifier().fit(X, y)
     with pytest.raises(ValueError, match="delta"):
-        model.excess_risk_bound(1.0)
+        model.error_bound(delta=1.0)
     with pytest.raises(ValueError, match="feature_bound"):
-        model.excess_risk_bound(feature_bound=model.feature_bound_ / 2)
+        model.error_bound(feature_bound=model.feature_bound_ / 2)
     with pytest.raises(ValueError, match="intercept_bound"):
-        model.excess_risk_bound(intercept_bound=abs(model.intercept_[0]) / 2)
-    assert model.excess_risk_bound(0.01) > model.excess_risk_bound(0.1)
+        model.error_bound(intercept_bound=abs(model.intercept_[0]) / 2)
+    assert model.error_bound(delta=0.01) > model.error_bound(delta=0.1)
 
 
 def test_several_classes_are_one_against_the_rest():

@@ -37,7 +37,7 @@ def test_bound_holds_in_500_samples(n, m, delta):
     model = HistogramClassifier(n_bins="rate" if m**3 == n else m, box=(0, 1))
     found = np.array([excess_risks(model.fit(*draw(rng, n)), m) for _ in range(500)])
     assert model.n_bins_ == m
-    bound = model.excess_risk_bound(delta)
+    bound = model.error_bound(delta=delta)
     assert np.mean(found <= bound) >= 1 - delta
     assert bound == pytest.approx(math.sqrt((2 * m**2 * math.log(2) + 2 * math.log(1 / delta)) / n))
     assert (found >= -1e-12).all()
@@ -60,7 +60,7 @@ def test_bound_holds_for_weighted_risks():
     for _ in range(repetitions):
         X, y = rng.random((n, 1)), (rng.random(n) < share).astype(int)
         model.fit(X, np.r_[0, 1, y[2:]], weight)
-        assert model.excess_risk_bound(delta) == pytest.approx(gap)
+        assert model.error_bound(delta=delta) == pytest.approx(gap)
         wrong += model.predict([[0.5]])[0] == 1
     assert wrong <= delta * repetitions
 
@@ -70,19 +70,22 @@ def test_bound_with_more_classes_and_features():
     X, y = rng.random((500, 3)), rng.integers(0, 4, 500)
     model = HistogramClassifier(n_bins=2, box=(0, 1)).fit(X, y)
     expected = math.sqrt(2 * (8 * math.log(4) + math.log(20)) / 500)
-    assert model.excess_risk_bound() == pytest.approx(expected)
+    assert model.error_bound() == pytest.approx(expected)
     only = HistogramClassifier(n_bins=2, box=(0, 1)).fit(X, np.zeros(500))
-    assert only.excess_risk_bound(1.0) == 0.0
+    assert only.error_bound(delta=1.0) == 0.0
 
 
 def test_bound_requires_a_box_and_a_probability():
     X, y = [[0.0], [1.0]], [0, 1]
-    with pytest.raises(ValueError, match="box must be given"):
-        HistogramClassifier().fit(X, y).excess_risk_bound()
+    model = HistogramClassifier().fit(X, y)
+    assert not hasattr(model, "error_bound")
+    with pytest.raises(AttributeError) as error:
+        model.error_bound()
+    assert "set box" in str(error.value.__cause__)
     model = HistogramClassifier(box=(0, 1)).fit(X, y)
     for delta in (0, 1.5, np.nan):
         with pytest.raises(ValueError, match="delta must be"):
-            model.excess_risk_bound(delta)
+            model.error_bound(delta=delta)
 
 
 def test_the_rate_approaches_the_bayes_risk():

@@ -261,6 +261,6 @@ def test_number_of_all_cells_may_be_huge(data):
     assert model.score(X, X[:, 0] > 0.5) == 1.0
     assert (model.apply(rng.random((50, 200))) == -1).all()
     expected = 100 * np.log(5) + 0.5 * np.log(2 * np.log(2) / 300)
-    assert np.log(model.excess_risk_bound()) == pytest.approx(expected)
+    assert np.log(model.error_bound()) == pytest.approx(expected)
     model = HistogramClassifier(n_bins=300, box=(0, 1)).fit(X, X[:, 0] > 0.5)
-    assert 1e100 < model.excess_risk_bound() < np.inf
+    assert 1e100 < model.error_bound() < np.inf

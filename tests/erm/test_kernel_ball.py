@@ -78,7 +78,7 @@ def test_a_polynomial_kernel_is_its_feature_map(loss):
     assert rkhs_norm(model, polynomial_kernel(X, degree=2, gamma=1.0)) == pytest.approx(
         np.linalg.norm(explicit.coef_), rel=1e-4
     )
-    assert model.excess_risk_bound() == pytest.approx(explicit.excess_risk_bound(), rel=1e-6)
+    assert model.error_bound() == pytest.approx(explicit.error_bound(), rel=1e-6)
 
 
 def test_the_kernel_of_the_lecture():

@@ -88,15 +88,15 @@ def test_curves_are_distribution_functions():
     assert display.plot(ax).ax_ is ax
 
 
-@pytest.mark.parametrize("algorithm", ["discrete", "real", "gentle"])
+@pytest.mark.parametrize("variant", ["discrete", "real", "gentle"])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_margins_of_adaboost_are_those_of_its_method(algorithm, n_classes):
+def test_margins_of_adaboost_are_those_of_its_method(variant, n_classes):
     X, y = load_iris(return_X_y=True)
     X, y = X[y < n_classes, :2], y[y < n_classes]
-    model = AdaBoostClassifier(n_estimators=8, algorithm=algorithm).fit(X, y)
+    model = AdaBoostClassifier(n_estimators=8, variant=variant).fit(X, y)
     found = margins(model, X, y, rounds=[3, 8])
     np.testing.assert_allclose(found[8], model.margins(X, y), atol=1e-12)
-    first = AdaBoostClassifier(n_estimators=3, algorithm=algorithm).fit(X, y)
+    first = AdaBoostClassifier(n_estimators=3, variant=variant).fit(X, y)
     np.testing.assert_allclose(found[3], first.margins(X, y), atol=1e-12)
     wrong = model.predict(X) != y
     assert (found[8][wrong] <= 1e-12).all()
@@ -228,10 +228,10 @@ def test_edges_by_hand():
     [
         (2, {}, 2),
         (2, {"learning_rate": 0.5}, 1),
-        (2, {"algorithm": "real"}, 1),
+        (2, {"variant": "real"}, 1),
         (3, {}, 2),
-        (3, {"algorithm": "gentle"}, 1),
-        (3, {"algorithm": "discrete"}, 0),
+        (3, {"variant": "gentle"}, 1),
+        (3, {"variant": "discrete"}, 0),
     ],
 )
 def test_bounds_are_above_the_training_error(n_classes, options, n_bounds):

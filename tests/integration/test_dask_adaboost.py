@@ -16,7 +16,7 @@ Callback = pytest.importorskip("dask.callbacks").Callback
 
 CHUNKS = ((100,) * 12, (1, 0, 900, 299), (1200,))
 FITTED = ("estimator_weights_", "estimator_errors_", "edges_", "training_error_bounds_", "_reaches")
-ALGORITHMS = ("discrete", "mh", "real", "gentle")
+VARIANTS = ("discrete", "mh", "real", "gentle")
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +49,7 @@ def assert_same_bits(model, other):
 
 
 def assert_same_model(model, expected, X):
-    assert (model.algorithm_, model.stop_reason_) == (expected.algorithm_, expected.stop_reason_)
+    assert (model.variant_, model.stop_reason_) == (expected.variant_, expected.stop_reason_)
     for name in FITTED:
         np.testing.assert_allclose(
             getattr(model, name), getattr(expected, name), rtol=0, atol=1e-10
@@ -68,18 +68,18 @@ def assert_same_model(model, expected, X):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("K", [2, 3])
-def test_model_in_memory_and_same_bits_in_any_chunks(K, algorithm, weighted):
+def test_model_in_memory_and_same_bits_in_any_chunks(K, variant, weighted):
     X, y, weight = rows(K)
     weight = weight if weighted else None
     models = [
-        lazily(AdaBoostClassifier(n_estimators=8, algorithm=algorithm), chunks, X, y, weight)
+        lazily(AdaBoostClassifier(n_estimators=8, variant=variant), chunks, X, y, weight)
         for chunks in CHUNKS
     ]
     assert_same_bits(models[0], models[1])
     assert_same_bits(models[0], models[2])
-    expected = AdaBoostClassifier(n_estimators=8, algorithm=algorithm).fit(X, y, weight)
+    expected = AdaBoostClassifier(n_estimators=8, variant=variant).fit(X, y, weight)
     assert_same_model(models[0], expected, X)
 
 
@@ -98,9 +98,9 @@ def test_many_bins_take_codes_of_two_bytes():
     X = rng.integers(0, 600, (1200, 2)).astype(float)
     y = np.where((X[:, 0] > 250) & (X[:, 1] > 111), "yes", "no")
     stump = DecisionStumpRegressor(max_bins=1000)
-    model = AdaBoostClassifier(stump, n_estimators=5, algorithm="real")
+    model = AdaBoostClassifier(stump, n_estimators=5, variant="real")
     lazily(model, CHUNKS[1], X, y)
-    expected = AdaBoostClassifier(stump, n_estimators=5, algorithm="real").fit(X, y)
+    expected = AdaBoostClassifier(stump, n_estimators=5, variant="real").fit(X, y)
     assert_same_model(model, expected, X)
 
 
@@ -145,16 +145,16 @@ STOPS = {
 }
 
 
-@pytest.mark.parametrize("algorithm", ["discrete", "real", "gentle"])
+@pytest.mark.parametrize("variant", ["discrete", "real", "gentle"])
 @pytest.mark.parametrize("kind", STOPS)
-def test_ends_as_in_memory(kind, algorithm):
+def test_ends_as_in_memory(kind, variant):
     x, y, weight, reason = STOPS[kind]
     X, y = np.array(x, dtype=float)[:, None], np.array(y)
     weight = None if weight is None else np.array(weight)
-    model = AdaBoostClassifier(n_estimators=3, algorithm=algorithm)
-    expected = AdaBoostClassifier(n_estimators=3, algorithm=algorithm).fit(X, y, weight)
+    model = AdaBoostClassifier(n_estimators=3, variant=variant)
+    expected = AdaBoostClassifier(n_estimators=3, variant=variant).fit(X, y, weight)
     lazily(model, (2, 0, len(y) - 2), X, y, weight)
-    if algorithm == "discrete":
+    if variant == "discrete":
         assert model.stop_reason_ == reason
     assert_same_model(model, expected, X)
 

@@ -53,7 +53,7 @@ def test_minimum_in_memory(chunks, norm, loss, n_classes, fit_intercept):
         np.testing.assert_allclose(model.intercept_bound_, expected.intercept_bound_)
         assert model.feature_bound_ == pytest.approx(expected.feature_bound_, rel=1e-12)
         if radius < 50:
-            assert model.excess_risk_bound() == pytest.approx(expected.excess_risk_bound())
+            assert model.error_bound() == pytest.approx(expected.error_bound())
         np.testing.assert_array_equal(model.predict(X_lazy).compute(), expected.predict(X))
 
 

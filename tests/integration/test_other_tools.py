@@ -44,7 +44,7 @@ OTHER_ENSEMBLES = [
     ("BaggingRegressor", "real", {"n_estimators": 5, "max_bins": 64, "random_state": 0}),
     ("BaggingClassifier", "many", {"n_estimators": 5, "max_features": 0.5, "random_state": 0}),
     ("AdaBoostClassifier", "two", {"n_estimators": 8}),
-    ("AdaBoostClassifier", "many", {"n_estimators": 8, "algorithm": "discrete"}),
+    ("AdaBoostClassifier", "many", {"n_estimators": 8, "variant": "discrete"}),
     ("AdaBoostRegressor", "real", ROUNDS),
 ]
 

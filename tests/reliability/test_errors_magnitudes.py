@@ -68,8 +68,8 @@ BY_RATIOS = [cls.__name__ for cls in estimator_classes() if cls.__name__ not in 
 
 
 def test_one_class():
-    for algorithm in ("auto", "real", "discrete"):
-        model = AdaBoostClassifier(DecisionTreeClassifier(), algorithm=algorithm)
+    for variant in ("auto", "real", "discrete"):
+        model = AdaBoostClassifier(DecisionTreeClassifier(), variant=variant)
         assert (model.fit(X, np.ones(30)).predict_proba(X) == 1).all()
 
 

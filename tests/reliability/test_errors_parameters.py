@@ -212,8 +212,8 @@ def test_truth_values_as_counts_are_one():
 
 def test_smallest_gamma():
     tiny = np.finfo(float).tiny
-    refused(package.SmoothBoostClassifier(gamma=5e-324), "gamma")
-    assert package.SmoothBoostClassifier(n_estimators=3, gamma=tiny).fit(X, CLASSES).gamma_ == tiny
+    refused(package.SmoothBoostClassifier(edge=5e-324), "edge")
+    package.SmoothBoostClassifier(n_estimators=3, edge=tiny).fit(X, CLASSES)
 
 
 def test_class_weights_that_leave_no_row():

@@ -44,7 +44,7 @@ def keep_nothing(monkeypatch):
     [
         (AdaBoostClassifier(n_estimators=4), 2),
         (AdaBoostClassifier(n_estimators=4), 4),
-        (AdaBoostClassifier(n_estimators=4, algorithm="real"), 4),
+        (AdaBoostClassifier(n_estimators=4, variant="real"), 4),
         (GradientBoostingRegressor(DecisionStumpRegressor(), n_estimators=4), 0),
         (
             GradientBoostingRegressor(

@@ -312,7 +312,7 @@ def test_methods_of_labels_name_y(cls):
     ]
     if not names or not is_classifier(model):
         return
-    model.set_params(**({"algorithm": "discrete"} if "algorithm" in model.get_params() else {}))
+    model.set_params(**({"variant": "discrete"} if "variant" in model.get_params() else {}))
     if cls is package.VotingClassifier:
         model.set_params(voting="hard")
     model.fit(X, target(model))
@@ -426,7 +426,7 @@ def test_arguments_of_simulations_and_rates_are_told_by_name():
     for name in ("feature_bound", "intercept_bound"):
         for number in ("a", [1.0], pd.NA, -1, np.inf):
             with pytest.raises(ValueError, match=f"{name} must be finite, a number"):
-                ball.excess_risk_bound(**{name: number})
+                ball.error_bound(**{name: number})
     boosted = make(package.LinearL2BoostingRegressor).fit(X, Y)
     for j in ([1], "a", 3, -1, 0.5):
         with pytest.raises(ValueError, match="j must be finite, an integer"):

@@ -39,10 +39,10 @@ def test_leaves_from_codes(missing):
     assert (margins > 0).mean() > 0.9
 
 
-@pytest.mark.parametrize(("n_classes", "algorithm"), [(2, "discrete"), (2, "real"), (3, "auto")])
-def test_adaboost_equals_clones(n_classes, algorithm):
+@pytest.mark.parametrize(("n_classes", "variant"), [(2, "discrete"), (2, "real"), (3, "auto")])
+def test_adaboost_equals_clones(n_classes, variant):
     X, y = data(n_classes=n_classes)
-    options = {"n_estimators": 6, "algorithm": algorithm, "random_state": 0}
+    options = {"n_estimators": 6, "variant": variant, "random_state": 0}
     tree = BinnedTreeClassifier(max_depth=3)
     fast = AdaBoostClassifier(tree, **options).fit(X, y)
     slow = AdaBoostClassifier(Inherited(max_depth=3), **options).fit(X, y)

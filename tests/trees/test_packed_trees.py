@@ -454,17 +454,17 @@ def test_adaboost_of_trees(tree, depth, n_classes):
         np.testing.assert_array_equal(model.decision_function(rows[:2]), scores[:2])
 
 
-@pytest.mark.parametrize("algorithm", ["real", "gentle"])
+@pytest.mark.parametrize("variant", ["real", "gentle"])
 @pytest.mark.parametrize("depth", [2, 5])
-def test_adaboost_of_trees_by_confidences(algorithm, depth):
+def test_adaboost_of_trees_by_confidences(variant, depth):
     X, y = data()
     rows = data(n=200, seed=1)[0]
-    kind = DecisionTreeClassifier if algorithm == "real" else DecisionTreeRegressor
+    kind = DecisionTreeClassifier if variant == "real" else DecisionTreeRegressor
     tree = kind(max_depth=depth, min_samples_leaf=5, random_state=0)
-    model = AdaBoostClassifier(tree, n_estimators=6, algorithm=algorithm).fit(X, y > 0)
+    model = AdaBoostClassifier(tree, n_estimators=6, variant=variant).fit(X, y > 0)
     total = 0.0
     for member, alpha in zip(model.estimators_, model.estimator_weights_):
-        if algorithm == "gentle":
+        if variant == "gentle":
             total = total + alpha * member.predict(rows)
         else:
             share = np.clip(member.predict_proba(rows)[:, 1], 1e-4, 1 - 1e-4)

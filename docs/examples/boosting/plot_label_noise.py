@@ -27,8 +27,8 @@ X, X_test, y_test = X[:2_000], X[2_000:], clean[2_000:]
 rounds = 400
 models = {
     "AdaBoost, discrete": AdaBoostClassifier(n_estimators=rounds),
-    "AdaBoost, real": AdaBoostClassifier(n_estimators=rounds, algorithm="real"),
-    "AdaBoost, gentle": AdaBoostClassifier(n_estimators=rounds, algorithm="gentle"),
+    "AdaBoost, real": AdaBoostClassifier(n_estimators=rounds, variant="real"),
+    "AdaBoost, gentle": AdaBoostClassifier(n_estimators=rounds, variant="gentle"),
     "logistic loss": GradientBoostingClassifier(
         DecisionStumpRegressor(), n_estimators=rounds, learning_rate=1.0
     ),

@@ -34,7 +34,7 @@ rounds, seeds, rates = 150, 6, [0.0, 0.2, 0.4]
 models = {
     "AdaBoost": AdaBoostClassifier(n_estimators=rounds),
     "AdaBoost, real": AdaBoostClassifier(
-        BinnedTreeClassifier(max_depth=1), n_estimators=rounds, algorithm="real"
+        BinnedTreeClassifier(max_depth=1), n_estimators=rounds, variant="real"
     ),
     "logistic loss": GradientBoostingClassifier(
         BinnedTreeRegressor(max_depth=1), n_estimators=rounds

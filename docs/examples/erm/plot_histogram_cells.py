@@ -102,4 +102,4 @@ plt.show()
 for n in (2_000, 200_000):
     model = HistogramClassifier(n_bins=10, box=(0, 1)).fit(*draw(n))
     found = risk(model.predict(grid)) - best_of_the_class(10)
-    print(f"n = {n:,}: bound {model.excess_risk_bound(0.05):.3f}, estimation error {found:.4f}")
+    print(f"n = {n:,}: bound {model.error_bound(delta=0.05):.3f}, estimation error {found:.4f}")

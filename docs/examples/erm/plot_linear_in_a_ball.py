@@ -75,7 +75,7 @@ for n in (300, 3_000, 30_000):
     model = BallConstrainedClassifier(1.0, norm="l1", fit_intercept=False)
     model.fit(*sample(n, 500, rng))
     excess = surrogate_risk("logistic", y_test, model.decision_function(X_test)) - least
-    bound = model.excess_risk_bound(0.05, feature_bound=1.0)
+    bound = model.error_bound(delta=0.05, feature_bound=1.0)
     print(f"{n:6,} rows: excess {excess:.4f}, bound {bound:.4f}")
 
 # %%

@@ -1,6 +1,7 @@
 """AdaBoost.R2: regressors of rows drawn by weights, which the errors of the regressors increase."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
@@ -14,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._categories import fitted_encoder, numbered_learner
 from sklearn_ensemble_theory._compat import Interval, StrOptions, check_method_params
+from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._learners import is_tree, predictions_of, prepare_members
 from sklearn_ensemble_theory._rows import (
@@ -33,7 +35,7 @@ from sklearn_ensemble_theory.trees._sklearn_trees import (
 
 from .._loop import RoundReports, rows_for_callbacks
 from .._weak_learners import seeded_clone
-from .votes import MOST_DENSE_VALUES, ReweightedEnsemble
+from .votes import CONSTRAINTS, MOST_DENSE_VALUES, TEXTS, ReweightedEnsemble
 
 # Of the errors divided by the largest one.
 LOSSES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -59,7 +61,7 @@ class DrawnLearners:
 
     Parameters
     ----------
-    estimator : estimator
+    learner : estimator
     X : {array, sparse matrix} of shape (n, p)
     y : array of shape (n,)
     fit_params : dict
@@ -72,17 +74,17 @@ class DrawnLearners:
     distinct row with its number of draws.
     """
 
-    def __init__(self, estimator: Any, X: Any, y: np.ndarray, fit_params: dict) -> None:
-        self.estimator, self.X, self.y, self.fit_params = estimator, X, y, fit_params
+    def __init__(self, learner: Any, X: Any, y: np.ndarray, fit_params: dict) -> None:
+        self.learner, self.X, self.y, self.fit_params = learner, X, y, fit_params
         self.prepared, self.unchecked = None, False
-        if issparse(X) and is_tree(estimator) and np.prod(X.shape) <= MOST_DENSE_VALUES:
+        if issparse(X) and is_tree(learner) and np.prod(X.shape) <= MOST_DENSE_VALUES:
             # A sparse and a dense tree break ties in other ways, and later rounds depend on it.
             X = self.X = X.toarray()
         if fit_params or issparse(X) or X.dtype.kind not in "fiub" or X.ndim != 2:
             return
-        self.prepared = prepare_members(estimator, X, None)
+        self.prepared = prepare_members(learner, X, None)
         # Without its check of X a tree does not check the targets of this criterion either.
-        if self.prepared is None and is_tree(estimator) and estimator.criterion != "poisson":
+        if self.prepared is None and is_tree(learner) and learner.criterion != "poisson":
             blocks = (single_precision_if_finite(X[rows]) for rows in self._blocks())
             self.unchecked = all(block is not None for block in blocks)
         if self.unchecked:
@@ -127,6 +129,58 @@ def weighted_median(predictions: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return predictions[rows, order[rows, first]]
 
 
+@dataclass(frozen=True)
+class DrawnPlan:
+    """Rounds of AdaBoost.R2; `loss` is a key of `LOSSES`."""
+
+    n_rounds: int
+    learning_rate: float
+    loss: str
+
+
+def drawn_rounds(
+    plan: DrawnPlan,
+    learners: DrawnLearners,
+    weight: np.ndarray,
+    rng: np.random.RandomState,
+    found: list[KeptRound],
+    end_round: Callable[..., bool],
+) -> str:
+    """Append the rounds to keep to `found`, and return why there were no more."""
+    loss, n = LOSSES[plan.loss], len(weight)
+    for _ in range(plan.n_rounds):
+        weight = np.maximum(weight, SMALLEST_WEIGHT)
+        member = seeded_clone(learners.learner, rng)
+        member = learners.fit(member, rng.choice(n, n, p=weight))
+        error = np.abs(learners.predict(member) - learners.y)
+        largest = error.max()
+        losses = loss(error / largest if largest > 0 else error)
+        mean_loss = float((weight * losses).sum())
+        if not np.isfinite(mean_loss):
+            raise ValueError(
+                f"estimator: {type(learners.learner).__name__} predicts values that are not finite."
+            )
+        if mean_loss <= 0:
+            found.append(KeptRound(member, 1.0, 0.0))
+            end_round(loss=0.0)
+            return "perfect"
+        if mean_loss >= 0.5:
+            if not found:  # the only learner is kept, whatever its loss is
+                found.append(KeptRound(member, 1.0, mean_loss))
+            return "no edge"
+        beta = mean_loss / (1.0 - mean_loss)
+        alpha = plan.learning_rate * np.log(1.0 / beta)
+        found.append(KeptRound(member, float(alpha), mean_loss))
+        if end_round(loss=mean_loss):
+            return "callback"
+        weight = weight * np.power(beta, (1.0 - losses) * plan.learning_rate)
+        if not weight.sum() > 0:  # a learning rate of some hundreds
+            return "no weight"
+        weight /= weight.sum()
+    return "n_estimators"
+
+
+@documented(TEXTS)
 class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
     """AdaBoost.R2: the weighted median of regressors fitted to rows drawn by their errors.
 
@@ -151,13 +205,8 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
     loss : {"linear", "square", "exponential"}, default="linear"
         What a round loses by an error e, divided by the largest error: e, e² or 1 - exp(-e).
 
-    random_state : int, RandomState instance or None, default=None
-        Seed of the rows drawn, and of the weak learners that have a `random_state`.
-
-    verbose : int, default=0
-        1 prints progress every few seconds, 2 after every round. Callbacks of `sklearn.callback`
-        (scikit-learn 1.9) are set by `set_callbacks`; `ScoringMonitor` records the
-        score on the training rows after each round.
+    %(seed)s
+    %(progress)s
 
     Attributes
     ----------
@@ -166,7 +215,8 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
     estimators_ : list of estimators
         The fitted weak learner of each round.
     estimator_weights_ : ndarray of shape (n_rounds,)
-        The coefficients, log((1 - L) / L) times the learning rate, for a mean loss L.
+        The coefficients, log((1 - L) / L) times the learning rate, for a mean loss L. Each enters
+        the weighted median as it is.
     estimator_errors_ : ndarray of shape (n_rounds,)
         The mean loss L of each weak learner under the weights of its round.
     stop_reason_ : {"n_estimators", "perfect", "no edge", "no weight", "callback"}
@@ -175,10 +225,7 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
         weights vanished, with a large learning rate.
     feature_importances_ : ndarray of shape (n_features,)
         Mean of the weak learners' importances, weighted by their coefficients.
-    n_features_in_ : int
-        Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of features seen during `fit`, where they are all strings.
+    %(names_in_fit)s
 
     See Also
     --------
@@ -197,7 +244,7 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
 
     References
     ----------
-    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+    %(Bach)s
 
     H. Drucker (1997). "Improving regressors using boosting techniques". *Proceedings of the 14th
     International Conference on Machine Learning*, 107-115.
@@ -213,7 +260,7 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **ReweightedEnsemble._parameter_constraints,
+        **CONSTRAINTS,
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "loss": [StrOptions(set(LOSSES))],
     }
@@ -258,8 +305,7 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
 
         Returns
         -------
-        self : object
-            The fitted estimator.
+        %(self)s
 
         Raises
         ------
@@ -268,10 +314,10 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
             that the weak learner does not take.
         """
         routed = self._routed(fit_params)
-        estimator = self._boosted_learner()
+        learner = self._boosted_learner()
         given = X
         X, all_y = validate_data(self, X, y, y_numeric=True, **self._data_checks())
-        estimator = numbered_learner(estimator, fitted_encoder(self))
+        learner = numbered_learner(learner, fitted_encoder(self))
         rows = kept_rows(X, all_y, sample_weight)
         routed = rows.params_of(X, routed)
         X, y = rows.X, rows.y
@@ -281,7 +327,7 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
 
         def attributes() -> dict:
             return {
-                "estimator_": estimator,
+                "estimator_": learner,
                 "estimators_": [one.member for one in found],
                 "estimator_weights_": np.array([one.alpha for one in found]),
                 "estimator_errors_": np.array([one.error for one in found]),
@@ -294,53 +340,17 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
             attributes=attributes,
         )
         with np.errstate(all="ignore"):  # no warnings from the arithmetic of the weak learner
-            learners = DrawnLearners(estimator, X, y, routed)
-            reason = self._boosted(learners, rows.shares(), found, reports)
+            reason = drawn_rounds(
+                DrawnPlan(self.n_estimators, self.learning_rate, self.loss),
+                DrawnLearners(learner, X, y, routed),
+                rows.shares(),
+                check_random_state(self.random_state),
+                found,
+                reports.end_round,
+            )
         self.__dict__.update(attributes(), stop_reason_=reason)
         reports.finish(reason)
         return self
-
-    def _boosted(
-        self,
-        learners: DrawnLearners,
-        weight: np.ndarray,
-        found: list[KeptRound],
-        reports: RoundReports,
-    ) -> str:
-        """Fill in the rounds to keep; why there were no more."""
-        rng = check_random_state(self.random_state)
-        loss, n = LOSSES[self.loss], len(weight)
-        for _ in range(self.n_estimators):
-            weight = np.maximum(weight, SMALLEST_WEIGHT)
-            member = seeded_clone(learners.estimator, rng)
-            member = learners.fit(member, rng.choice(n, n, p=weight))
-            error = np.abs(learners.predict(member) - learners.y)
-            largest = error.max()
-            losses = loss(error / largest if largest > 0 else error)
-            mean_loss = float((weight * losses).sum())
-            if not np.isfinite(mean_loss):
-                raise ValueError(
-                    f"estimator: {type(learners.estimator).__name__} predicts values that are not "
-                    "finite."
-                )
-            if mean_loss <= 0:
-                found.append(KeptRound(member, 1.0, 0.0))
-                reports.end_round(loss=0.0)
-                return "perfect"
-            if mean_loss >= 0.5:
-                if not found:  # the only learner is kept, whatever its loss is
-                    found.append(KeptRound(member, 1.0, mean_loss))
-                return "no edge"
-            beta = mean_loss / (1.0 - mean_loss)
-            alpha = self.learning_rate * np.log(1.0 / beta)
-            found.append(KeptRound(member, float(alpha), mean_loss))
-            if reports.end_round(loss=mean_loss):
-                return "callback"
-            weight = weight * np.power(beta, (1.0 - losses) * self.learning_rate)
-            if not weight.sum() > 0:  # a learning rate of some hundreds
-                return "no weight"
-            weight /= weight.sum()
-        return "n_estimators"
 
     # --- predictions ------------------------------------------------------------------------
 
@@ -366,8 +376,7 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
+        %(predicted_X)s
 
         Returns
         -------
@@ -382,8 +391,7 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
+        %(predicted_X)s
 
         Yields
         ------

@@ -1,17 +1,20 @@
 """Agnostic boosting: rows relabelled at random, and -sign(H) as a further candidate."""
 
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
 from sklearn_ensemble_theory._compat import Interval
+from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._learners import PreparedRounds
 
 from .._loop import BoostingRounds, boost
-from .binary import (
+from .binary import CONSTRAINTS, EARLY_STOPPING, BinaryBooster
+from .binary_rounds import (
     SMALLEST_EDGE,
-    BinaryBooster,
+    BinaryPlan,
     BinaryProblem,
     BinaryVotes,
     CappedExponentialRisk,
@@ -19,7 +22,7 @@ from .binary import (
     Move,
     VotesWithEdge,
 )
-from .votes import ALL, SHRINK, vote_product
+from .votes import ALL, SHRINK, TEXTS, vote_product
 
 
 class RelabelledRounds:
@@ -88,6 +91,26 @@ class VotesOrOpposite(VotesWithEdge):
         return Move(found[0], ALL, edge, density), found[1]
 
 
+@dataclass(frozen=True, kw_only=True)
+class AgnosticPlan(BinaryPlan):
+    """Weak learners, or -sign(H), with their correlations with the relabelled rows."""
+
+    learning_rate: float
+    tol: float
+
+    def start(self, problem: BinaryProblem) -> tuple[BoostingRounds, BinaryVotes]:
+        risk = CappedExponentialRisk(problem.weight)
+        weak = problem.weak_learner()
+        if not weak.is_exact:
+            weak = RelabelledRounds(problem, risk)
+        learner = VotesOrOpposite(weak, problem.signs, self.tol)
+        rounds = boost(
+            risk, learner, CorrelationStep(self.learning_rate), np.zeros(len(problem.rows))
+        )
+        return rounds, BinaryVotes(problem.labels, threshold=0.0)
+
+
+@documented(TEXTS)
 class AgnosticBoostClassifier(BinaryBooster):
     """Agnostic boosting: nearly as few errors as the best classifier of a class, for any labels.
 
@@ -98,53 +121,20 @@ class AgnosticBoostClassifier(BinaryBooster):
 
     Parameters
     ----------
-    estimator : object, default=None
-        The weak learner, a classifier whose `fit` supports `sample_weight`. If None, it is
-        ``DecisionStumpClassifier()``, which maximises the correlation exactly, and sorts the
-        features once for all rounds. Learners that are not exact are fitted to each row twice, with
-        both labels.
-
-    n_estimators : int, default=100
-        The maximum number of rounds.
-
+    %(classifier)s
+        Learners that are not exact are fitted to each row twice, with both labels.
+    %(n_estimators)s
     learning_rate : float, default=1.0
         Factor of each coefficient, in (0, 1].
-
     tol : float, default=1e-4
         Boosting ends when neither the weak learner nor -sign(H) has a larger correlation.
-
-    n_iter_no_change : int, default=None
-        If given, a part of the rows is held out, boosting ends when their error has not decreased
-        for so many rounds, and the rounds up to the least error are kept.
-
-    validation_fraction : float, default=0.1
-        The share of rows to hold out for `n_iter_no_change`.
-
-    n_jobs : int, default=None
-        The number of threads for more than two classes, which are fitted one against the rest.
-
-    random_state : int, RandomState instance or None, default=None
-        Seed of the weak learners that have a `random_state`, and of the rows held out.
-
-    verbose : int, default=0
-        1 prints progress every few seconds, 2 after every round. Callbacks of `sklearn.callback`
-        (scikit-learn 1.9) are set by `set_callbacks`; they see the rounds of all classes.
-        `ScoringMonitor` records the score on the rows fitted after each round; for more than two
-        classes, which are fitted one after another, at the end of the fit only.
+    %(early_stopping)s
+    %(several_classes)s
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-    n_classes_ : int
-        The number of classes.
-    estimator_ : estimator
-        The weak learner that was cloned.
-    estimators_ : list of estimators
-        The fitted weak learners, of the rounds that are not "shrink". For more than two classes,
-        this and the following attributes are lists of one entry for each class.
-    n_estimators_ : int
-        The number of rounds.
+    %(fitted)s
+    %(fitted_members)s
     moves_ : ndarray of shape (n_rounds,)
         "all" where a weak learner was added to H, "shrink" where -sign(H) was.
     steps_ : ndarray of shape (n_rounds,)
@@ -156,18 +146,9 @@ class AgnosticBoostClassifier(BinaryBooster):
         its round; nan for "shrink".
     densities_ : ndarray of shape (n_rounds,)
         The mean weight of the rows in each round.
-    train_scores_ : ndarray of shape (n_rounds,)
-        The potential after each round.
-    validation_errors_ : ndarray
-        The error on the rows held out after each round; only with `n_iter_no_change`.
+    %(validation_scores_)s
     stop_reason_ : {"n_estimators", "no gain", "early stopping", "callback", "one class"}
         Why there were no more rounds.
-    feature_importances_ : ndarray of shape (n_features,)
-        Mean of the weak learners' importances, weighted by their coefficients.
-    n_features_in_ : int
-        Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of features seen during `fit`, where they are all strings.
 
     See Also
     --------
@@ -189,13 +170,11 @@ class AgnosticBoostClassifier(BinaryBooster):
     sqrt(2 / n_rounds) in some round; in general see `bounds.agnostic_boosting_error_bound`. Kalai
     and Kanade choose the round by the error on held-out rows, as `n_iter_no_change` does.
 
-    For n rows and p features a round of stumps costs O(n p) operations after O(n p log n) once. A
-    prediction costs O(n_rounds) for each row.
+    %(cost)s
 
     References
     ----------
-    D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods". Technical
-    University of Munich.
+    %(Ghoshdastidar)s
 
     S. Ben-David, P. M. Long and Y. Mansour (2001). "Agnostic boosting". *Proceedings of the 14th
     Annual Conference on Computational Learning Theory*, 507-516.
@@ -214,7 +193,8 @@ class AgnosticBoostClassifier(BinaryBooster):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **BinaryBooster._parameter_constraints,
+        **CONSTRAINTS,
+        **EARLY_STOPPING,
         "learning_rate": [Interval(Real, 0, 1, closed="right")],
         "tol": [Interval(Real, 0, None, closed="left")],
     }
@@ -242,13 +222,12 @@ class AgnosticBoostClassifier(BinaryBooster):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _start(self, problem: BinaryProblem, setting: Any) -> tuple[BoostingRounds, BinaryVotes]:
-        risk = CappedExponentialRisk(problem.weight)
-        weak = problem.weak_learner()
-        if not weak.is_exact:
-            weak = RelabelledRounds(problem, risk)
-        learner = VotesOrOpposite(weak, problem.signs, self.tol)
-        rounds = boost(
-            risk, learner, CorrelationStep(self.learning_rate), np.zeros(len(problem.rows))
+    def _plans(self) -> list[AgnosticPlan]:
+        plan = AgnosticPlan(
+            n_rounds=self.n_estimators,
+            patience=self.n_iter_no_change,
+            validation_fraction=self.validation_fraction,
+            learning_rate=self.learning_rate,
+            tol=self.tol,
         )
-        return rounds, BinaryVotes(problem.labels, threshold=0.0)
+        return [plan]

@@ -1,5 +1,6 @@
 """LPBoost: the vote of the largest soft margin, by columns of a linear programme."""
 
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -7,12 +8,22 @@ import numpy as np
 from scipy.optimize import linprog
 
 from sklearn_ensemble_theory._compat import Interval
+from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._running import warn_user
 
 from .._loop import BoostingRounds, boost
 from .._risk import RiskState
 from .._steps import Step, StepResult
-from .binary import BinaryBooster, BinaryProblem, CorrectedVotes, VotesWithEdge, by_class
+from .binary import CONSTRAINTS, BinaryBooster
+from .binary_rounds import (
+    BinaryPlan,
+    BinaryProblem,
+    BinaryVotes,
+    CorrectedVotes,
+    VotesWithEdge,
+    by_class,
+)
+from .votes import TEXTS
 
 
 class SoftMargin(Step):
@@ -55,6 +66,21 @@ class SoftMargin(Step):
         return StepResult(alphas[-1], alphas / alphas.sum())
 
 
+@dataclass(frozen=True, kw_only=True)
+class LPPlan(BinaryPlan):
+    """Columns of a linear programme, until none of them is better by more than `tol`."""
+
+    nu: float
+    tol: float
+
+    def start(self, problem: BinaryProblem) -> tuple[BoostingRounds, BinaryVotes]:
+        margin = SoftMargin(problem.weight, max(self.nu, 1e-300), self.tol)  # finite caps
+        learner = VotesWithEdge(problem.weak_learner())
+        rounds = boost(margin, learner, margin, np.zeros(len(problem.rows)))
+        return rounds, CorrectedVotes(problem.labels)
+
+
+@documented(TEXTS)
 class LPBoostClassifier(BinaryBooster):
     """LPBoost: the vote with the largest soft margin of all votes of a class of weak learners.
 
@@ -66,37 +92,28 @@ class LPBoostClassifier(BinaryBooster):
 
     Parameters
     ----------
-    estimator : object, default=None
-        The classifier to boost, whose `fit` takes weights; None for ``DecisionStumpClassifier()``.
-    n_estimators : int, default=100
-        The maximum number of rounds.
+    %(classifier)s
+    %(n_estimators)s
     nu : float, default=0.5
         The share of the weight, in (0, 1), that may have margins below the one that is maximised;
         no row has more than its share over `nu`. Take more than twice the error of a good vote.
     tol : float, default=1e-4
         Boosting ends when no weak learner has an edge 2 gamma of more than the soft margin + `tol`.
-    n_jobs : int, default=None
-        The number of threads for more than two classes, which are fitted one against the rest.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the weak learners that have a `random_state`.
-    verbose : int, default=0
-        1 prints progress every few seconds, 2 after every round.
+    %(several_classes)s
 
     Attributes
     ----------
-    classes_, n_classes_, n_features_in_, feature_names_in_, feature_importances_ : ndarrays, ints
-        As of every classifier of scikit-learn; importances are means with the weights `steps_`.
-    estimator_, estimators_ : estimator, list of estimators
-        The weak learner, and the fitted ones. For more than two classes, `estimators_` and what
-        follows are lists of one entry for each class, which is told from the rest.
-    n_estimators_, stop_reason_ : int, {"n_estimators", "optimal", "no edge", "callback", ...}
-        The number of rounds, and why there were no more.
+    %(fitted)s
+    %(fitted_members)s
     steps_ : ndarray of shape (n_rounds,)
         The coefficients after the last round, of sum 1; those of many members are 0.
     soft_margin_ : float
         The largest rho - sum w_i xi_i / nu with margins y_i f(x_i) >= rho - xi_i and xi >= 0.
-    edges_, gains_, densities_, moves_, train_scores_ : ndarrays of shape (n_rounds,)
-        1/2 minus the error of each member in its round, twice this, 1, "all", -`soft_margin_`.
+    edges_, gains_, densities_, moves_ : ndarrays of shape (n_rounds,)
+        1/2 minus the error of each member in its round, twice this, 1, "all". The potential is
+        -`soft_margin_`.
+    stop_reason_ : {"n_estimators", "optimal", "no edge", "callback", "one class"}
+        Why there were no more rounds.
 
     See Also
     --------
@@ -117,13 +134,11 @@ class LPBoostClassifier(BinaryBooster):
     ('optimal', 0.17)
     """
 
-    n_iter_no_change = None
     _parameter_constraints: ClassVar[dict] = {
-        **BinaryBooster._parameter_constraints,
+        **CONSTRAINTS,
         "nu": [Interval(Real, 0, 1, closed="neither")],
         "tol": [Interval(Real, 0, None, closed="left")],
     }
-    del _parameter_constraints["n_iter_no_change"], _parameter_constraints["validation_fraction"]
 
     def __init__(
         self,
@@ -139,13 +154,10 @@ class LPBoostClassifier(BinaryBooster):
         self.estimator, self.n_estimators, self.nu, self.tol = estimator, n_estimators, nu, tol
         self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
 
-    def _start(self, problem: BinaryProblem, setting: Any) -> tuple[BoostingRounds, CorrectedVotes]:
-        margin = SoftMargin(problem.weight, max(self.nu, 1e-300), self.tol)  # finite caps
-        learner = VotesWithEdge(problem.weak_learner())
-        rounds = boost(margin, learner, margin, np.zeros(len(problem.rows)))
-        return rounds, CorrectedVotes(problem.labels)
+    def _plans(self) -> list[LPPlan]:
+        return [LPPlan(n_rounds=self.n_estimators, nu=self.nu, tol=self.tol)]
 
-    def _attributes(self, fitted: list) -> dict:
+    def _attributes(self, fitted: list[BinaryVotes]) -> dict:
         margins = [-votes.risks[-1] for votes in fitted]
         if min(margins, default=1.0) <= 0.0:
             warn_user(f"Soft margin {min(margins):.2g}: rows may tie. Raise nu or n_estimators.")

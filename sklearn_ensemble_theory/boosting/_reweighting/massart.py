@@ -1,21 +1,23 @@
 """Boosting with Massart noise: labels are wrong with a bounded probability [Ghoshdastidar]."""
 
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions
-from sklearn_ensemble_theory._folds import splits_of_rows
+from sklearn_ensemble_theory._cv_choice import CVChoice, results_of_choice
+from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._learners import PreparedRounds
-from sklearn_ensemble_theory._rows import Rows
-from sklearn_ensemble_theory._typing import CVLike
+from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.bounds import massart_confidence_threshold
 
 from .._loop import BoostingRounds, boost
-from .binary import (
+from .binary import CONSTRAINTS, EARLY_STOPPING, BinaryBooster
+from .binary_rounds import (
     SMALLEST_EDGE,
-    BinaryBooster,
+    BinaryPlan,
     BinaryProblem,
     BinaryVotes,
     CappedExponentialRisk,
@@ -24,19 +26,12 @@ from .binary import (
     VotesWithEdge,
     by_class,
 )
-from .votes import ALL, SHRINK, UNCONFIDENT, vote_product
+from .votes import ALL, SHRINK, TEXTS, UNCONFIDENT, vote_product
 
-# What noise_rate="auto" chooses from.
+# What noise_rate="cv" chooses from.
 NOISE_RATES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4)
 # Steps are at most this part of the threshold, so that no row becomes confident at once.
 LONGEST_STEP = 1 / 8
-
-
-class NoiseRate(NamedTuple):
-    """A noise rate, and the mean potentials on test rows that it was chosen by."""
-
-    value: float
-    cv_potentials: dict
 
 
 class VotesOfTheUnconfident(VotesWithEdge):
@@ -49,15 +44,17 @@ class VotesOfTheUnconfident(VotesWithEdge):
     ----------
     weak : PreparedRounds
     threshold : float
-    kappa : float
+    smoothness : float
         The weak learner is not asked where the density of the measure is below this.
     tol : float
         The loop ends where no move gains more than this.
     """
 
-    def __init__(self, weak: PreparedRounds, threshold: float, kappa: float, tol: float) -> None:
+    def __init__(
+        self, weak: PreparedRounds, threshold: float, smoothness: float, tol: float
+    ) -> None:
         super().__init__(weak)
-        self.threshold, self.kappa, self.tol = threshold, kappa, tol
+        self.threshold, self.smoothness, self.tol = threshold, smoothness, tol
 
     def best(
         self, target: np.ndarray, weight: np.ndarray, scores: np.ndarray | None = None
@@ -75,7 +72,7 @@ class VotesOfTheUnconfident(VotesWithEdge):
             share = float(mass.sum())
         density = whole * share
         found, gain, edge = None, -np.inf, np.nan
-        sparse = density < self.kappa or share <= 0
+        sparse = density < self.smoothness or share <= 0
         if not sparse:
             mass = mass / share if any_confident else mass
             found = self.weak.best(None, mass, scores)
@@ -94,84 +91,68 @@ class VotesOfTheUnconfident(VotesWithEdge):
         return Move(member, UNCONFIDENT, edge, density), psi * ~confident
 
 
+@dataclass(frozen=True, kw_only=True)
+class MassartPlan(BinaryPlan):
+    """Votes for the rows that are not confident, for a known noise rate."""
+
+    noise_rate: float
+    margin: float
+    smoothness: float
+    tol: float
+    learning_rate: float
+
+    def start(self, problem: BinaryProblem) -> tuple[BoostingRounds, BinaryVotes]:
+        s = massart_confidence_threshold(self.noise_rate, self.margin)
+        learner = VotesOfTheUnconfident(problem.weak_learner(), s, self.smoothness, self.tol)
+        step = CorrelationStep(self.learning_rate, LONGEST_STEP * s)
+        risk = CappedExponentialRisk(problem.weight)
+        rounds = boost(risk, learner, step, np.zeros(len(problem.rows)))
+        return rounds, BinaryVotes(problem.labels, threshold=s)
+
+
+@documented(TEXTS)
 class MassartBoostClassifier(BinaryBooster):
     """Boosting for labels that are wrong with a probability of at most `noise_rate` at every x.
 
     In this model, Massart noise, the label of x is flipped with an unknown probability eta(x) <=
     eta < 1/2 [Ghoshdastidar]. Rows whose score G is confident are left out of the distribution of
     the weak learner, so that it sees labels of which less than half are wrong, and boosting reaches
-    an error of eta (1 + O(alpha)) (Diakonikolas et al. 2021).
+    an error of eta (1 + O(margin)) (Diakonikolas et al. 2021).
 
     Parameters
     ----------
-    estimator : object, default=None
-        The weak learner, a classifier whose `fit` supports `sample_weight`. If None, it is
-        ``DecisionStumpClassifier()``, which sorts the features once for all rounds.
-
-    n_estimators : int, default=100
-        The maximum number of rounds.
-
-    noise_rate : float or "auto", default=0.2
-        eta, the largest probability of a wrong label, in (0, 1/2 - alpha). "auto" chooses from
-        0.02, 0.05, 0.1, 0.2, 0.3 and 0.4, as far as `alpha` allows, by the potential on the test
-        rows of a cross-validation.
-
-    alpha : float, default=0.02
-        The margin: among the rows that the weak learner sees, labels are wrong with a probability
-        of less than 1/2 - alpha.
-
-    kappa : float, default=0.01
-        Boosting ends when the density of the rows that are not confident falls below this and no
-        move of confident scores towards 0 gains more than `tol`.
-
+    %(classifier)s
+    %(n_estimators)s
+    noise_rate : float, array-like, "cv" or CVChoice, default=0.2
+        eta, the largest probability of a wrong label, in (0, 1/2 - margin). A list, "cv" or
+        :class:`~sklearn_ensemble_theory.boosting.CVChoice` chooses the candidate with the least
+        potential on held-out rows; "cv" compares 0.02, 0.05, 0.1, 0.2, 0.3 and 0.4, as far as
+        `margin` allows, by 3 folds.
+    margin : float, default=0.02
+        Among the rows that the weak learner sees, labels are wrong with a probability of less than
+        1/2 - margin: the alpha of the source.
+    smoothness : float, default=0.01
+        The kappa of the source. Boosting ends when the density of the rows that are not confident
+        falls below it and no move of confident scores towards 0 gains more than `tol`.
     tol : float, default=1e-4
         Boosting ends when no move has a larger gain. Votes are added to the scores of all rows
         where this gains more.
-
     learning_rate : float, default=1.0
         Factor of each coefficient, in (0, 1].
-
-    cv : int, cross-validation generator, iterable or None, default=3
-        The splits for ``noise_rate="auto"``. None is 5.
-
-    n_iter_no_change : int, default=None
-        If given, a part of the rows is held out, boosting ends when their error has not decreased
-        for so many rounds, and the rounds up to the least error are kept.
-
-    validation_fraction : float, default=0.1
-        The share of rows to hold out for `n_iter_no_change`.
-
-    n_jobs : int, default=None
-        The number of threads for more than two classes, which are fitted one against the rest.
-
-    random_state : int, RandomState instance or None, default=None
-        Seed of the weak learners that have a `random_state`, and of the rows held out.
-
-    verbose : int, default=0
-        1 prints progress every few seconds, 2 after every round. Callbacks of `sklearn.callback`
-        (scikit-learn 1.9) are set by `set_callbacks`; they see the rounds of all classes.
-        `ScoringMonitor` records the score on the rows fitted after each round; for more than two
-        classes, which are fitted one after another, at the end of the fit only.
+    %(early_stopping)s
+    %(several_classes)s
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-    n_classes_ : int
-        The number of classes.
+    %(fitted)s
+    %(fitted_members)s
     noise_rate_ : float
-        eta, as given or chosen. For more than two classes, this and the following attributes are
-        lists of one entry for each class, which is told from the rest.
+        eta, as given or chosen.
     confidence_threshold_ : float
         s; rows with abs(G) >= s are confident.
-    cv_potentials_ : dict
-        The mean potential on the test rows for each noise rate; only with ``noise_rate="auto"``.
-    estimator_ : estimator
-        The weak learner that was cloned.
-    estimators_ : list of estimators
-        The fitted weak learners, of the rounds that are not "shrink".
-    n_estimators_ : int
-        The number of rounds.
+    cv_results_ : dict of ndarrays of shape (n_rates,)
+        Only if the noise rate was chosen: the candidates "noise_rate", their potentials on the
+        held-out rows "split0_score", ..., the "mean_score" and its "standard_error".
     moves_ : ndarray of shape (n_rounds,)
         "all" where a weak learner's vote was added to the scores of all rows, "unconfident" where
         it was added to those below the threshold alone, "shrink" where the confident scores were
@@ -185,18 +166,9 @@ class MassartBoostClassifier(BinaryBooster):
         "shrink".
     densities_ : ndarray of shape (n_rounds,)
         The density of the measure of the rows that are not confident.
-    train_scores_ : ndarray of shape (n_rounds,)
-        The potential after each round.
-    validation_errors_ : ndarray
-        The error on the rows held out after each round; only with `n_iter_no_change`.
+    %(validation_scores_)s
     stop_reason_ : {"n_estimators", "density", "no gain", "early stopping", "callback", "one class"}
         Why there were no more rounds. The guarantee below is for ``"density"``.
-    feature_importances_ : ndarray of shape (n_features,)
-        Mean of the weak learners' importances, weighted by their coefficients.
-    n_features_in_ : int
-        Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of features seen during `fit`, where they are all strings.
 
     See Also
     --------
@@ -208,8 +180,8 @@ class MassartBoostClassifier(BinaryBooster):
     Notes
     -----
     The measure of a row is mu = min(1, exp(-y G(x))), and 0 where abs(G(x)) >= s. The threshold s =
-    log((1 - eta)/eta) - log((1 + 2 alpha)/(1 - 2 alpha)) is such that a label is wrong with a
-    probability below 1/2 - alpha under mu, given x. On the training rows this holds for
+    log((1 - eta)/eta) - log((1 + 2 margin)/(1 - 2 margin)) is such that a label is wrong with a
+    probability below 1/2 - margin under mu, given x. On the training rows this holds for
     expectations: a score that has adapted to their wrong labels may exceed it.
 
     A round adds the weak learner's vote to the scores of all rows if this lowers the potential, at
@@ -219,17 +191,15 @@ class MassartBoostClassifier(BinaryBooster):
     exp(-z) for z > 0. Steps are at most s/8.
 
     When boosting ends with ``stop_reason_="density"``, the error on the training rows is at most
-    eta (1 + 2 alpha)/(1 - 2 alpha (1 - 2 eta)) + kappa + tol. If all edges are at least gamma, this
-    happens within the rounds of `bounds.massart_boosting_n_rounds`. Without the moves towards 0
-    neither the rounds nor the error would have a bound.
+    eta (1 + 2 margin)/(1 - 2 margin (1 - 2 eta)) + smoothness + tol. If all edges are at least
+    gamma, this happens within the rounds of `bounds.massart_boosting_n_rounds`. Without the moves
+    towards 0 neither the rounds nor the error would have a bound.
 
-    For n rows and p features a round of stumps costs O(n p) operations after O(n p log n) once. A
-    prediction costs O(n_rounds) for each row.
+    %(cost)s
 
     References
     ----------
-    D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods". Technical
-    University of Munich.
+    %(Ghoshdastidar)s
 
     I. Diakonikolas, R. Impagliazzo, D. M. Kane, R. Lei, J. Sorrell and C. Tzamos (2021). "Boosting
     in the presence of Massart noise". *Proceedings of the 34th Conference on Learning Theory*,
@@ -249,13 +219,18 @@ class MassartBoostClassifier(BinaryBooster):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **BinaryBooster._parameter_constraints,
-        "noise_rate": [StrOptions({"auto"}), Interval(Real, 0, 0.5, closed="neither")],
-        "alpha": [Interval(Real, 0, 0.5, closed="left")],
-        "kappa": [Interval(Real, 0, 1, closed="left")],
+        **CONSTRAINTS,
+        **EARLY_STOPPING,
+        "noise_rate": [
+            Interval(Real, 0, 0.5, closed="neither"),
+            StrOptions({"cv"}),
+            CVChoice,
+            "array-like",
+        ],
+        "margin": [Interval(Real, 0, 0.5, closed="left")],
+        "smoothness": [Interval(Real, 0, 1, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "learning_rate": [Interval(Real, 0, 1, closed="right")],
-        "cv": ["cv_object"],
     }
 
     def __init__(
@@ -263,12 +238,11 @@ class MassartBoostClassifier(BinaryBooster):
         estimator: Any | None = None,
         *,
         n_estimators: int = 100,
-        noise_rate: float | Literal["auto"] = 0.2,
-        alpha: float = 0.02,
-        kappa: float = 0.01,
+        noise_rate: float | ArrayLike | Literal["cv"] | CVChoice = 0.2,
+        margin: float = 0.02,
+        smoothness: float = 0.01,
         tol: float = 1e-4,
         learning_rate: float = 1.0,
-        cv: CVLike | None = 3,
         n_iter_no_change: int | None = None,
         validation_fraction: float = 0.1,
         n_jobs: int | None = None,
@@ -278,63 +252,57 @@ class MassartBoostClassifier(BinaryBooster):
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.noise_rate = noise_rate
-        self.alpha = alpha
-        self.kappa = kappa
+        self.margin = margin
+        self.smoothness = smoothness
         self.tol = tol
         self.learning_rate = learning_rate
-        self.cv = cv
         self.n_iter_no_change = n_iter_no_change
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
-    def _noise_rates(self) -> list[float]:
-        """The noise rates to choose from."""
-        if not isinstance(self.noise_rate, str):
-            return [float(self.noise_rate)]
-        return [rate for rate in NOISE_RATES if rate + self.alpha < 0.5]
+    def _choice(self) -> CVChoice | None:
+        return CVChoice.of(self.noise_rate)
 
-    def _check_parameters(self) -> None:
-        if not self._noise_rates():
-            raise ValueError(f"alpha={self.alpha!r} leaves no noise_rate to choose from.")
-        massart_confidence_threshold(self._noise_rates()[0], self.alpha)
-
-    def _start(
-        self, problem: BinaryProblem, setting: NoiseRate
-    ) -> tuple[BoostingRounds, BinaryVotes]:
-        s = massart_confidence_threshold(setting.value, self.alpha)
-        learner = VotesOfTheUnconfident(problem.weak_learner(), s, self.kappa, self.tol)
-        step = CorrelationStep(self.learning_rate, LONGEST_STEP * s)
-        risk = CappedExponentialRisk(problem.weight)
-        rounds = boost(risk, learner, step, np.zeros(len(problem.rows)))
-        return rounds, BinaryVotes(problem.labels, threshold=s)
-
-    def _splits(
-        self, X: Any, codes: np.ndarray, rows: Rows, groups: np.ndarray | None
-    ) -> list | None:
-        if self.noise_rate != "auto":
-            return None
-        return splits_of_rows(self.cv, X, codes, rows.numbers, True, groups=groups)
-
-    def _setting(self, problem: BinaryProblem, splits: list | None) -> NoiseRate:
-        """The noise rate as given, or that of the least potential on the test rows."""
-        rates = self._noise_rates()
-        if splits is None:
-            return NoiseRate(rates[0], {})
-        found = dict.fromkeys(rates, 0.0)
-        for train, test in splits:
-            fitted, tested = problem.take(train), problem.take(test)
-            for rate in rates:
-                votes = self._boosted(fitted, NoiseRate(rate, {}))
-                margins = tested.signs * votes.decision(tested.rows.X)
-                found[rate] += CappedExponentialRisk(tested.weight).value(margins) / len(splits)
-        return NoiseRate(min(rates, key=found.__getitem__), found)
+    def _plans(self) -> list[MassartPlan]:
+        choice = self._choice()
+        if choice is None:
+            rates = [float(self.noise_rate)]  # type: ignore[arg-type]
+        elif choice.values is None:
+            rates = [rate for rate in NOISE_RATES if rate + self.margin < 0.5]
+        else:
+            rates = list(map(float, choice.candidates("noise_rate")))  # type: ignore[arg-type]
+        if not rates:
+            raise ValueError(f"margin={self.margin!r} leaves no noise_rate to choose from.")
+        if not max(rates) + self.margin < 0.5:
+            raise ValueError(
+                f"margin={self.margin!r} must be below 1/2 - noise_rate, with "
+                f"noise_rate={max(rates)!r}; choose a smaller one of both."
+            )
+        return [
+            MassartPlan(
+                n_rounds=self.n_estimators,
+                patience=self.n_iter_no_change,
+                validation_fraction=self.validation_fraction,
+                noise_rate=rate,
+                margin=self.margin,
+                smoothness=self.smoothness,
+                tol=self.tol,
+                learning_rate=self.learning_rate,
+            )
+            for rate in rates
+        ]
 
     def _attributes(self, fitted: list[BinaryVotes]) -> dict:
         found = super()._attributes(fitted)
-        found["noise_rate_"] = by_class(votes.setting.value for votes in fitted)
+        found["noise_rate_"] = by_class(votes.plan.noise_rate for votes in fitted)
         found["confidence_threshold_"] = by_class(votes.threshold for votes in fitted)
-        if self.noise_rate == "auto":
-            found["cv_potentials_"] = by_class(votes.setting.cv_potentials for votes in fitted)
+        if self._choice() is not None:
+            rates = np.array([plan.noise_rate for plan in self._plans()])
+            found["cv_results_"] = by_class(
+                results_of_choice("noise_rate", rates, votes.potentials)
+                for votes in fitted
+                if votes.potentials is not None
+            )
         return found

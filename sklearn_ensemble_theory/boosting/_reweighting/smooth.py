@@ -1,40 +1,42 @@
 """SmoothBoost: an average of votes under weights that no row has too much of (Servedio 2003)."""
 
 import math
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions
+from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._learners import PreparedRounds
 
 from .._loop import BoostingRounds, boost
 from .._steps import StepResult
-from .binary import (
-    BinaryBooster,
+from .binary import CONSTRAINTS, EARLY_STOPPING, BinaryBooster
+from .binary_rounds import (
+    BinaryPlan,
     BinaryProblem,
     BinaryVotes,
     CappedExponentialRisk,
     Move,
     VotesWithEdge,
-    by_class,
 )
-from .votes import VoteStep
+from .votes import TEXTS, VoteStep
 
 
 class DenseVotes(VotesWithEdge):
-    """The weak learner's vote, as long as the measure has a density of at least kappa."""
+    """The weak learner's vote, as long as the measure has a density of at least `smoothness`."""
 
-    def __init__(self, weak: PreparedRounds, kappa: float) -> None:
+    def __init__(self, weak: PreparedRounds, smoothness: float) -> None:
         super().__init__(weak)
-        self.kappa = kappa
+        self.smoothness = smoothness
 
     def best(
         self, target: np.ndarray, weight: np.ndarray, scores: np.ndarray | None = None
     ) -> tuple[Move, np.ndarray] | None:
         # The training error is below the density: rows that are misclassified have the measure 1.
-        if target[0] < self.kappa:
+        if target[0] < self.smoothness:
             self.stop_reason = "density"
             return None
         return super().best(target, weight, scores)
@@ -76,70 +78,53 @@ class EqualVotesStep(VoteStep):
         u -= self.gamma / (2.0 + self.gamma)
 
 
+@dataclass(frozen=True, kw_only=True)
+class SmoothPlan(BinaryPlan):
+    """Equal votes under smooth weights; `edge` None is the least edge so far."""
+
+    edge: float | None
+    smoothness: float
+
+    def start(self, problem: BinaryProblem) -> tuple[BoostingRounds, BinaryVotes]:
+        risk = CappedExponentialRisk(problem.weight)
+        learner = DenseVotes(problem.weak_learner(), self.smoothness)
+        step = EqualVotesStep(risk, self.edge)
+        rounds = boost(risk, learner, step, np.zeros(len(problem.rows)))
+        return rounds, BinaryVotes(problem.labels, by_mean=True)
+
+
+@documented(TEXTS)
 class SmoothBoostClassifier(BinaryBooster):
     """SmoothBoost: an average of votes, in which no row ever has a large weight.
 
     AdaBoost's weights exp(-margin) concentrate on the rows that are always misclassified, for
     instance those with a wrong label [DS-GA 1003, lecture 8]. SmoothBoost (Servedio 2003) bounds
-    the weight of every row, at 1/(kappa n) for n rows of equal weight, and all rounds have the same
-    vote.
+    the weight of every row, at 1/(smoothness n) for n rows of equal weight, and all rounds have the
+    same vote.
 
     Parameters
     ----------
-    estimator : object, default=None
-        The weak learner, a classifier whose `fit` supports `sample_weight`. If None, it is
-        ``DecisionStumpClassifier()``, which sorts the features once for all rounds.
-
-    n_estimators : int, default=100
-        The maximum number of rounds.
-
-    gamma : "adaptive" or float, default="adaptive"
-        The edge that is assumed of every weak learner, in (0, 1/2]. A small value needs more
+    %(classifier)s
+    %(n_estimators)s
+    edge : "adaptive" or float, default="adaptive"
+        The edge gamma that is assumed of every weak learner, in (0, 1/2]. A small value needs more
         rounds and uses more equal weights. "adaptive" is the least edge so far.
-
-    kappa : float, default=0.05
-        The training error to aim at, in (0, 1). Boosting ends when the density of the measure
-        falls below it; the weighted training error is then below it, too.
-
-    n_iter_no_change : int, default=None
-        If given, a part of the rows is held out, boosting ends when their error has not decreased
-        for so many rounds, and the rounds up to the least error are kept.
-
-    validation_fraction : float, default=0.1
-        The share of rows to hold out for `n_iter_no_change`.
-
-    n_jobs : int, default=None
-        The number of threads for more than two classes, which are fitted one against the rest.
-
-    random_state : int, RandomState instance or None, default=None
-        Seed of the weak learners that have a `random_state`, and of the rows held out.
-
-    verbose : int, default=0
-        1 prints progress every few seconds, 2 after every round. Callbacks of `sklearn.callback`
-        (scikit-learn 1.9) are set by `set_callbacks`; they see the rounds of all classes.
-        `ScoringMonitor` records the score on the rows fitted after each round; for more than two
-        classes, which are fitted one after another, at the end of the fit only.
+    smoothness : float, default=0.05
+        kappa, the training error to aim at, in (0, 1): no row has more than 1/(smoothness n) of the
+        weight. Boosting ends when the density of the measure falls below it; the weighted training
+        error is then below it, too.
+    %(early_stopping)s
+    %(several_classes)s
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-    n_classes_ : int
-        The number of classes.
-    estimator_ : estimator
-        The weak learner that was cloned in each round.
-    estimators_ : list of estimators
-        The fitted weak learner of each round. For more than two classes, this and the following
-        attributes are lists of one entry for each class.
-    n_estimators_ : int
-        The number of rounds.
-    smoothness_ : float
+    %(fitted)s
+    %(fitted_members)s
+    largest_weight_ : float
         The largest weight of a row in any round, divided by its weight in the data; for equal
-        weights, n times the largest weight. At most 1/kappa.
+        weights, n times the largest weight. At most 1/smoothness.
     edges_ : ndarray of shape (n_rounds,)
         1/2 minus the error of each weak learner under the weights of its round.
-    gamma_ : float
-        The edge assumed: `gamma`, or the least edge of all rounds, the last one included.
     densities_ : ndarray of shape (n_rounds,)
         The density of the measure in each round, the mean of M(i).
     gains_ : ndarray of shape (n_rounds,)
@@ -148,19 +133,10 @@ class SmoothBoostClassifier(BinaryBooster):
         "all" in every round: votes count for all rows.
     steps_ : ndarray of shape (n_rounds,)
         1 in every round.
-    train_scores_ : ndarray of shape (n_rounds,)
-        The potential after each round.
-    validation_errors_ : ndarray
-        The error on the rows held out after each round; only with `n_iter_no_change`.
+    %(validation_scores_)s
     stop_reason_ : {"n_estimators", "density", "no edge", "early stopping", "callback", "one class"}
-        Why there were no more rounds. ``"density"``: the density fell below `kappa`. ``"no edge"``:
-        the weak learner was no better than guessing.
-    feature_importances_ : ndarray of shape (n_features,)
-        Mean of the weak learners' importances.
-    n_features_in_ : int
-        Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of features seen during `fit`, where they are all strings.
+        Why there were no more rounds. ``"density"``: the density fell below `smoothness`. ``"no
+        edge"``: the weak learner was no better than guessing.
 
     See Also
     --------
@@ -171,18 +147,18 @@ class SmoothBoostClassifier(BinaryBooster):
 
     Notes
     -----
-    With N_t(i) = sum_s (y_i h_s(x_i) - theta) and theta = gamma / (2 + gamma), the weights are
+    With gamma the `edge`, kappa the `smoothness`, N_t(i) = sum_s (y_i h_s(x_i) - theta) and theta =
+    gamma / (2 + gamma), the weights are
     proportional to the measure M_{t+1}(i) = 1 if N_t(i) < 0, and (1 - gamma)^(N_t(i)/2) otherwise.
     A row that the vote misclassifies has N < 0, so that the training error is below the density.
     If every edge is at least gamma, there are fewer than 2 / (kappa gamma² sqrt(1 - gamma)) rounds
     until the density is below kappa (Servedio 2003). With labels of noise rate eta the edges become
     small before the density reaches a kappa much below eta, and boosting goes on to `n_estimators`.
 
-    For `gamma="adaptive"`, gamma is the least of the edges so far in both formulas. The smoothness
+    For `edge="adaptive"`, gamma is the least of the edges so far in both formulas. The smoothness
     and the training error have the same bounds.
 
-    For n rows and p features a round of stumps costs O(n p) operations after O(n p log n) once. A
-    prediction costs O(n_rounds) for each row.
+    %(cost)s
 
     References
     ----------
@@ -198,18 +174,19 @@ class SmoothBoostClassifier(BinaryBooster):
     >>> from sklearn_ensemble_theory import SmoothBoostClassifier
     >>> X, y = make_hastie_10_2(1_000, random_state=0)
     >>> model = SmoothBoostClassifier(n_estimators=50).fit(X, y)
-    >>> bool(model.smoothness_ <= 1 / model.kappa)
+    >>> bool(model.largest_weight_ <= 1 / model.smoothness)
     True
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **BinaryBooster._parameter_constraints,
-        "gamma": [
+        **CONSTRAINTS,
+        **EARLY_STOPPING,
+        "edge": [
             StrOptions({"adaptive"}),
             # Of smaller ones the weights of rows cannot be distinguished.
             Interval(Real, np.finfo(float).tiny, 0.5, closed="both"),
         ],
-        "kappa": [Interval(Real, 0, 1, closed="neither")],
+        "smoothness": [Interval(Real, 0, 1, closed="neither")],
     }
 
     def __init__(
@@ -217,8 +194,8 @@ class SmoothBoostClassifier(BinaryBooster):
         estimator: Any | None = None,
         *,
         n_estimators: int = 100,
-        gamma: float | Literal["adaptive"] = "adaptive",
-        kappa: float = 0.05,
+        edge: float | Literal["adaptive"] = "adaptive",
+        smoothness: float = 0.05,
         n_iter_no_change: int | None = None,
         validation_fraction: float = 0.1,
         n_jobs: int | None = None,
@@ -227,25 +204,25 @@ class SmoothBoostClassifier(BinaryBooster):
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
-        self.gamma = gamma
-        self.kappa = kappa
+        self.edge = edge
+        self.smoothness = smoothness
         self.n_iter_no_change = n_iter_no_change
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
-    def _start(self, problem: BinaryProblem, setting: Any) -> tuple[BoostingRounds, BinaryVotes]:
-        risk = CappedExponentialRisk(problem.weight)
-        step = EqualVotesStep(risk, None if isinstance(self.gamma, str) else self.gamma)
-        learner = DenseVotes(problem.weak_learner(), self.kappa)
-        rounds = boost(risk, learner, step, np.zeros(len(problem.rows)))
-        return rounds, BinaryVotes(problem.labels, by_mean=True)
+    def _plans(self) -> list[SmoothPlan]:
+        plan = SmoothPlan(
+            n_rounds=self.n_estimators,
+            patience=self.n_iter_no_change,
+            validation_fraction=self.validation_fraction,
+            edge=None if isinstance(self.edge, str) else self.edge,
+            smoothness=self.smoothness,
+        )
+        return [plan]
 
     def _attributes(self, fitted: list[BinaryVotes]) -> dict:
         found = super()._attributes(fitted)
-        found["smoothness_"] = max((max([1.0, *v.details]) for v in fitted), default=1.0)
-        least = [min(0.5, *votes.edges) for votes in fitted]
-        gammas = [self.gamma] * len(fitted) if isinstance(self.gamma, Real) else least
-        found["gamma_"] = by_class(gammas)
+        found["largest_weight_"] = max((max([1.0, *v.details]) for v in fitted), default=1.0)
         return found

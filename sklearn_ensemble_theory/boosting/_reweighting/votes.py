@@ -9,7 +9,7 @@ about their weak learner, `WeightedVotes` the predictions of those that classify
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
@@ -26,6 +26,7 @@ from sklearn_ensemble_theory._compat import (
     raise_for_params,
     routing_enabled,
 )
+from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._learners import (
     half_log_odds,
     has_fast_path,
@@ -231,6 +232,100 @@ class Votes:
         return alpha * half_log_odds(value[:, second].sum(axis=1, keepdims=True))
 
 
+CONSTRAINTS: dict[str, list] = {
+    "estimator": [HasMethods(["fit", "predict"]), None],
+    "n_estimators": [Interval(Integral, 1, None, closed="left")],
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+}
+TEXTS = {
+    "classifier": """
+        estimator : object, default=None
+            The weak learner, a classifier whose `fit` supports `sample_weight`. If None, it is
+            ``DecisionStumpClassifier()``, which sorts the features once for all rounds.
+        """,
+    "n_estimators": """
+        n_estimators : int, default=100
+            The maximum number of rounds.
+        """,
+    "seed": """
+        random_state : int, RandomState instance or None, default=None
+            Seed of the weak learners that have a `random_state`, and of rows that are drawn or held
+            out.
+        """,
+    "progress": """
+        verbose : int, default=0
+            1 prints progress every few seconds, 2 after every round. Callbacks of
+            `sklearn.callback` (scikit-learn 1.9) are set by `set_callbacks`; `ScoringMonitor`
+            records the score on the training rows after each round.
+        """,
+    "several_classes": """
+        n_jobs : int, default=None
+            The number of threads for more than two classes, which are fitted one against the rest.
+        %(seed)s
+        verbose : int, default=0
+            1 prints progress every few seconds, 2 after every round. Callbacks of
+            `sklearn.callback` (scikit-learn 1.9) are set by `set_callbacks`; they see the rounds of
+            all classes.
+            `ScoringMonitor` records the score on the rows fitted after each round; for more than
+            two classes, which are fitted one after another, at the end of the fit only.
+        """,
+    "early_stopping": """
+        n_iter_no_change : int, default=None
+            If given, a part of the rows is held out, boosting ends when their error has not
+            decreased for so many rounds, and the rounds up to the least error are kept.
+        validation_fraction : float, default=0.1
+            The share of rows to hold out for `n_iter_no_change`.
+        """,
+    "fitted": """
+        classes_ : ndarray of shape (n_classes,)
+            The class labels.
+        n_classes_ : int
+            The number of classes.
+        votes_ : list of Votes
+            The weighted votes of the members: one for all classes, or one for each class that is
+            told from the rest.
+        feature_importances_ : ndarray of shape (n_features,)
+            Mean of the weak learners' importances, weighted by their coefficients.
+        %(names_in_fit)s
+        """,
+    "fitted_members": """
+        estimator_ : estimator
+            The weak learner that was cloned.
+        estimators_ : list of estimators
+            The fitted weak learners, of the rounds that are not "shrink". For more than two
+            classes, this and what follows are lists of one entry for each class, which is told from
+            the rest.
+        n_estimators_ : int
+            The number of rounds.
+        train_scores_ : ndarray of shape (n_rounds,)
+            The potential after each round.
+        """,
+    "validation_scores_": """
+        validation_scores_ : ndarray of shape (n_rounds,)
+            The error on the rows held out after each round; only with `n_iter_no_change`.
+        """,
+    "cost": """
+        For n rows and p features a round of stumps costs O(n p) operations after O(n p log n) once.
+        A prediction costs O(n_rounds) for each row.
+        """,
+    "predicted_X": """
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+        """,
+    "known_rows": """
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows with known classes.
+        y : array-like of shape (n_samples,)
+            True classes, among `classes_`.
+        """,
+    "Ghoshdastidar": """
+        D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods".
+        Technical University of Munich.
+        """,
+}
+
+
 class ReweightedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     """An ensemble that boosts clones of `estimator`: input, routing of metadata, importances."""
 
@@ -238,13 +333,6 @@ class ReweightedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator
     estimator_: Any
     estimators_: list
     estimator_weights_: np.ndarray
-
-    _parameter_constraints: ClassVar[dict] = {
-        "estimator": [HasMethods(["fit", "predict"]), None],
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    }
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimators_")
@@ -320,6 +408,7 @@ class ReweightedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator
         return total
 
 
+@documented(TEXTS)
 class WeightedVotes(ClassifierMixin, ReweightedEnsemble, metaclass=ABCMeta):
     """A classifier that predicts by `Votes`: decisions, classes and scores after each round."""
 
@@ -328,7 +417,7 @@ class WeightedVotes(ClassifierMixin, ReweightedEnsemble, metaclass=ABCMeta):
 
     @property
     @abstractmethod
-    def _votes(self) -> Sequence[Votes]:
+    def votes_(self) -> Sequence[Votes]:
         """Those of all classes, or of each class told from the rest; none or any for one class."""
 
     def _data_checks(self) -> dict:
@@ -348,8 +437,7 @@ class WeightedVotes(ClassifierMixin, ReweightedEnsemble, metaclass=ABCMeta):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
+        %(predicted_X)s
 
         Returns
         -------
@@ -359,7 +447,7 @@ class WeightedVotes(ClassifierMixin, ReweightedEnsemble, metaclass=ABCMeta):
         X = self._check_X(X)
         if self.n_classes_ == 1:
             return np.zeros((X.shape[0], 1))
-        columns = [votes.decision(X) for votes in self._votes]
+        columns = [votes.decision(X) for votes in self.votes_]
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
@@ -369,8 +457,7 @@ class WeightedVotes(ClassifierMixin, ReweightedEnsemble, metaclass=ABCMeta):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
+        %(predicted_X)s
 
         Yields
         ------
@@ -381,12 +468,12 @@ class WeightedVotes(ClassifierMixin, ReweightedEnsemble, metaclass=ABCMeta):
         if self.n_classes_ == 1:
             yield from (np.zeros((X.shape[0], 1)) for _ in self.estimators_)
             return
-        columns = [votes.staged_decision(X) for votes in self._votes]
+        columns = [votes.staged_decision(X) for votes in self.votes_]
         if len(columns) == 1:
             yield from columns[0]
             return
         score = np.zeros((X.shape[0], len(columns)))
-        for _ in range(max(len(votes.members) for votes in self._votes)):
+        for _ in range(max(len(votes.members) for votes in self.votes_)):
             for k, column in enumerate(columns):
                 score[:, k] = next(column, score[:, k])
             yield score.copy()
@@ -396,7 +483,7 @@ class WeightedVotes(ClassifierMixin, ReweightedEnsemble, metaclass=ABCMeta):
 
         Of two classes there is one score, which is then in [-1, 1].
         """
-        gaps = [votes.gaps() for votes in self._votes]
+        gaps = [votes.gaps() for votes in self.votes_]
         for t, score in enumerate(self.staged_decision_function(X)):
             # A class whose rounds have ended keeps its last score.
             gap = np.array([each[min(t, len(each) - 1)] for each in gaps])
@@ -412,8 +499,7 @@ class WeightedVotes(ClassifierMixin, ReweightedEnsemble, metaclass=ABCMeta):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
+        %(predicted_X)s
 
         Returns
         -------
@@ -427,8 +513,7 @@ class WeightedVotes(ClassifierMixin, ReweightedEnsemble, metaclass=ABCMeta):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
+        %(predicted_X)s
 
         Yields
         ------
@@ -467,4 +552,4 @@ class WeightedVotes(ClassifierMixin, ReweightedEnsemble, metaclass=ABCMeta):
 
 def votes_of(ensemble: WeightedVotes) -> Sequence[Votes]:
     """The votes of a fitted ensemble: of all classes, or of each class told from the rest."""
-    return ensemble._votes
+    return ensemble.votes_

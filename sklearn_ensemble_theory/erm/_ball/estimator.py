@@ -29,7 +29,7 @@ from sklearn_ensemble_theory._rows import (
 from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._scaling import largest_entry, power_of_two
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike, available_if
-from sklearn_ensemble_theory.bounds._arguments import check_number
+from sklearn_ensemble_theory.bounds._arguments import check_number, check_option
 
 from .balls import BALLS, Ball, Matrix
 from .descent import Descent
@@ -193,7 +193,7 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
     values of the kernel.
 
     *Weights.* Integer weights are equivalent to repeating rows (in distribution with "sgd"), except
-    in `excess_risk_bound`, which counts the rows.
+    in `error_bound`, which counts the rows.
 
     *Cost.* A step of "gd" costs O(n p), or the number of non-zero entries, plus O(p log p) for the
     projection onto the l1 ball; a step of "sgd" costs O(p), or O(p log p). A Newton step costs
@@ -666,10 +666,13 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         """
         return np.log(np.maximum(self.predict_proba(X), np.finfo(np.float64).tiny))
 
-    def excess_risk_bound(
+    def error_bound(
         self,
-        delta: float = 0.05,
+        X: MatrixLike | None = None,
+        y: ArrayLike | None = None,
         *,
+        method: Literal["excess_risk"] = "excess_risk",
+        delta: float = 0.05,
         feature_bound: float | None = None,
         intercept_bound: float | None = None,
     ) -> float:
@@ -688,6 +691,10 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
+        X, y : ignored
+            The fit knows all that the bound needs of the training rows.
+        method : {"excess_risk"}, default="excess_risk"
+            What is bounded.
         delta : float in (0, 1), default=0.05
             The probability that the bound fails.
         feature_bound : float, default=None
@@ -717,6 +724,7 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         minimiser over all intercepts is also that over [-B, B] if it is in it.
         """
         check_is_fitted(self, "dual_gap_")
+        check_option("method", method, ("excess_risk",))
         if not (isinstance(delta, Real) and 0 < delta < 1):
             raise ValueError(f"delta must be a number between 0 and 1, got {delta!r}.")
         for name, value in (("feature_bound", feature_bound), ("intercept_bound", intercept_bound)):

@@ -19,6 +19,7 @@ from sklearn_ensemble_theory._learners import ClassTask, LeastSquaresTask, Prepa
 from sklearn_ensemble_theory._rows import are_wrong, kept_rows, validate_data
 from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.bounds import stump_generalization_bound
+from sklearn_ensemble_theory.bounds._arguments import check_option
 
 from .rounds import (
     Side,
@@ -311,7 +312,14 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         """
         return np.where(self._left(X)[:, None], self.left_proba_, self.right_proba_)
 
-    def vc_error_bound(self, X: ArrayLike, y: ArrayLike, delta: float = 0.05) -> float:
+    def error_bound(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        method: Literal["vc"] = "vc",
+        delta: float = 0.05,
+    ) -> float:
         """Bound on the error on new rows by the training error and the number of stumps.
 
         With probability at least 1 - delta over the rows, if these are independent and have the
@@ -324,6 +332,8 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
             The training rows.
         y : array-like of shape (n_samples,)
             Their labels.
+        method : {"vc"}, default="vc"
+            The bound is by the number of stumps that differ on the rows.
         delta : float, default=0.05
             Probability of failure, above 0 and at most 1.
 
@@ -341,8 +351,9 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
             outside its range.
         """
         check_is_fitted(self)
+        check_option("method", method, ("vc",))
         if len(self.classes_) > 2:
-            raise ValueError("vc_error_bound needs two classes.")
+            raise ValueError("error_bound needs two classes.")
         wrong = are_wrong(y, self.predict(X), self.classes_)
         bound = stump_generalization_bound(len(wrong), self.n_features_in_, delta=delta)
         return float(wrong.mean()) + bound
