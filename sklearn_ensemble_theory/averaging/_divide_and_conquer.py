@@ -6,8 +6,7 @@ blocks of a Dask collection are its chunks: each member is fitted where its chun
 """
 
 import heapq
-import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -30,6 +29,7 @@ from sklearn_ensemble_theory._compat import (
     check_method_params,
     raise_for_params,
 )
+from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._learners import (
     coded_learner,
@@ -44,7 +44,7 @@ from sklearn_ensemble_theory._rows import (
 )
 from sklearn_ensemble_theory._running import in_order, seeded
 from sklearn_ensemble_theory._scaling import largest_magnitude, within_range
-from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
+from sklearn_ensemble_theory._typing import ArrayLike, Estimator, MatrixLike, RandomStateLike
 from sklearn_ensemble_theory.bounds import divide_and_conquer_n_blocks
 from sklearn_ensemble_theory.ensembles._members import member_predictions
 from sklearn_ensemble_theory.trees._sklearn_trees import (
@@ -74,6 +74,68 @@ MOST_VALUES, LEAST_ROWS = 2**21, 2**10
 # Risks below this share of the largest count as equal, so that no weight is infinite.
 SMALLEST_RISK = 1e-9
 
+CONSTRAINTS: dict[str, list] = {
+    "estimator": [HasMethods(["fit", "predict"]), None],
+    "n_blocks": [Interval(Integral, 1, None, closed="left"), StrOptions({"rate"})],
+    "weighting": [StrOptions({"risk", "size", "uniform"})],
+    "shuffle": ["boolean"],
+    "stratify": ["boolean", StrOptions({"auto"})],
+    "n_jobs": [None, Integral],
+    "random_state": ["random_state"],
+}
+
+BLOCKS_TEXTS = {
+    "n_blocks": """
+        n_blocks : int or "rate", default="rate"
+            Number m of blocks; at most the number of rows. `"rate"` is
+            :func:`~sklearn_ensemble_theory.bounds.divide_and_conquer_n_blocks`, n^(2/(d+2)): the
+            largest number for which nearest neighbours keep the optimal rate, which then is the
+            best number for any cost n^b with b > 1.
+        """,
+    "shuffle": """
+        shuffle : bool, default=True
+            Whether rows are assigned to blocks at random; otherwise blocks are consecutive rows.
+            The chunks of Dask collections are blocks as they are, and their rows should be a random
+            sample.
+
+        stratify : bool or "auto", default="auto"
+            Whether the values of y are spread evenly over the blocks; "auto" does so for classes,
+            but not for the chunks of Dask collections.
+
+        n_jobs : int, default=None
+            Number of blocks fitted in parallel. The model does not depend on it.
+
+        random_state : int, RandomState instance or None, default=None
+            Seed of the blocks and of the members' own randomness.
+        """,
+    "attributes": """
+        n_blocks_ : int
+            Number of blocks.
+
+        blocks_ : ndarray of shape (n_samples,)
+            Block of every training row; -1 for rows of weight 0. Not set by a fit of Dask
+            collections.
+
+        block_weights_ : ndarray of shape (n_blocks_,)
+            Weights of the members, of sum 1.
+        """,
+}
+"""Text that the two classes share."""
+
+
+def squared_errors(y: np.ndarray, predictions: np.ndarray, size: float) -> np.ndarray:
+    """The mean squared error of each row, in units of `size`."""
+    with np.errstate(over="ignore"):
+        squares = (y / size - predictions / size) ** 2
+    # Capped, so that sums over rows are finite where a member predicts far away.
+    return np.minimum(squares.reshape(len(y), -1).mean(axis=1), np.finfo(float).max ** 0.5)
+
+
+def brier_scores(y: np.ndarray, predictions: np.ndarray, size: float) -> np.ndarray:
+    """The Brier score of each row, halved to be between 0 and 1."""
+    targets = y[:, None] == np.arange(predictions.shape[1])
+    return ((predictions - targets) ** 2).sum(axis=1) / 2
+
 
 class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
     """The fit to disjoint blocks of the rows; not for direct use."""
@@ -82,19 +144,13 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
     n_blocks: int | Literal["rate"]
     weighting: Literal["risk", "size", "uniform"]
     shuffle: bool
-    stratify: bool
+    stratify: bool | Literal["auto"]
     n_jobs: int | None
     random_state: RandomStateLike
+    _stratifies_by_default: bool
+    _row_errors: Callable[[np.ndarray, np.ndarray, float], np.ndarray]
 
-    _parameter_constraints: dict = {
-        "estimator": [HasMethods(["fit", "predict"]), None],
-        "n_blocks": [Interval(Integral, 1, None, closed="left"), StrOptions({"rate"})],
-        "weighting": [StrOptions({"risk", "size", "uniform"})],
-        "shuffle": ["boolean"],
-        "stratify": ["boolean"],
-        "n_jobs": [None, Integral],
-        "random_state": ["random_state"],
-    }
+    _parameter_constraints: dict = CONSTRAINTS
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(
@@ -207,7 +263,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
             risks = []
             for b, predicted in enumerate(in_order(tasks, n_jobs=self.n_jobs)):
                 rows = _other_rows(block, b)
-                errors = self._squared_errors(y[rows], predicted, size)
+                errors = self._row_errors(y[rows], predicted, size)
                 risks.append(np.average(errors, weights=row_weight[rows]))
             self.block_risks_ = np.array(risks)
             shares = weights_by_risk(self.block_risks_)
@@ -246,7 +302,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
         strata = None
         if groups is not None:
             groups = group_codes(column_or_1d(groups), X)[fitted]
-        elif self.stratify:
+        elif self.stratify and (self.stratify != "auto" or self._stratifies_by_default):
             if y.ndim > 1:
                 raise ValueError("stratify=True requires a single output y.")
             strata = y[fitted]
@@ -269,12 +325,10 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
         """
         estimator: Any = self._get_estimator()
         self._check_learner(estimator)
-        # A default that chunks cannot serve is ignored; only a request is refused.
-        default = inspect.signature(type(self)).parameters["stratify"].default
-        if self.stratify and not default:
+        if self.stratify and self.stratify != "auto":
             raise ValueError(
                 "stratify=True spreads the values of y over the blocks, which are the chunks of "
-                "the Dask collection here; use stratify=False."
+                'the Dask collection here; use stratify="auto".'
             )
         if self.n_blocks != "rate" and self.n_blocks > len(rows.given):
             raise ValueError(
@@ -314,7 +368,8 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
                 read,
                 _squared_errors_of_chunk,
                 dict(zip(chunks, members)),
-                unfitted,
+                self._prediction_method(members[0]),
+                self._row_errors,
                 facts.top_target or 1.0,
                 facts.top_weight,
                 facts.target,
@@ -391,6 +446,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
+@documented(BLOCKS_TEXTS)
 class DivideAndConquerRegressor(AveragedRegressor, BaseDivideAndConquer):
     """The mean of a regressor's fits to disjoint blocks of the rows.
 
@@ -405,28 +461,13 @@ class DivideAndConquerRegressor(AveragedRegressor, BaseDivideAndConquer):
         parameters for the variance to be divided by m, with a smaller penalty or fewer neighbours
         than for a single fit.
 
-    n_blocks : int or "rate", default="rate"
-        Number m of blocks; at most the number of rows. `"rate"` is
-        :func:`~sklearn_ensemble_theory.bounds.divide_and_conquer_n_blocks`, n^(2/(d+2)): the
-        largest number for which nearest neighbours keep the optimal rate, which then is the best
-        number for any cost n^b with b > 1.
+    %(n_blocks)s
 
     weighting : {"size", "uniform", "risk"}, default="size"
         Weights of the members: in proportion to the (weighted) number of rows of their block, equal
         ones, or in proportion to 1/(mean squared error on the rows of all other blocks).
 
-    shuffle : bool, default=True
-        Whether rows are assigned to blocks at random; otherwise blocks are consecutive rows. The
-        chunks of Dask collections are blocks as they are, and their rows should be a random sample.
-
-    stratify : bool, default=False
-        Whether the values of y are spread evenly over the blocks.
-
-    n_jobs : int, default=None
-        Number of blocks fitted in parallel. The model does not depend on it.
-
-    random_state : int, RandomState instance or None, default=None
-        Seed of the blocks and of the members' own randomness.
+    %(shuffle)s
 
     Attributes
     ----------
@@ -436,14 +477,7 @@ class DivideAndConquerRegressor(AveragedRegressor, BaseDivideAndConquer):
     estimators_ : list of estimators
         The fitted members, one for each block.
 
-    n_blocks_ : int
-        Number of blocks.
-
-    blocks_ : ndarray of shape (n_samples,)
-        Block of every training row; -1 for rows of weight 0. Not set by a fit of Dask collections.
-
-    block_weights_ : ndarray of shape (n_blocks_,)
-        Weights of the members, of sum 1.
+    %(attributes)s
 
     block_risks_ : ndarray of shape (n_blocks_,)
         With `weighting="risk"` and several blocks: mean squared error of each member on the rows of
@@ -452,11 +486,7 @@ class DivideAndConquerRegressor(AveragedRegressor, BaseDivideAndConquer):
     n_outputs_ : int
         Number of targets.
 
-    n_features_in_ : int
-        Number of features.
-
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X has feature names that are all strings.
+    %(names_in_fit)s
 
     See Also
     --------
@@ -480,7 +510,7 @@ class DivideAndConquerRegressor(AveragedRegressor, BaseDivideAndConquer):
 
     References
     ----------
-    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+    %(Bach)s
 
     Y. Zhang, J. Duchi and M. Wainwright (2015). "Divide and conquer kernel ridge regression: a
     distributed algorithm with minimax optimal rates". *Journal of Machine Learning Research* 16.
@@ -500,7 +530,8 @@ class DivideAndConquerRegressor(AveragedRegressor, BaseDivideAndConquer):
     0.84
     """
 
-    _parameter_constraints: dict = {**BaseDivideAndConquer._parameter_constraints}
+    _stratifies_by_default = False
+    _row_errors = staticmethod(squared_errors)
 
     def __init__(
         self,
@@ -509,7 +540,7 @@ class DivideAndConquerRegressor(AveragedRegressor, BaseDivideAndConquer):
         *,
         weighting: Literal["risk", "size", "uniform"] = "size",
         shuffle: bool = True,
-        stratify: bool = False,
+        stratify: bool | Literal["auto"] = "auto",
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
     ) -> None:
@@ -524,13 +555,8 @@ class DivideAndConquerRegressor(AveragedRegressor, BaseDivideAndConquer):
     def _get_estimator(self) -> BaseEstimator:
         return DecisionTreeRegressor() if self.estimator is None else self.estimator
 
-    def _squared_errors(self, y: np.ndarray, predictions: np.ndarray, size: float) -> np.ndarray:
-        with np.errstate(over="ignore"):
-            squares = (y / size - predictions / size) ** 2
-        # Capped, so that sums over rows are finite where a member predicts far away.
-        return np.minimum(squares.reshape(len(y), -1).mean(axis=1), np.finfo(float).max ** 0.5)
 
-
+@documented(BLOCKS_TEXTS)
 class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
     """The vote of a classifier's fits to disjoint blocks of the rows.
 
@@ -540,9 +566,7 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
         The classifier; `None` is a :class:`~sklearn.tree.DecisionTreeClassifier`. Choose its
         parameters for the variance to be divided by m; of nearest neighbours, a single one.
 
-    n_blocks : int or "rate", default="rate"
-        Number m of blocks; at most the number of rows. `"rate"` is
-        :func:`~sklearn_ensemble_theory.bounds.divide_and_conquer_n_blocks`, n^(2/(d+2)).
+    %(n_blocks)s
 
     voting : {"soft", "hard"}, default="soft"
         Whether the members' probabilities are averaged, where they have them, or their votes.
@@ -552,18 +576,7 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
         ones, or in proportion to 1/(Brier score on the rows of all other blocks), for votes
         1/(error rate).
 
-    shuffle : bool, default=True
-        Whether rows are assigned to blocks at random; otherwise blocks are consecutive rows. The
-        chunks of Dask collections are blocks as they are, and their rows should be a random sample.
-
-    stratify : bool, default=True
-        Whether the rows of each class are spread evenly over the blocks.
-
-    n_jobs : int, default=None
-        Number of blocks fitted in parallel. The model does not depend on it.
-
-    random_state : int, RandomState instance or None, default=None
-        Seed of the blocks and of the members' own randomness.
+    %(shuffle)s
 
     ties : {"first", "last"}, default="first"
         Which of several classes with the same, largest number of votes or mean probability is
@@ -584,24 +597,13 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
     estimators_ : list of estimators
         The fitted members, one for each block, fitted to the indices of the classes.
 
-    n_blocks_ : int
-        Number of blocks.
-
-    blocks_ : ndarray of shape (n_samples,)
-        Block of every training row; -1 for rows of weight 0. Not set by a fit of Dask collections.
-
-    block_weights_ : ndarray of shape (n_blocks_,)
-        Weights of the members, of sum 1.
+    %(attributes)s
 
     block_risks_ : ndarray of shape (n_blocks_,)
         With `weighting="risk"` and several blocks: half of the Brier score of each member on the
         rows of the other blocks; for votes, their error rate.
 
-    n_features_in_ : int
-        Number of features.
-
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X has feature names that are all strings.
+    %(names_in_fit)s
 
     See Also
     --------
@@ -620,7 +622,7 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
 
     References
     ----------
-    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+    %(Bach)s
 
     I. Aden-Ali, M. M. Høgsgaard, K. G. Larsen and N. Zhivotovskiy (2024). "Majority-of-Three: the
     simplest optimal learner?". *Conference on Learning Theory*.
@@ -638,8 +640,10 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
     0.9
     """
 
+    _stratifies_by_default = True
+    _row_errors = staticmethod(brier_scores)
     _parameter_constraints: dict = {
-        **BaseDivideAndConquer._parameter_constraints,
+        **CONSTRAINTS,
         "voting": [StrOptions({"soft", "hard"})],
         "ties": [StrOptions({"first", "last"})],
     }
@@ -652,7 +656,7 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
         voting: Literal["soft", "hard"] = "soft",
         weighting: Literal["risk", "size", "uniform"] = "size",
         shuffle: bool = True,
-        stratify: bool = True,
+        stratify: bool | Literal["auto"] = "auto",
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
         ties: Literal["first", "last"] = "first",
@@ -676,11 +680,6 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
 
     def _get_estimator(self) -> BaseEstimator:
         return DecisionTreeClassifier() if self.estimator is None else self.estimator
-
-    def _squared_errors(self, y: np.ndarray, predictions: np.ndarray, size: float) -> np.ndarray:
-        targets = y[:, None] == np.arange(predictions.shape[1])
-        # The Brier score, halved to be between 0 and 1.
-        return ((predictions - targets) ** 2).sum(axis=1) / 2
 
 
 # --- blocks and their weights ---------------------------------------------------------------------
@@ -753,14 +752,14 @@ def weights_by_risk(risks: np.ndarray) -> np.ndarray:
 # --- one block ------------------------------------------------------------------------------------
 
 
-def _check_takes_weight(estimator: BaseEstimator) -> None:
+def _check_takes_weight(estimator: Estimator) -> None:
     if not takes_sample_weight(estimator):
         name = type(estimator).__name__
         raise ValueError(f"sample_weight: estimator={name} doesn't support sample_weight.")
 
 
 def fit_block(
-    estimator: Any,
+    estimator: Estimator,
     seed: int,
     X: Any,
     y: np.ndarray,
@@ -834,7 +833,7 @@ def _predictions_of_others(
 
 
 def _member_of_chunk(
-    block: LearnerBlock, estimator: Any, seeds: dict[int, int], target: dict[str, Any]
+    block: LearnerBlock, estimator: Estimator, seeds: dict[int, int], target: dict[str, Any]
 ) -> Any:
     if not block.has_weight:
         return None
@@ -849,7 +848,8 @@ def _member_of_chunk(
 def _squared_errors_of_chunk(
     block: LearnerBlock,
     members: dict[int, Any],
-    model: Any,
+    method: str,
+    row_errors: Callable[[np.ndarray, np.ndarray, float], np.ndarray],
     size: float,
     top_weight: float,
     target: dict[str, Any],
@@ -862,12 +862,11 @@ def _squared_errors_of_chunk(
         return None
     y = recoded(block.y, block.target, target)
     weight = np.ones(len(y)) if block.weight is None else block.weight / top_weight
-    method = model._prediction_method(next(iter(members.values())))
     sums = np.zeros((2, len(members)))
     for b, (number, member) in enumerate(members.items()):
         if number != block.block:
             predicted = member_predictions(
                 member, method, block.X, n_classes=target.get("n_classes_", 0)
             )
-            sums[:, b] = weight @ model._squared_errors(y, predicted, size), weight.sum()
+            sums[:, b] = weight @ row_errors(y, predicted, size), weight.sum()
     return sums

@@ -232,8 +232,8 @@ class NeighborSearch:
         if limit < min(n_ranks + (own is not None), self.n_points):
             raise ValueError(
                 f"X contains only {limit} precomputed neighbors of some row, but the weights are "
-                f"positive for {n_ranks} neighbors. Store more neighbors, or increase max_samples "
-                "or weight_tol."
+                f"positive for {n_ranks} neighbors. Store more neighbors, or increase "
+                "max_samples."
             )
 
         def complete(rows, k):
@@ -284,7 +284,7 @@ class NeighborSearch:
                         raise ValueError(
                             f"X contains only {limit} precomputed neighbors of some row, whose "
                             f"weights sum to less than the {enough:.6g} that are required. Store "
-                            "more neighbors, or increase max_samples or weight_tol."
+                            "more neighbors, or increase max_samples."
                         )
                     unfinished.append(part[~done])
                 if done.any():

@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions
+from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._learners import largest_column
 from sklearn_ensemble_theory._rows import (
@@ -61,6 +62,8 @@ _UNMERGED = {"precomputed", *_FITTED}
 
 # Beyond this sum, whole numbers of sample weights count by their ratios only, like others.
 MOST_COPIES = 2**40
+# Neighbours beyond the rank after which the weights sum to at most this are not used.
+WEIGHT_TOL = 1e-12
 # Draws of at least a row with a smaller probability are not told apart by averages over all draws.
 SMALLEST_DRAWN = 1e-8
 GRID_SIZE = 32
@@ -68,39 +71,125 @@ GRID_SIZE = 32
 # need more ranks, up to all n rows at s = 1, and the cost of the query is in proportion.
 GRID_RANKS = 1000
 
+CONSTRAINTS: dict[str, list] = {
+    "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+    "max_samples": [
+        Interval(Integral, 1, None, closed="left"),
+        Interval(RealNotInt, 0, 1, closed="right"),
+        StrOptions({"rate", "loo"}),
+        "array-like",
+    ],
+    "bootstrap": ["boolean", StrOptions({name for name in RANK_LAWS if isinstance(name, str)})],
+    "empty": [StrOptions({"mean", "zero", "redraw"})],
+    "algorithm": [StrOptions({"auto", "ball_tree", "kd_tree", "brute"})],
+    "leaf_size": [Interval(Integral, 1, None, closed="left")],
+    "p": [Interval(Real, 0, None, closed="right"), None],
+    "metric": [StrOptions(set(itertools.chain(*VALID_METRICS.values()))), callable],
+    "metric_params": [dict, None],
+    "n_jobs": [Integral, None],
+}
+
+NEIGHBORS_TEXTS = {
+    "parameters": """
+        n_neighbors : int, default=1
+            Number k of neighbours that each bagged fit averages.
+
+        max_samples : int, float, "rate", "loo" or array-like, default="rate"
+            Number s of rows that are drawn for each bagged fit.
+
+            - int: s itself. At most the number of rows, but with `bootstrap=True`.
+            - float in (0, 1]: a share of the rows, s = max(1, int(share * n_samples)).
+            - "rate": s = int(n_samples ** (d / (d + 2))) for d features, which balances bias and
+              variance in the bound of [Bach, §10.1.2] up to a constant.
+            - a list of int or of float: the one with the smallest leave-one-out error; see
+              `cv_results_`.
+            - "loo": the same for about 32 sizes in geometric progression up to n_samples, and the
+              size of "rate". It starts at `n_neighbors`, or, for more than 1,000 rows, at the size
+              for which 1,000 neighbours have the weight, because smaller sizes need more.
+
+            With `bootstrap="bernoulli"` a float is the probability q of each row, and the other
+            values give q = s / n_samples.
+
+        bootstrap : bool or "bernoulli", default=False
+            How rows are drawn: False, without replacement [Bach, §10.1.2]; True, s draws with
+            replacement, where a row drawn c times counts as c neighbours; "bernoulli", each row
+            independently with probability q [Ghoshdastidar, theorem En.2].
+
+        algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
+            How neighbours are found: by a ball tree, a k-d tree, or the distances to all rows.
+            `"auto"` chooses by the metric and the rows.
+
+        leaf_size : int, default=30
+            Leaf size of the trees.
+
+        p : float, default=2
+            Power of the Minkowski metric.
+
+        metric : str or callable, default="minkowski"
+            Any metric of :class:`sklearn.neighbors.NearestNeighbors`. With "precomputed", X
+            contains distances to the training rows, as a dense array or as the sparse graph of a
+            :class:`sklearn.neighbors.KNeighborsTransformer` with enough neighbours.
+
+        metric_params : dict, default=None
+            Additional keyword arguments of the metric.
+
+        n_jobs : int, default=None
+            Number of threads of the neighbour query. The predictions do not depend on it.
+        """,
+    "attributes": """
+        max_samples_ : int or float
+            The number of rows drawn, s; the probability q with `bootstrap="bernoulli"`.
+
+        weights_ : ndarray of shape (n_ranks,)
+            Weight of the i-th nearest training row, never increasing with i.
+
+        mean_weight_ : float
+            Weight of the overall mean, of y or of the class indicators: one minus the sum of
+            `weights_`.
+
+        cv_results_ : dict of arrays
+            With "loo" or a list: "max_samples", the sizes compared, ascending, and "mean_score",
+            the leave-one-out error of each, summed over the outputs: the mean squared error, or for
+            classes the Brier score, the mean of sum_c (p_c - 1{y = c})^2.
+
+        n_samples_fit_ : int
+            Number of training rows, without those of weight 0 (with them for precomputed
+            distances).
+
+        %(names_in_fit)s
+        """,
+    "raises": """
+        ValueError
+            If a parameter is outside its range; if `n_neighbors` is above the number of rows drawn;
+            if distances are not finite; if a precomputed graph contains fewer neighbours than the
+            weights require.
+        """,
+    "references": """
+        %(Bach)s
+
+        D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods".
+        Technical University of Munich.
+
+        G. Biau, F. Cérou and A. Guyader (2010). "On the rate of convergence of the bagged nearest
+        neighbor estimate". *Journal of Machine Learning Research* 11.
+        """,
+}
+"""Text that the two classes share."""
+
 
 class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
     """The fit and the weighted averages of regressor and classifier; not for direct use."""
 
     classes_: np.ndarray | list[np.ndarray]
 
-    _parameter_constraints: ClassVar[dict] = {
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "max_samples": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0, 1, closed="right"),
-            StrOptions({"rate", "loo"}),
-        ],
-        "max_samples_grid": ["array-like", None],
-        "bootstrap": ["boolean", StrOptions({name for name in RANK_LAWS if isinstance(name, str)})],
-        "empty": [StrOptions({"mean", "zero", "redraw"})],
-        "weight_tol": [Interval(Real, 0, 1, closed="left")],
-        "algorithm": [StrOptions({"auto", "ball_tree", "kd_tree", "brute"})],
-        "leaf_size": [Interval(Integral, 1, None, closed="left")],
-        "p": [Interval(Real, 0, None, closed="right"), None],
-        "metric": [StrOptions(set(itertools.chain(*VALID_METRICS.values()))), callable],
-        "metric_params": [dict, None],
-        "n_jobs": [Integral, None],
-    }
+    _parameter_constraints: ClassVar[dict] = CONSTRAINTS
 
     def __init__(
         self,
         n_neighbors: int = 1,
         *,
-        max_samples: int | float | Literal["rate", "loo"] = "rate",
-        max_samples_grid: ArrayLike | None = None,
+        max_samples: int | float | Literal["rate", "loo"] | ArrayLike = "rate",
         bootstrap: bool | str = False,
-        weight_tol: float = 1e-12,
         algorithm: Literal["auto", "ball_tree", "kd_tree", "brute"] = "auto",
         leaf_size: int = 30,
         p: float | None = 2,
@@ -111,9 +200,7 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
     ) -> None:
         self.n_neighbors = n_neighbors
         self.max_samples = max_samples
-        self.max_samples_grid = max_samples_grid
         self.bootstrap = bootstrap
-        self.weight_tol = weight_tol
         self.algorithm = algorithm
         self.leaf_size = leaf_size
         self.p = p
@@ -218,16 +305,16 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
             self._zeros[np.cumsum([0, *map(len, several[:-1])])] = 1.0
         points = TrainingPoints.of(X, targets, self.metric not in _UNMERGED, weight)
 
-        self.__dict__.pop("loo_path_", None)  # of an earlier fit
+        self.__dict__.pop("cv_results_", None)  # of an earlier fit
         best = 0
-        if self.max_samples == "loo":
+        if self._is_chosen:
             laws = [law(n - 1, law.size_without_a_row(size, n, k), k) for size in sizes]
             if weight is None:
-                W = weights_by_rank_and_size(laws, self.weight_tol)
+                W = weights_by_rank_and_size(laws, WEIGHT_TOL)
                 search = self._search(points, len(W) + 2)
                 errors = loo_errors(search, X, targets, points, W, laws, self.empty, self._zeros)
             else:
-                shares = [filled_share(one, is_whole, self.weight_tol) for one in laws]
+                shares = [filled_share(one, is_whole, WEIGHT_TOL) for one in laws]
                 search = self._search(points, n)
                 errors = weighted_loo_errors(
                     search,
@@ -245,20 +332,20 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
             if best == 0 and truncated:
                 warn_user(
                     "The leave-one-out error is smallest at the smallest max_samples compared, "
-                    f"{sizes[0]}. Pass smaller values as max_samples_grid to include them; they "
-                    "need more neighbors and more time.",
+                    f"{sizes[0]}. Pass a list with smaller values as max_samples to include them; "
+                    "they need more neighbors and more time.",
                     UserWarning,
                 )
             if exponent:
                 with np.errstate(over="ignore"):
                     errors = np.ldexp(errors, 2 * exponent)
-            self.loo_path_ = {"max_samples": np.array(sizes), "error": errors}
+            self.cv_results_ = {"max_samples": np.array(sizes), "mean_score": errors}
 
         best_law = law(n, sizes[best], k)
-        weights = rank_weights(best_law, self.weight_tol)
+        weights = rank_weights(best_law, WEIGHT_TOL)
         self._by_rank, self._empty_share = weights, float(best_law.empty_share(n))
         self._neighbor_search = self._search(points, len(weights) + 1)
-        self._share = None if weight is None else filled_share(best_law, is_whole, self.weight_tol)
+        self._share = None if weight is None else filled_share(best_law, is_whole, WEIGHT_TOL)
         self._point_sums, self._total = points.sums, n
         self._means = points.sums.sum(axis=1) / n
         self._target_exponent = exponent
@@ -272,6 +359,12 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
         )
         return self
 
+    @property
+    def _is_chosen(self) -> bool:
+        """Whether `max_samples` is chosen by the leave-one-out error."""
+        given = self.max_samples
+        return given == "loo" if isinstance(given, str) else np.ndim(given) > 0
+
     def _sizes(
         self, law: type[RankLaw], n: int, n_features: int | None
     ) -> tuple[list[int | float], bool]:
@@ -281,21 +374,22 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
         """
         k = self.n_neighbors
         max_samples: Any = self.max_samples
-        if max_samples == "rate":
+        if self._is_chosen:
+            if k > n - 1:
+                raise ValueError(
+                    f"max_samples={max_samples!r} leaves n_samples - 1 = {n - 1} rows for "
+                    f"n_neighbors={k}."
+                )
+            if not isinstance(max_samples, str):
+                return grid_from_user(law, max_samples, n, k), False
+            return default_grid(law, n, k, WEIGHT_TOL, n_features)
+        if isinstance(max_samples, str):  # "rate"
             if n_features is None:
                 raise ValueError(
                     "max_samples='rate' requires the number of features, which is unknown for "
                     "precomputed distances: pass an int, a float or 'loo'."
                 )
             max_samples = rate_max_samples(n, n_features, k)
-        elif max_samples == "loo":
-            if k > n - 1:
-                raise ValueError(
-                    f"max_samples='loo' leaves n_samples - 1 = {n - 1} rows for n_neighbors={k}."
-                )
-            if self.max_samples_grid is not None:
-                return grid_from_user(law, self.max_samples_grid, n, k), False
-            return default_grid(law, n, k, self.weight_tol, n_features)
         return [law.size_from(max_samples, n, k)], False
 
     def _search(self, points: TrainingPoints, n_neighbors: int) -> NeighborSearch:
@@ -331,6 +425,7 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
         return without_empty_draws(averages, means, zeros, self._empty_share, self.empty)
 
 
+@documented(NEIGHBORS_TEXTS)
 class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors):
     """Bagged k-nearest-neighbour regression with infinitely many replications.
 
@@ -344,57 +439,7 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
 
     Parameters
     ----------
-    n_neighbors : int, default=1
-        Number k of neighbours that each bagged fit averages.
-
-    max_samples : int, float, "rate" or "loo", default="rate"
-        Number s of rows that are drawn for each bagged fit.
-
-        - int: s itself. At most the number of rows where `bootstrap` is not True.
-        - float in (0, 1]: a share of the rows, s = max(1, int(share * n_samples)).
-        - "rate": s = int(n_samples ** (d / (d + 2))) for d features, which balances bias and
-          variance in the bound of [Bach, §10.1.2] up to a constant.
-        - "loo": the size with the smallest leave-one-out error on a grid; see `loo_path_`.
-
-        With `bootstrap="bernoulli"` a float is the probability q of each row, and the other values
-        give q = s / n_samples.
-
-    max_samples_grid : array-like of int or float, default=None
-        The sizes that `max_samples="loo"` compares, with the meaning of `max_samples`. If None,
-        about 32 sizes in geometric progression up to n_samples, and the size of "rate". The
-        progression starts at `n_neighbors`, or, for more than 1,000 rows, at the size for which
-        1,000 neighbours have the weight, because smaller sizes need more neighbours.
-
-    bootstrap : bool or "bernoulli", default=False
-        How rows are drawn: False, without replacement, the scheme analysed in [Bach, §10.1.2];
-        True, s draws with replacement, where a row drawn c times counts as c neighbours;
-        "bernoulli", each row independently with probability q.
-
-    weight_tol : float, default=1e-12
-        Neighbours beyond the rank after which the weights sum to at most this are not used; their
-        weight is given to the overall mean. About n_neighbors (n/s) log(1/weight_tol) neighbours
-        are used.
-
-    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        How neighbours are found: by a ball tree, a k-d tree, or the distances to all rows. `"auto"`
-        chooses by the metric and the rows.
-
-    leaf_size : int, default=30
-        Leaf size of the trees.
-
-    p : float, default=2
-        Power of the Minkowski metric.
-
-    metric : str or callable, default="minkowski"
-        Any metric of :class:`sklearn.neighbors.NearestNeighbors`. With "precomputed", X contains
-        distances to the training rows, as a dense array or as the sparse graph of a
-        :class:`sklearn.neighbors.KNeighborsTransformer` with enough neighbours.
-
-    metric_params : dict, default=None
-        Additional keyword arguments of the metric.
-
-    n_jobs : int, default=None
-        Number of threads of the neighbour query. The predictions do not depend on it.
+    %(parameters)s
 
     empty : {"mean", "zero", "redraw"}, default="mean"
         What a draw of no rows predicts, of probability (1-q)^n with `bootstrap="bernoulli"`:
@@ -404,34 +449,11 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
 
     Attributes
     ----------
-    max_samples_ : int or float
-        The number of rows drawn, s; the probability q with `bootstrap="bernoulli"`.
-
-    weights_ : ndarray of shape (n_ranks,)
-        Weight of the i-th nearest training row, never increasing with i.
-
-    mean_weight_ : float
-        Weight of the overall mean: one minus the sum of `weights_`.
-
-    loo_path_ : dict of ndarray
-        With `max_samples="loo"`: "max_samples", the sizes compared, ascending, and "error", the
-        mean squared leave-one-out error of each, summed over the outputs.
-
-    n_samples_fit_ : int
-        Number of training rows, without those of weight 0 (with them for precomputed distances).
-
-    n_features_in_ : int
-        Number of features.
-
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X has feature names that are all strings.
+    %(attributes)s
 
     Raises
     ------
-    ValueError
-        If a parameter is outside its range; if `n_neighbors` is above the number of rows drawn; if
-        distances are not finite; if a precomputed graph contains fewer neighbours than the
-        weights require.
+    %(raises)s
 
     See Also
     --------
@@ -441,54 +463,24 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
 
     Notes
     -----
-    *Ties.* Rows at equal distance share their weights, so a prediction does not depend on the order
-    of the rows (up to rounding): it is the average over all orders of tied rows. Two neighbours
-    are tied when their distances differ by less than 1e-10 of the larger. Equal rows of a dense X
-    are merged before the search, so duplicates reduce the cost of the search.
-
-    *Fewer than k rows.* Bernoulli sampling may draw fewer than k rows. The empty places are filled
-    by the overall mean of y, with (1-q)^n of the weight for k = 1. In expectation that equals
-    averaging the rows that were drawn, as these are then a uniformly random set. Of no rows the
-    prediction is that of `empty`; in [Ghoshdastidar, theorem En.2] it is 0.
-
-    *Leave-one-out.* A size s for n rows stands for the same share of the n-1 remaining rows,
-    s (n-1)/n to the nearest int, so that s = n is plain nearest neighbours in both. The errors are
-    exact up to `weight_tol` and come from one query of the training rows among themselves. If the
-    errors of several sizes agree up to rounding, the smallest size is selected.
+    Rows at equal distance share their weights, and equal rows of a dense X are merged before the
+    search: a prediction does not depend on the order of the rows. Bernoulli sampling may draw fewer
+    than k rows; the overall mean fills the empty places, which in expectation equals the average of
+    the rows drawn. A row whose `sample_weight` is the whole number w is w equal rows; other weights
+    count by their ratios, if the scheme can draw a part of a row. A size s for n rows stands for
+    the same share of the n-1 rows of a leave-one-out fit; if several errors agree up to rounding,
+    the smallest size is chosen. The user guide has the formulas and the details of all of these.
 
     *Cost.* `fit` builds the search tree, O(d n log n). `predict` finds the R = `len(weights_)`
-    nearest neighbours of each query, R log R each at best, plus R per output. "loo" finds the R
+    nearest neighbours of each query, R log R each at best, plus R per output; R is about
+    n_neighbors (n/s) log(1e12), after which the weights sum to at most 1e-12. "loo" finds the R
     neighbours of the smallest size for all n training rows and multiplies by all sizes' weights,
     O(n R (log R + sizes x outputs)). Memory beyond the data is bounded by blocks of 2^19 neighbours
-    (about 15 MB), more only where a single row has more tied neighbours than that.
-
-    *Weights.* A row whose `sample_weight` is the whole number w is w equal rows, for every scheme
-    and k, so n is the sum of the weights. In the leave-one-out errors one of the w rows is left
-    out. Weights that are not whole numbers, and weights of a sum above 2^40, count by their ratios
-    only: equal ones are as no weights, others are divided by their mean. With `bootstrap=True` row
-    i has the probability w_i / sum w of each draw, as in bagging `KNeighborsRegressor` with these
-    weights: up to the j-th nearest row N ~ Bin(s, p) draws are among rows of the share p of the
-    weight, and they fill the share E[min(k, N)] / k of the k places. With `bootstrap="bernoulli"`
-    and k = 1 a row of weight w is drawn with probability 1 - (1-q)^w. In all other cases a part of
-    a row cannot be drawn, and such weights are an error. A row that is left out is then left out
-    with all of its weight. For draws without replacement `BaggingRegressor` has another law, by
-    which a row of any weight is drawn once at most; it has no closed form.
-
-    With unequal weights the weights by rank depend on the point. `weights_` are those of whole
-    numbers, where a row of weight w has w successive ranks, and otherwise those of rows of weight
-    1. A prediction finds the neighbours of the weight that `weight_tol` requires.
-
-    The rate of convergence is studied in [Biau, Cérou and Guyader, 2010].
+    (about 15 MB), more only if a single row has more tied neighbours than that.
 
     References
     ----------
-    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
-
-    D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods". Technical
-    University of Munich.
-
-    G. Biau, F. Cérou and A. Guyader (2010). "On the rate of convergence of the bagged nearest
-    neighbor estimate". *Journal of Machine Learning Research* 11.
+    %(references)s
 
     Examples
     --------
@@ -522,6 +514,7 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
         return means.reshape(-1, *self._target_shape)
 
 
+@documented(NEIGHBORS_TEXTS)
 class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbors):
     """Bagged k-nearest-neighbour classification with infinitely many replications.
 
@@ -534,56 +527,7 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
 
     Parameters
     ----------
-    n_neighbors : int, default=1
-        Number k of neighbours that each bagged fit averages.
-
-    max_samples : int, float, "rate" or "loo", default="rate"
-        Number s of rows that are drawn for each bagged fit.
-
-        - int: s itself. At most the number of rows where `bootstrap` is not True.
-        - float in (0, 1]: a share of the rows, s = max(1, int(share * n_samples)).
-        - "rate": s = int(n_samples ** (d / (d + 2))) for d features.
-        - "loo": the size with the smallest leave-one-out Brier score on a grid; see `loo_path_`.
-
-        With `bootstrap="bernoulli"` a float is the probability q of each row, and the other values
-        give q = s / n_samples.
-
-    max_samples_grid : array-like of int or float, default=None
-        The sizes that `max_samples="loo"` compares, with the meaning of `max_samples`. If None,
-        about 32 sizes in geometric progression up to n_samples, and the size of "rate". The
-        progression starts at `n_neighbors`, or, for more than 1,000 rows, at the size for which
-        1,000 neighbours have the weight, because smaller sizes need more neighbours.
-
-    bootstrap : bool or "bernoulli", default=False
-        How rows are drawn: False, without replacement; True, s draws with replacement, where a row
-        drawn c times counts as c neighbours; "bernoulli", each row independently with probability
-        q, the scheme of [Ghoshdastidar, theorem En.2].
-
-    weight_tol : float, default=1e-12
-        Neighbours beyond the rank after which the weights sum to at most this are not used; their
-        weight is given to the class frequencies. About n_neighbors (n/s) log(1/weight_tol)
-        neighbours are used.
-
-    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        How neighbours are found: by a ball tree, a k-d tree, or the distances to all rows. `"auto"`
-        chooses by the metric and the rows.
-
-    leaf_size : int, default=30
-        Leaf size of the trees.
-
-    p : float, default=2
-        Power of the Minkowski metric.
-
-    metric : str or callable, default="minkowski"
-        Any metric of :class:`sklearn.neighbors.NearestNeighbors`. With "precomputed", X contains
-        distances to the training rows, as a dense array or as the sparse graph of a
-        :class:`sklearn.neighbors.KNeighborsTransformer` with enough neighbours.
-
-    metric_params : dict, default=None
-        Additional keyword arguments of the metric.
-
-    n_jobs : int, default=None
-        Number of threads of the neighbour query. The predictions do not depend on it.
+    %(parameters)s
 
     empty : {"mean", "zero", "redraw"}, default="mean"
         What a draw of no rows predicts, of probability (1-q)^n with `bootstrap="bernoulli"`:
@@ -602,53 +546,26 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
     classes_ : ndarray of shape (n_classes,) or list of such
         The class labels, sorted; a list of arrays if y has several columns.
 
-    max_samples_ : int or float
-        The number of rows drawn, s; the probability q with `bootstrap="bernoulli"`.
-
-    weights_ : ndarray of shape (n_ranks,)
-        Weight of the i-th nearest training row, never increasing with i.
-
-    mean_weight_ : float
-        Weight of the class frequencies: one minus the sum of `weights_`.
-
-    loo_path_ : dict of ndarray
-        With `max_samples="loo"`: "max_samples", the sizes compared, ascending, and "error", the
-        leave-one-out Brier score of each (below), summed over the outputs.
-
-    n_samples_fit_ : int
-        Number of training rows, without those of weight 0 (with them for precomputed distances).
-
-    n_features_in_ : int
-        Number of features.
-
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X has feature names that are all strings.
+    %(attributes)s
 
     Raises
     ------
-    ValueError
-        If a parameter is outside its range; if `n_neighbors` is above the number of rows drawn; if
-        distances are not finite; if a precomputed graph contains fewer neighbours than the
-        weights require.
+    %(raises)s
 
     See Also
     --------
-    BaggedNearestNeighborsRegressor : The same for real targets; ties, leave-one-out sizes, cost and
-        memory are described there.
+    BaggedNearestNeighborsRegressor : The same for real targets; ties, weights, cost and memory are
+        described there.
     bagged_nearest_neighbors_weights : The weights by rank.
 
     Notes
     -----
-    *The score of "loo"* is Brier's, the mean over the rows of sum_c (p_c - 1{y = c})^2. It is
-    strictly proper, as the log loss is, but stays finite where a large s gives the true class
-    probability 0; the error rate is constant over ranges of s and would not determine s.
-
-    *Bernoulli sampling* gives (1-q)^n of the weight (k = 1) to no row; `empty` says what has it.
+    *The score of "loo"* is Brier's, which is strictly proper, as the log loss is, but stays finite
+    if a large s gives the true class probability 0; the error rate is constant over ranges of s and
+    would not determine s.
 
     *Predicted class.* The first class (with `ties="last"` the last) whose probability is within
     1e-12 of the largest, so that a tie is not decided by rounding.
-
-    *Weights* are described with the regressor.
 
     *Cost* is the regressor's with the classes as outputs: O(d n log n) to fit, R log R at best and
     R x classes for each prediction. The class indicators of the training rows are n_samples x
@@ -657,13 +574,7 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
 
     References
     ----------
-    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
-
-    D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods". Technical
-    University of Munich.
-
-    G. Biau, F. Cérou and A. Guyader (2010). "On the rate of convergence of the bagged nearest
-    neighbor estimate". *Journal of Machine Learning Research* 11.
+    %(references)s
 
     Examples
     --------
@@ -678,7 +589,7 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **BaseBaggedNearestNeighbors._parameter_constraints,
+        **CONSTRAINTS,
         "ties": [StrOptions({"first", "last"})],
     }
 
@@ -686,10 +597,8 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
         self,
         n_neighbors: int = 1,
         *,
-        max_samples: int | float | Literal["rate", "loo"] = "rate",
-        max_samples_grid: ArrayLike | None = None,
+        max_samples: int | float | Literal["rate", "loo"] | ArrayLike = "rate",
         bootstrap: bool | str = False,
-        weight_tol: float = 1e-12,
         algorithm: Literal["auto", "ball_tree", "kd_tree", "brute"] = "auto",
         leaf_size: int = 30,
         p: float | None = 2,
@@ -702,9 +611,7 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
         super().__init__(
             n_neighbors,
             max_samples=max_samples,
-            max_samples_grid=max_samples_grid,
             bootstrap=bootstrap,
-            weight_tol=weight_tol,
             algorithm=algorithm,
             leaf_size=leaf_size,
             p=p,
@@ -876,17 +783,17 @@ def grid_from_user(law: type[RankLaw], grid: ArrayLike, n: int, k: int) -> list[
     """The sizes of a user's grid, resolved as `max_samples` is, sorted and each once."""
     grid = np.asarray(grid)
     if grid.ndim != 1 or len(grid) == 0 or grid.dtype.kind not in "iuf":
-        raise ValueError("max_samples_grid must be a one-dimensional array-like of numbers.")
+        raise ValueError("max_samples must be a number, a name or a list of numbers.")
     integral = grid.dtype.kind in "iu"
     if not (grid > 0).all() or (not integral and not (grid <= 1).all()):
         raise ValueError(
-            "max_samples_grid must contain ints of at least 1 or floats in (0, 1], "
+            "max_samples must have ints of at least 1 or floats in (0, 1] as a list, "
             f"got {grid.tolist()}."
         )
     try:
         return sorted({law.size_from(size, n, k) for size in grid.tolist()})
     except ValueError as error:
-        raise ValueError(f"max_samples_grid: {error}") from error
+        raise ValueError(f"max_samples has a size that cannot be compared: {error}") from error
 
 
 def weights_by_rank_and_size(laws: Sequence[RankLaw], tol: float) -> np.ndarray:

@@ -395,7 +395,7 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
         out = self._scale * self._model(X)
         return (out[:, 0] if self._is_single else out) + self.intercept_
 
-    def risk_bound(self, theta: ArrayLike, sigma: float = 1.0) -> float:
+    def error_bound(self, theta: ArrayLike, sigma: float = 1.0) -> float:
         """Return a bound on the expected excess risk, for any number of members.
 
         The mean squared difference of the fitted values from the means of the targets, with the

@@ -63,6 +63,10 @@ class Frame(NamedTuple):
         y_unit = np.array([power_of_two(2 * x) if x > 0 else no_spread for x in largest])
         return cls(_first_shift(X, fit_intercept), y_shift, y_unit, y.ndim == 1)
 
+    def in_units(self, y_unit: np.ndarray) -> "Frame":
+        """The same shifts, in other units of y."""
+        return self._replace(y_unit=y_unit)
+
     def rows(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> "ShiftedRows":
         y = (y.reshape(len(y), -1) - self.y_shift) / self.y_unit
         return ShiftedRows(X, y, None if weight is None else np.sqrt(weight), self.x_shift)
@@ -160,7 +164,7 @@ class SketchSums:
             raise ValueError("y has differences beyond the largest float; scale y.")
         gaps = [power_of_two(x) if x > 0 else NO_SPREAD for x in gap]
         unit = np.maximum(np.maximum(frame.y_unit, others.y_unit), gaps)
-        total, more = (sums._moved(frame._replace(y_unit=unit)) for sums in (self, other))
+        total, more = (sums.moved(frame.in_units(unit)) for sums in (self, other))
         total.sketches = [a + b for a, b in zip(total.sketches, more.sketches)]
         total.n_rows += more.n_rows
         total.weight += more.weight
@@ -168,7 +172,7 @@ class SketchSums:
         total.y_sum += more.y_sum
         return total
 
-    def _moved(self, frame: Frame) -> "SketchSums":
+    def moved(self, frame: Frame) -> "SketchSums":
         """Return the same sums in another frame, as an object of its own."""
         x_change = self.frame.x_shift - frame.x_shift
         y_change = (self.frame.y_shift - frame.y_shift) / frame.y_unit

@@ -25,6 +25,7 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     VotingClassifier,
 )
+from sklearn_ensemble_theory.averaging import _neighbors as neighbors
 from sklearn_ensemble_theory.averaging import bagged_nearest_neighbors_weights as weights
 from sklearn_ensemble_theory.datasets import make_sine_regression
 
@@ -170,7 +171,7 @@ def test_several_outputs(size):
         np.testing.assert_array_equal(classes, single.classes_)
         np.testing.assert_allclose(proba, single.predict_proba(queries), rtol=1e-12)
         np.testing.assert_array_equal(model.predict(queries)[:, j], single.predict(queries))
-    assert Classifier(max_samples="loo").fit(X, pairs).loo_path_["error"].ndim == 1
+    assert Classifier(max_samples="loo").fit(X, pairs).cv_results_["mean_score"].ndim == 1
     with pytest.warns(DataConversionWarning, match="column-vector") as caught:
         Classifier().fit(X, labels[:, None])
     assert caught[0].filename == __file__
@@ -226,13 +227,13 @@ def test_precomputed_graph_with_too_few_neighbors_is_refused():
 def test_leave_one_out_of_precomputed_distances(graph):
     X, y = regression(60)
     X[7] = X[3]  # equal rows: neither may be taken for the other
-    expected = Regressor(max_samples="loo", max_samples_grid=[5, 15, 60]).fit(X, y)
-    model = Regressor(max_samples="loo", max_samples_grid=[5, 15, 60], metric="precomputed")
+    expected = Regressor(max_samples=[5, 15, 60]).fit(X, y)
+    model = Regressor(max_samples=[5, 15, 60], metric="precomputed")
     distances = pairwise_distances(X)
     if graph:
         distances = KNeighborsTransformer(n_neighbors=59, mode="distance").fit_transform(X)
-    found = model.fit(distances, y).loo_path_["error"]
-    np.testing.assert_allclose(found, expected.loo_path_["error"], rtol=1e-9)
+    found = model.fit(distances, y).cv_results_["mean_score"]
+    np.testing.assert_allclose(found, expected.cv_results_["mean_score"], rtol=1e-9)
 
 
 def test_rate_of_precomputed_distances_is_refused():
@@ -293,11 +294,11 @@ def test_distances_that_overflow_are_refused_in_words():
         ({"max_samples": 31}, "max_samples=31 must be at most n_samples=30"),
         ({"max_samples": 31, "bootstrap": "bernoulli"}, "max_samples=31"),
         ({"max_samples": "loo", "n_neighbors": 30}, "max_samples='loo'"),
-        ({"max_samples": "loo", "max_samples_grid": [40]}, "max_samples_grid: max_samples=40"),
-        ({"max_samples": "loo", "max_samples_grid": []}, "max_samples_grid"),
-        ({"max_samples": "loo", "max_samples_grid": [[1]]}, "max_samples_grid"),
-        ({"max_samples": "loo", "max_samples_grid": [0.5, 1.5]}, "max_samples_grid"),
-        ({"max_samples": "loo", "max_samples_grid": ["a"]}, "max_samples_grid"),
+        ({"max_samples": [40]}, "cannot be compared: max_samples=40"),
+        ({"max_samples": []}, "max_samples must be a number"),
+        ({"max_samples": [[1]]}, "max_samples must be a number"),
+        ({"max_samples": [0.5, 1.5]}, "max_samples must have"),
+        ({"max_samples": ["a"]}, "max_samples must be a number"),
         ({"metric": "haversine", "algorithm": "kd_tree"}, "haversine"),
     ],
 )
@@ -317,13 +318,16 @@ def test_more_draws_than_rows_with_replacement():
     assert model.weights_[0] == pytest.approx(1 - (1 - 1 / 30) ** 300)
 
 
-def test_weights_that_are_cut_leave_their_mass_to_the_mean():
+def test_weights_that_are_cut_leave_their_mass_to_the_mean(monkeypatch):
+    monkeypatch.setattr(neighbors, "WEIGHT_TOL", 1e-2)
     X, y = regression(100)
-    model = Regressor(max_samples=20, weight_tol=1e-2).fit(X, y)
+    model = Regressor(max_samples=20).fit(X, y)
     assert 1e-3 < model.mean_weight_ <= 1e-2
     assert model.mean_weight_ == pytest.approx(1 - model.weights_.sum())
-    exact = Regressor(max_samples=20, weight_tol=0).fit(X, y).predict(X)
-    assert np.abs(model.predict(X) - exact).max() <= 1e-2 * np.ptp(y)
+    found = model.predict(X)
+    monkeypatch.setattr(neighbors, "WEIGHT_TOL", 0)
+    exact = Regressor(max_samples=20).fit(X, y).predict(X)
+    assert np.abs(found - exact).max() <= 1e-2 * np.ptp(y)
 
 
 def test_registry_of_laws_is_what_the_parameter_takes():
@@ -470,7 +474,7 @@ def test_leave_one_out_with_draws_of_no_rows(empty, kind, cls):
     X, y = twelve(rng)
     w = {"none": None, "whole": rng.integers(1, 4, 12), "real": rng.uniform(0.5, 2, 12)}[kind]
     settings = {"bootstrap": "bernoulli", "empty": empty}
-    model = cls(max_samples="loo", max_samples_grid=[0.1, 0.4], **settings).fit(X, y, w)
+    model = cls(max_samples=[0.1, 0.4], **settings).fit(X, y, w)
     errors = np.zeros(2)
     weight = np.ones(12) if w is None else w / w.mean() if kind == "real" else w
     for i in range(12):
@@ -502,7 +506,7 @@ def test_leave_one_out_with_draws_of_no_rows(empty, kind, cls):
             errors[j] += weight[i] * (p - y[i]) ** 2
     factor = 1 if cls is Regressor else 2  # Brier's score has both classes
     np.testing.assert_allclose(
-        model.loo_path_["error"], factor * errors / weight.sum(), rtol=1e-9, atol=1e-12
+        model.cv_results_["mean_score"], factor * errors / weight.sum(), rtol=1e-9, atol=1e-12
     )
 
 

@@ -93,7 +93,7 @@ def test_bounds_hold_for_the_worst_target(design, projection, intercept, n_compo
         K, squared_radius = kernel_and_radius(projection, design)
         root = np.linalg.cholesky(K + 1e-12 * np.eye(N))
     worst = np.linalg.eigvalsh(root.T @ (np.eye(N) - matrix) @ root / N)[-1]
-    bound = model.fit(design, design[:, 0]).risk_bound(1.0, SIGMA)
+    bound = model.fit(design, design[:, 0]).error_bound(1.0, SIGMA)
     assert worst + noise <= bound
     # The constants of the worst case are far from these data where single entries can be large.
     tightness = {"gaussian": 0.2, "fourier": 0.1, "coordinate": 0.03, "sparse": 0.03}
@@ -103,7 +103,7 @@ def test_bounds_hold_for_the_worst_target(design, projection, intercept, n_compo
     assert 0.94 * expected < noise <= expected * (1 + 1e-9)
     if projection == "fourier":  # the printed form of the bias is too small
         assert worst > (2 / N) * squared_radius / (n_components + 1)
-        assert model.risk_bound(1.0, 0.0) == pytest.approx(2 / n_components)
+        assert model.error_bound(1.0, 0.0) == pytest.approx(2 / n_components)
 
 
 def test_kernel_sketch(design):
@@ -111,7 +111,7 @@ def test_kernel_sketch(design):
     K, _ = kernel_and_radius("fourier", design)
     root = np.linalg.cholesky(K + 1e-12 * np.eye(N))
     model = regressor("gaussian", 4, fit_intercept=False, random_state=0).fit(root, root[:, 0])
-    assert model.risk_bound(1.0, 0.0) == pytest.approx(2 / N * np.trace(K) / 5)
+    assert model.error_bound(1.0, 0.0) == pytest.approx(2 / N * np.trace(K) / 5)
     rng = np.random.default_rng(0)
     Delta = np.zeros((N, N))
     for _ in range(1_500):
@@ -128,18 +128,18 @@ def test_kernel_sketch(design):
 def test_bound_takes_the_coefficients_or_their_norm(design):
     theta = np.arange(D, dtype=float)
     model = regressor("gaussian").fit(design, design @ theta)
-    assert model.risk_bound(theta) == pytest.approx(model.risk_bound(np.linalg.norm(theta)))
+    assert model.error_bound(theta) == pytest.approx(model.error_bound(np.linalg.norm(theta)))
     for bad in (theta[:-1], np.ones((2, D)), np.inf):
         with pytest.raises(ValueError, match="theta"):
-            model.risk_bound(bad)
+            model.error_bound(bad)
     with pytest.raises(ValueError, match="sigma"):
-        model.risk_bound(1.0, -1.0)
+        model.error_bound(1.0, -1.0)
     with pytest.raises(ValueError, match="theta"):
-        regressor("relu").fit(design, theta[:N]).risk_bound(theta)
+        regressor("relu").fit(design, theta[:N]).error_bound(theta)
     with pytest.raises(ValueError, match="alpha"):
-        regressor("gaussian", alpha=1.0).fit(design, theta[:N]).risk_bound(1.0)
+        regressor("gaussian", alpha=1.0).fit(design, theta[:N]).error_bound(1.0)
     with pytest.raises(ValueError, match="transformer"):
-        regressor(RBFSampler()).fit(design, theta[:N]).risk_bound(1.0)
+        regressor(RBFSampler()).fit(design, theta[:N]).error_bound(1.0)
 
 
 def test_all_components_leave_nothing_to_draw(design):

@@ -36,7 +36,7 @@ def test_leave_one_out_errors_are_those_of_explicit_refits(cls, size, k, bootstr
         X = np.round(2 * X)
     Y = np.digitize(y, [-0.2, 0.6]) if cls is Classifier else np.column_stack([y, y**2])
     model = cls(k, bootstrap=bootstrap, max_samples="loo").fit(X, Y)
-    sizes, errors = model.loo_path_["max_samples"], model.loo_path_["error"]
+    sizes, errors = model.cv_results_["max_samples"], model.cv_results_["mean_score"]
     assert sizes[-1] == (1.0 if bootstrap == "bernoulli" else n)
     assert len(sizes) == len(errors) > 8
     for j in [0, 3, len(sizes) // 2, len(sizes) - 1]:
@@ -49,7 +49,7 @@ def test_leave_one_out_errors_are_those_of_explicit_refits(cls, size, k, bootstr
     assert model.max_samples_ == sizes[np.argmin(errors)]
     fixed = clone(model).set_params(max_samples=model.max_samples_).fit(X, Y)
     np.testing.assert_array_equal(fixed.predict(X), model.predict(X))
-    assert not hasattr(fixed, "loo_path_")
+    assert not hasattr(fixed, "cv_results_")
 
 
 def test_leave_one_out_finds_a_good_size():
@@ -62,7 +62,7 @@ def test_leave_one_out_finds_a_good_size():
         prediction = Regressor(max_samples=size).fit(X, y).predict(X_test)
         return 0.25 + np.mean((prediction - y_test) ** 2)
 
-    risks = {int(size): risk(int(size)) for size in model.loo_path_["max_samples"][1::2]}
+    risks = {int(size): risk(int(size)) for size in model.cv_results_["max_samples"][1::2]}
     chosen = risk(model.max_samples_)
     assert chosen < 1.05 * min(risks.values())
     assert chosen < 0.75 * risk(600)
@@ -70,13 +70,13 @@ def test_leave_one_out_finds_a_good_size():
 
 def test_users_grid():
     X, y = regression(50)
-    model = Regressor(max_samples="loo", max_samples_grid=[20, 5, 5, 10]).fit(X, y)
-    np.testing.assert_array_equal(model.loo_path_["max_samples"], [5, 10, 20])
-    shares = Regressor(max_samples="loo", max_samples_grid=[0.4, 0.1, 0.2]).fit(X, y)
-    np.testing.assert_array_equal(shares.loo_path_["max_samples"], [5, 10, 20])
-    np.testing.assert_array_equal(shares.loo_path_["error"], model.loo_path_["error"])
-    grid = Regressor(max_samples="loo", max_samples_grid=[5, 0.5])
-    with pytest.raises(ValueError, match="max_samples_grid"):
+    model = Regressor(max_samples=[20, 5, 5, 10]).fit(X, y)
+    np.testing.assert_array_equal(model.cv_results_["max_samples"], [5, 10, 20])
+    shares = Regressor(max_samples=[0.4, 0.1, 0.2]).fit(X, y)
+    np.testing.assert_array_equal(shares.cv_results_["max_samples"], [5, 10, 20])
+    np.testing.assert_array_equal(shares.cv_results_["mean_score"], model.cv_results_["mean_score"])
+    grid = Regressor(max_samples=[5, 0.5])
+    with pytest.raises(ValueError, match="max_samples must have ints"):
         grid.fit(X, y)
 
 
@@ -103,10 +103,12 @@ def test_smallest_size_of_a_truncated_grid_warns(monkeypatch):
     monkeypatch.setattr(neighbors, "GRID_RANKS", 30)
     rng = np.random.default_rng(0)
     X, noise = rng.standard_normal((80, 2)), rng.standard_normal(80)
-    with pytest.warns(UserWarning, match="max_samples_grid") as caught:
+    with pytest.warns(
+        UserWarning, match="Pass a list with smaller values as max_samples"
+    ) as caught:
         Regressor(max_samples="loo").fit(X, noise)
     assert caught[0].filename == __file__
-    Regressor(max_samples="loo", max_samples_grid=[1, 2]).fit(X, noise)  # asked for: no warning
+    Regressor(max_samples=[1, 2]).fit(X, noise)  # asked for: no warning
 
 
 def test_choice_prefers_the_smaller_size_where_errors_agree_up_to_rounding():

@@ -211,11 +211,11 @@ def test_weights_and_sparse_rows(projection, shape):
     repeated = np.repeat(np.arange(len(X)), w)
     other = regressor(projection, 10).fit(X[repeated], y[repeated])
     np.testing.assert_allclose(model.predict(X), other.predict(X), atol=1e-9)
-    bound = [m.risk_bound(1.0, 2.0) for m in (model, other)]
+    bound = [m.error_bound(1.0, 2.0) for m in (model, other)]
     assert bound[0] == pytest.approx(bound[1])
     sparse = regressor(projection, 10).fit(sp.csr_array(X), y, w)
     np.testing.assert_allclose(sparse.predict(sp.csr_array(X)), model.predict(X), atol=1e-9)
-    assert sparse.risk_bound(1.0) == pytest.approx(model.risk_bound(1.0))
+    assert sparse.error_bound(1.0) == pytest.approx(model.error_bound(1.0))
 
 
 @pytest.mark.parametrize("projection", KINDS)

@@ -39,12 +39,14 @@ def test_whole_numbers_are_repeated_rows(size, k, bootstrap, tied):
         model = Regressor(k, max_samples=max_samples, bootstrap=bootstrap)
         Y = np.column_stack([y, y**2])
         expected = model.fit(X[repeated], Y[repeated]).predict(queries)
-        path = getattr(model, "loo_path_", None)
+        path = getattr(model, "cv_results_", None)
         model.fit(X, Y, sample_weight=counts)
         np.testing.assert_allclose(model.predict(queries), expected, rtol=1e-9, atol=1e-11)
         if path is not None:
-            np.testing.assert_array_equal(model.loo_path_["max_samples"], path["max_samples"])
-            np.testing.assert_allclose(model.loo_path_["error"], path["error"], rtol=1e-9)
+            np.testing.assert_array_equal(model.cv_results_["max_samples"], path["max_samples"])
+            np.testing.assert_allclose(
+                model.cv_results_["mean_score"], path["mean_score"], rtol=1e-9
+            )
 
 
 @pytest.mark.parametrize("form", ["sparse", "precomputed", "graph", "brute"])
@@ -173,9 +175,9 @@ def test_leave_one_out_errors_are_those_of_refits(size, k, bootstrap, tied):
     weight = np.random.default_rng(3).gamma(1.0, size=n)
     weight /= weight.mean()
     grid = [size] if bootstrap == "bernoulli" else [k + 1, size, n]
-    model = Regressor(k, max_samples="loo", max_samples_grid=grid, bootstrap=bootstrap)
+    model = Regressor(k, max_samples=grid, bootstrap=bootstrap)
     model.fit(X, y, sample_weight=weight)
-    for size_, error in zip(grid, model.loo_path_["error"]):
+    for size_, error in zip(grid, model.cv_results_["mean_score"]):
         squares = np.zeros(n)
         for i in range(n):
             rest = np.arange(n) != i
@@ -237,12 +239,11 @@ def test_errors_name_the_weights():
         model.predict(few)
 
 
-@pytest.mark.parametrize("size", [1.0, "loo"])
+@pytest.mark.parametrize("size", [1.0, [1.0]])
 def test_a_row_that_is_always_drawn_has_all_of_the_weight(size):
     X, y = regression(40)
     weight = np.random.default_rng(0).uniform(0.1, 1, 40)
-    grid = [1.0] if size == "loo" else None
-    model = Regressor(max_samples=size, max_samples_grid=grid, bootstrap="bernoulli")
+    model = Regressor(max_samples=size, bootstrap="bernoulli")
     model.fit(X, y, weight)
     queries = regression(20, seed=1)[0]
     nearest = KNeighborsRegressor(1).fit(X, y)

@@ -418,9 +418,9 @@ def test_arguments_of_simulations_and_rates_are_told_by_name():
         with pytest.raises(ValueError, match="sigma must be finite, a number"):
             sketched.excess_risk(sigma=number)
         with pytest.raises(ValueError, match="sigma must be finite, a number"):
-            projected.fit(X, Y).risk_bound(1.0, sigma=number)
+            projected.fit(X, Y).error_bound(1.0, sigma=number)
     with pytest.raises(ValueError, match="theta must be a number or an array"):
-        projected.risk_bound(pd.NA)
+        projected.error_bound(pd.NA)
     ball = make(package.BallConstrainedClassifier)
     ball.fit(X, target(ball))
     for name in ("feature_bound", "intercept_bound"):

@@ -88,7 +88,7 @@ plt.show()
 # replications from their limit, which decreases as one over the square root of m.
 
 model = BaggedNearestNeighborsRegressor(max_samples="loo").fit(X, y)
-sizes, loo = model.loo_path_["max_samples"], model.loo_path_["error"]
+sizes, loo = model.cv_results_["max_samples"], model.cv_results_["mean_score"]
 test = [test_error(BaggedNearestNeighborsRegressor(max_samples=int(s)).fit(X, y)) for s in sizes]
 
 limit = model.predict(grid)
