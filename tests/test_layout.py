@@ -142,7 +142,7 @@ PRIVATE_READS = {
     # kernels, splines, linear smoothers
     "smoothing": 8,
     # bagging, forests, nearest neighbours, blocks of rows, sketches
-    "averaging": 25,
+    "averaging": 18,
     # the loop of boosting, its risk, steps and learners; pursuit, Frank-Wolfe
     "boosting": 3,
     # losses
