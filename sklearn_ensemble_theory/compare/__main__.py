@@ -23,8 +23,11 @@ Several jobs run at the same time, so the times are rough values; `speed.py` mea
 import argparse
 import sys
 import time
+from argparse import Namespace
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import get_scorer_names
@@ -32,12 +35,13 @@ from sklearn.utils import get_tags
 
 from sklearn_ensemble_theory.compare import UsageError, data, folds, peers, show
 from sklearn_ensemble_theory.compare.chart import draw_chart, draw_differences
+from sklearn_ensemble_theory.compare.data import Dataset
 
 METRIC = {"classification": "accuracy", "regression": "r2"}
 ROWS_OF_BUNDLED, ROWS_OF_A_FILE = 250, 1_000
 
 
-def parse(argv):
+def parse(argv: Sequence[str] | None) -> Any:
     parser = argparse.ArgumentParser(
         prog="compare.py",
         description="Compare the estimators with their scikit-learn peers on real data.",
@@ -74,21 +78,21 @@ def parse(argv):
     return parser.parse_args(argv)
 
 
-def positive(text):
+def positive(text: str) -> Any:
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text} is not a positive integer")
     return value
 
 
-def at_least_two(text):
+def at_least_two(text: str) -> Any:
     value = int(text)
     if value < 2:
         raise argparse.ArgumentTypeError(f"{text} is not an integer of 2 or more")
     return value
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> Any:
     args = parse(argv)
     try:
         return list_all() if args.list else run(args)
@@ -100,7 +104,7 @@ def main(argv=None):
         return 130
 
 
-def list_all():
+def list_all() -> Any:
     for name, cls in peers.choose().items():
         ours, peer = peers.candidates(name, cls, seed=0)
         print(f"{name}: grid {dict(ours.grid)}")
@@ -110,7 +114,7 @@ def list_all():
     return 0
 
 
-def run(args):
+def run(args: Namespace) -> Any:
     fill_in_defaults(args)
     chosen = peers.choose(args.estimator)
     if not chosen:
@@ -142,7 +146,7 @@ def run(args):
     return 1 if failed else 0
 
 
-def fill_in_defaults(args):
+def fill_in_defaults(args: Namespace) -> None:
     args.folds = args.folds or (5 if args.full else 3)
     args.repeats = args.repeats or (5 if args.full else 2)
     if args.n_jobs == 0:
@@ -151,7 +155,7 @@ def fill_in_defaults(args):
         args.max_rows = ROWS_OF_A_FILE if args.data else ROWS_OF_BUNDLED
 
 
-def load(args):
+def load(args: Namespace) -> Any:
     """The selected data sets, subsampled and checked for the folds."""
     if args.data:
         if args.dataset:
@@ -168,7 +172,7 @@ def load(args):
     return sets
 
 
-def check_scoring(args, sets):
+def check_scoring(args: Namespace, sets: Any) -> None:
     if args.scoring is None:
         return
     if args.scoring not in get_scorer_names():
@@ -178,7 +182,7 @@ def check_scoring(args, sets):
         raise UsageError("--scoring needs data of one task; select them with --dataset")
 
 
-def pair_up(chosen, dataset, args):
+def pair_up(chosen: Any, dataset: Dataset, args: Namespace) -> Any:
     """(estimator, ours, peer or None) for each estimator that is for this data set's task."""
     pairs = []
     for name, cls in chosen.items():
@@ -193,16 +197,16 @@ def pair_up(chosen, dataset, args):
     return pairs
 
 
-def note(args, text):
+def note(args: Namespace, text: str) -> None:
     if not args.quiet:
         print(text, file=sys.stderr)
 
 
-def scoring_for(dataset, args):
+def scoring_for(dataset: Dataset, args: Namespace) -> Any:
     return args.scoring or METRIC[dataset.task]
 
 
-def search(sets, jobs, args):
+def search(sets: Any, jobs: Any, args: Namespace) -> Any:
     """(data set, candidate's key) -> its outer folds; peers that several share run once."""
     distinct = {
         (d.name, c.key): (c, d, scoring_for(d, args))
@@ -212,7 +216,7 @@ def search(sets, jobs, args):
         if c is not None
     }
     progress = show.Progress(len(distinct) * args.folds * args.repeats, args.quiet)
-    results = {}
+    results: dict[tuple[str, str], Any] = {}
     outcomes = folds.evaluate(
         distinct.values(),
         folds=args.folds,
@@ -226,7 +230,7 @@ def search(sets, jobs, args):
     return results
 
 
-def table(dataset, pairs, results, args):
+def table(dataset: Dataset, pairs: Any, results: Any, args: Namespace) -> Any:
     """The rows of one data set."""
     in_all = sum(np.nansum([f.seconds for f in outcome]) for outcome in results.values())
     for name, ours, peer in pairs:
@@ -251,14 +255,14 @@ def table(dataset, pairs, results, args):
         yield show.Row(**row)
 
 
-def caption(args):
+def caption(args: Namespace) -> Any:
     return (
         f"Mean over {args.folds} folds x {args.repeats} repeats ± one standard error, corrected for"
         " the training rows that folds share (Nadeau and Bengio 2003)."
     )
 
 
-def write(args, rows, sets, jobs, results):
+def write(args: Namespace, rows: Any, sets: Any, jobs: Any, results: Any) -> None:
     """The files of --output; a missing matplotlib costs the chart and nothing else."""
     show.write_table(args.output / "table.csv", rows)
     kept = [
@@ -284,7 +288,7 @@ def write(args, rows, sets, jobs, results):
     print(f"Written to {args.output}: {', '.join(written)}")
 
 
-def report_warnings(args, sets, jobs, results):
+def report_warnings(args: Namespace, sets: Any, jobs: Any, results: Any) -> None:
     """What our fits warned of, once each, with the number of outer folds that saw it."""
     counts = Counter(
         (d.name, name, text)

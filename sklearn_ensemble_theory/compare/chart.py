@@ -1,6 +1,8 @@
 """The chart of `compare.py`: scores as dots with intervals, ours and its peer on one line."""
 
 import math
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -9,7 +11,7 @@ LINE = 0.34  # inches per line of the chart
 DODGE = 0.17  # distance of the two sides, in lines
 
 
-def draw_chart(path, rows, caption):
+def draw_chart(path: str | Path, rows: Any, caption: str) -> None:
     """One panel for each data set, one line for each estimator, the best at the top; saved as PNG.
 
     Raises ImportError where matplotlib is missing.
@@ -19,7 +21,7 @@ def draw_chart(path, rows, caption):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    tasks = {}
+    tasks: dict[str, Any] = {}
     for row in rows:
         if not row.ours.failed:
             tasks.setdefault(row.task, {}).setdefault(row.dataset, {})[row.estimator] = row
@@ -48,7 +50,7 @@ def draw_chart(path, rows, caption):
     plt.close(figure)
 
 
-def draw_differences(path, rows, caption):
+def draw_differences(path: str | Path, rows: Any, caption: str) -> None:
     """All differences to the peers in one panel, a colour for each data set; saved as PNG.
 
     Raises ImportError where matplotlib is missing.
@@ -59,7 +61,7 @@ def draw_differences(path, rows, caption):
     import matplotlib.pyplot as plt
 
     rows = [row for row in rows if row.difference is not None]
-    means = {}
+    means: dict[str, Any] = {}
     for row in rows:
         means.setdefault(row.estimator, []).append(row.difference)
     order = sorted(means, key=lambda name: (-np.mean(means[name]), name))
@@ -98,9 +100,9 @@ def draw_differences(path, rows, caption):
     plt.close(figure)
 
 
-def best_first(panels):
+def best_first(panels: Any) -> Any:
     """The estimators of one task by their mean rank over its data sets."""
-    ranks = {}
+    ranks: dict[str, Any] = {}
     for block in panels.values():
         by_score = sorted(block, key=lambda name: -block[name].ours.score)
         for rank, name in enumerate(by_score):
@@ -108,7 +110,7 @@ def best_first(panels):
     return sorted(ranks, key=lambda name: (np.mean(ranks[name]), name))
 
 
-def draw_panel(axes, title, block, order):
+def draw_panel(axes: Any, title: str, block: Any, order: Any) -> None:
     """The scores of one data set, and the paired differences as numbers on the right."""
     for y, name in enumerate(order):
         if y % 2 == 0:
@@ -137,17 +139,26 @@ def draw_panel(axes, title, block, order):
     axes.set_xlabel(first.metric, fontsize=8)
 
 
-def draw_names(axes, order, peers):
+def draw_names(axes: Any, order: Any, peers: Any) -> None:
     """Left of the first panel of a task: each estimator, and its peer below it."""
     for y, name in enumerate(order):
         peer = peers.get(name)
-        place = {"points": -8, "ha": "right"}
+        place: dict[str, Any] = {"points": -8, "ha": "right"}
         beside(axes, name, y - (0.18 if peer else 0), 0, fontsize=8, color=OURS, **place)
         if peer:
             beside(axes, f"vs {peer}", y + 0.24, 0, fontsize=6.5, color=PEER, **place)
 
 
-def beside(axes, text, y, x, points=0, ha="left", color="0.25", **style):
+def beside(
+    axes: Any,
+    text: str,
+    y: Any,
+    x: float,
+    points: float = 0,
+    ha: str = "left",
+    color: str = "0.25",
+    **style: Any,
+) -> None:
     """Text at line `y` and the share `x` of the panel's width, moved right by some points."""
     axes.annotate(
         text,
@@ -163,7 +174,7 @@ def beside(axes, text, y, x, points=0, ha="left", color="0.25", **style):
     )
 
 
-def draw_dot(axes, summary, y, color, marker, face):
+def draw_dot(axes: Any, summary: Any, y: Any, color: str, marker: str, face: str) -> None:
     axes.errorbar(
         summary.score,
         y,
@@ -178,7 +189,7 @@ def draw_dot(axes, summary, y, color, marker, face):
     )
 
 
-def draw_legend(figure, height):
+def draw_legend(figure: Any, height: float) -> None:
     from matplotlib.lines import Line2D
 
     marks = [

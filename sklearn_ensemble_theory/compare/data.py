@@ -1,9 +1,11 @@
 """The data of `compare.py`: real data sets bundled with scikit-learn, or a file of the user's."""
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn import datasets
@@ -39,24 +41,24 @@ class Dataset:
 
     name: str
     task: str
-    X: object
+    X: Any
     y: np.ndarray
     n_rows_in_all: int
     target: str | None = None
     schema: Schema | None = None
     n_unknown: int = 0
-    dropped: tuple = ()
+    dropped: Sequence[str] = ()
 
-    def rows(self, chosen):
+    def rows(self, chosen: Any) -> Any:
         """The features of some rows."""
         return self.X[chosen] if self.schema is None else self.X.iloc[chosen]
 
     @property
-    def has_missing(self):
+    def has_missing(self) -> Any:
         """Whether some model may have to be given imputed numbers."""
         return self.schema is not None and self.schema.has_missing_numbers
 
-    def encoder(self, seed, categories=False):
+    def encoder(self, seed: int, categories: bool = False) -> Any:
         """What turns the columns into numbers, not fitted; None where X is an array."""
         if self.schema is None:
             return None
@@ -64,7 +66,7 @@ class Dataset:
         kind = "continuous" if self.task == "regression" else classes
         return self.schema.encoder(kind, seed, categories and self.schema.has_categories)
 
-    def strata(self, n_bins=10):
+    def strata(self, n_bins: int = 10) -> Any:
         """The strata of the folds: the classes, or bins of y with equal numbers of rows."""
         if self.task == "classification":
             return np.unique(self.y, return_inverse=True)[1]
@@ -72,7 +74,7 @@ class Dataset:
         ranks[np.argsort(self.y, kind="stable")] = np.arange(len(self.y))
         return ranks * n_bins // len(self.y)
 
-    def subsample(self, n_rows, seed):
+    def subsample(self, n_rows: int, seed: int) -> Any:
         """At most `n_rows` rows, stratified."""
         if len(self.y) <= n_rows:
             return self
@@ -85,7 +87,7 @@ class Dataset:
         rows.sort()
         return replace(self, X=self.rows(rows), y=self.y[rows])
 
-    def check(self, folds, inner_folds):
+    def check(self, folds: int, inner_folds: int) -> None:
         """Raise an error if stratified folds are not possible."""
         if self.task == "regression":
             if np.ptp(self.y) == 0:
@@ -108,7 +110,7 @@ class Dataset:
             )
 
 
-def load_bundled(name):
+def load_bundled(name: str) -> Any:
     if name not in BUNDLED:
         raise UsageError(
             f"unknown data set {name!r}{did_you_mean(name, BUNDLED)}; known: {', '.join(BUNDLED)}"
@@ -118,7 +120,9 @@ def load_bundled(name):
     return Dataset(name, task, X, y, len(y))
 
 
-def load_file(path, target=None, task=None, drop=()):
+def load_file(
+    path: str | Path, target: str | None = None, task: str | None = None, drop: Sequence[str] = ()
+) -> Any:
     """A CSV or Parquet file; the column `target` (the last one) is predicted from the others.
 
     Rows without a target are left out. Without `task`, a target of text or of truth values, or of
@@ -151,7 +155,7 @@ def load_file(path, target=None, task=None, drop=()):
     )
 
 
-def interpret_target(name, column, task):
+def interpret_target(name: str, column: Any, task: str | None) -> Any:
     """The target as an array, and the task that it suggests."""
     column = plain(column)
     if as_dates(column)[0] is not None:
@@ -172,7 +176,7 @@ def interpret_target(name, column, task):
     return (y.astype(int) if whole else y.astype(str)), "classification"
 
 
-def did_you_mean(name, known):
+def did_you_mean(name: str, known: Iterable[str]) -> str:
     plain = {other.casefold(): other for other in known}
     close = get_close_matches(name.casefold(), plain, n=1)
     return f" (did you mean {plain[close[0]]!r}?)" if close else ""

@@ -3,12 +3,16 @@
 import time
 import warnings
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.utils.parallel import Parallel, delayed
+
+from sklearn_ensemble_theory.compare.data import Dataset
 
 INNER_FOLDS = 3
 
@@ -26,7 +30,15 @@ class Fold:
     seconds: float = np.nan  # of all fits, those of the search too
 
 
-def evaluate_fold(candidate, dataset, strata, train, test, scoring, seed):
+def evaluate_fold(
+    candidate: Any,
+    dataset: Dataset,
+    strata: np.ndarray,
+    train: np.ndarray,
+    test: np.ndarray,
+    scoring: str,
+    seed: int,
+) -> Any:
     """Search the grid, if any, on the training rows; score the best model on the others."""
     encoder = dataset.encoder(seed, candidate.takes_categories)
     pipeline, grid = candidate.pipeline(encoder, dataset.has_missing)
@@ -57,11 +69,11 @@ def evaluate_fold(candidate, dataset, strata, train, test, scoring, seed):
     )
 
 
-def first_line(error):
+def first_line(error: object) -> str:
     return (str(error).splitlines() or [""])[0]
 
 
-def evaluate(candidates, *, folds, repeats, seed, n_jobs):
+def evaluate(candidates: Any, *, folds: int, repeats: int, seed: int, n_jobs: int | None) -> Any:
     """Yield (candidate, data set, Fold) for every outer fold; the same splits for all candidates.
 
     `candidates` are (candidate, data set, scoring). All are tasks of one pool, which has no worker
@@ -95,10 +107,10 @@ class Summary:
     failed: str | None = None
 
 
-def summarise(folds, n_folds):
+def summarise(folds: Sequence[Fold], n_folds: int) -> Summary:
     failed = next((fold.failed for fold in folds if fold.failed), None)
     if failed:
-        return Summary(*[np.nan] * 4, chosen="", failed=failed)
+        return Summary(np.nan, np.nan, np.nan, np.nan, chosen="", failed=failed)
     scores = np.array([fold.score for fold in folds])
     return Summary(
         score=scores.mean(),
@@ -109,13 +121,13 @@ def summarise(folds, n_folds):
     )
 
 
-def difference(ours, theirs, n_folds):
+def difference(ours: Any, theirs: Any, n_folds: int) -> Any:
     """Mean difference of scores fold by fold, ours minus theirs, and its standard error."""
     gaps = np.array([a.score - b.score for a, b in zip(ours, theirs)])
     return gaps.mean(), corrected_standard_error(gaps, n_folds)
 
 
-def corrected_standard_error(values, n_folds):
+def corrected_standard_error(values: Any, n_folds: int) -> Any:
     """Standard error of the mean of values from J repeated folds.
 
     The folds share training rows, so s / sqrt(J) is far too small. C. Nadeau and Y. Bengio,
@@ -125,7 +137,7 @@ def corrected_standard_error(values, n_folds):
     return float(np.sqrt((1 / len(values) + 1 / (n_folds - 1)) * np.var(values, ddof=1)))
 
 
-def most_chosen(choices):
+def most_chosen(choices: Any) -> Any:
     """The parameters chosen in most folds, and in how many of them."""
     counts = Counter(", ".join(f"{k}={v}" for k, v in choice.items()) for choice in choices)
     text, count = counts.most_common(1)[0]

@@ -5,8 +5,9 @@ included without a peer, with the part of `DEFAULT_GRID` for which it has parame
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from sklearn import ensemble, linear_model, neighbors, preprocessing, tree
 from sklearn.base import BaseEstimator, is_classifier
@@ -22,6 +23,14 @@ from sklearn_ensemble_theory.compare.data import did_you_mean
 
 BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 DEFAULT_GRID = {"n_estimators": [20, 50]}
+
+
+class Searchable(Protocol):
+    """A model whose parameters are read and set by their names."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+
+    def set_params(self, **params: Any) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -48,26 +57,26 @@ class Candidate:
     grid: Mapping
 
     @property
-    def key(self):
+    def key(self) -> str:
         """Equal for candidates with equal results, which are computed once."""
         kind = type(self.model)
         text = self.model.__repr__(N_CHAR_MAX=1_000_000)  # in full
         return f"{kind.__module__}.{kind.__qualname__} {text} {dict(self.grid)!r}"
 
     @property
-    def takes_missing(self):
+    def takes_missing(self) -> bool:
         """Whether the model takes NaN, so that nothing is imputed for it."""
         return get_tags(self.model).input_tags.allow_nan
 
     @property
-    def takes_categories(self):
+    def takes_categories(self) -> bool:
         """Whether the model takes a frame with categories, of which one-hot columns make numbers.
 
         Its features are binned, so that they need no scale either.
         """
         return self.model.get_params().get("categorical_features") == "from_dtype"
 
-    def pipeline(self, encoder=None, has_missing=False):
+    def pipeline(self, encoder: Any = None, has_missing: bool = False) -> Pipeline:
         """The model behind all that is estimated from the features, and its grid by the names.
 
         Parameters
@@ -89,12 +98,12 @@ class Candidate:
         return Pipeline(steps), grid
 
 
-def of(cls, **params):
+def of(cls: type, **params: Any) -> Callable[[], Any]:
     """A function that builds a peer."""
     return lambda: cls(**params)
 
 
-def splines():
+def splines() -> Pipeline:
     return make_pipeline(
         preprocessing.SplineTransformer(extrapolation="linear"),
         linear_model.RidgeCV(alphas=[10.0**k for k in range(-3, 5)]),
@@ -278,7 +287,7 @@ ENTRIES = {
 }
 
 
-def exported():
+def exported() -> dict[str, type]:
     """The package's estimators by name, in the order of its `__all__`; the trees on bins last."""
     rooms = (package, package.trees)
     members = {name: getattr(room, name) for room in rooms for name in room.__all__}
@@ -289,7 +298,9 @@ def exported():
     }
 
 
-def choose(names=None, known=None):
+def choose(
+    names: Sequence[str] | None = None, known: Mapping[str, type] | None = None
+) -> dict[str, type]:
     """The estimators with the given names; all of them without names."""
     known = exported() if known is None else known
     for name in names or ():
@@ -300,7 +311,9 @@ def choose(names=None, known=None):
     return {name: cls for name, cls in known.items() if not names or name in names}
 
 
-def candidates(name, cls, seed, full=False):
+def candidates(
+    name: str, cls: type, seed: int, full: bool = False
+) -> tuple[Candidate, Candidate | None]:
     """The estimator and its peer (None where there is none), ready to be searched."""
     entry = ENTRIES.get(name)
     if entry is None:
@@ -310,8 +323,10 @@ def candidates(name, cls, seed, full=False):
             raise UsageError(f"{name} needs {', '.join(needed)}: give it an entry in {__name__}")
         grid = {key: values for key, values in DEFAULT_GRID.items() if key in known}
         return Candidate(name, prepared(cls(), seed), grid), None
-    rounds = {} if entry.rounds is None else {"n_estimators": entry.rounds * (5 if full else 1)}
-    model = prepared(cls(**rounds | entry.params()), seed)
+    rounds: dict[str, Any] = {}
+    if entry.rounds is not None:
+        rounds["n_estimators"] = entry.rounds * (5 if full else 1)
+    model = prepared(cls(**{**rounds, **entry.params()}), seed)
     if entry.peer is None:
         return Candidate(name, model, entry.grid), None
     peer = prepared(entry.peer().set_params(**rounds), seed)
@@ -319,17 +334,19 @@ def candidates(name, cls, seed, full=False):
     return Candidate(name, model, entry.grid), Candidate(peer_name(peer), peer, grid)
 
 
-def prepared(model, seed):
+def prepared(model: Searchable, seed: int) -> Any:
     """The model with every `random_state` set to the seed."""
     seeds = [key for key in model.get_params() if key.split("__")[-1] == "random_state"]
     return model.set_params(**dict.fromkeys(seeds, seed))
 
 
-def peer_name(model):
+def peer_name(model: Searchable) -> str:
+    """The class of a peer, or the classes of a pipeline's steps."""
     if isinstance(model, Pipeline):
         return " + ".join(type(step).__name__ for _, step in model.steps)
     return type(model).__name__
 
 
-def task_of(model):
+def task_of(model: Searchable) -> str:
+    """What the model is for, under the name that data sets have."""
     return "classification" if is_classifier(model) else "regression"

@@ -6,7 +6,10 @@ import sys
 import textwrap
 import time
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
 
+from sklearn_ensemble_theory.compare.data import Dataset
 from sklearn_ensemble_theory.compare.folds import Summary
 
 SLOW = 0.05
@@ -30,7 +33,7 @@ class Row:
     is_slow: bool = False  # the peer, among those that most of the time went to
 
     @property
-    def gap(self):
+    def gap(self) -> Any:
         """The difference to the peer as text; "" where there is none."""
         if self.difference is None:
             return ""
@@ -41,13 +44,13 @@ class Row:
 class Progress:
     """A bar on a terminal, otherwise a line every ten per cent; nothing with --quiet."""
 
-    def __init__(self, total, quiet=False, stream=None):
+    def __init__(self, total: int, quiet: bool = False, stream: TextIO | None = None) -> None:
         self.total, self.done, self.quiet = total, 0, quiet
         self.stream = stream or sys.stderr
         self.terminal = self.stream.isatty()
         self.start = time.monotonic()
 
-    def advance(self, text):
+    def advance(self, text: str) -> None:
         self.done += 1
         if self.quiet:
             return
@@ -67,15 +70,16 @@ class Progress:
 # --- the columns of a file ----------------------------------------------------------------------
 
 
-def print_columns(dataset, jobs):
+def print_columns(dataset: Dataset, jobs: Any) -> None:
     """What the columns of a file are and what is done to them, one line each.
 
     `jobs` has (estimator, ours, peer or None) for each estimator of the data set.
     """
     lines = [("column", "is", "is used as")]
-    lines += [column.line for column in dataset.schema.columns]
+    schema: Any = dataset.schema
+    lines += [column.line for column in schema.columns]
     lines += [(name, "", "left out by --drop") for name in dataset.dropped]
-    lines.append((dataset.target, "target", dataset.task))
+    lines.append((str(dataset.target), "target", dataset.task))
     widths = [max(len(line[k]) for line in lines) for k in range(2)]
     print(f"{dataset.name}: {dataset.n_rows_in_all} rows", end="")
     print(f"; {dataset.n_unknown} more without a target are left out" * bool(dataset.n_unknown))
@@ -90,7 +94,7 @@ def print_columns(dataset, jobs):
             f" was missing, for {', '.join(imputed) or 'no model'}.{others}"
         )
         print(textwrap.fill(text, 100))
-    if dataset.schema.has_categories:
+    if schema.has_categories:
         models = {c.name: c.takes_categories for _, *pair in jobs for c in pair if c is not None}
         taking = [name for name, takes in models.items() if takes]
         if taking:
@@ -102,7 +106,7 @@ def print_columns(dataset, jobs):
 # --- the table --------------------------------------------------------------------------------
 
 
-def print_table(rows):
+def print_table(rows: Any) -> None:
     """One block for each data set; each estimator is followed by its peer and the difference."""
     name_width = max(len(name) + 7 for row in rows for name in (row.estimator, row.peer or ""))
     chosen_width = max(len(s.chosen) for row in rows for s in (row.ours, row.theirs) if s)
@@ -126,7 +130,7 @@ def print_table(rows):
         print(f"\n* One of the slowest peers: {SLOW:.0%} or more of the seconds of all fits.")
 
 
-def line(name, summary, name_width, chosen_width, gap=""):
+def line(name: str, summary: Any, name_width: int, chosen_width: int, gap: str = "") -> Any:
     if summary.failed:
         return f"{name:{name_width}}  {summary.failed}"
     score = f"{summary.score:.3f} ± {summary.score_se:.3f}"
@@ -137,7 +141,7 @@ def line(name, summary, name_width, chosen_width, gap=""):
     return text.rstrip()
 
 
-def write_table(path, rows):
+def write_table(path: str | Path, rows: Any) -> None:
     """The table as CSV: one line for each estimator and data set, including the peer."""
     sides = ("score", "score_se", "fit_seconds", "predict_seconds", "chosen", "failed")
     common = ("dataset", "task", "n_rows", "n_features", "metric", "estimator")
@@ -156,7 +160,7 @@ def write_table(path, rows):
             )
 
 
-def write_folds(path, folds, n_folds):
+def write_folds(path: str | Path, folds: Any, n_folds: int) -> None:
     """Every outer fold as CSV; `folds` has (data set, estimator, side, model, list of Fold)."""
     figures = ("score", "fit_seconds", "predict_seconds")
     with open(path, "w", newline="", encoding="utf-8") as stream:
@@ -172,5 +176,5 @@ def write_folds(path, folds, n_folds):
                 writer.writerow([*names, *divmod(i, n_folds), *cells, chosen])
 
 
-def blank(cell):
+def blank(cell: Any) -> Any:
     return cell is None or (isinstance(cell, float) and math.isnan(cell))

@@ -12,6 +12,7 @@ import re
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -38,7 +39,7 @@ PARTS = {"year": "year", "month": "month", "day": "day", "weekday": "day_of_week
 # --- reading ----------------------------------------------------------------------------------
 
 
-def read_table(path):
+def read_table(path: str | Path) -> Any:
     """The file as a data frame, by pandas; every error in words."""
     try:
         import pandas as pd
@@ -67,7 +68,7 @@ def read_table(path):
     return table.set_axis(names, axis=1).reset_index(drop=True)
 
 
-def read_parquet(pd, path):
+def read_parquet(pd: Any, path: str | Path) -> Any:
     try:
         return pd.read_parquet(path)
     except ImportError:
@@ -79,7 +80,7 @@ def read_parquet(pd, path):
         raise UsageError(f"{path}: is not a Parquet file ({first_line_of(error)})") from None
 
 
-def read_csv(pd, path):
+def read_csv(pd: Any, path: Path) -> Any:
     """Comma, semicolon, tabulator or bar, whichever cuts the header line most."""
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -91,7 +92,7 @@ def read_csv(pd, path):
     if first is None:
         raise UsageError(f"{path}: is empty")
 
-    def cells(delimiter):
+    def cells(delimiter: str) -> Any:
         return next(csv.reader([first], delimiter=delimiter, skipinitialspace=True))
 
     delimiter = max(DELIMITERS, key=lambda d: len(cells(d)))
@@ -115,11 +116,11 @@ def read_csv(pd, path):
     return table.apply(decimal_comma) if delimiter == ";" else table
 
 
-def first_line_of(error):
+def first_line_of(error: BaseException) -> Any:
     return (str(error).strip().splitlines() or ["no reason given"])[0]
 
 
-def decimal_comma(column):
+def decimal_comma(column: Any) -> Any:
     """Numbers with a decimal comma; any other column as it is."""
     present = column.dropna()
     pattern = r"[+-]?\d*,?\d+([eE][+-]?\d+)?"
@@ -146,18 +147,18 @@ class Column:
     note: str = ""
 
     @property
-    def line(self):
+    def line(self) -> Any:
         """Two or three parts of a printed line."""
         return self.name, self.description, self.action + (f" ({self.note})" if self.note else "")
 
 
-def is_truth(column):
+def is_truth(column: Any) -> Any:
     from pandas.api import types
 
     return types.is_bool_dtype(column) and not isinstance(column.dtype, pandas_category())
 
 
-def is_number(column):
+def is_number(column: Any) -> Any:
     """Of a dtype of numbers or of truth values."""
     from pandas.api import types
 
@@ -166,13 +167,13 @@ def is_number(column):
     )
 
 
-def pandas_category():
+def pandas_category() -> Any:
     from pandas import CategoricalDtype
 
     return CategoricalDtype
 
 
-def interpret(column):
+def interpret(column: Any) -> Any:
     """What a column of a table is, as a `Column`."""
     name, n = column.name, len(column)
     missing = int(column.isna().sum())
@@ -203,7 +204,7 @@ def interpret(column):
     return Column(name, "many", description, "target encoding", text)
 
 
-def interpret_number(name, column, gaps, missing):
+def interpret_number(name: str, column: Any, gaps: Any, missing: Any) -> Any:
     kind = "true or false" if is_truth(column) else "number"
     values = column.astype("Float64").to_numpy(dtype=float, na_value=np.nan)
     if np.isinf(values).any():
@@ -218,7 +219,7 @@ def interpret_number(name, column, gaps, missing):
     return Column(name, "number", kind + gaps, "kept", values, note)
 
 
-def plain(column):
+def plain(column: Any) -> Any:
     """Python objects as numbers or truth values, where all are such; spans of time as seconds."""
     import pandas as pd
     from pandas.api import types
@@ -235,7 +236,7 @@ def plain(column):
     return column
 
 
-def as_dates(column):
+def as_dates(column: Any) -> Any:
     """The column as dates without a time zone, and a note; (None, "") where it has no dates."""
     import pandas as pd
     from pandas.api import types
@@ -261,7 +262,7 @@ def as_dates(column):
     return in_utc(parsed(column, fitting[0])), f"read as {order}" if ambiguous else ""
 
 
-def parsed(texts, date_format):
+def parsed(texts: Any, date_format: str | None) -> Any:
     """The dates, or None if one of the texts is not of this format."""
     import pandas as pd
 
@@ -269,7 +270,7 @@ def parsed(texts, date_format):
     return found if found.notna().sum() == texts.notna().sum() else None
 
 
-def in_utc(dates):
+def in_utc(dates: Any) -> Any:
     return dates.dt.tz_convert(None) if dates.dt.tz is not None else dates
 
 
@@ -279,15 +280,15 @@ def in_utc(dates):
 class DateParts(TransformerMixin, BaseEstimator):
     """Year, month, day, weekday, perhaps the hour, and seconds since 1970 of each column."""
 
-    def __init__(self, hours=False):
+    def __init__(self, hours: bool = False) -> None:
         self.hours = hours
 
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: Any = None) -> Any:
         self.n_features_in_ = X.shape[1]
         self.feature_names_in_ = np.array(X.columns, dtype=object)
         return self
 
-    def transform(self, X):
+    def transform(self, X: Any) -> Any:
         columns = []
         for _, dates in X.items():
             parts = [*PARTS.values(), *(["hour"] if self.hours else [])]
@@ -296,16 +297,16 @@ class DateParts(TransformerMixin, BaseEstimator):
             columns.append(np.where(dates.isna(), np.nan, seconds))
         return np.column_stack(columns)
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
         parts = [*PARTS, *(["hour"] if self.hours else []), "seconds"]
         return np.array([f"{n} {p}" for n in self.feature_names_in_ for p in parts], dtype=object)
 
 
-def as_categories(frame):
+def as_categories(frame: Any) -> Any:
     return frame.astype("category")
 
 
-def target_encoder(target_type, seed):
+def target_encoder(target_type: str, seed: int) -> Any:
     """Means of the target by value, for the training rows themselves from other folds of them."""
     if parse_version("1.9.dev0") > SKLEARN_VERSION:
         return TargetEncoder(target_type=target_type, cv=TARGET_FOLDS, random_state=seed)
@@ -320,7 +321,7 @@ class Schema:
 
     columns: tuple
 
-    def frame(self):
+    def frame(self) -> Any:
         """The cells of the columns that are kept."""
         import pandas as pd
 
@@ -328,7 +329,7 @@ class Schema:
         return pd.DataFrame(kept)
 
     @property
-    def has_missing_numbers(self):
+    def has_missing_numbers(self) -> Any:
         return any(
             np.isnan(c.values).any() if c.kind == "number" else c.values.isna().any()
             for c in self.columns
@@ -336,10 +337,10 @@ class Schema:
         )
 
     @property
-    def has_categories(self):
+    def has_categories(self) -> Any:
         return any(c.kind == "few" for c in self.columns)
 
-    def encoder(self, target_type, seed, categories=False):
+    def encoder(self, target_type: str, seed: int, categories: bool = False) -> Any:
         """A transformer, not fitted, from the columns of `frame()` to numbers.
 
         Parameters

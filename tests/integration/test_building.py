@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -60,6 +61,16 @@ def test_the_page_has_six_lines_and_ci_runs_those_of_other_tools():
     begun = re.findall(r"\$\(line '?([^')]+)'?\)", script)
     for line in LINES[3:]:
         assert sum(line.startswith(words) for words in begun) == 1, line
+
+
+def test_the_parts_of_some_commits_are_all_files():
+    part = runpy.run_path(str(ROOT / ".ci" / "part.py"))["part"]
+    files = [path.relative_to(ROOT) for path in (ROOT / "tests").rglob("test_*.py")]
+    parts = [part(files, 3, f"commit {k}") for k in range(30)]
+    assert set().union(*parts) == {path.as_posix() for path in files}
+    assert all(0.2 < len(some) / len(files) < 0.47 for some in parts)
+    assert part(files, 3, "commit 0") == parts[0] != parts[1]
+    assert part(files[:1], 1000, "") == [files[0].as_posix()]
 
 
 @pytest.mark.parametrize("line", [LINES[1] + " -n 0", LINES[2]])
