@@ -1,27 +1,21 @@
 """The contract between an ensemble and a weak learner that is faster than a fit in each round.
 
-An ensemble fits its weak learner again and again to the same X. An estimator that can do part of
-that work once (sort the columns, say) offers a *fast path* by one method,
-
-    _prepare_rounds(X, weight, task)
-
-which returns an object with the attributes and the method of `PreparedRounds`, or None where it has
-no fast path for this task. No ensemble refers to a weak learner by name: AdaBoost, gradient
-boosting and Frank-Wolfe call `prepare_rounds`, and fit clones where it returns None.
+An ensemble fits its weak learner again and again to the same X. A class of learners that can do
+part of that work once (sort the columns, say) registers a `FastPath`. No ensemble refers to a weak
+learner by name: AdaBoost, gradient boosting and Frank-Wolfe call `prepare_rounds`, and fit clones
+where it returns None.
 
 Adding a weak learner with a fast path
 --------------------------------------
 1. Write the estimator: `fit(X, y, sample_weight=None)` and `predict(X)`.
 2. Write a class with ``is_exact``, ``has_scale`` and ``best(target, weight, scores=None)``.
-3. Give the estimator a `_prepare_rounds` that returns an instance of it for the tasks it has;
-   a `task` is recognised by its string `task.kind`.
-4. Optionally give the members `_predict_validated(X)`, the predictions for an X that the ensemble
-   has validated already (and for classifiers `_predict_codes(X)`, as positions in `classes_`).
+3. Below the estimator, ``register(Estimator, prepare_rounds=function)``. The function takes the
+   estimator, X, the weights and a task, and returns an instance of that class, or None for a task
+   that it does not have; a `task` is recognised by its string `task.kind`.
 
 A subclass does not inherit a fast path, because it may override `fit` or `predict`; one that
-overrides neither declares it again, ``_prepare_rounds = Parent._prepare_rounds``. An estimator may
-also tell by an attribute `_has_scale` what its outputs are where it has no fast path (see
-`outputs_have_scale`).
+overrides neither is registered too. An estimator may also tell by an attribute `_has_scale` what
+its outputs are where it has no fast path (see `outputs_have_scale`).
 """
 
 from collections.abc import Callable
@@ -42,6 +36,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from sklearn_ensemble_theory._compat import routing_enabled
+from sklearn_ensemble_theory._typing import Estimator
 
 # Shares of a class below this count as this: log-odds stay within 4.6 of 0 on a pure side.
 SMALLEST_SHARE = 1e-4
@@ -319,8 +314,51 @@ class PreparedRounds(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class FastPath:
+    """What ensembles call of a class of learners instead of `fit` and `predict`.
+
+    All are functions; the first argument is an estimator of the class, or a fitted member. None
+    where the class has none.
+
+    Attributes
+    ----------
+    prepare_rounds : callable
+        (learner, X, weight, task) -> `PreparedRounds`, or None for other tasks.
+    prepare_sums : callable
+        (learner, task) -> what finds members from sums over rows, or None for other tasks; see
+        `erm._stumps.rounds`.
+    prepare_members : callable
+        (learner, X, sample_weight, n_jobs) -> `PreparedMembers`, or None for this X.
+    predict_validated : callable
+        (member, X) -> the predictions for an X that the ensemble has validated.
+    predict_codes : callable
+        (member, X) -> the same as positions in the `classes_` of a classifier.
+    """
+
+    prepare_rounds: Callable[..., PreparedRounds | None] | None = None
+    prepare_sums: Callable[..., Any] | None = None
+    prepare_members: Callable[..., "PreparedMembers | None"] | None = None
+    predict_validated: Callable[[Any, Any], np.ndarray] | None = None
+    predict_codes: Callable[[Any, Any], np.ndarray] | None = None
+
+
+_NONE = FastPath()
+_REGISTERED: dict[type, FastPath] = {}
+
+
+def register(cls: type, **functions: Any) -> None:
+    """Register the `FastPath` of a class of learners; its subclasses have none."""
+    _REGISTERED[cls] = FastPath(**functions)
+
+
+def fast_path(learner: Any) -> FastPath:
+    """That of the learner's own class."""
+    return _REGISTERED.get(type(learner), _NONE)
+
+
 def prepare_rounds(
-    estimator: Any, X: Any, weight: np.ndarray | None, task: Task
+    estimator: Estimator, X: Any, weight: np.ndarray | None, task: Task
 ) -> PreparedRounds | None:
     """The estimator's fast path for a task; None where it has none.
 
@@ -333,15 +371,14 @@ def prepare_rounds(
         The sample weights, for what is chosen once (quantiles of bins, say). Positive.
     task : Task
     """
-    prepare = _fast_path(estimator, "_prepare_rounds")
-    return None if prepare is None else prepare(X, weight, task)
+    prepare = fast_path(estimator).prepare_rounds
+    if prepare is None or weighs_itself(estimator):
+        return None
+    return prepare(estimator, X, weight, task)
 
 
-def prepare_sums(estimator: Any, task: Task) -> Any:
+def prepare_sums(estimator: Estimator, task: Task) -> Any:
     """What finds the members from sums over rows in chunks; None where there is nothing.
-
-    An estimator offers it by a method `_prepare_sums(task)`, which a subclass does not inherit. See
-    `erm._stumps.rounds` for the object: the sums it needs, and how it finds a member from them.
 
     Parameters
     ----------
@@ -349,26 +386,31 @@ def prepare_sums(estimator: Any, task: Task) -> Any:
     task : ClassTask or HammingTask
         Without the rows' classes.
     """
-    prepare = _fast_path(estimator, "_prepare_sums")
-    return None if prepare is None else prepare(task)
+    prepare = fast_path(estimator).prepare_sums
+    return None if prepare is None or weighs_itself(estimator) else prepare(estimator, task)
 
 
-def has_fast_path(estimator: Any) -> bool:
+def has_fast_path(estimator: Estimator) -> bool:
     """Whether the estimator has a fast path for some task, and so reads X as numbers."""
-    return _fast_path(estimator, "_prepare_rounds") is not None
+    return fast_path(estimator).prepare_rounds is not None and not weighs_itself(estimator)
+
+
+def weighs_itself(estimator: Estimator) -> bool:
+    """Whether its classes have weights, which are a part of its `fit` only."""
+    return getattr(estimator, "class_weight", None) is not None
 
 
 def predict_validated(member: Any, X: Any) -> np.ndarray:
     """The predictions for an X that the ensemble has validated, without a second check."""
-    predict = _own_method(member, "_predict_validated")
-    return predictions_of(member, X) if predict is None else predict(X)
+    predict = fast_path(member).predict_validated
+    return predictions_of(member, X) if predict is None else predict(member, X)
 
 
 def predict_codes(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:
     """The predicted classes as positions in `classes`, for an X that the ensemble has validated."""
-    predict = _own_method(member, "_predict_codes")
+    predict = fast_path(member).predict_codes
     if predict is not None:
-        return predict(X)
+        return predict(member, X)
     labels = predictions_of(member, X)
     codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
     if not (classes.take(codes) == labels).all():
@@ -421,7 +463,7 @@ def checked_outputs(found: Any, member: Any, X: Any) -> np.ndarray:
     return values
 
 
-def outputs_have_scale(estimator: Any) -> bool:
+def outputs_have_scale(estimator: Estimator) -> bool:
     """`PreparedRounds.has_scale` for clones of the estimator.
 
     True for classifiers (-1 and +1) and where the estimator's attribute `_has_scale` is true.
@@ -470,16 +512,15 @@ class PreparedMembers(Protocol):
 
 
 def prepare_members(
-    estimator: Any,
+    estimator: Estimator,
     X: np.ndarray,
     sample_weight: np.ndarray | None,
     n_jobs: int | None = 1,
 ) -> PreparedMembers | None:
     """What fits copies of the estimator to rows and columns of X, sharing what is computed once.
 
-    An estimator offers it by a method `_prepare_members(X, sample_weight, n_jobs)`, which a
-    subclass does not inherit. None where it has none, and where it returns None for this X: the
-    members are then fitted by their own `fit`.
+    None where its class has registered nothing, or has nothing for this X: the members are then
+    fitted by their own `fit`.
 
     Parameters
     ----------
@@ -491,20 +532,8 @@ def prepare_members(
     n_jobs : int or None, default=1
         Of the ensemble, for threads that prepare.
     """
-    prepare = _own_method(estimator, "_prepare_members")
-    return None if prepare is None else prepare(X, sample_weight, n_jobs)
-
-
-def _own_method(estimator: Any, name: str) -> Callable | None:
-    """A method that the class of the estimator defines itself: inherited ones do not count."""
-    return getattr(estimator, name) if name in vars(type(estimator)) else None
-
-
-def _fast_path(estimator: Any, name: str) -> Callable | None:
-    """The method, unless the classes of the estimator have weights, which are a part of its fit."""
-    if getattr(estimator, "class_weight", None) is not None:
-        return None
-    return _own_method(estimator, name)
+    prepare = fast_path(estimator).prepare_members
+    return None if prepare is None else prepare(estimator, X, sample_weight, n_jobs)
 
 
 def coded_learner(learner: Any, classes: Any) -> Any:
@@ -565,17 +594,17 @@ REGRESSION_TREES = (DecisionTreeRegressor, ExtraTreeRegressor)
 TREES = (*REGRESSION_TREES, DecisionTreeClassifier, ExtraTreeClassifier)
 
 
-def is_tree(estimator: Any) -> bool:
+def is_tree(estimator: Estimator | None) -> bool:
     """Whether this is one of scikit-learn's trees itself; a subclass may override its methods."""
     return type(estimator) in TREES
 
 
-def grows_leaves(estimator: Any) -> bool:
+def grows_leaves(estimator: Estimator) -> bool:
     """Whether the values of the leaves of its fitted trees can be set: scikit-learn's and ours."""
     return is_tree(estimator) or bool(getattr(estimator, "_reads_single_precision", False))
 
 
-def reads_single_precision(estimator: Any) -> bool:
+def reads_single_precision(estimator: Estimator | None) -> bool:
     """Whether its `predict` takes X in single precision with `check_input=False`, as trees' does.
 
     A tree of scikit-learn's itself, or of a class whose own `_reads_single_precision` says so.
@@ -586,12 +615,12 @@ def reads_single_precision(estimator: Any) -> bool:
 def reads_numbers(learner: Any, prepares: str) -> bool:
     """Whether a base learner gets X as an array of numbers: the default, a tree, a fast path.
 
-    Any other learner gets data frames and missing values as they are, and checks them. A fast path
-    is a method named `prepares` of the learner's own class.
+    Any other learner gets data frames and missing values as they are, and checks them. `prepares`
+    says which part of a `FastPath` the ensemble calls.
     """
     if learner is None or reads_single_precision(learner):
         return True
-    return _own_method(learner, prepares) is not None
+    return getattr(fast_path(learner), prepares.lstrip("_")) is not None
 
 
 def largest_column(scores: np.ndarray, ties: str = "first") -> np.ndarray:
@@ -601,7 +630,7 @@ def largest_column(scores: np.ndarray, ties: str = "first") -> np.ndarray:
     return scores.shape[1] - 1 - scores[:, ::-1].argmax(axis=1)
 
 
-def has_input_tag(estimator: Any, name: str) -> bool:
+def has_input_tag(estimator: Estimator, name: str) -> bool:
     """Whether an estimator's input has a tag; no tag of an object without tags."""
     tagged = hasattr(estimator, "__sklearn_tags__")
     return tagged and bool(getattr(get_tags(estimator).input_tags, name))
@@ -609,18 +638,18 @@ def has_input_tag(estimator: Any, name: str) -> bool:
 
 def gets_missing(learner: Any) -> bool:
     """Whether a base learner is given missing values: it takes them, or checks X itself."""
-    return has_input_tag(learner, "allow_nan") or not reads_numbers(learner, "_prepare_rounds")
+    return has_input_tag(learner, "allow_nan") or not reads_numbers(learner, "prepare_rounds")
 
 
 # --- metadata that an ensemble passes on ----------------------------------------------------------
 
 
-def requests(estimator: Any, name: str, method: str = "fit") -> bool:
+def requests(estimator: Estimator, name: str, method: str = "fit") -> bool:
     """Whether a method requests this metadata, where metadata routing is enabled."""
     return routing_enabled() and bool(get_routing_for_object(estimator).consumes(method, (name,)))
 
 
-def with_groups(fit_params: dict, groups: Any, estimator: Any) -> dict:
+def with_groups(fit_params: dict, groups: Any, estimator: Estimator) -> dict:
     """The further parameters of `fit`, with `groups` where this estimator requests them."""
     if groups is None or not requests(estimator, "groups"):
         return fit_params

@@ -138,7 +138,7 @@ PRIVATE_READS = {
     # linear functions in a ball
     "erm._ball": 10,
     # stumps
-    "erm._stumps": 12,
+    "erm._stumps": 11,
     # kernels, splines, linear smoothers
     "smoothing": 8,
     # bagging, forests, nearest neighbours, blocks of rows, sketches

@@ -19,11 +19,13 @@ from sklearn_ensemble_theory._learners import (
     JointTask,
     LeastSquaresTask,
     SignTask,
+    fast_path,
     has_fast_path,
     outputs_have_scale,
     predict_codes,
     predict_validated,
     prepare_rounds,
+    register,
 )
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
@@ -56,9 +58,13 @@ class Column(RegressorMixin, BaseEstimator):
     def predict(self, X):
         return self.coef_ * np.asarray(X)[:, self.j_]
 
-    def _prepare_rounds(self, X, weight, task):
-        type(self).prepared += 1
-        return ColumnRounds(X) if task.kind == "least_squares" else None
+
+def rounds_of_columns(learner, X, weight, task):
+    Column.prepared += 1
+    return ColumnRounds(X) if task.kind == "least_squares" else None
+
+
+register(Column, prepare_rounds=rounds_of_columns)
 
 
 class ColumnRounds:
@@ -162,8 +168,9 @@ def test_a_subclass_does_not_inherit_the_fast_path(cls):
         pass
 
     class Declared(cls):
-        _prepare_rounds = cls._prepare_rounds
+        pass
 
+    register(Declared, prepare_rounds=fast_path(cls()).prepare_rounds)
     X, _, w = data()
     task = LeastSquaresTask()
     assert has_fast_path(cls())

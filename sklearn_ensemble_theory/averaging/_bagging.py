@@ -424,7 +424,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         Columns that are drawn twice would have the same name.
         """
         drawn_twice = getattr(self, "bootstrap_features", False)
-        return is_frame(X) and not drawn_twice and not reads_numbers(estimator, "_prepare_members")
+        return is_frame(X) and not drawn_twice and not reads_numbers(estimator, "prepare_members")
 
     def _validate_X(self, X: MatrixLike):
         as_frame = self._member_spec.frames and is_frame(X)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import StrOptions
 from sklearn_ensemble_theory._door import fit_context
-from sklearn_ensemble_theory._learners import Task
+from sklearn_ensemble_theory._learners import Task, register
 from sklearn_ensemble_theory._rows import (
     finite_predictions,
     kept_rows,
@@ -268,25 +268,31 @@ class BestColumnRegressor(RegressorMixin, BaseEstimator):
             Predictions.
         """
         check_is_fitted(self)
-        return self._predict_validated(validate_data(self, X, dtype=np.float64, reset=False))
-
-    def _predict_validated(self, X: np.ndarray) -> np.ndarray:
-        return self.intercept_ + self.coef_ * np.asarray(X[:, self.feature_], dtype=np.float64)
+        return column_values(self, validate_data(self, X, dtype=np.float64, reset=False))
 
     @property
     def _has_scale(self) -> bool:
         return self.criterion == "inner_product"
-
-    def _prepare_rounds(
-        self, X: np.ndarray, weight: np.ndarray | None, task: Task
-    ) -> ColumnRounds | None:
-        """Columns for real targets."""
-        if task.kind != "least_squares" or sp.issparse(X):
-            return None
-        return ColumnRounds(X, weight, self.criterion, self.fit_intercept)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         # One column does not reach the scores that scikit-learn's checks require.
         tags.regressor_tags.poor_score = True
         return tags
+
+
+def column_values(model: BestColumnRegressor, X: np.ndarray) -> np.ndarray:
+    """The fitted function of the column."""
+    return model.intercept_ + model.coef_ * np.asarray(X[:, model.feature_], dtype=np.float64)
+
+
+def rounds_of_columns(
+    learner: BestColumnRegressor, X: np.ndarray, weight: np.ndarray | None, task: Task
+) -> ColumnRounds | None:
+    """Columns for real targets."""
+    if task.kind != "least_squares" or sp.issparse(X):
+        return None
+    return ColumnRounds(X, weight, learner.criterion, learner.fit_intercept)
+
+
+register(BestColumnRegressor, prepare_rounds=rounds_of_columns, predict_validated=column_values)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._door import fit_context
-from sklearn_ensemble_theory._learners import Task
+from sklearn_ensemble_theory._learners import Task, register
 from sklearn_ensemble_theory._rows import finite_predictions, kept_rows, validate_data
 from sklearn_ensemble_theory._scaling import largest_magnitude, power_of_two
 from sklearn_ensemble_theory._typing import ArrayLike
@@ -266,14 +266,6 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
     def _has_scale(self) -> bool:
         return self.criterion == "inner_product"
 
-    def _prepare_rounds(
-        self, X: np.ndarray, weight: np.ndarray | None, task: Task
-    ) -> "ReLURounds | None":
-        """Units along the axes, for real targets; the oblique search has no fast path."""
-        if task.kind != "least_squares" or self.direction != "axis":
-            return None
-        return ReLURounds(X, self.criterion)
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         # One unit does not reach the scores that scikit-learn's checks require.
@@ -470,3 +462,15 @@ def _finite(coef: float, factor: float) -> float:
             "X is so small, or y so large, that the coefficient overflows; scale them."
         )
     return value
+
+
+def rounds_of_units(
+    learner: ReLUUnitRegressor, X: np.ndarray, weight: np.ndarray | None, task: Task
+) -> ReLURounds | None:
+    """Units along the axes, for real targets; the oblique search has no fast path."""
+    if task.kind != "least_squares" or learner.direction != "axis":
+        return None
+    return ReLURounds(X, learner.criterion)
+
+
+register(ReLUUnitRegressor, prepare_rounds=rounds_of_units)

@@ -27,7 +27,7 @@ from sklearn_ensemble_theory._categories import (
 from sklearn_ensemble_theory._compat import Interval, StrOptions, parameter_names
 from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._features import Features, naming_columns
-from sklearn_ensemble_theory._learners import LeastSquaresTask, PreparedRounds, Task
+from sklearn_ensemble_theory._learners import LeastSquaresTask, PreparedRounds, Task, register
 from sklearn_ensemble_theory._rows import (
     has_columns,
     positive_weights,
@@ -601,30 +601,8 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         self._fit_to_bins(X, y, sample_weight, check_input)
         return self
 
-    # What ensembles use beyond `fit` and `predict`; a subclass, which may override these, does not
-    # inherit it.
     _reads_single_precision = True
-    _node_arrays = BaseBinnedTree._nodes
-
-    def _prepare_members(
-        self, X: np.ndarray, sample_weight: np.ndarray | None, n_jobs: int | None = 1
-    ) -> Any:
-        return BinnedMembers(self, X, sample_weight, n_jobs)
-
-    def _prepare_rounds(
-        self, X: Any, weight: np.ndarray | None, task: Task
-    ) -> PreparedRounds | None:
-        # Trees are grown one by one for other tasks, and with parameters that rounds do not have.
-        if (
-            not isinstance(task, LeastSquaresTask)
-            or self.criterion != "squared_error"
-            or self.splitter != "best"
-            or self.ccp_alpha > 0
-            or (task.has_vectors and self.max_bins > MISSING)
-        ):
-            return None
-        rounds = VectorTreeRounds if task.has_vectors else BinnedTreeRounds
-        return rounds(self, X, weight, task)
+    _node_arrays = BaseBinnedTree._nodes  # which a subclass does not inherit
 
     def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> Any:
         if fitted_encoder(self) is not None or self._nodes().sets is not None:
@@ -638,10 +616,6 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
                 "method='brute'."
             )
         return super()._compute_partial_dependence_recursion(grid, target_features)
-
-    def _predict_validated(self, X: np.ndarray) -> np.ndarray:
-        values: np.ndarray = self.tree_.predict(np.asarray(X, dtype=np.float32))
-        return values[:, 0] if self.n_outputs_ == 1 else values[:, :, 0]
 
 
 class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
@@ -903,25 +877,64 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
     _reads_single_precision = True
     _node_arrays = BaseBinnedTree._nodes
 
-    def _prepare_members(
-        self, X: np.ndarray, sample_weight: np.ndarray | None, n_jobs: int | None = 1
-    ) -> Any:
-        return BinnedMembers(self, X, sample_weight, n_jobs)
 
-    def _prepare_rounds(self, X: np.ndarray, weight: Any, task: Task) -> PreparedRounds | None:
-        # Parameters that draw (each clone has a seed of its own), weigh classes or prune.
-        if self.splitter == "random" or self.max_features is not None:
-            return None
-        if task.kind not in ROUNDS or self.ccp_alpha > 0:
-            return None
-        rounds: Any = ROUNDS[task.kind](self, X, weight, task)
-        return rounds
+# --- what ensembles call instead of `fit` and `predict` -------------------------------------------
 
-    def _predict_validated(self, X: np.ndarray) -> np.ndarray:
-        return self.classes_.take(self._predict_codes(X))
 
-    def _predict_codes(self, X: np.ndarray) -> np.ndarray:
-        return self.tree_.predict(np.asarray(X, dtype=np.float32)).argmax(axis=1)
+def rounds_of_regressor(
+    tree: BinnedTreeRegressor, X: np.ndarray, weight: np.ndarray | None, task: Task
+) -> PreparedRounds | None:
+    # Trees are grown one by one for other tasks, and with parameters that rounds do not have.
+    if (
+        not isinstance(task, LeastSquaresTask)
+        or tree.criterion != "squared_error"
+        or tree.splitter != "best"
+        or tree.ccp_alpha > 0
+        or (task.has_vectors and tree.max_bins > MISSING)
+    ):
+        return None
+    rounds = VectorTreeRounds if task.has_vectors else BinnedTreeRounds
+    return rounds(tree, X, weight, task)
+
+
+def rounds_of_classifier(
+    tree: BinnedTreeClassifier, X: np.ndarray, weight: np.ndarray | None, task: Task
+) -> PreparedRounds | None:
+    # Parameters that draw (each clone has a seed of its own), weigh classes or prune.
+    if tree.splitter == "random" or tree.max_features is not None:
+        return None
+    if task.kind not in ROUNDS or tree.ccp_alpha > 0:
+        return None
+    rounds: Any = ROUNDS[task.kind](tree, X, weight, task)
+    return rounds
+
+
+def values_of_rows(tree: BinnedTreeRegressor, X: np.ndarray) -> np.ndarray:
+    values: np.ndarray = tree.tree_.predict(np.asarray(X, dtype=np.float32))
+    return values[:, 0] if tree.n_outputs_ == 1 else values[:, :, 0]
+
+
+def codes_of_rows(tree: BinnedTreeClassifier, X: np.ndarray) -> np.ndarray:
+    return tree.tree_.predict(np.asarray(X, dtype=np.float32)).argmax(axis=1)
+
+
+def labels_of_rows(tree: BinnedTreeClassifier, X: np.ndarray) -> np.ndarray:
+    return tree.classes_.take(codes_of_rows(tree, X))
+
+
+register(
+    BinnedTreeRegressor,
+    prepare_rounds=rounds_of_regressor,
+    prepare_members=BinnedMembers,
+    predict_validated=values_of_rows,
+)
+register(
+    BinnedTreeClassifier,
+    prepare_rounds=rounds_of_classifier,
+    prepare_members=BinnedMembers,
+    predict_validated=labels_of_rows,
+    predict_codes=codes_of_rows,
+)
 
 
 # --- the binned tree of one of scikit-learn's ----------------------------------------------------

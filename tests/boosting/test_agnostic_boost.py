@@ -6,6 +6,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_ensemble_theory import AgnosticBoostClassifier, DecisionStumpClassifier
+from sklearn_ensemble_theory._learners import register
 from sklearn_ensemble_theory.bounds import agnostic_boosting_error_bound
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier
 
@@ -135,8 +136,12 @@ class Misled(ClassifierMixin, BaseEstimator):
     def predict(self, X):
         return np.zeros(len(X))
 
-    def _prepare_rounds(self, X, weight, task):
-        return MisledRounds(X, task.signs, self.least)
+
+def rounds_that_mislead(learner, X, weight, task):
+    return MisledRounds(X, task.signs, learner.least)
+
+
+register(Misled, prepare_rounds=rounds_that_mislead)
 
 
 class MisledRounds:

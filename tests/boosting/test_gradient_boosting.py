@@ -20,6 +20,7 @@ from sklearn_ensemble_theory import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
+from sklearn_ensemble_theory._learners import register
 from sklearn_ensemble_theory.boosting import losses
 
 from ..estimators import SKLEARN_VERSION, parse_version
@@ -369,20 +370,23 @@ def test_separable_classes_keep_finite_scores():
 @pytest.mark.parametrize("n_rounds", [0, 3])
 def test_rounds_end_where_the_weak_learner_has_nothing_to_offer(regression, n_rounds):
     class Tired(BestColumn):
-        def _prepare_rounds(self, X, weight, task):
-            learner, left = self, iter(range(n_rounds))
+        pass
 
-            class Rounds:
-                is_exact = has_scale = True
+    def prepare(learner, X, weight, task):
+        left = iter(range(n_rounds))
 
-                def best(self, target, weight, scores=None):
-                    if next(left, None) is None:
-                        return None
-                    member = clone(learner).fit(X, target)
-                    return member, member.predict(X)
+        class Rounds:
+            is_exact = has_scale = True
 
-            return Rounds()
+            def best(self, target, weight, scores=None):
+                if next(left, None) is None:
+                    return None
+                member = clone(learner).fit(X, target)
+                return member, member.predict(X)
 
+        return Rounds()
+
+    register(Tired, prepare_rounds=prepare)
     X, y, *_ = regression
     model = GradientBoostingRegressor(Tired(), n_estimators=10).fit(X, y)
     assert model.stop_reason_ == "weak learner"

@@ -16,6 +16,7 @@ from sklearn_ensemble_theory import (
     ReLUUnitRegressor,
     bounds,
 )
+from sklearn_ensemble_theory._learners import register
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 from sklearn_ensemble_theory.trees._sklearn_trees import on_grid
@@ -72,18 +73,20 @@ def test_quadratic_bound_step_is_the_minimum_of_10_8(binary):
 class BestColumnOfKnownSize(BestColumn):
     """The same with a fast path, which knows the largest root mean square."""
 
-    def _prepare_rounds(self, X, weight, task):
-        learner = self
 
-        class Rounds:
-            is_exact = has_scale = True
-            outputs_bound = np.sqrt(np.mean(X**2, axis=0).max())
+def rounds_of_known_size(learner, X, weight, task):
+    class Rounds:
+        is_exact = has_scale = True
+        outputs_bound = np.sqrt(np.mean(X**2, axis=0).max())
 
-            def best(self, target, weight, scores=None):
-                member = clone(learner).fit(X, target)
-                return member, member.predict(X)
+        def best(self, target, weight, scores=None):
+            member = clone(learner).fit(X, target)
+            return member, member.predict(X)
 
-        return Rounds()
+    return Rounds()
+
+
+register(BestColumnOfKnownSize, prepare_rounds=rounds_of_known_size)
 
 
 def l1_norm(model):

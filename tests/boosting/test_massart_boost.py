@@ -10,6 +10,7 @@ from sklearn_ensemble_theory import (
     DecisionStumpClassifier,
     MassartBoostClassifier,
 )
+from sklearn_ensemble_theory._learners import register
 from sklearn_ensemble_theory.boosting import CVChoice
 from sklearn_ensemble_theory.bounds import (
     massart_boosting_error_bound,
@@ -107,15 +108,15 @@ class Adversary(ClassifierMixin, BaseEstimator):
     def predict(self, X):
         return np.ones(len(X))
 
-    def _prepare_rounds(self, X, weight, task):
-        return self
-
     def best(self, target, weight, scores=None):
         first, second = weight
         needed = (first + 0.02) / second if second > 0 else np.inf
         possible = first == 0 or needed <= 1
         psi = np.array([-1.0, needed if first > 0 else 1.0]) if possible else np.ones(2)
         return psi, psi  # its outputs in the place of the member
+
+
+register(Adversary, prepare_rounds=lambda learner, X, weight, task: learner)
 
 
 def test_confident_rows_must_be_able_to_move_back():

@@ -12,7 +12,7 @@ from sklearn_ensemble_theory import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
-from sklearn_ensemble_theory._learners import ClassTask, JointTask, LeastSquaresTask
+from sklearn_ensemble_theory._learners import ClassTask, JointTask, LeastSquaresTask, prepare_rounds
 from sklearn_ensemble_theory._roots import root_of_increasing
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
@@ -62,7 +62,7 @@ def problem(loss, seed, n=None, p=3):
 
 def joint(X, y, u, w, loss, max_bins=None):
     task = JointTask(EmpiricalRisk(loss, y))
-    rounds = DecisionStumpRegressor(max_bins)._prepare_rounds(X, w, task)
+    rounds = prepare_rounds(DecisionStumpRegressor(max_bins), X, w, task)
     member, outputs = rounds.best(None, w, u)
     np.testing.assert_array_equal(member.predict(X), outputs)
     return member, outputs
@@ -128,7 +128,7 @@ def test_joint_minimum_by_the_line_search_of_the_loss(loss, max_bins):
 def test_joint_minimum_of_the_squared_loss_is_least_squares(n):
     for seed in range(3):
         X, y, u, w = problem(LOSSES[0], seed, n, p=5)
-        plain = DecisionStumpRegressor()._prepare_rounds(X, w, LeastSquaresTask())
+        plain = prepare_rounds(DecisionStumpRegressor(), X, w, LeastSquaresTask())
         expected, _ = plain.best(y - u, w)
         for loss in (as_loss(Squared()), losses.SquaredLoss()):
             member, _ = joint(X, y, u, w, loss)
@@ -146,7 +146,7 @@ def test_joint_minimum_of_the_exponential_loss_is_closed(n):
         member, outputs = joint(X, y, u, w, loss)
         mass = w * np.exp(-y * u)
         task = ClassTask((y > 0).astype(int), np.array([-1, 1]), "log_odds")
-        closed, _ = DecisionStumpRegressor()._prepare_rounds(X, w, task).best(None, mass)
+        closed, _ = prepare_rounds(DecisionStumpRegressor(), X, w, task).best(None, mass)
         assert (member.feature_, member.threshold_) == (closed.feature_, closed.threshold_)
         left = X[:, member.feature_] <= member.threshold_
         masses = [[mass[side & (y == s)].sum() for s in (-1, 1)] for side in (left, ~left)]

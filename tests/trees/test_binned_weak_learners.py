@@ -33,7 +33,7 @@ def test_leaves_from_codes(missing):
     X, y = data()
     X[np.random.default_rng(1).random(X.shape) < missing] = np.nan
     task = ClassTask(y, np.unique(y))
-    rounds = BinnedTreeClassifier(max_bins=20)._prepare_rounds(X, None, task)
+    rounds = prepare_rounds(BinnedTreeClassifier(max_bins=20), X, None, task)
     member, margins = rounds.best(None, np.full(len(y), 1 / len(y)))
     np.testing.assert_array_equal(margins, np.where(member.predict(X) == y, 1, -1))
     assert (margins > 0).mean() > 0.9
@@ -74,7 +74,7 @@ def test_no_fast_path():
         {"max_features": 2},
         {"ccp_alpha": 0.1},
     ):
-        assert BinnedTreeClassifier(**params)._prepare_rounds(X, None, task) is None
+        assert prepare_rounds(BinnedTreeClassifier(**params), X, None, task) is None
     for params in ({"max_features": 2, "random_state": 0}, {"class_weight": "balanced"}):
         model = AdaBoostClassifier(BinnedTreeClassifier(max_depth=2, **params), n_estimators=3)
         assert model.fit(X, y).score(X, y) > 0.6

@@ -904,7 +904,7 @@ class BaseGradientBoosting(
         # Other formats are converted to the first.
         options["accept_sparse"] = ("csr", "csc") if takes_sparse else False
         # A base learner of the user gets frames as they are, and checks them.
-        hands_on = not reads_numbers(self.estimator, "_prepare_rounds")
+        hands_on = not reads_numbers(self.estimator, "prepare_rounds")
         as_frame = hands_on and is_frame(X)
         if not as_frame:
             options["dtype"] = [np.float64, np.float32]

@@ -70,7 +70,7 @@ class DrawnLearners:
     Notes
     -----
     scikit-learn's trees get the drawn rows in single precision, converted some rows at a time: the
-    trees are the same. A learner with `_prepare_members` gets the columns prepared once, and each
+    trees are the same. A learner with `prepare_members` gets the columns prepared once, and each
     distinct row with its number of draws.
     """
 

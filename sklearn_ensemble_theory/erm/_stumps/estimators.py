@@ -11,16 +11,22 @@ from sklearn.utils import Bunch, Tags, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._arrays import two_valued
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import Interval
 from sklearn_ensemble_theory._door import CLASS_WEIGHT, fit_context
-from sklearn_ensemble_theory._learners import ClassTask, LeastSquaresTask, PreparedRounds, Task
+from sklearn_ensemble_theory._learners import (
+    ClassTask,
+    LeastSquaresTask,
+    PreparedRounds,
+    Task,
+    register,
+)
 from sklearn_ensemble_theory._rows import are_wrong, kept_rows, validate_data
 from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.bounds import stump_generalization_bound
 from sklearn_ensemble_theory.bounds._arguments import check_option
 
+from .hamming import side_values
 from .rounds import (
     Side,
     StumpClasses,
@@ -71,11 +77,12 @@ class _Stump(BaseEstimator):
     def _left(self, X: ArrayLike) -> np.ndarray:
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return self._left_of(X)
+        return rows_left(self, X)
 
-    def _left_of(self, X: np.ndarray) -> np.ndarray:
-        """Rows of a validated X at or below the threshold, compared in double precision."""
-        return X[:, self.feature_] <= np.array([self.threshold_])
+
+def rows_left(stump: _Stump, X: np.ndarray) -> np.ndarray:
+    """Rows of a validated X at or below the threshold, compared in double precision."""
+    return X[:, stump.feature_] <= np.array([stump.threshold_])
 
 
 def sides_of(
@@ -285,17 +292,6 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         left = self._left(X)
         return self.classes_.take(np.where(left, self.left_class_, self.right_class_))
 
-    def _predict_codes(self, X: np.ndarray) -> np.ndarray:
-        return np.where(self._left_of(X), self.left_class_, self.right_class_)
-
-    def _prepare_rounds(
-        self, X: np.ndarray, weight: np.ndarray | None, task: Task
-    ) -> PreparedRounds | None:
-        return prepare_stumps(X, weight, task, self.max_bins, STUMPS)
-
-    def _prepare_sums(self, task: Task) -> SummedStumps | None:
-        return stumps_of_sums(task, self.max_bins, STUMPS)
-
     @by_chunks
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Predict the class probabilities, the weighted shares of the classes on the row's side.
@@ -474,7 +470,7 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         if unit > 1:  # means exceed the largest target by rounding
             left, right = unit * np.clip([left, right], y.min() / unit, y.max() / unit)
         self._set_values(split, left, right)
-        self.sides_ = sides_of_targets(self._left_of(X), y, weight)
+        self.sides_ = sides_of_targets(rows_left(self, X), y, weight)
         return self
 
     @by_chunks
@@ -491,23 +487,7 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         y : ndarray of shape (n_samples,), or (n_samples, n_classes) for one value for each class
             Predictions.
         """
-        return self._side_values(self._left(X))
-
-    def _predict_validated(self, X: np.ndarray) -> np.ndarray:
-        return self._side_values(self._left_of(X))
-
-    def _side_values(self, left: np.ndarray) -> np.ndarray:
-        if np.ndim(self.left_value_):
-            return np.where(left[:, None], self.left_value_, self.right_value_)
-        return two_valued(left, self.left_value_, self.right_value_)
-
-    def _prepare_rounds(
-        self, X: np.ndarray, weight: np.ndarray | None, task: Task
-    ) -> PreparedRounds | None:
-        return prepare_stumps(X, weight, task, self.max_bins, STUMPS)
-
-    def _prepare_sums(self, task: Task) -> SummedStumps | None:
-        return stumps_of_sums(task, self.max_bins, STUMPS)
+        return side_values(self, self._left(X))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -517,6 +497,43 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
 
 
 STUMPS = StumpClasses(DecisionStumpClassifier, DecisionStumpRegressor)
+
+
+def rounds_of_stumps(
+    stump: DecisionStumpClassifier | DecisionStumpRegressor,
+    X: np.ndarray,
+    weight: np.ndarray | None,
+    task: Task,
+) -> PreparedRounds | None:
+    return prepare_stumps(X, weight, task, stump.max_bins, STUMPS)
+
+
+def sums_of_stumps(
+    stump: DecisionStumpClassifier | DecisionStumpRegressor, task: Task
+) -> SummedStumps | None:
+    return stumps_of_sums(task, stump.max_bins, STUMPS)
+
+
+def codes_of_rows(stump: DecisionStumpClassifier, X: np.ndarray) -> np.ndarray:
+    return np.where(rows_left(stump, X), stump.left_class_, stump.right_class_)
+
+
+def values_of_rows(stump: DecisionStumpRegressor, X: np.ndarray) -> np.ndarray:
+    return side_values(stump, rows_left(stump, X))
+
+
+register(
+    DecisionStumpClassifier,
+    prepare_rounds=rounds_of_stumps,
+    prepare_sums=sums_of_stumps,
+    predict_codes=codes_of_rows,
+)
+register(
+    DecisionStumpRegressor,
+    prepare_rounds=rounds_of_stumps,
+    prepare_sums=sums_of_stumps,
+    predict_validated=values_of_rows,
+)
 
 
 def stump_dictionary(X: ArrayLike, *, constant: bool = True) -> Bunch:

@@ -36,7 +36,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from sklearn_ensemble_theory._arrays import ranges
+from sklearn_ensemble_theory._arrays import ranges, two_valued
 from sklearn_ensemble_theory._learners import HammingTask, half_log_odds
 
 from .split_search import (
@@ -353,6 +353,13 @@ class HammingIndex(ColumnIndex):
 # --- the weak learner ----------------------------------------------------------------------------
 
 
+def side_values(stump: Any, left: np.ndarray) -> np.ndarray:
+    """The values of a regression stump on the rows of its two sides, (n,) or (n, n_classes)."""
+    if np.ndim(stump.left_value_):
+        return np.where(left[:, None], stump.left_value_, stump.right_value_)
+    return two_valued(left, stump.left_value_, stump.right_value_)
+
+
 def stump_of_split(criterion: HammingCriterion, split: Split, regressor: type[Any], p: int) -> Any:
     """The member of the class `regressor` for a split of `HammingIndex.best_split`."""
     total = Masses(*(split.left + split.right))
@@ -384,6 +391,6 @@ class HammingRounds:
         """The best stump for weights of shape (n, K), and its margins of the same shape."""
         split = self.index.best_split(self.criterion, weight)
         stump = stump_of_split(self.criterion, split, self.regressor, self.index.p)
-        outputs = stump._side_values(self.index.is_left(split))
+        outputs = side_values(stump, self.index.is_left(split))
         outputs *= self.signs
         return stump, outputs
