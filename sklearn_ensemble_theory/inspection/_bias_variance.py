@@ -26,6 +26,42 @@ from ._repeated_fits import (
     variance_over_draws,
 )
 
+TEXTS = {
+    **AXES,
+    "make_data": """
+        make_data : callable
+            Draws a training set; see `bias_variance_decomposition`, as for the other arguments.
+        """,
+    "X_test": """
+        X_test : array-like of shape (n_test, n_features), default=None
+            Test points.
+        """,
+    "target": """
+        target : callable or array-like of shape (n_test,), default=None
+            The regression function or Bayes rule.
+        """,
+    "noise": """
+        noise : float, array-like or callable, default=None
+            The variance of the noise, or the probability of another class.
+        """,
+    "loss": """
+        loss : {"squared", "zero_one"}, default="squared"
+            The loss.
+        """,
+    "n_repetitions": """
+        n_repetitions : int, default=100
+            Number of training sets.
+        """,
+    "n_jobs": """
+        n_jobs : int, default=None
+            Number of repetitions in parallel.
+        """,
+    "random_state": """
+        random_state : int, RandomState instance or None, default=None
+            Seed.
+        """,
+}
+
 
 def bias_variance_decomposition(
     estimator: BaseEstimator,
@@ -416,7 +452,7 @@ def _decompositions(
     ]
 
 
-@documented(AXES)
+@documented(TEXTS)
 class BiasVarianceDisplay:
     """Noise, bias and variance of estimators: stacked bars, or curves along a parameter.
 
@@ -505,28 +541,17 @@ class BiasVarianceDisplay:
         ----------
         estimators : dict of str to estimator
             The estimators, by name.
-        make_data : callable
-            Draws a training set; see `bias_variance_decomposition`, as for the other arguments.
-        X_test : array-like of shape (n_test, n_features), default=None
-            Test points.
-        target : callable or array-like of shape (n_test,), default=None
-            The regression function or Bayes rule.
-        noise : float, array-like or callable, default=None
-            The variance of the noise, or the probability of another class.
-        loss : {"squared", "zero_one"}, default="squared"
-            The loss.
-        n_repetitions : int, default=100
-            Number of training sets.
-        n_jobs : int, default=None
-            Number of repetitions in parallel.
-        random_state : int, RandomState instance or None, default=None
-            Seed.
+        %(make_data)s
+        %(X_test)s
+        %(target)s
+        %(noise)s
+        %(loss)s
+        %(n_repetitions)s
+        %(n_jobs)s
+        %(random_state)s
         %(ax)s
 
-        Returns
-        -------
-        display : BiasVarianceDisplay
-            The display, drawn.
+        %(returns_display)s
 
         Raises
         ------
@@ -579,32 +604,21 @@ class BiasVarianceDisplay:
         ----------
         estimator : estimator
             The estimator.
-        make_data : callable
-            Draws a training set; see `bias_variance_decomposition`, as for the other arguments.
+        %(make_data)s
         param_name : str
             The name of a parameter of the estimator.
         param_range : sequence
             Its values.
-        X_test : array-like of shape (n_test, n_features), default=None
-            Test points.
-        target : callable or array-like of shape (n_test,), default=None
-            The regression function or Bayes rule.
-        noise : float, array-like or callable, default=None
-            The variance of the noise, or the probability of another class.
-        loss : {"squared", "zero_one"}, default="squared"
-            The loss.
-        n_repetitions : int, default=100
-            Number of training sets.
-        n_jobs : int, default=None
-            Number of repetitions in parallel.
-        random_state : int, RandomState instance or None, default=None
-            Seed.
+        %(X_test)s
+        %(target)s
+        %(noise)s
+        %(loss)s
+        %(n_repetitions)s
+        %(n_jobs)s
+        %(random_state)s
         %(ax)s
 
-        Returns
-        -------
-        display : BiasVarianceDisplay
-            The display, drawn.
+        %(returns_display)s
 
         Raises
         ------
@@ -635,10 +649,7 @@ class BiasVarianceDisplay:
         ----------
         %(ax)s
 
-        Returns
-        -------
-        self : BiasVarianceDisplay
-            The display, drawn.
+        %(returns_display)s
         """
         plt = pyplot(type(self).__name__)
         if ax is None:

@@ -558,10 +558,7 @@ class ReliabilityDisplay:
             Arguments of the estimator's method, for example `offset` of `predict`, or
             `family="student-t"` of `predict_distribution`.
 
-        Returns
-        -------
-        display : ReliabilityDisplay
-            The display, drawn.
+        %(returns_display)s
 
         Raises
         ------
@@ -622,10 +619,7 @@ class ReliabilityDisplay:
         %(options)s
         %(ax)s
 
-        Returns
-        -------
-        display : ReliabilityDisplay
-            The display, drawn.
+        %(returns_display)s
 
         Raises
         ------
@@ -652,10 +646,7 @@ class ReliabilityDisplay:
         ----------
         %(ax)s
 
-        Returns
-        -------
-        self : ReliabilityDisplay
-            The display, drawn.
+        %(returns_display)s
         """
         plt = pyplot(type(self).__name__)
         if ax is None:

@@ -93,10 +93,7 @@ class ConditionalRiskDisplay:
             The largest score; the curves have 601 scores from minus this on, with 0 among them.
         %(ax)s
 
-        Returns
-        -------
-        display : ConditionalRiskDisplay
-            The display, drawn.
+        %(returns_display)s
 
         Raises
         ------
@@ -119,10 +116,7 @@ class ConditionalRiskDisplay:
         ----------
         %(ax)s
 
-        Returns
-        -------
-        self : ConditionalRiskDisplay
-            The display, drawn.
+        %(returns_display)s
         """
         plt = pyplot(type(self).__name__)
         if ax is None:

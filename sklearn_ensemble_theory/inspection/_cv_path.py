@@ -11,6 +11,15 @@ from ._plotting import AXES, COLORS, GREY, documented, pyplot, set_value_axis
 NOT_OF_VALUES = ("mean_score", "standard_error")
 
 
+TEXTS = {
+    **AXES,
+    "show_folds": """
+        show_folds : bool, default=True
+            Whether to draw the scores of each fold too.
+        """,
+}
+
+
 def results_of(estimator: Any) -> Mapping[str, np.ndarray]:
     """`cv_results_` of a fitted model, without rounds at the end in which nothing changes."""
     results = getattr(estimator, "cv_results_", None)
@@ -29,6 +38,11 @@ def results_of(estimator: Any) -> Mapping[str, np.ndarray]:
             "standard_error": scores.std(axis=1, ddof=1) / np.sqrt(K),
             **{f"split{k}_score": each for k, each in enumerate(scores.T)},
         }
+    if "name" in results:
+        raise TypeError(
+            f"cv_results_ of {type(estimator).__name__} is a table of its members: see "
+            "export.frame."
+        )
     changes = np.flatnonzero(np.diff(np.asarray(results["mean_score"])))
     if "n_estimators" in results and len(changes):
         # Additive models repeat the last row up to the largest number of rounds.
@@ -37,7 +51,7 @@ def results_of(estimator: Any) -> Mapping[str, np.ndarray]:
     return results
 
 
-@documented(AXES)
+@documented(TEXTS)
 class CVPathDisplay:
     """The scores of held-out rows by the value of a parameter that the fit has chosen.
 
@@ -111,14 +125,10 @@ class CVPathDisplay:
         estimator : estimator
             Any fitted model with `cv_results_`, such as gradient boosting or an additive model
             with ``n_estimators="cv"``.
-        show_folds : bool, default=True
-            Whether to draw the scores of each fold too.
+        %(show_folds)s
         %(ax)s
 
-        Returns
-        -------
-        display : CVPathDisplay
-            The display, drawn.
+        %(returns_display)s
 
         Raises
         ------
@@ -145,13 +155,9 @@ class CVPathDisplay:
         Parameters
         ----------
         %(ax)s
-        show_folds : bool, default=True
-            Whether to draw the scores of each fold too.
+        %(show_folds)s
 
-        Returns
-        -------
-        self : CVPathDisplay
-            The display, drawn.
+        %(returns_display)s
         """
         plt = pyplot(type(self).__name__)
         name = self.parameter_ = parameter_of(self.results)

@@ -270,10 +270,7 @@ class ExcessRiskDisplay:
             Seed.
         %(ax)s
 
-        Returns
-        -------
-        display : ExcessRiskDisplay
-            The display, drawn.
+        %(returns_display)s
 
         Raises
         ------
@@ -336,10 +333,7 @@ class ExcessRiskDisplay:
         ----------
         %(ax)s
 
-        Returns
-        -------
-        self : ExcessRiskDisplay
-            The display, drawn.
+        %(returns_display)s
         """
         plt = pyplot(type(self).__name__)
         if ax is None:

@@ -36,7 +36,20 @@ from ._plotting import (
 NAME_LENGTH = 36
 
 
-@documented(AXES)
+TEXTS = {
+    **AXES,
+    "max_terms": """
+        max_terms : int, default=10
+            Largest number of terms with a bar of their own. The others have one for their sum.
+        """,
+    "style": """
+        style : {"waterfall", "bar"}, default="waterfall"
+            Whether each bar begins where the one before ends, or all of them at 0.
+        """,
+}
+
+
+@documented(TEXTS)
 class ImportanceDisplay:
     """Importances of features, or of the terms of an additive model, as horizontal bars.
 
@@ -120,10 +133,7 @@ class ImportanceDisplay:
             How many of the most important features or terms to draw.
         %(ax)s
 
-        Returns
-        -------
-        display : ImportanceDisplay
-            The display, drawn.
+        %(returns_display)s
 
         Raises
         ------
@@ -176,10 +186,7 @@ class ImportanceDisplay:
         label : str, default="importance"
             Label of the axis.
 
-        Returns
-        -------
-        self : ImportanceDisplay
-            The display, drawn.
+        %(returns_display)s
         """
         check_number_of("max_bars", max_bars)
         sizes = np.asarray(self.importances, dtype=float)
@@ -241,7 +248,7 @@ def _own_axes(display: Any, ax: Any, labels: Sequence[str]) -> Any:
     return ax
 
 
-@documented(AXES)
+@documented(TEXTS)
 class LocalExplanationDisplay:
     """The prediction of an additive model for one row, as the sum that it is.
 
@@ -327,16 +334,11 @@ class LocalExplanationDisplay:
         target : label, default=None
             The class whose score is explained, for a model of three or more classes; by default the
             predicted one.
-        max_terms : int, default=10
-            Largest number of terms with a bar of their own. The others have one for their sum.
-        style : {"waterfall", "bar"}, default="waterfall"
-            Whether each bar begins where the one before ends, or all of them at 0.
+        %(max_terms)s
+        %(style)s
         %(ax)s
 
-        Returns
-        -------
-        display : LocalExplanationDisplay
-            The display, drawn.
+        %(returns_display)s
 
         Raises
         ------
@@ -383,15 +385,10 @@ class LocalExplanationDisplay:
         Parameters
         ----------
         %(ax)s
-        max_terms : int, default=10
-            Largest number of terms with a bar of their own. The others have one for their sum.
-        style : {"waterfall", "bar"}, default="waterfall"
-            Whether each bar begins where the one before ends, or all of them at 0.
+        %(max_terms)s
+        %(style)s
 
-        Returns
-        -------
-        self : LocalExplanationDisplay
-            The display, drawn.
+        %(returns_display)s
         """
         check_number_of("max_terms", max_terms)
         if style not in ("waterfall", "bar"):

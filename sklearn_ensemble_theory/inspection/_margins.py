@@ -34,6 +34,15 @@ METHODS = {
 OF_ANY_SCALE = ("staged_decision_function", "decision_function")
 
 
+TEXTS = {
+    **AXES,
+    "axes": """
+        axes : sequence of matplotlib.axes.Axes, default=None
+            Axes to draw on, one for each panel; a new figure by default.
+        """,
+}
+
+
 def training_error_bounds(estimator: Any) -> dict[str, np.ndarray]:
     """Bounds on the training error of AdaBoost after each round, by their names; {} of others."""
     if not isinstance(estimator, AdaBoostClassifier):
@@ -163,7 +172,7 @@ def margins_after(
 # --- figures --------------------------------------------------------------------------------------
 
 
-@documented(AXES)
+@documented(TEXTS)
 class MarginDisplay:
     """Distribution functions of the margins of a vote after chosen rounds.
 
@@ -256,10 +265,7 @@ class MarginDisplay:
             Weights of the rows; equal weights by default.
         %(ax)s
 
-        Returns
-        -------
-        display : MarginDisplay
-            The display, drawn.
+        %(returns_display)s
 
         Raises
         ------
@@ -293,10 +299,7 @@ class MarginDisplay:
         ----------
         %(ax)s
 
-        Returns
-        -------
-        self : MarginDisplay
-            The display, drawn.
+        %(returns_display)s
         """
         plt = pyplot(type(self).__name__)
         if ax is None:
@@ -330,7 +333,7 @@ class MarginDisplay:
         return self
 
 
-@documented(AXES)
+@documented(TEXTS)
 class EdgeDisplay:
     """Edges of the weak learners by round, and the training error with its bounds.
 
@@ -416,13 +419,9 @@ class EdgeDisplay:
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
             The weights that the estimator was fitted with.
-        axes : sequence of matplotlib.axes.Axes, default=None
-            Axes to draw on, one for each panel; a new figure by default.
+        %(axes)s
 
-        Returns
-        -------
-        display : EdgeDisplay
-            The display, drawn.
+        %(returns_display)s
 
         Raises
         ------
@@ -469,13 +468,9 @@ class EdgeDisplay:
 
         Parameters
         ----------
-        axes : sequence of matplotlib.axes.Axes, default=None
-            Axes to draw on, one for each panel; a new figure by default.
+        %(axes)s
 
-        Returns
-        -------
-        self : EdgeDisplay
-            The display, drawn.
+        %(returns_display)s
 
         Raises
         ------

@@ -22,6 +22,12 @@ AXES = {
         figure_ : matplotlib.figure.Figure
             The figure, after `plot`.
         """,
+    "returns_display": """
+        Returns
+        -------
+        display : display of this class
+            The display, drawn.
+        """,
     "use_from_estimator": """
         Use `from_estimator` to create a display; the constructor stores its arguments.
         """,

@@ -21,6 +21,19 @@ from ._plotting import AXES, COLORS, GREY, as_axes, documented, few_ticks, pyplo
 KINDS = ("interval", "standard_error")
 
 
+TEXTS = {
+    **AXES,
+    "n_cols": """
+        n_cols : int, default=3
+            Largest number of panels in a row.
+        """,
+    "ax": """
+        ax : matplotlib.axes.Axes or array of them, default=None
+            One axes for each feature; a new figure by default.
+        """,
+}
+
+
 @dataclass(frozen=True)
 class BandPanel:
     """Predictions along one feature.
@@ -51,7 +64,7 @@ class BandPanel:
         return self.values.dtype.kind not in "iuf"
 
 
-@documented(AXES)
+@documented(TEXTS)
 class PredictionBandDisplay:
     """Predictions along one feature, with prediction intervals and bands of standard errors.
 
@@ -166,15 +179,10 @@ class PredictionBandDisplay:
             interval with ``{"side": "upper"}`` or "lower" is drawn as a line at its end.
         grid_resolution : int, default=100
             Number of values of a numeric feature; fewer distinct values are taken themselves.
-        n_cols : int, default=3
-            Largest number of panels in a row.
-        ax : matplotlib.axes.Axes or array of them, default=None
-            One axes for each feature; a new figure by default.
+        %(n_cols)s
+        %(ax)s
 
-        Returns
-        -------
-        display : PredictionBandDisplay
-            The display, drawn.
+        %(returns_display)s
 
         Raises
         ------
@@ -243,15 +251,10 @@ class PredictionBandDisplay:
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes or array of them, default=None
-            One axes for each feature; a new figure by default.
-        n_cols : int, default=3
-            Largest number of panels in a row.
+        %(ax)s
+        %(n_cols)s
 
-        Returns
-        -------
-        self : PredictionBandDisplay
-            The display, drawn.
+        %(returns_display)s
         """
         plt = pyplot(type(self).__name__)
         if not isinstance(n_cols, Integral) or n_cols < 1:

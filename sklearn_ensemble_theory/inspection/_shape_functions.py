@@ -44,7 +44,28 @@ TITLE = 28  # characters of a line of a title
 FEW_LABELS = 12  # categories on an axis of a map that all get a label
 
 
-@documented(AXES)
+TEXTS = {
+    **AXES,
+    "n_cols": """
+        n_cols : int, default=3
+            Largest number of panels in a row.
+        """,
+    "n_standard_errors": """
+        n_standard_errors : float, default=2.0
+            Half the width of the bands, in standard errors.
+        """,
+    "max_categories": """
+        max_categories : int, default=15
+            Largest number of categories in a panel: those of the largest weights.
+        """,
+    "ax": """
+        ax : matplotlib.axes.Axes or array of them, default=None
+            One axes for each term, or a single one whose area is divided; a new figure by default.
+        """,
+}
+
+
+@documented(TEXTS)
 class ShapeFunctionDisplay:
     """The shape functions of an additive model, one panel for each term.
 
@@ -139,22 +160,15 @@ class ShapeFunctionDisplay:
             has one curve for each class, and a pair one map for each class.
         max_terms : int, default=6
             Number of terms if `terms` is None. Terms that are zero are left out.
-        n_cols : int, default=3
-            Largest number of panels in a row.
+        %(n_cols)s
         share_limits : bool, default=True
             Whether all panels have the same limits, and all maps the same colours, so that the
             sizes of terms can be compared.
-        n_standard_errors : float, default=2.0
-            Half the width of the bands, in standard errors.
-        max_categories : int, default=15
-            Largest number of categories in a panel: those of the largest weights.
-        ax : matplotlib.axes.Axes or array of them, default=None
-            One axes for each term, or a single one whose area is divided; a new figure by default.
+        %(n_standard_errors)s
+        %(max_categories)s
+        %(ax)s
 
-        Returns
-        -------
-        display : ShapeFunctionDisplay
-            The display, drawn.
+        %(returns_display)s
 
         Raises
         ------
@@ -195,21 +209,14 @@ class ShapeFunctionDisplay:
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes or array of them, default=None
-            One axes for each term, or a single one whose area is divided; a new figure by default.
-        n_cols : int, default=3
-            Largest number of panels in a row.
+        %(ax)s
+        %(n_cols)s
         share_limits : bool, default=True
             Whether all panels have the same limits, and all maps the same colours.
-        n_standard_errors : float, default=2.0
-            Half the width of the bands, in standard errors.
-        max_categories : int, default=15
-            Largest number of categories in a panel: those of the largest weights.
+        %(n_standard_errors)s
+        %(max_categories)s
 
-        Returns
-        -------
-        self : ShapeFunctionDisplay
-            The display, drawn.
+        %(returns_display)s
         """
         plt = pyplot(type(self).__name__)
         if n_cols < 1 or max_categories < 1:

@@ -11,6 +11,18 @@ from sklearn_ensemble_theory._typing import ArrayLike
 from ..smoothing import LinearL2BoostingRegressor
 from ._plotting import AXES, documented, pyplot
 
+TEXTS = {
+    **AXES,
+    "estimator": """
+        estimator : LinearL2BoostingRegressor
+            A fitted model.
+        """,
+    "axes": """
+        axes : sequence of four matplotlib.axes.Axes, default=None
+            Axes to draw on; a new figure by default.
+        """,
+}
+
 
 def _checked(estimator: LinearL2BoostingRegressor) -> LinearL2BoostingRegressor:
     if not isinstance(estimator, LinearL2BoostingRegressor):
@@ -21,7 +33,7 @@ def _checked(estimator: LinearL2BoostingRegressor) -> LinearL2BoostingRegressor:
     return estimator
 
 
-@documented(AXES)
+@documented(TEXTS)
 class BoostingPathDisplay:
     """Training, test and expected error of linear L2-boosting against the logarithm of time.
 
@@ -91,8 +103,7 @@ class BoostingPathDisplay:
 
         Parameters
         ----------
-        estimator : LinearL2BoostingRegressor
-            A fitted model.
+        %(estimator)s
         X_test : array-like of shape (n_test, n_features), default=None
             Rows for a curve of the mean squared error; `y_test` is required with it.
         y_test : array-like of shape (n_test,), default=None
@@ -108,10 +119,7 @@ class BoostingPathDisplay:
             `coordinates="best"`.
         %(ax)s
 
-        Returns
-        -------
-        display : BoostingPathDisplay
-            The display, drawn.
+        %(returns_display)s
 
         Raises
         ------
@@ -144,10 +152,7 @@ class BoostingPathDisplay:
         ----------
         %(ax)s
 
-        Returns
-        -------
-        self : BoostingPathDisplay
-            The display, drawn.
+        %(returns_display)s
         """
         plt = pyplot(type(self).__name__)
         if ax is None:
@@ -165,7 +170,7 @@ class BoostingPathDisplay:
         return self
 
 
-@documented(AXES)
+@documented(TEXTS)
 class SmootherSpectrumDisplay:
     """Eigenvalues, smoothed projection and eigenvectors of a linear learner.
 
@@ -253,19 +258,14 @@ class SmootherSpectrumDisplay:
 
         Parameters
         ----------
-        estimator : LinearL2BoostingRegressor
-            A fitted model.
+        %(estimator)s
         times : sequence of float, default=(1, 10, 100, 1000)
             Times of the coefficients.
         n_vectors : int, default=3
             Number of first and of last eigenvectors to draw.
-        axes : sequence of four matplotlib.axes.Axes, default=None
-            Axes to draw on; a new figure by default.
+        %(axes)s
 
-        Returns
-        -------
-        display : SmootherSpectrumDisplay
-            The display, drawn.
+        %(returns_display)s
 
         Raises
         ------
@@ -303,13 +303,9 @@ class SmootherSpectrumDisplay:
 
         Parameters
         ----------
-        axes : sequence of four matplotlib.axes.Axes, default=None
-            Axes to draw on; a new figure by default.
+        %(axes)s
 
-        Returns
-        -------
-        self : SmootherSpectrumDisplay
-            The display, drawn.
+        %(returns_display)s
         """
         plt = pyplot(type(self).__name__)
         if axes is None:

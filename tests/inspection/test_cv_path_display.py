@@ -4,11 +4,15 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from sklearn.datasets import make_friedman1
+from sklearn.linear_model import LinearRegression
+from sklearn.tree import DecisionTreeRegressor
 
 from sklearn_ensemble_theory import (
+    FrankWolfeRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     L2BoostingRegressor,
+    StackingRegressor,
 )
 from sklearn_ensemble_theory.inspection import CVPathDisplay
 
@@ -97,3 +101,16 @@ def test_a_model_without_folds_is_refused():
         TypeError, match=r"must have cv_results_, .*; GradientBoostingRegressor has none"
     ):
         CVPathDisplay.from_estimator(model)
+    members = [("line", LinearRegression()), ("tree", DecisionTreeRegressor(max_depth=2))]
+    stack = StackingRegressor(members, final_estimator="simplex", cv=3).fit(X, Y)
+    with pytest.raises(TypeError, match=r"StackingRegressor is a table .*: see export\.frame"):
+        CVPathDisplay.from_estimator(stack)
+
+
+def test_radius_of_frank_wolfe():
+    model = FrankWolfeRegressor(radius=[0.5, 2.0, 8.0]).fit(X, Y)
+    display = CVPathDisplay.from_estimator(model)
+    results = model.cv_results_
+    assert display.parameter_ == "radius"
+    assert display.best_ == results["radius"][np.argmin(results["mean_score"])]
+    assert display.chosen == model.radius_
