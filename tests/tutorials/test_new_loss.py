@@ -7,7 +7,6 @@ from sklearn_ensemble_theory import AdditiveBoostingRegressor, GradientBoostingR
 from sklearn_ensemble_theory.boosting.losses import Loss
 
 
-# the loss
 class LogCoshLoss(Loss):
     """log cosh(u - y): half the square near y, the absolute error far from it; G2 = G1 = 1."""
 
@@ -25,7 +24,6 @@ class LogCoshLoss(Loss):
         return 1.0 - np.tanh(u - y) ** 2
 
 
-# derivatives
 def test_derivatives_are_those_of_the_value():
     rng = np.random.default_rng(0)
     y, u = rng.normal(size=(2, 50))
@@ -37,7 +35,6 @@ def test_derivatives_are_those_of_the_value():
     assert np.isfinite(loss.value(y, 1e6 * u)).all()
 
 
-# constant
 def test_the_constant_is_optimal():
     y = np.random.default_rng(1).exponential(size=200)
     loss = LogCoshLoss()
@@ -45,7 +42,6 @@ def test_the_constant_is_optimal():
     assert loss.gradient(y, np.full(200, constant)).mean() == pytest.approx(0, abs=1e-9)
 
 
-# boosting
 @pytest.mark.parametrize("cls", [GradientBoostingRegressor, AdditiveBoostingRegressor])
 def test_boosting_lowers_the_risk_and_resists_outliers(cls):
     rng = np.random.default_rng(2)
@@ -58,6 +54,3 @@ def test_boosting_lowers_the_risk_and_resists_outliers(cls):
         model = cls(n_estimators=60, loss=loss, learning_rate=0.2).fit(X, y)
         errors[name] = np.abs(model.predict(X) - truth)[y < 50].mean()
     assert 3 * errors["log cosh"] < errors["squares"]
-
-
-# end
