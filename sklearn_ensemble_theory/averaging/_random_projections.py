@@ -19,6 +19,7 @@ from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import HasMethods, Interval, StrOptions
+from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import LARGEST_COUNT, fit_context
 from sklearn_ensemble_theory._features import refuse_dates
 from sklearn_ensemble_theory._rows import (
@@ -137,6 +138,7 @@ class ExpectedProjection:
         return float(single - removed * (1 - 1 / n_estimators))
 
 
+@documented()
 class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     r"""Average of least-squares fits on random projections of the variables.
 
@@ -176,8 +178,7 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
         Whether to fit an intercept, which is neither projected nor penalised.
     n_jobs : int, default=None
         Number of threads. Each uses one BLAS thread; the model does not depend on it.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the projections.
+    %(random_state)s
 
     Attributes
     ----------
@@ -187,11 +188,7 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
         The constant of the linear model; for features, the mean of y, about which they are fitted.
     gamma_ : float
         The coefficient of the Gaussian kernel. Only for "fourier".
-    n_features_in_ : int
-        Number of features seen during :term:`fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of features seen during :term:`fit`. Defined only when X has feature names that are
-        all strings.
+    %(names_in_fit)s
 
     See Also
     --------
@@ -202,12 +199,9 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
     Notes
     -----
     *Cost.* "gaussian": one decomposition of X, O(n d min(n, d)), shared by the members, and
-    O(r s^2) for each, with r the rank of X. With X = U D V', a fit depends on S through V'S only,
-    and this is drawn directly. What the part of S orthogonal to the rows of X adds to `coef_` has
-    mean 0 given V'S; it is left out, which does not change fitted values and reduces the error
-    elsewhere. "coordinate": O(n s^2) for each member; "sparse": the same and O(n s sqrt(d)); for
-    features the same and O(n d s). A prediction costs O(d) for the linear projections, O(m s d) for
-    features.
+    O(r s^2) for each, with r the rank of X. "coordinate": O(n s^2) for each member; "sparse": the
+    same and O(n s sqrt(d)); for features the same and O(n d s). A prediction costs O(d) for the
+    linear projections, O(m s d) for features. The user guide says what is drawn.
 
     *Precision.* Ill-conditioned problems are solved by singular values instead of normal equations;
     directions without variance get the coefficient 0. A sparse X is not made dense, and its
@@ -218,7 +212,7 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
 
     References
     ----------
-    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+    %(Bach)s
 
     A. Kabán (2014). "New bounds on compressive linear least squares regression". *Artificial
     Intelligence and Statistics*.

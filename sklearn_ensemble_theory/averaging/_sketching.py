@@ -14,6 +14,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions
+from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import LARGEST_COUNT, fit_context
 from sklearn_ensemble_theory._rows import (
     BlockedRows,
@@ -49,6 +50,7 @@ from ._sketches import SKETCHES
 NOISE_COLUMNS = 8
 
 
+@documented()
 class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Linear regression on random sketches of the rows, averaged over several sketches.
 
@@ -95,8 +97,7 @@ class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
     n_jobs : int, default=None
         Number of threads for the sketches. The model does not depend on it.
 
-    random_state : int, RandomState instance or None, default=None
-        Seed of the sketches.
+    %(random_state)s
 
     Attributes
     ----------
@@ -118,11 +119,7 @@ class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
     n_samples_seen_ : int
         Number of rows of positive weight in the sketches.
 
-    n_features_in_ : int
-        Number of features.
-
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X has feature names that are all strings.
+    %(names_in_fit)s
 
     See Also
     --------
@@ -142,27 +139,13 @@ class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
     for the solutions; and O(n d) for each refinement. `predict` costs O(d) for each row. In
     addition to X, the m sketches and a chunk of 2 s rows at most are in memory.
 
-    *Dask collections.* The sketches of the chunks are added up. Each chunk has random numbers of
-    its own, given by `random_state` and the number of the chunk: for given chunks the model is
-    always the same, and its law is that of a fit in memory, but not its bits. The rows are read
-    once, for "leverage" three times; `n_refinements=k` reads them k + 1 times more, and gives the
-    fit of all rows as in memory. A worker has the m sketches of its chunk in memory and sends m s
-    (d + q + 1) numbers, for q targets, to where they are added, and 2 d q numbers for each
-    refinement. Chunks of far more than s rows are therefore best; for "srht" the last block of each
-    chunk is filled up with zeros.
-
-    *Rank.* If a sketch of X does not have full rank, the solution of the smallest norm is used. As
-    in any sketched problem, rows of very large leverage may be lost by "subsample".
-
-    *Leverage scores* are estimated up to a constant factor, with the triangular factor of a count
-    sketch and 16 Gaussian projections [Drineas et al., 2012]; a tenth of the draws is uniform. The
-    blocks of "srht" are those of [Balabanov et al., 2023], with cosine transforms. The refinement
-    is an iterative sketch of the Hessian [Pilanci and Wainwright, 2016] with the step lengths
-    of conjugate gradients.
+    *Dask collections* are read once, for "leverage" three times, and k + 1 times more with
+    `n_refinements=k`. If a sketch of X does not have full rank, the solution of the smallest norm
+    is used. The user guide has the details of both, and of leverage scores.
 
     References
     ----------
-    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+    %(Bach)s
 
     O. Balabanov, M. Beaupère, L. Grigori and V. Lederer (2023). "Block subsampled randomized
     Hadamard transform for Nyström approximation on distributed architectures". *International

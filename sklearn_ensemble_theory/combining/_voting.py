@@ -498,16 +498,12 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
     The vote of consistent classifiers is consistent [Ghoshdastidar, theorem En.1], and its error
     is at most twice the mean error of its members (`error_bound`). Votes are most useful for
     members of similar accuracy that make different errors; otherwise learned weights are better.
-    `error_bound` with ``method="vc"`` bounds it by the training error and the VC dimensions of the
-    classes of the members.
 
     `weights="tandem"` minimises the bound of [Masegosa et al., 2020] for how often two members err
-    on the same rows, so that weight goes to good members that err on different ones. With
-    `held_out="prefit"` these are the rows of `fit`, which the members must not have seen:
-    ``error_bound(X, y, delta=0.05, method="tandem")`` for the same rows then is the bound that was
-    minimised, and it holds, as it does so for all weights at once. Otherwise the rows are held out
-    by splits, and the members fitted to all rows get the weights; new rows are needed for a bound.
-    The convex problem costs O(T³) for each of some 100 steps.
+    on the same rows: those of `fit` with `held_out="prefit"`, for which ``error_bound(X, y,
+    delta=0.05, method="tandem")`` then is the bound that was minimised, and holds; otherwise rows
+    held out by splits, and a bound needs new rows. The convex problem costs O(T³) for each of some
+    100 steps.
 
     References
     ----------
@@ -785,9 +781,9 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
     ) -> float:
         """Bound on the error of the vote, by the losses of its members on given rows.
 
-        The loss of a member on a row is 1 where it errs; with `voting="soft"` it is 1 - p, with p
-        the probability that it gives to the label. The vote errs only where the weighted mean loss
-        is at least 1/2.
+        The loss of a member on a row is 1 if it errs; with `voting="soft"` it is 1 - p, with p the
+        probability that it gives to the label. The vote errs only if the weighted mean loss is at
+        least 1/2.
 
         Parameters
         ----------

@@ -25,7 +25,6 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     VotingClassifier,
 )
-from sklearn_ensemble_theory.averaging import _neighbors as neighbors
 from sklearn_ensemble_theory.averaging import bagged_nearest_neighbors_weights as weights
 from sklearn_ensemble_theory.datasets import make_sine_regression
 
@@ -318,16 +317,17 @@ def test_more_draws_than_rows_with_replacement():
     assert model.weights_[0] == pytest.approx(1 - (1 - 1 / 30) ** 300)
 
 
-def test_weights_that_are_cut_leave_their_mass_to_the_mean(monkeypatch):
-    monkeypatch.setattr(neighbors, "WEIGHT_TOL", 1e-2)
+def test_weights_that_are_cut_leave_their_mass_to_the_mean():
+    """Neighbours after which the weights sum to 1e-12 are not looked for."""
     X, y = regression(100)
-    model = Regressor(max_samples=20).fit(X, y)
-    assert 1e-3 < model.mean_weight_ <= 1e-2
-    assert model.mean_weight_ == pytest.approx(1 - model.weights_.sum())
-    found = model.predict(X)
-    monkeypatch.setattr(neighbors, "WEIGHT_TOL", 0)
-    exact = Regressor(max_samples=20).fit(X, y).predict(X)
-    assert np.abs(found - exact).max() <= 1e-2 * np.ptp(y)
+    model = Regressor(max_samples=60).fit(X, y)
+    exact = weights(100, 60, weight_tol=0)
+    n_ranks = len(model.weights_)
+    assert n_ranks < len(exact)
+    assert exact[n_ranks:].sum() <= 1e-12 < exact[n_ranks - 1 :].sum()
+    assert 0 <= model.mean_weight_ <= 1e-12
+    order = np.argsort(pairwise_distances(X), axis=1)[:, : len(exact)]
+    np.testing.assert_allclose(model.predict(X), y[order] @ exact, atol=1e-11 * np.ptp(y))
 
 
 def test_registry_of_laws_is_what_the_parameter_takes():

@@ -32,7 +32,6 @@ from sklearn_ensemble_theory import (
     VotingClassifier,
     VotingRegressor,
 )
-from sklearn_ensemble_theory._margin_losses import MARGIN_FUNCTIONS
 from sklearn_ensemble_theory.bounds import cross_validation_oracle_bound
 from sklearn_ensemble_theory.combining import BestMember, GreedySelection, WeightedMean
 
@@ -130,7 +129,15 @@ def test_weights_of_classifiers(iris, weights):
         assert log_loss(y, mixed) <= min(risks) + 1e-9
 
 
-@pytest.mark.parametrize("loss", ["logistic", "exponential", "hinge"])
+# The loss of a margin, and the probability that it has for a score.
+MARGINS = {
+    "logistic": (lambda m: np.logaddexp(0, -m), expit),
+    "exponential": (lambda m: np.exp(-m), lambda s: expit(2 * s)),
+    "hinge": (lambda m: np.maximum(1 - m, 0), None),
+}
+
+
+@pytest.mark.parametrize("loss", MARGINS)
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_weights_for_functions_of_the_margin(iris, loss, n_classes):
     """The risk of the held-out rows is at most that of every member, and of other weights."""
@@ -138,7 +145,7 @@ def test_weights_for_functions_of_the_margin(iris, loss, n_classes):
     X, y = X[y > 2 - n_classes], y[y > 2 - n_classes]
     X = X[:, :2]
     w = np.random.default_rng(0).uniform(0.5, 2, len(y))
-    phi = MARGIN_FUNCTIONS[loss]
+    phi, probability = MARGINS[loss]
     model = StackingClassifier(classifiers(), WeightedMean("nnls", loss=loss)).fit(X, y, w)
     P = np.array(
         [
@@ -149,7 +156,7 @@ def test_weights_for_functions_of_the_margin(iris, loss, n_classes):
     signs = np.where(y[:, None] == model.classes_, 1.0, -1.0)
 
     def risk(v):
-        losses = phi.value(signs * np.tensordot(v, 2 * P - 1, 1))
+        losses = phi(signs * np.tensordot(v, 2 * P - 1, 1))
         return np.average(losses[:, 1] if n_classes == 2 else losses.sum(axis=1), weights=w)
 
     v = model.estimator_weights_
@@ -162,8 +169,8 @@ def test_weights_for_functions_of_the_margin(iris, loss, n_classes):
     # Probabilities are those of the loss for the scores, where it has any.
     proba = [m.fit(X, y, w).predict_proba(X) for _, m in classifiers()]
     table = np.tensordot(v, proba, 1)
-    if phi.has_link:
-        table = phi.probability(2 * table - v.sum())
+    if probability is not None:
+        table = probability(2 * table - v.sum())
     expected = table / table.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(model.predict_proba(X), expected)
     np.testing.assert_array_equal(model.predict(X), model.classes_[expected.argmax(axis=1)])
