@@ -51,7 +51,7 @@ from sklearn_ensemble_theory.erm._stumps.estimators import DecisionStumpClassifi
 from ._conditional_gradients import STEP_SIZES, VARIANTS, SolverOptions
 from ._loop import RoundReports, rows_for_callbacks
 from ._norm_balls import BallPlan, Problem, Solution, held_out_risks, solver_of, sum_of_members
-from ._weak_learners import check_takes_weights
+from ._base_learners import check_takes_weights
 from .losses._losses import loss_names, make_loss, predict_log_proba, predict_proba
 
 TEXTS = {

@@ -43,7 +43,7 @@ from ._dictionary import ColumnDictionary, GramRows, coefficients_in_units
 from ._loop import RoundReports, boost
 from ._risk import EmpiricalRisk, RiskState
 from ._steps import Step, StepResult
-from ._weak_learners import weak_learner
+from ._base_learners import weak_learner
 from .losses import Loss
 
 # radius * scale of X, over the size of y. Beyond it the ball is no constraint in floating point,

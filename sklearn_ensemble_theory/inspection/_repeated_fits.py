@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn_ensemble_theory.bounds._arguments import checked_generator
 
 from .._typing import RandomStateLike
-from ..boosting._weak_learners import seeded_clone
+from ..boosting._base_learners import seeded_clone
 
 MAX_SEED = np.iinfo(np.int32).max
 

@@ -11,7 +11,7 @@ from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._loop import boost
 from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting._steps import FixedStep, LineSearchStep
-from sklearn_ensemble_theory.boosting._weak_learners import weak_learner
+from sklearn_ensemble_theory.boosting._base_learners import weak_learner
 from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 from sklearn_ensemble_theory.trees._columns import BinnedColumns
 from sklearn_ensemble_theory.trees._growth import HistogramGrower

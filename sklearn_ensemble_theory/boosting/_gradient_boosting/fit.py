@@ -82,7 +82,7 @@ from ...trees._weak_learners import category_flags
 from .._loop import BoostingRounds, RoundReports, boost
 from .._risk import LEAST_CURVATURE, EmpiricalRisk, SecondOrderRisk
 from .._steps import STEP_RULES, Step
-from .._weak_learners import check_takes_weights, seeded_clone, weak_learner
+from .._base_learners import check_takes_weights, seeded_clone, weak_learner
 from ..losses import Loss
 from ..losses._base import share_taken
 from ..losses._losses import make_loss

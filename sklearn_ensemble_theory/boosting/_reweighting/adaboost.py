@@ -46,7 +46,7 @@ from sklearn_ensemble_theory.erm._stumps.estimators import DecisionStumpClassifi
 from sklearn_ensemble_theory.trees._packed import PackedCache
 
 from .._loop import BoostingRounds, RoundReports, rows_for_callbacks
-from .._weak_learners import clone_learner
+from .._base_learners import clone_learner
 from .adaboost_blocks import SummedRounds, rounds_of_blocks, summary_of_blocks
 from .adaboost_rounds import (
     OUTPUTS_OF,

@@ -34,7 +34,7 @@ from sklearn_ensemble_theory.trees._sklearn_trees import (
 )
 
 from .._loop import RoundReports, rows_for_callbacks
-from .._weak_learners import seeded_clone
+from .._base_learners import seeded_clone
 from .votes import CONSTRAINTS, MOST_DENSE_VALUES, TEXTS, ReweightedEnsemble
 
 # Of the errors divided by the largest one.
