@@ -39,6 +39,8 @@ from pathlib import Path
 import numpy as np
 from categorical_tables import BROWNLEE, SELVA, THREADS, Table
 
+from sklearn_ensemble_theory.boosting import CVRounds
+
 COVERAGE = 0.9
 LEVELS = np.arange(1, 10) / 10
 ENDS = [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2]
@@ -149,7 +151,8 @@ def rows_of(name, seed, folder):
 def boosting(X, y, **params):
     from sklearn_ensemble_theory import GradientBoostingRegressor
 
-    model = GradientBoostingRegressor(keep_training_rows=True, n_jobs=1, random_state=0, **params)
+    params = {"held_out": 10, "n_jobs": 1, "random_state": 0, **params}
+    model = GradientBoostingRegressor(**params)
     return model.fit(X, y)
 
 
@@ -269,7 +272,8 @@ def a_model_for_each(X, y, new, library, levels):
 
 
 MEAN_LAWS = ("Poisson", "Gamma", "LogNormal")
-BY_FOLDS = {"n_estimators": "cv", "cv_prediction": "mean"}
+MEAN_OF_FOLDS = {"n_estimators": CVRounds(prediction="mean")}
+BY_FOLDS = {**MEAN_OF_FOLDS, "held_out": "cv"}
 OURS, LIGHTGBM, NGBOOST = "sklearn_ensemble_theory.boosting", "lightgbm", "ngboost"
 # name -> (function of X, y and new rows, the library it needs)
 SIDES = {
@@ -549,17 +553,17 @@ def rounds(n_sets, folder, data=None):
 
             same = {"n_jobs": 1, "random_state": 0}
             start = time.process_time()
-            mean = GradientBoostingRegressor(**same, **BY_FOLDS).fit(X, y)
+            mean = GradientBoostingRegressor(**same, **MEAN_OF_FOLDS).fit(X, y)
             of_folds = time.process_time() - start
             start = time.process_time()
-            one = GradientBoostingRegressor(n_estimators=mean.n_rounds_, **same).fit(X, y)
+            one = GradientBoostingRegressor(n_estimators=mean.n_estimators_, **same).fit(X, y)
             of_one = time.process_time() - start
-            longest = max(1500, 2 * mean.n_rounds_)
+            longest = max(1500, 2 * mean.n_estimators_)
             path = GradientBoostingRegressor(n_estimators=longest, **same).fit(X, y)
             best = min(error(predicted) for predicted in path.staged_predict(new))
             default = GradientBoostingRegressor(**same).fit(X, y)
             errors = [error(model.predict(new)) for model in (mean, one, default)]
-            found.append([*errors, best, mean.n_rounds_, of_folds, of_one])
+            found.append([*errors, best, mean.n_estimators_, of_folds, of_one])
         mean, one, default, best, n_rounds, of_folds, of_one = np.mean(found, axis=0)
         print(
             f"{name:14s} best {best:.4g}  / best: mean of folds {mean / best:.3f}, one fit "

@@ -145,7 +145,7 @@ def forests(max_bins, tasks=tuple(ROLES), **params):
 
 OURS = {"ours": partial(model, boosted, package, "GradientBoosting")}
 SECOND_ORDER = {
-    "ours": partial(model, partial(boosted, second_order=True), package, "GradientBoosting"),
+    "ours": partial(model, partial(boosted, step="newton"), package, "GradientBoosting"),
 }
 EXACT_PEER = {
     "scikit-learn": partial(model, boosted, sklearn.ensemble, "GradientBoosting"),

@@ -80,7 +80,7 @@ def of_peer(score, is_cross, randomized=False):
 
 def sides():
     forest = RandomForestClassifier(200, min_samples_leaf=3)
-    booster = GradientBoostingClassifier(n_estimators=40, max_depth=3, keep_training_rows=True)
+    booster = GradientBoostingClassifier(n_estimators=40, max_depth=3, held_out=10)
     found = {}
     for name, model in (("forest, out of bag", forest), ("boosting, ten folds", booster)):
         for method in SCORES:

@@ -87,9 +87,7 @@ class LeastSquaresTask:
         Whether each round has weights of its own, with a column for each score, in units of the
         sample weights. Otherwise the learner is fitted under the sample weights.
     min_weight_leaf : float, default=0.0
-        Least weight of a leaf of a tree, in the same units.
-    features_per_tree : int, float or None, default=None
-        Number or share of the features that each tree may use, drawn anew; for trees in bins.
+        Least weight of a leaf of a tree, in the same units, if the tree has none of its own.
     random_state : RandomState, default=None
         Draws rows and the seeds of members.
     shares_generator : bool, default=False
@@ -100,8 +98,6 @@ class LeastSquaresTask:
     has_vectors : bool, default=False
         Whether one member is fitted to all columns of the target, instead of one for each; only
         learners with such members recognise the task.
-    n_components : int or None, default=None
-        Such a member is chosen by so many principal components of the target; None for all of it.
     """
 
     risk: Any = None
@@ -111,12 +107,10 @@ class LeastSquaresTask:
     subsample: float = 1.0
     reweighted: bool = False
     min_weight_leaf: float = 0.0
-    features_per_tree: float | None = None
     random_state: Any = None
     shares_generator: bool = False
     n_threads: int = 1
     has_vectors: bool = False
-    n_components: int | None = None
 
     @property
     def kind(self) -> str:

@@ -22,7 +22,7 @@ FITTED_TO_SPARSE = [
     package.ExtraTreesClassifier(**FEW),
     package.GradientBoostingRegressor(**FEW),
     package.GradientBoostingRegressor(**FEW, subsample=0.5, n_iter_no_change=3),
-    package.GradientBoostingClassifier(**FEW, second_order=True),
+    package.GradientBoostingClassifier(**FEW, step="newton"),
     package.AdaBoostClassifier(TREE, n_estimators=3),
     package.AdaBoostClassifier(TREE, n_estimators=3, variant="discrete"),
     package.AdaBoostClassifier(

@@ -28,8 +28,8 @@ from sklearn_ensemble_theory._learners import (
     register,
 )
 from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting._base_learners import weak_learner
+from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 
 from .estimators import estimator_classes, make
 

@@ -289,12 +289,15 @@ def excess_error(model, data):
     return float(np.mean((model.predict(data.X_test) - data.truth_test) ** 2))
 
 
-def boosted_targets(**given):
+def boosted_targets(n_components=None, **given):
     def setup(data, n_estimators, max_depth, seed):
-        from sklearn_ensemble_theory import GradientBoostingRegressor
+        from sklearn_ensemble_theory import BinnedTreeRegressor, GradientBoostingRegressor
 
-        shape = {"n_estimators": n_estimators, "max_depth": max_depth, "random_state": seed}
-        return GradientBoostingRegressor(**shape, **given)
+        rounds = {"n_estimators": n_estimators, "random_state": seed}
+        if n_components is None:
+            return GradientBoostingRegressor(max_depth=max_depth, **rounds, **given)
+        tree = BinnedTreeRegressor(max_depth=max_depth, target_components=n_components)
+        return GradientBoostingRegressor(tree, **rounds, **given)
 
     return setup
 
@@ -313,8 +316,8 @@ register(
         vary={"q": (10, 50)},
         sides={
             "ours": boosted_targets(),
-            "ours, 5 components": boosted_targets(target_components=5),
-            "ours, separate": boosted_targets(multi_target="separate"),
+            "ours, 5 components": boosted_targets(5),
+            "ours, separate": boosted_targets(multi_output="separate"),
             "xgboost": xgboost("XGBRegressor", multi_strategy="multi_output_tree"),
             "xgboost, separate": xgboost("XGBRegressor", multi_strategy="one_output_per_tree"),
         },

@@ -120,7 +120,7 @@ def sides(objectives, **ours):
     ours["min_samples_leaf"] = ROWS_OF_LEAF
     for_lightgbm, for_xgboost = objectives
     return {
-        "ours": boosted(**ours, second_order=True),
+        "ours": boosted(**ours, step="newton"),
         "ours, first order": boosted(**ours),
         "lightgbm": lightgbm("LGBMRegressor", min_child_samples=ROWS_OF_LEAF, **for_lightgbm),
         "xgboost": xgboost("XGBRegressor", **for_xgboost),
@@ -149,7 +149,6 @@ LOSSES = {
         "sides": sides(
             objectives("tweedie", "reg:tweedie", tweedie_variance_power=POWER),
             loss="tweedie",
-            power=POWER,
         ),
     },
     "shares": {

@@ -282,7 +282,7 @@ LOSSES = {
         "metric": "test log-loss",
     },
     "logistic-second-order": {
-        "sides": classifiers(second_order=True),
+        "sides": classifiers(step="newton"),
         "quality": held_out_log_loss,
         "metric": "test log-loss",
     },

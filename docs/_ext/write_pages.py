@@ -23,6 +23,7 @@ GROUPS = {
     "averaging": "Averaging",
     "boosting": "Boosting",
     "boosting.losses": "Losses",
+    "boosting.steps": "Steps",
     "smoothing": "Smoothing",
     "combining": "Combining",
     "erm": "Empirical risk minimisers",

@@ -670,6 +670,7 @@ from scipy.special import expit
 
 from sklearn_ensemble_theory import BestColumnRegressor
 from sklearn_ensemble_theory.boosting.losses import LogisticLoss
+from sklearn_ensemble_theory.boosting.steps import SmoothStep
 
 n, d, T = 200, 20, 1000
 Psi = rng.uniform(-1, 1, (n, d))
@@ -679,8 +680,7 @@ labels = np.where(
 R = np.sqrt(np.mean(Psi**2, axis=0)).max()  # C = R √n
 greedy = GradientBoostingClassifier(
     BestColumnRegressor("inner_product", fit_intercept=False),
-    step="smooth",
-    output_bound=R,
+    step=SmoothStep(output_bound=R),
     learning_rate=1.0,
     init="zero",
     n_estimators=T,
@@ -773,8 +773,7 @@ for number, n in enumerate(sizes):
         X, y = sample(n)
         model = GradientBoostingClassifier(
             BestColumnRegressor("inner_product", fit_intercept=False),
-            step="smooth",
-            output_bound=1.0,
+            step=SmoothStep(output_bound=1.0),
             learning_rate=1.0,
             init="zero",
             n_estimators=T,
@@ -840,8 +839,7 @@ for axis, theta, name in zip(axes, (sparse, dense), ("sparse", "dense")):
     )
     model = GradientBoostingClassifier(
         BestColumnRegressor("inner_product", fit_intercept=False),
-        step="smooth",
-        output_bound=np.sqrt(np.mean(X**2, axis=0)).max(),
+        step=SmoothStep(np.sqrt(np.mean(X**2, axis=0)).max()),
         learning_rate=1.0,
         init="zero",
         n_estimators=T,

@@ -268,6 +268,7 @@ print(
 # logistic loss, which grows more slowly, is affected less; the guide has more
 # on :doc:`noisy labels </user_guide/noisy_labels>`.
 from sklearn_ensemble_theory import GradientBoostingClassifier
+from sklearn_ensemble_theory.boosting.steps import FixedStep
 
 noisy = np.where(np.random.default_rng(1).random(1_000) < 0.25, -clean, clean)
 models = {
@@ -360,7 +361,7 @@ for name, params in options.items():
     model = GradientBoostingClassifier(
         DecisionTreeRegressor(max_depth=3),
         n_estimators=150,
-        reoptimize_leaves=False,
+        step=FixedStep(reoptimize_leaves=False),
         **params,
     ).fit(X10, clean)
     error = [np.mean(p != clean_test) for p in model.staged_predict(X10_test)]

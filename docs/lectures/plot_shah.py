@@ -1089,15 +1089,17 @@ plt.show()
 # The gradient of the risk at the function f is a conditional expectation, and
 # so the best predictor, in squares, of the derivative of the loss, eq. (4.5).
 # *Algorithm 3* estimates it with a regression, here a tree, and takes a step.
-# With ``reoptimize_leaves=False`` the estimator does just that; otherwise it
+# With ``FixedStep(reoptimize_leaves=False)`` the estimator does just that; otherwise it
 # replaces the values of the leaves by steps for the loss.
 from sklearn_ensemble_theory import GradientBoostingClassifier
+from sklearn_ensemble_theory.boosting.steps import FixedStep
 from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 
 x = rng.random((400, 1))
 y = np.where(rng.random(400) < eta_of(x[:, 0]), 1, -1)
 tree = BinnedTreeRegressor(max_depth=2)
-given = {"learning_rate": 0.5, "n_estimators": 30, "reoptimize_leaves": False}
+step = FixedStep(reoptimize_leaves=False)
+given = {"learning_rate": 0.5, "n_estimators": 30, "step": step}
 model = GradientBoostingClassifier(tree, **given).fit(x, y)
 f = np.full(
     400, np.log(np.mean(y == 1) / np.mean(y == -1))

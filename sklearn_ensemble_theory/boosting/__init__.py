@@ -6,7 +6,7 @@ Every algorithm consists of a loss, a weak learner and a step rule [Bach, §10.3
 from sklearn_ensemble_theory._addresses import publish
 from sklearn_ensemble_theory._cv_choice import CVChoice
 from sklearn_ensemble_theory._cv_rounds import CVRounds
-from sklearn_ensemble_theory.boosting import losses
+from sklearn_ensemble_theory.boosting import losses, steps
 from sklearn_ensemble_theory.boosting._additive.additive_boosting import (
     AdditiveBoostingRegressor,
 )
@@ -17,7 +17,7 @@ from sklearn_ensemble_theory.boosting._frank_wolfe import (
     FrankWolfeClassifier,
     FrankWolfeRegressor,
 )
-from sklearn_ensemble_theory.boosting._gradient_boosting.estimators import (
+from sklearn_ensemble_theory.boosting._gradient_boosting.gradient_boosting import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
@@ -54,6 +54,7 @@ __all__ = [
     "SmoothBoostClassifier",
     "losses",
     "merge_additive_models",
+    "steps",
 ]
 
 publish(__name__, globals(), __all__)

@@ -246,7 +246,7 @@ class TreeClones(RegressorClones):
             member = clone(self.estimator).set_params(random_state=self.random_state)
         else:
             member = seeded_clone(self.estimator, self.random_state)
-        if self.task.min_weight_leaf:
+        if self.task.min_weight_leaf and getattr(member, "min_weight_leaf", None) is None:
             # scikit-learn's parameter is a share, of the weights of this round.
             weight = options.get("sample_weight")
             total = X.shape[0] if weight is None else float(weight.sum())

@@ -48,10 +48,10 @@ from sklearn_ensemble_theory._typing import ArrayLike, LossLike, RandomStateLike
 from sklearn_ensemble_theory.bounds._arguments import check_number, check_option
 from sklearn_ensemble_theory.erm._stumps.estimators import DecisionStumpClassifier, log_n_stumps
 
+from ._base_learners import check_takes_weights
 from ._conditional_gradients import STEP_SIZES, VARIANTS, SolverOptions
 from ._loop import RoundReports, rows_for_callbacks
 from ._norm_balls import BallPlan, Problem, Solution, held_out_risks, solver_of, sum_of_members
-from ._base_learners import check_takes_weights
 from .losses._losses import loss_names, make_loss, predict_log_proba, predict_proba
 
 TEXTS = {

@@ -351,7 +351,7 @@ class SecondOrderRisk(EmpiricalRisk):
         """Raise the ValueError for a loss without second derivative."""
         if not cls.has_curvature(loss, y, n_scores):
             raise ValueError(
-                "second_order=True requires a loss with a second derivative; "
+                "step='newton' requires a loss with a second derivative; "
                 f"{loss_name(loss)} has none."
             )
 
@@ -371,7 +371,7 @@ class SecondOrderRisk(EmpiricalRisk):
             second = np.array(self.loss.hessian(self.y, u), dtype=np.float64)
         if not second.min() >= 0:
             raise ValueError(
-                "second_order=True, and step='joint' with trees, require a convex loss; the second "
+                "step='newton', and step='joint' with trees, require a convex loss; the second "
                 f"derivative of {loss_name(self.loss)} is negative or NaN in some rows."
             )
         size = np.abs(first)

@@ -312,8 +312,7 @@ def _obstacle_of_boosting(model: Boosted) -> str | None:
     if not len(model.estimators_):
         return "the model has no rounds."
     if model.estimators_[0, 0].n_outputs_ > 1:
-        way = "multi_output" if is_regressor(model) else "multi_class"
-        return f"a tree has leaves for all scores. {way}='separate' grows one for each."
+        return "a tree has leaves for all scores. multi_output='separate' grows one for each."
     if is_regressor(model) and model.estimators_.shape[1] > 1:
         return "it has one target."
     return None
@@ -335,7 +334,8 @@ def _boosting(model: Boosted) -> Any:
         found.estimators_[at] = tree if same else with_scaled_values(tree, steps[at[0]])
     copy_attributes(model, found, "classes_", "n_classes_", "init_", "max_features_")
     copy_attributes(model, found, "train_score_", "oob_improvement_", "oob_scores_")
-    copy_attributes(model, found, "oob_score_", "n_estimators_", "n_trees_per_iteration_")
+    copy_attributes(model, found, "oob_score_", "n_trees_per_iteration_")
+    found.n_estimators_ = len(model.estimators_)  # of all folds, for a mean of their models
     give_fitted_loss(found)
     return found
 

@@ -153,7 +153,7 @@ class PredictionBandDisplay:
         ----------
         estimator : regressor
             A fitted regressor with `predict_interval` or `standard_error`, such as a forest,
-            bagging, gradient boosting with ``keep_training_rows=True``, or L2-boosting with
+            bagging, gradient boosting with `held_out`, or L2-boosting with
             ``n_estimators="cv"``.
         X : {array-like, data frame} of shape (n_samples, n_features)
             Rows that determine the values of the features: the curves go from their 1 % to their

@@ -24,9 +24,9 @@ from sklearn_ensemble_theory._categories import (
     fitted_categories,
     fitted_encoder,
 )
-from sklearn_ensemble_theory._compat import Interval, StrOptions, parameter_names
-from sklearn_ensemble_theory._door import fit_context
+from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions, parameter_names
 from sklearn_ensemble_theory._features import Features, naming_columns
+from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._learners import LeastSquaresTask, PreparedRounds, Task, register
 from sklearn_ensemble_theory._rows import (
     has_columns,
@@ -34,6 +34,7 @@ from sklearn_ensemble_theory._rows import (
     refuse_lazy_frame,
     validate_data,
 )
+from sklearn_ensemble_theory._running import seeded
 from sklearn_ensemble_theory._typing import (
     ArrayLike,
     InteractionGroups,
@@ -90,6 +91,7 @@ class BaseBinnedTree:
     _encoder: CategoricalColumns | None
     criterion: str
     class_weight: Any  # of the classifier
+    target_components: int | None  # of the regressor
     _prune_tree: Any  # of scikit-learn's trees
     # Where ensembles have made numbers of categories, it gets these.
     _takes_category_numbers = True
@@ -189,16 +191,23 @@ class BaseBinnedTree:
         n_classes = 0 if classes is None else max(map(len, _each_output(classes)))
         shape = TreeShape(len(target), total, columns.n_features, n_classes)
         options = growth_options(self, shape, columns.any_missing, columns.categorical)
+        features = None
+        if options.features_per_tree:
+            rank = seeded(options.seed).permutation(columns.n_features)
+            features = np.flatnonzero(rank < options.features_per_tree)
+            columns, options = columns.take_features(features), options.of_features(features)
         if target.ndim == 2:
             self._check_vectors(columns, options)
             some = columns if rows is None else columns.take_rows(rows)
             if classes is None:
-                arrays = grown_vectors(some, target, weight, options)
+                arrays = grown_vectors(some, target, weight, options, self.target_components)
             else:
                 counts = [len(labels) for labels in classes]
                 arrays = grown_classes(some, target, counts, weight, options)
         else:
             arrays = grown_arrays(columns, target, weight, rows, options)
+        if features is not None:
+            arrays.name_features(features)
         self._set_fitted(arrays, shape, classes)
         if self.ccp_alpha > 0:
             self._prune_tree()
@@ -412,6 +421,16 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
     l2_regularization : float, default=0.0
         With criterion="squared_error", the value of a node is the sum of the residuals about the
         mean of y, divided by the weight of the node plus this number, and added to the mean.
+    min_weight_leaf : float or None, default=None
+        The least weight of a leaf. In rounds of the second order of gradient boosting it is the
+        least sum of second derivatives, and None is 0.001; otherwise None is 0.
+    features_per_tree : int, float or None, default=None
+        The number or the share (rounded down) of the features that are drawn for the tree. None
+        uses all features.
+    target_components : int or None, default=None
+        For several targets: cuts are compared by so many principal components of the targets (in
+        gradient boosting, of the negative gradients), as in the sketches of Iosipovoi and
+        Vakhrushev (2022); leaves still get a value for each target. None compares by all targets.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         1, -1 or 0 for predictions that increase, decrease or are free in a feature. A dict has the
         signs of the constrained features by their names.
@@ -495,6 +514,9 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
     D. Coppersmith, S. J. Hong and J. R. M. Hosking (1999). "Partitioning nominal attributes in
     decision trees". *Data Mining and Knowledge Discovery* 3, 197-217.
 
+    L. Iosipovoi and A. Vakhrushev (2022). "SketchBoost: fast gradient boosted decision tree for
+    multioutput problems". *Advances in Neural Information Processing Systems* 35, 25422-25435.
+
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
@@ -516,6 +538,13 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         "criterion": [StrOptions({"squared_error", "absolute_error", "quantile", "poisson"})],
         "quantile": [Interval(Real, 0.0, 1.0, closed="neither")],
         "l2_regularization": [Interval(Real, 0.0, None, closed="left")],
+        "min_weight_leaf": [Interval(Real, 0, None, closed="left"), None],
+        "features_per_tree": [
+            Interval(RealNotInt, 0, 1, closed="right"),
+            Interval(Integral, 1, None, closed="left"),
+            None,
+        ],
+        "target_components": [Interval(Integral, 1, None, closed="left"), None],
     }
 
     def __init__(
@@ -534,6 +563,9 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         min_impurity_decrease: float = 0.0,
         max_features: float | Literal["sqrt", "log2"] | None = None,
         l2_regularization: float = 0.0,
+        min_weight_leaf: float | None = None,
+        features_per_tree: float | None = None,
+        target_components: int | None = None,
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         ccp_alpha: float = 0.0,
         random_state: RandomStateLike = None,
@@ -562,6 +594,9 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         self.interaction_cst = interaction_cst
         self.quantile = quantile
         self.l2_regularization = l2_regularization
+        self.min_weight_leaf = min_weight_leaf
+        self.features_per_tree = features_per_tree
+        self.target_components = target_components
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(

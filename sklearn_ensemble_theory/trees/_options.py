@@ -38,8 +38,8 @@ class GrowthOptions:
         Features drawn at each node, without replacement and in scikit-learn's way; 0 for all of
         them.
     features_per_tree : int, default=0
-        A boosted tree is cut by the features of so many lowest ranks, which are drawn anew for each
-        tree; 0 for all of them.
+        A tree is cut by the features of so many lowest ranks, which are drawn anew for each tree; 0
+        for all of them.
     l2_regularization : float
         Added to the weight of a node in its value and in its gain; squared error only.
     monotonic_cst : int array of shape (p,), default=None
@@ -161,8 +161,13 @@ def growth_options(
             "monotonic_cst."
         )
     n_drawn = n_features_drawn(tree.max_features, p)
+    n_of_tree = n_features_drawn(getattr(tree, "features_per_tree", None), p)
+    if n_of_tree > p:
+        raise ValueError(f"features_per_tree={n_of_tree} is more than the {p} features of X.")
+    least = tree.min_weight_fraction_leaf * shape.total_weight
+    least = max(float(least), float(getattr(tree, "min_weight_leaf", None) or 0.0))
     seed = 0  # where nothing is drawn it orders equally good cuts
-    if is_random or n_drawn < p or tree.random_state is not None:
+    if is_random or n_drawn < p or n_of_tree < p or tree.random_state is not None:
         # As scikit-learn's splitter draws the seed of its own generator.
         given = tree.random_state
         rng = seeded(int(given)) if isinstance(given, Integral) else check_random_state(given)
@@ -174,9 +179,10 @@ def growth_options(
         max_leaf_nodes=0 if tree.max_leaf_nodes is None else int(tree.max_leaf_nodes),
         min_samples_split=max(min_split, 2 * min_leaf),
         min_samples_leaf=min_leaf,
-        min_weight_leaf=float(tree.min_weight_fraction_leaf * shape.total_weight),
+        min_weight_leaf=least,
         min_impurity_decrease=float(tree.min_impurity_decrease),
         max_features=0 if n_drawn >= p else n_drawn,
+        features_per_tree=0 if n_of_tree >= p else n_of_tree,
         l2_regularization=l2,
         monotonic_cst=constraints,
         interactions=interactions,

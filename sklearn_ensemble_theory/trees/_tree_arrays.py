@@ -87,6 +87,11 @@ class TreeArrays:
         """The sets of the nodes that have one; None where none has."""
         return None if self.left_bins is None else self.left_bins[self.code == SET]
 
+    def name_features(self, features: np.ndarray) -> None:
+        """The nodes of a tree on these columns get the numbers of the columns among all."""
+        is_cut = ~self.is_leaf
+        self.feature[is_cut] = features[self.feature[is_cut]]
+
     def leaves(self, columns: BinnedColumns) -> np.ndarray:
         """The leaf of each row, in the smallest integer type that holds it.
 

@@ -438,7 +438,11 @@ def score_of(sums: np.ndarray, vectors: RowVectors, rules: CutRules) -> np.ndarr
 
 
 def grown_vectors(
-    columns: BinnedColumns, target: np.ndarray, weight: np.ndarray | None, options: GrowthOptions
+    columns: BinnedColumns,
+    target: np.ndarray,
+    weight: np.ndarray | None,
+    options: GrowthOptions,
+    n_components: int | None = None,
 ) -> TreeArrays:
     """The tree of targets of shape (n, q), whose regularised values shrink to their means."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -446,7 +450,7 @@ def grown_vectors(
         centred = target - mean
     if not np.isfinite(centred).all():
         raise ValueError("y has differences beyond the largest float; scale y.")
-    tree, _ = VectorGrower(columns, options).grow(centred, weight, None)
+    tree, _ = VectorGrower(columns, options, n_components).grow(centred, weight, None)
     return replace(tree, value=tree.value + mean)
 
 

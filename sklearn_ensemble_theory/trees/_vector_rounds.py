@@ -25,8 +25,8 @@ class VectorTreeRounds(BinnedTreeRounds):
     """
 
     def _make_grower(self) -> Any:
-        task = self.task
-        return VectorGrower(self.columns, self.options, task.n_components, task.n_threads)
+        n_components, n_threads = self.pattern.target_components, self.task.n_threads
+        return VectorGrower(self.columns, self.options, n_components, n_threads)
 
     def best(
         self, target: Any, weight: np.ndarray, scores: np.ndarray | None = None

@@ -26,7 +26,6 @@ from sklearn_ensemble_theory.trees._options import (
     GrowthOptions,
     TreeShape,
     growth_options,
-    n_features_drawn,
 )
 from sklearn_ensemble_theory.trees._tree_arrays import LEAF, LeafOutputs, TreeArrays
 
@@ -85,19 +84,16 @@ class BinnedTreeRounds:
         self.random_state = check_random_state(task.random_state)
         columns = self.columns
         options = growth_options(estimator, self.shape, columns.any_missing, columns.categorical)
-        least = max(options.min_weight_leaf, task.min_weight_leaf)
-        n_features = n_features_drawn(task.features_per_tree, p)
-        if n_features > p:
-            raise ValueError(f"features_per_tree={n_features} is more than the {p} features of X.")
-        options = replace(
-            options, min_weight_leaf=least, features_per_tree=n_features if n_features < p else 0
-        )
+        given = estimator.min_weight_leaf
+        self.least_weight = task.min_weight_leaf if given is None else float(given)
+        least = max(options.min_weight_leaf, self.least_weight)
+        options = replace(options, min_weight_leaf=least)
         self.options = monotonic_after_growth(options, self.n_drawn)
+        self.pattern = clone(estimator)
         self.grower: Any = self._make_grower()
         loss = None if task.risk is None else task.risk.loss
         # Leaf means are the optimal values of the squared loss.
         self.reoptimises = task.reoptimise_leaves and loss is not None and not loss.is_quadratic
-        self.pattern = clone(estimator)
 
     def _make_grower(self) -> Any:
         return HistogramGrower(self.columns, self.options, self.task.n_threads)
@@ -105,7 +101,7 @@ class BinnedTreeRounds:
     def _set_least_weight(self, total: float) -> None:
         """Of a leaf, where it is a share of weights that change with the round."""
         if self.min_weight_fraction:
-            least = max(self.min_weight_fraction * total, self.task.min_weight_leaf)
+            least = max(self.min_weight_fraction * total, self.least_weight)
             self.grower.options = replace(self.options, min_weight_leaf=least)
 
     def best(
@@ -178,8 +174,7 @@ class BinnedTreeRounds:
         columns, options = self.columns.take_features(features), options.of_features(features)
         grower = HistogramGrower(columns, options)
         tree, _ = grower.grow(target, weight, rows, splits, rank[features])
-        is_cut = tree.left != LEAF
-        tree.feature[is_cut] = features[tree.feature[is_cut]]
+        tree.name_features(features)
         return tree, tree.leaves(self.columns)
 
     def several(

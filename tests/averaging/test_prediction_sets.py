@@ -239,9 +239,7 @@ def test_coverage_of_families():
         X, y = noisy(700, rng)
         models = (
             RandomForestClassifier(40, min_samples_leaf=5, random_state=r),
-            GradientBoostingClassifier(
-                n_estimators=15, max_depth=2, keep_training_rows=True, random_state=r
-            ),
+            GradientBoostingClassifier(n_estimators=15, max_depth=2, held_out=10, random_state=r),
             LogitBoostClassifier("cv", max_bins=16, cv=5, learning_rate=0.3),
         )
         for model in models:

@@ -4,6 +4,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 
+def fold_scores(model):
+    """The scores of the folds of ``n_estimators="cv"`` after 1, 2, ... rounds, (rounds, K)."""
+    results = model.cv_results_
+    return np.column_stack([results[key] for key in results if key.startswith("split")])
+
+
 class BestColumn(BaseEstimator):
     """The column of X, with a sign, that has the largest inner product with the target."""
 

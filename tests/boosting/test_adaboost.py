@@ -19,7 +19,7 @@ from sklearn_ensemble_theory._learners import SignTask, prepare_rounds
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._loop import boost
 from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
-from sklearn_ensemble_theory.boosting._steps import LineSearchStep
+from sklearn_ensemble_theory.boosting.steps import LineSearchStep
 
 from .adaboost_data import VARIANTS, noisy
 

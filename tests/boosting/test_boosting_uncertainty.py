@@ -14,7 +14,8 @@ from sklearn_ensemble_theory import (
     HistGradientBoostingRegressor,
     export,
 )
-from sklearn_ensemble_theory.boosting._gradient_boosting.folds import SEEDS
+from sklearn_ensemble_theory.boosting import CVRounds
+from sklearn_ensemble_theory.boosting._gradient_boosting.memory import SEEDS
 from sklearn_ensemble_theory.boosting._gradient_boosting.resampling import calibrated_power
 from sklearn_ensemble_theory.ensembles._intervals import (
     FoldScores,
@@ -23,10 +24,13 @@ from sklearn_ensemble_theory.ensembles._intervals import (
     weighted_ranks,
 )
 
+from .gradient_boosting_data import fold_scores
+
 X, Y = make_friedman1(121, 5, noise=1.0, random_state=0)
 NEW = make_friedman1(40, 5, random_state=1)[0]
 FAST = {"n_estimators": 8, "learning_rate": 0.3, "random_state": 0}
-KEPT = GradientBoostingRegressor(keep_training_rows=True, **FAST)
+KEPT = GradientBoostingRegressor(held_out=10, **FAST)
+MEAN = CVRounds(prediction="mean")
 
 
 def fitted_by_hand(model, parts, X=X, y=Y, n_rounds=None):
@@ -38,7 +42,7 @@ def fitted_by_hand(model, parts, X=X, y=Y, n_rounds=None):
         one = clone(model).set_params(
             n_estimators=n_rounds or model.n_estimators_,
             random_state=np.random.RandomState(seed),
-            keep_training_rows=False,
+            held_out=None,
         )
         found.append(one.fit(X[part], y[part]))
     return found
@@ -46,7 +50,7 @@ def fitted_by_hand(model, parts, X=X, y=Y, n_rounds=None):
 
 def folds_by_hand(model, X=X, y=Y, **options):
     """The folds, the fits to the others, and the predictions out of fold."""
-    fold = model._resampling.folds().fold
+    fold = model._resampling.fold
     trains = [np.flatnonzero(fold != k) for k in range(fold.max() + 1)]
     models = fitted_by_hand(model, trains, X, y, **options)
     own = np.array([models[k].predict(X[i : i + 1])[0] for i, k in enumerate(fold)])
@@ -59,7 +63,8 @@ def folds_by_hand(model, X=X, y=Y, **options):
 def test_standard_errors_are_those_of_fits_to_halves():
     model = clone(KEPT).fit(X, Y)
     errors = {
-        kind: model.standard_error(NEW, kind, 4) for kind in ("single", "unbiased", "conservative")
+        method: model.standard_error(NEW, method, 4)
+        for method in ("single", "unbiased", "conservative")
     }
     models, ratio = model._resampling.made["halves", 4]
     assert len(models) == 8
@@ -84,7 +89,7 @@ def test_the_mean_of_the_targets_has_their_standard_error():
     # halves)²/4, whose mean over all splits is s²/n, and Z is the same in all of them.
     model = GradientBoostingRegressor(
         n_estimators=1, min_samples_split=1.0, max_depth=1, min_samples_leaf=100,
-        keep_training_rows=True, random_state=0,
+        held_out=10, random_state=0,
     ).fit(X[:120], Y[:120])  # fmt: skip
     error = model.standard_error(NEW[:3], "conservative", 150)
     expected = Y[:120].std(ddof=1) / np.sqrt(120)
@@ -99,7 +104,7 @@ def test_variances_over_training_sets():
     for seed in range(40):
         rows, y = make_friedman1(200, 5, noise=1.0, random_state=seed)
         model = GradientBoostingRegressor(
-            n_estimators=15, max_bins=32, keep_training_rows=True, n_jobs=1, random_state=0
+            n_estimators=15, max_bins=32, held_out=10, n_jobs=1, random_state=0
         ).fit(rows, y)
         resampling, at = model._resampling, model._rows_with(points, None)
         mean, v = resampling.variance(at, "unbiased", 5)
@@ -120,8 +125,8 @@ def test_the_mean_of_the_folds_varies_less_than_a_fit():
     for seed in range(40):
         rows, y = make_friedman1(200, 5, noise=2.0, random_state=seed)
         model = GradientBoostingRegressor(
-            n_estimators="cv", cv_prediction="mean", learning_rate=0.2, max_bins=32,
-            keep_training_rows=True, random_state=0,
+            n_estimators=MEAN, learning_rate=0.2, max_bins=32, held_out="cv",
+            random_state=0,
         ).fit(rows, y)  # fmt: skip
         predictions.append(model.predict(points))
         if seed < 12:
@@ -149,15 +154,14 @@ def test_halves_of_groups_and_of_classes():
     model = clone(KEPT).fit(X, Y, groups=groups)
     assert np.isfinite(model.standard_error(NEW, n_pairs=2)).all()
     labels = np.where(np.quantile(Y, 0.95) < Y, "rare", "often")
-    classifier = GradientBoostingClassifier(keep_training_rows=True, **FAST).fit(X, labels)
+    classifier = GradientBoostingClassifier(held_out=10, **FAST).fit(X, labels)
     error = classifier.standard_error(NEW, n_pairs=3)
     assert error.shape == (40, 2)
     np.testing.assert_allclose(error[:, 0], error[:, 1])  # of p and 1 - p
     labels[:] = "often"
     labels[0] = "rare"
-    classifier.fit(X, labels)
-    with pytest.raises(ValueError, match="without one of the classes"):
-        classifier.standard_error(NEW)
+    with pytest.raises(ValueError, match="two rows of each class; rare has only one"):
+        classifier.fit(X, labels)
 
 
 # --- folds ----------------------------------------------------------------------------------------
@@ -238,7 +242,7 @@ def test_scales_keep_their_mean_and_are_those_of_the_models():
     model = clone(KEPT).fit(X, Y)
     scales, z = model._resampling.scales()
     assert np.abs(z).mean() == pytest.approx(1, rel=0.05)
-    rows = model._resampling.parts.rows
+    rows = model._resampling.problem.rows
     for k in range(3):
         own = scales.fold == k
         at = scales.at(rows)[own, k]
@@ -265,9 +269,9 @@ def test_intervals_cover():
         x = rng.random((700, 3))
         scale = 0.2 + 2 * x[:, 1]
         y = 3 * x[:, 0] + scale * (rng.gamma(1.0, size=700) - 1)
-        model = GradientBoostingRegressor(
-            n_estimators=20, keep_training_rows=True, random_state=0
-        ).fit(x[:300], y[:300])
+        model = GradientBoostingRegressor(n_estimators=20, held_out=10, random_state=0).fit(
+            x[:300], y[:300]
+        )
         new, target = x[300:], y[300:]
         quiet = new[:, 1] < 0.2
         for method in ("cv+", "normalized"):
@@ -287,9 +291,9 @@ def test_sets_of_classes_by_counting(n_classes):
         120, 5, n_informative=4, n_redundant=0, n_classes=n_classes, flip_y=0.2, random_state=0
     )
     labels = np.array([*"abc"])[y]
-    model = GradientBoostingClassifier(keep_training_rows=True, **FAST).fit(x, labels)
+    model = GradientBoostingClassifier(held_out=10, **FAST).fit(x, labels)
     found = model.predict_set(x[:30] + 0.1, 0.8)
-    fold = model._resampling.folds().fold
+    fold = model._resampling.fold
     trains = [np.flatnonzero(fold != k) for k in range(10)]
     models = fitted_by_hand(model, trains, x, labels)
     own = np.array([models[k].predict_proba(x[i : i + 1])[0, y[i]] for i, k in enumerate(fold)])
@@ -303,11 +307,11 @@ def test_sets_of_classes_by_counting(n_classes):
 
 def test_the_mean_of_the_folds_is_the_mean_of_their_fits():
     model = GradientBoostingRegressor(
-        n_estimators="cv", cv_prediction="mean", keep_training_rows=True,
+        n_estimators=MEAN, held_out="cv",
         learning_rate=0.3, random_state=0,
     ).fit(X, Y)  # fmt: skip
     folds = model._resampling.folds()
-    assert model.n_estimators_ == 5 * model.n_rounds_
+    assert len(model.estimators_) == 5 * model.n_estimators_
     np.testing.assert_allclose(
         model.predict(NEW), folds.at(model._rows_with(NEW, None)).mean(axis=1), rtol=1e-12
     )
@@ -332,40 +336,46 @@ def test_the_mean_of_the_folds_is_the_mean_of_their_fits():
 
 def test_mean_of_classes():
     labels = np.digitize(Y, [12, 16])
-    model = GradientBoostingClassifier(
-        n_estimators="cv", cv_prediction="mean", learning_rate=0.3, random_state=0
-    ).fit(X, labels)
-    assert model.estimators_.shape == (5 * model.n_rounds_, 3)
+    model = GradientBoostingClassifier(n_estimators=MEAN, learning_rate=0.3, random_state=0).fit(
+        X, labels
+    )
+    assert model.estimators_.shape == (5 * model.n_estimators_, 3)
     assert model.score(X, labels) > 0.8
     np.testing.assert_allclose(model.predict_proba(NEW).sum(axis=1), 1)
 
 
 def test_the_rule_of_one_standard_error():
     plain = GradientBoostingRegressor(n_estimators="cv", learning_rate=0.3, random_state=0)
-    model = clone(plain).set_params(cv_rule="one_standard_error").fit(X, Y)
+    model = clone(plain).set_params(n_estimators=CVRounds(rule="one_standard_error")).fit(X, Y)
     plain.fit(X, Y)
-    np.testing.assert_array_equal(plain.cv_path_, model.cv_path_)
+    scores = fold_scores(plain)
+    np.testing.assert_array_equal(scores, fold_scores(model))
     folds = np.array([25, 24, 24, 24, 24]) / 121
-    mean = plain.cv_path_[1:] @ folds
+    mean = scores @ folds
     best = np.argmin(mean)
-    deviations = plain.cv_path_[1 + best] - mean[best]
+    deviations = scores[best] - mean[best]
     error = np.sqrt((folds**2 * deviations**2).sum() * 5 / 4)
-    assert model.n_rounds_ == 1 + np.flatnonzero(mean <= mean[best] + error)[0] < plain.n_rounds_
+    assert (
+        model.n_estimators_
+        == 1 + np.flatnonzero(mean <= mean[best] + error)[0]
+        < plain.n_estimators_
+    )
     results = plain.cv_results_
-    assert results["n_estimators"][best] == plain.n_rounds_
+    assert results["n_estimators"][best] == plain.n_estimators_
     np.testing.assert_allclose(results["mean_score"], mean)
     np.testing.assert_allclose(results["standard_error"][best], error)
-    np.testing.assert_array_equal(results["split4_score"], plain.cv_path_[1:, 4])
+    np.testing.assert_array_equal(results["split4_score"], scores[:, 4])
 
 
 def test_folds_of_the_loss_of_huber_have_a_minimum():
     # Its delta goes to 0 with the residuals of training rows; risks have to be of one loss.
     model = GradientBoostingRegressor(
-        n_estimators="cv", loss="huber", max_estimators=400, learning_rate=0.3, random_state=0
+        n_estimators=CVRounds(max_estimators=400), loss="huber", learning_rate=0.3, random_state=0
     ).fit(X, Y)
-    assert model.n_rounds_ < len(model.cv_path_) - 1 < 400
+    scores = fold_scores(model)
+    assert model.n_estimators_ < len(scores) < 400
     other = clone(model).fit(X, 1024 * Y)
-    np.testing.assert_allclose(other.cv_path_, 1024**2 * model.cv_path_, rtol=1e-6)
+    np.testing.assert_allclose(fold_scores(other), 1024**2 * scores, rtol=1e-6)
 
 
 # --- what is refused ------------------------------------------------------------------------------
@@ -374,10 +384,13 @@ def test_folds_of_the_loss_of_huber_have_a_minimum():
 def test_refusals():
     model = GradientBoostingRegressor(**FAST).fit(X, Y)
     for method in ("standard_error", "predict_interval", "predict_quantiles"):
-        with pytest.raises(ValueError, match=f"{method}.* keep_training_rows=True"):
+        assert not hasattr(model, method)
+        with pytest.raises(AttributeError) as error:
             getattr(model, method)(NEW)
-    with pytest.raises(ValueError, match="keep_training_rows"):
-        HistGradientBoostingRegressor(max_iter=3).fit(X, Y).predict_distribution(NEW)
+        assert "set held_out to a number of folds" in str(error.value.__cause__)
+        with pytest.raises(ValueError, match=f"{method} needs a fit with held_out=3"):
+            getattr(clone(model).fit(X, Y).set_params(held_out=3), method)(NEW)
+    assert not hasattr(HistGradientBoostingRegressor(), "predict_distribution")
     model = clone(KEPT).fit(X, Y)
     for arguments, message in [
         ({"coverage": 1.2}, "coverage must be"),
@@ -389,7 +402,7 @@ def test_refusals():
             model.predict_interval(NEW, **arguments)
     with pytest.raises(ValueError, match="n_pairs must be an integer of at least 2"):
         model.standard_error(NEW, n_pairs=1)
-    with pytest.raises(ValueError, match="kind must be one of"):
+    with pytest.raises(ValueError, match="method must be one of"):
         model.standard_error(NEW, "double")
     with pytest.raises(ValueError, match="X has 4 features"):
         model.predict_interval(NEW[:, :4])
@@ -402,36 +415,32 @@ def test_refusals():
     several = clone(KEPT).fit(X, np.column_stack([Y, Y]))
     with pytest.raises(ValueError, match="requires y of one column; it had 2"):
         several.predict_interval(NEW)
-    assert several.forget_training_rows() is several
+    assert several.forget_training_rows().predict(X).shape == (121, 2)
     with pytest.raises(ValueError, match="init must be None"):
-        clone(KEPT).set_params(
-            n_estimators="cv", cv_prediction="mean", init=LinearRegression()
-        ).fit(X, Y)
+        clone(KEPT).set_params(n_estimators=MEAN, init=LinearRegression()).fit(X, Y)
     with pytest.raises(ValueError, match="monitor cannot be used"):
-        clone(KEPT).set_params(n_estimators="cv", cv_prediction="mean").fit(
-            X, Y, monitor=lambda *a: False
-        )
+        clone(KEPT).set_params(n_estimators=MEAN).fit(X, Y, monitor=lambda *a: False)
 
 
 @pytest.mark.parametrize("others", [["b"] * 20, ["b"] * 10 + ["c"] * 10])
 def test_folds_name_the_class_of_a_single_row(others):
     labels = ["rare", *others]
-    model = GradientBoostingClassifier(keep_training_rows=True, **FAST).fit(X[:21], labels)
     with pytest.raises(ValueError, match="two rows of each class; rare has only one"):
-        model.predict_set(NEW)
+        GradientBoostingClassifier(held_out=10, **FAST).fit(X[:21], labels)
 
 
 def test_rows_are_forgotten():
     model = clone(KEPT).fit(X, Y)
     error = model.standard_error(NEW, n_pairs=2)
     size = len(pickle.dumps(model))
-    assert model.forget_training_rows() is model
-    assert len(pickle.dumps(model)) < size
-    np.testing.assert_array_equal(model.standard_error(NEW, n_pairs=2), error)
+    small = model.forget_training_rows()
+    assert len(pickle.dumps(small)) < size
+    np.testing.assert_array_equal(small.standard_error(NEW, n_pairs=2), error)
     with pytest.raises(ValueError, match="which were removed"):
-        model.standard_error(NEW, n_pairs=3)
+        small.standard_error(NEW, n_pairs=3)
     with pytest.raises(ValueError, match="which were removed"):
-        model.predict_interval(NEW)
+        small.predict_interval(NEW)
+    assert np.isfinite(model.predict_interval(NEW)).all()  # the model itself keeps them
     # Fits are made again after the next one.
     assert not np.array_equal(model.fit(X, -2 * Y).standard_error(NEW, n_pairs=2), error)
 
@@ -444,7 +453,7 @@ def test_kept_rows_change_nothing_else():
     again = clone(KEPT).fit(X, Y, offset=Y / 2, groups=groups)
     np.testing.assert_array_equal(model.predict_interval(NEW), again.predict_interval(NEW))
     plain = GradientBoostingRegressor(subsample=0.5, **FAST).fit(X, Y)
-    kept = GradientBoostingRegressor(subsample=0.5, keep_training_rows=True, **FAST).fit(X, Y)
+    kept = GradientBoostingRegressor(subsample=0.5, held_out=10, **FAST).fit(X, Y)
     np.testing.assert_array_equal(plain.predict(NEW), kept.predict(NEW))
     # Parameters that change after the fit are those of the next one.
     first = clone(kept).fit(X, Y).standard_error(NEW, n_pairs=2)
@@ -461,7 +470,7 @@ def test_offsets_of_counts():
     rate = np.exp(1 + x[:, 0])
     counts = rng.negative_binomial(3, 3 / (3 + exposure * rate)).astype(float)
     model = GradientBoostingRegressor(
-        loss="poisson", n_estimators=20, keep_training_rows=True, random_state=0
+        loss="poisson", n_estimators=20, held_out=10, random_state=0
     ).fit(x[:200], counts[:200], offset=np.log(exposure[:200]))
     new, offset = x[200:], np.log(exposure[200:])
     np.testing.assert_allclose(

@@ -6,13 +6,20 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold
 
 from sklearn_ensemble_theory import GradientBoostingClassifier, GradientBoostingRegressor
+from sklearn_ensemble_theory.boosting import CVRounds
 
 from ..local_blocks import LocalBlocks, hashed_folds, rows_in_blocks
-from .gradient_boosting_data import assert_same_rounds
+from .gradient_boosting_data import assert_same_rounds, fold_scores
 from .loss_cases import LogCosh
 
 N = 300
-FEW_ROUNDS = {"n_estimators": "cv", "max_estimators": 25, "learning_rate": 0.3, "random_state": 0}
+SLOW = {"learning_rate": 0.3, "random_state": 0}
+
+
+def few_rounds(cv=5, max_estimators=25, **options):
+    return {"n_estimators": CVRounds(cv, max_estimators=max_estimators, **options), **SLOW}
+
+
 # Chunks of one row and of none.
 CUTS = [0, 1, 1, 120]
 
@@ -52,13 +59,13 @@ def in_memory(model, X, y, weight=None):
     """The same folds: rows of weight 0 have no number in chunks."""
     if weight is not None:
         X, y, weight = (a[weight > 0] for a in (X, y, weight))
-    splits = splits_of(hashed_folds(len(y), model.cv))
-    return clone(model).set_params(cv=splits).fit(X, y, sample_weight=weight)
+    splits = splits_of(hashed_folds(len(y), model.n_estimators.cv))
+    return clone(model).set_params(n_estimators__cv=splits).fit(X, y, sample_weight=weight)
 
 
 def assert_same_choice(model, expected, atol=1e-10):
-    assert model.n_rounds_ == expected.n_rounds_
-    np.testing.assert_allclose(model.cv_path_, expected.cv_path_, rtol=1e-9, atol=atol)
+    assert model.n_estimators_ == expected.n_estimators_
+    np.testing.assert_allclose(fold_scores(model), fold_scores(expected), rtol=1e-9, atol=atol)
     assert model.cv_results_.keys() == expected.cv_results_.keys()
     for name, values in model.cv_results_.items():
         np.testing.assert_allclose(values, expected.cv_results_[name], rtol=1e-7, atol=atol)
@@ -69,10 +76,10 @@ def assert_same_choice(model, expected, atol=1e-10):
     "parameters",
     [
         {},
-        {"cv_prediction": "mean", "cv": 3},
+        few_rounds(3, prediction="mean"),
         {"loss": "poisson", "min_samples_leaf": 0.05},
         {"loss": "gamma", "max_leaf_nodes": 5, "init": "zero"},
-        {"cv_rule": "one_standard_error", "min_weight_fraction_leaf": 0.05, "max_depth": 2},
+        few_rounds(rule="one_standard_error") | {"min_weight_fraction_leaf": 0.05, "max_depth": 2},
     ],
     ids=lambda p: "-".join(p) or "default",
 )
@@ -80,7 +87,7 @@ def test_regression_in_memory(parameters, weighted):
     X, y = rows()
     y = np.exp(y) if "loss" in parameters else y
     y = y.round() if parameters.get("loss") == "poisson" else y
-    model = GradientBoostingRegressor(**FEW_ROUNDS, **parameters)
+    model = GradientBoostingRegressor(**{**few_rounds(), **parameters})
     found, expected = (fit(model, X, y, weights(weighted)) for fit in (in_chunks, in_memory))
     assert_same_choice(found, expected)
     assert_same_rounds(found, expected)
@@ -88,11 +95,11 @@ def test_regression_in_memory(parameters, weighted):
 
 
 @pytest.mark.parametrize("weighted", ["none", "real"])
-@pytest.mark.parametrize("cv_prediction", ["refit", "mean"])
+@pytest.mark.parametrize("prediction", ["refit", "mean"])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_classes_in_memory(n_classes, cv_prediction, weighted):
+def test_classes_in_memory(n_classes, prediction, weighted):
     X, y = rows()
-    model = GradientBoostingClassifier(**FEW_ROUNDS, cv_prediction=cv_prediction, cv=3)
+    model = GradientBoostingClassifier(**few_rounds(3, prediction=prediction))
     given = X, labels(y, n_classes), weights(weighted)
     found, expected = in_chunks(model, *given), in_memory(model, *given)
     assert_same_choice(found, expected)
@@ -106,7 +113,7 @@ def test_categories(max_bins):
     X, y = rows()
     text = np.array([*"abcdef", None], dtype=object)[np.nan_to_num(X[:, 2], nan=6.0).astype(int)]
     X = np.column_stack([X[:, :2].astype(object), text])
-    model = GradientBoostingRegressor(**FEW_ROUNDS, categorical_features=[2], max_bins=max_bins)
+    model = GradientBoostingRegressor(**few_rounds(), categorical_features=[2], max_bins=max_bins)
     found, expected = in_chunks(model, X, y), in_memory(model, X, y)
     assert_same_choice(found, expected)
     assert_same_rounds(found, expected)
@@ -117,8 +124,7 @@ def test_categories(max_bins):
 def test_steps_of_leaves_that_are_searched(share):
     """Their searches, of other numbers of steps in each fold, are answered together too."""
     X, y = rows()
-    model = GradientBoostingRegressor(**FEW_ROUNDS, loss=LogCosh(share), init="zero", cv=3)
-    model.set_params(max_estimators=5)
+    model = GradientBoostingRegressor(**few_rounds(3, 5), loss=LogCosh(share), init="zero")
     found, expected = in_chunks(model, X, 30 * y), in_memory(model, X, 30 * y)
     assert_same_choice(found, expected, atol=1e-6)
     np.testing.assert_allclose(found.predict(X), expected.predict(X), rtol=1e-8)
@@ -128,7 +134,7 @@ def test_steps_of_leaves_that_are_searched(share):
 def test_trees_without_a_split(constant):
     X, y = rows()
     y = np.full(N, 2.5) if constant else y
-    model = GradientBoostingRegressor(**FEW_ROUNDS, min_samples_leaf=N // 2)
+    model = GradientBoostingRegressor(**few_rounds(), min_samples_leaf=N // 2)
     found, expected = in_chunks(model, X, y), in_memory(model, X, y)
     assert_same_choice(found, expected)
     np.testing.assert_allclose(found.predict(X), expected.predict(X), rtol=1e-12)
@@ -142,12 +148,12 @@ def test_a_fold_is_the_fit_in_which_its_rows_have_no_weight(n_classes):
     kind = GradientBoostingClassifier if n_classes else GradientBoostingRegressor
     y = labels(y, n_classes) if n_classes else y
     shares = {"min_samples_leaf": 0.03, "min_weight_fraction_leaf": 0.04}
-    model = in_chunks(kind(**FEW_ROUNDS, cv_prediction="mean", **shares), X, y)
+    model = in_chunks(kind(**few_rounds(prediction="mean"), **shares), X, y)
     rng, fold = np.random.RandomState(0), hashed_folds(N, 5)
     scores = np.zeros(X.shape[:1] if n_classes == 0 else (N, 3))
     for k in range(5):
         seed = np.random.RandomState(rng.randint(np.iinfo(np.int32).max))
-        single = clone(model).set_params(n_estimators=model.n_rounds_, random_state=seed)
+        single = clone(model).set_params(n_estimators=model.n_estimators_, random_state=seed)
         single = in_chunks(single, X, y, (fold != k) * 1.0)
         for one, other in zip(single.estimators_, model.estimators_[k::5], strict=True):
             for tree, same in zip(one, other):
@@ -158,17 +164,17 @@ def test_a_fold_is_the_fit_in_which_its_rows_have_no_weight(n_classes):
         u, held = single._scores(X), fold == k
         codes = np.searchsorted(np.unique(y), y) if n_classes else y
         risk = single.loss_.value(codes[held], u[held]).mean()
-        assert model.cv_path_[model.n_rounds_, k] == pytest.approx(risk, rel=1e-12)
+        assert fold_scores(model)[model.n_estimators_ - 1, k] == pytest.approx(risk, rel=1e-12)
     np.testing.assert_allclose(model._scores(X), scores, atol=1e-12)
     losses = model.loss_.value(codes, scores)
     assert model.train_scores_[-1] == pytest.approx(losses.mean(), rel=1e-12)
 
 
-@pytest.mark.parametrize("cv_prediction", ["refit", "mean"])
+@pytest.mark.parametrize("prediction", ["refit", "mean"])
 @pytest.mark.parametrize("weighted", ["none", "whole", "real"])
-def test_the_cut_of_the_rows_changes_nothing(weighted, cv_prediction):
+def test_the_cut_of_the_rows_changes_nothing(weighted, prediction):
     X, y = rows()
-    model = GradientBoostingRegressor(**FEW_ROUNDS, loss="poisson", cv_prediction=cv_prediction)
+    model = GradientBoostingRegressor(**few_rounds(prediction=prediction), loss="poisson")
     given = X, np.exp(y).round(), weights(weighted)
     whole = in_chunks(model, *given, cuts=[])
     for cuts in (CUTS, [50, 100, 150, 250]):
@@ -190,9 +196,9 @@ def test_all_folds_are_answered_by_the_passes_of_one_fit(monkeypatch):
     in_chunks(GradientBoostingRegressor(n_estimators=10, random_state=0), X, y)
     assert asked == [1] * (4 * 10 + 1)  # the units of the first round are one more
     asked.clear()
-    model = GradientBoostingRegressor(**FEW_ROUNDS, cv=4).set_params(max_estimators=10)
+    model = GradientBoostingRegressor(**few_rounds(4, 10))
     model = in_chunks(model, X, y)
-    n_passes = len(asked) - (4 * model.n_rounds_ + 1)
+    n_passes = len(asked) - (4 * model.n_estimators_ + 1)
     # A sum may outgrow its units, in one fold and not in others; the rounds wait for nobody.
     assert 41 <= n_passes <= 45
     assert sum(asked[:n_passes]) >= 4 * 41
@@ -203,41 +209,41 @@ def test_parameters_that_need_all_rows_are_refused():
     X, y = rows()
     model = GradientBoostingRegressor(n_estimators="cv")
     for name, value in {
-        "scoring": "r2",
-        "keep_training_rows": True,
+        "n_estimators": CVRounds(scoring="r2"),
+        "held_out": "cv",
         "n_iter_no_change": 3,
         "warm_start": True,
     }.items():
-        with pytest.raises(ValueError, match=f"{name}=.* needs all rows in memory"):
+        what = "scoring" if name == "n_estimators" else name
+        with pytest.raises(ValueError, match=f"{what}=.* needs all rows in memory"):
             in_chunks(clone(model).set_params(**{name: value}), X, y)
     for cv in (KFold(5), KFold(5, shuffle=True), GroupKFold(3), [(range(9), range(9, 20))]):
         with pytest.raises(ValueError, match="cv must be an integer of at least 2 for rows in"):
-            in_chunks(clone(model).set_params(cv=cv), X, y)
+            in_chunks(clone(model).set_params(n_estimators=CVRounds(cv)), X, y)
 
 
 def test_folds_that_cannot_be_fitted():
     X, y = rows()
-    model = GradientBoostingRegressor(n_estimators="cv", cv=400)
+    model = GradientBoostingRegressor(n_estimators=CVRounds(400))
     with pytest.raises(ValueError, match=r"cv=400: split \d+ has no rows to test on"):
         in_chunks(model, X, y)
     with pytest.raises(ValueError, match="cv=5: split 0 has no rows to test on; use fewer folds"):
-        in_chunks(clone(model).set_params(cv=5), X[:1], y[:1], cuts=[])
+        in_chunks(clone(model).set_params(n_estimators=CVRounds(5)), X[:1], y[:1], cuts=[])
     only = hashed_folds(N, 5) == 2
     with pytest.raises(ValueError, match="cv: split 2 trains on rows without one of the classes"):
         in_chunks(GradientBoostingClassifier(n_estimators="cv"), X, only)
     counts = only * 1.0
     with pytest.raises(ValueError, match="the training rows of cv: split 2: loss='poisson'"):
-        in_chunks(clone(model).set_params(cv=5, loss="poisson"), X, counts)
+        in_chunks(clone(model).set_params(n_estimators="cv", loss="poisson"), X, counts)
 
 
 def test_later_fits_and_what_is_printed(capsys):
     X, y = rows()
-    model = GradientBoostingRegressor(**FEW_ROUNDS, verbose=2, cv=3)
+    model = GradientBoostingRegressor(**few_rounds(3), verbose=2)
     model._fit_chunks(rows_in_blocks(X, y, cuts=CUTS))
     printed = capsys.readouterr().out
     assert "20/25 rounds of all folds" in printed
     assert "mean validation score" in printed
     model.set_params(n_estimators=3, verbose=0)
     model._fit_chunks(rows_in_blocks(X, y, cuts=CUTS))
-    assert not hasattr(model, "cv_path_")
-    assert not hasattr(model, "n_rounds_")
+    assert not hasattr(model, "cv_results_")

@@ -16,6 +16,7 @@ from sklearn_ensemble_theory.boosting.losses import (
     SquaredLoss,
 )
 from sklearn_ensemble_theory.boosting.losses._base import as_loss
+from sklearn_ensemble_theory.boosting.steps import FixedStep
 from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 from sklearn_ensemble_theory.trees._histograms import (
     GridUnits,
@@ -69,12 +70,12 @@ def test_parameters_of_trees(parameters):
     assert_same_rounds(in_chunks(model, X, y), expected)
 
 
-@pytest.mark.parametrize("reoptimize_leaves", [True, False])
-def test_constraints_and_regularisation(reoptimize_leaves):
+@pytest.mark.parametrize("reoptimize", [True, False])
+def test_constraints_and_regularisation(reoptimize):
     X, y = rows()
     tree = BinnedTreeRegressor(monotonic_cst=[1, 0, -1], l2_regularization=3.0, max_depth=4)
     model = GradientBoostingClassifier(
-        tree, n_estimators=4, random_state=0, reoptimize_leaves=reoptimize_leaves
+        tree, n_estimators=4, random_state=0, step=FixedStep(reoptimize_leaves=reoptimize)
     )
     expected = clone(model).fit(X, y > 0.2)
     assert_same_rounds(in_chunks(model, X, y > 0.2), expected)

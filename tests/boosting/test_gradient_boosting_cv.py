@@ -11,12 +11,19 @@ from sklearn.utils import check_random_state
 
 from sklearn_ensemble_theory import GradientBoostingClassifier, GradientBoostingRegressor, export
 from sklearn_ensemble_theory._folds import fold_numbers
+from sklearn_ensemble_theory.boosting import CVRounds
+
+from .gradient_boosting_data import fold_scores
 
 X, Y = make_friedman1(150, 6, noise=1.0, random_state=0)
 X_CLASSES, LABELS = make_classification(
     150, 6, n_informative=4, n_classes=3, flip_y=0.2, random_state=0
 )
 RATE = {"learning_rate": 0.3, "random_state": 0}
+
+
+def rounds(most):
+    return CVRounds(max_estimators=most)
 
 
 def by_hand(model, X, y, splits, n_rounds, score, weight=None):
@@ -30,7 +37,7 @@ def by_hand(model, X, y, splits, n_rounds, score, weight=None):
         staged = one.staged_predict_proba if is_classifier(one) else one.staged_predict
         given = {} if weight is None else {"sample_weight": weight[test]}
         path.append([score(y[test], p, **given) for p in staged(X[test])])
-    return np.array(path).T, rng
+    return np.array(path).T
 
 
 def drawn(y, classifier):
@@ -44,16 +51,16 @@ def test_paths_are_those_of_fits_to_each_fold(weighted):
     weight = np.random.default_rng(0).uniform(0.5, 2.0, len(Y)) if weighted else None
     model.fit(X, Y, sample_weight=weight)
     splits = drawn(Y, False)
-    path, rng = by_hand(model, X, Y, splits, len(model.cv_path_) - 1, mean_squared_error, weight)
+    path = by_hand(model, X, Y, splits, len(fold_scores(model)), mean_squared_error, weight)
     # The loss of this package is half the squared error.
-    np.testing.assert_allclose(2 * model.cv_path_[1:], path, rtol=1e-10)
+    np.testing.assert_allclose(2 * fold_scores(model), path, rtol=1e-10)
     total = [len(test) if weight is None else weight[test].sum() for _, test in splits]
     mean = path @ total
     assert model.n_estimators_ == 1 + np.argmin(mean)
     best = model.n_estimators_
-    assert len(path) >= min(best + 20 + 0.2 * best, model.max_estimators)
-    # What follows is the fit of so many rounds to all rows.
-    whole = clone(model).set_params(n_estimators=best, random_state=rng)
+    assert len(path) >= min(best + 20 + 0.2 * best, 10_000)
+    # The number, passed back, gives the model: what follows is a fit of so many rounds to all rows.
+    whole = clone(model).set_params(n_estimators=best)
     whole.fit(X, Y, sample_weight=weight)
     np.testing.assert_array_equal(model.predict(X), whole.predict(X))
 
@@ -62,7 +69,7 @@ def test_paths_are_those_of_fits_to_each_fold(weighted):
 @pytest.mark.parametrize("scoring", ["loss", "roc_auc_ovr"])
 def test_classes_and_metrics(n_classes, scoring):
     y = np.array([*"abc"])[np.minimum(LABELS, n_classes - 1)]
-    model = GradientBoostingClassifier(n_estimators="cv", scoring=scoring, **RATE)
+    model = GradientBoostingClassifier(n_estimators=CVRounds(scoring=scoring), **RATE)
     model.fit(X_CLASSES, y)
 
     def score(y, shares):
@@ -71,8 +78,8 @@ def test_classes_and_metrics(n_classes, scoring):
         return roc_auc_score(y, shares[:, 1] if n_classes == 2 else shares, multi_class="ovr")
 
     splits = drawn(y, True)
-    path, _ = by_hand(model, X_CLASSES, y, splits, len(model.cv_path_) - 1, score)
-    np.testing.assert_allclose(model.cv_path_[1:], path, rtol=1e-9)
+    path = by_hand(model, X_CLASSES, y, splits, len(fold_scores(model)), score)
+    np.testing.assert_allclose(fold_scores(model), path, rtol=1e-9)
     mean = path @ [len(test) for _, test in splits]
     assert model.n_estimators_ == 1 + (np.argmin(mean) if scoring == "loss" else np.argmax(mean))
 
@@ -84,59 +91,59 @@ def test_classes_and_metrics(n_classes, scoring):
         {"loss": "huber"},
         {"loss": "absolute_error", "max_leaf_nodes": 40, "max_depth": None},
         {"estimator": DecisionTreeRegressor(max_depth=2), "step": "line_search"},
-        {"second_order": True},
+        {"step": "newton"},
     ],
 )
 def test_threads_and_the_order_of_folds_do_not_matter(params):
     models = [
-        GradientBoostingRegressor(n_estimators="cv", n_jobs=n, max_estimators=60, **RATE, **params)
+        GradientBoostingRegressor(n_estimators=rounds(60), n_jobs=n, **RATE, **params)
         for n in (1, 3)
     ]
     for model in models:
         model.fit(X, Y)
     one, other = models
-    np.testing.assert_array_equal(one.cv_path_, other.cv_path_)
+    np.testing.assert_array_equal(fold_scores(one), fold_scores(other))
     np.testing.assert_array_equal(one.predict(X), other.predict(X))
-    assert one.n_estimators_ == len(one.estimators_) < len(one.cv_path_)
+    assert one.n_estimators_ == len(one.estimators_) <= len(fold_scores(one))
 
 
 def test_splitters_groups_and_rows_of_weight_0():
-    model = GradientBoostingRegressor(n_estimators="cv", max_estimators=30, **RATE)
+    model = GradientBoostingRegressor(n_estimators=rounds(30), **RATE)
     groups = np.arange(len(Y)) // 10
-    by_groups = clone(model).set_params(cv=3).fit(X, Y, groups=groups)
+    by_groups = clone(model).set_params(n_estimators__cv=3).fit(X, Y, groups=groups)
     splits = list(GroupKFold(3).split(X, Y, groups))
-    path, _ = by_hand(model, X, Y, splits, 30, mean_squared_error)
-    np.testing.assert_allclose(2 * by_groups.cv_path_[1:], path, rtol=1e-10)
+    path = by_hand(model, X, Y, splits, 30, mean_squared_error)
+    np.testing.assert_allclose(2 * fold_scores(by_groups), path, rtol=1e-10)
     splitter = KFold(4, shuffle=True, random_state=1)
     for cv in (splitter, list(splitter.split(X))):
-        one = clone(model).set_params(cv=cv).fit(X, Y)
-        path, _ = by_hand(model, X, Y, splitter.split(X), 30, mean_squared_error)
-        np.testing.assert_allclose(2 * one.cv_path_[1:], path, rtol=1e-10)
+        one = clone(model).set_params(n_estimators__cv=cv).fit(X, Y)
+        path = by_hand(model, X, Y, splitter.split(X), 30, mean_squared_error)
+        np.testing.assert_allclose(2 * fold_scores(one), path, rtol=1e-10)
     weight = np.ones(len(Y))
     weight[:30] = 0.0
     one = clone(model).fit(X, Y, sample_weight=weight)
     other = clone(model).fit(X[30:], Y[30:])
-    np.testing.assert_allclose(one.cv_path_, other.cv_path_, rtol=1e-12)
+    np.testing.assert_allclose(fold_scores(one), fold_scores(other), rtol=1e-12)
     np.testing.assert_allclose(one.predict(X), other.predict(X), rtol=1e-12)
 
 
 def test_errors_of_huge_targets():
     huge = 2.0**465
-    model = GradientBoostingRegressor(n_estimators="cv", max_estimators=20, **RATE)
+    model = GradientBoostingRegressor(n_estimators=rounds(20), **RATE)
     errors = [clone(model).fit(X, y).cv_results_["standard_error"] for y in (Y, huge * Y)]
     np.testing.assert_allclose(errors[1] / huge**2, errors[0], rtol=1e-9)
 
 
 def test_searches_conversion_and_later_fits():
-    model = GradientBoostingRegressor(n_estimators="cv", max_estimators=40, **RATE)
+    model = GradientBoostingRegressor(n_estimators=rounds(40), **RATE)
     search = GridSearchCV(model, {"learning_rate": [0.1, 0.3]}, cv=2).fit(X, Y)
     best = search.best_estimator_
-    assert best.get_params()["n_estimators"] == "cv"
+    assert best.get_params()["n_estimators__max_estimators"] == 40
     theirs = export.sklearn(best)
     assert theirs.n_estimators == best.n_estimators_
     np.testing.assert_allclose(theirs.predict(X), best.predict(X), rtol=1e-12)
     best.set_params(n_estimators=5).fit(X, Y)
-    assert not hasattr(best, "cv_path_")
+    assert not hasattr(best, "cv_results_")
 
 
 @pytest.mark.slow
@@ -161,7 +168,7 @@ def test_its_error_is_near_that_of_the_best_number_of_rounds():
 
 
 def test_it_says_how_far_it_is(capsys):
-    GradientBoostingRegressor(n_estimators="cv", max_estimators=40, verbose=2, **RATE).fit(X, Y)
+    GradientBoostingRegressor(n_estimators=rounds(40), verbose=2, **RATE).fit(X, Y)
     printed = capsys.readouterr().out
     assert "20/40 rounds of all folds" in printed
     assert "mean validation score" in printed
@@ -174,10 +181,10 @@ def test_refusals():
     with pytest.raises(ValueError, match="n_iter_no_change=3 cannot be used with n_estimators"):
         clone(model).set_params(n_iter_no_change=3).fit(X, Y)
     with pytest.raises(ValueError, match="n_splits=200 greater than the number of samples"):
-        clone(model).set_params(cv=200).fit(X, Y)
+        clone(model).set_params(n_estimators=CVRounds(200)).fit(X, Y)
     labels = np.repeat([0, 1, 2], 50)
     with pytest.raises(ValueError, match="cv: split 0 trains on rows without one of the classes"):
-        GradientBoostingClassifier(n_estimators="cv", cv=KFold(3)).fit(X, labels)
-    counts = np.repeat([0.0, 1.0], [50, 100])
+        GradientBoostingClassifier(n_estimators=CVRounds(KFold(3))).fit(X, labels)
+    counts, splits = np.repeat([0.0, 1.0], [50, 100]), [(range(50), range(50, 150))]
     with pytest.raises(ValueError, match="rows of cv: split 0: loss='poisson'"):
-        clone(model).set_params(loss="poisson", cv=[(range(50), range(50, 150))]).fit(X, counts)
+        clone(model).set_params(loss="poisson", n_estimators=CVRounds(splits)).fit(X, counts)

@@ -18,11 +18,15 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory._learners import register
 from sklearn_ensemble_theory.boosting import losses
+from sklearn_ensemble_theory.boosting.steps import FixedStep, SmoothStep
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 from sklearn_ensemble_theory.trees._sklearn_trees import on_grid
 
 from .gradient_boosting_data import BestColumn
 from .loss_cases import BINARY, REGRESSION, LogCosh
+
+# Algorithm 3 of [Shah].
+AS_FITTED = FixedStep(reoptimize_leaves=False)
 
 
 @pytest.mark.parametrize("init", [None, "zero"])
@@ -110,9 +114,9 @@ def test_smooth_step_obeys_the_gauge_bound(loss, norms):
     X = orthogonal_columns(norms)
     y = (X / norms) @ np.ones(len(norms))
     settings = {"loss": loss, "learning_rate": 1.0, "init": "zero", "n_estimators": 60}
-    model = GradientBoostingRegressor(
-        BestColumn(), step="smooth", output_bound=max(norms), **settings
-    ).fit(X, y)
+    model = GradientBoostingRegressor(BestColumn(), step=SmoothStep(max(norms)), **settings).fit(
+        X, y
+    )
     known = GradientBoostingRegressor(BestColumnOfKnownSize(), step="smooth", **settings).fit(X, y)
     np.testing.assert_allclose(known.steps_, model.steps_, rtol=1e-12, atol=1e-14)
     curvature = max(norms) ** 2  # L C² with G2 = 1
@@ -156,17 +160,16 @@ def test_smooth_step_needs_a_bound_on_the_outputs(regression):
     with pytest.raises(ValueError, match="step='smooth' requires output_bound"):
         GradientBoostingRegressor(step="smooth").fit(X, y)
     with pytest.raises(ValueError, match=r"output_bound=0\.01 is too small: the outputs"):
-        GradientBoostingRegressor(step="smooth", output_bound=0.01).fit(X, y)
+        GradientBoostingRegressor(step=SmoothStep(output_bound=0.01)).fit(X, y)
     relu = GradientBoostingRegressor(
         ReLUUnitRegressor("inner_product"), step="smooth", learning_rate=1.0, n_estimators=30
     ).fit(X, y)
     assert (np.diff(relu.train_scores_) <= 0).all()
     given = GradientBoostingRegressor(
         ReLUUnitRegressor("inner_product"),
-        step="smooth",
+        step=SmoothStep(max(1.0, np.ptp(X, axis=0).max())),
         learning_rate=1.0,
         n_estimators=30,
-        output_bound=max(1.0, np.ptp(X, axis=0).max()),
     ).fit(X, y)
     np.testing.assert_array_equal(relu.steps_, given.steps_)
 
@@ -179,12 +182,12 @@ def test_algorithm_3_leaves_the_trees_as_they_were_fitted(regression, binary, lo
     settings["loss"] = losses.HuberLoss() if loss == "huber" else loss
     if loss in BINARY:
         X, y, *_ = binary
-        model = GradientBoostingClassifier(tree, reoptimize_leaves=False, **settings).fit(X, y)
+        model = GradientBoostingClassifier(tree, step=AS_FITTED, **settings).fit(X, y)
         y = 2.0 * y - 1
     else:
         X, y, *_ = regression
         y = y / y.max() if loss == "binomial" else y
-        model = GradientBoostingRegressor(tree, reoptimize_leaves=False, **settings).fit(X, y)
+        model = GradientBoostingRegressor(tree, step=AS_FITTED, **settings).fit(X, y)
     u = np.full(len(y), model.loss_.optimal_constant(y))
     for member in model.estimators_[:, 0]:
         seed = member.random_state
@@ -202,7 +205,7 @@ def test_algorithm_3_leaves_the_trees_as_they_were_fitted(regression, binary, lo
     np.testing.assert_allclose(scores(), u, rtol=1e-12)
     np.testing.assert_array_equal(model.steps_, 0.5)
     if loss != "squared_error":
-        model.set_params(reoptimize_leaves=True).fit(X, y)
+        model.set_params(step="fixed").fit(X, y)
         assert np.abs(scores() - u).max() > 1e-3
 
 
@@ -210,7 +213,7 @@ def test_algorithm_3_with_several_classes():
     X, y = load_iris(return_X_y=True)
     model = GradientBoostingClassifier(
         DecisionTreeRegressor(max_depth=3),
-        reoptimize_leaves=False,
+        step=AS_FITTED,
         learning_rate=1.0,
         n_estimators=2,
         random_state=0,
@@ -287,7 +290,7 @@ def test_joint_trees_minimise_over_their_leaves(regression, binary, loss, max_bi
     np.testing.assert_array_equal(model.steps_, 1)
     # The first tree is split by G²/H where there is a second derivative.
     if model.loss_.hessian(signs[:1], u[:1]) is not None:
-        newton = kind(second_order=True, **settings).fit(X, y, w)
+        newton = kind(**settings, step="newton").fit(X, y, w)
         one, other = model.estimators_[0, 0].tree_, newton.estimators_[0, 0].tree_
         np.testing.assert_array_equal(one.feature, other.feature)
         np.testing.assert_array_equal(one.threshold, other.threshold)

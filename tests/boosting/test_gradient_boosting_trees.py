@@ -18,6 +18,7 @@ from sklearn.utils import get_tags
 
 from sklearn_ensemble_theory import GradientBoostingClassifier, GradientBoostingRegressor
 from sklearn_ensemble_theory.boosting import losses
+from sklearn_ensemble_theory.boosting.steps import FixedStep, SmoothStep
 from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 
 from ..trees.reference_growth import reference_trees
@@ -151,15 +152,13 @@ def test_a_warm_start_gives_the_model_of_one_fit(kind):
     np.testing.assert_allclose(parts.train_scores_, whole.train_scores_, rtol=1e-12)
 
 
-@pytest.mark.parametrize("step", ["fixed", "line_search", "quadratic_bound", "smooth"])
+@pytest.mark.parametrize("step", ["fixed", "line_search", "quadratic_bound", SmoothStep(2.0)])
 @pytest.mark.parametrize("estimator", [None, BinnedTreeRegressor(max_leaf_nodes=6), EXACT])
 def test_step_rules_lower_the_risk(step, estimator):
     rng = np.random.default_rng(6)
     X = rng.integers(0, 30, (300, 3)) / 10
     y = targets(X, "two", rng)
-    model = GradientBoostingClassifier(
-        estimator, step=step, output_bound=2.0, n_estimators=12, random_state=0
-    )
+    model = GradientBoostingClassifier(estimator, step=step, n_estimators=12, random_state=0)
     model.fit(X, y)
     assert (np.diff(model.train_scores_) <= 1e-12).all()
     assert model.train_scores_[-1] < 0.98 * model.loss_.risk(*_start(model, y))
@@ -352,7 +351,7 @@ def test_whole_weights_are_repeated_rows_where_many_splits_are_equally_good():
         {"estimator": BinnedTreeRegressor(max_leaf_nodes=9, l2_regularization=2.0)},
         {"estimator": BinnedTreeRegressor(max_depth=2, monotonic_cst=[1, 0, 0, -1])},
         {"min_impurity_decrease": 0.01, "min_weight_fraction_leaf": 0.05},
-        {"reoptimize_leaves": False},
+        {"step": FixedStep(reoptimize_leaves=False)},
         {"subsample": 0.5},
         {"learning_rate": lambda t: 1 / (2 + t)},
         {"learning_rate": 1e6, "n_estimators": 14},  # beyond some round all risks are large

@@ -29,6 +29,7 @@ DIABETES = load_diabetes(return_X_y=True)
 CANCER = load_breast_cancer(return_X_y=True)
 IRIS = load_iris(return_X_y=True)
 SAME = {"max_depth": None, "max_leaf_nodes": 31, "min_samples_leaf": 20, "n_estimators": 12}
+L2_TREE = BinnedTreeRegressor(max_leaf_nodes=31, min_samples_leaf=20, l2_regularization=2.0)
 
 
 def counts(seed=0, n=300):
@@ -44,12 +45,12 @@ def counts(seed=0, n=300):
     ("data", "settings", "same"),
     [
         (DIABETES, {}, {}),
-        (DIABETES, {"l2_regularization": 2.0}, {"l2_regularization": 2.0}),
+        (DIABETES, {"l2_regularization": 2.0}, {"estimator": L2_TREE}),
         (DIABETES, {"loss": "absolute_error"}, {"loss": "absolute_error"}),
         (DIABETES, {"loss": "quantile", "quantile": 0.8}, {"loss": "quantile", "alpha": 0.8}),
-        (counts(), {"loss": "poisson"}, {"loss": "poisson", "second_order": True}),
-        (CANCER, {"class_weight": "balanced"}, {"class_weight": "balanced", "second_order": True}),
-        (IRIS, {"max_features": 0.5}, {"max_features": 0.5, "second_order": True}),
+        (counts(), {"loss": "poisson"}, {"loss": "poisson", "step": "newton"}),
+        (CANCER, {"class_weight": "balanced"}, {"class_weight": "balanced", "step": "newton"}),
+        (IRIS, {"max_features": 0.5}, {"max_features": 0.5, "step": "newton"}),
     ],
     ids=["squared", "l2", "absolute", "quantile", "poisson", "two classes", "three classes"],
 )
@@ -59,10 +60,11 @@ def test_is_gradient_boosting_with_these_settings(data, settings, same):
     ours = HistGradientBoostingClassifier if is_class else HistGradientBoostingRegressor
     theirs = GradientBoostingClassifier if is_class else GradientBoostingRegressor
     model = ours(max_iter=12, random_state=3, **settings)
-    other = theirs(random_state=3, **{**SAME, **same})
+    default = {"n_estimators": 12} if "estimator" in same else SAME
+    other = theirs(random_state=3, **{**default, **same})
     model.fit(X, y), other.fit(X, y)
     np.testing.assert_array_equal(model.predict(X), other.predict(X))
-    np.testing.assert_array_equal(model.train_scores_, other.train_scores_)
+    np.testing.assert_array_equal(model.steps_, other.steps_)
     assert (model.n_iter_, model.n_trees_per_iteration_) == other.estimators_.shape
     assert not model.do_early_stopping_
     assert not len(model.train_score_)
@@ -74,9 +76,7 @@ def test_parameters_attributes_and_methods_are_those_of_scikit_learn(ours):
     name = ours.__name__
     theirs = getattr(ensemble, name)
     X, y = CANCER if name.endswith("Classifier") else DIABETES
-    further = ours().get_params()
-    assert further.pop("cat_smooth") == 10
-    assert further == theirs().get_params()
+    assert ours().get_params() == theirs().get_params()
     fitted = [cls(max_iter=2).fit(X[:100], y[:100]) for cls in (ours, theirs)]
     public = [{one for one in dir(model) if one[0] != "_"} for model in fitted]
     assert public[0] >= public[1]
@@ -192,9 +192,7 @@ def test_scores_are_those_of_the_stages(scoring):
         stages = [score(p, labels) for p in model.staged_predict_proba(rows)]
         np.testing.assert_allclose(found[1:], stages)
         assert found[0] == pytest.approx(other[0])  # before the first round
-    np.testing.assert_array_equal(
-        model.validation_scores_, model.validation_score_[1:] * (-1 if scoring == "loss" else 1)
-    )
+    assert not hasattr(model, "validation_scores_")  # scikit-learn's attributes
 
 
 def test_scores_of_many_training_rows_are_those_of_a_sample():
@@ -287,8 +285,9 @@ def test_gradient_boosting_stops_by_a_metric():
 @pytest.mark.parametrize("second_order", [False, True])
 def test_l2_regularization_shrinks_newton_steps(second_order):
     X, y = CANCER
-    options = {"n_estimators": 1, "learning_rate": 1, "max_depth": 2, "second_order": second_order}
-    model = GradientBoostingClassifier(**options, l2_regularization=3.0).fit(X, y)
+    tree = BinnedTreeRegressor(max_depth=2, l2_regularization=3.0)
+    step = "newton" if second_order else "fixed"
+    model = GradientBoostingClassifier(tree, n_estimators=1, learning_rate=1, step=step).fit(X, y)
     share = np.mean(y)
     leaf = model.apply(X)[:, 0]
     leaf = leaf[:, 0] if leaf.ndim == 2 else leaf
@@ -299,21 +298,14 @@ def test_l2_regularization_shrinks_newton_steps(second_order):
         # Of the first order the weight of a leaf is that of its rows.
         newton = g / (h + 3.0) if second_order else g / h * rows.sum() / (rows.sum() + 3.0)
         np.testing.assert_allclose(values[rows], newton, rtol=0.02 if not second_order else 1e-9)
-    by_learner = GradientBoostingClassifier(
-        BinnedTreeRegressor(max_depth=2, l2_regularization=3.0),
-        n_estimators=1,
-        learning_rate=1,
-        second_order=second_order,
-    ).fit(X, y)
-    np.testing.assert_array_equal(model.decision_function(X), by_learner.decision_function(X))
 
 
 def test_min_weight_leaf_bounds_every_leaf():
     X, y = CANCER
     for second_order, least in ((False, 60.0), (True, 5.0)):
-        model = GradientBoostingClassifier(
-            n_estimators=4, min_weight_leaf=least, second_order=second_order
-        ).fit(X, y)
+        tree = BinnedTreeRegressor(max_depth=3, min_weight_leaf=least)
+        step = "newton" if second_order else "fixed"
+        model = GradientBoostingClassifier(tree, n_estimators=4, step=step).fit(X, y)
         scores = [np.full(len(y), model.initial_scores_), *model.staged_decision_function(X)]
         smallest = np.inf
         for t, u in enumerate(scores[:-1]):
@@ -323,9 +315,8 @@ def test_min_weight_leaf_bounds_every_leaf():
             sums = np.bincount(leaf, weight)
             smallest = min(smallest, sums[sums > 0].min())
         assert least <= smallest < 2 * least
-    exact = GradientBoostingClassifier(n_estimators=4, min_weight_leaf=60, max_bins=None).fit(X, y)
-    sizes = [np.bincount(leaf) for leaf in exact.apply(X)[:, :, 0].T]
-    assert min(size[size > 0].min() for size in sizes) >= 60
+    single = BinnedTreeRegressor(min_weight_leaf=60).fit(X, y)
+    assert 60 <= np.unique(single.apply(X), return_counts=True)[1].min() < 120
 
 
 @pytest.mark.parametrize(
@@ -333,46 +324,66 @@ def test_min_weight_leaf_bounds_every_leaf():
 )
 def test_features_are_drawn_for_each_tree(options):
     X, y = DIABETES
-    options = {"n_estimators": 12, "random_state": 0, **options}
-    model = GradientBoostingRegressor(features_per_tree=3, **options).fit(X, y)
-    share = GradientBoostingRegressor(features_per_tree=0.37, **options).fit(X, y)
+    options = {"max_depth": 3, **options}
+
+    def boosted(**given):
+        tree = BinnedTreeRegressor(**options, **given)
+        return GradientBoostingRegressor(tree, n_estimators=12, random_state=0).fit(X, y)
+
+    model, share = boosted(features_per_tree=3), boosted(features_per_tree=0.37)
     np.testing.assert_array_equal(model.predict(X), share.predict(X))
     used = [set(np.unique(m.tree_.feature).tolist()) - {-2} for m in model.estimators_.ravel()]
     assert all(1 <= len(features) <= 3 for features in used)
     assert len(set().union(*used)) > 6
     with reference_trees():
-        other = GradientBoostingRegressor(features_per_tree=3, **options).fit(X, y)
+        other = boosted(features_per_tree=3)
     assert used == [
         set(np.unique(m.tree_.feature).tolist()) - {-2} for m in other.estimators_.ravel()
     ]
     np.testing.assert_allclose(other.predict(X), model.predict(X))
-    every = GradientBoostingRegressor(features_per_tree=10, **options).fit(X, y)
-    without = GradientBoostingRegressor(**options).fit(X, y)
+    every, without = boosted(features_per_tree=10), boosted()
     np.testing.assert_array_equal(every.predict(X), without.predict(X))
 
 
 def test_a_tree_of_drawn_features_is_that_of_their_columns():
     X, y = DIABETES
     signs = [1, 0, -1, 0, 0, 0, 0, 0, 0, 1]
-    options = {"n_estimators": 1, "learning_rate": 1, "interaction_cst": "pairwise"}
+    one = {"n_estimators": 1, "learning_rate": 1}
+    options = {"max_depth": 3, "interaction_cst": "pairwise"}
     for seed in range(3):
-        model = GradientBoostingRegressor(
-            features_per_tree=4, monotonic_cst=signs, random_state=seed, **options
-        ).fit(X, y)
+        tree = BinnedTreeRegressor(features_per_tree=4, monotonic_cst=signs, **options)
+        model = GradientBoostingRegressor(tree, random_state=seed, **one).fit(X, y)
         used = np.unique(model.estimators_[0, 0].tree_.feature)
         used = used[used >= 0]
-        alone = GradientBoostingRegressor(monotonic_cst=np.array(signs)[used], **options)
-        alone.fit(X[:, used], y)
+        alone = BinnedTreeRegressor(monotonic_cst=np.array(signs)[used], **options)
+        alone = GradientBoostingRegressor(alone, **one).fit(X[:, used], y)
         np.testing.assert_allclose(alone.predict(X[:, used]), model.predict(X))
+
+
+def test_a_single_tree_draws_its_features_too():
+    X, y = DIABETES
+    used = []
+    for seed in range(8):
+        tree = BinnedTreeRegressor(features_per_tree=2, max_depth=4, random_state=seed).fit(X, y)
+        used.append(set(tree.tree_.feature.tolist()) - {-2})
+        alone = BinnedTreeRegressor(max_depth=4).fit(X[:, sorted(used[-1])], y)
+        np.testing.assert_allclose(alone.predict(X[:, sorted(used[-1])]), tree.predict(X))
+    assert all(1 <= len(features) <= 2 for features in used)
+    assert len(set().union(*used)) > 4
 
 
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"features_per_tree": 11}, "features_per_tree=11 is more than the 10 features"),
-        ({"features_per_tree": 0.5, "max_bins": None}, "features_per_tree requires trees in bins"),
-        ({"l2_regularization": 1, "ccp_alpha": 0.1}, "l2_regularization requires trees in bins"),
-        ({"min_weight_leaf": 1, "estimator": BinnedTreeRegressor()}, "min_weight_leaf=1 describes"),
+        (
+            {"estimator": BinnedTreeRegressor(features_per_tree=11)},
+            "features_per_tree=11 is more than the 10 features",
+        ),
+        (
+            {"interaction_cst": "pairwise", "max_bins": None},
+            "interaction_cst requires trees in bins",
+        ),
+        ({"max_bins": 16, "estimator": BinnedTreeRegressor()}, "max_bins=16 describes"),
     ],
 )
 def test_what_other_trees_do_not_have_is_refused(params, message):

@@ -12,7 +12,7 @@ from sklearn_ensemble_theory.boosting._risk import (
     EmpiricalRisk,
     MarginRisk,
 )
-from sklearn_ensemble_theory.boosting._steps import (
+from sklearn_ensemble_theory.boosting.steps import (
     FixedStep,
     JointStep,
     LineSearchStep,
@@ -152,7 +152,7 @@ def test_joint_step_needs_one_score():
 
 def test_learning_rate_may_depend_on_the_round():
     psi, y = problem()
-    rule = FixedStep(lambda t: 1 / (t + 1))
+    rule = FixedStep().at_rate(lambda t: 1 / (t + 1))
     rounds = boost(
         EmpiricalRisk(losses.SquaredLoss(), y), Columns(psi), rule, np.zeros(len(y)), start=3
     )
@@ -205,7 +205,7 @@ def test_learners_are_given_the_current_scores():
 
     _, y = problem()
     risk = EmpiricalRisk(losses.SquaredLoss(), y)
-    rounds = boost(risk, Residuals(), FixedStep(0.5), u := np.zeros(40))
+    rounds = boost(risk, Residuals(), FixedStep().at_rate(0.5), u := np.zeros(40))
     assert len(list(islice(rounds, 4))) == 4
     np.testing.assert_allclose(u, y * (1 - 0.5**4))
 

@@ -156,8 +156,8 @@ def test_no_round_raises_the_training_loss(loss, kind):
     if kind in OF_REALS:
         starts += [Far(30.0 if kind == "count" else 1e4)]
     for init in starts:
-        for second_order in (False, True)[: 1 + (has_second is not None)]:
-            options = {"second_order": second_order, "init": init}
+        for step in ("fixed", "newton")[: 1 + (has_second is not None)]:
+            options = {"step": step, "init": init}
             check_never_rises(model_of(loss, kind, **options), X, y)
 
 
@@ -230,7 +230,7 @@ def test_outputs_of_other_learners_have_a_line_search_where_they_would_raise_the
     rng = np.random.default_rng(0)
     X = rng.random((2000, 3)).round(3)
     y = np.where(X[:, 0] > 0.99, rng.integers(0, n_classes, 2000), 0)
-    options = {"second_order": True, "learning_rate": rate, "n_estimators": 10, "random_state": 0}
+    options = {"step": "newton", "learning_rate": rate, "n_estimators": 10, "random_state": 0}
     model = GradientBoostingClassifier(DecisionStumpRegressor(), **options)
     check_never_rises(model, X, y)
     assert model.steps_.min() < rate

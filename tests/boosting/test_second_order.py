@@ -1,4 +1,4 @@
-"""Gradient boosting with `second_order=True`: Newton steps under curvatures as weights."""
+"""Gradient boosting with ``step="newton"``: Newton steps under curvatures as weights."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk, SecondOrderRisk
-from sklearn_ensemble_theory.boosting._steps import FixedStep
+from sklearn_ensemble_theory.boosting.steps import NewtonStep
 from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 
 from ..trees.reference_growth import reference_trees
@@ -37,7 +37,7 @@ def problem(n=300, seed=0, n_classes=2, missing=False):
 
 def model_of(**options):
     options = {"n_estimators": 15, "random_state": 0, **options}
-    return GradientBoostingClassifier(second_order=True, **options)
+    return GradientBoostingClassifier(**{"step": "newton", **options})
 
 
 # --- against other implementations ----------------------------------------------------------------
@@ -149,7 +149,7 @@ def test_the_squared_loss_has_the_same_model():
     X, _ = problem()
     y = X[:, 0] ** 2 + X[:, 1]
     first = GradientBoostingRegressor(random_state=0, n_estimators=20).fit(X, y)
-    second = GradientBoostingRegressor(random_state=0, n_estimators=20, second_order=True)
+    second = GradientBoostingRegressor(random_state=0, n_estimators=20, step="newton")
     second.fit(X, y)
     np.testing.assert_allclose(second.train_scores_, first.train_scores_, rtol=1e-9)
 
@@ -179,7 +179,7 @@ def test_integer_weights_are_repeated_rows(estimator, n_classes):
         {"estimator": BinnedTreeRegressor(max_leaf_nodes=6, min_weight_fraction_leaf=0.05)},
         {"estimator": BinnedTreeRegressor(max_depth=3, monotonic_cst=[1, 0, 0, 0])},
         {"loss": "exponential"},
-        {"step": "line_search"},
+        {"step": NewtonStep(line_search=True)},
     ],
 )
 def test_the_model_is_that_of_trees_of_the_reference(options):
@@ -254,7 +254,7 @@ def test_poisson_steps_are_weighted_means():
         u = u + 0.1 * tree_of(X, (y - h) / h, h).predict(X)
         risks.append(np.mean(np.exp(u) - y * u))
     model = GradientBoostingRegressor(
-        loss="poisson", n_estimators=10, second_order=True, random_state=0
+        loss="poisson", n_estimators=10, step="newton", random_state=0
     )
     model.fit(X, y)
     np.testing.assert_allclose(model.train_scores_, risks, rtol=1e-7)
@@ -266,7 +266,7 @@ def test_a_newton_step_of_the_poisson_loss_that_would_raise_the_risk_is_exact():
     constant = y.mean() * (1 - np.log(y.mean()))
     options = {"loss": "poisson", "n_estimators": 1, "random_state": 0}
     assert GradientBoostingRegressor(**options).fit(X, y).train_scores_[0] < constant
-    second = GradientBoostingRegressor(second_order=True, **options).fit(X, y)
+    second = GradientBoostingRegressor(step="newton", **options).fit(X, y)
     assert second.train_scores_[0] < constant
     leaf = X[:, 0] == 199
     # log(1 + G / H) is log of the events over those that were expected.
@@ -313,16 +313,16 @@ class WithSecond:
 @pytest.mark.parametrize(
     ("loss", "message"),
     [
-        ("absolute_error", "second_order=True.*AbsoluteLoss has none"),
-        ("huber", "second_order=True.*HuberLoss has none"),
-        (losses.QuantileLoss(0.7), "second_order=True.*QuantileLoss has none"),
-        (WithSecond(-1.0), "second_order=True.*convex.*WithSecond is negative"),
-        (WithSecond(np.nan), "second_order=True.*WithSecond is negative or NaN"),
+        ("absolute_error", "step='newton'.*AbsoluteLoss has none"),
+        ("huber", "step='newton'.*HuberLoss has none"),
+        (losses.QuantileLoss(0.7), "step='newton'.*QuantileLoss has none"),
+        (WithSecond(-1.0), "step='newton'.*convex.*WithSecond is negative"),
+        (WithSecond(np.nan), "step='newton'.*WithSecond is negative or NaN"),
     ],
 )
 def test_losses_without_second_derivative_raise(loss, message):
     X, y = problem()
-    model = GradientBoostingRegressor(loss=loss, second_order=True)
+    model = GradientBoostingRegressor(loss=loss, step="newton")
     with pytest.raises(ValueError, match=message):
         model.fit(X, y)
     assert not hasattr(model, "estimators_")
@@ -330,21 +330,16 @@ def test_losses_without_second_derivative_raise(loss, message):
 
 def test_what_it_cannot_be_combined_with_raises():
     X, y = problem()
-    with pytest.raises(ValueError, match=r"second_order=True.*HingeLoss has none"):
+    with pytest.raises(ValueError, match=r"step='newton'.*HingeLoss has none"):
         model_of(loss="hinge").fit(X, y)
-    for step in ("joint", "quadratic_bound", "smooth"):
-        model = model_of(estimator=DecisionStumpRegressor(), step=step, output_bound=10.0)
-        with pytest.raises(ValueError, match="second_order=True requires step='fixed' or"):
-            model.fit(X, y)
-    with pytest.raises(ValueError, match="second_order: estimator=KNeighborsRegressor"):
+    with pytest.raises(ValueError, match="step='newton': estimator=KNeighborsRegressor"):
         model_of(estimator=KNeighborsRegressor()).fit(X, y)
-    assert FixedStep.takes_newton_targets
 
 
 def test_a_loss_of_the_user():
     X, _ = problem()
     y = X[:, 0] ** 2
-    options = {"second_order": True, "n_estimators": 10, "random_state": 0}
+    options = {"step": "newton", "n_estimators": 10, "random_state": 0}
     own = GradientBoostingRegressor(loss=WithSecond(1.0), **options).fit(X, y)
     known = GradientBoostingRegressor(**options).fit(X, y)
     np.testing.assert_allclose(own.train_scores_, known.train_scores_, rtol=1e-9)
@@ -354,7 +349,7 @@ def test_a_loss_of_the_user():
 def test_targets_of_extreme_size(scale):
     X, _ = problem()
     y = X[:, 0] ** 2 + X[:, 1]
-    options = {"second_order": True, "n_estimators": 10, "random_state": 0}
+    options = {"step": "newton", "n_estimators": 10, "random_state": 0}
     usual = GradientBoostingRegressor(**options).fit(X, y)
     extreme = GradientBoostingRegressor(**options).fit(X, scale * y)
     np.testing.assert_allclose(extreme.predict(X) / scale, usual.predict(X), rtol=1e-6)

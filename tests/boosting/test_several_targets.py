@@ -27,7 +27,7 @@ from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 N, P, Q = 300, 5, 3
 LOSSES = ["squared_error", "absolute_error", "huber", "quantile"]
 each_loss = pytest.mark.parametrize("loss", LOSSES)
-each_way = pytest.mark.parametrize("multi_target", ["leaves", "separate"])
+each_way = pytest.mark.parametrize("multi_output", ["one_tree", "separate"])
 
 
 def targets(seed=0, n=N, noise=0.3):
@@ -35,6 +35,10 @@ def targets(seed=0, n=N, noise=0.3):
     X = rng.standard_normal((n, P))
     Y = np.column_stack([X[:, 0] + X[:, 1], X[:, 0] * X[:, 1], np.abs(X[:, 2])])
     return X, Y + noise * rng.standard_normal((n, Q))
+
+
+def components(n, max_depth=3):
+    return BinnedTreeRegressor(max_depth=max_depth, target_components=n)
 
 
 def boosted(**given):
@@ -46,11 +50,11 @@ def boosted(**given):
 
 @each_way
 @each_loss
-def test_equal_targets_have_the_model_of_one(loss, multi_target):
+def test_equal_targets_have_the_model_of_one(loss, multi_output):
     X, Y = targets(1)
     X = X[:, :1]  # each tree draws which of equally good features it takes
     one = boosted(loss=loss).fit(X, Y[:, 0])
-    model = boosted(loss=loss, multi_target=multi_target).fit(X, np.repeat(Y[:, :1], Q, axis=1))
+    model = boosted(loss=loss, multi_output=multi_output).fit(X, np.repeat(Y[:, :1], Q, axis=1))
     assert_allclose(model.predict(X), np.repeat(one.predict(X)[:, None], Q, axis=1), atol=1e-9)
     assert_allclose(model.train_scores_, Q * one.train_scores_)
     assert_allclose(model.train_score_, Q * one.train_score_)
@@ -62,7 +66,7 @@ def test_equal_targets_have_the_model_of_one(loss, multi_target):
 def test_separate_trees_are_a_model_for_each_target(loss):
     X, Y = targets(2)
     X = X[:, :1]
-    model = boosted(loss=loss, multi_target="separate").fit(X, Y)
+    model = boosted(loss=loss, multi_output="separate").fit(X, Y)
     assert model.estimators_.shape == (15, Q)
     assert model.n_trees_per_iteration_ == Q
     apart = MultiOutputRegressor(boosted(loss=loss)).fit(X, Y)
@@ -104,14 +108,14 @@ def test_the_delta_of_each_target_follows_its_residuals():
     assert isinstance(boosted(loss=HuberLoss(2.0)).fit(X, Y).loss_.losses[1], HuberLoss)
 
 
-@pytest.mark.parametrize("second_order", [False, True])
-def test_one_tree_for_all_classes_has_newton_steps_in_its_leaves(second_order):
+@pytest.mark.parametrize("step", ["fixed", "newton"])
+def test_one_tree_for_all_classes_has_newton_steps_in_its_leaves(step):
     X, Y = targets(5)
     y = np.digitize(Y[:, 0], [-1.0, 1.0])
     rate = 0.1
     model = GradientBoostingClassifier(
-        multi_class="one_tree",
-        second_order=second_order,
+        multi_output="one_tree",
+        step=step,
         n_estimators=2,
         learning_rate=rate,
         random_state=0,
@@ -120,7 +124,7 @@ def test_one_tree_for_all_classes_has_newton_steps_in_its_leaves(second_order):
     before, after = (u.copy() for u in model.staged_decision_function(X))
     p = softmax(before, axis=1)
     first, second = (y[:, None] == np.arange(3)) - p, p * (1 - p)
-    factor = 1.0 if second_order else 2 / 3  # Friedman's (K - 1) / K
+    factor = 1.0 if step == "newton" else 2 / 3  # Friedman's (K - 1) / K
     for leaf in np.unique(model.apply(X)[:, 1, 0]):
         rows = model.apply(X)[:, 1, 0] == leaf
         step = rate * factor * first[rows].sum(axis=0) / second[rows].sum(axis=0)
@@ -131,7 +135,7 @@ def test_one_tree_for_two_classes_is_the_usual_one():
     X, Y = targets(6)
     y = Y[:, 0] > 0
     one = GradientBoostingClassifier(n_estimators=5, random_state=0).fit(X, y)
-    other = GradientBoostingClassifier(n_estimators=5, random_state=0, multi_class="one_tree")
+    other = GradientBoostingClassifier(n_estimators=5, random_state=0, multi_output="one_tree")
     assert_array_equal(other.fit(X, y).decision_function(X), one.decision_function(X))
 
 
@@ -141,8 +145,8 @@ SETTINGS = [
     {},
     {"subsample": 0.6, "min_samples_leaf": 5},
     {"max_features": 2, "max_leaf_nodes": 7, "max_depth": None},
-    {"second_order": True},
-    {"target_components": 1},
+    {"step": "newton"},
+    {"estimator": BinnedTreeRegressor(max_depth=3, target_components=1)},
     {"loss": "absolute_error"},
     {"loss": "huber", "step": "line_search"},
 ]
@@ -171,9 +175,9 @@ def test_whole_weights_are_repeated_rows():
 
 
 @each_way
-def test_predictions_stages_and_scores(multi_target):
+def test_predictions_stages_and_scores(multi_output):
     X, Y = targets(10)
-    model = boosted(multi_target=multi_target, n_iter_no_change=3, n_estimators=300).fit(X, Y)
+    model = boosted(multi_output=multi_output, n_iter_no_change=3, n_estimators=300).fit(X, Y)
     assert model.n_estimators_ < 300
     assert len(model.validation_scores_) == model.n_estimators_
     stages = list(model.staged_predict(X))
@@ -184,29 +188,29 @@ def test_predictions_stages_and_scores(multi_target):
     members = [member for row in model.estimators_ for member in row]
     sums = np.zeros((N, Q))
     for t, member in enumerate(members):
-        if multi_target == "leaves":
+        if multi_output == "one_tree":
             assert member.n_outputs_ == Q
             sums += model.steps_[t] * member.predict(X)
         else:
             sums[:, t % Q] += model.steps_[t // Q] * member.predict(X)
     assert_allclose(sums + model.init_.predict(X), model.predict(X))
-    shape = (N, model.n_estimators_) if multi_target == "leaves" else (N, model.n_estimators_, Q)
+    shape = (N, model.n_estimators_) if multi_output == "one_tree" else (N, model.n_estimators_, Q)
     assert model.apply(X).shape == shape
     assert_allclose(model.feature_importances_.sum(), 1.0)
 
 
 @each_way
 @pytest.mark.parametrize("loss", ["squared_error", "huber"])
-def test_a_continued_fit_is_one_fit(multi_target, loss):
+def test_a_continued_fit_is_one_fit(multi_output, loss):
     X, Y = targets(11)
-    given = {"multi_target": multi_target, "loss": loss, "subsample": 0.7}
+    given = {"multi_output": multi_output, "loss": loss, "subsample": 0.7}
     model = boosted(warm_start=True, **given).fit(X, Y)
     model.set_params(n_estimators=25).fit(X, Y)
     assert_array_equal(model.predict(X), boosted(n_estimators=25, **given).fit(X, Y).predict(X))
-    other = {"leaves": "separate", "separate": "leaves"}[multi_target]
-    with pytest.raises(ValueError, match=f"multi_target='{other}' is not that of the fit"):
-        model.set_params(n_estimators=30, multi_target=other).fit(X, Y)
-    model.set_params(multi_target=multi_target)
+    other = {"one_tree": "separate", "separate": "one_tree"}[multi_output]
+    with pytest.raises(ValueError, match="multi_output must be that of the previous fit"):
+        model.set_params(n_estimators=30, multi_output=other).fit(X, Y)
+    model.set_params(multi_output=multi_output)
     with pytest.raises(ValueError, match="y must have 3 columns"):
         model.fit(X, Y[:, :2])
 
@@ -239,9 +243,9 @@ def test_components_keep_what_targets_have_in_common():
     X, Y = targets(14, noise=0.0)
     mixed = Y[:, :2] @ np.random.default_rng(0).standard_normal((2, 20))
     model = boosted().fit(X, mixed)
-    by_two = boosted(target_components=2).fit(X, mixed)
+    by_two = boosted(estimator=components(2)).fit(X, mixed)
     assert_allclose(by_two.predict(X), model.predict(X), atol=1e-8)
-    by_one = boosted(target_components=1).fit(X, mixed)
+    by_one = boosted(estimator=components(1)).fit(X, mixed)
     assert not np.allclose(by_one.predict(X), model.predict(X))
     assert by_one.score(X, mixed) > 0.5
 
@@ -252,10 +256,10 @@ def test_one_tree_for_ten_digits(seed):
     X, y = load_digits(return_X_y=True)
     train, test, y_train, y_test = train_test_split(X, y, random_state=seed)
     given = {"n_estimators": 200, "random_state": 0}
-    for second_order in (False, True):
+    for step in ("fixed", "newton"):
         losses, leaves = {}, {}
         for way in ("separate", "one_tree"):
-            model = GradientBoostingClassifier(multi_class=way, second_order=second_order, **given)
+            model = GradientBoostingClassifier(multi_output=way, step=step, **given)
             proba = model.fit(train, y_train).predict_proba(test)
             losses[way] = log_loss(y_test, proba)
             leaves[way] = sum(tree.get_n_leaves() for tree in model.estimators_.flat)
@@ -280,12 +284,12 @@ def mixtures(n, n_targets, seed):
 def test_one_tree_finds_what_targets_share(n, seed):
     X, Y, truth = mixtures(n + 4000, 10, seed)
     least = {}
-    for way in ("leaves", "separate"):
-        model = boosted(n_estimators=300, multi_target=way).fit(X[:n], Y[:n])
+    for way in ("one_tree", "separate"):
+        model = boosted(n_estimators=300, multi_output=way).fit(X[:n], Y[:n])
         stages = model.staged_predict(X[n:])
         least[way] = min(float(np.mean((stage - truth[n:]) ** 2)) for stage in stages)
     print(least)
-    assert least["leaves"] < 0.9 * least["separate"]
+    assert least["one_tree"] < 0.9 * least["separate"]
 
 
 @pytest.mark.slow
@@ -293,7 +297,7 @@ def test_five_components_of_fifty_targets():
     X, Y, truth = mixtures(5000, 50, 0)
     errors = []
     for n_components in (None, 5):
-        model = boosted(n_estimators=100, max_depth=6, target_components=n_components)
+        model = boosted(n_estimators=100, estimator=components(n_components, max_depth=6))
         model.fit(X[:3000], Y[:3000])
         errors.append(float(np.mean((model.predict(X[3000:]) - truth[3000:]) ** 2)))
     print(errors)
@@ -327,19 +331,20 @@ class Quartic:
         return 4 * (u - y) ** 3
 
 
+ONE = {"multi_output": "one_tree"}
 REFUSED = [
     ({"loss": "poisson"}, "loss: y has 3 columns, and PoissonLoss takes one"),
     ({"loss": Quartic()}, "loss: y has 3 columns"),
-    ({"max_bins": None}, "multi_target='leaves' requires trees in at most 255 bins"),
-    ({"ccp_alpha": 0.1}, "multi_target='leaves' requires trees in at most 255 bins"),
-    ({"estimator": LinearRegression()}, "which LinearRegression here are not"),
+    ({"max_bins": None, **ONE}, "multi_output='one_tree' requires trees in at most 255 bins"),
+    ({"ccp_alpha": 0.1, **ONE}, "multi_output='one_tree' requires trees in at most 255 bins"),
+    ({"estimator": LinearRegression(), **ONE}, "which LinearRegression here are not"),
     (
-        {"estimator": BinnedTreeRegressor(max_depth=3, monotonic_cst=[1, 0, 0, 0, 0])},
-        "multi_target='leaves' requires trees without monotonic_cst",
+        {"estimator": BinnedTreeRegressor(max_depth=3, monotonic_cst=[1, 0, 0, 0, 0]), **ONE},
+        "multi_output='one_tree' requires trees without monotonic_cst",
     ),
     ({"step": "joint"}, "step='joint' requires a loss with one score"),
-    ({"multi_target": "both"}, "The 'multi_target' parameter"),
-    ({"target_components": 0}, "The 'target_components' parameter"),
+    ({"multi_output": "both"}, "The 'multi_output' parameter"),
+    ({"estimator": components(0)}, "The 'target_components' parameter"),
 ]
 
 
@@ -354,7 +359,7 @@ def test_what_is_refused(given, message):
 def test_separate_trees_have_constraints():
     X, Y = targets(25)
     signs = [1, 0, -1, 0, 0]
-    model = boosted(multi_target="separate", monotonic_cst=signs).fit(X, Y)
+    model = boosted(multi_output="separate", monotonic_cst=signs).fit(X, Y)
     rows = np.repeat(X[:20], 50, axis=0)
     for feature in (0, 2):
         moved = rows.copy()
@@ -365,13 +370,17 @@ def test_separate_trees_have_constraints():
     # Signs that constrain nothing are none.
     free = boosted(monotonic_cst=[0] * P).fit(X, Y)
     assert_array_equal(free.predict(X), boosted().fit(X, Y).predict(X))
-    with pytest.raises(ValueError, match="'leaves' requires trees without monotonic_cst"):
-        boosted(monotonic_cst=signs).fit(X, Y)
+    with pytest.raises(ValueError, match="'one_tree' requires trees without monotonic_cst"):
+        boosted(monotonic_cst=signs, multi_output="one_tree").fit(X, Y)
+    # The default is one tree if it can be, and separate ones otherwise.
+    default = boosted(monotonic_cst=signs).fit(X, Y)
+    assert_array_equal(default.predict(X), model.predict(X))
+    assert boosted().fit(X, Y).n_trees_per_iteration_ == 1
 
 
 def test_messages_have_the_name_of_the_loss_of_the_user():
     X, Y = targets(26)
-    for given in ({"second_order": True}, {"step": "quadratic_bound"}):
+    for given in ({"step": "newton"}, {"step": "quadratic_bound"}):
         with pytest.raises(ValueError, match="AbsoluteLoss has none"):
             boosted(loss="absolute_error", **given).fit(X, Y)
 
@@ -380,25 +389,25 @@ def test_what_else_is_refused():
     X, Y = targets(17)
     with pytest.raises(ValueError, match="y_val must have the columns of y"):
         boosted().fit(X, Y, X_val=X, y_val=Y[:, 0])
-    for way in ("leaves", "separate"):
+    for way in ("one_tree", "separate"):
         with pytest.raises(ValueError, match="no counterpart in scikit-learn"):
-            export.sklearn(boosted(multi_target=way).fit(X, Y))
+            export.sklearn(boosted(multi_output=way).fit(X, Y))
     y = np.digitize(Y[:, 0], [-1.0, 1.0])
-    model = GradientBoostingClassifier(multi_class="one_tree", max_bins=None)
-    with pytest.raises(ValueError, match="multi_class='one_tree' requires trees in"):
+    model = GradientBoostingClassifier(multi_output="one_tree", max_bins=None)
+    with pytest.raises(ValueError, match="multi_output='one_tree' requires trees in"):
         model.fit(X, y)
 
 
 @each_way
-def test_estimators_without_vectors_are_fitted_to_each_target(multi_target):
+def test_estimators_without_vectors_are_fitted_to_each_target(multi_output):
     X, Y = targets(18)
-    if multi_target == "leaves":  # the default tree, given
+    if multi_output == "one_tree":  # the default tree, given
         given = BinnedTreeRegressor(max_depth=3)
         assert_array_equal(
             boosted(estimator=given).fit(X, Y).predict(X), boosted().fit(X, Y).predict(X)
         )
     else:
-        model = boosted(estimator=LinearRegression(), multi_target="separate").fit(X, Y)
+        model = boosted(estimator=LinearRegression(), multi_output="separate").fit(X, Y)
         assert model.estimators_.shape == (15, Q)
         assert model.predict(X).shape == (N, Q)
 
@@ -483,8 +492,8 @@ def test_what_a_tree_of_several_targets_does_not_have(given, message):
 @pytest.mark.slow
 @parametrize_with_checks(
     [
-        boosted(n_estimators=10, multi_target="separate"),
-        GradientBoostingClassifier(n_estimators=10, random_state=0, multi_class="one_tree"),
+        boosted(n_estimators=10, multi_output="separate"),
+        GradientBoostingClassifier(n_estimators=10, random_state=0, multi_output="one_tree"),
     ]
 )
 def test_scikit_learn_checks(estimator, check):

@@ -10,8 +10,8 @@ from scipy.special import expit
 from sklearn_ensemble_theory import MatchingPursuitRegressor, bounds
 from sklearn_ensemble_theory.boosting._loop import boost
 from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
-from sklearn_ensemble_theory.boosting._steps import SmoothStep
 from sklearn_ensemble_theory.boosting.losses import HuberLoss, LogisticLoss, SquaredLoss
+from sklearn_ensemble_theory.boosting.steps import SmoothStep
 
 
 class Columns:

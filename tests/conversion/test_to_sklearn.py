@@ -43,7 +43,7 @@ REGRESSION_STEPS = [
     {"loss": "quantile", "alpha": 0.7},
     {"loss": "absolute_error", "step": "line_search"},
     {"init": "zero", "max_leaf_nodes": 5},
-    {"second_order": True, "subsample": 0.5},
+    {"step": "newton", "subsample": 0.5},
     {"learning_rate": lambda t: 1 / (t + 1)},
     {"estimator": ExtraTreeRegressor(max_depth=2)},
     {"estimator": BinnedTreeRegressor(max_depth=2, l2_regularization=1.0)},

@@ -183,7 +183,7 @@ def test_the_offset_of_the_reference_row():
     X, exposure = rng.random((120, 2)), rng.uniform(0.5, 2.0, 120)
     counts = rng.poisson(exposure * np.exp(1 + X[:, 0])).astype(float)
     model = GradientBoostingRegressor(
-        loss="poisson", n_estimators=5, keep_training_rows=True, random_state=0
+        loss="poisson", n_estimators=5, held_out=10, random_state=0
     ).fit(X, counts, offset=np.log(exposure))
     options = {"features": 0, "grid_resolution": 7, "methods": ["interval"]}
     display = PredictionBandDisplay.from_estimator(model, X, offset=np.log(2), **options)

@@ -77,7 +77,7 @@ MODELS = {
     "AdaBoost": (AdaBoostClassifier(n_estimators=20), classes),
     "gradient boosting": (GradientBoostingRegressor(n_estimators=5, max_depth=2), same),
     "gradient boosting by folds": (
-        GradientBoostingRegressor(n_estimators="cv", max_estimators=4, max_depth=2, cv=3),
+        GradientBoostingRegressor(n_estimators=CVRounds(3, max_estimators=4), max_depth=2),
         same,
     ),
     "sketches": (SketchedLinearRegression(3, random_state=0, n_refinements=2), same),

@@ -11,6 +11,8 @@ from sklearn_ensemble_theory import (
     GradientBoostingRegressor,
     export,
 )
+from sklearn_ensemble_theory.boosting import CVRounds
+from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 from tests.boosting.gradient_boosting_data import assert_same_rounds
 from tests.local_blocks import hashed_folds
 
@@ -98,31 +100,32 @@ def test_data_frames_of_unknown_lengths():
     assert_same_rounds(GradientBoostingClassifier(**model.get_params()).fit(*arrays), expected)
 
 
-@pytest.mark.parametrize("cv_prediction", ["refit", "mean"])
+@pytest.mark.parametrize("prediction", ["refit", "mean"])
 @pytest.mark.parametrize("kind", [GradientBoostingRegressor, GradientBoostingClassifier])
-def test_rounds_by_cross_validation(kind, cv_prediction):
+def test_rounds_by_cross_validation(kind, prediction):
     """Of arrays, and of data frames of unknown lengths; folds are a hash of the row's number."""
     X, y = rows()
     y = y > 0 if kind is GradientBoostingClassifier else y
     weight = np.random.default_rng(1).integers(1, 3, len(y)) * 1.0
-    model = kind(n_estimators="cv", cv=3, max_estimators=15)
-    model.set_params(random_state=0, max_bins=32, cv_prediction=cv_prediction)
+    rounds = CVRounds(3, max_estimators=15, prediction=prediction)
+    model = kind(n_estimators=rounds, random_state=0, max_bins=32)
     fold = hashed_folds(len(y), 3)
     splits = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(3)]
     X = np.nan_to_num(X).round(1).clip(-1, 1)  # all parts have the same values
-    expected = clone(model).set_params(cv=splits).fit(X, y, weight)
+    expected = clone(model).set_params(n_estimators__cv=splits).fit(X, y, weight)
     frame, target = pd.DataFrame(X, columns=list("abcd")), pd.DataFrame({"y": y, "w": weight})
     lazy = dd.from_pandas(frame, npartitions=3)
     columns = dd.from_pandas(target, npartitions=3)
     for given in (lazily("uneven", X, y, weight), (lazy, columns["y"], columns["w"])):
-        assert model.fit(*given).n_rounds_ == expected.n_rounds_
-        np.testing.assert_allclose(model.cv_path_, expected.cv_path_, rtol=1e-10)
+        assert model.fit(*given).n_estimators_ == expected.n_estimators_
+        scores, others = model.cv_results_["mean_score"], expected.cv_results_["mean_score"]
+        np.testing.assert_allclose(scores, others, rtol=1e-10)
         assert_same_rounds(model, expected)
     with pytest.raises(TypeError, match="takes no groups with Dask collections"):
         model.fit(*lazily("even", X, y), groups=np.arange(len(y)))
     with pytest.raises(ValueError, match="cv must be an integer of at least 2 for rows in chunks"):
-        model.set_params(cv=KFold(3)).fit(*lazily("even", X, y))
-    assert len(model.cv_path_) <= 16  # of the last fit that has succeeded
+        model.set_params(n_estimators__cv=KFold(3)).fit(*lazily("even", X, y))
+    assert len(model.cv_results_["mean_score"]) <= 15  # of the last fit that has succeeded
 
 
 def test_constraints_by_name():
@@ -161,19 +164,19 @@ def test_converted_to_scikit_learn():
         {"subsample": 0.5},
         {"n_iter_no_change": 3},
         {"warm_start": True},
-        {"keep_training_rows": True},
-        {"scoring": "r2", "n_estimators": "cv"},
-        {"cv": [([0, 1], [2, 3])], "n_estimators": "cv"},
+        {"held_out": 5},
+        {"n_estimators": CVRounds(scoring="r2")},
+        {"n_estimators": CVRounds([([0, 1], [2, 3])])},
         {"step": "line_search"},
-        {"second_order": True},
+        {"step": "newton"},
         {"ccp_alpha": 0.1},
         {"max_bins": None},
         {"max_depth": None},
         {"max_depth": 9},
         {"max_leaf_nodes": 1000},
         {"max_features": 1},
-        {"min_weight_leaf": 2.0},
-        {"features_per_tree": 2},
+        {"estimator": BinnedTreeRegressor(min_weight_leaf=2.0)},
+        {"estimator": BinnedTreeRegressor(features_per_tree=2)},
         {"loss": "absolute_error"},
         {"loss": "huber"},
         {"loss": "quantile"},
@@ -185,7 +188,8 @@ def test_converted_to_scikit_learn():
 def test_what_needs_all_rows_is_refused_by_name(parameters):
     lazy = da.zeros((10, 3), chunks=5), da.zeros(10, chunks=5)
     model = GradientBoostingRegressor(**parameters)
-    with pytest.raises(ValueError, match=next(iter(parameters))):
+    name = {"n_estimators": "scoring|cv must be"}.get(*[next(iter(parameters))] * 2)
+    with pytest.raises(ValueError, match=name):
         model.fit(*lazy)
     assert not hasattr(model, "estimators_")
 
@@ -225,12 +229,12 @@ def test_data_frames_with_categories(by_dtype):
     assert model.categories_ == [None, None]
 
 
-@pytest.mark.parametrize("way", ["leaves", "separate"])
+@pytest.mark.parametrize("way", ["one_tree", "separate"])
 def test_several_targets_are_refused_by_name(way):
     X, y = rows()
     X, Y = lazily("even", X, np.column_stack([y, y]))
     with pytest.raises(ValueError, match="y has 2 columns, and only one is fitted from Dask"):
-        GradientBoostingRegressor(multi_target=way).fit(X, Y)
+        GradientBoostingRegressor(multi_output=way).fit(X, Y)
 
 
 def test_offsets_are_of_rows_in_memory():

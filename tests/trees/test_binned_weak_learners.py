@@ -110,6 +110,7 @@ def test_equivalents_of_scikit_learns_trees():
     assert type(binned) is BinnedTreeRegressor
     others = {"categorical_features": "from_dtype", "cat_smooth": 10.0, "interaction_cst": None}
     own = {"max_bins": 100, "l2_regularization": 0.0, "quantile": 0.5, **others}
+    own |= dict.fromkeys(("min_weight_leaf", "features_per_tree", "target_components"))
     assert binned.get_params() == {**tree.get_params(), **own}
     tree = DecisionTreeClassifier(criterion="entropy", class_weight="balanced", max_features=0.5)
     binned = binned_equivalent(tree, 255)
@@ -158,8 +159,9 @@ def test_boosting_of_trees_of_many_bins(params, others):
 def test_boosting_of_trees_of_many_bins_by_drawn_features():
     """Each tree is cut by the drawn features only, and not the same in every round."""
     X, y = data(600, values=400)
-    options = {"max_bins": 400, "max_depth": 4, "features_per_tree": 2, "random_state": 0}
-    model = GradientBoostingRegressor(n_estimators=8, **options).fit(X, X[:, 0] + 10 * y)
+    tree = BinnedTreeRegressor(max_bins=400, max_depth=4, features_per_tree=2)
+    model = GradientBoostingRegressor(tree, n_estimators=8, random_state=0)
+    model.fit(X, X[:, 0] + 10 * y)
     used = [frozenset(member.tree_.feature) - {-2} for member in model.estimators_.ravel()]
     assert max(map(len, used)) == 2
     assert len(set(used)) > 2

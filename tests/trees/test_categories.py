@@ -284,7 +284,9 @@ def test_predictions_walk_down_the_nodes(n_rows, depth):
     """By the small trees that are laid out, and by larger ones, with unknown categories."""
     X, _, y = frames(1000)
     model = GradientBoostingRegressor(
-        n_estimators=12, max_depth=depth, cat_smooth=0, categorical_features=[0, 2], random_state=0
+        BinnedTreeRegressor(max_depth=depth, cat_smooth=0, categorical_features=[0, 2]),
+        n_estimators=12,
+        random_state=0,
     ).fit(X, y)
     new = frames(n_rows, seed=5)[0]
     new[::3, 2] = 17
@@ -419,14 +421,14 @@ def test_learners_with_categories_are_boosted():
     """As the default trees with these parameters, in all kinds of rounds."""
     X, _, y = frames()
     y = np.exp(y)
-    for params in ({}, {"subsample": 0.5}, {"second_order": True, "loss": "poisson"}):
-        trees = {"categorical_features": [0, 2], "cat_smooth": 3.0}
+    for params in ({}, {"subsample": 0.5}, {"step": "newton", "loss": "poisson"}):
+        trees = {"categorical_features": [0, 2]}
         a = GradientBoostingRegressor(n_estimators=5, random_state=0, **params, **trees)
         learner = BinnedTreeRegressor(max_depth=3, **trees)
         b = GradientBoostingRegressor(learner, n_estimators=5, random_state=0, **params)
         np.testing.assert_allclose(a.fit(X, y).predict(X), b.fit(X, y).predict(X))
     warm = GradientBoostingRegressor(
-        n_estimators=3, random_state=0, warm_start=True, categorical_features=[0, 2], cat_smooth=3.0
+        n_estimators=3, random_state=0, warm_start=True, categorical_features=[0, 2]
     ).fit(X, y)
     warm.set_params(n_estimators=5).fit(X, y)
     whole = clone(warm).fit(X, y)

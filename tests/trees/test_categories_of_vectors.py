@@ -355,16 +355,15 @@ def test_forests_beat_those_of_dummies():
 
 def test_boosting_of_several_targets_has_sets():
     X, Y = table(2)
-    given = {"n_estimators": 40, "random_state": 0, "cat_smooth": 1.0}
+    given = {"n_estimators": 40, "random_state": 0}
+    trees = BinnedTreeRegressor(max_depth=3, categorical_features=[0], cat_smooth=1.0)
     numbers = GradientBoostingRegressor(**given).fit(X, Y)
-    model = GradientBoostingRegressor(categorical_features=[0], **given).fit(X, Y)
+    model = GradientBoostingRegressor(trees, **given).fit(X, Y)
     assert model.score(X, Y) > max(0.9, numbers.score(X, Y))
     # One target repeated is one target.
-    one = GradientBoostingRegressor(categorical_features=[0], **given).fit(X, Y[:, 0])
-    twice = GradientBoostingRegressor(categorical_features=[0], **given).fit(X, Y[:, [0, 0]])
+    one = GradientBoostingRegressor(trees, **given).fit(X, Y[:, 0])
+    twice = GradientBoostingRegressor(trees, **given).fit(X, Y[:, [0, 0]])
     assert_allclose(twice.predict(X), np.repeat(one.predict(X)[:, None], 2, axis=1), rtol=1e-6)
     y = Y.argmax(axis=1)
-    tree = GradientBoostingClassifier(
-        categorical_features=[0], multi_class="one_tree", **given
-    ).fit(X, y)
+    tree = GradientBoostingClassifier(trees, multi_output="one_tree", **given).fit(X, y)
     assert tree.score(X, y) > 0.9

@@ -375,8 +375,8 @@ def test_boosting_is_monotonic(setting):
         model.set_params(**SETTINGS[setting]).fit(X, y, weight)
         assert_monotonic(model.predict, at, signs)
     model = GradientBoostingClassifier(monotonic_cst=signs, **options, **SETTINGS[setting])
-    for second_order in (False, setting in ("default", "leaves", "drawn")):
-        model.set_params(second_order=second_order).fit(X, y > 0, weight)
+    for step in ("fixed", "newton" if setting in ("default", "leaves", "drawn") else "fixed"):
+        model.set_params(step=step).fit(X, y > 0, weight)
         assert_monotonic(model.decision_function, at, signs)
     model.set_params(warm_start=True, n_estimators=17).fit(X, y > 0, weight)
     assert_monotonic(model.decision_function, at, signs)

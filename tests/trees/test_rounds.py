@@ -8,10 +8,10 @@ from sklearn.tree import DecisionTreeRegressor
 
 from sklearn_ensemble_theory._learners import LeastSquaresTask, prepare_rounds
 from sklearn_ensemble_theory.boosting import losses
+from sklearn_ensemble_theory.boosting._base_learners import weak_learner
 from sklearn_ensemble_theory.boosting._loop import boost
 from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
-from sklearn_ensemble_theory.boosting._steps import FixedStep, LineSearchStep
-from sklearn_ensemble_theory.boosting._base_learners import weak_learner
+from sklearn_ensemble_theory.boosting.steps import FixedStep, LineSearchStep
 from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 from sklearn_ensemble_theory.trees._columns import BinnedColumns
 from sklearn_ensemble_theory.trees._growth import HistogramGrower
@@ -32,7 +32,7 @@ def rows_of(seed, n=250, p=3, n_values=60):
 def rounds_of(estimator, X, y, loss, *, weight=None, n_rounds=12, step=None, n_scores=1, **options):
     """The records, the learner and the scores after the rounds."""
     risk = EmpiricalRisk(loss, y, weight)
-    step = FixedStep(0.3) if step is None else step
+    step = FixedStep().at_rate(0.3) if step is None else step
     task = step.task(risk, n_scores=n_scores, random_state=np.random.RandomState(0), **options)
     learner = weak_learner(estimator, X, weight, task)
     u = np.zeros(len(y) if n_scores == 1 else (len(y), n_scores))
@@ -132,7 +132,7 @@ def test_steps_that_search_get_arrays_and_the_gain():
     X, y, _ = rows_of(5)
     tree, loss = BinnedTreeRegressor(**TREE), losses.SquaredLoss()
     searched, _, u = rounds_of(tree, X, y, loss, step=LineSearchStep())
-    fixed, _, v = rounds_of(tree, X, y, loss, step=FixedStep(1.0))
+    fixed, _, v = rounds_of(tree, X, y, loss, step=FixedStep())
     np.testing.assert_allclose(u, v, atol=1e-10)  # leaf means have the step 1
     assert np.isnan(fixed[0].first_order_gain)
     assert searched[0].first_order_gain == pytest.approx(

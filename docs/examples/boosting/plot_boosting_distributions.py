@@ -35,7 +35,7 @@ separate = np.column_stack(
         for level in levels
     ]
 )
-model = GradientBoostingRegressor(n_estimators=50, keep_training_rows=True, random_state=0)
+model = GradientBoostingRegressor(n_estimators=50, held_out=10, random_state=0)
 together = model.fit(X[train], y[train]).predict_quantiles(X[test], levels)
 
 
@@ -77,9 +77,7 @@ def sample(n, seed):
 
 X, y = sample(1500, 0)
 X_new, y_new = sample(3000, 1)
-model = GradientBoostingRegressor(n_estimators=60, keep_training_rows=True, random_state=0).fit(
-    X, y
-)
+model = GradientBoostingRegressor(n_estimators=60, held_out=10, random_state=0).fit(X, y)
 scores = {}
 for family in ("empirical", "normal", "student-t", "laplace"):
     found = model.predict_distribution(X_new, family)

@@ -27,9 +27,7 @@ def sample(n, seed):
 
 X, y = sample(1000, 0)
 X_new, y_new = sample(4000, 1)
-model = GradientBoostingRegressor(n_estimators=60, keep_training_rows=True, random_state=0).fit(
-    X, y
-)
+model = GradientBoostingRegressor(n_estimators=60, held_out=10, random_state=0).fit(X, y)
 intervals = {
     method: model.predict_interval(X_new, coverage=0.9, method=method)
     for method in ("cv+", "normalized", "cqr")

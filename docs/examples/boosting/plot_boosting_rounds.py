@@ -15,12 +15,14 @@ import numpy as np
 from sklearn.datasets import make_friedman1
 
 from sklearn_ensemble_theory import GradientBoostingRegressor
+from sklearn_ensemble_theory.boosting import CVRounds
 from sklearn_ensemble_theory.inspection import CVPathDisplay
 
 X, y = make_friedman1(500, noise=1.0, random_state=0)
 X_test, y_test = make_friedman1(2000, noise=0.0, random_state=1)
 model = GradientBoostingRegressor(n_estimators="cv", random_state=0).fit(X, y)
-print(f"{model.n_rounds_} rounds of {len(model.cv_path_) - 1} compared")
+n_compared = len(model.cv_results_["n_estimators"])
+print(f"{model.n_estimators_} rounds of {n_compared} compared")
 
 # %%
 # The mean of the folds with a band of one standard error. The folds differ in level, as some rows
@@ -35,8 +37,8 @@ plt.show()
 choices = {
     "100 rounds": {"n_estimators": 100},
     '"cv"': {"n_estimators": "cv"},
-    "one standard error": {"n_estimators": "cv", "cv_rule": "one_standard_error"},
-    "mean of the folds": {"n_estimators": "cv", "cv_prediction": "mean"},
+    "one standard error": {"n_estimators": CVRounds(rule="one_standard_error")},
+    "mean of the folds": {"n_estimators": CVRounds(prediction="mean")},
 }
 errors, least = {name: [] for name in choices}, []
 for seed in range(5):

@@ -24,9 +24,9 @@ def sample(n, seed):
 
 X, y = sample(600, 0)
 X_new, y_new = sample(4000, 1)
-model = GradientBoostingClassifier(
-    n_estimators=30, max_depth=2, keep_training_rows=True, random_state=0
-).fit(X, y)
+model = GradientBoostingClassifier(n_estimators=30, max_depth=2, held_out=10, random_state=0).fit(
+    X, y
+)
 print(f"accuracy {model.score(X_new, y_new):.3f}")
 
 # %%

@@ -40,7 +40,7 @@ def fitted(seed, **options):
 # contain the prediction that is expected over training sets. The wide one is for new targets, which
 # have noise. Bias is in neither standard error nor band: trees of few leaves round off what is
 # steep, and beside the jump the band is narrow, but the target is outside.
-model, rows, noise = fitted(0, keep_training_rows=True)
+model, rows, noise = fitted(0, held_out=10)
 low, high = model.confidence_interval(x[:, None], coverage=0.9).T
 outer_low, outer_high = model.predict_interval(x[:, None], coverage=0.9, method="normalized").T
 figure, axis = plt.subplots(figsize=(8, 4), layout="constrained")
@@ -62,7 +62,7 @@ others = [fitted(seed)[0] for seed in range(1, 61)]
 predictions = np.array([other.predict(x[:, None]) for other in others])
 truth = predictions.std(axis=0, ddof=1)
 estimates = np.array(
-    [fitted(seed, keep_training_rows=True)[0].standard_error(x[:, None]) for seed in range(1, 11)]
+    [fitted(seed, held_out=10)[0].standard_error(x[:, None]) for seed in range(1, 11)]
 )
 ratio = np.sqrt(np.mean(estimates**2) / np.mean(truth**2))
 print(f"estimated / true: {ratio:.2f}")
@@ -95,6 +95,6 @@ assert at_jump < about_mean.mean() - 0.2
 # With several features, `PredictionBandDisplay` draws both bands along one of them; the others have
 # the values of a reference row, their medians.
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-model = GradientBoostingRegressor(n_estimators=50, keep_training_rows=True, random_state=0)
+model = GradientBoostingRegressor(n_estimators=50, held_out=10, random_state=0)
 PredictionBandDisplay.from_estimator(model.fit(X, y), X, ["bmi", "bp"], y=y)
 plt.show()

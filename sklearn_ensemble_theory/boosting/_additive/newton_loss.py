@@ -243,7 +243,7 @@ class PointwiseOf:
     def constant(
         self, totals: np.ndarray, of_all: np.ndarray, mean_weight: float
     ) -> np.ndarray | None:
-        if not self.loss._constant_of_mean:
+        if not self.loss.constant_of_mean:
             return None
         weight, total = totals
         if total == 0 or (isinstance(self.loss, BinomialLoss) and total >= _ONE * weight):

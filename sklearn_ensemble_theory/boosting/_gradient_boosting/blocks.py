@@ -17,13 +17,14 @@ to its fold. They share the codes; each has scores of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial, reduce
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from functools import reduce
 from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import ClassifierMixin, clone, is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -35,8 +36,11 @@ from ..._categories import (
     tree_categories_of_blocks,
 )
 from ..._folds import checked_n_splits, first_rows_of, folds_by_hash
+from ..._learners import reads_single_precision
 from ..._roots import root_search
 from ..._rows import ChunkedRows, Rows
+from ..._running import Progress
+from ...trees._binned_tree import BinnedTreeRegressor
 from ...trees._columns import MISSING, BinnedColumns
 from ...trees._histogram_growth import Grid, HistogramGrowth, sum_bits
 from ...trees._histograms import (
@@ -54,7 +58,7 @@ from ...trees._tree_arrays import LeafOutputs
 from ...trees._weak_learners import monotonic_after_growth, set_leaf_values, tree_member
 from .._loop import RoundReports
 from .._risk import EmpiricalRisk
-from ..losses import Loss
+from ..losses import Loss, SquaredLoss
 from ..losses._base import (
     bounded_steps,
     group_totals,
@@ -66,8 +70,10 @@ from ..losses._base import (
     share_taken,
     steps_to_try,
 )
-from .ensemble import AdditiveModel, classes_of, encoded
-from .folds import SEEDS, mean_model, risks_of_rounds
+from .choosing_rounds import boost_folds, mean_model, results_of
+from .memory import SEEDS, risks_of_rounds
+from .model import AdditiveModel
+from .plan import Plan, check_part, classes_of, encoded
 
 # Of deeper trees, or of more leaves, the sums in bins would take more memory than many rows.
 MOST_LEVELS, MOST_LEAVES = 8, 512
@@ -78,98 +84,114 @@ MOST_WHOLE = 2.0**28
 ROOT = TreeRequest([], [0], [])
 
 
-def fit_blocks(model, rows: ChunkedRows) -> dict[str, Any]:
-    """The fitted attributes of a model of gradient boosting.
+@dataclass(frozen=True)
+class BlockProblem:
+    """The rows of a fit in blocks, once they have been read for the first time.
 
-    Raises
-    ------
-    ValueError
-        If parameters ask for what needs all rows in memory.
+    Attributes
+    ----------
+    rows : ChunkedRows
+    summary : RowSummary
+    learner : BinnedTreeRegressor
+        For numbers of categories.
+    columns : BinnedColumns
+        The bins of all rows, without codes.
+    encoder : CategoricalColumns or None
+    classes : array or None
+    loss : Loss
     """
-    learner = checked_learner(model)
-    n_splits = checked_n_splits(model.cv) if model.n_estimators == "cv" else 0
-    classifies = isinstance(model, ClassifierMixin)
-    if not classifies:
-        _check_loss(model, model._make_loss(0))
-    encoder = tree_categories_of_blocks(rows.given, rows.meta, learner)
-    learner = numbered_learner(learner, encoder)
+
+    rows: ChunkedRows
+    summary: RowSummary
+    learner: BinnedTreeRegressor
+    columns: BinnedColumns
+    encoder: CategoricalColumns | None
+    classes: np.ndarray | None
+    loss: Loss = field(default_factory=SquaredLoss)
+
+    @property
+    def n_classes(self) -> int:
+        """0 for real targets."""
+        return 0 if self.classes is None else len(self.classes)
+
+    @property
+    def n_blocks(self) -> int:
+        return len(self.rows.given)
+
+
+def read_blocks(plan: Plan, rows: ChunkedRows, of_classes: bool) -> BlockProblem:
+    """The problem after the first reading of the rows, by all but its loss."""
+    encoder = tree_categories_of_blocks(rows.given, rows.meta, plan.learner)
+    learner = numbered_learner(plan.learner, encoder)
     rows = rows.knowing(allow_nan=True, encode=None if encoder is None else encoder.encode)
-    summary = rows.sum(summary_of_block, classifies)
+    summary = rows.sum(summary_of_block, of_classes)
     targets, classes = summary.targets, None
-    if classifies:
+    if of_classes:
         classes = classes_of(targets.labels)
         rows = rows.knowing(classes=classes)
     else:
         encoded(np.array([targets.low, targets.high]), None)  # refuses what is too large
-    n_classes, n_blocks = len(targets.labels), len(rows.given)
-    loss = model._make_loss(n_classes)
-    _check_loss(model, loss)
-    model._check_constraints(learner, len(summary.missing), loss, n_classes)
     columns = columns_of(summary, learner, encoder)
-    begin = partial(BlockBoosting, model, learner, loss, columns, n_classes, n_blocks)
-    rng = check_random_state(model.random_state)
-    whole = begin(targets, rng)
-    rows = rows.knowing(first_rows=first_rows_of(summary.lengths))
-    data = rows.map(binned_block, columns, n_classes == 2, n_splits).grouped()
-    n_rounds, found, fitted = model.n_estimators, {}, whole.fitted
-    is_mean = n_splits > 0 and model.cv_prediction == "mean"
-    if n_splits:
-        folds = BlockFolds(begun_folds(begin, data, n_splits, rng), data, model.max_estimators)
-        n_rounds, found = model._rounds_of(folds, 1.0)
-        if is_mean:
-            fitted = mean_model(folds.models(n_rounds))
-        del folds  # and their scores, where the rows are
-    reports = RoundReports(model, 0 if is_mean else n_rounds)
+    return BlockProblem(rows, summary, learner, columns, encoder, classes)
+
+
+def boost_blocks(
+    plan: Plan,
+    problem: BlockProblem,
+    rng: np.random.RandomState,
+    reports_of: Callable[[int], RoundReports],
+) -> tuple[AdditiveModel, dict[str, Any]]:
+    """The model, and the fitted attributes that tell how its rounds were chosen.
+
+    `reports_of` a number of rounds is what is told of them.
+    """
+    rows, n_blocks, targets = problem.rows, problem.n_blocks, problem.summary.targets
+    as_signs, choice = problem.n_classes == 2, plan.choice
+    whole = BlockBoosting(plan, problem, targets, rng)
+    rows = rows.knowing(first_rows=first_rows_of(problem.summary.lengths))
+    n_splits = 0 if choice is None else checked_n_splits(choice.cv)
+    data = rows.map(binned_block, problem.columns, as_signs, n_splits).grouped()
+    found: dict[str, Any] = {}
+    n_rounds, model = plan.n_rounds, whole.fitted
+    if choice is not None:
+        # The folds leave the generator of the final fit as it is.
+        fits = begun_folds(plan, problem, data, n_splits, deepcopy(rng))
+        folds = BlockFolds(fits, data, plan.n_rounds)
+        progress = Progress(plan.name, n_rounds, plan.verbose, unit="rounds of all folds")
+        n_rounds, path = boost_folds(folds, choice, progress)
+        found["cv_results_"] = results_of(path, folds.shares)
+        if choice.prediction == "mean":
+            model = mean_model(folds.models(n_rounds))
+            found["n_estimators_"] = n_rounds
+        del folds, fits  # and their scores, where the rows are
+    is_mean = model is not whole.fitted
+    reports = reports_of(0 if is_mean else n_rounds)
 
     def report(risk: float) -> None:
         reports.begin_round()
-        fitted.add_risks(risk)
-        reports.end_round(fitted.last_risks)
+        model.add_risks(risk)
+        reports.end_round(model.last_risks)
 
     if is_mean:
-        losses = rows.sum(risks_of_block, fitted, n_classes == 2).total(n_blocks)
+        losses = rows.sum(risks_of_block, model, as_signs).total(n_blocks)
         for risk in losses / targets.weight:
-            fitted.add_risks(float(risk))
-        reports.finish("the models of the folds are averaged")
+            model.add_risks(float(risk))
+        reports.finish("the models of the folds are averaged", lambda: model)
     else:
         data = data.map(BinnedBlock.whole) if n_splits else data
         FitsInLockstep([whole], data, n_rounds, report).run()
-        reports.finish(fitted.stop_reason)
-    found |= fitted.attributes(learner, classes, followed=False)
-    found |= {} if encoder is None else {"_encoder": encoder}
-    return {**found, "_rng": rng, "_split_seed": None}
+        reports.finish(model.stop_reason, lambda: model)
+    return model, found
 
 
-def checked_learner(model) -> Any:
-    """The base learner, once all parameters can be used with rows in blocks."""
-    learner = model._base_learner()
-    name = "" if model.estimator is None else "estimator: "
-    refused = {
-        "scoring": model.n_estimators == "cv" and model.scoring != "loss",
-        "keep_training_rows": model.keep_training_rows,
-        "subsample": model.subsample < 1,
-        "n_iter_no_change": model.n_iter_no_change is not None,
-        "warm_start": model.warm_start,
-        "init": model.init is not None and not isinstance(model.init, str),
-        "step": model.step != "fixed",
-        "second_order": model.second_order,
-        "multi_class": model._asks_for_vectors() and isinstance(model, ClassifierMixin),
-        "ccp_alpha": model.ccp_alpha != 0,
-        "min_weight_leaf": model.min_weight_leaf is not None,
-        "features_per_tree": model.features_per_tree is not None,
-        "max_bins": model.estimator is None and model.max_bins is None,
-    }
-    for parameter, is_refused in refused.items():
-        if is_refused:
-            raise ValueError(
-                f"{parameter}={getattr(model, parameter)!r} needs all rows in memory; with Dask "
-                "collections leave it at its default."
-            )
-    if getattr(model, "_skl_callbacks", None):
-        raise ValueError("Callbacks need all rows in memory; with Dask collections set none.")
-    usual = getattr(learner, "_reads_single_precision", False) and not is_classifier(learner)
+def check_learner(plan: Plan) -> None:
+    """Raise a ValueError for a base learner that needs all rows in memory."""
+    learner = plan.learner
+    name = "" if plan.default_trees else "estimator: "
+    usual = reads_single_precision(learner) and not is_classifier(learner)
     if (
         not usual
+        or not isinstance(learner, BinnedTreeRegressor)
         or learner.criterion != "squared_error"
         or learner.splitter != "best"
         or learner.ccp_alpha > 0
@@ -180,6 +202,13 @@ def checked_learner(model) -> Any:
             f"BinnedTreeRegressor with the squared error and at most {MISSING} bins."
         )
     learner._validate_params()
+    for parameter in ("min_weight_leaf", "features_per_tree"):
+        value = getattr(learner, parameter)
+        if value is not None:
+            raise ValueError(
+                f"estimator: {parameter}={value!r} needs all rows in memory; with Dask "
+                "collections leave it at its default."
+            )
     if learner.max_leaf_nodes is None:
         if learner.max_depth is None or learner.max_depth > MOST_LEVELS:
             raise ValueError(
@@ -191,19 +220,14 @@ def checked_learner(model) -> Any:
             f"{name}max_leaf_nodes must be at most {MOST_LEAVES} with Dask collections; got "
             f"{learner.max_leaf_nodes!r}."
         )
-    return learner
 
 
-def _check_loss(model, loss: Loss) -> None:
+def needs_rows(loss: Loss, plan: Plan, of_classes: bool) -> bool:
+    """Whether initial scores or values of leaves are no functions of sums over rows."""
     n_scores = loss.n_scores(3)
     y, u = (np.ones(1), np.zeros(1)) if n_scores == 1 else (np.ones(1, int), np.zeros((1, 3)))
     sums = loss.leaf_terms(y, u, None if n_scores == 1 else 0) is not None
-    known = is_classifier(model) or model.init is not None or loss._constant_of_mean
-    if not (sums and known):
-        raise ValueError(
-            f"loss={model.loss!r} needs all rows in memory: its initial score or the values of its "
-            "leaves are no functions of sums over rows."
-        )
+    return not (sums and (of_classes or plan.init is not None or loss.constant_of_mean))
 
 
 # --- the first reading of the rows ----------------------------------------------------------------
@@ -733,14 +757,8 @@ class BlockBoosting:
 
     Parameters
     ----------
-    model : BaseGradientBoosting
-    learner : BinnedTreeRegressor
-    loss : Loss
-    columns : BinnedColumns
-        Of which the bins are read.
-    n_classes : int
-        0 for real targets.
-    n_blocks : int
+    plan : Plan
+    problem : BlockProblem
     targets : TargetSummary
         Of the rows that are fitted.
     rng : RandomState
@@ -756,17 +774,19 @@ class BlockBoosting:
 
     def __init__(
         self,
-        model,
-        learner,
-        loss: Loss,
-        columns: BinnedColumns,
-        n_classes: int,
-        n_blocks: int,
+        plan: Plan,
+        problem: BlockProblem,
         targets: TargetSummary,
         rng: np.random.RandomState,
         held_weight: float = 0.0,
     ) -> None:
-        self.model, self.loss, self.columns, self.targets = model, loss, columns, targets
+        self.plan, self.loss, self.columns, self.targets = (
+            plan,
+            problem.loss,
+            problem.columns,
+            targets,
+        )
+        learner, loss, columns = problem.learner, problem.loss, problem.columns
         self.pattern = clone(learner)
         self.shape = TreeShape(targets.n_rows, targets.weight, columns.n_features, 0)
         options = growth_options(learner, self.shape, columns.any_missing, columns.categorical)
@@ -776,13 +796,14 @@ class BlockBoosting:
                 f"max_features={learner.max_features!r} needs all rows in memory; with Dask "
                 "collections all features are considered at each node."
             )
-        self.n_blocks, self.rng, self.held_weight = n_blocks, rng, held_weight
+        self.n_blocks, self.rng, self.held_weight = problem.n_blocks, rng, held_weight
         self.ties = np.random.RandomState(0)
         # Leaf means are the optimal values of the squared loss.
-        reoptimises = model.reoptimize_leaves and not loss.is_quadratic
+        reoptimises = plan.step.reoptimizes_leaves and not loss.is_quadratic
         self.leaf_loss = loss if reoptimises else None
         self.bits = sum_bits(targets.n_rows)
         self.units: GridUnits | None = None
+        n_classes = problem.n_classes
         n_scores, start = loss.n_scores(n_classes), self.start(n_classes)
         self.fitted = AdditiveModel(loss, start, n_scores, bool(n_classes))
         self.path: list[float] = []
@@ -792,8 +813,8 @@ class BlockBoosting:
         targets, loss = self.targets, self.loss
         y = targets.examples(n_classes)
         loss.check_target(y)
-        if self.model.init is not None:
-            return self.model.init
+        if self.plan.init is not None:
+            return self.plan.init
         if n_classes:
             return loss.initial_scores(y, targets.label_weights, n_classes)
         return loss.initial_scores(np.array([targets.mean]), None, 0)
@@ -806,7 +827,7 @@ class BlockBoosting:
             if t and report:  # the risk after a round is known with the first sums of the next one
                 report(risk)
             members, values, splits = yield from self.grown(replies)
-            rate = self.model.learning_rate
+            rate = self.plan.learning_rate
             move = ScoreMove(values, float(rate(t) if callable(rate) else rate), splits)
             self.fitted.members.append(members)
             self.fitted.steps.append(move.step)
@@ -925,7 +946,7 @@ class BlockBoosting:
         if type(loss).leaf_steps is not Loss.leaf_steps:  # exact
             return steps
         ends = np.cumsum([len(own) for own in steps])[:-1]
-        rate = share_taken(self.model.learning_rate, len(steps))
+        rate = share_taken(self.plan.learning_rate, len(steps))
         found, first = np.concatenate(steps), np.concatenate([own[0] for own in sums])
         asked = may_rise(loss, found, first, rate)
         if not asked.any():
@@ -937,7 +958,7 @@ class BlockBoosting:
             return np.where(asked, total / self.targets.weight, 0.0)
 
         falls = yield from summed(falls_of_block, steps_to_try(loss, found, rate))
-        share = loss._newton_share(np.empty((0, len(steps))))  # which is a factor of `first`
+        share = loss.newton_share(np.empty((0, len(steps))))  # which is a factor of `first`
         wrong = asked & is_wrong(loss, found, first / share, falls, True, share)
         if safe_length(loss, rate) > 0:
             return np.split(np.where(wrong, bounded_steps(found), found), ends)
@@ -1006,7 +1027,7 @@ class FitsInLockstep:
 
 
 def begun_folds(
-    begin: partial[BlockBoosting], data: Blocks, n_splits: int, rng: np.random.RandomState
+    plan: Plan, problem: BlockProblem, data: Blocks, n_splits: int, rng: np.random.RandomState
 ) -> list[BlockBoosting]:
     """The fits of the folds before their first round.
 
@@ -1015,8 +1036,8 @@ def begun_folds(
     ValueError
         If a fold has no rows, or cannot be fitted to the others.
     """
-    model, _, loss, _, n_classes, n_blocks = begin.args
-    held = data.sum(targets_of_folds, n_splits, n_classes > 0).total(n_blocks).parts
+    n_classes = problem.n_classes
+    held = data.sum(targets_of_folds, n_splits, n_classes > 0).total(problem.n_blocks).parts
     fits = []
     for k, one in enumerate(held):
         others = [other for other in held if other is not None and other is not one]
@@ -1028,13 +1049,14 @@ def begun_folds(
                 f"cv: split {k} trains on rows without one of the classes of y; use fewer folds."
             )
         name = f"the training rows of cv: split {k}"
-        model._check_part(loss, targets.examples(n_classes), name)
-        fits.append(begin(targets, check_random_state(rng.randint(SEEDS)), one.weight))
+        check_part(problem.loss, targets.examples(n_classes), name)
+        seeded = check_random_state(rng.randint(SEEDS))
+        fits.append(BlockBoosting(plan, problem, targets, seeded, one.weight))
     return fits
 
 
 class BlockFolds:
-    """The fits of K folds in lockstep; see `folds.Folds`."""
+    """The fits of K folds in lockstep; see `choosing_rounds.Folds`."""
 
     def __init__(self, fits: Sequence[BlockBoosting], data: Blocks, most: int) -> None:
         self.fits, self.n_rounds = fits, 0

@@ -1,90 +1,93 @@
-"""`HistGradientBoosting*`: gradient boosting with the parameters of scikit-learn's classes.
+"""`HistGradientBoosting*`: gradient boosting with exactly the parameters of scikit-learn's classes.
 
-A setting of `GradientBoosting*`, whose fit and predictions these classes have: trees in bins with
-31 leaves of at least 20 rows, rounds of the second order, early stopping on large data. Parameters
-of `GradientBoosting*` that scikit-learn's classes do not have are attributes of the class.
+The same rounds as `GradientBoosting*`, by a plan of their own: trees in bins with 31 leaves of at
+least 20 rows, rounds of the second order if the loss has a second derivative, early stopping on
+large data.
 """
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_random_state, resample
 from sklearn.utils.validation import check_is_fitted
 
 from ..._categories import fitted_encoder
 from ..._compat import HasMethods, Interval, RealNotInt, StrOptions
+from ..._documentation import documented
 from ..._door import CLASS_WEIGHT, fit_context
 from ..._rows import Rows, validate_data
 from ..._typing import ArrayLike, InteractionGroups, LossLike, MatrixLike, RandomStateLike
+from ...trees._binned_tree import BinnedTreeRegressor
 from ...trees._sklearn_trees import fits_single_precision
-from .._risk import EmpiricalRisk
+from .._loop import BoostingRounds
 from ..losses import Loss
 from ..losses._losses import make_loss
-from .ensemble import AdditiveModel
-from .estimators import GradientBoostingClassifier, GradientBoostingRegressor
+from ..steps import FixedStep
 from .fit import BaseGradientBoosting, GivenRows
+from .fitted import BoostedClassifier, BoostedRegressor
+from .memory import HeldOut, Metric
+from .model import AdditiveModel
+from .plan import Plan, Problem
+from .texts import TEXTS
 
 # "auto" stops early on more rows than this. A metric of training rows is that of as many.
 MANY_ROWS = 10_000
 
 
 class HistogramBoosting(BaseGradientBoosting):
-    """What makes `HistGradientBoosting*` of `GradientBoosting*`."""
+    """What `HistGradientBoostingRegressor` and `HistGradientBoostingClassifier` share."""
 
-    # Parameters of `GradientBoosting*` that these classes do not have.
-    estimator: Any = None
-    init: Any = None
-    output_bound: Any = None
-    n_jobs: Any = None
-    min_weight_leaf: Any = None
-    features_per_tree: Any = None
-    _vectors_parameter: ClassVar[str] = ""
-    criterion, step, subsample, ccp_alpha = "deprecated", "fixed", 1.0, 0.0
-    reoptimize_leaves = True
-    keep_training_rows = False
-    second_order = False  # where the loss has a second derivative: `_takes_second_order`
-    validation_fraction: Any
-    _fit_chunks: Any = None
+    learning_rate: float
     max_iter: int
-    _first_scores: tuple[list[float], list[float]]
+    max_leaf_nodes: int | None
+    max_depth: int | None
+    min_samples_leaf: int
+    l2_regularization: float
+    max_features: float
+    max_bins: int
+    categorical_features: Any
+    monotonic_cst: Any
+    interaction_cst: Any
+    early_stopping: bool | str
+    n_iter_no_change: int
+    _fit_chunks: Any = None
+    _history: dict[str, Any]
     _parameter_constraints: ClassVar[dict] = {
+        **{
+            name: BinnedTreeRegressor._parameter_constraints[name]
+            for name in ("categorical_features", "monotonic_cst", "interaction_cst")
+        },
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "l2_regularization": [Interval(Real, 0, None, closed="left")],
         "max_features": [Interval(RealNotInt, 0, 1, closed="right")],
         "max_bins": [Interval(Integral, 2, 255, closed="both")],
+        "warm_start": ["boolean"],
         "early_stopping": [StrOptions({"auto"}), "boolean"],
+        "scoring": [StrOptions({"loss", *get_scorer_names()}), callable, None],
         "validation_fraction": [
             Interval(RealNotInt, 0, 1, closed="neither"),
             Interval(Integral, 1, None, closed="left"),
             None,
         ],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        **{
-            name: BaseGradientBoosting._parameter_constraints[name]
-            for name in (
-                "l2_regularization",
-                "categorical_features",
-                "monotonic_cst",
-                "interaction_cst",
-                "warm_start",
-                "scoring",
-                "tol",
-                "verbose",
-                "random_state",
-                "cat_smooth",
-            )
-        },
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
     }
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(  # type: ignore[override]
+    @documented(TEXTS)
+    def fit(
         self,
         X: MatrixLike,
         y: ArrayLike,
@@ -109,20 +112,11 @@ class HistogramBoosting(BaseGradientBoosting):
             Non-negative weights. Rows of weight 0 are left out.
         X_val, y_val : array-like of shape (n_val, n_features) and (n_val,), default=None
             Rows that decide when to stop; then none of X are held out.
-        sample_weight_val : array-like of shape (n_val,), default=None
-            Weights of these rows.
-        groups : array-like of shape (n_samples,), default=None
-            Labels of the rows that belong together: early stopping holds out whole groups.
-        offset : array-like of shape (n_samples,), default=None
-            What is known of the scores, on the scale of the link, and not fitted; for instance the
-            logarithm of the exposure. Of one score a row.
-        offset_val : array-like of shape (n_val,), default=None
-            The offset of `X_val`.
+        %(rows_of_fit)s
 
         Returns
         -------
-        self : object
-            The fitted estimator.
+        %(self)s
 
         Raises
         ------
@@ -151,14 +145,37 @@ class HistogramBoosting(BaseGradientBoosting):
         check_is_fitted(self)
         return len(self.estimators_)
 
-    # --- the parts of the fit ---------------------------------------------------------------------
+    # --- parameters as a plan ---------------------------------------------------------------------
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, learner: Any, continued: bool) -> Any:
-        found = super()._read(X, y, sample_weight, learner, continued)
-        learner.max_features = math.ceil(self.max_features * self.n_features_in_)
-        if isinstance(self.early_stopping, str) and len(found[0]) > MANY_ROWS:
+    def _base_learner(self, X: Any = None) -> BinnedTreeRegressor:
+        return BinnedTreeRegressor(
+            max_leaf_nodes=self.max_leaf_nodes,
+            max_depth=self.max_depth,
+            min_samples_leaf=self.min_samples_leaf,
+            l2_regularization=self.l2_regularization,
+            max_features=self.max_features,
+            max_bins=self.max_bins,
+            categorical_features=self.categorical_features,
+            monotonic_cst=self.monotonic_cst,
+            interaction_cst=self.interaction_cst,
+        )
+
+    def _plan(self, X: Any = None) -> Plan:
+        return Plan(
+            name=type(self).__name__,
+            learner=self._base_learner(),
+            step=FixedStep(),
+            learning_rate=self.learning_rate,
+            newton="if_curved",
+            n_rounds=self.max_iter,
+            verbose=self.verbose,
+        )
+
+    def _plan_for(self, plan: Plan, problem: Problem) -> Plan:
+        if isinstance(self.early_stopping, str) and len(problem.rows) > MANY_ROWS:
             self.do_early_stopping_ = True
-        return found
+        n_drawn = math.ceil(self.max_features * self.n_features_in_)  # rounded up
+        return replace(plan, learner=clone(plan.learner).set_params(max_features=n_drawn))
 
     def _validate(self, X: Any, *y: Any, learner: Any = None, **options: Any) -> Any:
         """X, and y where it is given; infinite values are the largest in single precision."""
@@ -170,9 +187,6 @@ class HistogramBoosting(BaseGradientBoosting):
             largest = np.finfo(np.float32).max
             read = np.clip(read, -largest, largest)
         return (read, *y) if y else read
-
-    def _takes_second_order(self, loss: Loss, curved: bool) -> bool:
-        return curved
 
     def _seed_of_rounds(self) -> Any:
         # As in scikit-learn, the rounds are random only where features are drawn: equally good
@@ -188,19 +202,38 @@ class HistogramBoosting(BaseGradientBoosting):
 
     # --- early stopping: scores are larger where they are better ----------------------------------
 
-    @property
-    def _most_rounds(self) -> int:
-        return self.max_iter
-
-    @property
     def _patience(self) -> int | None:
         return self.n_iter_no_change if self.do_early_stopping_ else None
 
-    def _judge_of_training(
-        self, train: Rows, metric_of: Callable[[Rows], Any], seed: int | None
+    def _followed_training(
+        self,
+        model: AdditiveModel,
+        rounds: BoostingRounds,
+        train: Rows,
+        held_out: HeldOut | None,
+        metric_of: Callable[[Rows], Metric | None],
+        seed: int | None,
     ) -> Callable[[np.ndarray], float] | None:
-        if not self.do_early_stopping_ or self.scoring == "loss":
+        if not self.do_early_stopping_:
             return None
+        judge = None
+        if self.scoring != "loss":
+            judge = self._judge_of_training(model, train, metric_of, seed)
+        if not model.members:  # the scores before the first round
+            risk: Any = rounds.risk
+            first = -risk.value(rounds.u) if judge is None else judge(rounds.u)
+            sign = -1 if judge is None else 1
+            model.first_scores = [first], [] if held_out is None else [sign * held_out.score()]
+        return judge
+
+    def _judge_of_training(
+        self,
+        model: AdditiveModel,
+        train: Rows,
+        metric_of: Callable[[Rows], Metric | None],
+        seed: int | None,
+    ) -> Callable[[np.ndarray], float]:
+        """The metric of at most 10,000 training rows, from the scores of all."""
         part: Any = slice(None)
         if len(train) > MANY_ROWS:
             stratify = train.y if is_classifier(self) else None
@@ -213,18 +246,8 @@ class HistogramBoosting(BaseGradientBoosting):
             )
             train = train.take(part)
         metric = metric_of(train)
-        return lambda u: metric(u[part])
-
-    def _before_rounds(
-        self, model: AdditiveModel, risk: EmpiricalRisk, u: np.ndarray, held_out: Any, judge: Any
-    ) -> None:
-        self._first_scores = ([], [])
-        if not self.do_early_stopping_:
-            return
-        train = -risk.value(u) if judge is None else judge(u)
-        sign = -1 if judge is None else 1
-        held = [] if held_out is None else [sign * held_out.score()]
-        self._first_scores = ([train], held)
+        assert metric is not None
+        return lambda u: metric(model, u[part])
 
     def _scores_of_rounds(self, model: AdditiveModel) -> tuple[list[float], list[float]]:
         """The scores of the training rows and of those held out; none without early stopping."""
@@ -233,7 +256,7 @@ class HistogramBoosting(BaseGradientBoosting):
         train, held = model.judged_scores, model.validation_scores
         if self.scoring == "loss":
             train, held = [-risk for risk in model.train_scores], [-risk for risk in held]
-        first, first_held = self._first_scores
+        first, first_held = model.first_scores
         return [*first, *train], [*first_held, *held]
 
     def _should_stop(self, scores: Sequence[float]) -> bool:
@@ -247,17 +270,28 @@ class HistogramBoosting(BaseGradientBoosting):
         train, held = self._scores_of_rounds(model)
         return self._should_stop(held or train)
 
+    def _earlier(self) -> AdditiveModel:
+        model = self._model()
+        for name, values in self._history.items():
+            setattr(model, name, values)
+        return model
+
     def _fitted_attributes(
-        self, model: AdditiveModel, learner: Any, classes: np.ndarray | None, followed: bool
+        self, model: AdditiveModel, plan: Plan, classes: np.ndarray | None, followed: bool
     ) -> dict:
-        found = super()._fitted_attributes(model, learner, classes, followed)
+        found = super()._fitted_attributes(model, plan, classes, followed)
         train, held = self._scores_of_rounds(model)
         encoder = fitted_encoder(self)
+        # They have scikit-learn's form; a warm start continues those of the model.
+        for name in ("train_scores_", "validation_scores_"):
+            found.pop(name, None)
+        names = "train_scores", "in_bag_scores", "validation_scores", "judged_scores"
         return found | {
             "train_score_": np.array(train),
             "validation_score_": np.array(held),
             "is_categorical_": None if encoder is None else encoder.flags,
-            "_judged_scores": list(model.judged_scores),
+            "_history": {name: list(getattr(model, name)) for name in names}
+            | {"first_scores": model.first_scores},
         }
 
     # --- scikit-learn's conventions ---------------------------------------------------------------
@@ -270,7 +304,8 @@ class HistogramBoosting(BaseGradientBoosting):
         return tags
 
 
-class HistGradientBoostingRegressor(HistogramBoosting, GradientBoostingRegressor):
+@documented(TEXTS)
+class HistGradientBoostingRegressor(BoostedRegressor, HistogramBoosting):
     """Gradient boosting of real targets by trees of 31 leaves.
 
     The settings of LightGBM and of scikit-learn's class of this name, on the trees and with the fit
@@ -289,107 +324,11 @@ class HistGradientBoostingRegressor(HistogramBoosting, GradientBoostingRegressor
         `TweedieLoss` and, for shares of successes, `BinomialLoss`.
     quantile : float, default=None
         The quantile of ``loss="quantile"``, strictly between 0 and 1.
-    learning_rate : float, default=0.1
-        Factor of the values of all leaves.
-    max_iter : int, default=100
-        The largest number of rounds.
-    max_leaf_nodes : int or None, default=31
-        The largest number of leaves of a tree; nodes are split in the order of their gain. None
-        sets no limit.
-    max_depth : int or None, default=None
-        The largest depth of a tree; None sets no limit.
-    min_samples_leaf : int, default=20
-        The least number of rows in a leaf.
-    l2_regularization : float, default=0.0
-        Added to the sum of second derivatives of a node, in its value and in its gain.
-    max_features : float, default=1.0
-        Share of the features that are drawn at each node, rounded up.
-    max_bins : int, default=255
-        The largest number of bins of a column, from 2 to 255. Missing values have one of their own.
-    categorical_features : array-like, "from_dtype" or None, default="from_dtype"
-        Which features are categorical, by a mask, their indices or their names. "from_dtype" takes
-        the columns of a data frame with the dtype category (pandas) or Categorical or Enum
-        (polars). Of more than `max_bins` categories the rarest share a bin. See
-        `BinnedTreeRegressor`.
-    monotonic_cst : array-like of int of shape (n_features,), dict or None, default=None
-        1, -1 or 0 for each feature, or for names of features: the prediction increases with it,
-        decreases with it, or is free.
-    interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
-        Which features may interact: all features that are cut on a path from the root to a leaf are
-        from one of these groups (lists, tuples or sets) of indices or names. Features that are in
-        no group form one together. "pairwise" allows any two features on a path, "no_interactions"
-        one.
-    warm_start : bool, default=False
-        Continue the previous fit with further rounds, up to `max_iter`.
-    early_stopping : "auto" or bool, default="auto"
-        Whether to stop where the score of held-out rows no longer improves. "auto" does so for more
-        than 10,000 rows, or where `X_val` is given to `fit`.
-    scoring : str, callable or None, default="loss"
-        The score that decides: minus the loss, the name of a scorer of scikit-learn's, a scorer
-        ``scorer(estimator, X, y)``, or R² (None). It gets ``sample_weight=`` where rows
-        have weights.
-    validation_fraction : float, int or None, default=0.1
-        Share or number of the rows that early stopping holds out. With None the score of the
-        training rows decides.
-    n_iter_no_change : int, default=10
-        Early stopping ends the rounds where none of the last `n_iter_no_change` scores is better
-        than the one before them by more than `tol`. All rounds are kept.
-    tol : float, default=1e-7
-        Tolerance of `n_iter_no_change`.
-    verbose : int, default=0
-        1 prints progress every few seconds, 2 in every round.
-    random_state : int, RandomState instance or None, default=None
-        Seeds the draws of features and between equally good splits, and the validation split, which
-        has scikit-learn's rows. None makes only the draws of features and this split random.
-    cat_smooth : float, default=10.0
-        How much the means of small categories are shrunk in the search of splits, in units of
-        second derivatives. scikit-learn's class has no such parameter.
+    %(histogram_trees)s
 
     Attributes
     ----------
-    do_early_stopping_ : bool
-        Whether early stopping was used.
-    n_iter_ : int
-        Number of rounds.
-    n_trees_per_iteration_ : int
-        Number of trees of a round, 1.
-    train_score_ : ndarray of shape (n_iter_ + 1,)
-        The scores of the training rows before the first round and after each; a metric is that of
-        at most 10,000 rows. Empty without early stopping.
-    validation_score_ : ndarray of shape (n_iter_ + 1,)
-        The same of the held-out rows. Empty without early stopping, or without such rows.
-    is_categorical_ : ndarray of shape (n_features,) or None
-        Which features are categorical; None where none is.
-    categories_ : list of n_features arrays or None
-        The categories of each categorical feature, in increasing order; None for other features.
-    estimators_ : ndarray of shape (n_iter_, n_trees_per_iteration_)
-        The trees.
-    feature_importances_ : ndarray of shape (n_features,)
-        Mean importances of the trees, of sum 1.
-    train_scores_ : ndarray of shape (n_iter_,)
-        The weighted mean of the loss on the training rows after each round.
-    validation_scores_ : ndarray of shape (n_iter_,)
-        The same on the held-out rows, or their metric, if there are any.
-    steps_ : ndarray of shape (n_iter_,)
-        The factors of the trees: the learning rate.
-    stop_reason_ : {"n_estimators", "early stopping", "callback", "weak learner"}
-        Why the rounds ended; "n_estimators" where there were `max_iter`.
-    n_estimators_ : int
-        Number of rounds, as `n_iter_`.
-    init_ : fitted estimator
-        A dummy estimator with the constant prediction before the first round.
-    initial_scores_ : float or ndarray of shape (n_trees_per_iteration_,)
-        The constant scores before the first round.
-    loss_ : Loss
-        The loss.
-    estimator_ : estimator
-        The tree that was grown in each round.
-    max_features_ : int
-        The number of features considered at each node.
-    n_features_in_ : int
-        Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of features seen during `fit`, where they are all strings.
+    %(histogram_histories)s
 
     See Also
     --------
@@ -398,23 +337,11 @@ class HistGradientBoostingRegressor(HistogramBoosting, GradientBoostingRegressor
 
     Notes
     -----
-    A round takes O(n p) for each level of a tree, and the codes of the bins one byte for each value
-    of X. For the squared error the second derivative is 1, and rounds of both orders are the same;
-    otherwise no leaf has a sum of second derivatives below 0.001, so that sample weights should be
-    of the order of 1. Losses without a second derivative
-    ("absolute_error", "quantile") have rounds of the first order, whose leaves are medians or
-    quantiles.
-
-    X is dense; missing values (NaN) and infinite ones are accepted, and trees read single
-    precision. Rows of weight 0 are left out.
+    %(histogram_notes)s
 
     References
     ----------
-    J. Friedman, T. Hastie and R. Tibshirani (2000). "Additive logistic regression: a statistical
-    view of boosting". *The Annals of Statistics* 28(2), 337-407.
-
-    G. Ke et al. (2017). "LightGBM: a highly efficient gradient boosting decision tree". *Advances
-    in Neural Information Processing Systems* 30.
+    %(histogram_references)s
 
     Examples
     --------
@@ -459,7 +386,6 @@ class HistGradientBoostingRegressor(HistogramBoosting, GradientBoostingRegressor
         tol: float = 1e-7,
         verbose: bool | int = 0,
         random_state: RandomStateLike = None,
-        cat_smooth: float = 10.0,
     ) -> None:
         self.loss = loss
         self.quantile = quantile
@@ -482,7 +408,6 @@ class HistGradientBoostingRegressor(HistogramBoosting, GradientBoostingRegressor
         self.tol = tol
         self.verbose = verbose
         self.random_state = random_state
-        self.cat_smooth = cat_smooth
 
     def _make_loss(self, n_classes: int) -> Loss:
         if isinstance(self.loss, str) and self.loss == "quantile" and self.quantile is None:
@@ -491,7 +416,8 @@ class HistGradientBoostingRegressor(HistogramBoosting, GradientBoostingRegressor
         return make_loss(self.loss, n_classes, **given)
 
 
-class HistGradientBoostingClassifier(HistogramBoosting, GradientBoostingClassifier):
+@documented(TEXTS)
+class HistGradientBoostingClassifier(BoostedClassifier, HistogramBoosting):
     """Gradient boosting of classes by trees of 31 leaves.
 
     The settings of LightGBM and of scikit-learn's class of this name, on the trees and with the fit
@@ -506,114 +432,13 @@ class HistGradientBoostingClassifier(HistogramBoosting, GradientBoostingClassifi
     loss : "log_loss" or object, default="log_loss"
         The logistic loss of two classes, the multinomial one of more; or any object with methods
         ``value(y, u)`` and ``gradient(y, u)``, such as an instance of a class in `boosting.losses`.
-    learning_rate : float, default=0.1
-        Factor of the values of all leaves.
-    max_iter : int, default=100
-        The largest number of rounds.
-    max_leaf_nodes : int or None, default=31
-        The largest number of leaves of a tree; nodes are split in the order of their gain. None
-        sets no limit.
-    max_depth : int or None, default=None
-        The largest depth of a tree; None sets no limit.
-    min_samples_leaf : int, default=20
-        The least number of rows in a leaf.
-    l2_regularization : float, default=0.0
-        Added to the sum of second derivatives of a node, in its value and in its gain.
-    max_features : float, default=1.0
-        Share of the features that are drawn at each node, rounded up.
-    max_bins : int, default=255
-        The largest number of bins of a column, from 2 to 255. Missing values have one of their own.
-    categorical_features : array-like, "from_dtype" or None, default="from_dtype"
-        Which features are categorical, by a mask, their indices or their names. "from_dtype" takes
-        the columns of a data frame with the dtype category (pandas) or Categorical or Enum
-        (polars). Of more than `max_bins` categories the rarest share a bin. See
-        `BinnedTreeRegressor`.
-    monotonic_cst : array-like of int of shape (n_features,), dict or None, default=None
-        1, -1 or 0 for each feature, or for names of features: the prediction increases with it,
-        decreases with it, or is free.
-    interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
-        Which features may interact: all features that are cut on a path from the root to a leaf are
-        from one of these groups (lists, tuples or sets) of indices or names. Features that are in
-        no group form one together. "pairwise" allows any two features on a path, "no_interactions"
-        one.
-    warm_start : bool, default=False
-        Continue the previous fit with further rounds, up to `max_iter`.
-    early_stopping : "auto" or bool, default="auto"
-        Whether to stop where the score of held-out rows no longer improves. "auto" does so for more
-        than 10,000 rows, or where `X_val` is given to `fit`.
-    scoring : str, callable or None, default="loss"
-        The score that decides: minus the loss, the name of a scorer of scikit-learn's, a scorer
-        ``scorer(estimator, X, y)``, or the accuracy (None). It gets
-        ``sample_weight=`` where rows or classes have weights.
-    validation_fraction : float, int or None, default=0.1
-        Share or number of the rows that early stopping holds out. With None the score of the
-        training rows decides.
-    n_iter_no_change : int, default=10
-        Early stopping ends the rounds where none of the last `n_iter_no_change` scores is better
-        than the one before them by more than `tol`. All rounds are kept.
-    tol : float, default=1e-7
-        Tolerance of `n_iter_no_change`.
-    verbose : int, default=0
-        1 prints progress every few seconds, 2 in every round.
-    random_state : int, RandomState instance or None, default=None
-        Seeds the draws of features and between equally good splits, and the validation split, which
-        has scikit-learn's rows. None makes only the draws of features and this split random.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
-        "balanced" for weights that give all classes the same total.
-    cat_smooth : float, default=10.0
-        How much the means of small categories are shrunk in the search of splits, in units of
-        second derivatives. scikit-learn's class has no such parameter.
+    %(histogram_trees)s
+    %(class_weight)s
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels, sorted.
-    n_classes_ : int
-        Number of classes.
-    do_early_stopping_ : bool
-        Whether early stopping was used.
-    n_iter_ : int
-        Number of rounds.
-    n_trees_per_iteration_ : int
-        Number of trees of a round: 1 for two classes, and one for each class of more.
-    train_score_ : ndarray of shape (n_iter_ + 1,)
-        The scores of the training rows before the first round and after each; a metric is that of
-        at most 10,000 rows. Empty without early stopping.
-    validation_score_ : ndarray of shape (n_iter_ + 1,)
-        The same of the held-out rows. Empty without early stopping, or without such rows.
-    is_categorical_ : ndarray of shape (n_features,) or None
-        Which features are categorical; None where none is.
-    categories_ : list of n_features arrays or None
-        The categories of each categorical feature, in increasing order; None for other features.
-    estimators_ : ndarray of shape (n_iter_, n_trees_per_iteration_)
-        The trees.
-    feature_importances_ : ndarray of shape (n_features,)
-        Mean importances of the trees, of sum 1.
-    train_scores_ : ndarray of shape (n_iter_,)
-        The weighted mean of the loss on the training rows after each round.
-    validation_scores_ : ndarray of shape (n_iter_,)
-        The same on the held-out rows, or their metric, if there are any.
-    steps_ : ndarray of shape (n_iter_,)
-        The factors of the trees: the learning rate.
-    stop_reason_ : {"n_estimators", "early stopping", "callback", "weak learner"}
-        Why the rounds ended; "n_estimators" where there were `max_iter`.
-    n_estimators_ : int
-        Number of rounds, as `n_iter_`.
-    init_ : fitted estimator
-        A dummy estimator with the constant prediction before the first round.
-    initial_scores_ : float or ndarray of shape (n_trees_per_iteration_,)
-        The constant scores before the first round.
-    loss_ : Loss
-        The loss.
-    estimator_ : estimator
-        The tree that was grown in each round.
-    max_features_ : int
-        The number of features considered at each node.
-    n_features_in_ : int
-        Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of features seen during `fit`, where they are all strings.
+    %(classes_of_fit)s
+    %(histogram_histories)s
 
     See Also
     --------
@@ -622,21 +447,11 @@ class HistGradientBoostingClassifier(HistogramBoosting, GradientBoostingClassifi
 
     Notes
     -----
-    A round takes O(n p) for each level of a tree, and the codes of the bins one byte for each value
-    of X. For the squared error the second derivative is 1, and rounds of both orders are the same;
-    otherwise no leaf has a sum of second derivatives below 0.001, so that sample weights should be
-    of the order of 1.
-
-    X is dense; missing values (NaN) and infinite ones are accepted, and trees read single
-    precision. Rows of weight 0 are left out.
+    %(histogram_notes)s
 
     References
     ----------
-    J. Friedman, T. Hastie and R. Tibshirani (2000). "Additive logistic regression: a statistical
-    view of boosting". *The Annals of Statistics* 28(2), 337-407.
-
-    G. Ke et al. (2017). "LightGBM: a highly efficient gradient boosting decision tree". *Advances
-    in Neural Information Processing Systems* 30.
+    %(histogram_references)s
 
     Examples
     --------
@@ -678,7 +493,6 @@ class HistGradientBoostingClassifier(HistogramBoosting, GradientBoostingClassifi
         verbose: bool | int = 0,
         random_state: RandomStateLike = None,
         class_weight: dict | Literal["balanced"] | None = None,
-        cat_smooth: float = 10.0,
     ) -> None:
         self.loss = loss
         self.learning_rate = learning_rate
@@ -701,4 +515,6 @@ class HistGradientBoostingClassifier(HistogramBoosting, GradientBoostingClassifi
         self.verbose = verbose
         self.random_state = random_state
         self.class_weight = class_weight
-        self.cat_smooth = cat_smooth
+
+    def _make_loss(self, n_classes: int) -> Loss:
+        return make_loss(self.loss, n_classes)

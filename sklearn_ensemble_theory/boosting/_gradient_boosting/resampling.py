@@ -17,6 +17,7 @@ are off gives intervals, and a model of its size gives distributions.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -25,6 +26,7 @@ import scipy.sparse as sp
 from scipy.optimize import minimize_scalar
 from sklearn.base import clone
 
+from ..._cv_rounds import CVRounds
 from ..._folds import drawn_splits
 from ..._rows import Rows, group_codes, is_frame
 from ..._running import Progress
@@ -42,17 +44,18 @@ from ...ensembles._training_rows import unequal_weights
 from ...trees._packed import PackedCache
 from ..losses import GammaLoss, Loss, QuantileLoss, SquaredLoss
 from ..losses._losses import LogLinkLoss
-from .ensemble import AdditiveModel
-from .folds import MemoryFolds, PartFits, boost_folds
+from ..steps import FixedStep
+from .choosing_rounds import boost_folds
+from .memory import MemoryFolds, fits_to_parts, folds_of
+from .model import AdditiveModel
+from .plan import Plan, Problem
 
-# Folds of a fit that has chosen its rounds without any.
-N_FOLDS = 10
 # The ratio of the two variances of halves is that of their means over so many points.
 N_POINTS, LEAST_RATIO = 500, 0.1
 # Scales: leaves of at least so many rows, absolute residuals of at least this share of their mean.
 SCALE_ROWS, LEAST_RESIDUAL = 10, 1e-3
 # Residuals are noisy: smaller steps, which need more rounds, are no more accurate.
-MOST_SCALE_ROUNDS, SCALE_RATE = 1000, 0.2
+SCALE_ROUNDS, SCALE_RATE = CVRounds(max_estimators=1000), 0.2
 LARGEST_POWER = 2.0
 
 
@@ -102,70 +105,75 @@ class Resampling:
 
     Parameters
     ----------
-    parts : PartFits
-        Whose booster has the parameters of the fit.
-    n_rounds : int
+    plan : Plan
+        Of the fit, with the number of its rounds.
+    problem : Problem
     seed : int
+    fold : int array of shape (n,)
+        The fold of each row.
     """
 
-    def __init__(self, parts: PartFits, n_rounds: int, seed: int) -> None:
-        self.parts: PartFits | None = parts
-        self.n_rounds, self.seed = n_rounds, seed
+    def __init__(self, plan: Plan, problem: Problem, seed: int, fold: np.ndarray) -> None:
+        self.plan, self.seed, self.fold = plan, seed, fold
+        self.problem: Problem | None = problem
         self.made: dict[Any, Any] = {}
 
     @classmethod
     def of(
         cls,
-        parts: PartFits,
-        n_rounds: int,
+        plan: Plan,
+        problem: Problem,
         seed: int,
+        fold: np.ndarray,
         folds: MemoryFolds | None,
-        splits: Sequence[tuple[np.ndarray, np.ndarray]],
     ) -> Self:
-        """Of a fit that ends, with the folds that have chosen its rounds, if there are any."""
-        rows = parts.rows
+        """Of a fit that ends; `folds` are those that have chosen its rounds, if there are any."""
+        rows = problem.rows
         # The user may change the arrays that were given to `fit`. polars' frames do not change.
         X = rows.X.copy() if hasattr(rows.X, "copy") else rows.X
         given = {name: getattr(rows, name) for name in ("y", "weight", "groups", "offset")}
         own: dict[str, Any] = {k: None if a is None else a.copy() for k, a in given.items()}
         rows = replace(rows, X=X, **own)
-        parts = replace(parts, booster=parameters_of(parts.booster), rows=rows)
-        found = cls(parts, n_rounds, seed)
+        plan = replace(plan, init=clone(plan.init, safe=False), choice=None)
+        found = cls(plan, replace(problem, rows=rows), seed, fold)
         if folds is not None:
-            fold = np.full(len(rows), -1)
-            for k, (_, test) in enumerate(splits):
-                fold[test] = k
-            n_tests = sum(len(test) for _, test in splits)
-            if n_tests == len(rows) and (fold >= 0).all():  # each row is tested on once
-                models = FoldModels.of(folds.models(n_rounds), fold, rows)
-                found.made["folds", None] = models
+            models = FoldModels.of(folds.models(plan.n_rounds), fold, rows)
+            found.made["folds", None] = models
         return found
 
-    def fitted(self, key: Any, what: str, make: Callable[[PartFits], Any]) -> Any:
+    def without_rows(self) -> Self:
+        """A copy that has only the fits made so far."""
+        found = copy(self)
+        found.problem, found.made = None, dict(self.made)
+        return found
+
+    def fitted(self, key: Any, what: str, make: Callable[[Problem], Any]) -> Any:
         """What `make` returns, made once."""
         if key not in self.made:
-            if self.parts is None:
+            if self.problem is None:
                 raise ValueError(
                     f"{what} requires the training rows, which were removed; fit again."
                 )
-            self.made[key] = make(self.parts)
+            self.made[key] = make(self.problem)
         return self.made[key]
 
     # --- halves -----------------------------------------------------------------------------------
 
-    def variance(self, at: Rows, kind: str, n_pairs: int) -> tuple[np.ndarray, np.ndarray]:
+    def variance(self, at: Rows, method: str, n_pairs: int) -> tuple[np.ndarray, np.ndarray]:
         """The mean of the fits to halves, and a variance over training sets."""
         models, ratio = self.fitted(
-            ("halves", n_pairs), "standard_error", lambda parts: self._fit_halves(parts, n_pairs)
+            ("halves", n_pairs),
+            "standard_error",
+            lambda problem: self._fit_halves(problem, n_pairs),
         )
         pairs = predictions_of_pairs(models, at)
         mean, spread = pairs.mean(axis=(0, 1)), mean_of_squares(pairs)
-        if kind == "single":
+        if method == "single":
             return mean, pairs.reshape(-1, *pairs.shape[2:]).var(axis=0, ddof=1)
-        return mean, spread if kind == "conservative" else ratio * spread
+        return mean, spread if method == "conservative" else ratio * spread
 
-    def _fit_halves(self, parts: PartFits, n_pairs: int) -> tuple[list[AdditiveModel], np.ndarray]:
-        rows, rng = parts.rows, np.random.RandomState(self.seed)
+    def _fit_halves(self, problem: Problem, n_pairs: int) -> tuple[list[AdditiveModel], np.ndarray]:
+        rows, rng = problem.rows, np.random.RandomState(self.seed)
         codes = codes_of_groups(rows)
         n_units = len(rows) if codes is None else int(codes.max()) + 1
         if n_units < 4:
@@ -175,7 +183,7 @@ class Resampling:
         halves = []
         for _ in range(n_pairs):
             order = rng.permutation(n_units)
-            if parts.classes is not None and codes is None:
+            if problem.classes is not None and codes is None:
                 # Both halves have about equally many rows of each class.
                 order = order[np.argsort(rows.y[order], kind="stable")]
                 order = np.concatenate([order[::2], order[1::2]])
@@ -186,7 +194,7 @@ class Resampling:
                 halves.append(
                     np.sort(half) if codes is None else np.flatnonzero(np.isin(codes, half))
                 )
-        models = parts.models(halves, self.n_rounds, self.seed)
+        models = fits_to_parts(self.plan, problem, halves, self.seed)
         # V is noisy at a point, and may be negative; its ratio to mean D differs little between
         # points. Training rows are no points like others: one half of a pair has seen them.
         points = with_shuffled_columns(rows, rng)
@@ -202,43 +210,18 @@ class Resampling:
     def folds(self, transform: str | None = None) -> FoldModels:
         """The models of the folds; of the logarithm of y with "log"."""
 
-        def make(parts: PartFits) -> FoldModels:
+        def make(problem: Problem) -> FoldModels:
             if transform == "log":
-                logs = replace(parts.rows, y=np.log(parts.rows.y))
-                parts = replace(parts, rows=logs, loss=SquaredLoss())
-            return self._fit_folds(parts)
+                logs = replace(problem.rows, y=np.log(problem.rows.y))
+                problem = replace(problem, rows=logs, loss=SquaredLoss())
+            return self._fit_folds(self.plan, problem)
 
         return self.fitted(("folds", transform), "Another fit", make)
 
-    def _fit_folds(self, parts: PartFits) -> FoldModels:
-        fold = self._fold_numbers(parts)
-        trains = [train for train, _ in splits_of_folds(fold)]
-        return FoldModels.of(parts.models(trains, self.n_rounds, self.seed), fold, parts.rows)
-
-    def _fold_numbers(self, parts: PartFits) -> np.ndarray:
-        """The folds that are known, or ten."""
-        known = self.made.get(("folds", None))
-        if known is not None:
-            return known.fold
-        rows, of_classes = parts.rows, parts.classes is not None
-        n_folds = min(N_FOLDS, len(rows))
-        if rows.groups is not None:
-            n_folds = min(n_folds, len(np.unique(rows.groups)))
-        elif parts.classes is not None:
-            codes, counts = np.unique(rows.y, return_counts=True)
-            n_folds = min(n_folds, int(counts.min()))
-            if n_folds < 2:
-                rare = codes[counts.argmin()]
-                # Two classes are -1 and +1.
-                label = parts.classes[int(rare > 0 if len(parts.classes) == 2 else rare)]
-                raise ValueError(f"Folds require two rows of each class; {label!s} has only one.")
-        if n_folds < 2:
-            raise ValueError("Folds require at least two rows, or two groups.")
-        fold = np.empty(len(rows), dtype=np.intp)
-        splits = drawn_splits(n_folds, rows.y, rows.y, slice(None), of_classes, rows.groups)
-        for k, (_, test) in enumerate(splits):
-            fold[test] = k
-        return fold
+    def _fit_folds(self, plan: Plan, problem: Problem) -> FoldModels:
+        trains = [train for train, _ in splits_of_folds(self.fold)]
+        models = fits_to_parts(plan, problem, trains, self.seed)
+        return FoldModels.of(models, self.fold, problem.rows)
 
     def scales(self, transform: str | None = None) -> tuple[FoldModels, np.ndarray]:
         """The models of the size of the residuals, and the residuals divided by theirs.
@@ -252,28 +235,30 @@ class Resampling:
         return self.fitted(
             ("scales", transform),
             "Another fit",
-            lambda parts: self._fit_scales(parts, location, transform),
+            lambda problem: self._fit_scales(problem, location, transform),
         )
 
     def _fit_scales(
-        self, parts: PartFits, location: FoldModels, transform: str | None
+        self, problem: Problem, location: FoldModels, transform: str | None
     ) -> tuple[FoldModels, np.ndarray]:
-        rows, fold = parts.rows, location.fold
+        rows, fold = problem.rows, location.fold
         y = np.log(rows.y) if transform == "log" else rows.y
         residual = y - location.out_of_fold
         size = np.abs(residual)
         # Of equal targets the scale is as small as their rounding; of zeros that of 1.
         largest = float(np.abs(y).max()) or 1.0
         mean = max(float(size.mean()), float(np.finfo(float).eps) * largest)
-        parts = for_other_targets(parts, np.maximum(size, LEAST_RESIDUAL * mean), GammaLoss())
-        parts.booster.set_params(learning_rate=SCALE_RATE)
-        folds = parts.folds(splits_of_folds(fold), np.random.RandomState(self.seed))
-        progress = Progress("scales", MOST_SCALE_ROUNDS, parts.booster.verbose, unit="rounds")
-        n_rounds, path = boost_folds(folds, MOST_SCALE_ROUNDS, 1.0, progress)
+        y = np.maximum(size, LEAST_RESIDUAL * mean)
+        plan, problem = for_other_targets(self.plan, problem, y, GammaLoss())
+        plan = replace(plan, learning_rate=SCALE_RATE)
+        folds = folds_of(plan, problem, splits_of_folds(fold), np.random.RandomState(self.seed))
+        most = SCALE_ROUNDS.max_estimators
+        progress = Progress("scales", most, plan.verbose, unit="rounds")
+        n_rounds, path = boost_folds(folds, SCALE_ROUNDS, progress)
         mean_path = path @ folds.shares
         n_rounds = 0 if mean_path[0] <= mean_path[n_rounds] else n_rounds
         models = folds.models(n_rounds)
-        found = FoldModels.of(models, fold, parts.rows)
+        found = FoldModels.of(models, fold, problem.rows)
         c, power = calibrated_power(size, found.out_of_fold, rows.weight)
         if power > 1:
             for model in models:
@@ -287,9 +272,10 @@ class Resampling:
     def quantiles(self, levels: tuple[float, ...]) -> list[FoldModels]:
         """The models of the folds by the quantile losses of these levels."""
 
-        def make(level: float) -> Callable[[PartFits], FoldModels]:
-            return lambda parts: self._fit_folds(
-                for_other_targets(parts, parts.rows.y, QuantileLoss(level), same_trees=True)
+        def make(level: float) -> Callable[[Problem], FoldModels]:
+            loss = QuantileLoss(level)
+            return lambda problem: self._fit_folds(
+                *for_other_targets(self.plan, problem, problem.rows.y, loss, same_trees=True)
             )
 
         return [self.fitted(("quantile", level), "Another fit", make(level)) for level in levels]
@@ -298,8 +284,7 @@ class Resampling:
 
     def interval(self, at: Rows, coverage: float, method: str, side: str) -> np.ndarray:
         """The ends of the intervals of these rows, an array of shape (m, 2)."""
-        parts = self._exchangeable("Prediction intervals")
-        rows = parts.rows
+        rows = self._exchangeable("Prediction intervals").rows
         groups = codes_of_groups(rows)
         y, scale = rows.y, None
         alpha = (1 - coverage) / 2 if side == "both" else 1 - coverage
@@ -331,21 +316,20 @@ class Resampling:
         own, groups = ClassPlaces.of_own(folds.out_of_fold, codes), codes_of_groups(rows)
         return set_by_folds(own, codes, folds.fold, groups, folds.at(at), rule)
 
-    def _exchangeable(self, what: str) -> PartFits:
-        parts = self.parts
-        if parts is None:
+    def _exchangeable(self, what: str) -> Problem:
+        if self.problem is None:
             raise ValueError(f"{what} require the training rows, which were removed; fit again.")
-        weight = parts.rows.weight
+        weight = self.problem.rows.weight
         if weight is not None and np.ptp(weight) > 0:
             raise unequal_weights(what)
-        return parts
+        return self.problem
 
     def distribution(self, at: Rows, family: str) -> Any:
         """The distributions of the targets of these rows."""
-        parts = self.parts
+        problem = self.problem
         check_family(family, LOCATION_SCALE_FAMILIES + MEAN_FAMILIES)
-        if parts is not None:
-            check_support(family, parts.rows.y)
+        if problem is not None:
+            check_support(family, problem.rows.y)
         if family in MEAN_FAMILIES:
             folds = self.folds()
             if not isinstance(folds.models[0].loss, LogLinkLoss):
@@ -357,11 +341,11 @@ class Resampling:
             mean = folds.at(at).mean(axis=1)
             return frozen_of_mean(family, mean, y, folds.out_of_fold, weight)
         transform = "log" if family == "lognormal" else None
-        has_offset = parts is not None and parts.rows.offset is not None
-        if parts and transform and has_offset and not isinstance(parts.loss, LogLinkLoss):
+        has_offset = problem is not None and problem.rows.offset is not None
+        if problem and transform and has_offset and not isinstance(problem.loss, LogLinkLoss):
             raise ValueError(
                 "family='lognormal' fits log y, whose offset is that of a loss with logarithmic "
-                f"link, which {type(parts.loss).__name__} does not have."
+                f"link, which {type(problem.loss).__name__} does not have."
             )
         scales, z = self.scales(transform)
         location = self.folds(transform).at(at).mean(axis=1)
@@ -373,11 +357,11 @@ class Resampling:
     def _targets(self) -> tuple[np.ndarray, np.ndarray | None]:
         """The targets and their weights, which stay when the rows are forgotten."""
         return self.fitted(
-            "targets", "predict_distribution", lambda parts: (parts.rows.y, parts.rows.weight)
+            "targets", "predict_distribution", lambda problem: (problem.rows.y, problem.rows.weight)
         )
 
 
-# --- parts ----------------------------------------------------------------------------------------
+# --- parts of the rows ----------------------------------------------------------------------------
 
 
 def splits_of_folds(fold: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -391,31 +375,60 @@ def codes_of_groups(rows: Rows) -> np.ndarray | None:
     return None if rows.groups is None else group_codes(rows.groups, rows.X)
 
 
-def parameters_of(booster: Any) -> Any:
-    """A booster with the parameters of this one, and with what it knows of columns."""
-    other = clone(booster)
-    for name in ("_encoder", "n_features_in_", "feature_names_in_"):
-        if name in vars(booster):
-            setattr(other, name, getattr(booster, name))
-    return other
+def fold_of_rows(splits: Sequence[tuple[np.ndarray, np.ndarray]], n_rows: int) -> np.ndarray:
+    """The fold of each row, from splits that test on each row once.
+
+    Raises
+    ------
+    ValueError
+        For other splits.
+    """
+    fold = np.full(n_rows, -1)
+    for k, (_, test) in enumerate(splits):
+        fold[test] = k
+    if sum(len(test) for _, test in splits) != n_rows or (fold < 0).any():
+        raise ValueError(
+            "held_out requires splits that test on each row once, as KFold has; give a number of "
+            "folds."
+        )
+    return fold
+
+
+def drawn_folds(most: int, problem: Problem) -> np.ndarray:
+    """The fold of each row, of at most so many folds: no more than rows, groups or rows a class."""
+    rows, classes = problem.rows, problem.classes
+    n_folds = min(most, len(rows))
+    if rows.groups is not None:
+        n_folds = min(n_folds, len(np.unique(rows.groups)))
+    elif classes is not None:
+        codes, counts = np.unique(rows.y, return_counts=True)
+        n_folds = min(n_folds, int(counts.min()))
+        if n_folds < 2:
+            rare = codes[counts.argmin()]
+            # Two classes are -1 and +1.
+            label = classes[int(rare > 0 if len(classes) == 2 else rare)]
+            raise ValueError(f"Folds require two rows of each class; {label!s} has only one.")
+    if n_folds < 2:
+        raise ValueError("Folds require at least two rows, or two groups.")
+    y = rows.y if rows.y.ndim == 1 else rows.y[:, 0]
+    splits = drawn_splits(n_folds, y, y, slice(None), classes is not None, rows.groups)
+    return fold_of_rows(splits, len(rows))
 
 
 def for_other_targets(
-    parts: PartFits, y: np.ndarray, loss: Loss, *, same_trees: bool = False
-) -> PartFits:
+    plan: Plan, problem: Problem, y: np.ndarray, loss: Loss, *, same_trees: bool = False
+) -> tuple[Plan, Problem]:
     """Fits of something else than the mean, which has neither its constraints nor its start."""
-    booster, learner = parameters_of(parts.booster), clone(parts.learner)
-    known = booster.get_params(deep=False)
-    plain = {"init": None, "step": "fixed", "second_order": False, "scoring": "loss"}
-    booster.set_params(**{name: value for name, value in plain.items() if name in known})
+    learner = clone(plan.learner)
     named = learner.get_params(deep=False)
     if "monotonic_cst" in named:
         learner.set_params(monotonic_cst=None)
     least = named.get("min_samples_leaf")
     if not same_trees and isinstance(least, int) and len(y) >= 10 * SCALE_ROWS:
         learner.set_params(min_samples_leaf=max(least, SCALE_ROWS))
-    rows = replace(parts.rows, y=y, offset=None)
-    return replace(parts, booster=booster, learner=learner, rows=rows, loss=loss)
+    step = FixedStep(reoptimize_leaves=getattr(plan.step, "reoptimize_leaves", True))
+    plan = replace(plan, learner=learner, init=None, step=step, newton="no")
+    return plan, replace(problem, rows=replace(problem.rows, y=y, offset=None), loss=loss)
 
 
 def calibrated_power(

@@ -3,56 +3,81 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from scipy.stats import norm
 from sklearn.utils.validation import check_is_fitted
 
+from ..._documentation import documented
 from ..._typing import ArrayLike, MatrixLike, RandomStateLike, available_if
 from ...ensembles._intervals import checked_coverage, one_of
 from ...ensembles._prediction_sets import SetRule
 from ..losses._losses import loss_gives_probabilities
-from .ensemble import AdditiveModel
 from .resampling import Resampling, values_of
+from .texts import TEXTS
 
-Kind = Literal["single", "unbiased", "conservative"]
+Variance = Literal["single", "unbiased", "conservative"]
 
 
-def resampling_of(model: Any, what: str, fits: bool = True) -> Resampling:
-    """The further fits of a fitted model, or a ValueError that says how to have them."""
-    check_is_fitted(model)
-    found = vars(model).get("_resampling")
-    if found is None:
-        raise ValueError(
-            f"{what} fits the model again to parts of the training rows, which were not kept; fit "
-            "GradientBoosting* in memory with keep_training_rows=True."
+class KeepsRows(Protocol):
+    """An estimator with the parameter `held_out`."""
+
+    held_out: Any
+
+
+def keeps_rows(door: KeepsRows) -> bool:
+    """For `available_if`: whether the estimator keeps its training rows, or an AttributeError."""
+    if door.held_out is None:
+        raise AttributeError(
+            "the training rows are not kept for it; set held_out to a number of folds, or with "
+            'n_estimators="cv" to "cv".'
         )
-    if fits and model._n_scores > 1 and not hasattr(model, "classes_"):
-        raise ValueError(f"{what} requires y of one column; it had {model._n_scores}.")
+    return True
+
+
+def keeps_rows_of_classes(door: KeepsRows) -> bool:
+    """For `available_if`: the same for classifiers whose loss gives probabilities."""
+    return keeps_rows(door) and loss_gives_probabilities(door)
+
+
+def _resampling(self: Any, what: str) -> Resampling:
+    """The further fits of a fitted model, or a ValueError that says how to have them."""
+    check_is_fitted(self)
+    found: Resampling | None = vars(self).get("_resampling")
+    if found is None:
+        raise ValueError(f"{what} needs a fit with held_out={self.held_out!r}; fit again.")
+    if self._n_scores > 1 and not hasattr(self, "classes_"):
+        raise ValueError(f"{what} requires y of one column; it had {self._n_scores}.")
     return found
 
 
+@available_if(keeps_rows)
 def forget_training_rows(self: Any) -> Any:
-    """Remove the training rows that ``keep_training_rows=True`` has kept.
+    """A copy of the fitted model without the training rows that `held_out` has kept.
 
     The fits to parts of the rows that were made so far stay, and with them what was computed from
     them: standard errors, quantiles and distributions. Intervals and sets need the targets.
 
     Returns
     -------
-    self : object
-        The estimator.
+    model : object
+        The copy; this model keeps its rows.
     """
-    resampling_of(self, "forget_training_rows", fits=False).parts = None
-    return self
+    check_is_fitted(self)
+    found = copy(self)
+    vars(found)["_resampling"] = vars(self)["_resampling"].without_rows()
+    return found
 
 
+@available_if(keeps_rows)
+@documented(TEXTS)
 def standard_error(
     self: Any,
     X: MatrixLike,
-    kind: Kind = "single",
+    method: Variance = "single",
     n_pairs: int = 20,
     offset: ArrayLike | None = None,
 ) -> np.ndarray:
@@ -74,14 +99,12 @@ def standard_error(
 
     Parameters
     ----------
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Points at which to compute the standard error.
-    kind : {"single", "unbiased", "conservative"}, default="single"
+    %(X)s
+    method : {"single", "unbiased", "conservative"}, default="single"
         Of what, and by which estimate.
     n_pairs : int, default=20
         The number of splits P, at least 2.
-    offset : array-like of shape (n_samples,), default=None
-        Is added to the scores: see `fit`. None is 0.
+    %(offset_of_prediction)s
 
     Returns
     -------
@@ -92,15 +115,14 @@ def standard_error(
     Raises
     ------
     ValueError
-        If the model was fitted without ``keep_training_rows=True``, if there are fewer than four
-        rows or groups, or if a half has no row of some class.
+        If there are fewer than four rows or groups, or if a half has no row of some class.
 
     Notes
     -----
     The standard error is about the expectation of the prediction over training sets: bias, as
     beside a jump that trees of a given depth smooth out, is not in it. Rows have to be independent;
-    with `groups` whole groups are drawn. With ``cv_prediction="mean"``, which varies less than one
-    fit, "single" is too large, and "conservative" is closer.
+    with `groups` whole groups are drawn. With ``CVRounds(prediction="mean")``, which varies less
+    than one fit, "single" is too large, and "conservative" is closer.
 
     Cost: the first call with some `n_pairs` takes that many fits of the rounds of the model to two
     halves, the time of about 25 fits for 20 pairs; then 2 `n_pairs` predictions.
@@ -110,14 +132,16 @@ def standard_error(
     Q. Wang and B. Lindsay (2014). "Variance estimation of a general U-statistic with application
     to cross-validation". *Statistica Sinica* 24(3), 1117-1141.
     """
-    return np.sqrt(_mean_and_variance(self, X, offset, kind, n_pairs, "standard_error")[1])
+    return np.sqrt(_mean_and_variance(self, X, offset, method, n_pairs, "standard_error")[1])
 
 
+@available_if(keeps_rows)
+@documented(TEXTS)
 def confidence_interval(
     self: Any,
     X: MatrixLike,
     coverage: float = 0.9,
-    kind: Kind = "single",
+    method: Variance = "single",
     n_pairs: int = 20,
     offset: ArrayLike | None = None,
 ) -> np.ndarray:
@@ -125,17 +149,15 @@ def confidence_interval(
 
     Parameters
     ----------
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Points.
+    %(X)s
     coverage : float, default=0.9
         The probability aimed at.
-    kind : {"single", "unbiased", "conservative"}, default="single"
+    method : {"single", "unbiased", "conservative"}, default="single"
         As in `standard_error`. With "single" the interval is about what the model predicts, and
         with the others about the mean of the fits to halves.
     n_pairs : int, default=20
         As in `standard_error`.
-    offset : array-like of shape (n_samples,), default=None
-        Is added to the scores: see `fit`. None is 0.
+    %(offset_of_prediction)s
 
     Returns
     -------
@@ -153,27 +175,29 @@ def confidence_interval(
     mean, from which the expectation of a regularised fit differs by its bias.
     """
     z = norm.ppf((1 + checked_coverage(coverage)) / 2)
-    centre, variance = _mean_and_variance(self, X, offset, kind, n_pairs, "confidence_interval")
+    centre, variance = _mean_and_variance(self, X, offset, method, n_pairs, "confidence_interval")
     width = z * np.sqrt(variance)
     return np.stack([centre - width, centre + width], axis=-1)
 
 
 def _mean_and_variance(
-    self: Any, X: Any, offset: Any, kind: str, n_pairs: int, what: str
+    self: Any, X: Any, offset: Any, method: str, n_pairs: int, what: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    resampling = resampling_of(self, what)
-    one_of("kind", kind, ("single", "unbiased", "conservative"))
+    resampling = _resampling(self, what)
+    one_of("method", method, ("single", "unbiased", "conservative"))
     if not isinstance(n_pairs, Integral) or isinstance(n_pairs, bool) or n_pairs < 2:
         raise ValueError(f"n_pairs must be an integer of at least 2, got {n_pairs!r}.")
     rows = self._rows_with(X, offset)
-    mean, variance = resampling.variance(rows, kind, int(n_pairs))
-    if kind == "single":
-        mean = values_of(AdditiveModel.of(self), rows)
+    mean, variance = resampling.variance(rows, method, int(n_pairs))
+    if method == "single":
+        mean = values_of(self._model(), rows)
     if variance.ndim == 2 and variance.shape[1] == 1:
         mean, variance = mean[:, 0], variance[:, 0]
     return mean, variance
 
 
+@available_if(keeps_rows)
+@documented(TEXTS)
 def predict_interval(
     self: Any,
     X: MatrixLike,
@@ -184,9 +208,9 @@ def predict_interval(
 ) -> np.ndarray:
     """Predict intervals that contain the target of a new row with a given probability.
 
-    The rows are split into folds: with ``n_estimators="cv"`` those of `cv`, if it tests on each row
-    once; otherwise ten. Row i is predicted by the model f_k(i) that its fold is left out of. With
-    alpha = 1 - `coverage` and the residuals R_i = abs(y_i - f_k(i)(x_i)):
+    The rows are split into the folds of `held_out`. Row i is predicted by the model f_k(i) that its
+    fold is left out of. With alpha = 1 - `coverage` and the residuals
+    R_i = abs(y_i - f_k(i)(x_i)):
 
     - ``"cv+"``: from the floor(alpha (n + 1))-th smallest f_k(i)(x) - R_i to the ceil((1 - alpha)
       (n + 1))-th smallest f_k(i)(x) + R_i [Barber, Candès, Ramdas and Tibshirani, 2021].
@@ -197,16 +221,14 @@ def predict_interval(
 
     Parameters
     ----------
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Rows to predict.
+    %(X)s
     coverage : float, default=0.9
         The probability 1 - alpha aimed at, on average over the rows.
     method : {"cv+", "normalized", "cqr"}, default="cv+"
         How the interval is computed.
     side : {"both", "lower", "upper"}, default="both"
         Which ends there are; the other one is infinite. A single end has residuals with their sign.
-    offset : array-like of shape (n_samples,), default=None
-        Is added to the scores: see `fit`. None is 0.
+    %(offset_of_prediction)s
 
     Returns
     -------
@@ -216,8 +238,7 @@ def predict_interval(
     Raises
     ------
     ValueError
-        If the model was fitted without ``keep_training_rows=True``, if rows have different weights,
-        if y has several columns, or if (n + 1) `coverage` > n.
+        If rows have different weights, if y has several columns, or if (n + 1) `coverage` > n.
 
     Notes
     -----
@@ -231,8 +252,8 @@ def predict_interval(
     covers less than the average where the noise is large. With groups, folds are of whole groups,
     and the intervals are for a row of a new group.
 
-    Cost: the first call makes the fits, ten of the rounds of the model (none with
-    ``n_estimators="cv"``), about as many again for "normalized" and twice as many for "cqr" at each
+    Cost: the first call makes the fits, one a fold of the rounds of the model (none with
+    ``held_out="cv"``), about as many again for "normalized" and twice as many for "cqr" at each
     coverage; then the predictions of all models, and O(K log n) for each row.
 
     References
@@ -243,13 +264,15 @@ def predict_interval(
     Y. Romano, E. Patterson and E. J. Candès (2019). "Conformalized quantile regression". *Advances
     in Neural Information Processing Systems* 32.
     """
-    resampling = resampling_of(self, "predict_interval")
+    resampling = _resampling(self, "predict_interval")
     one_of("method", method, ("cv+", "normalized", "cqr"))
     one_of("side", side, ("both", "lower", "upper"))
     coverage = checked_coverage(coverage)
     return resampling.interval(self._rows_with(X, offset), coverage, method, side)
 
 
+@available_if(keeps_rows)
+@documented(TEXTS)
 def predict_distribution(
     self: Any, X: MatrixLike, family: str = "empirical", offset: ArrayLike | None = None
 ) -> Any:
@@ -273,12 +296,10 @@ def predict_distribution(
 
     Parameters
     ----------
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Rows to predict.
+    %(X)s
     family : str, default="empirical"
         One of the names above.
-    offset : array-like of shape (n_samples,), default=None
-        Is added to the scores: see `fit`. None is 0.
+    %(offset_of_prediction)s
 
     Returns
     -------
@@ -289,22 +310,23 @@ def predict_distribution(
     Raises
     ------
     ValueError
-        If the model was fitted without ``keep_training_rows=True``, if y has several columns or
-        values that the family does not have, or if the loss does not predict positive numbers where
-        the family needs them.
+        If y has several columns or values that the family does not have, or if the loss does not
+        predict positive numbers for a family that needs them.
 
     Notes
     -----
     The mean of a distribution is that of the folds' models, which has usually a smaller error than
-    `predict`; with ``cv_prediction="mean"`` both are the same where the form is symmetric.
+    `predict`; with ``CVRounds(prediction="mean")`` both are the same where the form is symmetric.
 
-    Cost: the first call makes the fits, some 20 of the rounds of the model; then the predictions of
-    all models.
+    Cost: the first call makes the fits, two a fold of the rounds of the model; then the predictions
+    of all models.
     """
-    resampling = resampling_of(self, "predict_distribution")
+    resampling = _resampling(self, "predict_distribution")
     return resampling.distribution(self._rows_with(X, offset), family)
 
 
+@available_if(keeps_rows)
+@documented(TEXTS)
 def predict_quantiles(
     self: Any,
     X: MatrixLike,
@@ -318,12 +340,10 @@ def predict_quantiles(
 
     Parameters
     ----------
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Rows to predict.
+    %(X)s
     quantiles : float or array-like of shape (n_quantiles,), default=(0.05, 0.5, 0.95)
         Levels between 0 and 1, in any order.
-    offset : array-like of shape (n_samples,), default=None
-        Is added to the scores: see `fit`. None is 0.
+    %(offset_of_prediction)s
 
     Returns
     -------
@@ -338,13 +358,14 @@ def predict_quantiles(
     levels = np.asarray(quantiles, dtype=float)
     if levels.ndim > 1 or not ((levels > 0) & (levels < 1)).all():
         raise ValueError(f"quantiles must be numbers between 0 and 1, got {quantiles!r}.")
-    resampling = resampling_of(self, "predict_quantiles")
+    resampling = _resampling(self, "predict_quantiles")
     distribution = resampling.distribution(self._rows_with(X, offset), "empirical")
     found = distribution.ppf(levels.reshape(-1, 1)).T
     return found[:, 0] if levels.ndim == 0 else found
 
 
-@available_if(loss_gives_probabilities)
+@available_if(keeps_rows_of_classes)
+@documented(TEXTS)
 def predict_set(
     self: Any,
     X: MatrixLike,
@@ -366,12 +387,10 @@ def predict_set(
 
     Parameters
     ----------
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Rows to predict.
+    %(X)s
     coverage : float, default=0.9
         The probability 1 - alpha aimed at, on average over the rows.
-    offset : array-like of shape (n_samples,), default=None
-        Is added to the scores: see `fit`. None is 0.
+    %(offset_of_prediction)s
     method : {"lac", "aps", "raps"}, default="lac"
         The score s_c(x) of a class c, with p the probabilities at x:
 
@@ -408,8 +427,7 @@ def predict_set(
     Raises
     ------
     ValueError
-        If the model was fitted without ``keep_training_rows=True``, if rows have different weights,
-        or if a parameter is not valid.
+        If rows have different weights, or if a parameter is not valid.
 
     Notes
     -----
@@ -428,6 +446,6 @@ def predict_set(
     classifiers using conformal prediction". *International Conference on Learning
     Representations*.
     """
-    resampling = resampling_of(self, "predict_set")
+    resampling = _resampling(self, "predict_set")
     rule = SetRule(coverage, method, per_class, randomized, penalty, k_reg, random_state)
     return resampling.prediction_set(self._rows_with(X, offset), rule)

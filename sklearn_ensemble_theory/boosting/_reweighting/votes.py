@@ -50,8 +50,8 @@ from sklearn_ensemble_theory.trees._sklearn_trees import (
     fits_single_precision,
 )
 
-from .._steps import Step
 from .._base_learners import probability_score
+from .._steps import Step
 
 # A sparse X of at most so many values, 2 GB, becomes dense for learners that need or prefer that.
 MOST_DENSE_VALUES = 2**28

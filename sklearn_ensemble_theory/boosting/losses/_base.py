@@ -83,9 +83,9 @@ class Loss(BaseEstimator):
     # (see `safe_length`). Not inherited, like the loops.
     _is_self_concordant: bool = False
     # Whether the mean of the targets determines the optimal constant.
-    _constant_of_mean: bool = False
+    constant_of_mean: bool = False
     # scikit-learn's gradient boosting reports this multiple of the risk.
-    _deviance_factor: float = 1.0
+    deviance_factor: float = 1.0
 
     @classmethod
     def _of_parameters(cls, **parameters: float) -> Loss:
@@ -427,7 +427,7 @@ class Loss(BaseEstimator):
         first = self.gradient(y, u)[column]
         return newton_leaves(self, y, u, weight, leaf, n_leaves, score, first, second[column])
 
-    def _newton_share(self, u: Array) -> float:
+    def newton_share(self, u: Array) -> float:
         """What is taken of the Newton step of a score."""
         return 1.0
 
@@ -510,7 +510,7 @@ def newton_leaves(
     **options: Any,
 ) -> Array:
     """-sum(w g) / sum(w h) in each leaf, or what `lowering_steps` makes of it."""
-    totals, share = group_totals(weight, leaf, n_leaves), loss._newton_share(u)
+    totals, share = group_totals(weight, leaf, n_leaves), loss.newton_share(u)
     first, second, total = -totals(gradient), totals(hessian), totals(np.ones(len(leaf)))
     steps = share * newton_steps(first, second, total)
     return lowering_steps(loss, y, u, weight, leaf, steps, score, first, share=share, **options)
@@ -552,7 +552,7 @@ def lowering_steps(
     before : array of shape (n,), default=None
         The losses of the rows at u, where they are known.
     share : float, default=1.0
-        What the steps are of those of Newton; see `Loss._newton_share`.
+        What the steps are of those of Newton; see `Loss.newton_share`.
     """
     asked = may_rise(loss, steps, first, rate)
     if not asked.any():

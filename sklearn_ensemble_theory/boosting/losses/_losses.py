@@ -62,8 +62,8 @@ class SquaredLoss(Loss):
 
     smoothness = 1.0
     is_quadratic = True
-    _constant_of_mean = True
-    _deviance_factor = 2.0
+    constant_of_mean = True
+    deviance_factor = 2.0
 
     def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         return 0.5 * (y - u) ** 2
@@ -309,7 +309,7 @@ class LogLinkLoss(Loss):
     """
 
     link_domain = (float(np.finfo(float).eps), np.inf)
-    _constant_of_mean = True
+    constant_of_mean = True
 
     def inverse_link(self, u: np.ndarray) -> np.ndarray:
         return bounded_exp(u)
@@ -492,7 +492,7 @@ class BinomialLoss(Loss):
     lipschitz = 1.0
     link_domain = (SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
     _is_self_concordant = True
-    _constant_of_mean = True
+    constant_of_mean = True
 
     def check_target(self, y: np.ndarray) -> None:
         low, high = np.min(y, initial=np.inf), np.max(y, initial=-np.inf)
@@ -556,7 +556,7 @@ class LogisticLoss(MarginLoss):
     probability = True
     link_domain = (SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
     _is_self_concordant = True
-    _deviance_factor = 2.0
+    deviance_factor = 2.0
 
     def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         return -log_expit(y * u)
@@ -729,13 +729,13 @@ class MultinomialLoss(Loss):
     ) -> np.ndarray:
         return self.optimal_constant(y, sample_weight, n_classes)
 
-    def _newton_share(self, u: np.ndarray) -> float:
+    def newton_share(self, u: np.ndarray) -> float:
         # One class at a time, with the K-1 free scores spread over K (Friedman 2001, equation 34).
         return (u.shape[1] - 1) / u.shape[1]
 
     def leaf_terms(self, y: np.ndarray, u: np.ndarray, score: int | None = None) -> tuple | None:
         p = softmax(u, axis=1)[:, score]
-        return self._newton_share(u) * ((y == score) - p), p * (1 - p)
+        return self.newton_share(u) * ((y == score) - p), p * (1 - p)
 
     def _compiled(self) -> CompiledLoss:
         return MultinomialLoops()

@@ -66,8 +66,8 @@ class SeparableLoss(Loss):
         return self.losses[0].differentiable
 
     @property
-    def _deviance_factor(self) -> float:  # type: ignore[override]
-        return self.losses[0]._deviance_factor
+    def deviance_factor(self) -> float:  # type: ignore[override]
+        return self.losses[0].deviance_factor
 
     def n_scores(self, n_classes: int) -> int:
         return len(self.losses)

@@ -3,24 +3,20 @@
     u(x) = u_0(x) + sum_t b_t psi_t(x)                                   [Bach, eq. (10.5)]
 
 `AdditiveModel` is what a fit adds rounds to and what a prediction sums; the fitted attributes of an
-estimator are its lists as arrays. `DrawnScores` and `HeldOut` compute the risks of the rounds on
-rows that they were not fitted to.
+estimator are its lists as arrays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from copy import copy
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import effective_n_jobs
-from sklearn.utils.multiclass import check_classification_targets
 
-from ..._compat import openmp_threads
 from ..._learners import (
     checked_outputs,
+    grows_leaves,
     is_tree,
     predict_validated,
     predictions_of,
@@ -28,52 +24,8 @@ from ..._learners import (
 )
 from ..._rows import Rows
 from ...trees._packed import PackedCache, TreeSums, add_in_threads, packed_trees
-from .._risk import EmpiricalRisk
 from ..losses import Loss
-
-# A larger target cannot be squared and summed.
-LARGEST_TARGET = 1e150
-
-
-# --- targets: numbers, or -1 and +1 for two classes, or 0 ... K-1 for more ------------------------
-
-
-def classes_of(y: np.ndarray) -> np.ndarray:
-    """The labels of a classifier's targets, in increasing order."""
-    check_classification_targets(y)
-    classes = np.unique(y)
-    if len(classes) < 2:
-        raise ValueError(f"y has 1 class, {classes[0]}; at least 2 classes are required.")
-    return classes
-
-
-def n_threads_of(n_jobs: int | None) -> int:
-    """The threads of a fit or a prediction, as HistGradientBoosting counts them."""
-    return openmp_threads() if n_jobs is None else effective_n_jobs(n_jobs)
-
-
-def encoded(y, classes: np.ndarray | None) -> np.ndarray:
-    """The targets as the loss takes them; `classes` is None for numbers."""
-    if classes is None:
-        # Contiguous and writable, as compiled code takes it.
-        y = np.require(y, np.float64, ["C", "W"])
-        if np.max(np.abs(y), initial=0.0) > LARGEST_TARGET:
-            raise ValueError(f"y has values above {LARGEST_TARGET:g}, which cannot be squared.")
-        return y
-    codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
-    if np.any(classes[codes] != y):
-        raise ValueError("y_val has classes that are not in y.")
-    return 2.0 * codes - 1.0 if len(classes) == 2 else codes
-
-
-def decoded(y: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
-    """The user's targets from those that the loss takes."""
-    if classes is None:
-        return y
-    return classes[(y > 0).astype(int) if len(classes) == 2 else y]
-
-
-# --- the model ------------------------------------------------------------------------------------
+from .plan import n_threads_of
 
 
 class AdditiveModel:
@@ -98,6 +50,9 @@ class AdditiveModel:
         Of validation rows the values of a metric, where one decides when to stop.
     judged_scores : list of float
         The same metric of training rows, where it is followed.
+    first_scores : tuple of two lists of float
+        What early stopping knows before the first round of the training rows and of those held
+        out, where the estimator reports it; larger is better.
     in_bag_scores, oob_scores, oob_improvements : lists of float
         Risks on the rows that a round was fitted to, and on the others; 0 where rows were not
         drawn, or are not known.
@@ -119,6 +74,7 @@ class AdditiveModel:
         self.oob_improvements: list[float] = []
         self.validation_scores: list[float] = []
         self.judged_scores: list[float] = []
+        self.first_scores: tuple[list[float], list[float]] = ([], [])
         self.has_oob_scores = False
         self.stop_reason = "n_estimators"
         self.packed = PackedCache()
@@ -126,33 +82,16 @@ class AdditiveModel:
 
     # --- from and to the fitted attributes of an estimator ----------------------------------------
 
-    @classmethod
-    def of(cls, estimator) -> AdditiveModel:
-        """The model of a fitted estimator, to predict from."""
-        of_classes = hasattr(estimator, "classes_")
-        n_members = estimator.estimators_.shape[1]
-        n_scores = getattr(estimator, "_n_scores", n_members)
-        has_vectors = n_members < n_scores
-        model = cls(estimator.loss_, estimator._start, n_scores, of_classes, has_vectors)
-        model.members = estimator.estimators_.tolist()
-        model.steps = estimator.steps_.tolist()
-        model.n_jobs, model.packed = estimator.n_jobs, estimator._packed
-        return model
-
-    @classmethod
-    def to_continue(cls, estimator) -> AdditiveModel:
-        """The model of a fitted estimator with its history, to add rounds to."""
-        model = cls.of(estimator)
-        factor, none = model.loss._deviance_factor, np.zeros(len(model.steps))
-        model.train_scores = estimator.train_scores_.tolist()
-        model.validation_scores = list(getattr(estimator, "validation_scores_", []))
-        model.judged_scores = list(getattr(estimator, "_judged_scores", []))
-        model.in_bag_scores = (estimator.train_score_ / factor).tolist()
-        model.oob_scores = (getattr(estimator, "oob_scores_", none) / factor).tolist()
-        model.has_oob_scores = hasattr(estimator, "oob_scores_")
-        gains = getattr(estimator, "oob_improvement_", none)
-        model.oob_improvements = (gains / factor).tolist()
-        return model
+    def with_history(self, fitted: Mapping[str, Any]) -> AdditiveModel:
+        """This model with the risks of its rounds, from the fitted attributes of the estimator."""
+        factor, none = self.loss.deviance_factor, np.zeros(len(self.steps))
+        self.train_scores = fitted["train_scores_"].tolist()
+        self.validation_scores = list(fitted.get("validation_scores_", []))
+        self.in_bag_scores = (fitted["train_score_"] / factor).tolist()
+        self.oob_scores = (fitted.get("oob_scores_", none) / factor).tolist()
+        self.has_oob_scores = "oob_scores_" in fitted
+        self.oob_improvements = (fitted.get("oob_improvement_", none) / factor).tolist()
+        return self
 
     def attributes(self, learner, classes: np.ndarray | None, followed: bool) -> dict:
         """The fitted attributes after the rounds so far.
@@ -166,7 +105,7 @@ class AdditiveModel:
         followed : bool
             Whether there are validation rows.
         """
-        factor = self.loss._deviance_factor
+        factor = self.loss.deviance_factor
         n_members = 1 if self.has_vectors else self.n_scores
         estimators = np.empty((len(self.members), n_members), dtype=object)
         for row, members in zip(estimators, self.members):
@@ -318,7 +257,7 @@ def outputs(members: list[Any], X) -> np.ndarray:
     for member in members:
         if is_tree(member) and isinstance(X, np.ndarray):
             column = member.predict(np.asarray(X, dtype=np.float32), check_input=False)
-        elif sp.issparse(X) and getattr(member, "_reads_single_precision", False):
+        elif sp.issparse(X) and grows_leaves(member) and not is_tree(member):
             column = member.predict(X, check_input=False)
         else:
             column = predict_validated(member, X)
@@ -329,124 +268,3 @@ def outputs(members: list[Any], X) -> np.ndarray:
 
 def _is_dense(X) -> bool:
     return isinstance(X, np.ndarray) and X.dtype.kind == "f"
-
-
-# --- risks on rows that a round was not fitted to -------------------------------------------------
-
-
-class DrawnScores:
-    """The risks of each round on the rows that were drawn for it, and on those left out.
-
-    Where rounds are fitted to drawn rows, both need the losses of all rows: O(n) a round.
-
-    Parameters
-    ----------
-    risk : EmpiricalRisk
-    u : array of shape (n,) or (n, K)
-        The scores that change with the rounds.
-    is_first : bool
-        Whether the next round is the first of all.
-    """
-
-    def __init__(self, risk: EmpiricalRisk, u: np.ndarray, is_first: bool) -> None:
-        self.risk, self.u = risk, u
-        self.before = None
-        if is_first:
-            loss = risk.loss.adapted(risk.y, u, risk.weight)
-            self.before = loss.value(risk.y, u)
-
-    def after(self, rows: np.ndarray, previous: float) -> tuple[float, float, float]:
-        """The risks on the rows and on the others, and how much the latter fell from `previous`."""
-        risk = self.risk
-        inside = np.zeros(len(risk.y), dtype=bool)
-        inside[rows] = True
-        values = risk.scored_loss.value(risk.y, self.u)
-        if self.before is not None:  # the first improvement is that over the initial scores
-            previous, self.before = self.mean(self.before, ~inside), None
-        out = self.mean(values, ~inside)
-        return self.mean(values, inside), out, previous - out
-
-    def mean(self, values: np.ndarray, part: np.ndarray) -> float:
-        weight = self.risk.weight[part]
-        return float(values[part] @ weight / weight.sum()) if weight.size else float("nan")
-
-
-class Metric:
-    """A scorer of scikit-learn's at scores of its rows that are known already.
-
-    The scorer is given a copy of the estimator, whose predictions for these rows are made from the
-    scores. For other rows it predicts as if the fit had ended.
-
-    Parameters
-    ----------
-    scorer : callable
-        ``scorer(estimator, X, y)``, greater is better.
-    estimator : estimator
-    attributes : callable
-        Returns the fitted attributes after the rounds so far.
-    X, y, weight
-        The rows as the user gave them.
-    """
-
-    def __init__(
-        self,
-        scorer: Callable[..., float],
-        estimator: Any,
-        attributes: Callable[[], dict],
-        X: Any,
-        y: np.ndarray,
-        weight: np.ndarray | None,
-    ) -> None:
-        self.scorer, self.estimator, self.attributes = scorer, estimator, attributes
-        self.X, self.y = X, y
-        self.weights = {} if weight is None else {"sample_weight": weight}
-
-    def __call__(self, scores: np.ndarray) -> float:
-        so_far = copy(self.estimator)
-        so_far.__dict__.update(self.attributes(), _known_scores=(self.X, scores))
-        try:
-            return float(self.scorer(so_far, self.X, self.y, **self.weights))
-        except TypeError as error:
-            if not self.weights or "sample_weight" not in str(error):
-                raise
-            raise TypeError(
-                f"scoring={self.estimator.scoring!r} takes no sample_weight, and the rows or the "
-                "classes have weights: use a metric, or a function, that takes it."
-            ) from error
-
-
-class HeldOut:
-    """The validation rows and their scores, which follow the rounds.
-
-    What is known of them is their risk, or their `metric` where there is one. All risks are by the
-    loss of the start: that of "huber" becomes flatter as residuals do, which lowers every risk.
-    """
-
-    def __init__(self, model: AdditiveModel, rows: Rows, metric: Metric | None = None) -> None:
-        self.rows, self.metric = rows, metric
-        self.scores, self.n_scores = model.scores_of(rows), model.n_scores
-        start = model.scores_of(rows, at_start=True) if model.members else self.scores
-        loss = model.loss.adapted(rows.y, start, rows.weight)
-        self.risk = EmpiricalRisk(loss, rows.y, rows.weight)
-
-    def score(self) -> float:
-        """The risk or the metric at the scores so far."""
-        return self.risk.value(self.scores) if self.metric is None else self.metric(self.scores)
-
-    def score_after(self, members: list[Any], step: float) -> float:
-        """The same once a round is added to the scores."""
-        return self.scores_after([(members, step)])[0]
-
-    def scores_after(self, rounds: list[tuple[list[Any], float]]) -> list[float]:
-        """The same after each of some rounds."""
-        members = [member for one, _ in rounds for member in one]
-        found, steps, X = [], [step for _, step in rounds], self.rows.X
-        sums = packed_rounds(members, steps, self.n_scores) if _is_dense(X) else None
-        added = None if sums is None else sums.rounds(X, self.scores.reshape(-1, self.n_scores))
-        for one, step in rounds:
-            if added is None:
-                self.scores += step * outputs(one, X)
-            else:
-                next(added)
-            found.append(self.score())
-        return found

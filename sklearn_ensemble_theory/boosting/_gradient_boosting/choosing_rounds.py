@@ -1,0 +1,126 @@
+"""The number of rounds by cross-validation, from folds in memory or in blocks.
+
+Each fold is a fit to its training rows whose validation rows follow the rounds. Some rounds are
+made in all folds, then the mean of the folds' curves says whether more are needed: no fold makes
+rounds that the choice does not wait for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..._cv_rounds import CVRounds
+from ..._running import Progress
+from .model import AdditiveModel
+
+# The minimum is waited for by so many rounds, and by this share of those until it.
+PATIENCE, PATIENCE_SHARE = 20, 0.2
+# Rounds that are made in one piece, at least, and as a share of those made.
+AT_ONCE, AT_ONCE_SHARE = 10, 0.1
+
+
+class Folds(Protocol):
+    """The fits of K folds, as the choice of the number of rounds needs them.
+
+    Attributes
+    ----------
+    shares : array of shape (K,)
+        Of the folds in the weight of all validation rows.
+    path : array of shape (rounds + 1, K)
+        The scores of the validation rows after 0, 1, ... rounds.
+    """
+
+    @property
+    def shares(self) -> np.ndarray: ...
+
+    @property
+    def path(self) -> np.ndarray: ...
+
+    def add(self, n_rounds: int) -> None:
+        """Make so many rounds in each fold."""
+        ...
+
+    def models(self, n_rounds: int) -> list[AdditiveModel]:
+        """The models of the first rounds of the folds."""
+        ...
+
+
+def boost_folds(folds: Folds, choice: CVRounds, progress: Progress) -> tuple[int, np.ndarray]:
+    """The number of rounds of the least mean score, and the scores of the folds, (rounds + 1, K).
+
+    Parameters
+    ----------
+    folds : Folds
+    choice : CVRounds
+        Of metrics, not of the loss, greater is better.
+    progress : Progress
+    """
+    most, sign = choice.max_estimators, 1.0 if choice.scoring == "loss" else -1.0
+    weights = folds.shares
+    n_rounds = 0
+    while True:
+        step = min(max(AT_ONCE, int(AT_ONCE_SHARE * n_rounds)), most - n_rounds)
+        folds.add(step)
+        n_rounds += step
+        path = folds.path
+        best, fewest = rounds_of_rules(path, weights, sign)
+        score = path[best] @ weights
+        progress.advance(f"mean validation score {score:.4g} of {best} rounds", step)
+        if n_rounds == most or n_rounds - best >= PATIENCE + PATIENCE_SHARE * best:
+            break
+    chosen = best if choice.rule == "minimum" else fewest
+    progress.finish(f"{chosen} rounds are chosen")
+    return chosen, path
+
+
+def rounds_of_rules(path: np.ndarray, weights: np.ndarray, sign: float) -> tuple[int, int]:
+    """The rounds of the least mean score, and the fewest whose mean is a standard error from it."""
+    # The model without rounds is none of those that a fit can have.
+    mean = sign * (path[1:] @ weights)
+    best = int(np.argmin(mean))
+    close = mean <= mean[best] + standard_errors(path[1 + best], weights)
+    return 1 + best, 1 + int(np.argmax(close))
+
+
+def standard_errors(path: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Of the weighted means of K scores on the last axis, as if the folds were independent.
+
+    sum_k p_k² (s_k - mean)² K / (K - 1), which for equal weights p is the variance over K.
+    """
+    K = path.shape[-1]
+    deviations = path - (path @ weights)[..., None]
+    # Squares of risks, which are squares already, could overflow.
+    return np.hypot.reduce(weights * deviations, axis=-1) * np.sqrt(K / max(K - 1, 1))
+
+
+def mean_model(models: Sequence[AdditiveModel]) -> AdditiveModel:
+    """The mean of the scores of the folds' models as one model, without its risks.
+
+    Its rounds are those of the folds, the first of each and then the second of each.
+    """
+    first, K = models[0], len(models)
+    start: Any = first.init
+    if not isinstance(start, str):
+        start = sum(np.asarray(model.init) for model in models) / K
+    mean = AdditiveModel(first.loss, start, first.n_scores, first.of_classes, first.has_vectors)
+    for t in range(max(len(model.members) for model in models)):
+        # A fold whose learner had no more to offer has fewer rounds.
+        for model in models:
+            if t < len(model.members):
+                mean.members.append(model.members[t])
+                mean.steps.append(model.steps[t] / K)
+    return mean
+
+
+def results_of(path: np.ndarray, shares: np.ndarray) -> dict[str, np.ndarray]:
+    """The scores of the folds after 1, 2, ... rounds, as `cv_results_` has them."""
+    path = path[1:]
+    found = {
+        "n_estimators": np.arange(1, len(path) + 1),
+        "mean_score": path @ shares,
+        "standard_error": standard_errors(path, shares),
+    }
+    return found | {f"split{k}_score": scores for k, scores in enumerate(path.T)}
