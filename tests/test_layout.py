@@ -146,11 +146,11 @@ PRIVATE_READS = {
     # the loop of boosting, its risk, steps and learners; pursuit, Frank-Wolfe
     "boosting": 3,
     # losses
-    "boosting.losses": 3,
+    "boosting.losses": 1,
     # gradient boosting
-    "boosting._gradient_boosting": 31,
+    "boosting._gradient_boosting": 11,
     # additive models of boosted stumps
-    "boosting._additive": 59,
+    "boosting._additive": 58,
     # displays
     "inspection": 6,
 }
@@ -202,10 +202,6 @@ SHARED_NAMES = {
     "_averages",
     # erm, trees
     "_columns",
-    # boosting, erm: classes of a room
-    "estimators",
-    # boosting, compare
-    "folds",
     # ensembles, inspection
     "_importances",
     # bounds, smoothing
@@ -222,8 +218,6 @@ SHARED_NAMES = {
     "_shrinkage",
     # bounds, ensembles
     "_stability",
-    # boosting, trees
-    "_weak_learners",
 }
 
 

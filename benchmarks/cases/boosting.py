@@ -291,7 +291,8 @@ def excess_error(model, data):
 
 def boosted_targets(n_components=None, **given):
     def setup(data, n_estimators, max_depth, seed):
-        from sklearn_ensemble_theory import BinnedTreeRegressor, GradientBoostingRegressor
+        from sklearn_ensemble_theory import GradientBoostingRegressor
+        from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 
         rounds = {"n_estimators": n_estimators, "random_state": seed}
         if n_components is None:

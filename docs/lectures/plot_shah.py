@@ -1089,8 +1089,8 @@ plt.show()
 # The gradient of the risk at the function f is a conditional expectation, and
 # so the best predictor, in squares, of the derivative of the loss, eq. (4.5).
 # *Algorithm 3* estimates it with a regression, here a tree, and takes a step.
-# With ``FixedStep(reoptimize_leaves=False)`` the estimator does just that; otherwise it
-# replaces the values of the leaves by steps for the loss.
+# With ``FixedStep(reoptimize_leaves=False)`` the estimator does just that;
+# otherwise it replaces the values of the leaves by steps for the loss.
 from sklearn_ensemble_theory import GradientBoostingClassifier
 from sklearn_ensemble_theory.boosting.steps import FixedStep
 from sklearn_ensemble_theory.trees import BinnedTreeRegressor

@@ -4,7 +4,7 @@
 is a class of them for each kind of task, in `CLONES`.
 """
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,8 +40,16 @@ from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 from sklearn_ensemble_theory.trees._weak_learners import category_flags, drawn_rows
 
 
+class Learner(Protocol):
+    """An estimator that is fitted in each round."""
+
+    def fit(self, X: Any, y: Any, **options: Any) -> Any: ...
+
+    def predict(self, X: Any) -> Any: ...
+
+
 def weak_learner(
-    estimator: Any,
+    estimator: Learner,
     X: Any,
     sample_weight: np.ndarray | None,
     task: Task,
@@ -81,7 +89,7 @@ def weak_learner(
 
 
 def clone_learner(
-    estimator: Any,
+    estimator: Learner,
     X: Any,
     sample_weight: np.ndarray | None,
     task: Task,
@@ -145,7 +153,7 @@ class Clones:
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: Learner,
         X: Any,
         sample_weight: np.ndarray | None,
         task: Any,
@@ -287,7 +295,7 @@ class TreeClones(RegressorClones):
 
     def in_order(self, member: Any, values: np.ndarray) -> np.ndarray:
         """The values of leaves, moved so that the tree is monotonic."""
-        signs = Features(self.X.shape[1]).signs(self.estimator.monotonic_cst)
+        signs = Features(self.X.shape[1]).signs(getattr(self.estimator, "monotonic_cst", None))
         if signs is None:
             return values
         (nodes,) = member_nodes([member])  # type: ignore[misc]
@@ -351,9 +359,9 @@ def probability_score(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:
     return half_log_odds(proba[:, known[0]] if len(known) else np.zeros(len(proba)))
 
 
-def seeded_clone(estimator: Any, random_state: np.random.RandomState) -> Any:
+def seeded_clone(estimator: Learner, random_state: np.random.RandomState) -> Any:
     """A clone whose every `random_state` parameter is drawn from `random_state`."""
-    member = clone(estimator)
+    member: Any = clone(estimator)
     seeds = {
         name: random_state.randint(np.iinfo(np.int32).max)
         for name in sorted(member.get_params(deep=True))
@@ -362,7 +370,7 @@ def seeded_clone(estimator: Any, random_state: np.random.RandomState) -> Any:
     return member.set_params(**seeds) if seeds else member
 
 
-def check_takes_weights(estimator: Any, parameter: str, because: str = "sample_weight") -> None:
+def check_takes_weights(estimator: Learner, parameter: str, because: str = "sample_weight") -> None:
     """Raise a ValueError where an estimator's `fit` has no `sample_weight`."""
     if not has_fit_parameter(estimator, "sample_weight"):
         name = type(estimator).__name__

@@ -56,6 +56,14 @@ class WeakLearner(Protocol):
     ) -> tuple[Any, np.ndarray] | None: ...
 
 
+class Observed(Protocol):
+    """An estimator whose rounds callbacks and `verbose` follow: one with `CallbackSupportMixin`."""
+
+    verbose: bool | int
+
+    def _init_callback_context(self, *, max_subtasks: int) -> Any: ...
+
+
 class Round(NamedTuple):
     """One round of boosting.
 
@@ -259,7 +267,7 @@ def rows_for_callbacks(
     }
 
 
-def begin_fit(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Callable[[], None]:
+def begin_fit(estimator: Observed, X: Any, y: Any, sample_weight: Any) -> Callable[[], None]:
     """Tell callbacks that a fit without models of its rounds begins; what is called at its end."""
     rows = {}
     if getattr(estimator, "_skl_callbacks", None):
@@ -298,7 +306,7 @@ class RoundReports:
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: Observed,
         n_rounds: int,
         n_parts: int = 1,
         *,

@@ -28,6 +28,7 @@ from sklearn_ensemble_theory._learners import (
 from sklearn_ensemble_theory._running import one_blas_thread
 from sklearn_ensemble_theory._scaling import TargetScale, power_of_two, within_range
 
+from ._base_learners import weak_learner
 from ._conditional_gradients import (
     INNER_SHARE,
     STEP_SIZES,
@@ -43,7 +44,6 @@ from ._dictionary import ColumnDictionary, GramRows, coefficients_in_units
 from ._loop import RoundReports, boost
 from ._risk import EmpiricalRisk, RiskState
 from ._steps import Step, StepResult
-from ._base_learners import weak_learner
 from .losses import Loss
 
 # radius * scale of X, over the size of y. Beyond it the ball is no constraint in floating point,

@@ -141,5 +141,5 @@ class Step:
         return StepResult(self.rate(t) * (max(length, 0.0) if self.only_forwards else length))
 
     def move(self, u: np.ndarray, psi: np.ndarray, b: float) -> None:
-        """Change u in place: u <- u + b psi [Bach, eq. (10.5)]."""
+        """Change u in place: u <- u + b psi."""
         add_multiple(u, psi, b)

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 from sklearn_ensemble_theory._addresses import publish
 from sklearn_ensemble_theory._compat import Interval, StrOptions
+from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._learners import JointTask, Task
 from sklearn_ensemble_theory.boosting._risk import RiskState, loss_name
 from sklearn_ensemble_theory.boosting._steps import Step, StepResult
@@ -32,6 +33,7 @@ __all__ = [
 OUTPUT_TOLERANCE = 1e-9
 
 
+@documented()
 class FixedStep(BaseEstimator, Step):
     """Steps of the length `learning_rate`: plain gradient boosting [Shah, algorithm 3].
 
@@ -40,6 +42,10 @@ class FixedStep(BaseEstimator, Step):
     reoptimize_leaves : bool, default=True
         Whether the values of the leaves of trees are re-optimised for the loss before the step
         (Friedman 2001). With False they keep the values fitted to the negative gradient.
+
+    References
+    ----------
+    %(Shah)s
 
     Examples
     --------
@@ -147,6 +153,7 @@ class NewtonStep(FixedStep):
         return rule.__call__(self, t, risk, u, psi, state, gain)
 
 
+@documented()
 class JointStep(FixedStep):
     """The risk is minimised jointly over the step and the base learner [Bach, eq. (10.6)].
 
@@ -160,6 +167,13 @@ class JointStep(FixedStep):
     -----
     It requires one of these base learners, all rows in memory, ``subsample=1.0`` and a loss with
     one score. The algorithm of the sources has ``learning_rate=1``.
+
+    References
+    ----------
+    %(Bach)s
+
+    *DS-GA 1003: Machine Learning*, lecture 8, "Boosting and 'classical ML' review". New York
+    University.
     """
 
     _parameter_constraints: ClassVar[dict] = {}
@@ -183,7 +197,7 @@ class JointStep(FixedStep):
 
 
 class _QuadraticStep(BaseEstimator, Step):
-    """Steps that minimise a quadratic upper bound of the risk [Bach, eq. (10.8)]."""
+    """Steps that minimise a quadratic upper bound of the risk."""
 
     def check(self, risk: Any, n_scores: int = 1) -> None:
         if not np.isfinite(risk.loss.smoothness):
@@ -193,12 +207,17 @@ class _QuadraticStep(BaseEstimator, Step):
             )
 
 
+@documented()
 class QuadraticBoundStep(_QuadraticStep):
-    """b = -F'(u)'psi / (L |psi|²): the minimum of the bound [Bach, eq. (10.8), second line].
+    """b = -F'(u)'psi / (L |psi|²): the minimum of the bound [Bach, eq. (10.8)], second line.
 
     The outputs of the round determine the curvature. For a base learner whose outputs have no
     scale of their own it is (10.9) over the dictionary of outputs divided by their root mean
     square, of which C²/n = 1. It requires a loss with a finite `smoothness`.
+
+    References
+    ----------
+    %(Bach)s
     """
 
     _parameter_constraints: ClassVar[dict] = {}
@@ -208,6 +227,7 @@ class QuadraticBoundStep(_QuadraticStep):
         return 0.0 if curvature == 0 else state.scale * gain / curvature
 
 
+@documented()
 class SmoothStep(_QuadraticStep):
     """b = -F'(u)'psi / (L C²), with one constant C for all rounds [Bach, eq. (10.9)].
 
@@ -226,6 +246,10 @@ class SmoothStep(_QuadraticStep):
     With ``init="zero"``, ``learning_rate=1`` and a base learner that maximises -F'(u)'psi over a
     fixed set of outputs, the risk and the variation norm satisfy `bounds.greedy_boosting_bound` and
     `bounds.greedy_boosting_gauge_bound`.
+
+    References
+    ----------
+    %(Bach)s
     """
 
     _parameter_constraints: ClassVar[dict] = {

@@ -205,7 +205,7 @@ def _of_boosting(model: Boosted) -> TreeTerms:
         # The trees of a round stand for one score after the other.
         return np.where(np.arange(K) == t % K, model.steps_[t // K] * value[:, :1], 0.0)
 
-    return TreeTerms(np.broadcast_to(start, K), members.ravel(), outputs)
+    return TreeTerms(np.broadcast_to(start, K), members.ravel().tolist(), outputs)
 
 
 @terms_of.register

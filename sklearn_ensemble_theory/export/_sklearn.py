@@ -331,7 +331,7 @@ def _boosting(model: Boosted) -> Any:
     found.estimators_ = np.empty(model.estimators_.shape, dtype=object)
     for at, member in np.ndenumerate(model.estimators_):
         tree = sklearn_member(member)
-        found.estimators_[at] = tree if same else with_scaled_values(tree, steps[at[0]])
+        found.estimators_[at] = tree if same else with_scaled_values(tree, float(steps[at[0]]))
     copy_attributes(model, found, "classes_", "n_classes_", "init_", "max_features_")
     copy_attributes(model, found, "train_score_", "oob_improvement_", "oob_scores_")
     copy_attributes(model, found, "oob_score_", "n_trees_per_iteration_")

@@ -25,8 +25,8 @@ from sklearn_ensemble_theory._categories import (
     fitted_encoder,
 )
 from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions, parameter_names
-from sklearn_ensemble_theory._features import Features, naming_columns
 from sklearn_ensemble_theory._door import fit_context
+from sklearn_ensemble_theory._features import Features, naming_columns
 from sklearn_ensemble_theory._learners import LeastSquaresTask, PreparedRounds, Task, register
 from sklearn_ensemble_theory._rows import (
     has_columns,

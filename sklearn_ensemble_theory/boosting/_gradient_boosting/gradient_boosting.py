@@ -16,8 +16,8 @@ from ..._categories import MOST_DENSE_VALUES
 from ..._compat import HasMethods, Interval, StrOptions, raise_for_params, routing_enabled
 from ..._cv_rounds import CVRounds
 from ..._documentation import documented
-from ..._features import Features
 from ..._door import CLASS_WEIGHT, fit_context
+from ..._features import Features
 from ..._folds import checked_n_splits
 from ..._learners import has_input_tag, with_groups
 from ..._running import warn_user

@@ -300,7 +300,7 @@ class HistogramBoosting(BaseGradientBoosting):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
+        tags.input_tags.sparse, tags.input_tags.allow_nan = False, True
         return tags
 
 

@@ -23,9 +23,10 @@ Variance = Literal["single", "unbiased", "conservative"]
 
 
 class KeepsRows(Protocol):
-    """An estimator with the parameter `held_out`."""
+    """An estimator with the parameters `held_out` and `loss`."""
 
     held_out: Any
+    loss: Any
 
 
 def keeps_rows(door: KeepsRows) -> bool:

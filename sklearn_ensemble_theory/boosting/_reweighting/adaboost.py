@@ -45,8 +45,8 @@ from sklearn_ensemble_theory.bounds._arguments import check_option
 from sklearn_ensemble_theory.erm._stumps.estimators import DecisionStumpClassifier
 from sklearn_ensemble_theory.trees._packed import PackedCache
 
-from .._loop import BoostingRounds, RoundReports, rows_for_callbacks
 from .._base_learners import clone_learner
+from .._loop import BoostingRounds, RoundReports, rows_for_callbacks
 from .adaboost_blocks import SummedRounds, rounds_of_blocks, summary_of_blocks
 from .adaboost_rounds import (
     OUTPUTS_OF,

@@ -33,8 +33,8 @@ from sklearn_ensemble_theory.trees._sklearn_trees import (
     single_precision_if_finite,
 )
 
-from .._loop import RoundReports, rows_for_callbacks
 from .._base_learners import seeded_clone
+from .._loop import RoundReports, rows_for_callbacks
 from .votes import CONSTRAINTS, MOST_DENSE_VALUES, TEXTS, ReweightedEnsemble
 
 # Of the errors divided by the largest one.

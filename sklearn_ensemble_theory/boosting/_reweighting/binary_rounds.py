@@ -39,10 +39,10 @@ from sklearn_ensemble_theory._learners import (
 from sklearn_ensemble_theory._native.stumps import exponential_weights
 from sklearn_ensemble_theory._rows import Rows, positive_rows
 
+from .._base_learners import Clones
 from .._loop import BoostingRounds
 from .._risk import RiskState
 from .._steps import StepResult
-from .._base_learners import Clones
 from .votes import ALL, Votes, VoteStep, signs_of, vote_product
 
 # An edge below this is rounding.

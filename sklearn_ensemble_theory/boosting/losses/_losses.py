@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from copy import copy
 from numbers import Real
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
@@ -810,7 +810,13 @@ def make_loss(loss: Any, n_classes: int = 0, **parameters: float) -> Loss:
 # `decision_function`, as in ``predict_proba = predict_proba``.
 
 
-def loss_gives_probabilities(model: Any) -> bool:
+class HasLoss(Protocol):
+    """A classifier with the parameter `loss`, and `loss_` once it is fitted."""
+
+    loss: Any
+
+
+def loss_gives_probabilities(model: HasLoss) -> bool:
     """For `available_if`: whether the loss of a classifier has a link to probabilities.
 
     That of the fit, `loss_`; before a fit that of the parameter `loss`, for two classes.
