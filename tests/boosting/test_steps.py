@@ -10,13 +10,13 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit
 
 from sklearn_ensemble_theory import (
-    BinnedTreeRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
 from sklearn_ensemble_theory.boosting import CVRounds, steps
+from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 
 X, Y = make_friedman1(150, 6, noise=1.0, random_state=0)
 LABELS = np.where(np.median(Y) < Y, "b", "a")
