@@ -4,7 +4,7 @@
 is a class of them for each kind of task, in `CLONES`.
 """
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,6 +17,7 @@ from sklearn_ensemble_theory._compat import check_method_params, safe_indexing
 from sklearn_ensemble_theory._features import Features
 from sklearn_ensemble_theory._learners import (
     ClassTask,
+    Estimator,
     LeastSquaresTask,
     PreparedRounds,
     SignTask,
@@ -40,16 +41,8 @@ from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 from sklearn_ensemble_theory.trees._weak_learners import category_flags, drawn_rows
 
 
-class Learner(Protocol):
-    """An estimator that is fitted in each round."""
-
-    def fit(self, X: Any, y: Any, **options: Any) -> Any: ...
-
-    def predict(self, X: Any) -> Any: ...
-
-
 def weak_learner(
-    estimator: Learner,
+    estimator: Estimator,
     X: Any,
     sample_weight: np.ndarray | None,
     task: Task,
@@ -89,7 +82,7 @@ def weak_learner(
 
 
 def clone_learner(
-    estimator: Learner,
+    estimator: Estimator,
     X: Any,
     sample_weight: np.ndarray | None,
     task: Task,
@@ -153,7 +146,7 @@ class Clones:
 
     def __init__(
         self,
-        estimator: Learner,
+        estimator: Estimator,
         X: Any,
         sample_weight: np.ndarray | None,
         task: Any,
@@ -359,7 +352,7 @@ def probability_score(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:
     return half_log_odds(proba[:, known[0]] if len(known) else np.zeros(len(proba)))
 
 
-def seeded_clone(estimator: Learner, random_state: np.random.RandomState) -> Any:
+def seeded_clone(estimator: Estimator, random_state: np.random.RandomState) -> Any:
     """A clone whose every `random_state` parameter is drawn from `random_state`."""
     member: Any = clone(estimator)
     seeds = {
@@ -370,7 +363,9 @@ def seeded_clone(estimator: Learner, random_state: np.random.RandomState) -> Any
     return member.set_params(**seeds) if seeds else member
 
 
-def check_takes_weights(estimator: Learner, parameter: str, because: str = "sample_weight") -> None:
+def check_takes_weights(
+    estimator: Estimator, parameter: str, because: str = "sample_weight"
+) -> None:
     """Raise a ValueError where an estimator's `fit` has no `sample_weight`."""
     if not has_fit_parameter(estimator, "sample_weight"):
         name = type(estimator).__name__
