@@ -549,7 +549,7 @@ axis.semilogy(
     ms=4,
     label="training error",
 )
-guaranteed = bounds.adaboost_n_rounds(500, gamma=1 / 6)
+guaranteed = bounds.adaboost_n_rounds(500, edge=1 / 6)
 axis.axhline(1 / 500, color="0.5", ls=":", label="1/n")
 axis.axvline(guaranteed, color="0.5", lw=0.8)
 axis.set(xlabel="rounds T", ylabel="error", ylim=(1e-6, 2), title="500 rows")
@@ -574,7 +574,7 @@ for n in sizes.tolist():
     for _ in range(5):
         X = rng.random((n, 1))
         y = np.where((X[:, 0] > 0.3) & (X[:, 0] < 0.6), 1, -1)
-        number = bounds.adaboost_n_rounds(n, gamma=1 / 6)
+        number = bounds.adaboost_n_rounds(n, edge=1 / 6)
         found.append(
             1
             - AdaBoostClassifier(n_estimators=number)
@@ -585,7 +585,7 @@ for n in sizes.tolist():
 many = np.geomspace(20, 10**8, 40).astype(int)
 bound = [
     bounds.adaboost_generalization_bound(
-        int(n), bounds.adaboost_n_rounds(int(n), gamma=1 / 6), 2, gamma=1 / 6
+        int(n), bounds.adaboost_n_rounds(int(n), edge=1 / 6), 2, edge=1 / 6
     )
     for n in many
 ]

@@ -17,11 +17,132 @@ from sklearn_ensemble_theory._typing import ArrayLike
 NORMS = ("l1", "l2")
 # What the docstrings of several functions say.
 TEXTS = {
+    "bootstrap": """
+        bootstrap : bool or "bernoulli", default=False
+            How rows are drawn: False without and True with replacement, or each row independently
+            with probability q.
+        """,
+    "curvature": """
+        curvature : float
+            L C²; see `greedy_boosting_bound`.
+        """,
+    "diameter": """
+        diameter : float, default=1.0
+            Diameter of the set that the inputs come from.
+        """,
+    "differences": """
+        differences : array-like of shape (..., n)
+            The L_i, at least 0 and not all 0.
+        """,
+    "dimension": """
+        n_features : int
+            Dimension d of the inputs, at least 2.
+        """,
+    "eigenvalue_scale": """
+        eigenvalue_scale : float, default=1.0
+            C, positive.
+        """,
+    "gauge_of_f": """
+        gauge : float
+            R gamma_1(f): the competitor's variation norm times the bound R on the weak learners.
+        """,
+    "gauge_of_y": """
+        gauge : float
+            gamma(y), for columns of mean square 1.
+        """,
+    "gram_of_columns": """
+        gram : array-like of shape (d, d)
+            Mean products of the columns.
+        """,
+    "interval": """
+        low, high : float or array-like, default=0.0 and 1.0
+            Ends of the interval of the variables, low below high.
+        """,
+    "lipschitz_of_classes": """
+        lipschitz : float, default=1.0
+            Lipschitz constant B of the vector of class probabilities, in the Euclidean norm.
+        """,
+    "lipschitz_of_f": """
+        lipschitz : float, default=1.0
+            Lipschitz constant B of the regression function, in units of y per unit of x.
+        """,
+    "loss_at_zero": """
+        loss_at_zero : float, default=None
+            G0, the largest loss at score 0; None is log 2 (natural logarithm).
+        """,
+    "loss_constants": """
+        smoothness, lipschitz : float
+            The constants G2 and G1 of the loss.
+        """,
+    "margins": """
+        margins : array-like of shape (n_samples,)
+            Margins of the training rows, in [-1, 1].
+        """,
+    "n_classes": """
+        n_classes : int, default=2
+            Number C of classes, at least 2.
+        """,
+    "n_data_sets": """
+        n_estimators : int, default=1
+            Number m of data sets.
+        """,
+    "n_random_features": """
+        n_components : int
+            Number s of features.
+        """,
+    "n_rounds": """
+        n_rounds : int or array-like
+            Number t of rounds.
+        """,
+    "n_samples": """
+        n_samples : int
+            Number n of rows, at least 1.
+        """,
+    "noise_bound": """
+        noise_variance : float, default=1.0
+            Bound sigma^2 on the variance of y given x.
+        """,
+    "noise_sigma": """
+        sigma : float, default=1.0
+            Standard deviation of the noise.
+        """,
+    "penalty": """
+        penalty : float or array-like of float
+            lambda, positive; `alpha / n` for the `alpha` of :class:`sklearn.linear_model.Ridge`.
+        """,
+    "rank": """
+        n_features : int
+            Number d of features, or the rank of X if it is smaller; at most n.
+        """,
+    "rho": """
+        rademacher : float, default=1.0
+            The constant rho of the Rademacher complexity in [Bach, eq. (10.15)].
+        """,
+    "rows_of_a_data_set": """
+        n_samples : int
+            Number n of rows of each data set.
+        """,
+    "rows_of_all_blocks": """
+        n_samples : int
+            Number n of rows of all blocks together.
+        """,
+    "share_delta": """
+        delta : float, default=0.05
+            Share of the rows that may change the prediction by more, in (0, 1).
+        """,
+    "two_sided": """
+        two_sided : bool, default=False
+            Whether deviations to both sides count; the probability is then doubled.
+        """,
+    "vc_dimension": """
+        vc_dimension : int or array-like
+            VC dimension d of the class, at least 0.
+        """,
     "raises": """
         Raises
         ------
         ValueError
-            If a parameter is outside its range.
+            If a parameter is outside its range, or an array not finite or of another shape.
         """,
     "raises_unstable": """
         Raises
@@ -38,11 +159,11 @@ TEXTS = {
         """,
     "delta": """
         delta : float, default=0.05
-            Probability that the bound does not hold, above 0 and at most 1.
+            Probability of failure, in (0, 1).
         """,
     "deltas": """
         delta : float or array-like, default=0.05
-            Probability that the bound does not hold, above 0 and at most 1.
+            Probability of failure, above 0 and at most 1.
         """,
     "n_rows": """
         n_samples : float
@@ -50,7 +171,7 @@ TEXTS = {
         """,
     "n_points": """
         n_samples : int or array-like
-            Number n of points, at least 1.
+            Number n of rows or points, at least 1.
         """,
     "points": """
         X : array-like of shape (n_points, n_features)
@@ -98,7 +219,7 @@ TEXTS = {
             Number n of rows.
         """,
     "noise_variance": """
-        noise_variance : float, default=1.0
+        noise_variance : float or array-like, default=1.0
             Variance sigma^2 of the noise.
         """,
     "projection": """

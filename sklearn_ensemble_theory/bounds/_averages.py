@@ -20,17 +20,16 @@ def correlated_average_variance(
 ) -> float | np.ndarray:
     """Variance of the mean of B members of which any two have the same correlation, exactly.
 
-    rho sigma^2 + (1 - rho) sigma^2 / B for members of variance sigma^2 and correlation rho.
+    rho sigma^2 + (1 - rho) sigma^2 / B for members of variance sigma^2 and correlation rho. From
+    [Shah, §4.5], with rho = 0 [Bach, §10.1.1]. The bias is that of one member, for every B.
 
     Parameters
     ----------
     n_estimators : int or array-like of int
         Number B of members, at least 1.
-
     correlation : float or array-like of float, default=0.0
         Correlation rho of two members, from -1/(B-1), below which there are no such members, to 1.
         With 0, as for fits to independent data sets, the variance is sigma^2 / B.
-
     member_variance : float or array-like of float, default=1.0
         Variance sigma^2 of a member.
 
@@ -40,18 +39,11 @@ def correlated_average_variance(
         In units of y squared; a float if all arguments are numbers. The shape is that to which the
         arguments are broadcast.
 
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
+    %(raises)s
 
     See Also
     --------
     correlated_average_n_estimators : The number of members for a variance near the limit.
-
-    Notes
-    -----
-    [Shah, §4.5], with rho = 0 [Bach, §10.1.1]. The bias is that of one member, for every B.
 
     Examples
     --------
@@ -76,16 +68,15 @@ def correlated_average_n_estimators(
     """Smallest number of members with which the variance of their mean is near its limit.
 
     The smallest B with (1 - rho) sigma^2 / B <= `excess`: the variance of the mean is then at most
-    rho sigma^2, that of the mean of infinitely many members, plus `excess`.
+    rho sigma^2, that of the mean of infinitely many members, plus `excess`. The inverse of the
+    formula of [Shah, §4.5].
 
     Parameters
     ----------
     excess : float
         Largest variance above the limit, positive, in units of y squared.
-
     correlation : float, default=0.0
         Correlation rho of two members, from 0 to 1.
-
     member_variance : float, default=1.0
         Variance sigma^2 of a member.
 
@@ -94,18 +85,11 @@ def correlated_average_n_estimators(
     n_estimators : int
         B, at least 1.
 
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range, or the number is too large for a float.
+    %(raises)s
 
     See Also
     --------
     correlated_average_variance : The variance for any number of members.
-
-    Notes
-    -----
-    The inverse of the formula of [Shah, §4.5].
 
     Examples
     --------
@@ -136,50 +120,34 @@ def averaged_ridge_risk(
 
     sum_j (lambda / (mu_j + lambda))^2 b_j^2 + sigma^2/(n m) sum_j (mu_j / (mu_j + lambda))^2 for
     the mean of m fits to data sets with the same n rows and independent noise: the mean squared
-    error of the predictions of these rows. Each fit minimises
-    (1/n) ||y - Phi theta||^2 + lambda ||theta||^2, without an intercept.
+    error of the predictions of these rows. Each fit minimises (1/n) ||y - Phi theta||^2 + lambda
+    ||theta||^2, without an intercept. From [Bach, §10.1.1], where the two terms are given up to
+    constants. O(n_eigenvalues) for a number.
 
     Parameters
     ----------
     eigenvalues : array-like of shape (n_eigenvalues,)
         The eigenvalues mu_j of Phi Phi'/n, or of K/n with a kernel matrix K; at most n of them,
         and 0 for those that are left out.
-
     coefficients : array-like of shape (n_eigenvalues,)
         b_j = u_j'f / sqrt(n) with the eigenvectors u_j and the means f of the targets, so that
         the sum of the b_j^2 is the mean of the f^2. Where f has a part outside of the eigenvectors,
         an eigenvalue 0 whose coefficient is the root mean square of this part completes the risk.
-
-    penalty : float or array-like of float
-        lambda, positive; `alpha / n` for the `alpha` of :class:`sklearn.linear_model.Ridge`.
-
-    n_samples : int or array-like of int
-        Number n of rows of each data set.
-
-    n_estimators : int or array-like of int, default=1
-        Number m of data sets.
-
-    noise_variance : float or array-like of float, default=1.0
-        Variance sigma^2 of the noise.
+    %(penalty)s
+    %(rows_of_a_data_set)s
+    %(n_data_sets)s
+    %(noise_variance)s
 
     Returns
     -------
     risk : float or ndarray of float
         In units of y squared; of the shape to which the last four arguments are broadcast.
 
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range, or `eigenvalues` and `coefficients` are not vectors of
-        one length.
+    %(raises)s
 
     See Also
     --------
     averaged_ridge_risk_bound : A bound without the single eigenvalues.
-
-    Notes
-    -----
-    [Bach, §10.1.1], where the two terms are given up to constants. O(n_eigenvalues) for a number.
 
     Examples
     --------
@@ -220,56 +188,38 @@ def averaged_ridge_risk_bound(
 
     sigma^2/(n m) c_a (C/lambda)^(1/a) + R^2 k_r lambda^r, for eigenvalues mu_j <= C j^(-a) and
     sum_j b_j^2 mu_j^(-r) <= R^2, in the notation of
-    :func:`~sklearn_ensemble_theory.bounds.averaged_ridge_risk`. The constants are
-    c_a = Beta(1/a, 2 - 1/a) / a and k_r = r^r (2-r)^(2-r) / 4, at most 1.
+    :func:`~sklearn_ensemble_theory.bounds.averaged_ridge_risk`. The constants are c_a = Beta(1/a, 2
+    - 1/a) / a and k_r = r^r (2-r)^(2-r) / 4, at most 1. From [Bach, §10.1.1] has the two powers of
+    lambda without constants. The variance follows from sum_j (1 + lambda j^a / C)^(-2), which is
+    below the integral over j, and the bias from max_x x^r / (1 + x)^2 = k_r. At its minimum over
+    lambda it depends on n and m by their product only: m data sets of n rows are as good as one of
+    n m rows.
 
     Parameters
     ----------
-    n_samples : int or array-like of int
-        Number n of rows of each data set.
-
-    penalty : float or array-like of float
-        lambda, positive; `alpha / n` for the `alpha` of :class:`sklearn.linear_model.Ridge`.
-
-    n_estimators : int or array-like of int, default=1
-        Number m of data sets.
-
+    %(rows_of_a_data_set)s
+    %(penalty)s
+    %(n_data_sets)s
     eigenvalue_decay : float
         The power a of the decay, above 1/2.
-
     source_exponent : float, default=1.0
         The exponent r of the source condition, above 0 and at most 2; t/s in [Bach, §10.1.1]. With
         r = 1, R is the norm of the function in the space of the kernel.
-
-    eigenvalue_scale : float, default=1.0
-        C, positive.
-
+    %(eigenvalue_scale)s
     source_norm : float, default=1.0
         R.
-
-    noise_variance : float, default=1.0
-        Variance sigma^2 of the noise.
+    %(noise_variance)s
 
     Returns
     -------
     bound : float or ndarray of float
         In units of y squared; of the shape to which the first three arguments are broadcast.
 
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
+    %(raises)s
 
     See Also
     --------
     averaged_ridge_optimal_penalty : The penalty that minimises it.
-
-    Notes
-    -----
-    [Bach, §10.1.1] has the two powers of lambda without constants. The variance follows from
-    sum_j (1 + lambda j^a / C)^(-2), which is below the integral over j, and the bias from
-    max_x x^r / (1 + x)^2 = k_r. At its minimum over lambda it depends on n and m by their product
-    only: m data sets of n rows are as good as one of n m rows.
 
     Examples
     --------
@@ -302,44 +252,28 @@ def averaged_ridge_optimal_penalty(
     """Return the penalty that minimises the bound on averaged ridge regressions.
 
     The bound is :func:`~sklearn_ensemble_theory.bounds.averaged_ridge_risk_bound`. The penalty is
-    proportional to (n m)^(-1/(r + 1/a)), and thus smaller than for one fit to n rows.
+    proportional to (n m)^(-1/(r + 1/a)), and thus smaller than for one fit to n rows. The minimum
+    of A lambda^(-1/a) + D lambda^r [Bach, §10.1.1] is (A / (a r D))^(1 / (r + 1/a)).
 
     Parameters
     ----------
-    n_samples : int or array-like of int
-        Number n of rows of each data set.
-
-    n_estimators : int or array-like of int, default=1
-        Number m of data sets.
-
+    %(rows_of_a_data_set)s
+    %(n_data_sets)s
     eigenvalue_decay : float
         The power a of the decay of the eigenvalues, above 1/2.
-
     source_exponent : float, default=1.0
         The exponent r of the source condition, above 0 and at most 2.
-
-    eigenvalue_scale : float, default=1.0
-        C, positive.
-
+    %(eigenvalue_scale)s
     source_norm : float, default=1.0
         R, positive.
-
-    noise_variance : float, default=1.0
-        Variance sigma^2 of the noise, positive.
+    %(noise_variance)s
 
     Returns
     -------
     penalty : float or ndarray of float
         lambda; times n it is the `alpha` of :class:`sklearn.linear_model.Ridge`.
 
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
-
-    Notes
-    -----
-    The minimum of A lambda^(-1/a) + D lambda^r [Bach, §10.1.1] is (A / (a r D))^(1 / (r + 1/a)).
+    %(raises)s
 
     Examples
     --------
@@ -380,16 +314,14 @@ def divide_and_conquer_cost(
     """Cost of fits to m blocks of n/m rows, for an estimator of cost n^b: n^b m^(1-b).
 
     It decreases with m if b > 1 and is n for one row in each block. The best number of blocks is
-    therefore the largest one whose average still has the error that is aimed at.
+    therefore the largest one whose average still has the error that is aimed at. The first answer
+    to [Bach, exercise 10.2].
 
     Parameters
     ----------
-    n_samples : int or array-like of int
-        Number n of rows of all blocks together.
-
+    %(rows_of_all_blocks)s
     n_blocks : int or array-like of int
         Number m of blocks, from 1 to n.
-
     exponent : float or array-like of float
         Exponent b of the cost of a fit, at least 1; for example 3 for kernel ridge regression by a
         decomposition of the kernel matrix.
@@ -400,18 +332,11 @@ def divide_and_conquer_cost(
         In units of the cost of a fit to one row. One fit to all rows costs n^b. Of m processes that
         fit one block each, every one takes the m-th part.
 
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
+    %(raises)s
 
     See Also
     --------
     divide_and_conquer_n_blocks : The largest number of blocks for nearest neighbours.
-
-    Notes
-    -----
-    The first answer to [Bach, exercise 10.2].
 
     Examples
     --------
@@ -432,7 +357,9 @@ def bootstrap_distinct_fraction(
 ) -> float | np.ndarray:
     """Expected fraction of n rows that are among s draws with replacement, exactly.
 
-    1 - (1 - 1/n)^s, and 1 - exp(-ratio) in the limit of many rows, for `ratio` draws a row.
+    1 - (1 - 1/n)^s, and 1 - exp(-ratio) in the limit of many rows, for `ratio` draws a row. From
+    [Bach, exercise 10.3]: a row is missed by all draws with probability (1 - 1/n)^s. The fraction
+    decreases with n to its limit, 1 - 1/e for the bootstrap.
 
     Parameters
     ----------
@@ -445,13 +372,7 @@ def bootstrap_distinct_fraction(
     -------
     fraction : float or ndarray of float
         In [0, 1]. The rows that are out of bag are 1 minus this fraction.
-
     %(raises)s
-
-    Notes
-    -----
-    [Bach, exercise 10.3]: a row is missed by all draws with probability (1 - 1/n)^s. The fraction
-    decreases with n to its limit, 1 - 1/e for the bootstrap.
 
     Examples
     --------
@@ -468,7 +389,7 @@ def bootstrap_distinct_fraction(
     return as_result(-np.expm1(np.where(is_limit, -share, missed)))
 
 
-def jackknife_plus_coverage_bound(alpha: float) -> float:
+def jackknife_plus_coverage_bound(coverage: float) -> float:
     """Bound on the coverage of the jackknife+ after bootstrap, for any distribution of the data.
 
     An interval from the floor(alpha (n + 1))-th smallest mu_i(x) - R_i to the
@@ -478,8 +399,8 @@ def jackknife_plus_coverage_bound(alpha: float) -> float:
 
     Parameters
     ----------
-    alpha : float
-        One minus the coverage aimed at, in (0, 1).
+    coverage : float
+        The coverage aimed at, 1 - alpha, in (0, 1).
 
     Returns
     -------
@@ -487,10 +408,7 @@ def jackknife_plus_coverage_bound(alpha: float) -> float:
         The bound, max(0, 1 - 2 alpha): over draws of the training rows, of the members and of the
         new row.
 
-    Raises
-    ------
-    ValueError
-        If `alpha` is not in (0, 1).
+    %(raises)s
 
     Notes
     -----
@@ -513,9 +431,9 @@ def jackknife_plus_coverage_bound(alpha: float) -> float:
     Examples
     --------
     >>> from sklearn_ensemble_theory.bounds import jackknife_plus_coverage_bound
-    >>> jackknife_plus_coverage_bound(0.1)
+    >>> jackknife_plus_coverage_bound(0.9)
     0.8
     """
-    if not isinstance(alpha, Real) or not 0 < alpha < 1:
-        raise ValueError(f"alpha must be a number in (0, 1), got {alpha!r}.")
-    return max(0.0, 1.0 - 2.0 * float(alpha))
+    if not isinstance(coverage, Real) or not 0 < coverage < 1:
+        raise ValueError(f"coverage must be a number in (0, 1), got {coverage!r}.")
+    return max(0.0, 2.0 * float(coverage) - 1.0)

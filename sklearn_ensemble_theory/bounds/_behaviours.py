@@ -21,6 +21,11 @@ from ._arguments import check_integer, check_option, checked_numbers, checked_ro
 def behaviours(classifiers: str, X: ArrayLike) -> np.ndarray:
     """All behaviours of a class of classifiers on given points.
 
+    The costs are O(n^3 log n) for intervals, O(p n^2 log(p n)) for stumps, O(p n^2) times the
+    number of behaviours for orthants up to logarithms, and a linear program of n rows for each
+    behaviour for half-spaces, which are meant for some tens of points in few dimensions. Indicator
+    functions, with values 0 and 1, have half the Rademacher complexity.
+
     Parameters
     ----------
     classifiers : str
@@ -49,23 +54,13 @@ def behaviours(classifiers: str, X: ArrayLike) -> np.ndarray:
     behaviours : ndarray of shape (n_behaviours, n_points)
         The different behaviours, -1 and 1.
 
-    Raises
-    ------
-    ValueError
-        If `classifiers` is another name, or `X` not a finite array of two dimensions.
+    %(raises)s
 
     See Also
     --------
     vote_behaviours : Of majority votes of such classifiers.
     shattering_coefficient : The number of behaviours.
     stump_rademacher_complexity : That of stumps, without a list of their behaviours.
-
-    Notes
-    -----
-    The costs are O(n^3 log n) for intervals, O(p n^2 log(p n)) for stumps, O(p n^2) times the
-    number of behaviours for orthants up to logarithms, and a linear program of n rows for each
-    behaviour for half-spaces, which are meant for some tens of points in few dimensions. Indicator
-    functions, with values 0 and 1, have half the Rademacher complexity.
 
     References
     ----------
@@ -159,7 +154,8 @@ def shattering_coefficient(behaviours: ArrayLike, n_points: int | None = None) -
     The behaviour of a function h on points x_1, ..., x_n is (h(x_1), ..., h(x_n))
     [Shah, definition 4]. The maximum of the number of different behaviours over all choices of
     `n_points` of the points is a lower bound on the shattering coefficient s(H, n_points) of the
-    class [Shah, definition 5], and equal to it if the points contain a choice that attains it.
+    class [Shah, definition 5], and equal to it if the points contain a choice that attains it. All
+    choices are tried; for k functions the cost of each is O(n k log k).
 
     Parameters
     ----------
@@ -171,16 +167,11 @@ def shattering_coefficient(behaviours: ArrayLike, n_points: int | None = None) -
     -------
     coefficient : int
         The largest number.
-
     %(raises)s
 
     See Also
     --------
     sauer_shelah_bound : A bound by the VC dimension.
-
-    Notes
-    -----
-    All choices are tried; for k functions the cost of each is O(n k log k).
 
     Examples
     --------
@@ -202,7 +193,8 @@ def vc_dimension(behaviours: ArrayLike) -> int:
 
     Points are shattered if the class has all 2^n behaviours on them. The number is a lower bound on
     the VC dimension of the class [Shah, definition 5], and equal to it if the points contain as
-    many as it has that are shattered.
+    many as it has that are shattered. A set of points is only tried if it is without its last point
+    a shattered one. For dimension d the cost is O(n^(d+1) k) with k the number of behaviours.
 
     Parameters
     ----------
@@ -215,19 +207,11 @@ def vc_dimension(behaviours: ArrayLike) -> int:
     dimension : int
         The largest number of points that are shattered; 0 if there is one behaviour only.
 
-    Raises
-    ------
-    ValueError
-        If `behaviours` is not a finite array of two dimensions, or has more than two values.
+    %(raises)s
 
     See Also
     --------
     voting_vc_dimension_bound : A bound for votes of several classifiers.
-
-    Notes
-    -----
-    A set of points is only tried if it is without its last point a shattered one. For dimension d
-    the cost is O(n^(d+1) k) with k the number of behaviours.
 
     Examples
     --------
@@ -261,7 +245,9 @@ def stump_vc_dimension(n_features: int) -> int:
     """VC dimension of decision stumps over p features.
 
     It is the largest N for which (N choose floor(N/2)) is at most 2p [Gey, 2018]: 2, 3, 4, 4, 5 for
-    p = 1 to 5, and about log2(p) for large p. The stumps are those of [Shah, §4.2].
+    p = 1 to 5, and about log2(p) for large p. The stumps are those of [Shah, §4.2]. It cannot be
+    larger: the stumps of a feature label floor(N/2) of N points 1 and the others -1 in at most two
+    ways, those with the smallest and those with the largest values.
 
     Parameters
     ----------
@@ -273,19 +259,11 @@ def stump_vc_dimension(n_features: int) -> int:
     dimension : int
         The dimension.
 
-    Raises
-    ------
-    ValueError
-        If `n_features` is not an integer of at least 1.
+    %(raises)s
 
     See Also
     --------
     voting_vc_dimension_bound : A bound for votes of stumps.
-
-    Notes
-    -----
-    It cannot be larger: the stumps of a feature label floor(N/2) of N points 1 and the others -1 in
-    at most two ways, those with the smallest and those with the largest values.
 
     References
     ----------
@@ -309,14 +287,14 @@ def vote_behaviours(members: Sequence[ArrayLike], weights: ArrayLike | None = No
     """Behaviours of majority votes of classifiers, one from each of given classes.
 
     The vote is sgn(sum_t w_t h_t), with sgn(0) = -1, for all choices of h_t from class t
-    [Ghoshdastidar].
+    [Ghoshdastidar]. The sums are formed member by member, and equal ones are removed, so that for
+    equal weights there are fewer than products of the numbers of behaviours.
 
     Parameters
     ----------
     members : sequence of arrays of shape (n_behaviours_t, n_points)
         The behaviours of each class, -1 and 1; a class from which several members come is in the
         sequence as often.
-
     weights : array-like of shape (n_members,), default=None
         The w_t, at least 0. None are equal weights.
 
@@ -329,7 +307,6 @@ def vote_behaviours(members: Sequence[ArrayLike], weights: ArrayLike | None = No
     ------
     TypeError
         If `members` is not a sequence.
-
     ValueError
         If the behaviours are not -1 and 1, on different numbers of points, or the weights are
         negative or of another number.
@@ -337,11 +314,6 @@ def vote_behaviours(members: Sequence[ArrayLike], weights: ArrayLike | None = No
     See Also
     --------
     voting_vc_dimension_bound : A bound on the VC dimension of votes.
-
-    Notes
-    -----
-    The sums are formed member by member, and equal ones are removed, so that for equal weights
-    there are fewer than products of the numbers of behaviours.
 
     Examples
     --------

@@ -28,7 +28,6 @@ def markov_tail(t: ArrayLike, mean: ArrayLike) -> float | np.ndarray:
     ----------
     t : float or array-like
         Threshold, above 0, in units of W.
-
     mean : float or array-like
         Expectation of W, at least 0.
 
@@ -37,10 +36,7 @@ def markov_tail(t: ArrayLike, mean: ArrayLike) -> float | np.ndarray:
     bound : float or ndarray
         The bound on the probability. It is attained by a variable on {0, t}.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     Examples
     --------
@@ -60,16 +56,17 @@ def chernoff_tail(
     """Bound on P(W >= t) by the moment generating function of W, the Chernoff bound.
 
     It is the infimum over alpha > 0 of exp(-alpha t) E exp(alpha W) [Shah, §2.1], and at most 1.
+    The exponent is convex in alpha, so that its minimum is bracketed by powers of 2 and then found
+    by Brent's method, about 450 calls of `log_mgf` for each t. The rounding error of the difference
+    log_mgf(alpha) - alpha t is added to it, so that cancellation does not lower the result.
 
     Parameters
     ----------
     t : float or array-like
         Threshold, in units of W.
-
     log_mgf : callable
         The function alpha -> log E exp(alpha W) of one number, or an upper bound on it that is
         convex. Where it overflows or is not finite, alpha is not used.
-
     alpha_max : float, default=None
         The alphas are below this number, above 0; for variables whose exponential moments are
         finite only up to there. None is no limit.
@@ -83,19 +80,12 @@ def chernoff_tail(
     ------
     TypeError
         If `log_mgf` is not callable.
-
     ValueError
         If another parameter is outside its range.
 
     See Also
     --------
     sub_gaussian_tail : The same for log E exp(alpha (W - E W)) = alpha² sigma² / 2.
-
-    Notes
-    -----
-    The exponent is convex in alpha, so that its minimum is bracketed by powers of 2 and then found
-    by Brent's method, about 450 calls of `log_mgf` for each t. The rounding error of the difference
-    log_mgf(alpha) - alpha t is added to it, so that cancellation does not lower the result.
 
     Examples
     --------
@@ -159,22 +149,16 @@ def sub_gaussian_tail(
     ----------
     t : float or array-like
         Deviation, at least 0, in units of W. It broadcasts against `sigma`.
-
     sigma : float or array-like
         Parameter of W, above 0, in units of W. A normal variable has its standard deviation.
-
-    two_sided : bool, default=False
-        Whether deviations to both sides count.
+    %(two_sided)s
 
     Returns
     -------
     bound : float or ndarray
         The bound on the probability, at most 1.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
@@ -208,10 +192,7 @@ def bounded_sub_gaussian_parameter(low: ArrayLike, high: ArrayLike) -> float | n
     sigma : float or ndarray
         The parameter, in units of the variable.
 
-    Raises
-    ------
-    ValueError
-        If an end is not finite or `low` is not below `high`.
+    %(raises)s
 
     Examples
     --------
@@ -231,14 +212,14 @@ def sub_gaussian_sum_parameter(sigmas: ArrayLike, weights: ArrayLike = 1.0) -> f
 
     If the W_i are independent and sub-Gaussian with parameters sigma_i, sum_i gamma_i W_i is
     sub-Gaussian with parameter sqrt(sum_i gamma_i² sigma_i²) [Shah, proposition 4]. The same holds
-    for a martingale difference sequence D_1, ..., D_n for which
-    E(exp(alpha D_i) | the past) <= exp(alpha² sigma_i² / 2) [Shah, lemma 8].
+    for a martingale difference sequence D_1, ..., D_n for which E(exp(alpha D_i) | the past) <=
+    exp(alpha² sigma_i² / 2) [Shah, lemma 8]. For independent normal variables it is the standard
+    deviation of the sum. The cost is O(n).
 
     Parameters
     ----------
     sigmas : array-like of shape (..., n)
         Parameters sigma_i, at least 0; the sum is over the last axis.
-
     weights : float or array-like, default=1.0
         The gamma_i, of any sign; they broadcast against `sigmas`.
 
@@ -247,14 +228,7 @@ def sub_gaussian_sum_parameter(sigmas: ArrayLike, weights: ArrayLike = 1.0) -> f
     sigma : float or ndarray of shape (...)
         The parameter of the sum.
 
-    Raises
-    ------
-    ValueError
-        If a value is not finite, a parameter is negative, or `sigmas` is a number or empty.
-
-    Notes
-    -----
-    For independent normal variables it is the standard deviation of the sum. The cost is O(n).
+    %(raises)s
 
     Examples
     --------
@@ -276,13 +250,14 @@ def sub_gaussian_sum_parameter(sigmas: ArrayLike, weights: ArrayLike = 1.0) -> f
 def sub_gaussian_maximum_bound(n_variables: ArrayLike, sigma: ArrayLike) -> float | np.ndarray:
     """Bound on the expected maximum of d sub-Gaussian variables of mean 0.
 
-    It is sigma sqrt(2 log d) [Shah, proposition 5]. The variables need not be independent.
+    It is sigma sqrt(2 log d) [Shah, proposition 5]. The variables need not be independent. For
+    independent normal variables the ratio of the expected maximum and the bound tends to 1 as d
+    grows.
 
     Parameters
     ----------
     n_variables : int or array-like
         Number d of variables, at least 1. It broadcasts against `sigma`.
-
     sigma : float or array-like
         A parameter of all variables, at least 0.
 
@@ -291,15 +266,7 @@ def sub_gaussian_maximum_bound(n_variables: ArrayLike, sigma: ArrayLike) -> floa
     bound : float or ndarray
         The bound, in units of the variables; for the maximum of absolute values pass 2d.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
-
-    Notes
-    -----
-    For independent normal variables the ratio of the expected maximum and the bound tends to 1 as
-    d grows.
+    %(raises)s
 
     Examples
     --------
@@ -331,25 +298,17 @@ def hoeffding_tail(
     ----------
     t : float or array-like
         Deviation of the mean, at least 0, in units of the variables.
-
     n_samples : int or array-like
         Number n of variables, at least 1.
-
-    low, high : float or array-like, default=0.0 and 1.0
-        Ends of the interval, low below high.
-
-    two_sided : bool, default=False
-        Whether deviations to both sides count; the bound is then doubled.
+    %(interval)s
+    %(two_sided)s
 
     Returns
     -------
     bound : float or ndarray
         The bound on the probability, at most 1.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
@@ -387,25 +346,16 @@ def hoeffding_deviation(
     ----------
     n_samples : int or array-like
         Number n of independent variables, at least 1.
-
-    delta : float or array-like, default=0.05
-        Probability, above 0 and at most 1.
-
-    low, high : float or array-like, default=0.0 and 1.0
-        Ends of the interval of the variables, low below high.
-
-    two_sided : bool, default=False
-        Whether deviations to both sides count.
+    %(deltas)s
+    %(interval)s
+    %(two_sided)s
 
     Returns
     -------
     t : float or ndarray
         The deviation, in units of the variables.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
@@ -440,25 +390,16 @@ def hoeffding_n_samples(
     ----------
     t : float or array-like
         Deviation of the mean, above 0, in units of the variables.
-
-    delta : float or array-like, default=0.05
-        Probability, above 0 and at most 1.
-
-    low, high : float or array-like, default=0.0 and 1.0
-        Ends of the interval of the variables, low below high.
-
-    two_sided : bool, default=False
-        Whether deviations to both sides count.
+    %(deltas)s
+    %(interval)s
+    %(two_sided)s
 
     Returns
     -------
     n_samples : float or ndarray
         The number, a whole one of at least 1; inf where it is no float.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
@@ -487,39 +428,29 @@ def mcdiarmid_tail(
     If no change of the i-th variable alone changes f by more than L_i, then f(W_1, ..., W_n) is
     sub-Gaussian with parameter sqrt(sum_i L_i²) / 2, and the probability that it is at least t
     above its expectation is at most exp(-2 t² / sum_i L_i²) [Shah, theorem 7]. This is McDiarmid's
-    inequality.
+    inequality. With L_i = (high_i - low_i) / n it is Hoeffding's inequality for the mean of
+    variables in different intervals [Shah, eq. (2.4)]. The supremum over a class of the difference
+    between risk and empirical risk has L_i = M / n for losses in [0, M] [Shah, §2.3]. The cost is
+    O(n).
 
     Parameters
     ----------
     t : float or array-like
         Deviation, at least 0, in units of f. It broadcasts against the sums over the last axis of
         `differences`.
-
-    differences : array-like of shape (..., n)
-        The L_i, at least 0 and not all 0.
-
-    two_sided : bool, default=False
-        Whether deviations to both sides count; the bound is then doubled.
+    %(differences)s
+    %(two_sided)s
 
     Returns
     -------
     bound : float or ndarray
         The bound on the probability, at most 1.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
     mcdiarmid_deviation : The t for which the bound is a given probability.
-
-    Notes
-    -----
-    With L_i = (high_i - low_i) / n it is Hoeffding's inequality for the mean of variables in
-    different intervals [Shah, eq. (2.4)]. The supremum over a class of the difference between risk
-    and empirical risk has L_i = M / n for losses in [0, M] [Shah, §2.3]. The cost is O(n).
 
     Examples
     --------
@@ -545,25 +476,18 @@ def mcdiarmid_deviation(
 
     Parameters
     ----------
-    differences : array-like of shape (..., n)
-        The L_i, at least 0 and not all 0.
-
+    %(differences)s
     delta : float or array-like, default=0.05
         Probability, above 0 and at most 1. It broadcasts against the sums over the last axis of
         `differences`.
-
-    two_sided : bool, default=False
-        Whether deviations to both sides count.
+    %(two_sided)s
 
     Returns
     -------
     t : float or ndarray
         The deviation, in units of the function.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     Examples
     --------
@@ -591,23 +515,17 @@ def azuma_hoeffding_tail(
     t : float or array-like
         Threshold of the sum, at least 0. It broadcasts against the sums over the last axis of
         `ranges`.
-
     ranges : array-like of shape (..., n)
         The lengths L_i, at least 0 and not all 0. If all that is known is |D_i| <= c_i, they are
         2 c_i.
-
-    two_sided : bool, default=False
-        Whether deviations to both sides count; the bound is then doubled.
+    %(two_sided)s
 
     Returns
     -------
     bound : float or ndarray
         The bound on the probability, at most 1.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     Examples
     --------

@@ -26,20 +26,19 @@ def finite_class_bound(
 
         M sqrt(2 (log |H| + log(1/delta)) / n)
 
-    for losses in [0, M], by Hoeffding's inequality and a union bound.
+    for losses in [0, M], by Hoeffding's inequality and a union bound. From [Shah, theorem 6]. The
+    class H must not depend on the rows. The constant cannot be improved: for two constant
+    classifiers and small delta, the probability that the worse one is chosen is almost as large as
+    the bound allows.
 
     Parameters
     ----------
     n_samples : float
         Number n of independent rows. For weighted empirical risks, the square of the sum of the
         weights divided by the sum of their squares.
-
     log_n_hypotheses : float
         Natural logarithm of the number |H| of functions.
-
-    delta : float, default=0.05
-        Probability that the bound does not hold, above 0 and at most 1.
-
+    %(delta)s
     loss_bound : float, default=1.0
         Bound M on the loss; 1 for the misclassification loss.
 
@@ -48,16 +47,7 @@ def finite_class_bound(
     bound : float
         The bound, in units of the loss.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
-
-    Notes
-    -----
-    [Shah, theorem 6]. The class H must not depend on the rows. The constant cannot be improved: for
-    two constant classifiers and small delta, the probability that the worse one is chosen is almost
-    as large as the bound allows.
+    %(raises)s
 
     Examples
     --------
@@ -98,16 +88,11 @@ def histogram_class_bound(
     ----------
     n_samples : float
         Number n of independent rows, above 0.
-
     n_intervals : int
         Number m of intervals of each feature, at least 1.
-
     n_features : int, default=2
         Number p of features, at least 1.
-
-    delta : float, default=0.05
-        Probability that the bound does not hold, above 0 and at most 1.
-
+    %(delta)s
     n_classes : int, default=2
         Number K of classes, at least 2.
 
@@ -116,10 +101,7 @@ def histogram_class_bound(
     bound : float
         The bound; it says nothing where it is 1 or more.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
@@ -157,14 +139,10 @@ def cross_validation_oracle_bound(
     ----------
     n_candidates : int
         Number m of candidates.
-
     fold_sizes : float or array-like of float
         Numbers n_k of the held-out rows of the v splits, at least 1. With weights, the effective
         numbers (sum w)^2 / sum w^2.
-
-    delta : float, default=0.05
-        Probability of failure, in (0, 1).
-
+    %(delta)s
     loss_bound : float, default=1.0
         M: the loss of every candidate is in [0, M].
 
@@ -173,10 +151,7 @@ def cross_validation_oracle_bound(
     bound : float
         The bound on R_chosen - min_j R_j, in units of the loss; 0 for one candidate.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     Notes
     -----
@@ -214,19 +189,17 @@ def sauer_shelah_bound(
     """Bound on the number of behaviours of a class of VC dimension d on n points.
 
     It is sum_{i <= d} (n choose i), which is at most (n + 1)^d, the bound of the Sauer-Shelah lemma
-    [Shah, lemma 13]. For n <= d the sum is 2^n.
+    [Shah, lemma 13]. For n <= d the sum is 2^n. The sum is [Shah, lemma 13] as its proof has it,
+    and attained by the class of all sets of at most d points. The cost is O(d).
 
     Parameters
     ----------
     n_samples : int
         Number n of points, at least 0.
-
     vc_dimension : int
         VC dimension d, at least 0.
-
     polynomial : bool, default=False
         Whether (n + 1)^d is returned instead of the sum.
-
     log : bool, default=False
         Whether the natural logarithm of the bound is returned.
 
@@ -235,19 +208,11 @@ def sauer_shelah_bound(
     bound : float
         The bound, a whole number, or its logarithm; inf where it is no float.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
     finite_behaviours_rademacher_bound : What the number of behaviours bounds.
-
-    Notes
-    -----
-    The sum is [Shah, lemma 13] as its proof has it, and attained by the class of all sets of at
-    most d points. The cost is O(d).
 
     Examples
     --------
@@ -300,21 +265,15 @@ def vc_rademacher_bound(n_samples: ArrayLike, vc_dimension: ArrayLike) -> float 
 
     Parameters
     ----------
-    n_samples : int or array-like
-        Number n of points, at least 1.
-
-    vc_dimension : int or array-like
-        VC dimension d of the class, at least 0.
+    %(n_points)s
+    %(vc_dimension)s
 
     Returns
     -------
     bound : float or ndarray
         The bound.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
@@ -347,24 +306,16 @@ def vc_excess_risk_bound(
 
     Parameters
     ----------
-    n_samples : int or array-like
-        Number n of rows, at least 1.
-
-    vc_dimension : int or array-like
-        VC dimension d of the class, at least 0.
-
-    delta : float or array-like, default=0.05
-        Probability that the bound does not hold, above 0 and at most 1.
+    %(n_points)s
+    %(vc_dimension)s
+    %(deltas)s
 
     Returns
     -------
     bound : float or ndarray
         The bound. It says nothing where it is 1 or more.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
@@ -390,40 +341,30 @@ def pac_n_samples_upper_bound(vc_dimension: int, eps: float, delta: float = 0.05
         n >= max((4 / eps) log2(2 / delta), (8 d / eps) log2(13 / eps))
 
     rows, with probability at least 1 - delta all classifiers of the class without training errors
-    have an error of at most eps [Blumer et al., 1989]. It is the upper bound
-    C_2 (d log(1/eps) + log(1/delta)) / eps of [Ghoshdastidar] on the sample size of empirical risk
-    minimisation, with explicit constants.
+    have an error of at most eps [Blumer et al., 1989]. It is the upper bound C_2 (d log(1/eps) +
+    log(1/delta)) / eps of [Ghoshdastidar] on the sample size of empirical risk minimisation, with
+    explicit constants. Logarithms have base 2. The proof bounds the probability by 2 Phi_d(2n)
+    2^(-eps n / 2), where Phi_d is `sauer_shelah_bound`.
 
     Parameters
     ----------
     vc_dimension : int
         VC dimension d, at least 1.
-
     eps : float
         Error, above 0 and at most 1.
-
-    delta : float, default=0.05
-        Probability of a larger error, above 0 and at most 1.
+    %(delta)s
 
     Returns
     -------
     n_samples : int
         The number of rows, rounded up.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
     pac_n_samples_lower_bound : What no learner can go below.
     bagging_pac_n_estimators : Bagging, which needs fewer rows up to a constant.
-
-    Notes
-    -----
-    Logarithms have base 2. The proof bounds the probability by 2 Phi_d(2n) 2^(-eps n / 2), where
-    Phi_d is `sauer_shelah_bound`.
 
     References
     ----------
@@ -452,16 +393,16 @@ def pac_n_samples_lower_bound(vc_dimension: int, eps: float, delta: float = 0.01
     and any deterministic learner there are a distribution of the points and a classifier of the
     class, which makes no error, such that the learner's error exceeds eps with a probability above
     delta [Ehrenfeucht et al., 1989]. It is the lower bound C_1 (d + log(1/delta)) / eps of
-    [Ghoshdastidar] with explicit constants.
+    [Ghoshdastidar] with explicit constants. The first term is that of a single rare point, whose
+    label is unknown unless it is drawn; the second one of d - 1 rare points with random labels, of
+    which too few are drawn. Logarithms are natural.
 
     Parameters
     ----------
     vc_dimension : int
         VC dimension d, at least 2.
-
     eps : float
         Error, above 0 and at most 1/8.
-
     delta : float, default=0.01
         Probability of a larger error, above 0 and at most 1/100.
 
@@ -470,20 +411,11 @@ def pac_n_samples_lower_bound(vc_dimension: int, eps: float, delta: float = 0.01
     n_samples : int
         The number of rows, rounded up: fewer do not suffice.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
     pac_n_samples_upper_bound : What empirical risk minimisation needs at most.
-
-    Notes
-    -----
-    The first term is that of a single rare point, whose label is unknown unless it is drawn; the
-    second one of d - 1 rare points with random labels, of which too few are drawn. Logarithms are
-    natural.
 
     References
     ----------

@@ -39,7 +39,11 @@ def gauge(dictionary: ArrayLike, target: ArrayLike, *, tol: float = 1e-9) -> Bun
     the gauge function of the convex hull of the atoms and their negatives, also called the
     variation norm or atomic norm of u [Bach, §10.3.1]. It is the number in the rates of matching
     pursuit, gradient boosting and Frank-Wolfe, and the least radius of the ball of the variation
-    norm that contains u.
+    norm that contains u. By duality of linear programs, gamma(u) = max { <u, g> : gamma°(g) <= 1 }.
+    The program has 2 m variables and as many equations as the rank r of the dictionary, and is
+    solved by HiGHS. The atoms are scaled to the same size before; the span is found by a singular
+    value decomposition, O(n m min(n, m)). Dictionaries of a few thousand rows and columns take
+    seconds.
 
     Parameters
     ----------
@@ -71,13 +75,6 @@ def gauge(dictionary: ArrayLike, target: ArrayLike, *, tol: float = 1e-9) -> Bun
     --------
     polar_gauge : The dual norm.
     matching_pursuit_bound, greedy_boosting_bound, frank_wolfe_bound : Rates with this number.
-
-    Notes
-    -----
-    By duality of linear programs, gamma(u) = max { <u, g> : gamma°(g) <= 1 }. The program has 2 m
-    variables and as many equations as the rank r of the dictionary, and is solved by HiGHS. The
-    atoms are scaled to the same size before; the span is found by a singular value decomposition,
-    O(n m min(n, m)). Dictionaries of a few thousand rows and columns take seconds.
 
     Examples
     --------
@@ -154,7 +151,8 @@ def polar_gauge(dictionary: ArrayLike, direction: ArrayLike) -> float:
         gamma°(g) = max_j |<d_j, g>|,
 
     so that <u, g> <= gamma(u) gamma°(g) for all u and g [Bach, §10.3.1]. It is the dual norm of
-    `gauge`; a weak learner that finds the best atom computes it for the negative gradient.
+    `gauge`; a weak learner that finds the best atom computes it for the negative gradient. The
+    inner product is the sum over the n entries, not their mean. The cost is O(n m).
 
     Parameters
     ----------
@@ -168,14 +166,7 @@ def polar_gauge(dictionary: ArrayLike, direction: ArrayLike) -> float:
     value : float
         gamma°(g), in units of the atoms times units of g.
 
-    Raises
-    ------
-    ValueError
-        If the arguments are not finite or their shapes do not fit.
-
-    Notes
-    -----
-    The inner product is the sum over the n entries, not their mean. The cost is O(n m).
+    %(raises)s
 
     Examples
     --------
@@ -228,18 +219,14 @@ def matching_pursuit_kappa(gram: ArrayLike) -> float:
 
     Parameters
     ----------
-    gram : array-like of shape (d, d)
-        Mean products of the columns.
+    %(gram_of_columns)s
 
     Returns
     -------
     kappa : float
         The constant; 0 if all columns are 0.
 
-    Raises
-    ------
-    ValueError
-        If `gram` is not a symmetric matrix of finite numbers without negative eigenvalues.
+    %(raises)s
 
     See Also
     --------
@@ -305,8 +292,7 @@ def matching_pursuit_kappa_bracket(
 
     Parameters
     ----------
-    gram : array-like of shape (d, d)
-        Mean products of the columns.
+    %(gram_of_columns)s
     n_starts : int, default=10
         Number of random directions from which the search starts; not used where kappa is exact.
     random_state : int, RandomState instance or None, default=0
@@ -321,11 +307,7 @@ def matching_pursuit_kappa_bracket(
         max_j |psi_j'v| / |v| = ``abs(gram @ c).max() / sqrt(c @ gram @ c)`` = upper, which proves
         it. All are 0 if the columns are.
 
-    Raises
-    ------
-    ValueError
-        If `gram` is not a symmetric matrix of finite numbers without negative eigenvalues, or
-        `n_starts` is not an integer of at least 1.
+    %(raises)s
 
     Notes
     -----

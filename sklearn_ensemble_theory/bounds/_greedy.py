@@ -2,7 +2,7 @@
 
 Matching pursuit [Bach, §10.3.3], greedy boosting of smooth risks [Bach, §10.3.5 and §10.3.6], and
 beside them gradient descent and Frank-Wolfe. gamma is the gauge of the dictionary: gamma(u) is the
-least l1 norm of coefficients that give u. Rates are evaluated at the number of rounds `t`, a number
+least l1 norm of coefficients that give u. Rates are evaluated at the number t of rounds, a number
 or an array; at t = 0 a rate that has no value there is inf.
 """
 
@@ -17,7 +17,7 @@ from ._arguments import as_result, check_integer, check_number, checked_numbers,
 
 @in_floats
 def matching_pursuit_bound(
-    t: ArrayLike, gauge: float, learning_rate: float = 1.0, weakness: float = 1.0
+    n_rounds: ArrayLike, gauge: float, learning_rate: float = 1.0, weakness: float = 1.0
 ) -> Any:
     """Bound on the mean squared residual after t rounds of matching pursuit.
 
@@ -28,13 +28,15 @@ def matching_pursuit_bound(
     With learning rate nu = 1 and weakness theta = 1 this is gamma(y)² (1 + t)^(-1/3), which is
     below the gamma(y)² t^(-1/3) of [Bach, §10.3.3]; with nu = 1 alone it is Temlyakov's bound for
     weak greedy algorithms. Shrinkage improves the exponent, up to 1/2, and worsens the constant.
+    With a_t the mean squared residual and g_t >= gamma of it, a round with |c| >= theta a/g gives
+    a' = a - nu (2 - nu) c² and g' = g + nu |c|. So a g^q never increases, because (1 + x)^q (1 - q
+    x) <= 1, and z = a/g² decreases at least as z' <= z - nu (2 - nu) theta² z². The bound is a^(2 +
+    q) = (a g^q)² z^q.
 
     Parameters
     ----------
-    t : array-like
-        Numbers of rounds.
-    gauge : float
-        gamma(y), for columns of mean square 1.
+    %(n_rounds)s
+    %(gauge_of_y)s
     learning_rate : float in (0, 1], default=1.0
         nu, the factor of each step.
     weakness : float in (0, 1], default=1.0
@@ -42,20 +44,10 @@ def matching_pursuit_bound(
 
     Returns
     -------
-    bound : float or ndarray of the shape of t
+    bound : float or ndarray of the shape of n_rounds
         The bound after each number of rounds.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
-
-    Notes
-    -----
-    With a_t the mean squared residual and g_t >= gamma of it, a round with |c| >= theta a/g gives
-    a' = a - nu (2 - nu) c² and g' = g + nu |c|. So a g^q never increases, because (1 + x)^q (1 - q
-    x) <= 1, and z = a/g² decreases at least as z' <= z - nu (2 - nu) theta² z². The bound is a^(2 +
-    q) = (a g^q)² z^q.
+    %(raises)s
 
     Examples
     --------
@@ -63,7 +55,7 @@ def matching_pursuit_bound(
     >>> matching_pursuit_bound([0, 7, 26], gauge=2.0).round(3)
     array([4.   , 2.   , 1.333])
     """
-    nu, theta, t = learning_rate, weakness, checked_numbers("t", t, 0.0)
+    nu, theta, t = learning_rate, weakness, checked_numbers("n_rounds", n_rounds, 0.0)
     check_number("gauge", gauge, 0)
     check_number("learning_rate", nu, 0, 1, open_low=True)
     check_number("weakness", theta, 0, 1, open_low=True)
@@ -72,7 +64,7 @@ def matching_pursuit_bound(
 
 
 @in_floats
-def orthogonal_matching_pursuit_bound(t: ArrayLike, gauge: float) -> Any:
+def orthogonal_matching_pursuit_bound(n_rounds: ArrayLike, gauge: float) -> Any:
     """Bound on the mean squared residual after t rounds of orthogonal matching pursuit.
 
     It is at most gamma(y)² / (1 + t); [Bach, exercise 10.5] states gamma(y)² / t. Least squares
@@ -81,20 +73,15 @@ def orthogonal_matching_pursuit_bound(t: ArrayLike, gauge: float) -> Any:
 
     Parameters
     ----------
-    t : array-like
-        Numbers of rounds.
-    gauge : float
-        gamma(y), for columns of mean square 1.
+    %(n_rounds)s
+    %(gauge_of_y)s
 
     Returns
     -------
-    bound : float or ndarray of the shape of t
+    bound : float or ndarray of the shape of n_rounds
         The bound after each number of rounds.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     Examples
     --------
@@ -103,11 +90,13 @@ def orthogonal_matching_pursuit_bound(t: ArrayLike, gauge: float) -> Any:
     array([4., 2., 1.])
     """
     check_number("gauge", gauge, 0)
-    return as_result(gauge**2 / (1 + checked_numbers("t", t, 0.0)))
+    return as_result(gauge**2 / (1 + checked_numbers("n_rounds", n_rounds, 0.0)))
 
 
 @in_floats
-def greedy_boosting_bound(t: ArrayLike, curvature: float, gauge: float, excess: float) -> Any:
+def greedy_boosting_bound(
+    n_rounds: ArrayLike, curvature: float, gauge: float, excess: float
+) -> Any:
     """Bound on F(u_t) - F(v) after t rounds of greedy boosting [Bach, eq. (10.9)].
 
     It is at most [Bach, proposition 10.1]
@@ -116,8 +105,7 @@ def greedy_boosting_bound(t: ArrayLike, curvature: float, gauge: float, excess: 
 
     Parameters
     ----------
-    t : array-like
-        Numbers of rounds.
+    %(n_rounds)s
     curvature : float
         L C²: F is L-smooth and every |psi| <= C. It is G2 R² for the mean of G2-smooth losses and
         outputs bounded by R.
@@ -128,13 +116,10 @@ def greedy_boosting_bound(t: ArrayLike, curvature: float, gauge: float, excess: 
 
     Returns
     -------
-    bound : float or ndarray of the shape of t
+    bound : float or ndarray of the shape of n_rounds
         The bound after each number of rounds.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     Examples
     --------
@@ -142,7 +127,7 @@ def greedy_boosting_bound(t: ArrayLike, curvature: float, gauge: float, excess: 
     >>> round(float(greedy_boosting_bound(32, curvature=0.25, gauge=2.0, excess=1.0)), 4)
     0.5743
     """
-    t = checked_numbers("t", t, 0.0)
+    t = checked_numbers("n_rounds", n_rounds, 0.0)
     check_number("curvature", curvature, 0)
     check_number("gauge", gauge, 0)
     check_number("excess", excess, -np.inf)
@@ -151,7 +136,7 @@ def greedy_boosting_bound(t: ArrayLike, curvature: float, gauge: float, excess: 
 
 @in_floats
 def greedy_boosting_gauge_bound(
-    t: ArrayLike, curvature: float, risk_fall: ArrayLike, start: float = 0.0
+    n_rounds: ArrayLike, curvature: float, risk_fall: ArrayLike, start: float = 0.0
 ) -> Any:
     """Bound on the gauge gamma(u_t) after t rounds of greedy boosting [Bach, eq. (10.9)].
 
@@ -161,10 +146,8 @@ def greedy_boosting_gauge_bound(
 
     Parameters
     ----------
-    t : array-like
-        Numbers of rounds.
-    curvature : float
-        L C²; see `greedy_boosting_bound`.
+    %(n_rounds)s
+    %(curvature)s
     risk_fall : array-like
         F(u_0) - F(u_t), or F(u_0) for a risk that is never negative.
     start : float, default=0.0
@@ -175,10 +158,7 @@ def greedy_boosting_gauge_bound(
     bound : ndarray
         The bound after each number of rounds.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     Examples
     --------
@@ -186,7 +166,7 @@ def greedy_boosting_gauge_bound(
     >>> round(float(greedy_boosting_gauge_bound(8, curvature=0.25, risk_fall=0.5)), 4)
     5.6569
     """
-    t = checked_numbers("t", t, 0.0)
+    t = checked_numbers("n_rounds", n_rounds, 0.0)
     check_number("curvature", curvature, 0, open_low=True)
     fall = np.maximum(checked_numbers("risk_fall", risk_fall), 0.0)
     check_number("start", start, 0)
@@ -194,29 +174,24 @@ def greedy_boosting_gauge_bound(
 
 
 @in_floats
-def quadratic_boosting_bound(t: ArrayLike, curvature: float, gauge: float) -> Any:
+def quadratic_boosting_bound(n_rounds: ArrayLike, curvature: float, gauge: float) -> Any:
     """Bound on F(u_t) - min F after t rounds of greedy boosting, for a quadratic F.
 
     It is at most L C² gamma(u_0 - u*)² / (2 t^(1/3)) [Bach, exercise 10.6].
 
     Parameters
     ----------
-    t : array-like
-        Numbers of rounds.
-    curvature : float
-        L C²; see `greedy_boosting_bound`.
+    %(n_rounds)s
+    %(curvature)s
     gauge : float
         gamma(u_0 - u*), with u* the minimiser of F.
 
     Returns
     -------
-    bound : float or ndarray of the shape of t
+    bound : float or ndarray of the shape of n_rounds
         The bound after each number of rounds.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     Examples
     --------
@@ -224,7 +199,7 @@ def quadratic_boosting_bound(t: ArrayLike, curvature: float, gauge: float) -> An
     >>> quadratic_boosting_bound([1, 8], curvature=1.0, gauge=2.0)
     array([2., 1.])
     """
-    t = checked_numbers("t", t, 0.0)
+    t = checked_numbers("n_rounds", n_rounds, 0.0)
     check_number("curvature", curvature, 0)
     check_number("gauge", gauge, 0)
     return _over_rounds(0.5 * curvature * gauge**2, np.cbrt(t))
@@ -232,7 +207,7 @@ def quadratic_boosting_bound(t: ArrayLike, curvature: float, gauge: float) -> An
 
 @in_floats
 def greedy_boosting_risk_bound(
-    t: ArrayLike,
+    n_rounds: ArrayLike,
     n_samples: int,
     gauge: float,
     smoothness: float = 0.25,
@@ -250,28 +225,20 @@ def greedy_boosting_risk_bound(
 
     Parameters
     ----------
-    t : array-like
-        Numbers of rounds of [Bach, eq. (10.9)].
-    n_samples : int
-        Number of rows.
-    gauge : float
-        R gamma_1(f): the competitor's variation norm times the bound R on the weak learners.
-    smoothness, lipschitz : float
-        The constants G2 and G1 of the loss.
-    loss_at_zero : float, default=None
-        G0, the largest loss at score 0; None is log 2 (natural logarithm).
-    rademacher : float, default=1.0
-        The constant rho of the Rademacher complexity in [Bach, eq. (10.15)].
+    n_rounds : int or array-like
+        Number of rounds of [Bach, eq. (10.9)].
+    %(n_samples)s
+    %(gauge_of_f)s
+    %(loss_constants)s
+    %(loss_at_zero)s
+    %(rho)s
 
     Returns
     -------
-    bound : float or ndarray of the shape of t
+    bound : float or ndarray of the shape of n_rounds
         The bound after each number of rounds.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     Examples
     --------
@@ -279,7 +246,7 @@ def greedy_boosting_risk_bound(
     >>> round(float(greedy_boosting_risk_bound(1000, 10**8, gauge=1.0)), 4)
     0.1782
     """
-    t = checked_numbers("t", t, 0.0)
+    t = checked_numbers("n_rounds", n_rounds, 0.0)
     G0 = _checked_loss(n_samples, gauge, smoothness, lipschitz, loss_at_zero, rademacher)
     estimation = (np.sqrt(2 * t * G0 / smoothness) + gauge) * 2 * lipschitz * rademacher
     optimisation = _over_rounds(2 * smoothness * gauge**2 * G0**4, t) ** 0.2
@@ -302,26 +269,18 @@ def greedy_boosting_best_n_rounds(
 
     Parameters
     ----------
-    n_samples : int
-        Number of rows.
-    gauge : float
-        R gamma_1(f): the competitor's variation norm times the bound R on the weak learners.
-    smoothness, lipschitz : float
-        The constants G2 and G1 of the loss.
-    loss_at_zero : float, default=None
-        G0, the largest loss at score 0; None is log 2 (natural logarithm).
-    rademacher : float, default=1.0
-        The constant rho of the Rademacher complexity in [Bach, eq. (10.15)].
+    %(n_samples)s
+    %(gauge_of_f)s
+    %(loss_constants)s
+    %(loss_at_zero)s
+    %(rho)s
 
     Returns
     -------
     t : float
         The optimal number of rounds, a real number.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     Examples
     --------
@@ -359,18 +318,19 @@ def _checked_loss(
 
 
 @in_floats
-def gradient_descent_bound(t: ArrayLike, smoothness: ArrayLike, distance: ArrayLike) -> Any:
+def gradient_descent_bound(n_rounds: ArrayLike, smoothness: ArrayLike, distance: ArrayLike) -> Any:
     """Bound on F(u_t) - min F after t steps of gradient descent of length 1/L.
 
     It is L |u_0 - u*|² / (2 t), for a convex and L-smooth F. [Bach, §10.3.5] compares it with
-    greedy boosting: |u_0 - u*| is at most C gamma(u_0 - u*), so that it is at most
-    L C² gamma(u_0 - u*)² / (2 t), where greedy boosting has `greedy_boosting_bound`, of order
-    t^(-1/5). But the iterates are not combinations of t atoms.
+    greedy boosting: |u_0 - u*| is at most C gamma(u_0 - u*), so that it is at most L C² gamma(u_0 -
+    u*)² / (2 t), where greedy boosting has `greedy_boosting_bound`, of order t^(-1/5). But the
+    iterates are not combinations of t atoms. The source prints L C² gamma(u_0 - u*) / (2 t) for the
+    second form; the gauge is squared.
 
     Parameters
     ----------
-    t : array-like
-        Numbers of steps, not negative; at 0 the bound is inf.
+    n_rounds : int or array-like
+        Number t of steps; at 0 the bound is inf.
     smoothness : array-like
         L, or L C² if `distance` is in units of the gauge.
     distance : array-like
@@ -381,14 +341,7 @@ def gradient_descent_bound(t: ArrayLike, smoothness: ArrayLike, distance: ArrayL
     bound : float or ndarray
         The bound, in units of F.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is negative or not finite.
-
-    Notes
-    -----
-    The source prints L C² gamma(u_0 - u*) / (2 t) for the second form; the gauge is squared.
+    %(raises)s
 
     Examples
     --------
@@ -396,14 +349,14 @@ def gradient_descent_bound(t: ArrayLike, smoothness: ArrayLike, distance: ArrayL
     >>> gradient_descent_bound([1, 10], smoothness=1.0, distance=2.0)
     array([2. , 0.2])
     """
-    t = checked_numbers("t", t, 0.0)
+    t = checked_numbers("n_rounds", n_rounds, 0.0)
     smoothness = checked_numbers("smoothness", smoothness, 0.0)
     distance = checked_numbers("distance", distance, 0.0)
     return _over_rounds(0.5 * smoothness * distance**2, t)
 
 
 @in_floats
-def frank_wolfe_bound(t: ArrayLike, curvature: float, radius: float) -> Any:
+def frank_wolfe_bound(n_rounds: ArrayLike, curvature: float, radius: float) -> Any:
     """Bound on F(u_t) - min F over the ball of radius D after t rounds of Frank-Wolfe.
 
     It is at most 8 L C² D² / (t + 2). The bound of conditional gradients is
@@ -413,22 +366,17 @@ def frank_wolfe_bound(t: ArrayLike, curvature: float, radius: float) -> Any:
 
     Parameters
     ----------
-    t : array-like
-        Numbers of rounds, at least 1.
-    curvature : float
-        L C²; see `greedy_boosting_bound`.
+    %(n_rounds)s
+    %(curvature)s
     radius : float
         D, the radius of the ball.
 
     Returns
     -------
-    bound : float or ndarray of the shape of t
+    bound : float or ndarray of the shape of n_rounds
         The bound after each number of rounds.
 
-    Raises
-    ------
-    ValueError
-        If a number of rounds is below 1, or if another parameter is negative or not finite.
+    %(raises)s
 
     Examples
     --------
@@ -436,7 +384,7 @@ def frank_wolfe_bound(t: ArrayLike, curvature: float, radius: float) -> Any:
     >>> frank_wolfe_bound([2, 6], curvature=1.0, radius=1.0)
     array([2., 1.])
     """
-    t = checked_numbers("t", t, 1.0)
+    t = checked_numbers("n_rounds", n_rounds, 1.0)
     check_number("curvature", curvature, 0)
     check_number("radius", radius, 0)
     return as_result(8.0 * curvature * radius**2 / (t + 2.0))
@@ -444,7 +392,7 @@ def frank_wolfe_bound(t: ArrayLike, curvature: float, radius: float) -> Any:
 
 @in_floats
 def frank_wolfe_risk_bound(
-    t: ArrayLike,
+    n_rounds: ArrayLike,
     n_samples: int,
     radius: float,
     smoothness: float = 0.25,
@@ -458,39 +406,29 @@ def frank_wolfe_risk_bound(
         2 G1 rho R D / sqrt(n) + 8 G2 R² D² / (t + 2).
 
     [Bach, §10.3.6] states both terms up to constants. The defaults are those of the logistic loss.
+    The first term bounds the expected largest difference between risk and empirical risk over the
+    ball, by symmetrisation and contraction. The empirical risk of a fixed f has no bias.
 
     Parameters
     ----------
-    t : array-like
-        Numbers of rounds, at least 1.
-    n_samples : int
-        Number n of rows.
+    %(n_rounds)s
+    %(n_samples)s
     radius : float
         R D: the radius of the ball of the variation norm times the bound R on the weak learners.
-    smoothness, lipschitz : float
-        The constants G2 and G1 of the loss.
-    rademacher : float, default=1.0
-        The constant rho of the Rademacher complexity in [Bach, eq. (10.15)].
+    %(loss_constants)s
+    %(rho)s
 
     Returns
     -------
-    bound : float or ndarray of the shape of t
+    bound : float or ndarray of the shape of n_rounds
         The bound, in units of the loss.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
     greedy_boosting_risk_bound : Boosting with early stopping, for which D need not be known.
     frank_wolfe_n_rounds : The number of rounds from which the first term is the larger one.
-
-    Notes
-    -----
-    The first term bounds the expected largest difference between risk and empirical risk over the
-    ball, by symmetrisation and contraction. The empirical risk of a fixed f has no bias.
 
     Examples
     --------
@@ -498,7 +436,7 @@ def frank_wolfe_risk_bound(
     >>> round(frank_wolfe_risk_bound(9998, 10**8, radius=1.0), 6)
     0.0004
     """
-    t = checked_numbers("t", t, 1.0)
+    t = checked_numbers("n_rounds", n_rounds, 1.0)
     check_integer("n_samples", n_samples, 1)
     _check_constants(radius, smoothness, lipschitz, rademacher)
     estimation = 2.0 * lipschitz * rademacher * radius / np.sqrt(n_samples)
@@ -521,8 +459,7 @@ def frank_wolfe_n_rounds(
 
     Parameters
     ----------
-    n_samples : int
-        Number n of rows.
+    %(n_samples)s
     radius : float
         R D, positive; see `frank_wolfe_risk_bound`.
     smoothness, lipschitz : float
@@ -535,10 +472,7 @@ def frank_wolfe_n_rounds(
     n_rounds : float
         A real number.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     Examples
     --------

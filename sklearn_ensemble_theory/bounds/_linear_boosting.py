@@ -30,9 +30,10 @@ def l2_boosting_filter(
 
     In the residuals it is multiplied by e = (1 - lambda mu)^m with m = floor(t / lambda) rounds
     [Dombry and Esstafa, proposition 2.2], and by e = exp(-t mu) in the limit of small learning
-    rates [Dombry and Esstafa, proposition 2.5]. The boosted function is the mean plus
-    sum_i w_i g_i, with g_i the learner's fit to the unit vector i; in the weights w the factor is
-    (1 - e)/mu [Dombry and Esstafa, corollary 2.6].
+    rates [Dombry and Esstafa, proposition 2.5]. The boosted function is the mean plus sum_i w_i
+    g_i, with g_i the learner's fit to the unit vector i; in the weights w the factor is (1 - e)/mu
+    [Dombry and Esstafa, corollary 2.6]. S need not be symmetric, but diagonalisable. For the
+    weights there is no cancellation for small mu. The cost is O(n_eigenvalues * n_times).
 
     Parameters
     ----------
@@ -48,13 +49,7 @@ def l2_boosting_filter(
         The factor. 1 minus that of the residuals is the coefficient of the smoothed projection
         [Dombry and Esstafa, eq. (27)]. That of the weights at mu = 0 is the limit, t or
         lambda floor(t / lambda).
-
     %(raises)s
-
-    Notes
-    -----
-    S need not be symmetric, but diagonalisable. For the weights there is no cancellation for small
-    mu. The cost is O(n_eigenvalues * n_times).
 
     Examples
     --------
@@ -78,27 +73,20 @@ def l2_boosting_decay_rate(matrix: ArrayLike) -> float:
 
     It is r = 2 min Re(mu) over the eigenvalues mu of S: the largest training error over y of a
     given length is exp(-r t), up to powers of t. The training error tends to 0 for every y if and
-    only if r is positive [Dombry and Esstafa, proposition 2.12 i)].
+    only if r is positive [Dombry and Esstafa, proposition 2.12 i)]. Powers of t up to 2 (s - 1)
+    come with a Jordan block of size s. The eigenvalues of smoothers decrease fast, so that r is
+    often so small that the limit is never seen. The cost is O(n³).
 
     Parameters
     ----------
-    matrix : array-like of shape (n, n)
-        S, which maps y to the fitted values of the learner.
+    %(matrix_of_S)s
 
     Returns
     -------
     rate : float
         r, per unit of time. Negative for an unstable learner, whose training error grows.
 
-    Raises
-    ------
-    ValueError
-        If `matrix` is not square, or not finite.
-
-    Notes
-    -----
-    Powers of t up to 2 (s - 1) come with a Jordan block of size s. The eigenvalues of smoothers
-    decrease fast, so that r is often so small that the limit is never seen. The cost is O(n³).
+    %(raises)s
 
     Examples
     --------
@@ -117,7 +105,8 @@ def l2_boosting_training_error_bound(
     """Bound on the share of the training error that is left, for a symmetric S.
 
     It is max_j exp(-2 t mu_j), or max_j (1 - lambda mu_j)^(2 m), for the training error as for its
-    expectation [Dombry and Esstafa, proposition 2.12 iii)].
+    expectation [Dombry and Esstafa, proposition 2.12 iii)]. It is attained where y is its mean plus
+    an eigenvector of the least eigenvalue.
 
     Parameters
     ----------
@@ -125,22 +114,14 @@ def l2_boosting_training_error_bound(
         All eigenvalues of S, real.
     times : array-like
         Times t of boosting, not negative.
-    learning_rate : float in [0, 1], default=0.0
-        lambda; 0 is the limit.
+    %(limit_rate)s
 
     Returns
     -------
     bound : float or ndarray of the shape of times
         Of the training error divided by that at time 0.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
-
-    Notes
-    -----
-    It is attained where y is its mean plus an eigenvector of the least eigenvalue.
+    %(raises)s
 
     Examples
     --------
@@ -167,20 +148,17 @@ def l2_boosting_squared_bias(
     """The mean squared bias of boosting on the training rows, |E_t J f|² / n.
 
     [Dombry and Esstafa, proposition 2.12 ii)]; it is part of the training error and of the test
-    error at the same points alike.
+    error at the same points alike. The cost is O(n³) once for symmetric matrices, and for each time
+    otherwise.
 
     Parameters
     ----------
-    matrix : array-like of shape (n, n)
-        S, which maps y to the fitted values of the learner.
+    %(matrix_of_S)s
     f : array-like of shape (n,)
         Values of the regression function at the training rows.
-    times : array-like of shape (n_times,)
-        Times of boosting.
-    learning_rate : float in [0, 1], default=0.0
-        lambda; 0 is the limit of small learning rates.
-    init : {"mean", "zero"}, default="mean"
-        Where boosting starts.
+    %(array_of_times)s
+    %(limit_rate)s
+    %(init)s
 
     Returns
     -------
@@ -195,10 +173,6 @@ def l2_boosting_squared_bias(
     See Also
     --------
     LinearL2BoostingRegressor : `bias_variance` computes the errors for a fitted learner.
-
-    Notes
-    -----
-    The cost is O(n³) once for symmetric matrices, and for each time otherwise.
 
     Examples
     --------
@@ -232,7 +206,9 @@ def l2_boosting_variance(
 
     without sigma²/n if boosting starts from 0 [Dombry and Esstafa, proposition 2.13, remark 2.14],
     and of the training error sigma² tr(E_t J E_t') / n [Dombry and Esstafa, proposition 2.12 ii)].
-    The expected error is its sum with `l2_boosting_squared_bias`.
+    The expected error is its sum with `l2_boosting_squared_bias`. Part i) of proposition 2.13 is
+    printed without the first sigma², the noise of the new targets, and remark 2.14 with another
+    sum; see the errata. The cost is O(n³) for each time.
 
     Parameters
     ----------
@@ -248,13 +224,7 @@ def l2_boosting_variance(
         In units of y squared. If S is symmetric and positive definite, that of the test error
         increases to 2 sigma²; that of the training error is sigma² (1 - 1/n) at time 0 with
         `init="mean"`.
-
     %(raises_unstable)s
-
-    Notes
-    -----
-    Part i) of proposition 2.13 is printed without the first sigma², the noise of the new targets,
-    and remark 2.14 with another sum; see the errata. The cost is O(n³) for each time.
 
     Examples
     --------
@@ -299,24 +269,20 @@ def l2_boosting_new_point_error(
         (1 + 1/n) sigma² + mean over x of (f(x) - f-bar - g(x)' P_t J f)² + sigma² |J P_t' g(x)|²
 
     [Dombry and Esstafa, proposition 2.15], where P_t = (I - E_t) S^-1; without f-bar and sigma²/n
-    if boosting starts from 0.
+    if boosting starts from 0. S need not be invertible: P_t is the integral of E_s from 0 to t, or
+    lambda times the sum of the powers of I - lambda S. The cost is O(n³ + n² n_new) for each time.
 
     Parameters
     ----------
-    matrix : array-like of shape (n, n)
-        S, which maps y to the fitted values of the learner.
+    %(matrix_of_S)s
     outputs : array-like of shape (n_new, n)
         g_j(x) at each new point x and for each training row j.
     f, f_new : array-like of shapes (n,) and (n_new,)
         Values of the regression function at the training rows and at the new points.
-    times : array-like of shape (n_times,)
-        Times of boosting.
-    sigma : float, default=1.0
-        Standard deviation of the noise.
-    learning_rate : float in [0, 1], default=0.0
-        lambda; 0 is the limit of small learning rates.
-    init : {"mean", "zero"}, default="mean"
-        Where boosting starts.
+    %(array_of_times)s
+    %(noise_sigma)s
+    %(limit_rate)s
+    %(init)s
 
     Returns
     -------
@@ -327,11 +293,6 @@ def l2_boosting_new_point_error(
     ------
     ValueError
         If a parameter is outside its range, or if the matrix is unstable and overflows.
-
-    Notes
-    -----
-    S need not be invertible: P_t is the integral of E_s from 0 to t, or lambda times the sum of the
-    powers of I - lambda S. The cost is O(n³ + n² n_new) for each time.
 
     Examples
     --------
@@ -423,7 +384,9 @@ def vanishing_learning_rate_bound(
         |F - F_t| / |Y~| <= 1 / (e m),   m = floor(t / lambda) rounds,
 
     about lambda/(e t), and 1 before the first round. So the convergence of
-    [Dombry and Esstafa, proposition 2.5] is of order lambda, and slow for small times only.
+    [Dombry and Esstafa, proposition 2.5] is of order lambda, and slow for small times only. The
+    user guide has the proofs: :ref:`vanishing-rates`. For m = 1 and mu = 1/lambda the second bound
+    is attained.
 
     Parameters
     ----------
@@ -438,13 +401,7 @@ def vanishing_learning_rate_bound(
     -------
     bound : float or ndarray
         Of the distance divided by |Y~|, with Y~ the targets less their mean.
-
     %(raises)s
-
-    Notes
-    -----
-    The user guide has the proofs: :ref:`vanishing-rates`. For m = 1 and mu = 1/lambda the second
-    bound is attained.
 
     Examples
     --------

@@ -47,17 +47,18 @@ def kl_inverse(
 ) -> float | np.ndarray:
     """The largest or smallest mean of a Bernoulli variable within a divergence of another.
 
-    With kl(q || p) = q ln(q/p) + (1 - q) ln((1 - q)/(1 - p)), it is the largest p >= q with
-    kl(q || p) <= epsilon, or the smallest such p <= q. All parameters broadcast.
+    With kl(q || p) = q ln(q/p) + (1 - q) ln((1 - q)/(1 - p)), it is the largest p >= q with kl(q ||
+    p) <= epsilon, or the smallest such p <= q. All parameters broadcast. The mean of n independent
+    variables in [0, 1] is with probability 1 - delta one whose inverse for epsilon = ln(1/delta) /
+    n is above their expectation: the Chernoff bound. By Pinsker's inequality it is at most q +
+    sqrt(epsilon / 2), and for small q it is much less. The cost is that of 60 evaluations of kl.
 
     Parameters
     ----------
     mean : float or array-like
         q, in [0, 1].
-
     divergence : float or array-like
         epsilon, at least 0, in units of the natural logarithm.
-
     lower : bool, default=False
         Whether the smallest p is asked for.
 
@@ -66,21 +67,11 @@ def kl_inverse(
     p : float or ndarray
         The inverse, in [0, 1], to the rounding errors of kl, which are about 1e-16.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
     held_out_error_bound : The exact limit for numbers of errors.
-
-    Notes
-    -----
-    The mean of n independent variables in [0, 1] is with probability 1 - delta one whose inverse
-    for epsilon = ln(1/delta) / n is above their expectation: the Chernoff bound. By Pinsker's
-    inequality it is at most q + sqrt(epsilon / 2), and for small q it is much less. The cost is
-    that of 60 evaluations of kl.
 
     References
     ----------
@@ -110,39 +101,29 @@ def held_out_error_bound(
 ) -> float | np.ndarray:
     """Upper confidence limit of the error of one classifier, from its errors on held-out rows.
 
-    It is the largest p for which a binomial variable of n trials of probability p is at most k
-    with probability delta or more [Clopper and Pearson, 1934]. The error on a new row is at most
-    that with probability at least 1 - delta over the held-out rows. No limit that holds for all p
-    and grows with k is smaller.
+    It is the largest p for which a binomial variable of n trials of probability p is at most k with
+    probability delta or more [Clopper and Pearson, 1934]. The error on a new row is at most that
+    with probability at least 1 - delta over the held-out rows. No limit that holds for all p and
+    grows with k is smaller. It is a quantile of the beta distribution. The cost is O(1).
 
     Parameters
     ----------
     n_errors : int or array-like of int
         Number k of errors, at most n.
-
     n_samples : int or array-like of int
         Number n of independent held-out rows, at least 1.
-
-    delta : float, default=0.05
-        Probability of failure, above 0 and at most 1.
+    %(delta)s
 
     Returns
     -------
     bound : float or ndarray
         The limit; 1 where k = n.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
     majority_vote_bound : From the errors of the members of a vote, without rows that are held out.
-
-    Notes
-    -----
-    It is a quantile of the beta distribution. The cost is O(1).
 
     References
     ----------

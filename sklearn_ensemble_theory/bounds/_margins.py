@@ -34,41 +34,30 @@ def rademacher_margin_bound(
         error <= mean of min(1, max(0, 1 - margin/t_k)) + 2 R / t_k
                  + sqrt((ln(1/delta) + ln(pi² k² / 6)) / (2n)),
 
-    and the best t_k is inserted [Koltchinskii and Panchenko, 2002].
+    and the best t_k is inserted [Koltchinskii and Panchenko, 2002]. A vote has the complexity of
+    its members, and the loss in the bound is Lipschitz continuous of constant 1/t_k in the margin.
+    The source has another union over thresholds and larger constants. The cost is O(n).
 
     Parameters
     ----------
-    margins : array-like of shape (n_samples,)
-        Margins of the training rows, in [-1, 1].
-
+    %(margins)s
     rademacher_complexity : float
         R, the expected complexity on n rows of the members, with outputs -1 and 1, or a bound on
         it; at least 0. That of the votes is the same.
-
-    delta : float, default=0.05
-        Probability of failure, above 0 and at most 1.
+    %(delta)s
 
     Returns
     -------
     bound : float
         The bound, at most 1.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
     pac_bayes_margin_bound : For finite classes.
     finite_behaviours_rademacher_bound : A bound on R by the number of behaviours.
     vc_rademacher_bound : One by the VC dimension.
-
-    Notes
-    -----
-    A vote has the complexity of its members, and the loss in the bound is Lipschitz continuous of
-    constant 1/t_k in the margin. The source has another union over thresholds and larger constants.
-    The cost is O(n).
 
     References
     ----------
@@ -112,25 +101,18 @@ def pac_bayes_margin_bound(margins: ArrayLike, divergence: float, delta: float =
 
     Parameters
     ----------
-    margins : array-like of shape (n_samples,)
-        Margins of the training rows, in [-1, 1].
-
+    %(margins)s
     divergence : float
         KL(rho || pi) for weights pi of the members of the class that were chosen without the rows;
         ln|H| is the largest value for a finite class H with equal weights.
-
-    delta : float, default=0.05
-        Probability of failure, above 0 and at most 1.
+    %(delta)s
 
     Returns
     -------
     bound : float
         The bound, at most 1.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------

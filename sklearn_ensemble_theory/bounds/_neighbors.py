@@ -31,29 +31,20 @@ def bagged_neighbors_variance(
 
     Parameters
     ----------
-    n_samples : int
-        Number n of training rows.
-
+    %(n_samples)s
     max_samples : int or float
         Number s of rows drawn, an int; at most n without replacement. With
         `bootstrap="bernoulli"` the probability q of each row: a float q, or an int s for q = s/n.
-
     noise_variance : float, default=1.0
         Variance sigma^2 of the targets around their mean. With 1 the result is the sum of V_i^2.
-
-    bootstrap : bool or "bernoulli", default=False
-        How rows are drawn: False without and True with replacement, or each row independently with
-        probability q.
+    %(bootstrap)s
 
     Returns
     -------
     variance : float
         In units of y squared, given the inputs of the rows.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
@@ -134,29 +125,20 @@ def bagged_neighbors_variance_bound(
 
     Parameters
     ----------
-    n_samples : int
-        Number n of training rows.
-
+    %(n_samples)s
     max_samples : int or float
         Number s of rows drawn for each fit, an int; at most n without replacement. With
         `bootstrap="bernoulli"` the probability q of each row: a float q, or an int s for q = s/n.
-
     noise_variance : float, default=1.0
         Variance sigma^2 of the targets around their mean. With 1 the bound is on sum_i V_i^2.
-
-    bootstrap : bool or "bernoulli", default=False
-        How rows are drawn: False without and True with replacement, or each row independently with
-        probability q.
+    %(bootstrap)s
 
     Returns
     -------
     bound : float
         The bound, in units of y squared.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
@@ -226,45 +208,29 @@ def bagged_neighbors_risk_bound(
 
     4 B^2 diam^2 s^(-2/d) + sigma^2 (s/n) / (1 + 1/n - s/n)^2: the squared distance to the nearest
     of s rows, and the variance bound of
-    :func:`~sklearn_ensemble_theory.bounds.bagged_neighbors_variance_bound`.
+    :func:`~sklearn_ensemble_theory.bounds.bagged_neighbors_variance_bound`. From [Bach, §10.1.2],
+    with the factor sigma^2 that is missing from the printed variance term.
 
     Parameters
     ----------
-    n_samples : int
-        Number n of training rows.
-
+    %(n_samples)s
     max_samples : int
         Number s of rows drawn for each fit, at most n.
-
-    n_features : int
-        Dimension d of the inputs, at least 2.
-
-    lipschitz : float, default=1.0
-        Lipschitz constant B of the regression function, in units of y per unit of x.
-
-    diameter : float, default=1.0
-        Diameter of the set that the inputs come from.
-
-    noise_variance : float, default=1.0
-        Bound sigma^2 on the variance of y given x.
+    %(dimension)s
+    %(lipschitz_of_f)s
+    %(diameter)s
+    %(noise_bound)s
 
     Returns
     -------
     bound : float
         The bound, in units of y squared.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
     bagged_neighbors_optimal_max_samples : The s that minimises it.
-
-    Notes
-    -----
-    [Bach, §10.1.2], with the factor sigma^2 that is missing from the printed variance term.
 
     Examples
     --------
@@ -291,40 +257,24 @@ def bagged_neighbors_optimal_max_samples(
     """Return the subsample size s that minimises the bound on the bagged nearest neighbour.
 
     The bound is :func:`~sklearn_ensemble_theory.bounds.bagged_neighbors_risk_bound`. The optimal s
-    grows as n^(d/(d+2)), up to rounding, with a constant that depends on the problem:
-    (8 B^2 diam^2 / (d sigma^2))^(d/(d+2)) where s is small compared with n.
+    grows as n^(d/(d+2)), up to rounding, with a constant that depends on the problem: (8 B^2 diam^2
+    / (d sigma^2))^(d/(d+2)) where s is small compared with n. The bound is that of [Bach, §10.1.2].
+    It is convex in s, so bisection on its differences finds the minimum in O(log n).
 
     Parameters
     ----------
-    n_samples : int
-        Number n of training rows.
-
-    n_features : int
-        Dimension d of the inputs, at least 2.
-
-    lipschitz : float, default=1.0
-        Lipschitz constant B of the regression function.
-
-    diameter : float, default=1.0
-        Diameter of the set that the inputs come from.
-
-    noise_variance : float, default=1.0
-        Bound sigma^2 on the variance of y given x.
+    %(n_samples)s
+    %(dimension)s
+    %(lipschitz_of_f)s
+    %(diameter)s
+    %(noise_bound)s
 
     Returns
     -------
     max_samples : int
         The size, from 1 to n; the smaller one if two are equally good.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
-
-    Notes
-    -----
-    The bound is that of [Bach, §10.1.2]. It is convex in s, so bisection on its differences finds
-    the minimum in O(log n).
+    %(raises)s
 
     Examples
     --------
@@ -367,45 +317,27 @@ def independent_neighbors_risk_bound(
     """Bound on the excess risk of k-NN averaged over m independent data sets.
 
     sigma^2 / (k m) + 8 B^2 diam^2 (2k/n)^(2/d): averaging m independent fits divides the variance
-    by m and does not change the bias.
+    by m and does not change the bias. From [Bach, §10.1.1]. The printed bound has the variance term
+    sigma^2 / k; the text (variance divided by m) and the optimal k derived there correspond to
+    sigma^2 / (k m), as here.
 
     Parameters
     ----------
-    n_samples : int
-        Number n of rows of each data set.
-
+    %(rows_of_a_data_set)s
     n_neighbors : int
         Number k of neighbours, at most n.
-
-    n_features : int
-        Dimension d of the inputs, at least 2.
-
-    n_estimators : int, default=1
-        Number m of data sets.
-
-    lipschitz : float, default=1.0
-        Lipschitz constant B of the regression function.
-
-    diameter : float, default=1.0
-        Diameter of the set that the inputs come from.
-
-    noise_variance : float, default=1.0
-        Bound sigma^2 on the variance of y given x.
+    %(dimension)s
+    %(n_data_sets)s
+    %(lipschitz_of_f)s
+    %(diameter)s
+    %(noise_bound)s
 
     Returns
     -------
     bound : float
         The bound, in units of y squared.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
-
-    Notes
-    -----
-    [Bach, §10.1.1]. The printed bound has the variance term sigma^2 / k; the text (variance divided
-    by m) and the optimal k derived there correspond to sigma^2 / (k m), as here.
+    %(raises)s
 
     Examples
     --------
@@ -437,29 +369,20 @@ def independent_neighbors_optimal_n_neighbors(
     """Return the number of neighbours that minimises the bound on averages over m data sets.
 
     The bound is :func:`~sklearn_ensemble_theory.bounds.independent_neighbors_risk_bound`. The
-    optimal k grows as n^(2/(d+2)) m^(-d/(d+2)), up to rounding. It is one from
-    m = d sigma^2 (n/2)^(2/d) / (16 B^2 diam^2) data sets on, and more of them then no longer reduce
-    the bound at the rate of n m rows.
+    optimal k grows as n^(2/(d+2)) m^(-d/(d+2)), up to rounding. It is one from m = d sigma^2
+    (n/2)^(2/d) / (16 B^2 diam^2) data sets on, and more of them then no longer reduce the bound at
+    the rate of n m rows. The bound is that of [Bach, §10.1.1], with the variance divided by m. It
+    decreases up to the k with k^(1 + 2/d) = d sigma^2 (n/2)^(2/d) / (16 m B^2 diam^2) and increases
+    from there. O(1).
 
     Parameters
     ----------
-    n_samples : int
-        Number n of rows of each data set.
-
-    n_features : int
-        Dimension d of the inputs, at least 2.
-
-    n_estimators : int, default=1
-        Number m of data sets.
-
-    lipschitz : float, default=1.0
-        Lipschitz constant B of the regression function.
-
-    diameter : float, default=1.0
-        Diameter of the set that the inputs come from.
-
-    noise_variance : float, default=1.0
-        Bound sigma^2 on the variance of y given x.
+    %(rows_of_a_data_set)s
+    %(dimension)s
+    %(n_data_sets)s
+    %(lipschitz_of_f)s
+    %(diameter)s
+    %(noise_bound)s
 
     Returns
     -------
@@ -467,15 +390,7 @@ def independent_neighbors_optimal_n_neighbors(
         The number k, from 1 to n. With one data set, it is also the largest number of blocks of
         its rows, with one neighbour in each, that have the smallest bound.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
-
-    Notes
-    -----
-    The bound is that of [Bach, §10.1.1], with the variance divided by m. It decreases up to the k
-    with k^(1 + 2/d) = d sigma^2 (n/2)^(2/d) / (16 m B^2 diam^2) and increases from there. O(1).
+    %(raises)s
 
     Examples
     --------
@@ -520,45 +435,27 @@ def independent_neighbors_vote_bound(
     sqrt(2 v) with v = (1 - 1/C) / (k m) + 8 B^2 diam^2 (2k/n)^(2/d), a bound on the mean squared
     distance between the shares of the m k neighbours in the C classes and the class probabilities.
     The class of the largest share has an error of at most sqrt(2 v) above the smallest possible.
+    For [Bach, exercise 10.1], with the bound of [Bach, §10.1.1] on squared errors: the indicators
+    of the classes have a total variance of at most 1 - 1/C. It depends on m and k by m k and by k/n
+    only. It is a vote of all m k neighbours; the vote of the m majorities is the same for k = 1.
 
     Parameters
     ----------
-    n_samples : int
-        Number n of rows of each data set.
-
+    %(rows_of_a_data_set)s
     n_neighbors : int
         Number k of neighbours in each, at most n.
-
-    n_features : int
-        Dimension d of the inputs, at least 2.
-
-    n_estimators : int, default=1
-        Number m of data sets.
-
-    n_classes : int, default=2
-        Number C of classes, at least 2.
-
-    lipschitz : float, default=1.0
-        Lipschitz constant B of the vector of class probabilities, in the Euclidean norm.
-
-    diameter : float, default=1.0
-        Diameter of the set that the inputs come from.
+    %(dimension)s
+    %(n_data_sets)s
+    %(n_classes)s
+    %(lipschitz_of_classes)s
+    %(diameter)s
 
     Returns
     -------
     bound : float
         On a probability; it may exceed 1.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
-
-    Notes
-    -----
-    For [Bach, exercise 10.1], with the bound of [Bach, §10.1.1] on squared errors: the indicators
-    of the classes have a total variance of at most 1 - 1/C. It depends on m and k by m k and by k/n
-    only. It is a vote of all m k neighbours; the vote of the m majorities is the same for k = 1.
+    %(raises)s
 
     Examples
     --------
@@ -591,43 +488,27 @@ def neighbors_vote_n_blocks(
     """Best number of blocks of n rows for a majority vote of nearest neighbours, one in each.
 
     Blocks of n/m rows with k neighbours each have the bound of
-    :func:`~sklearn_ensemble_theory.bounds.independent_neighbors_vote_bound`, which depends on
-    K = m k only. Every m up to the best K, with k = K/m, is equally good; the largest one, m = K
-    with k = 1, is returned. It costs least, and the vote of majorities is then that of all
-    neighbours. More blocks are worse, because one neighbour in each already smooths too much.
+    :func:`~sklearn_ensemble_theory.bounds.independent_neighbors_vote_bound`, which depends on K = m
+    k only. Every m up to the best K, with k = K/m, is equally good; the largest one, m = K with k =
+    1, is returned. It costs least, and the vote of majorities is then that of all neighbours. More
+    blocks are worse, because one neighbour in each already smooths too much. The answer to
+    [Bach, exercise 10.1], in O(1): the bound on the squared error, a/K + 8 B^2 diam^2 (2K/n)^(2/d)
+    with a = 1 - 1/C, has its minimum where K^(1 + 2/d) = a d (n/2)^(2/d) / (16 B^2 diam^2).
 
     Parameters
     ----------
-    n_samples : int
-        Number n of rows of all blocks together.
-
-    n_features : int
-        Dimension d of the inputs, at least 2.
-
-    n_classes : int, default=2
-        Number C of classes, at least 2.
-
-    lipschitz : float, default=1.0
-        Lipschitz constant B of the vector of class probabilities.
-
-    diameter : float, default=1.0
-        Diameter of the set that the inputs come from.
+    %(rows_of_all_blocks)s
+    %(dimension)s
+    %(n_classes)s
+    %(lipschitz_of_classes)s
+    %(diameter)s
 
     Returns
     -------
     n_blocks : int
         From 1 to n; it grows as n^(2/(d+2)).
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
-
-    Notes
-    -----
-    The answer to [Bach, exercise 10.1], in O(1): the bound on the squared error,
-    a/K + 8 B^2 diam^2 (2K/n)^(2/d) with a = 1 - 1/C, has its minimum where
-    K^(1 + 2/d) = a d (n/2)^(2/d) / (16 B^2 diam^2).
+    %(raises)s
 
     Examples
     --------
@@ -655,21 +536,15 @@ def divide_and_conquer_n_blocks(n_samples: int, n_features: int) -> int:
 
     Parameters
     ----------
-    n_samples : int
-        Number n of rows of all blocks together.
-
-    n_features : int
-        Dimension d of the inputs.
+    %(rows_of_all_blocks)s
+    %(dimension)s
 
     Returns
     -------
     n_blocks : int
         From 1 to n.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
@@ -701,9 +576,10 @@ def stone_conditions(
     for every radius, tend to 0:
 
     (i) the sum of the least weights that do not increase with the rank and are at least w_i, which
-    is sum_i max_{j >= i} w_j;
-    (ii) the expected weight of the rows that are farther away than the radius;
-    (iii) the largest weight.
+    is sum_i max_{j >= i} w_j; (ii) the expected weight of the rows that are farther away than the
+    radius; (iii) the largest weight. The conditions of [Ghoshdastidar, theorem En.2], the first one
+    in the form that its proof uses. They are about limits: values at one n prove nothing.
+    O(n_ranks), and the size of `distances`.
 
     Parameters
     ----------
@@ -711,14 +587,11 @@ def stone_conditions(
         w_1, w_2, ...: the weights of the nearest row, the second nearest and so on, not negative
         and with a sum of at most 1. Rows beyond them have the weight 0. What is missing to 1 is the
         weight of a constant prediction and counts in (iii).
-
     distances : array-like of shape (n_queries, n_samples), default=None
         Distances of the n rows from points x that are drawn like the rows, in any order. (ii) is
         the mean over these points.
-
     radius : float, default=None
         The radius for `distances`, positive.
-
     n_nearest : int, default=None
         Instead of distances, a number k of rows: (ii) is then the weight beyond the k nearest rows.
         If it tends to 0 for some k with k/n to 0, the second condition holds for every radius and
@@ -729,10 +602,8 @@ def stone_conditions(
     constant : float
         (i). For any f >= 0, E[sum_i w_i f(x_(i))] is at most this times E[f(x)] times the constant
         of Stone's lemma, see :func:`~sklearn_ensemble_theory.bounds.stone_lemma_constant`.
-
     far_weight : float
         (ii).
-
     largest_weight : float
         (iii), with the weight of the constant prediction.
 
@@ -741,11 +612,6 @@ def stone_conditions(
     ValueError
         If the weights are negative or have a sum above 1, if an array has the wrong shape, or if
         not exactly one of `n_nearest` and `distances` with `radius` is given.
-
-    Notes
-    -----
-    The conditions of [Ghoshdastidar, theorem En.2], the first one in the form that its proof uses.
-    They are about limits: values at one n prove nothing. O(n_ranks), and the size of `distances`.
 
     References
     ----------
@@ -799,7 +665,8 @@ def stone_lemma_constant(n_features: int) -> float:
     A point is among the k nearest neighbours of at most k times this many of n other points, for
     the Euclidean distance in d dimensions and without ties. Therefore, for f >= 0 and independent
     points of one distribution, the sum of E[f] over the k nearest of n points is at most k times
-    this constant times E[f(x)].
+    this constant times E[f(x)]. Stone's lemma is a step of [Ghoshdastidar, theorem En.2]; the
+    number is from Devroye, Györfi and Lugosi (1996), chapter 5. O(1).
 
     Parameters
     ----------
@@ -812,15 +679,7 @@ def stone_lemma_constant(n_features: int) -> float:
         A number of cones of angle pi/6 that cover the space; at d = 1 it is 3.9, where two
         are enough. Infinity if it is too large for a float.
 
-    Raises
-    ------
-    ValueError
-        If `n_features` is not an integer of at least 1.
-
-    Notes
-    -----
-    Stone's lemma is a step of [Ghoshdastidar, theorem En.2]; the number is from Devroye, Györfi and
-    Lugosi (1996), chapter 5. O(1).
+    %(raises)s
 
     References
     ----------

@@ -46,42 +46,29 @@ def gaussian_sketch_risk(
     sigma^2 d/n + sigma^2 d (n-d) / (n m (s-d-1)) for y = X w + noise with n fixed rows of rank d,
     no intercept, and the average of m least-squares fits to S X and S y, where S has s rows of
     independent normal elements. It is the mean squared error of the predictions of these n rows.
+    From [Bach, §10.2.1]. It is at most twice the risk of least squares, sigma^2 d/n, from m = (n-d)
+    / (s-d-1) sketches on.
 
     Parameters
     ----------
-    n_samples : int
-        Number n of rows.
-
-    n_features : int
-        Number d of features, or the rank of X if it is smaller; at most n.
-
+    %(n_samples)s
+    %(rank)s
     sketch_size : int
         Number s of rows of a sketch, at least d.
-
     n_estimators : int, default=1
         Number m of sketches.
-
-    noise_variance : float, default=1.0
-        Variance sigma^2 of the noise.
+    %(noise_variance)s
 
     Returns
     -------
     risk : float
         In units of y squared; inf for s = d and s = d + 1 if d < n.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
     gaussian_sketch_n_estimators : The number of sketches for a risk near that of least squares.
-
-    Notes
-    -----
-    [Bach, §10.2.1]. It is at most twice the risk of least squares, sigma^2 d/n, from
-    m = (n-d) / (s-d-1) sketches on.
 
     Examples
     --------
@@ -110,18 +97,14 @@ def gaussian_sketch_n_estimators(
 
     The smallest m for which :func:`~sklearn_ensemble_theory.bounds.gaussian_sketch_risk` is at most
     1 + `excess` times the risk of least squares, sigma^2 d/n: (n-d) / (excess (s-d-1)), rounded up.
+    From [Bach, §10.2.1] has m = (n-d) / (s-d-1), about n/s, for a factor of 2.
 
     Parameters
     ----------
-    n_samples : int
-        Number n of rows.
-
-    n_features : int
-        Number d of features, or the rank of X if it is smaller; at most n.
-
+    %(n_samples)s
+    %(rank)s
     sketch_size : int
         Number s of rows of a sketch, at least d + 2.
-
     excess : float, default=1.0
         Relative excess over the risk of least squares, positive. With 1 the risk is at most twice
         that of least squares.
@@ -136,10 +119,6 @@ def gaussian_sketch_n_estimators(
     ValueError
         If a parameter is outside its range; for s = d and s = d + 1 the risk is infinite for every
         m.
-
-    Notes
-    -----
-    [Bach, §10.2.1] has m = (n-d) / (s-d-1), about n/s, for a factor of 2.
 
     Examples
     --------
@@ -194,7 +173,6 @@ def projection_risk_bound(
     -------
     bound : float
         The bound, in units of y squared.
-
     %(raises)s
 
     See Also
@@ -240,39 +218,26 @@ def random_features_bound(
     """Bound on the excess risk of averaged least squares on random features of a kernel.
 
     sigma^2 s/n + R^2 f'K^{-1}f / s, for s features phi(x, v) with independent v,
-    E[phi(x, v) phi(x', v)] = k(x, x') and |phi| <= R.
+    E[phi(x, v) phi(x', v)] = k(x, x') and |phi| <= R. From [Bach, §10.2.2]; the factor printed
+    there, 2 R^2 / (n (s+1)), is too small by about n/2.
 
     Parameters
     ----------
-    n_samples : float
-        Number n of rows.
-
-    n_components : int
-        Number s of features.
-
+    %(n_samples)s
+    %(n_random_features)s
     squared_radius : float
         R^2, the largest square of a feature at the rows; the largest mean square over the rows is
         enough.
-
     squared_norm : float
         f'K^{-1}f, with the means f of the targets and the kernel matrix K at the rows.
-
-    noise_variance : float, default=1.0
-        Variance sigma^2 of the noise.
+    %(noise_variance)s
 
     Returns
     -------
     bound : float
         The bound, in units of y squared.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
-
-    Notes
-    -----
-    [Bach, §10.2.2]; the factor printed there, 2 R^2 / (n (s+1)), is too small by about n/2.
+    %(raises)s
 
     Examples
     --------
@@ -309,6 +274,9 @@ def projection_moments(
 
         E[S S'] = (s/d) I,   E[S S' G S S'] = s (s-1)/d^2 G + (s/d) diag(G).
 
+    From [Bach, §10.2.2] and [Bach, exercise 10.4]: two different columns of S are independent, and
+    one column e_j has e_j e_j' G e_j e_j' = G_jj e_j e_j'. O(d^2).
+
     Parameters
     ----------
     %(gram_of_Phi)s
@@ -321,20 +289,12 @@ def projection_moments(
     first, second : ndarray of shape (n_features, n_features)
         E[S S'] and E[S S' G S S'].
 
-    Raises
-    ------
-    ValueError
-        If `gram` is not symmetric and finite, or another parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
     projection_bias_bound : The bound on the bias that follows.
     projection_risk_bound : A bound on the risk that needs a single number of G.
-
-    Notes
-    -----
-    [Bach, §10.2.2] and [Bach, exercise 10.4]: two different columns of S are independent, and one
-    column e_j has e_j e_j' G e_j e_j' = G_jj e_j e_j'. O(d^2).
 
     Examples
     --------
@@ -361,16 +321,14 @@ def random_features_moment_bound(
 
     For an n x s matrix P of s independent features of a kernel at n rows, with E[P P'] = s K and
     elements of at most R in absolute value, E[P P' P P'] is at most this in the order of symmetric
-    matrices: the difference has no negative eigenvalue.
+    matrices: the difference has no negative eigenvalue. From [Bach, §10.2.2], with K^2 where K is
+    printed. O(n^3).
 
     Parameters
     ----------
     kernel : array-like of shape (n_samples, n_samples)
         The kernel matrix K at the rows, symmetric.
-
-    n_components : int
-        Number s of features.
-
+    %(n_random_features)s
     squared_radius : float
         R^2, the largest square of a feature.
 
@@ -379,18 +337,11 @@ def random_features_moment_bound(
     bound : ndarray of shape (n_samples, n_samples)
         The matrix. It is the moment itself if every feature has the absolute value R everywhere.
 
-    Raises
-    ------
-    ValueError
-        If `kernel` is not symmetric and finite, or another argument is outside its range.
+    %(raises)s
 
     See Also
     --------
     random_features_bound : The bound on the risk that follows.
-
-    Notes
-    -----
-    [Bach, §10.2.2], with K^2 where K is printed. O(n^3).
 
     Examples
     --------
@@ -418,43 +369,32 @@ def projection_bias_bound(
 
     (1/n) (theta' G theta - theta' G A B^{-1} A G theta) with A = E[S S'] and B = E[S S' G S S'].
     With the noise sigma^2 s/n it bounds the expected mean squared error of the fitted values, for
-    any number of averaged projections.
+    any number of averaged projections. From [Bach, §10.2.2]; the bound of [Bach, eq. (10.1)]
+    follows from it. O(d^3).
 
     Parameters
     ----------
     gram : array-like of shape (n_features, n_features)
         G = Phi'Phi, symmetric.
-
     coefficients : array-like of shape (n_features,)
         theta; Phi theta are the means of the targets.
-
     first : array-like of shape (n_features, n_features)
         A = E[S S'], symmetric.
-
     second : array-like of shape (n_features, n_features)
         B = E[S S' G S S'], symmetric and without negative eigenvalues.
-
-    n_samples : int
-        Number n of rows.
+    %(n_samples)s
 
     Returns
     -------
     bound : float
         In units of y squared.
 
-    Raises
-    ------
-    ValueError
-        If an array has the wrong shape, is not symmetric or not finite.
+    %(raises)s
 
     See Also
     --------
     projection_moments : The moments.
     projection_risk_bound : A bound that needs the trace of G and the norm of theta only.
-
-    Notes
-    -----
-    [Bach, §10.2.2]; the bound of [Bach, eq. (10.1)] follows from it. O(d^3).
 
     Examples
     --------
@@ -493,40 +433,30 @@ def averaged_projection_risk(
 
     (sigma^2/n) (1 - 1/m) tr(D^2) + sigma^2 tr(D) / (n m) + (1/n) f'(I - D - (1 - 1/m) (D - D^2)) f
     for m independent projections, of which each maps targets to fitted values by a random
-    orthogonal projection with the expectation D. It is the mean squared error at the n rows.
+    orthogonal projection with the expectation D. It is the mean squared error at the n rows. From
+    [Bach, §10.2.2]. It decreases with m, and at m = 1 it is sigma^2 s/n + f'(I - D) f / n. O(n^2),
+    and O(n^3) for the eigenvalues of D.
 
     Parameters
     ----------
     projection : array-like of shape (n_samples, n_samples)
         D, symmetric with eigenvalues in [0, 1]; its trace is the expected dimension, s.
-
     mean : array-like of shape (n_samples,)
         The means f of the targets.
-
     n_estimators : int or array-like of int, default=1
         Number m of projections.
-
-    noise_variance : float or array-like of float, default=1.0
-        Variance sigma^2 of the noise.
+    %(noise_variance)s
 
     Returns
     -------
     risk : float or ndarray of float
         In units of y squared; of the shape to which the last two arguments are broadcast.
 
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range or an array has the wrong shape.
+    %(raises)s
 
     See Also
     --------
     sklearn_ensemble_theory.RandomProjectionRegressor.expected_projection : An estimate of D.
-
-    Notes
-    -----
-    [Bach, §10.2.2]. It decreases with m, and at m = 1 it is sigma^2 s/n + f'(I - D) f / n.
-    O(n^2), and O(n^3) for the eigenvalues of D.
 
     Examples
     --------
@@ -573,17 +503,17 @@ def johnson_lindenstrauss_dimension(n_samples: int, eps: float = 0.1, delta: flo
 
         s >= (6 / eps^2) log(n^2 / delta),
 
-    all squared distances between the points S'x / sqrt(s) are within the factors 1 - eps and
-    1 + eps of those between the points x, with probability at least 1 - delta.
+    all squared distances between the points S'x / sqrt(s) are within the factors 1 - eps and 1 +
+    eps of those between the points x, with probability at least 1 - delta. From [Bach, lemma 10.1].
+    :func:`sklearn.random_projection.johnson_lindenstrauss_min_dim` has no `delta`: its 4 log(n) /
+    (eps^2/2 - eps^3/3) is the dimension for a probability of about 1/n.
 
     Parameters
     ----------
     n_samples : int
         Number n of points.
-
     eps : float, default=0.1
         Largest relative error of a squared distance, above 0 and below 1/2.
-
     delta : float, default=0.05
         Probability that a distance has a larger error, above 0 and below 1.
 
@@ -592,20 +522,12 @@ def johnson_lindenstrauss_dimension(n_samples: int, eps: float = 0.1, delta: flo
     n_components : int
         The dimension s, rounded up. It does not depend on the dimension d of the points.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
     johnson_lindenstrauss_distortion : The error of a given projection, measured on data.
     johnson_lindenstrauss_tail_bound : The probability of an error for a given dimension.
-
-    Notes
-    -----
-    [Bach, lemma 10.1]. :func:`sklearn.random_projection.johnson_lindenstrauss_min_dim` has no
-    `delta`: its 4 log(n) / (eps^2/2 - eps^3/3) is the dimension for a probability of about 1/n.
 
     Examples
     --------
@@ -630,16 +552,15 @@ def johnson_lindenstrauss_tail_bound(
 
     n (n-1)/2 times ((1 - eps) e^eps)^(s/2) + ((1 + eps) e^(-eps))^(s/2), at most 1: a union bound
     over the pairs of n points, and for each of them the two tails of a chi-square variable with s
-    degrees of freedom.
+    degrees of freedom. The proof of [Bach, lemma 10.1]. For eps <= 1/2 it is at most n (n-1) exp(-s
+    eps^2 / 6).
 
     Parameters
     ----------
     n_components : int or array-like of int
         Dimension s of the projection, at least 1.
-
     eps : float or array-like of float
         Relative error of a squared distance, above 0 and at most 1.
-
     n_samples : int or array-like of int, default=2
         Number n of points, at least 2. With 2 points it is one distance, or the squared norm of one
         vector.
@@ -649,18 +570,11 @@ def johnson_lindenstrauss_tail_bound(
     bound : float or ndarray of float
         On the probability that a squared distance has a relative error of `eps` or more.
 
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
+    %(raises)s
 
     See Also
     --------
     johnson_lindenstrauss_dimension : The dimension for a given probability, from a weaker bound.
-
-    Notes
-    -----
-    The proof of [Bach, lemma 10.1]. For eps <= 1/2 it is at most n (n-1) exp(-s eps^2 / 6).
 
     Examples
     --------
@@ -682,13 +596,14 @@ def johnson_lindenstrauss_distortion(X: MatrixLike, projected: MatrixLike) -> fl
     """Largest relative error of the squared distances between projected points.
 
     The largest | ||z_i - z_j||^2 / ||x_i - x_j||^2 - 1 | over all pairs of different points x_i,
-    x_j with the projections z_i, z_j: the eps of [Bach, eq. (10.2)].
+    x_j with the projections z_i, z_j: the eps of [Bach, eq. (10.2)]. O(n^2 (d + s)) operations, by
+    blocks of rows. Distances that are small compared with the norms of the points are computed
+    again from the differences.
 
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The points.
-
     projected : {array-like, sparse matrix} of shape (n_samples, n_components)
         Their projections, in the scale in which distances are to be compared: S'x / sqrt(s) for a
         matrix S of standard Gaussian variables, or the output of a transformer of
@@ -700,19 +615,11 @@ def johnson_lindenstrauss_distortion(X: MatrixLike, projected: MatrixLike) -> fl
         The largest relative error; 0 if there are no two different points. Infinity if equal points
         have different projections.
 
-    Raises
-    ------
-    ValueError
-        If the two have different numbers of rows, or a value is not finite.
+    %(raises)s
 
     See Also
     --------
     johnson_lindenstrauss_dimension : A dimension that keeps this error small.
-
-    Notes
-    -----
-    O(n^2 (d + s)) operations, by blocks of rows. Distances that are small compared with the norms
-    of the points are computed again from the differences.
 
     Examples
     --------

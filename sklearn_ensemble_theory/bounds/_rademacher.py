@@ -42,46 +42,30 @@ def empirical_rademacher_complexity(
 
     It is the expectation of max_f (1/n) sum_i e_i f(z_i) over independent signs e_i
     [Shah, eq. (2.8)]: how well some function of the class agrees with random labels. Up to 16
-    points it is computed exactly, over all signs, and otherwise as the mean over random signs.
+    points it is computed exactly, over all signs, and otherwise as the mean over random signs. The
+    misclassification losses of classifiers with values -1 and 1 have half their complexity. The
+    cost is O(n k) for each draw or vector of signs, with k functions; the memory is bounded.
 
     Parameters
     ----------
     behaviours : array-like of shape (n_functions, n_points)
         The values (f(z_1), ..., f(z_n)), a row for each function. The values of an infinite class
         may be replaced by those whose convex hull they are in [Shah, lemma 21].
-
-    n_draws : int, default=10_000
-        Number of draws of the signs for more than 16 points, at least 2.
-
-    random_state : int, RandomState instance or None, default=None
-        Seed of the draws.
-
-    return_std : bool, default=False
-        Whether the standard error of the mean over the draws is returned too; 0 for the exact
-        value.
+    %(n_draws)s
+    %(random_signs)s
 
     Returns
     -------
     complexity : float
         The complexity, in units of the functions; a simulated mean below 0 is replaced by 0.
+    %(std)s
 
-    std : float
-        The standard error, if `return_std` is True.
-
-    Raises
-    ------
-    ValueError
-        If `behaviours` is not a finite array of two dimensions, or `n_draws` is below 2.
+    %(raises)s
 
     See Also
     --------
     finite_behaviours_rademacher_bound : A bound by the number of behaviours.
     stump_rademacher_complexity : Of decision stumps, without a list of their behaviours.
-
-    Notes
-    -----
-    The misclassification losses of classifiers with values -1 and 1 have half their complexity. The
-    cost is O(n k) for each draw or vector of signs, with k functions; the memory is bounded.
 
     Examples
     --------
@@ -111,49 +95,30 @@ def stump_rademacher_complexity(
 ) -> Any:
     """Empirical Rademacher complexity of decision stumps on given points.
 
-    The stumps are sgn(x_j - a) and sgn(a - x_j), for all features j and thresholds a
-    [Shah, §4.2]. For each vector of signs the supremum over them is exact: it is the largest
-    absolute value of S - 2 C over all cumulative sums C of the signs sorted by a feature, where S
-    is their sum, divided by n.
+    The stumps are sgn(x_j - a) and sgn(a - x_j), for all features j and thresholds a [Shah, §4.2].
+    For each vector of signs the supremum over them is exact: it is the largest absolute value of S
+    - 2 C over all cumulative sums C of the signs sorted by a feature, where S is their sum, divided
+    by n. It is also the complexity of the convex hull, the votes of stumps with weights of sum at
+    most 1 [Shah, lemma 21], and times D of boosted stumps of variation norm at most D
+    [Bach, eq. (10.14)]. The cost is O(n p) for each draw, after a sort of each feature.
 
     Parameters
     ----------
-    X : array-like of shape (n_points, n_features)
-        The points.
-
-    n_draws : int, default=10_000
-        Number of draws of the signs for more than 16 points, at least 2; up to 16 points all
-        signs are enumerated.
-
-    random_state : int, RandomState instance or None, default=None
-        Seed of the draws.
-
-    return_std : bool, default=False
-        Whether the standard error of the mean over the draws is returned too; 0 for the exact
-        value.
+    %(points)s
+    %(n_draws)s
+    %(random_signs)s
 
     Returns
     -------
     complexity : float
         The complexity, from 0 to 1.
+    %(std)s
 
-    std : float
-        The standard error, if `return_std` is True.
-
-    Raises
-    ------
-    ValueError
-        If `X` is not a finite array of two dimensions, or `n_draws` is below 2.
+    %(raises)s
 
     See Also
     --------
     behaviours : The list of the behaviours.
-
-    Notes
-    -----
-    It is also the complexity of the convex hull, the votes of stumps with weights of sum at most 1
-    [Shah, lemma 21], and times D of boosted stumps of variation norm at most D
-    [Bach, eq. (10.14)]. The cost is O(n p) for each draw, after a sort of each feature.
 
     Examples
     --------
@@ -193,11 +158,13 @@ def ball_rademacher_complexity(
 ) -> Any:
     """Empirical Rademacher complexity of linear functions of bounded norm on given points.
 
-    The functions are x'beta with a norm of beta of at most lambda. The complexity is
-    (lambda/n) E ||sum_i e_i x_i|| in the dual norm: the Euclidean one for the l2 ball
-    [Shah, §3.5], and the largest absolute value for the l1 ball, whose 2p vertices attain it
-    [Shah, §3.6]. With the outputs of weak learners as columns, that of the l1 ball is the
-    complexity of boosted functions of variation norm at most lambda [Bach, eq. (10.14)].
+    The functions are x'beta with a norm of beta of at most lambda. The complexity is (lambda/n) E
+    ||sum_i e_i x_i|| in the dual norm: the Euclidean one for the l2 ball [Shah, §3.5], and the
+    largest absolute value for the l1 ball, whose 2p vertices attain it [Shah, §3.6]. With the
+    outputs of weak learners as columns, that of the l1 ball is the complexity of boosted functions
+    of variation norm at most lambda [Bach, eq. (10.14)]. For the l2 norm it is at most lambda
+    sqrt(sum_i ||x_i||²) / n, and at least 1 / sqrt(2) of that, by the inequality of Khintchine and
+    Kahane. The cost is O(n p) for each draw.
 
     Parameters
     ----------
@@ -212,17 +179,11 @@ def ball_rademacher_complexity(
     complexity : float
         The complexity, in units of x'beta.
     %(std)s
-
     %(raises)s
 
     See Also
     --------
     ball_rademacher_bound : A bound that needs no points.
-
-    Notes
-    -----
-    For the l2 norm it is at most lambda sqrt(sum_i ||x_i||²) / n, and at least 1 / sqrt(2) of that,
-    by the inequality of Khintchine and Kahane. The cost is O(n p) for each draw.
 
     Examples
     --------
@@ -288,16 +249,14 @@ def finite_behaviours_rademacher_bound(
     """Bound on the empirical Rademacher complexity by the number of behaviours.
 
     It is B sqrt(2 log(N) / n) for N behaviours on n points with values of at most B in absolute
-    value [Shah, lemma 12]. All parameters broadcast.
+    value [Shah, lemma 12]. All parameters broadcast. For misclassification losses, 0 and 1, the
+    bound holds with B = 1/2: subtracting 1/2 from all of them does not change the complexity.
 
     Parameters
     ----------
-    n_samples : int or array-like
-        Number n of points, at least 1.
-
+    %(n_points)s
     log_n_behaviours : float or array-like
         Natural logarithm of the number N, at least 0.
-
     value_bound : float or array-like, default=1.0
         Bound B on the absolute values, or on the root mean squares of all behaviours, at least 0.
 
@@ -306,20 +265,12 @@ def finite_behaviours_rademacher_bound(
     bound : float or ndarray
         The bound, in units of the values.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
     shattering_coefficient : The number.
     sauer_shelah_bound : A bound on the number.
-
-    Notes
-    -----
-    For misclassification losses, 0 and 1, the bound holds with B = 1/2: subtracting 1/2 from all of
-    them does not change the complexity.
 
     Examples
     --------
@@ -346,7 +297,6 @@ def rademacher_contraction_bound(complexity: ArrayLike, lipschitz: ArrayLike) ->
     ----------
     complexity : float or array-like
         Rademacher complexity of the functions, empirical or expected, at least 0.
-
     lipschitz : float or array-like
         Lipschitz constant L, at least 0.
 
@@ -355,10 +305,7 @@ def rademacher_contraction_bound(complexity: ArrayLike, lipschitz: ArrayLike) ->
     bound : float or ndarray
         The bound, in units of the loss. It is attained by a linear phi.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
@@ -380,18 +327,18 @@ def rademacher_union_bound(
 ) -> float | np.ndarray:
     """Bound on the Rademacher complexity of a union of classes.
 
-    For m classes of functions with values in [0, M], or in [-M, M], it is
-    max_j R_n(F_j) + M sqrt(2 log(m) / n) [Shah, §2.4], for empirical and for expected complexities.
+    For m classes of functions with values in [0, M], or in [-M, M], it is max_j R_n(F_j) + M sqrt(2
+    log(m) / n) [Shah, §2.4], for empirical and for expected complexities. Each supremum changes by
+    at most 2 M / n with one point and its sign, so that it is sub-Gaussian with parameter M /
+    sqrt(n), and `sub_gaussian_maximum_bound` bounds the largest deviation.
 
     Parameters
     ----------
     complexities : array-like of shape (..., m)
         Rademacher complexities R_n(F_j) of the classes, at least 0; the maximum is over the last
         axis.
-
     n_samples : int or array-like
         Number n of points, at least 1. It broadcasts against the maxima.
-
     value_bound : float or array-like, default=1.0
         Bound M on the absolute values of the functions, at least 0.
 
@@ -400,15 +347,7 @@ def rademacher_union_bound(
     bound : float or ndarray
         The bound, in units of the functions.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
-
-    Notes
-    -----
-    Each supremum changes by at most 2 M / n with one point and its sign, so that it is sub-Gaussian
-    with parameter M / sqrt(n), and `sub_gaussian_maximum_bound` bounds the largest deviation.
+    %(raises)s
 
     Examples
     --------
@@ -445,27 +384,24 @@ def distance_features_rademacher_bound(
 
     a solution of [Bach, exercise 10.7]. For the functions sigma(d(x, w)) and -sigma(d(x, w)), if
     |sigma| <= B, it is at most L r + B sqrt(2 log(2N) / n). All parameters broadcast; each r gives
-    a bound, and the smallest one can be taken.
+    a bound, and the smallest one can be taken. With the centre nearest to w in the place of w the
+    functions change by at most L r. The values of the N functions are in an interval of length L D,
+    and its middle can be subtracted from all of them, as signs have mean 0; the rest is
+    [Shah, lemma 12]. Of functions of both signs the middle cannot be subtracted.
 
     Parameters
     ----------
-    n_samples : int or array-like
-        Number n of points, at least 1.
-
+    %(n_points)s
     diameter : float or array-like
         Diameter D, at least 0.
-
     cover_radius : float or array-like
         Radius r of the balls, at least 0.
-
     log_covering_number : float or array-like
         Natural logarithm of the number N of balls of radius r that cover the space, at least 0. A
         set of diameter D in Euclidean space of dimension d has N <= (1 + 2 D / r)^d; a finite space
         of m points has N = m for r = 0.
-
     lipschitz : float or array-like, default=1.0
         Lipschitz constant L, at least 0.
-
     value_bound : float or array-like, default=None
         Bound B on the absolute values of sigma, at least 0. If it is given, the bound is that for
         the functions of both signs, as for weak learners.
@@ -475,21 +411,11 @@ def distance_features_rademacher_bound(
     bound : float or ndarray
         The bound, in units of sigma.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
     greedy_boosting_risk_bound : What the complexity bounds.
-
-    Notes
-    -----
-    With the centre nearest to w in the place of w the functions change by at most L r. The values
-    of the N functions are in an interval of length L D, and its middle can be subtracted from all
-    of them, as signs have mean 0; the rest is [Shah, lemma 12]. Of functions of both signs the
-    middle cannot be subtracted.
 
     Examples
     --------
@@ -531,10 +457,7 @@ def symmetrization_bound(complexity: ArrayLike) -> float | np.ndarray:
     bound : float or ndarray
         The bound, in units of the functions.
 
-    Raises
-    ------
-    ValueError
-        If `complexity` is negative or not finite.
+    %(raises)s
 
     See Also
     --------
@@ -565,23 +488,18 @@ def uniform_deviation_bound(
         sup_h {R(h) - empirical R(h)} <= 2 R_n(F) + M sqrt(log(1/delta) / (2n)),
 
     by [Shah, theorem 10] and the bounded differences inequality [Shah, theorem 7]. With the
-    empirical complexity, which the rows themselves give, the second term is
-    3 M sqrt(log(2/delta) / (2n)). All parameters broadcast.
+    empirical complexity, which the rows themselves give, the second term is 3 M sqrt(log(2/delta) /
+    (2n)). All parameters broadcast. The empirical complexity has itself bounded differences M/n, so
+    that it is above R_n(F) - M sqrt(log(2/delta) / (2n)) with probability 1 - delta/2.
 
     Parameters
     ----------
     complexity : float or array-like
         Rademacher complexity of the losses, at least 0.
-
-    n_samples : int or array-like
-        Number n of rows, at least 1.
-
-    delta : float or array-like, default=0.05
-        Probability that the bound does not hold, above 0 and at most 1.
-
+    %(n_points)s
+    %(deltas)s
     loss_bound : float or array-like, default=1.0
         Bound M on the loss, at least 0.
-
     empirical : bool, default=False
         Whether `complexity` is the empirical one, of the losses on the same rows.
 
@@ -590,19 +508,11 @@ def uniform_deviation_bound(
     bound : float or ndarray
         The bound, in units of the loss.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
     rademacher_excess_risk_bound : The same for the excess risk of the minimiser.
-
-    Notes
-    -----
-    The empirical complexity has itself bounded differences M/n, so that it is above
-    R_n(F) - M sqrt(log(2/delta) / (2n)) with probability 1 - delta/2.
 
     Examples
     --------
@@ -644,16 +554,10 @@ def rademacher_excess_risk_bound(
     ----------
     complexity : float or array-like
         Rademacher complexity, at least 0.
-
-    n_samples : int or array-like
-        Number n of rows, at least 1.
-
-    delta : float or array-like, default=0.05
-        Probability that the bound does not hold, above 0 and at most 1.
-
+    %(n_points)s
+    %(deltas)s
     loss_bound : float or array-like, default=1.0
         Bound M on the loss, at least 0: phi(-r) for a phi that does not increase and |h| <= r.
-
     lipschitz : float or array-like, default=1.0
         Lipschitz constant L of phi on [-r, r], at least 0.
 
@@ -662,10 +566,7 @@ def rademacher_excess_risk_bound(
     bound : float or ndarray
         The bound, in units of the loss.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------

@@ -47,26 +47,20 @@ def bagging_stability(
     ----------
     n_samples : int
         Number n of training rows, or of groups of them where groups are drawn; at least 2.
-
     max_samples : int or float
         Number s of rows that are drawn for each member, an int; or a float, the fraction s/n,
         which for draws without replacement is less than 1.
-
     n_estimators : int, default=None
         Number B of members. None is the mean of infinitely many. For B members the bound is on
         the change from one fit to another one without the row, whose members have draws of their
         own; it holds with probability 1 - `delta` over these draws and a row drawn at random.
-
     bootstrap : {True, False, "bernoulli", "poisson"}, default=True
         How rows are drawn, as in :class:`~sklearn_ensemble_theory.BaggingRegressor`. The fit to
         n - 1 rows draws as many rows (`True`, `False`), or each with the same probability.
-
     output_range : float, default=1.0
         Range R of the members' outputs, in their units: 1 for probabilities and votes; for trees
         that predict means of their rows' targets the largest minus the smallest target.
-
-    delta : float, default=0.05
-        Share of the rows that may change the prediction by more, in (0, 1).
+    %(share_delta)s
 
     Returns
     -------
@@ -127,27 +121,22 @@ def bagging_stable_max_samples(
 ) -> int:
     """Largest number of rows for each member with which bagging of any learner is stable.
 
-    The largest s <= n for which :func:`bagging_stability` is at most `stability`.
+    The largest s <= n for which :func:`bagging_stability` is at most `stability`. The cost is O(log
+    n).
 
     Parameters
     ----------
     n_samples : int
         Number n of training rows, or of groups; at least 2.
-
     stability : float
         The change epsilon asked for, positive, in the units of `output_range`.
-
     n_estimators : int, default=None
         Number of members; None is infinitely many.
-
     bootstrap : {True, False, "bernoulli", "poisson"}, default=True
         How rows are drawn. With "bernoulli" and "poisson" s is the expected number.
-
     output_range : float, default=1.0
         Range of the members' outputs.
-
-    delta : float, default=0.05
-        Share of the rows that may change the prediction by more, in (0, 1).
+    %(share_delta)s
 
     Returns
     -------
@@ -163,10 +152,6 @@ def bagging_stable_max_samples(
     See Also
     --------
     bagging_stability : The bound.
-
-    Notes
-    -----
-    The cost is O(log n).
 
     References
     ----------

@@ -104,7 +104,8 @@ def conditional_surrogate_risk(
 
     It is C_eta(alpha) = eta phi(alpha) + (1 - eta) phi(-alpha), the expected loss of the score
     alpha at a point where the class +1 has the probability eta [Shah, §3.3]. `eta` and `alpha`
-    broadcast.
+    broadcast. The minimum over alpha is 1 - |2 eta - 1| for the hinge loss, 2 sqrt(eta (1 - eta))
+    for the exponential one, and the entropy of eta for the logistic one.
 
     Parameters
     ----------
@@ -121,22 +122,13 @@ def conditional_surrogate_risk(
     risk : float or ndarray
         The conditional risk, in units of the loss.
 
-    Raises
-    ------
-    ValueError
-        If the name of the loss is unknown, if probabilities are outside of [0, 1], if scores are
-        not finite, or if their shapes do not broadcast or the loss is not finite.
+    %(raises)s
 
     See Also
     --------
     is_classification_calibrated : Whether scores of the wrong sign have a larger infimum.
     surrogate_risk : The mean over rows.
     sklearn_ensemble_theory.inspection.ConditionalRiskDisplay : The curve over alpha.
-
-    Notes
-    -----
-    The minimum over alpha is 1 - |2 eta - 1| for the hinge loss, 2 sqrt(eta (1 - eta)) for the
-    exponential one, and the entropy of eta for the logistic one.
 
     Examples
     --------
@@ -184,11 +176,7 @@ def surrogate_risk(
     risk : float
         The risk, in units of the loss.
 
-    Raises
-    ------
-    ValueError
-        If the name of the loss is unknown, if targets are not -1 or +1, if scores are not finite
-        or weights negative, or if the lengths differ.
+    %(raises)s
 
     Examples
     --------
@@ -238,7 +226,10 @@ def ball_rademacher_bound(
 
     For functions x'beta with a norm of beta of at most lambda it is lambda C / sqrt(n) for the l2
     norm and points of length at most C [Shah, §3.5], and lambda C sqrt(2 log(2p) / n) for the l1
-    norm and p features in [-C, C] [Shah, §3.6]. All parameters broadcast.
+    norm and p features in [-C, C] [Shah, §3.6]. All parameters broadcast. With the outputs of p
+    weak learners as features, that of the l1 norm is the assumption [Bach, eq. (10.15)] on boosted
+    functions of variation norm at most D = lambda, for R = C and the constant rho = sqrt(2
+    log(2p)).
 
     Parameters
     ----------
@@ -253,19 +244,12 @@ def ball_rademacher_bound(
     -------
     bound : float or ndarray
         The bound, in units of x'beta. Orthogonal points of length C attain that of the l2 norm.
-
     %(raises)s
 
     See Also
     --------
     ball_rademacher_complexity : The complexity on given points.
     greedy_boosting_risk_bound : What rho bounds.
-
-    Notes
-    -----
-    With the outputs of p weak learners as features, that of the l1 norm is the assumption
-    [Bach, eq. (10.15)] on boosted functions of variation norm at most D = lambda, for R = C and the
-    constant rho = sqrt(2 log(2p)).
 
     Examples
     --------
@@ -302,9 +286,12 @@ def ball_excess_risk_bound(
 
         2 L R + M sqrt(2 log(2/delta) / n)
 
-    by [Shah, corollary 20], where R is `ball_rademacher_bound` and, on scores of at most
-    lambda C, M = phi(-lambda C) is the largest loss and L the Lipschitz constant of phi: for the
-    hinge loss they are lambda C + 1 and 1 [Shah, §3.5 and §3.6].
+    by [Shah, corollary 20], where R is `ball_rademacher_bound` and, on scores of at most lambda C,
+    M = phi(-lambda C) is the largest loss and L the Lipschitz constant of phi: for the hinge loss
+    they are lambda C + 1 and 1 [Shah, §3.5 and §3.6]. If beta has s coefficients 1 / sqrt(s) and p
+    - s zeros, the l1 ball has to have lambda = sqrt(s); for the l2 norm lambda = 1, and C = sqrt(p)
+    for features in [-1, 1]. The complexity of the l1 ball is the smaller one where s < p / (2
+    log(2p)) [Shah, §3.6].
 
     Parameters
     ----------
@@ -322,18 +309,11 @@ def ball_excess_risk_bound(
     -------
     bound : float
         The bound, in units of the loss; inf where it is no float.
-
     %(raises)s
 
     See Also
     --------
     sklearn_ensemble_theory.BallConstrainedClassifier : The minimiser, with an intercept.
-
-    Notes
-    -----
-    If beta has s coefficients 1 / sqrt(s) and p - s zeros, the l1 ball has to have
-    lambda = sqrt(s); for the l2 norm lambda = 1, and C = sqrt(p) for features in [-1, 1]. The
-    complexity of the l1 ball is the smaller one where s < p / (2 log(2p)) [Shah, §3.6].
 
     Examples
     --------

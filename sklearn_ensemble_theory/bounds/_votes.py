@@ -26,7 +26,8 @@ def voting_error_bound(error: ArrayLike) -> float | np.ndarray:
     randomness, then the vote of any number of independent copies, and the limit of infinitely many,
     errs with at most twice that probability. Applied point by point to the class that the Bayes
     classifier does not choose, this proves [Ghoshdastidar, theorem En.1]: votes of consistent
-    classifiers are consistent.
+    classifiers are consistent. From [Ghoshdastidar, theorem En.1], steps 2.1 and 3.1 of its proof,
+    by Markov's inequality: the vote errs only where at least half of the copies do.
 
     Parameters
     ----------
@@ -38,15 +39,7 @@ def voting_error_bound(error: ArrayLike) -> float | np.ndarray:
     bound : float or ndarray of float
         The bounds; a float where `error` is a float.
 
-    Raises
-    ------
-    ValueError
-        If `error` is outside [0, 1].
-
-    Notes
-    -----
-    [Ghoshdastidar, theorem En.1], steps 2.1 and 3.1 of its proof, by Markov's inequality: the vote
-    errs only where at least half of the copies do.
+    %(raises)s
 
     Examples
     --------
@@ -71,15 +64,15 @@ def held_out_voting_error_bound(
 
         2 (e + sqrt(ln(1/delta) / (2 n))).
 
+    The deviation is Hoeffding's inequality for the mean error of the members, which is in [0, 1].
+
     Parameters
     ----------
     true_shares : array-like of shape (n_samples,)
         The share of the votes that the true class of each row gets, or its mean probability, in
         [0, 1].
-
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights of the rows. n is then (sum w)² / sum w².
-
     delta : float, default=None
         None bounds the error on the given rows. A number in (0, 1) bounds the probability of an
         error on a new row; the rows must be independent draws that were not used for the members.
@@ -89,18 +82,11 @@ def held_out_voting_error_bound(
     bound : float
         The bound, at most 1.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range, or the weights do not fit.
+    %(raises)s
 
     See Also
     --------
     voting_error_bound : The bound from the error of a randomised classifier.
-
-    Notes
-    -----
-    The deviation is Hoeffding's inequality for the mean error of the members, which is in [0, 1].
 
     Examples
     --------
@@ -129,33 +115,23 @@ def held_out_voting_error_bound(
 def bagging_pac_n_estimators(n_samples: int, delta: float = 0.05) -> int:
     """Number of members with which bagging of empirical risk minimisers is an optimal PAC learner.
 
-    For a class of VC dimension d whose best member makes no error, the majority vote of
-    T = ceil(18 ln(2 n / delta)) empirical risk minimisers, fitted to bootstrap samples of
-    n >= C (d + ln(1/delta)) / epsilon rows, has with probability 1 - delta a risk of at most
-    epsilon [Ghoshdastidar, theorem En.3; Larsen, 2023]. Up to the constant C, no learner needs
-    fewer rows.
+    For a class of VC dimension d whose best member makes no error, the majority vote of T = ceil(18
+    ln(2 n / delta)) empirical risk minimisers, fitted to bootstrap samples of n >= C (d +
+    ln(1/delta)) / epsilon rows, has with probability 1 - delta a risk of at most epsilon
+    [Ghoshdastidar, theorem En.3; Larsen, 2023]. Up to the constant C, no learner needs fewer rows.
+    The cost is O(1).
 
     Parameters
     ----------
-    n_samples : int
-        Number n of training rows, at least 1.
-
-    delta : float, default=0.05
-        Probability of failure, in (0, 1).
+    %(n_samples)s
+    %(delta)s
 
     Returns
     -------
     n_estimators : int
         T, the number of members.
 
-    Raises
-    ------
-    ValueError
-        If `n_samples` is not an integer of at least 1 or `delta` is not in (0, 1).
-
-    Notes
-    -----
-    The cost is O(1).
+    %(raises)s
 
     References
     ----------
@@ -181,7 +157,7 @@ def voting_vc_dimension_bound(vc_dimensions: ArrayLike) -> int:
     gives at most prod_t Phi_{d_t}(N) different ones, where Phi_d(N) = sum_{i <= d} (N choose i) is
     the Sauer-Shelah bound for a class of VC dimension d. The bound is the largest N for which the
     product is at least 2^N. For T classes of dimension d it is O(d T log(d T)), as stated in
-    [Ghoshdastidar].
+    [Ghoshdastidar]. The cost is O(D log D) for D the sum of the dimensions.
 
     Parameters
     ----------
@@ -195,18 +171,11 @@ def voting_vc_dimension_bound(vc_dimensions: ArrayLike) -> int:
         A number that the VC dimension of the class of votes does not exceed, for any fixed weights
         of the members.
 
-    Raises
-    ------
-    ValueError
-        If `vc_dimensions` is empty or holds something other than integers of at least 1.
+    %(raises)s
 
     See Also
     --------
     voting_generalization_bound : The bound on the error that follows.
-
-    Notes
-    -----
-    The cost is O(D log D) for D the sum of the dimensions.
 
     Examples
     --------
@@ -243,37 +212,27 @@ def voting_generalization_bound(
 
     where Phi_d(N) = sum_{i <= d} (N choose i). It is the explicit form of the bound of order
     sqrt((d T log(d T) ln(2en) + ln(1/delta)) / n) of [Ghoshdastidar], and smaller, as it uses the
-    number of labellings instead of the VC dimension.
+    number of labellings instead of the VC dimension. The constants are those of the
+    Vapnik-Chervonenkis inequality in [Bousquet, Boucheron and Lugosi, 2004]. The cost is O(D) for D
+    the sum of the dimensions.
 
     Parameters
     ----------
-    n_samples : int
-        Number n of training rows.
-
+    %(n_samples)s
     vc_dimensions : int or array-like of int
         VC dimensions of the classes of the members, one number for each member, at least 1.
-
-    delta : float, default=0.05
-        Probability of failure, in (0, 1).
+    %(delta)s
 
     Returns
     -------
     bound : float
         The bound on the difference. It says nothing where it is 1 or more.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
     voting_vc_dimension_bound : The VC dimension of the class of votes.
-
-    Notes
-    -----
-    The constants are those of the Vapnik-Chervonenkis inequality in [Bousquet, Boucheron and
-    Lugosi, 2004]. The cost is O(D) for D the sum of the dimensions.
 
     Examples
     --------
@@ -306,42 +265,31 @@ def weighted_voting_generalization_bound(
         error <= training error + 2 sqrt(2 (T ln Phi_d(2n) + ln Phi_T(2n) + ln(2/delta)) / n)
 
     with Phi_d(N) = sum_{i <= d} (N choose i). It is an explicit form of the bound on AdaBoost of
-    [Ghoshdastidar, theorem En.5], of order sqrt((d T log(dT) ln n + ln(1/delta)) / n).
+    [Ghoshdastidar, theorem En.5], of order sqrt((d T log(dT) ln n + ln(1/delta)) / n). On 2n rows
+    the T members give at most Phi_d(2n)^T different tuples of labels, and half-spaces through the
+    origin of R^T divide the 2n tuples in at most Phi_T(2n) ways. The constants are those of the
+    Vapnik-Chervonenkis inequality in [Bousquet, Boucheron and Lugosi, 2004].
 
     Parameters
     ----------
-    n_samples : int
-        Number n of training rows.
-
+    %(n_samples)s
     n_members : int
         Number T of members: the largest possible one, if it depends on the data.
-
     vc_dimension : int
         VC dimension d of the class of the members.
-
-    delta : float, default=0.05
-        Probability of failure, above 0 and at most 1.
+    %(delta)s
 
     Returns
     -------
     bound : float
         The bound on the difference. It says nothing where it is 1 or more.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
     voting_generalization_bound : A vote with weights that are fixed before the data.
     stump_generalization_bound : A smaller bound for decision stumps.
-
-    Notes
-    -----
-    On 2n rows the T members give at most Phi_d(2n)^T different tuples of labels, and half-spaces
-    through the origin of R^T divide the 2n tuples in at most Phi_T(2n) ways. The constants are
-    those of the Vapnik-Chervonenkis inequality in [Bousquet, Boucheron and Lugosi, 2004].
 
     Examples
     --------
@@ -370,40 +318,29 @@ def stump_generalization_bound(
     where S bounds the number of different labels that they give to 2n rows. With m = p (2n - 1) +
     1, the number of stumps that differ on 2n rows up to their sign, S = 2 m for one stump and S =
     (m + T - 1 choose T) Phi_T(2n) for T > 1 of them; see `weighted_voting_generalization_bound`.
+    With the exact number of stumps instead of a VC dimension, this is the bound on AdaBoost of
+    [Ghoshdastidar, theorem En.5]. For one feature and distinct rows S = 2m is the number of
+    different labels.
 
     Parameters
     ----------
-    n_samples : int
-        Number n of training rows.
-
+    %(n_samples)s
     n_features : int
         Number p of features.
-
     n_members : int, default=1
         Number T of stumps: the largest possible one, if it depends on the data.
-
-    delta : float, default=0.05
-        Probability of failure, above 0 and at most 1.
+    %(delta)s
 
     Returns
     -------
     bound : float
         The bound on the difference. It says nothing where it is 1 or more.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
     sklearn_ensemble_theory.erm.stump_dictionary : The stumps that differ on given rows.
-
-    Notes
-    -----
-    With the exact number of stumps instead of a VC dimension, this is the bound on AdaBoost of
-    [Ghoshdastidar, theorem En.5]. For one feature and distinct rows S = 2m is the number of
-    different labels.
 
     Examples
     --------

@@ -21,7 +21,8 @@ def adaboost_normalizer(error: ArrayLike) -> Any:
     """The factor by which a round of AdaBoost lowers the exponential risk.
 
     It is Z = 2 sqrt(eps (1 - eps)) = sqrt(1 - 4 gamma²), the sum of the weights after the round if
-    they are not normalised [Ghoshdastidar, theorem En.4].
+    they are not normalised [Ghoshdastidar, theorem En.4]. From [Bach, §10.3.4] prints 1 - e² for
+    the correlation e = 1 - 2 eps; it is the square root of that.
 
     Parameters
     ----------
@@ -33,14 +34,7 @@ def adaboost_normalizer(error: ArrayLike) -> Any:
     normalizer : float or ndarray of the shape of error
         Z, in [0, 1]. It is 1 at eps = 1/2, where nothing is gained, and 0 at eps = 0 or 1.
 
-    Raises
-    ------
-    ValueError
-        If an error is not in [0, 1].
-
-    Notes
-    -----
-    [Bach, §10.3.4] prints 1 - e² for the correlation e = 1 - 2 eps; it is the square root of that.
+    %(raises)s
 
     Examples
     --------
@@ -68,10 +62,7 @@ def adaboost_coefficient(error: ArrayLike) -> Any:
     coefficient : float or ndarray of the shape of error
         b, negative where the error is above 1/2.
 
-    Raises
-    ------
-    ValueError
-        If an error is not in (0, 1): at 0 and at 1 the coefficient is not finite.
+    %(raises)s
 
     Examples
     --------
@@ -103,10 +94,7 @@ def adaboost_weights(weight: ArrayLike, is_wrong: ArrayLike) -> np.ndarray:
     weight : ndarray of shape (n_samples,)
         Weights after the round, with the sum 1.
 
-    Raises
-    ------
-    ValueError
-        If a weight is negative, if the shapes differ, or if either kind of rows has no weight.
+    %(raises)s
 
     Examples
     --------
@@ -145,10 +133,7 @@ def adaboost_exponential_risk(edges: ArrayLike) -> Any:
     risk : float or ndarray of the shape of edges
         The product over the rounds up to each one, along the last axis.
 
-    Raises
-    ------
-    ValueError
-        If an edge is not in [-1/2, 1/2].
+    %(raises)s
 
     See Also
     --------
@@ -169,7 +154,9 @@ def adaboost_training_error_bound(edges: ArrayLike) -> Any:
     """Bound on the training error of AdaBoost after each round.
 
     It is exp(-2 sum_s gamma_s²) over the rounds s up to t; exp(-2 gamma² t) if every edge is at
-    least gamma [Ghoshdastidar, theorem En.4].
+    least gamma [Ghoshdastidar, theorem En.4]. It follows from 1 - x <= exp(-x) in each factor of
+    `adaboost_exponential_risk`; the ratio of the two bounds of a round tends to 1 as the edge tends
+    to 0.
 
     Parameters
     ----------
@@ -181,19 +168,11 @@ def adaboost_training_error_bound(edges: ArrayLike) -> Any:
     bound : float or ndarray of the shape of edges
         The bound after each round, along the last axis.
 
-    Raises
-    ------
-    ValueError
-        If an edge is not in [-1/2, 1/2].
+    %(raises)s
 
     See Also
     --------
     adaboost_exponential_risk : The smaller bound that the proof goes through.
-
-    Notes
-    -----
-    It follows from 1 - x <= exp(-x) in each factor of `adaboost_exponential_risk`; the ratio of the
-    two bounds of a round tends to 1 as the edge tends to 0.
 
     Examples
     --------
@@ -208,7 +187,7 @@ def adaboost_training_error_bound(edges: ArrayLike) -> Any:
 
 
 @in_floats
-def adaboost_n_rounds(n_samples: int, gamma: float) -> int:
+def adaboost_n_rounds(n_samples: int, edge: float) -> int:
     """The number of rounds after which AdaBoost makes no error on the training rows.
 
     It is T = ceil(ln n / (2 gamma²)) [Ghoshdastidar, theorem En.4]: there the training error is
@@ -216,34 +195,30 @@ def adaboost_n_rounds(n_samples: int, gamma: float) -> int:
 
     Parameters
     ----------
-    n_samples : int
-        Number n of training rows, at least 1.
-    gamma : float in (0, 1/2]
-        The least edge of a round.
+    %(n_samples)s
+    edge : float in (0, 1/2]
+        The least edge gamma of a round.
 
     Returns
     -------
     n_rounds : int
         T, at least 1. Fewer rounds may be enough.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     Examples
     --------
     >>> from sklearn_ensemble_theory.bounds import adaboost_n_rounds
-    >>> adaboost_n_rounds(1000, gamma=1 / 6)
+    >>> adaboost_n_rounds(1000, edge=1 / 6)
     125
     """
     check_integer("n_samples", n_samples, 1)
-    check_number("gamma", gamma, 0, 0.5, open_low=True)
-    return max(1, math.ceil(math.log(n_samples) / (2.0 * gamma**2)))
+    check_number("edge", edge, 0, 0.5, open_low=True)
+    return max(1, math.ceil(math.log(n_samples) / (2.0 * edge**2)))
 
 
 def adaboost_generalization_bound(
-    n_samples: int, n_rounds: int, vc_dimension: int, gamma: float = 0.0, delta: float = 0.05
+    n_samples: int, n_rounds: int, vc_dimension: int, edge: float = 0.0, delta: float = 0.05
 ) -> float:
     """Bound on the error of AdaBoost's vote on new rows.
 
@@ -257,27 +232,22 @@ def adaboost_generalization_bound(
 
     Parameters
     ----------
-    n_samples : int
-        Number n of training rows.
+    %(n_samples)s
     n_rounds : int
         Number T of rounds.
     vc_dimension : int
         VC dimension d of the class of weak classifiers; 2 for stumps of both signs on one feature.
-    gamma : float in [0, 1/2], default=0.0
-        The least edge of a round. With 0 the bound is 1 or more; for the difference between the
-        error and the training error subtract 1.
-    delta : float, default=0.05
-        Probability of failure, in (0, 1].
+    edge : float in [0, 1/2], default=0.0
+        The least edge gamma of a round. With 0 the bound is 1 or more; for the difference between
+        the error and the training error subtract 1.
+    %(delta)s
 
     Returns
     -------
     bound : float
         The bound on the error. It says nothing where it is 1 or more.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     Notes
     -----
@@ -290,44 +260,37 @@ def adaboost_generalization_bound(
     Examples
     --------
     >>> from sklearn_ensemble_theory.bounds import adaboost_generalization_bound
-    >>> round(adaboost_generalization_bound(10**7, 101, vc_dimension=2, gamma=1 / 6), 3)
+    >>> round(adaboost_generalization_bound(10**7, 101, vc_dimension=2, edge=1 / 6), 3)
     0.065
     """
     check_integer("n_rounds", n_rounds, 1)
-    check_number("gamma", gamma, 0, 0.5)
+    check_number("edge", edge, 0, 0.5)
     deviation = weighted_voting_generalization_bound(n_samples, n_rounds, vc_dimension, delta)
-    return math.exp(-2.0 * gamma**2 * n_rounds) + deviation
+    return math.exp(-2.0 * edge**2 * n_rounds) + deviation
 
 
-def adaboost_kappa_bound(t: ArrayLike, kappa: float) -> Any:
+def adaboost_kappa_bound(n_rounds: ArrayLike, kappa: float) -> Any:
     """Bound on the exponential risk of AdaBoost after t rounds, from kappa of the dictionary.
 
     It is (1 - kappa²)^(t/2) [Bach, §10.3.4], for weak classifiers that are the best of a dictionary
     whose columns, -1 and +1, span all vectors of length n: then every round has a correlation of at
-    least kappa sqrt(n) |pi|_2 >= kappa, whatever the weights pi.
+    least kappa sqrt(n) |pi|_2 >= kappa, whatever the weights pi. The source leaves the rate open;
+    with the factor that it prints for a round it would be (1 - kappa²)^t, which the risk exceeds: a
+    round leaves sqrt(1 - e²) of the risk.
 
     Parameters
     ----------
-    t : array-like
-        Numbers of rounds, not negative.
+    %(n_rounds)s
     kappa : float in [0, 1]
         The constant of the dictionary; see `matching_pursuit_kappa`. It is 0 if the columns do not
         span.
 
     Returns
     -------
-    bound : float or ndarray of the shape of t
+    bound : float or ndarray of the shape of n_rounds
         The bound, also on the training error.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
-
-    Notes
-    -----
-    The source leaves the rate open; with the factor that it prints for a round it would be
-    (1 - kappa²)^t, which the risk exceeds: a round leaves sqrt(1 - e²) of the risk.
+    %(raises)s
 
     Examples
     --------
@@ -335,7 +298,7 @@ def adaboost_kappa_bound(t: ArrayLike, kappa: float) -> Any:
     >>> adaboost_kappa_bound([0, 2, 4], kappa=0.6).round(4)
     array([1.    , 0.64  , 0.4096])
     """
-    t = checked_numbers("t", t, 0.0)
+    t = checked_numbers("n_rounds", n_rounds, 0.0)
     check_number("kappa", kappa, 0, 1)
     return as_result((1.0 - kappa**2) ** (t / 2.0))
 
@@ -345,8 +308,11 @@ def interval_stump_error(left: ArrayLike, middle: ArrayLike, right: ArrayLike) -
     """The least error of a decision stump whose labels are those of an interval.
 
     The labels are b inside (s, t) and -b outside. A stump is constant on both sides of one
-    threshold, so that it errs on one of the three parts of the line, and the best stump on the
-    part of least probability: the error is min(left, middle, right), at most 1/3 [Ghoshdastidar].
+    threshold, so that it errs on one of the three parts of the line, and the best stump on the part
+    of least probability: the error is min(left, middle, right), at most 1/3 [Ghoshdastidar]. The
+    edge 1/2 - error of the best stump is at least 1/6 for any weights of the rows. By
+    `adaboost_n_rounds`, boosting these stumps makes no error on n rows after 18 ln n rounds; a vote
+    of three stumps, with the thresholds s and t and a constant, is the interval.
 
     Parameters
     ----------
@@ -359,20 +325,11 @@ def interval_stump_error(left: ArrayLike, middle: ArrayLike, right: ArrayLike) -
     error : float or ndarray
         The least share of a part, at most 1/3.
 
-    Raises
-    ------
-    ValueError
-        If a probability is negative, or if all three are 0.
+    %(raises)s
 
     See Also
     --------
     interval_stump_edge_bound : The edge of the stump that is found on a sample.
-
-    Notes
-    -----
-    The edge 1/2 - error of the best stump is at least 1/6 for any weights of the rows. By
-    `adaboost_n_rounds`, boosting these stumps makes no error on n rows after 18 ln n rounds; a vote
-    of three stumps, with the thresholds s and t and a constant, is the interval.
 
     Examples
     --------
@@ -399,33 +356,26 @@ def interval_stump_edge_bound(n_samples: int, delta: float = 0.05) -> float:
 
         1/6 - 2 sqrt(2 (ln Phi_2(2n) + ln(4/delta)) / n) - sqrt(ln(2/delta) / (2n)).
 
+    From [Ghoshdastidar] takes so many rows that the error of the stump found is within 1/12 of the
+    least, which leaves an edge of 1/12. Here that difference is bounded: the
+    stumps of both signs have VC dimension 2 (`voting_generalization_bound` at delta/2), and the
+    training error of the best stump exceeds its error by what Hoeffding's inequality allows.
+
     Parameters
     ----------
-    n_samples : int
-        Number n of rows.
-    delta : float, default=0.05
-        Probability of failure, in (0, 1].
+    %(n_samples)s
+    %(delta)s
 
     Returns
     -------
     edge : float
         The edge, below 1/6. It says nothing where it is 0 or less, as it is for 5,000 rows.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
     interval_stump_error : The least error of a stump, at most 1/3.
-
-    Notes
-    -----
-    [Ghoshdastidar] takes so many rows that the error of the stump found is within 1/12 of the
-    least, which leaves an edge of 1/12. Here that difference is bounded: the
-    stumps of both signs have VC dimension 2 (`voting_generalization_bound` at delta/2), and the
-    training error of the best stump exceeds its error by what Hoeffding's inequality allows.
 
     Examples
     --------
@@ -445,7 +395,7 @@ def _excess_of_best(n_samples: int, vc_dimension: int, delta: float) -> float:
 
 
 def weak_learning_n_samples(
-    vc_dimension: int, gamma: float, delta: float = 0.05, *, best_error: float = 0.0
+    vc_dimension: int, edge: float, delta: float = 0.05, *, best_error: float = 0.0
 ) -> int:
     """Number of rows with which a learner of a class has an edge of gamma: m(1/2 - gamma, delta).
 
@@ -458,10 +408,9 @@ def weak_learning_n_samples(
     ----------
     vc_dimension : int
         VC dimension d of the learner's class, at least 1.
-    gamma : float in (0, 1/2)
-        The edge.
-    delta : float, default=0.05
-        Probability of a smaller edge, above 0 and at most 1.
+    edge : float in (0, 1/2)
+        The edge gamma.
+    %(delta)s
     best_error : float, default=0.0
         The error of the best classifier of the class, below 1/2 - gamma. 0 if the labels are those
         of the class, 1/3 for stumps and labels of an interval (`interval_stump_error`).
@@ -471,10 +420,7 @@ def weak_learning_n_samples(
     n_samples : int
         The number of rows, rounded up.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     See Also
     --------
@@ -495,24 +441,24 @@ def weak_learning_n_samples(
     Stumps for labels of stumps, and for those of an interval with an edge of 1/12:
 
     >>> from sklearn_ensemble_theory.bounds import weak_learning_n_samples
-    >>> weak_learning_n_samples(2, gamma=1 / 12)
+    >>> weak_learning_n_samples(2, edge=1 / 12)
     191
-    >>> weak_learning_n_samples(2, gamma=1 / 12, best_error=1 / 3)
+    >>> weak_learning_n_samples(2, edge=1 / 12, best_error=1 / 3)
     35927
     """
     check_integer("vc_dimension", vc_dimension, 1)
-    _check_inside("gamma", gamma, 0.0, 0.5)
+    _check_inside("edge", edge, 0.0, 0.5)
     check_number("delta", delta, 0, 1, open_low=True)
     check_number("best_error", best_error, 0)
-    eps = 0.5 - gamma - best_error
+    eps = 0.5 - edge - best_error
     if eps <= 0:
         raise ValueError(
-            f"best_error must be below 1/2 - gamma = {0.5 - gamma:g}, got {best_error!r}."
+            f"best_error must be below 1/2 - edge = {0.5 - edge:g}, got {best_error!r}."
         )
     if best_error == 0:
         return pac_n_samples_upper_bound(vc_dimension, eps, delta)
     if eps < 1e-6:
-        raise ValueError("1/2 - gamma - best_error is too small: it must be at least 1e-6.")
+        raise ValueError("1/2 - edge - best_error is too small: it must be at least 1e-6.")
     # The excess decreases with n: doubling, then halving the interval.
     high = 1
     while _excess_of_best(high, vc_dimension, delta) > eps:
@@ -528,35 +474,29 @@ def weak_learning_n_samples(
 
 
 @in_floats
-def smooth_boosting_n_rounds(kappa: float, gamma: float) -> float:
+def smooth_boosting_n_rounds(smoothness: float, edge: float) -> float:
     """Bound on the number of rounds of SmoothBoost until the training error is below kappa.
 
     It is 2 / (kappa gamma² sqrt(1 - gamma)) (Servedio 2003), if every weak learner has an edge of
-    at least gamma under the weights of its round.
+    at least gamma under the weights of its round. With c = -log(1 - gamma)/2 and Phi(N) the
+    integral of M(s) = min(1, exp(-c s)) from 0 to N, a step d with abs(d) <= 1 + theta satisfies
+    Phi(N + d) - Phi(N) >= M(N) (d - gamma abs(d) / 2). Summed over the rounds and averaged over the
+    rows, the right-hand side is at least gamma kappa for each round, and the left-hand side is at
+    most 1/c <= 2/gamma in total.
 
     Parameters
     ----------
-    kappa : float in (0, 1)
+    smoothness : float in (0, 1)
         The training error.
-    gamma : float in (0, 1/2]
-        The edge.
+    edge : float in (0, 1/2]
+        The edge gamma.
 
     Returns
     -------
     n_rounds : float
         Boosting ends after fewer rounds.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
-
-    Notes
-    -----
-    With c = -log(1 - gamma)/2 and Phi(N) the integral of M(s) = min(1, exp(-c s)) from 0 to N, a
-    step d with abs(d) <= 1 + theta satisfies Phi(N + d) - Phi(N) >= M(N) (d - gamma abs(d) / 2).
-    Summed over the rounds and averaged over the rows, the right-hand side is at least gamma kappa
-    for each round, and the left-hand side is at most 1/c <= 2/gamma in total.
+    %(raises)s
 
     References
     ----------
@@ -566,19 +506,19 @@ def smooth_boosting_n_rounds(kappa: float, gamma: float) -> float:
     Examples
     --------
     >>> from sklearn_ensemble_theory.bounds import smooth_boosting_n_rounds
-    >>> round(smooth_boosting_n_rounds(kappa=0.1, gamma=0.2))
+    >>> round(smooth_boosting_n_rounds(smoothness=0.1, edge=0.2))
     559
     """
-    _check_inside("kappa", kappa, 0.0, 1.0)
-    check_number("gamma", gamma, 0, 0.5, open_low=True)
-    return 2.0 / (kappa * gamma**2 * math.sqrt(1.0 - gamma))
+    _check_inside("smoothness", smoothness, 0.0, 1.0)
+    check_number("edge", edge, 0, 0.5, open_low=True)
+    return 2.0 / (smoothness * edge**2 * math.sqrt(1.0 - edge))
 
 
 @in_floats
 def agnostic_boosting_error_bound(
     n_rounds: int,
     optimum: float = 0.0,
-    gamma: float = 1.0,
+    weakness: float = 1.0,
     slack: float = 0.0,
     learning_rate: float = 1.0,
 ) -> float:
@@ -598,9 +538,9 @@ def agnostic_boosting_error_bound(
         The number of rounds.
     optimum : float, default=0.0
         The least error of the class.
-    gamma : float in (0, 1], default=1.0
-        The share of the largest correlation that the weak learner finds; 1 for the learner that
-        maximises it, such as the exact stump for the class of stumps.
+    weakness : float in (0, 1], default=1.0
+        gamma, the share of the largest correlation that the weak learner finds; 1 for the learner
+        that maximises it, such as the exact stump for the class of stumps.
     slack : float, default=0.0
         What the weak learner may fall short of that.
     learning_rate : float in (0, 2), default=1.0
@@ -610,10 +550,7 @@ def agnostic_boosting_error_bound(
     -------
     bound : float
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
+    %(raises)s
 
     Notes
     -----
@@ -637,60 +574,54 @@ def agnostic_boosting_error_bound(
     check_integer("n_rounds", n_rounds, 1)
     check_number("optimum", optimum, 0, 1)
     check_number("slack", slack, 0)
-    check_number("gamma", gamma, 0, 1, open_low=True)
+    check_number("weakness", weakness, 0, 1, open_low=True)
     _check_inside("learning_rate", learning_rate, 0.0, 2.0)
     c = 1.0 / math.sqrt(learning_rate * (1 - learning_rate / 2) * n_rounds)
-    return optimum + 0.5 * (c + (c + slack) / gamma)
+    return optimum + 0.5 * (c + (c + slack) / weakness)
 
 
 @in_floats
-def massart_confidence_threshold(noise_rate: float, alpha: float) -> float:
+def massart_confidence_threshold(noise_rate: float, margin: float) -> float:
     """The score from which on Massart boosting leaves out a row.
 
     It is s = log((1 - eta)/eta) - log((1 + 2 alpha)/(1 - 2 alpha)). Where each label is wrong with
     a probability of at most eta given x, and abs(G(x)) < s, it is wrong with a probability of less
-    than 1/2 - alpha under the measure min(1, exp(-y G(x))).
+    than 1/2 - alpha under the measure min(1, exp(-y G(x))). The largest share of wrong labels at x
+    is that of G(x) > 0 with the true label +1, where it is eta / (eta + (1 - eta) exp(-G(x))).
 
     Parameters
     ----------
     noise_rate : float in (0, 1/2)
         eta.
-    alpha : float in [0, 1/2 - eta)
-        The margin.
+    margin : float in [0, 1/2 - eta)
+        The margin alpha.
 
     Returns
     -------
     threshold : float
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
-
-    Notes
-    -----
-    The largest share of wrong labels at x is that of G(x) > 0 with the true label +1, where it is
-    eta / (eta + (1 - eta) exp(-G(x))).
+    %(raises)s
 
     Examples
     --------
     >>> from sklearn_ensemble_theory.bounds import massart_confidence_threshold
-    >>> round(massart_confidence_threshold(noise_rate=0.2, alpha=0.1), 3)
+    >>> round(massart_confidence_threshold(noise_rate=0.2, margin=0.1), 3)
     0.981
     """
     _check_inside("noise_rate", noise_rate, 0.0, 0.5)
-    check_number("alpha", alpha, 0)
-    if not alpha < 0.5 - noise_rate:
+    check_number("margin", margin, 0)
+    if not margin < 0.5 - noise_rate:
         raise ValueError(
-            f"alpha must be in [0, 1/2 - noise_rate), got {alpha!r} with noise_rate={noise_rate!r}."
+            f"margin must be in [0, 1/2 - noise_rate), got {margin!r} with "
+            f"noise_rate={noise_rate!r}."
         )
-    margin = math.log1p(2 * alpha) - math.log1p(-2 * alpha)
-    return math.log1p(-noise_rate) - math.log(noise_rate) - margin
+    shift = math.log1p(2 * margin) - math.log1p(-2 * margin)
+    return math.log1p(-noise_rate) - math.log(noise_rate) - shift
 
 
 @in_floats
 def massart_boosting_error_bound(
-    noise_rate: float, alpha: float, kappa: float = 0.0, tol: float = 0.0
+    noise_rate: float, margin: float, smoothness: float = 0.0, tol: float = 0.0
 ) -> float:
     """Bound on the error of Massart boosting once the density of its measure is below kappa.
 
@@ -699,14 +630,18 @@ def massart_boosting_error_bound(
         1/(1 + exp(s)) + kappa + tol/(1 + exp(-s)),
 
     and 1/(1 + exp(s)) = eta (1 + 2 alpha) / (1 - 2 alpha (1 - 2 eta)) = eta (1 + O(alpha)).
+    Misclassified rows that are not confident have the measure 1, so their share is at most kappa.
+    Moving the confident scores towards 0 gains at least P(wrong) - exp(-s) P(right) over them. If
+    that is at most tol, P(wrong) is at most P(confident)/(1 + exp(s)) + tol/(1 + exp(-s)). Without
+    this move the error among confident rows has no such bound.
 
     Parameters
     ----------
     noise_rate : float in (0, 1/2)
         eta, which no label's noise exceeds.
-    alpha : float in [0, 1/2 - eta)
-        The margin.
-    kappa : float, default=0.0
+    margin : float in [0, 1/2 - eta)
+        The margin alpha.
+    smoothness : float, default=0.0
         The density.
     tol : float, default=0.0
         The gain of moving confident scores towards 0 that is ignored.
@@ -716,17 +651,7 @@ def massart_boosting_error_bound(
     bound : float
         On the share of rows whose label, noise included, is not predicted.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
-
-    Notes
-    -----
-    Misclassified rows that are not confident have the measure 1, so their share is at most kappa.
-    Moving the confident scores towards 0 gains at least P(wrong) - exp(-s) P(right) over them. If
-    that is at most tol, P(wrong) is at most P(confident)/(1 + exp(s)) + tol/(1 + exp(-s)). Without
-    this move the error among confident rows has no such bound.
+    %(raises)s
 
     References
     ----------
@@ -737,31 +662,35 @@ def massart_boosting_error_bound(
     Examples
     --------
     >>> from sklearn_ensemble_theory.bounds import massart_boosting_error_bound
-    >>> round(massart_boosting_error_bound(noise_rate=0.2, alpha=0.01, kappa=0.01), 4)
+    >>> round(massart_boosting_error_bound(noise_rate=0.2, margin=0.01, smoothness=0.01), 4)
     0.2165
     """
-    s = massart_confidence_threshold(noise_rate, alpha)
-    check_number("kappa", kappa, 0, 1)
+    s = massart_confidence_threshold(noise_rate, margin)
+    check_number("smoothness", smoothness, 0, 1)
     check_number("tol", tol, 0)
-    return 1.0 / (1.0 + math.exp(s)) + kappa + tol / (1.0 + math.exp(-s))
+    return 1.0 / (1.0 + math.exp(s)) + smoothness + tol / (1.0 + math.exp(-s))
 
 
 @in_floats
 def massart_boosting_n_rounds(
-    noise_rate: float, alpha: float, gamma: float, kappa: float, tol: float
+    noise_rate: float, margin: float, edge: float, smoothness: float, tol: float
 ) -> float:
     """Bound on the number of rounds of Massart boosting.
 
-    With s the `massart_confidence_threshold` it is 2 / (c min(c, s/8)), where c is
-    min(2 gamma kappa, tol), if every weak learner has an edge of at least gamma.
+    With s the `massart_confidence_threshold` it is 2 / (c min(c, s/8)), where c is min(2 gamma
+    kappa, tol), if every weak learner has an edge of at least gamma. The weak learner's vote gains
+    at least 2 gamma kappa for the rows that are not confident. It is added to the scores of all
+    rows only if that gains more than `tol`. A step b along a gain of c lowers the potential by at
+    least b c - b²/2, and b = min(c, s/8).
 
     Parameters
     ----------
-    noise_rate, alpha : float
+    noise_rate, margin : float
         As for `massart_confidence_threshold`.
-    gamma : float in (0, 1/2]
-        The edge under the measure, whose labels are wrong with a probability below 1/2 - alpha.
-    kappa : float in (0, 1)
+    edge : float in (0, 1/2]
+        The edge gamma under the measure, whose labels are wrong with a probability below
+        1/2 - alpha.
+    smoothness : float in (0, 1)
         Boosting ends where the density of the measure is below this, and
     tol : float
         no more than this is gained by moving confident scores towards 0; positive.
@@ -770,28 +699,19 @@ def massart_boosting_n_rounds(
     -------
     n_rounds : float
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
-
-    Notes
-    -----
-    The weak learner's vote gains at least 2 gamma kappa for the rows that are not confident. It is
-    added to the scores of all rows only if that gains more than `tol`. A step b along a gain of c
-    lowers the potential by at least b c - b²/2, and b = min(c, s/8).
+    %(raises)s
 
     Examples
     --------
     >>> from sklearn_ensemble_theory.bounds import massart_boosting_n_rounds
-    >>> round(massart_boosting_n_rounds(0.2, 0.05, gamma=0.1, kappa=0.2, tol=0.01))
+    >>> round(massart_boosting_n_rounds(0.2, 0.05, edge=0.1, smoothness=0.2, tol=0.01))
     20000
     """
-    s = massart_confidence_threshold(noise_rate, alpha)
-    check_number("gamma", gamma, 0, 0.5, open_low=True)
-    _check_inside("kappa", kappa, 0.0, 1.0)
+    s = massart_confidence_threshold(noise_rate, margin)
+    check_number("edge", edge, 0, 0.5, open_low=True)
+    _check_inside("smoothness", smoothness, 0.0, 1.0)
     check_number("tol", tol, 0, open_low=True)
-    c = min(2 * gamma * kappa, tol)
+    c = min(2 * edge * smoothness, tol)
     return 2.0 / (c * min(c, s / 8))
 
 

@@ -260,7 +260,7 @@ def test_coverage_over_fresh_data_sets(data):
             shares.append(np.mean((low <= target) & (target <= high)))
     for shares in covered.values():
         error = np.std(shares, ddof=1) / np.sqrt(len(shares))
-        assert np.mean(shares) >= jackknife_plus_coverage_bound(alpha)
+        assert np.mean(shares) >= jackknife_plus_coverage_bound(1 - alpha)
         # About 1 - alpha: no shorter, and not much longer than needed.
         assert 1 - alpha - 2 * error <= np.mean(shares) <= 1 - alpha + 0.08
 
@@ -370,6 +370,6 @@ def test_errors_name_the_parameter_or_the_property(regression, classification):
         RandomForestClassifier(5, class_weight="balanced").fit(X, y).predict_set(X)
     with pytest.raises(ValueError, match="coverage must be"):
         BaggingClassifier().fit(X, y).predict_set(X, 2)
-    with pytest.raises(ValueError, match="alpha must be"):
+    with pytest.raises(ValueError, match="coverage must be"):
         jackknife_plus_coverage_bound(0)
-    assert jackknife_plus_coverage_bound(0.7) == 0
+    assert jackknife_plus_coverage_bound(0.3) == 0

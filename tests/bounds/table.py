@@ -49,14 +49,14 @@ TABLE = {
         negative="edges",
     ),
     "adaboost_generalization_bound": bound(
-        call(n_samples=1000, n_rounds=5, vc_dimension=2, gamma=0.1, delta=0.1),
+        call(n_samples=1000, n_rounds=5, vc_dimension=2, edge=0.1, delta=0.1),
         "test_adaboost_rounds::test_generalisation_bound_by_hand",
     ),
     "adaboost_kappa_bound": bound(
-        call(t=3, kappa=0.2), "test_adaboost_rounds::test_kappa_is_attained_by_a_bent_vector"
+        call(n_rounds=3, kappa=0.2), "test_adaboost_rounds::test_kappa_is_attained_by_a_bent_vector"
     ),
     "adaboost_n_rounds": bound(
-        call(n_samples=100, gamma=0.1),
+        call(n_samples=100, edge=0.1),
         "test_adaboost_rounds::test_no_training_error_after_the_number_of_rounds",
     ),
     "adaboost_normalizer": bound(
@@ -72,7 +72,7 @@ TABLE = {
         "test_adaboost_rounds::test_weights_follow_the_recursion",
     ),
     "agnostic_boosting_error_bound": bound(
-        call(n_rounds=10, optimum=0.1, gamma=0.5, slack=0.1, learning_rate=0.5),
+        call(n_rounds=10, optimum=0.1, weakness=0.5, slack=0.1, learning_rate=0.5),
         "test_values_by_hand::test_agnostic_boosting_by_hand",
     ),
     "averaged_projection_risk": bound(
@@ -263,7 +263,7 @@ TABLE = {
         "test_growth::test_bounds_of_votes_and_of_finite_classes_by_hand",
     ),
     "frank_wolfe_bound": bound(
-        call(t=10, curvature=0.5, radius=2.0),
+        call(n_rounds=10, curvature=0.5, radius=2.0),
         "test_boosting_comparisons::test_frank_wolfe_bound_holds_along_runs_and_by_hand",
     ),
     "frank_wolfe_n_rounds": bound(
@@ -271,7 +271,9 @@ TABLE = {
         "test_boosting_comparisons::test_number_of_rounds_at_which_both_errors_of_frank_wolfe_are_equal",
     ),
     "frank_wolfe_risk_bound": bound(
-        call(t=10, n_samples=1000, radius=2.0, smoothness=0.5, lipschitz=2.0, rademacher=1.5),
+        call(
+            n_rounds=10, n_samples=1000, radius=2.0, smoothness=0.5, lipschitz=2.0, rademacher=1.5
+        ),
         "test_boosting_comparisons::test_expected_risk_of_frank_wolfe_is_below_its_bound",
     ),
     "gauge": bound(call(dictionary=np.eye(2), target=[1.0, 2.0]), negative="dictionary target"),
@@ -285,7 +287,7 @@ TABLE = {
         "test_averages::test_sketch_risk_by_simulation",
     ),
     "gradient_descent_bound": bound(
-        call(t=10, smoothness=2.0, distance=3.0),
+        call(n_rounds=10, smoothness=2.0, distance=3.0),
         "test_boosting_comparisons::test_gradient_descent_limits",
     ),
     "greedy_boosting_best_n_rounds": bound(
@@ -300,18 +302,18 @@ TABLE = {
         "test_greedy::test_best_number_of_rounds_minimises_the_risk_bound",
     ),
     "greedy_boosting_bound": bound(
-        call(t=10, curvature=0.5, gauge=2.0, excess=0.7),
+        call(n_rounds=10, curvature=0.5, gauge=2.0, excess=0.7),
         "test_boosting_comparisons::test_simplified_bound_of_greedy_boosting",
         negative="excess",
     ),
     "greedy_boosting_gauge_bound": bound(
-        call(t=10, curvature=0.5, risk_fall=2.0, start=0.7),
+        call(n_rounds=10, curvature=0.5, risk_fall=2.0, start=0.7),
         "test_greedy::test_the_gauge_bound_is_tight_and_the_risk_bound_is_not",
         negative="risk_fall",
     ),
     "greedy_boosting_risk_bound": bound(
         call(
-            t=10,
+            n_rounds=10,
             n_samples=1000,
             gauge=2.0,
             smoothness=0.5,
@@ -379,7 +381,7 @@ TABLE = {
         "test_boosting_comparisons::test_boosted_stumps_keep_the_edge_of_intervals",
     ),
     "is_classification_calibrated": bound(call(phi="hinge")),
-    "jackknife_plus_coverage_bound": bound(call(alpha=0.1), value=0.8),
+    "jackknife_plus_coverage_bound": bound(call(coverage=0.9), value=0.8),
     "johnson_lindenstrauss_dimension": bound(
         call(n_samples=100, eps=0.2, delta=0.1),
         "test_averages::test_dimension_is_the_smallest_of_the_lemma",
@@ -497,19 +499,19 @@ TABLE = {
         call(t=2.0, mean=1.0), "test_concentration::test_markov_holds_and_is_attained"
     ),
     "massart_boosting_error_bound": bound(
-        call(noise_rate=0.2, alpha=0.1, kappa=0.1, tol=0.1),
+        call(noise_rate=0.2, margin=0.1, smoothness=0.1, tol=0.1),
         "test_boosting_comparisons::test_massart_bound_in_its_other_form",
     ),
     "massart_boosting_n_rounds": bound(
-        call(noise_rate=0.2, alpha=0.1, gamma=0.1, kappa=0.1, tol=0.1),
+        call(noise_rate=0.2, margin=0.1, edge=0.1, smoothness=0.1, tol=0.1),
         "test_values_by_hand::test_rounds_of_boosting_with_noisy_labels_by_hand",
     ),
     "massart_confidence_threshold": bound(
-        call(noise_rate=0.2, alpha=0.1),
+        call(noise_rate=0.2, margin=0.1),
         "test_boosting_comparisons::test_noise_under_the_measure_of_massart_boosting_at_the_threshold",
     ),
     "matching_pursuit_bound": bound(
-        call(t=10, gauge=2.0, learning_rate=0.5, weakness=0.5),
+        call(n_rounds=10, gauge=2.0, learning_rate=0.5, weakness=0.5),
         "test_greedy::test_where_the_pursuit_rates_are_tight",
     ),
     "matching_pursuit_kappa": bound(
@@ -531,7 +533,7 @@ TABLE = {
         "test_averages::test_best_number_of_voting_blocks_by_search_over_all",
     ),
     "orthogonal_matching_pursuit_bound": bound(
-        call(t=10, gauge=2.0), "test_greedy::test_where_the_pursuit_rates_are_tight"
+        call(n_rounds=10, gauge=2.0), "test_greedy::test_where_the_pursuit_rates_are_tight"
     ),
     "pac_bayes_margin_bound": bound(
         call(margins=[0.5, 0.2, 0.9], divergence=1.0, delta=0.1),
@@ -580,7 +582,8 @@ TABLE = {
         "test_values_by_hand::test_bounds_of_projections_by_hand",
     ),
     "quadratic_boosting_bound": bound(
-        call(t=10, curvature=0.5, gauge=2.0), "test_values_by_hand::test_greedy_boosting_by_hand"
+        call(n_rounds=10, curvature=0.5, gauge=2.0),
+        "test_values_by_hand::test_greedy_boosting_by_hand",
     ),
     "rademacher_contraction_bound": bound(
         call(complexity=0.1, lipschitz=2.0), "test_rademacher::test_contraction"
@@ -620,7 +623,7 @@ TABLE = {
         negative="behaviours",
     ),
     "smooth_boosting_n_rounds": bound(
-        call(kappa=0.1, gamma=0.1),
+        call(smoothness=0.1, edge=0.1),
         "test_values_by_hand::test_rounds_of_boosting_with_noisy_labels_by_hand",
     ),
     "stochastic_boosting_moments": bound(
@@ -712,7 +715,7 @@ TABLE = {
         "test_growth::test_bounds_of_votes_and_of_finite_classes_by_hand",
     ),
     "weak_learning_n_samples": bound(
-        call(vc_dimension=2, gamma=0.1, delta=0.1, best_error=0.2),
+        call(vc_dimension=2, edge=0.1, delta=0.1, best_error=0.2),
         "test_boosting_comparisons::test_rows_of_a_weak_learner",
         slow="vc_dimension",
     ),

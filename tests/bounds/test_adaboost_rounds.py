@@ -174,7 +174,7 @@ def test_generalisation_bound_of_theorem_en_5_holds():
     scores, edges = adaboost_on_cells(counts, T)
     error = error_of(scores[-1], law)
     right = [
-        bounds.adaboost_generalization_bound(n, T, 2, gamma=gamma, delta=0.5)
+        bounds.adaboost_generalization_bound(n, T, 2, edge=gamma, delta=0.5)
         for gamma in np.minimum(edges.min(axis=1), 0.5)
     ]
     assert np.mean(error <= right) >= 0.5
@@ -193,7 +193,7 @@ def test_generalisation_bound_by_hand():
     n, delta = 10**6, 0.1
     d = 1  # Phi_1(2n) again
     deviation = 2 * np.sqrt(2 * (2 * np.log(2 * n + 1) + np.log(2 / delta)) / n)
-    found = bounds.adaboost_generalization_bound(n, 1, d, gamma=0.25, delta=delta)
+    found = bounds.adaboost_generalization_bound(n, 1, d, edge=0.25, delta=delta)
     assert found == pytest.approx(np.exp(-1 / 8) + deviation, rel=1e-9)
     # Order: sqrt(T ln(n) / n), up to a constant.
     values = [bounds.adaboost_generalization_bound(m, 50, 2) - 1 for m in (10**6, 10**8)]
@@ -253,12 +253,12 @@ def test_kappa_is_attained_by_a_bent_vector():
         (lambda: bounds.adaboost_exponential_risk([0.6]), "edges"),
         (lambda: bounds.adaboost_training_error_bound([0.1, -0.6]), "edges"),
         (lambda: bounds.adaboost_n_rounds(0, 0.1), "n_samples"),
-        (lambda: bounds.adaboost_n_rounds(10, 0.0), "gamma"),
+        (lambda: bounds.adaboost_n_rounds(10, 0.0), "edge"),
         (lambda: bounds.adaboost_generalization_bound(10, 0, 2), "n_rounds"),
         (lambda: bounds.adaboost_generalization_bound(10, 5, 2.5), "vc_dimension"),
-        (lambda: bounds.adaboost_generalization_bound(10, 5, 2, gamma=0.6), "gamma"),
+        (lambda: bounds.adaboost_generalization_bound(10, 5, 2, edge=0.6), "edge"),
         (lambda: bounds.adaboost_generalization_bound(10, 5, 2, delta=0.0), "delta"),
-        (lambda: bounds.adaboost_kappa_bound(-1, 0.5), "t must"),
+        (lambda: bounds.adaboost_kappa_bound(-1, 0.5), "n_rounds"),
         (lambda: bounds.adaboost_kappa_bound(1, 1.5), "kappa"),
     ],
 )

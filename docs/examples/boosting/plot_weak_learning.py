@@ -49,5 +49,5 @@ print("largest difference:", np.abs(model.edges_ - (0.5 - error)).max())
 # The bound of [Ghoshdastidar, theorem En.4] guarantees that all rows are right after
 # ln n / (2 gamma²) rounds; three were enough here.
 staged = 1 - np.array(list(model.staged_score(x[:, None], y)))
-print("guaranteed after", bounds.adaboost_n_rounds(200, gamma=1 / 6), "rounds")
+print("guaranteed after", bounds.adaboost_n_rounds(200, edge=1 / 6), "rounds")
 print("no training error after round", rounds[staged > 0][-1])
