@@ -14,6 +14,7 @@ from sklearn.preprocessing import PolynomialFeatures
 from sklearn_ensemble_theory.bounds._arguments import checked_generator
 
 from ._addresses import publish
+from ._documentation import documented
 from ._typing import ArrayLike, RandomStateLike
 
 __all__ = [
@@ -36,6 +37,56 @@ __all__ = [
     "waveform_bayes_error",
     "waveform_bayes_rule",
 ]
+
+
+# What the docstrings of several functions say.
+TEXTS = {
+    "n_samples": """
+        n_samples : int, default=300
+            Number of rows.
+        """,
+    "n_features": """
+        n_features : int, default=20
+            d, the number of features.
+        """,
+    "inputs": """
+        X : ndarray of shape (n_samples, n_features)
+            Inputs.
+        """,
+    "given_inputs": """
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        """,
+    "two_classes": """
+        y : int ndarray of shape (n_samples,)
+            Classes -1 and +1.
+        """,
+    "targets": """
+        y : ndarray of shape (n_samples,)
+            Targets.
+        """,
+    "labels": """
+        y : array-like of shape (n_samples,)
+            Labels of at least two classes.
+        """,
+    "noisy_labels": """
+        y : ndarray of shape (n_samples,)
+            Labels with noise.
+        flipped : bool ndarray of shape (n_samples,)
+            Which labels were replaced.
+        """,
+    "raises_sizes": """
+        Raises
+        ------
+        ValueError
+            If `n_samples` or `n_features` is not a positive int.
+        """,
+    "Breiman_1998": """
+        References
+        ----------
+        L. Breiman (1998). "Arcing classifiers". *The Annals of Statistics* 26, 801-849.
+        """,
+}
 
 
 def _check_size(name: str, value: int) -> None:
@@ -85,33 +136,27 @@ def make_sine_regression(
     """Generate a regression problem on a sine wave with one feature, for local averaging.
 
     x is uniform on [0, 1] and y = sin(2 pi `periods` x) plus Gaussian noise. A single nearest
-    neighbour fits the noise; an average over too many neighbours is nearly constant.
+    neighbour fits the noise; an average over too many neighbours is nearly constant. The experiment
+    of [Bach, figure 10.1]; the text gives neither the function nor its constants, so they are
+    chosen here.
 
     Parameters
     ----------
     n_samples : int, default=200
         Number of rows.
-
     periods : float, default=1.5
         Number of periods of the wave on [0, 1].
-
     noise : float, default=0.3
         Standard deviation of the noise.
-
     return_mean : bool, default=False
         Whether to also return the mean of y given x.
-
-    random_state : int, RandomState instance or None, default=None
-        Seed of x and of the noise.
+    %(random_state)s
 
     Returns
     -------
     X : ndarray of shape (n_samples, 1)
         Inputs, in increasing order.
-
-    y : ndarray of shape (n_samples,)
-        Targets.
-
+    %(targets)s
     mean : ndarray of shape (n_samples,)
         The mean of y given x, sin(2 pi `periods` x). Only returned with `return_mean=True`.
 
@@ -121,14 +166,9 @@ def make_sine_regression(
         If `n_samples` is not a positive int, if `noise` is negative or not finite, or if `periods`
         is not finite.
 
-    Notes
-    -----
-    The experiment of [Bach, figure 10.1]; the text gives neither the function nor its constants, so
-    they are chosen here.
-
     References
     ----------
-    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+    %(Bach)s
 
     Examples
     --------
@@ -245,38 +285,29 @@ def make_polynomial(
 ) -> tuple[np.ndarray, ...]:
     """Generate a regression problem whose mean is a random polynomial in several features.
 
-    X is uniform on [-1, 1]. The mean of y is a polynomial with independent Gaussian coefficients
-    of all monomials of positive degree, scaled to mean 0 and variance 1 over the rows. The default
-    has 230 monomials of 20 features: more than rows.
+    X is uniform on [-1, 1]. The mean of y is a polynomial with independent Gaussian coefficients of
+    all monomials of positive degree, scaled to mean 0 and variance 1 over the rows. The default has
+    230 monomials of 20 features: more than rows. The experiment of [Bach, figure 10.2]; the text
+    gives neither the distribution of X nor the coefficients, so they are chosen here.
 
     Parameters
     ----------
     n_samples : int, default=100
         Number of rows. For a test set of the same polynomial, draw more rows and split them.
-
     n_features : int, default=20
         Number of features.
-
     degree : int, default=2
         Largest degree of the monomials.
-
     noise : float, default=1.0
         Standard deviation of the Gaussian noise.
-
     return_mean : bool, default=False
         Whether to also return the mean of y given X.
-
-    random_state : int, RandomState instance or None, default=None
-        Seed of X, of the coefficients and of the noise.
+    %(random_state)s
 
     Returns
     -------
-    X : ndarray of shape (n_samples, n_features)
-        Inputs.
-
-    y : ndarray of shape (n_samples,)
-        Targets.
-
+    %(inputs)s
+    %(targets)s
     mean : ndarray of shape (n_samples,)
         The mean of y given X. Only returned with `return_mean=True`.
 
@@ -286,14 +317,9 @@ def make_polynomial(
         If `n_samples`, `n_features` or `degree` is not a positive int, or if `noise` is negative
         or not finite.
 
-    Notes
-    -----
-    The experiment of [Bach, figure 10.2]; the text gives neither the distribution of X nor the
-    coefficients, so they are chosen here.
-
     References
     ----------
-    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+    %(Bach)s
 
     Examples
     --------
@@ -331,31 +357,18 @@ def make_twonorm(
 
     Parameters
     ----------
-    n_samples : int, default=300
-        Number of rows.
-
-    n_features : int, default=20
-        d, the number of features.
-
-    random_state : int, RandomState instance or None, default=None
-        Seed.
+    %(n_samples)s
+    %(n_features)s
+    %(random_state)s
 
     Returns
     -------
-    X : ndarray of shape (n_samples, n_features)
-        Inputs.
+    %(inputs)s
+    %(two_classes)s
 
-    y : int ndarray of shape (n_samples,)
-        Classes -1 and +1.
+    %(raises_sizes)s
 
-    Raises
-    ------
-    ValueError
-        If `n_samples` or `n_features` is not a positive int.
-
-    References
-    ----------
-    L. Breiman (1998). "Arcing classifiers". *The Annals of Statistics* 26, 801-849.
+    %(Breiman_1998)s
 
     Examples
     --------
@@ -374,13 +387,11 @@ def twonorm_bayes_rule(X: ArrayLike) -> np.ndarray:
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        Inputs.
+    %(given_inputs)s
 
     Returns
     -------
-    y : int ndarray of shape (n_samples,)
-        Classes -1 and +1.
+    %(two_classes)s
 
     Examples
     --------
@@ -417,31 +428,18 @@ def make_threenorm(
 
     Parameters
     ----------
-    n_samples : int, default=300
-        Number of rows.
-
-    n_features : int, default=20
-        d, the number of features.
-
-    random_state : int, RandomState instance or None, default=None
-        Seed.
+    %(n_samples)s
+    %(n_features)s
+    %(random_state)s
 
     Returns
     -------
-    X : ndarray of shape (n_samples, n_features)
-        Inputs.
+    %(inputs)s
+    %(two_classes)s
 
-    y : int ndarray of shape (n_samples,)
-        Classes -1 and +1.
+    %(raises_sizes)s
 
-    Raises
-    ------
-    ValueError
-        If `n_samples` or `n_features` is not a positive int.
-
-    References
-    ----------
-    L. Breiman (1998). "Arcing classifiers". *The Annals of Statistics* 26, 801-849.
+    %(Breiman_1998)s
 
     Examples
     --------
@@ -462,13 +460,11 @@ def threenorm_bayes_rule(X: ArrayLike) -> np.ndarray:
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        Inputs.
+    %(given_inputs)s
 
     Returns
     -------
-    y : int ndarray of shape (n_samples,)
-        Classes -1 and +1.
+    %(two_classes)s
 
     Examples
     --------
@@ -485,20 +481,17 @@ def threenorm_bayes_rule(X: ArrayLike) -> np.ndarray:
 def threenorm_bayes_error(n_features: int = 20) -> float:
     """The error of `threenorm_bayes_rule`.
 
+    a'x and b'x are normal with variance 4. Their correlation is 0 for even d, and 1/d for odd d, so
+    that one integral over a'x remains.
+
     Parameters
     ----------
-    n_features : int, default=20
-        d, the number of features.
+    %(n_features)s
 
     Returns
     -------
     error : float
         By numerical integration, with an absolute error below 1e-8.
-
-    Notes
-    -----
-    a'x and b'x are normal with variance 4. Their correlation is 0 for even d, and 1/d for odd d, so
-    that one integral over a'x remains.
 
     Examples
     --------
@@ -536,31 +529,18 @@ def make_ringnorm(
 
     Parameters
     ----------
-    n_samples : int, default=300
-        Number of rows.
-
-    n_features : int, default=20
-        d, the number of features.
-
-    random_state : int, RandomState instance or None, default=None
-        Seed.
+    %(n_samples)s
+    %(n_features)s
+    %(random_state)s
 
     Returns
     -------
-    X : ndarray of shape (n_samples, n_features)
-        Inputs.
+    %(inputs)s
+    %(two_classes)s
 
-    y : int ndarray of shape (n_samples,)
-        Classes -1 and +1.
+    %(raises_sizes)s
 
-    Raises
-    ------
-    ValueError
-        If `n_samples` or `n_features` is not a positive int.
-
-    References
-    ----------
-    L. Breiman (1998). "Arcing classifiers". *The Annals of Statistics* 26, 801-849.
+    %(Breiman_1998)s
 
     Examples
     --------
@@ -579,13 +559,11 @@ def ringnorm_bayes_rule(X: ArrayLike) -> np.ndarray:
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        Inputs.
+    %(given_inputs)s
 
     Returns
     -------
-    y : int ndarray of shape (n_samples,)
-        Classes -1 and +1.
+    %(two_classes)s
 
     Examples
     --------
@@ -602,19 +580,16 @@ def ringnorm_bayes_rule(X: ArrayLike) -> np.ndarray:
 def ringnorm_bayes_error(n_features: int = 20) -> float:
     """The error of `ringnorm_bayes_rule`.
 
+    The squared distance to the centre of the ball has a noncentral chi-squared distribution, for
+    both classes.
+
     Parameters
     ----------
-    n_features : int, default=20
-        d, the number of features.
+    %(n_features)s
 
     Returns
     -------
     error : float
-
-    Notes
-    -----
-    The squared distance to the centre of the ball has a noncentral chi-squared distribution, for
-    both classes.
 
     Examples
     --------
@@ -679,17 +654,13 @@ def make_waveform(
 
     Parameters
     ----------
-    n_samples : int, default=300
-        Number of rows.
-
-    random_state : int, RandomState instance or None, default=None
-        Seed.
+    %(n_samples)s
+    %(random_state)s
 
     Returns
     -------
     X : ndarray of shape (n_samples, 21)
         Inputs.
-
     y : int ndarray of shape (n_samples,)
         Classes 0, 1 and 2, with equal probability.
 
@@ -723,6 +694,9 @@ def make_waveform(
 def waveform_bayes_rule(X: ArrayLike) -> np.ndarray:
     """The classes of least error for `make_waveform`.
 
+    The density of a class is the integral of a normal density along the segment between two waves,
+    which is a difference of two normal distribution functions.
+
     Parameters
     ----------
     X : array-like of shape (n_samples, 21)
@@ -737,11 +711,6 @@ def waveform_bayes_rule(X: ArrayLike) -> np.ndarray:
     ------
     ValueError
         If X does not have 21 columns.
-
-    Notes
-    -----
-    The density of a class is the integral of a normal density along the segment between two waves,
-    which is a difference of two normal distribution functions.
 
     Examples
     --------
@@ -759,14 +728,12 @@ def waveform_bayes_rule(X: ArrayLike) -> np.ndarray:
 def waveform_bayes_error() -> float:
     """The error of `waveform_bayes_rule`.
 
+    The classes differ in the plane of the three waves alone, so that two dimensions remain.
+
     Returns
     -------
     error : float
         By numerical integration, with an absolute error below 1e-6.
-
-    Notes
-    -----
-    The classes differ in the plane of the three waves alone, so that two dimensions remain.
 
     Examples
     --------
@@ -815,22 +782,14 @@ def add_label_noise(
 
     Parameters
     ----------
-    y : array-like of shape (n_samples,)
-        Labels of at least two classes.
-
+    %(labels)s
     noise_rate : float
         The probability of a wrong label, in [0, 1]. All other classes are equally likely.
-
-    random_state : int, RandomState instance or None, default=None
-        Seed.
+    %(random_state)s
 
     Returns
     -------
-    y : ndarray of shape (n_samples,)
-        Labels with noise.
-
-    flipped : bool ndarray of shape (n_samples,)
-        Which labels were replaced.
+    %(noisy_labels)s
 
     Raises
     ------
@@ -861,26 +820,16 @@ def add_massart_noise(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        Inputs.
-
-    y : array-like of shape (n_samples,)
-        Labels of at least two classes.
-
+    %(given_inputs)s
+    %(labels)s
     eta : callable or array-like of shape (n_samples,)
         The probability of a wrong label for each row, or a function of X that returns it; in
         [0, 1/2).
-
-    random_state : int, RandomState instance or None, default=None
-        Seed.
+    %(random_state)s
 
     Returns
     -------
-    y : ndarray of shape (n_samples,)
-        Labels with noise.
-
-    flipped : bool ndarray of shape (n_samples,)
-        Which labels were replaced.
+    %(noisy_labels)s
 
     Raises
     ------
@@ -926,29 +875,19 @@ def add_malicious_rows(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        Inputs.
-
-    y : array-like of shape (n_samples,)
-        Labels of at least two classes.
-
+    %(given_inputs)s
+    %(labels)s
     fraction : float
         The share of rows to replace, in [0, 1]; rounded to a whole number of rows.
-
     distance : float, default=1.0
         c. With 1 the rows are copies; larger values give outliers.
-
-    random_state : int, RandomState instance or None, default=None
-        Seed.
+    %(random_state)s
 
     Returns
     -------
-    X : ndarray of shape (n_samples, n_features)
-        Inputs.
-
+    %(inputs)s
     y : ndarray of shape (n_samples,)
         Labels.
-
     malicious : bool ndarray of shape (n_samples,)
         Which rows were replaced.
 
@@ -1007,3 +946,5 @@ def _other_classes(y: np.ndarray, labels: np.ndarray, rng: np.random.RandomState
 
 
 publish(__name__, globals(), __all__)
+for _name in __all__:
+    documented(TEXTS)(globals()[_name])

@@ -163,7 +163,8 @@ def log_score(
 
     The expected score is smallest for the true law, and its excess is the Kullback-Leibler
     divergence [Gneiting and Raftery, 2007]. Other units of y add a constant. A single value in a
-    tail that is too thin may decide; `crps` is more robust.
+    tail that is too thin may decide; `crps` is more robust. Cost: that of a density, O(1) for a
+    row.
 
     Parameters
     ----------
@@ -193,10 +194,6 @@ def log_score(
     See Also
     --------
     crps : The continuous ranked probability score.
-
-    Notes
-    -----
-    Cost: that of a density, O(1) for a row.
 
     Examples
     --------
