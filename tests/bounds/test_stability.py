@@ -7,8 +7,6 @@ import pytest
 from scipy.stats import hypergeom
 
 from sklearn_ensemble_theory import bounds
-from sklearn_ensemble_theory.averaging._sampling import SCHEMES
-from sklearn_ensemble_theory.bounds._stability import _drawn_and_covariance
 
 
 def test_bound_by_hand():
@@ -30,15 +28,24 @@ def test_bound_by_hand():
     ("bootstrap", "size"), [(True, 5), (True, 2), (False, 3), ("bernoulli", 0.3), ("poisson", 2)]
 )
 def test_chance_and_covariance_are_those_of_the_draws(bootstrap, size):
-    n, rng = 6, np.random.RandomState(0)
-    scheme = SCHEMES[bootstrap](n, size)
-    drawn = np.zeros((40_000, n))
-    for row in drawn:
-        row[scheme.draw(rng)[0]] = 1
-    p, q = _drawn_and_covariance(n, size * n if bootstrap == "bernoulli" else size, bootstrap)
-    np.testing.assert_allclose(drawn.mean(), p, atol=0.003)
-    covariance = np.cov(drawn.T)
-    np.testing.assert_allclose(covariance[np.triu_indices(n, 1)].mean(), -q, atol=0.001)
+    """The bound from both moments of simulated draws, of which those of no rows are left out."""
+    n, n_draws, rng = 6, 400_000, np.random.default_rng(0)
+    if bootstrap is True:
+        drawn = np.zeros((n_draws, n))
+        np.put_along_axis(drawn, rng.integers(n, size=(n_draws, size)), 1.0, axis=1)
+    elif bootstrap is False:
+        drawn = (rng.random((n_draws, n)).argsort(axis=1) < size).astype(float)
+    elif bootstrap == "poisson":
+        drawn = (rng.poisson(size / n, (n_draws, n)) > 0).astype(float)
+    else:
+        drawn = (rng.random((n_draws, n)) < size).astype(float)
+    drawn = drawn[drawn.any(axis=1)]
+    p, q = drawn.mean(), -np.cov(drawn.T)[np.triu_indices(n, 1)].mean()
+    expected = np.sqrt((p / (1 - p) + q / (1 - p) ** 2) / (4 * n * 0.5))
+    found = bounds.bagging_stability(n, size, bootstrap=bootstrap, delta=0.5)
+    assert found == pytest.approx(expected, rel=2e-3)
+    without_covariance = np.sqrt(p / (1 - p) / (4 * n * 0.5))
+    assert found > 1.004 * without_covariance
 
 
 def test_no_function_of_a_subsample_changes_more_often():

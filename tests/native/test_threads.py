@@ -12,6 +12,7 @@ import pytest
 
 from sklearn_ensemble_theory import GradientBoostingRegressor
 from sklearn_ensemble_theory._native.losses import Loss
+from sklearn_ensemble_theory.trees import _columns
 
 N = 200_000
 
@@ -64,8 +65,6 @@ def test_more_threads_than_any_machine_has():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_a_fork_while_codes_are_copied():
-    from sklearn_ensemble_theory.trees import _columns
-
     columns = _columns.BinnedColumns.of(np.arange(12.0).reshape(6, 2), 4, wide=True)
     with _columns._one_copy:
         child = os.fork()
