@@ -2,9 +2,16 @@
 
 import numpy as np
 
-from sklearn_ensemble_theory._blocks import added, applied, first_of, second_of, split_arguments
-from sklearn_ensemble_theory._folds import folds_by_hash
-from sklearn_ensemble_theory._rows import ChunkedRows, RowChecks
+from .surroundings import (
+    ChunkedRows,
+    RowChecks,
+    added,
+    applied,
+    first_of,
+    folds_by_hash,
+    second_of,
+    split_arguments,
+)
 
 
 class LocalBlocks:

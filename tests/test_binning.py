@@ -5,8 +5,8 @@ import warnings
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory import _bins as _binning
-from sklearn_ensemble_theory._bins import (
+from .surroundings import _bins as _binning
+from .surroundings import (
     bin_codes,
     bin_codes_by_blocks,
     bin_edges_from_quantiles,

@@ -2,9 +2,8 @@
 
 import pytest
 
-from sklearn_ensemble_theory._blocks import DaskBlocks, GroupedBlocks, in_tree_order
-
 from .local_blocks import LocalBlocks
+from .surroundings import DaskBlocks, GroupedBlocks, in_tree_order
 
 
 def test_functions_get_blocks_first_and_other_arguments_after_them():

@@ -11,9 +11,10 @@ from sklearn.tree import DecisionTreeRegressor
 
 import sklearn_ensemble_theory as package
 from sklearn_ensemble_theory import export
-from sklearn_ensemble_theory._features import Features
 from sklearn_ensemble_theory.boosting._additive.pairs import resolve_interactions
 from tests.estimators import POLARS_IS_READ, estimator_classes, make
+
+from .surroundings import Features
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(RNG.uniform(-1, 1, (80, 3)), columns=["age", "bmi", "dose"])

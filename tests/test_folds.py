@@ -10,8 +10,9 @@ from sklearn_ensemble_theory import (
     LinearL2BoostingRegressor,
     MatchingPursuitRegressor,
 )
-from sklearn_ensemble_theory._folds import folds_by_hash
 from sklearn_ensemble_theory.boosting import CVChoice, CVRounds
+
+from .surroundings import folds_by_hash
 
 X = np.linspace(-1.0, 1.0, 12)[:, None]
 y = X[:, 0] ** 2

@@ -297,3 +297,24 @@ def test_engines_import_no_estimator():
     assert both == set(), "An engine is functions; its estimator belongs into another file."
     ways = [way_to_estimator(engine, set()) for engine in sorted(engines)]
     assert [" imports ".join(way) for way in ways if way] == []
+
+
+ENTRIES = {f"{NAME}.trees": "tests/trees/engine.py", f"{NAME}._native": "tests/native/loops.py"}
+
+
+def test_tests_name_the_internals_of_a_family_in_one_file():
+    """A private name that moves is changed in one place: the entry of its family."""
+    root = Path(__file__).parents[1]
+    found = []
+    for path in sorted((root / "tests").glob("**/*.py")):
+        here = path.relative_to(root).as_posix()
+        if here.split("/")[1] not in ("trees", "native", "reliability") and here.count("/") > 1:
+            continue
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+            names = [*module.split("."), *(alias.name for alias in getattr(node, "names", []))]
+            for family, entry in ENTRIES.items():
+                within = f"{module}.".startswith(f"{family}.")
+                if within and here != entry and any(name.startswith("_") for name in names):
+                    found.append(f"{here}: import {module} from {entry}")
+    assert found == []

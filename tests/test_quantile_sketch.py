@@ -9,8 +9,9 @@ from sklearn_ensemble_theory import (
     GradientBoostingRegressor,
     SmoothingSplineRegressor,
 )
-from sklearn_ensemble_theory import _bins as quantile_sketch
-from sklearn_ensemble_theory._bins import QuantileSketch, bin_edges_from_quantiles
+
+from .surroundings import QuantileSketch, bin_edges_from_quantiles
+from .surroundings import _bins as quantile_sketch
 
 
 def sketch_of(X, weight, cuts):

@@ -8,8 +8,9 @@ from scipy.sparse import coo_array, csc_matrix, csr_array, csr_matrix
 from sklearn.base import clone, is_classifier
 
 import sklearn_ensemble_theory as package
-from sklearn_ensemble_theory._categories import CategoricalColumns
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
+
+from .surroundings import CategoricalColumns
 
 N = 300
 CATEGORICAL = {"categorical_features": [0, 1]}

@@ -14,7 +14,12 @@ from sklearn_ensemble_theory import (
     GradientBoostingRegressor,
     ReLUUnitRegressor,
 )
-from sklearn_ensemble_theory._learners import (
+from sklearn_ensemble_theory.boosting import losses
+from sklearn_ensemble_theory.boosting._base_learners import weak_learner
+from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
+
+from .estimators import estimator_classes, make
+from .surroundings import (
     ClassTask,
     JointTask,
     LeastSquaresTask,
@@ -27,11 +32,6 @@ from sklearn_ensemble_theory._learners import (
     prepare_rounds,
     register,
 )
-from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting._base_learners import weak_learner
-from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
-
-from .estimators import estimator_classes, make
 
 
 def data(n=60, p=3, seed=0):

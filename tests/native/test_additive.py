@@ -3,11 +3,18 @@
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory._native import additive
-from sklearn_ensemble_theory._native.additive import (
+from sklearn_ensemble_theory.boosting._additive import rounds
+from sklearn_ensemble_theory.boosting._additive.phases import BinnedRows
+from sklearn_ensemble_theory.boosting._additive.rounds import TableStumps
+from sklearn_ensemble_theory.boosting._additive.squared_error import SquaredError
+from sklearn_ensemble_theory.boosting._additive.sums import CutLayout
+
+from . import reference_additive as reference
+from .loops import (
     add_pair_tables,
     add_stump_sums,
     add_tables,
+    additive,
     best_smoothing,
     boost_stumps,
     cumulate_tables,
@@ -16,13 +23,6 @@ from sklearn_ensemble_theory._native.additive import (
     sum_cells,
     sum_over_cuts,
 )
-from sklearn_ensemble_theory.boosting._additive import rounds
-from sklearn_ensemble_theory.boosting._additive.phases import BinnedRows
-from sklearn_ensemble_theory.boosting._additive.rounds import TableStumps
-from sklearn_ensemble_theory.boosting._additive.squared_error import SquaredError
-from sklearn_ensemble_theory.boosting._additive.sums import CutLayout
-
-from . import reference_additive as reference
 
 N, N_BINS = 40_000, np.array([3, 1, 5, 40, 2, 7])  # several blocks of rows; columns by fours
 

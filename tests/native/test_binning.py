@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory._native.binning import EdgeTable, sorted_floats
+from .loops import EdgeTable, sorted_floats
 
 
 def kinds_of_edges(n_edges):

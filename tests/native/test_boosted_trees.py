@@ -5,10 +5,8 @@ import signal
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees, count_in_bins
-from sklearn_ensemble_theory._native.losses import Loss
-from sklearn_ensemble_theory.trees._growth import WeightUnits, weight_units
-from sklearn_ensemble_theory.trees._options import GrowthOptions
+from ..trees.engine import GrowthOptions, WeightUnits, weight_units
+from .loops import BoostedTrees, Loss, count_in_bins
 
 OPTIONS = GrowthOptions(criterion="squared_error", max_depth=2)
 N, P = 50, 3

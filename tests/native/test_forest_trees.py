@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory._native.forest_trees import grow_tree
-from sklearn_ensemble_theory.trees._options import GrowthOptions
+from ..trees.engine import GrowthOptions
+from .loops import grow_tree
 
 NUMBERS = GrowthOptions(criterion="squared_error")
 CLASSES = GrowthOptions(criterion="gini", n_classes=3)

@@ -6,9 +6,8 @@ tests/averaging/test_intervals.py has the order statistics of whole ensembles.
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory._native.inference import (
+from .loops import (
     BYTES,
-    add_tables,
     byte_tables,
     exact_order_statistics,
     leaf_quantiles,
@@ -16,6 +15,7 @@ from sklearn_ensemble_theory._native.inference import (
     turn,
     undecided,
 )
+from .loops import add_tables_of_inference as add_tables
 
 LANES = 128
 

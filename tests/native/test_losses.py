@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory._native.losses import (
-    Loss,
-    add_group_sums,
-    huber_slopes,
-    residual_ranges,
-)
+from .loops import Loss, add_group_sums, huber_slopes, residual_ranges
 
 N, N_LEAVES, K = 5, 2, 3
 

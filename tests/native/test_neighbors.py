@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory._native.neighbors import PointTree, leave_out, tie_starts
+from .loops import PointTree, leave_out, tie_starts
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory._native.prediction import (
+from sklearn_ensemble_theory.trees import BinnedTreeClassifier
+
+from ..trees.engine import BinnedColumns
+from ..trees.walks import leaf_of_row, leaves_by_walks
+from .loops import (
     add_deep_values,
     add_leaf_values,
     add_small_trees,
@@ -11,10 +15,6 @@ from sklearn_ensemble_theory._native.prediction import (
     leaves_of_codes,
     small_nodes,
 )
-from sklearn_ensemble_theory.trees import BinnedTreeClassifier
-from sklearn_ensemble_theory.trees._columns import BinnedColumns
-
-from ..trees.walks import leaf_of_row, leaves_by_walks
 
 
 def small(n=5, T=2, width=1):

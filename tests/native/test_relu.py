@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory._native.relu import best_hinge, bin_moments
 from sklearn_ensemble_theory.erm._hinges import HingeIndex
+
+from .loops import best_hinge, bin_moments
 
 
 def arguments(is_square, n=2000, p=3):

@@ -6,7 +6,7 @@ tests/erm/test_side_search.py has the searches for stumps.
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory._native.stumps import (
+from .loops import (
     SideSearch,
     add_votes,
     exponential_weights,

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from sklearn_ensemble_theory import GradientBoostingRegressor
-from sklearn_ensemble_theory._native.losses import Loss
-from sklearn_ensemble_theory.trees import _columns
+
+from ..trees.engine import _columns
+from .loops import Loss
 
 N = 200_000
 

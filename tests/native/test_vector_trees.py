@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import xlogy
 
-from sklearn_ensemble_theory._native.vector_trees import best_cuts, count_vectors
-from sklearn_ensemble_theory.trees._vector_growth import CutRules
+from ..trees.engine import CutRules
+from .loops import best_cuts, count_vectors
 
 N, P, BINS, D, Q = 50, 3, 9, 8, 4
 

@@ -16,12 +16,10 @@ from sklearn_ensemble_theory import (
     LinearL2BoostingRegressor,
     MatchingPursuitRegressor,
     StackingRegressor,
-    _door,
-    _running,
 )
-from sklearn_ensemble_theory._running import blas_threads_by_work, one_blas_thread, threads_for
 
 from ..estimators import estimator_classes, make, target_for
+from ..surroundings import _door, _running, blas_threads_by_work, one_blas_thread, threads_for
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((60, 4))

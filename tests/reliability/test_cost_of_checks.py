@@ -14,9 +14,9 @@ from sklearn_ensemble_theory import (
     MatchingPursuitRegressor,
     VotingRegressor,
 )
-from sklearn_ensemble_theory._running import one_blas_thread
 
 from ..estimators import estimator_classes
+from ..surroundings import one_blas_thread
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((300, 10))

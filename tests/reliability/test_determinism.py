@@ -11,10 +11,9 @@ from sklearn.utils import get_tags
 from threadpoolctl import threadpool_limits
 
 import sklearn_ensemble_theory as package
-from sklearn_ensemble_theory.trees import _packed
-from sklearn_ensemble_theory.trees._packed import DeepTrees, LooseTrees, SmallTrees
 
 from ..estimators import estimator_classes, make
+from ..trees.engine import DeepTrees, LooseTrees, SmallTrees, _packed
 from .equivariances import Change, data_for, distance, outputs
 
 CLASSES = estimator_classes()

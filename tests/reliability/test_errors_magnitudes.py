@@ -29,11 +29,10 @@ from sklearn_ensemble_theory import (
     StackingRegressor,
     VotingRegressor,
 )
-from sklearn_ensemble_theory._rows import in_usual_units, positive_weights
-from sklearn_ensemble_theory._scaling import mean_from_first
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier
 
 from ..estimators import CLASSIFIERS, REGRESSORS, boosted_votes, estimator_classes, make, named
+from ..surroundings import in_usual_units, mean_from_first, positive_weights
 
 LARGEST = np.finfo(np.float64).max
 RNG = np.random.default_rng(0)

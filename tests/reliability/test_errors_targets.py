@@ -12,9 +12,9 @@ from sklearn_ensemble_theory import (
     RandomForestRegressor,
     SmoothingSplineRegressor,
 )
-from sklearn_ensemble_theory._rows import checked_target
 
 from ..estimators import estimator_classes, make
+from ..surroundings import checked_target
 
 INSTANCES = [make(cls) for cls in estimator_classes()]
 REGRESSORS = [m for m in INSTANCES if is_regressor(m)]

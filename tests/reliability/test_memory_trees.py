@@ -26,8 +26,9 @@ from sklearn_ensemble_theory.averaging import _divide_and_conquer as blocks
 from sklearn_ensemble_theory.smoothing import _compact_kernels as compact
 from sklearn_ensemble_theory.smoothing import _spline_basis as splines
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
-from sklearn_ensemble_theory.trees import _binned_tree as tree_predictions
-from sklearn_ensemble_theory.trees._columns import BinnedColumns
+
+from ..trees.engine import BinnedColumns
+from ..trees.engine import _binned_tree as tree_predictions
 
 # Of scikit-learn's trees with one output.
 BYTES_OF_A_NODE = 64 + 8

@@ -5,9 +5,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory.trees import _weak_learners
-from sklearn_ensemble_theory.trees._histogram_growth import Grid, HistogramGrowth
-from sklearn_ensemble_theory.trees._histograms import TreeReply, goes_left
+from .engine import Grid, HistogramGrowth, TreeReply, _weak_learners, goes_left
 
 
 def exponent_of(total):

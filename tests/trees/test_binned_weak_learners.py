@@ -10,10 +10,10 @@ from sklearn_ensemble_theory import (
     FrankWolfeClassifier,
     GradientBoostingRegressor,
 )
-from sklearn_ensemble_theory._learners import ClassTask, LeastSquaresTask, prepare_rounds
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
-from sklearn_ensemble_theory.trees._binned_tree import binned_equivalent
-from sklearn_ensemble_theory.trees._weak_learners import BinnedMembers
+
+from ..surroundings import ClassTask, LeastSquaresTask, prepare_rounds
+from .engine import BinnedMembers, binned_equivalent
 
 
 class Inherited(BinnedTreeClassifier):

@@ -19,11 +19,8 @@ from sklearn_ensemble_theory import (
     export,
 )
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
-from sklearn_ensemble_theory.trees._columns import BinnedColumns
-from sklearn_ensemble_theory.trees._growth import HistogramGrower, grow_tree
-from sklearn_ensemble_theory.trees._options import GrowthOptions
-from sklearn_ensemble_theory.trees._tree_arrays import CategoricalTree
 
+from .engine import BinnedColumns, CategoricalTree, GrowthOptions, HistogramGrower, grow_tree
 from .reference_growth import ReferenceGrower
 from .test_growth import impurity, statistics
 from .walks import leaf_of_row, leaves_by_walks

@@ -12,12 +12,9 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor, _vector_growth
-from sklearn_ensemble_theory.trees._columns import BinnedColumns
-from sklearn_ensemble_theory.trees._growth import HistogramGrower
-from sklearn_ensemble_theory.trees._options import GrowthOptions
-from sklearn_ensemble_theory.trees._vector_growth import VectorGrower
+from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
+from .engine import BinnedColumns, GrowthOptions, HistogramGrower, VectorGrower, _vector_growth
 from .walks import leaves_by_walks
 
 N = 300

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory._bins import bin_edges_from_quantiles
 from sklearn_ensemble_theory.trees import BinnedTreeRegressor
-from sklearn_ensemble_theory.trees._columns import MISSING, MOST_BINS, BinnedColumns
+
+from ..surroundings import bin_edges_from_quantiles
+from .engine import MISSING, MOST_BINS, BinnedColumns
 
 
 def columns_of_all_kinds(n=600, seed=0):

@@ -20,14 +20,18 @@ from sklearn_ensemble_theory import (
     RandomForestRegressor,
     export,
 )
-from sklearn_ensemble_theory._features import Features
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
-from sklearn_ensemble_theory.trees._columns import BinnedColumns
-from sklearn_ensemble_theory.trees._growth import HistogramGrower, grow_tree
-from sklearn_ensemble_theory.trees._isotonic import isotonic_regression, leaf_order
-from sklearn_ensemble_theory.trees._options import GrowthOptions
-from sklearn_ensemble_theory.trees._weak_learners import monotonic_after_growth
 
+from ..surroundings import Features
+from .engine import (
+    BinnedColumns,
+    GrowthOptions,
+    HistogramGrower,
+    grow_tree,
+    isotonic_regression,
+    leaf_order,
+    monotonic_after_growth,
+)
 from .reference_growth import ReferenceGrower
 
 # --- interactions ---------------------------------------------------------------------------------

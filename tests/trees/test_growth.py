@@ -7,12 +7,9 @@ from scipy.special import xlogy
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
-from sklearn_ensemble_theory.trees._columns import BinnedColumns
-from sklearn_ensemble_theory.trees._growth import grow_tree
-from sklearn_ensemble_theory.trees._options import GrowthOptions
-from sklearn_ensemble_theory.trees._sklearn_trees import on_grid
 
 from ..estimators import TREES_TRY_BOTH_SIDES
+from .engine import BinnedColumns, GrowthOptions, grow_tree, on_grid
 
 N_PROBLEMS = 250  # of each criterion
 CRITERIA = ("squared_error", "poisson", "gini", "log_loss")

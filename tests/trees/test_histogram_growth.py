@@ -10,11 +10,8 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
-from sklearn_ensemble_theory._features import Features
-from sklearn_ensemble_theory.trees._columns import BinnedColumns
-from sklearn_ensemble_theory.trees._growth import HistogramGrower
-from sklearn_ensemble_theory.trees._options import GrowthOptions
-
+from ..surroundings import Features
+from .engine import BinnedColumns, GrowthOptions, HistogramGrower
 from .reference_growth import ReferenceGrower
 
 both_widths = pytest.mark.parametrize("wide", [False, True], ids=["one byte", "two bytes"])

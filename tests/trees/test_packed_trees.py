@@ -25,16 +25,17 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory.ensembles._members import tree_sums
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
-from sklearn_ensemble_theory.trees._packed import (
+
+from .engine import (
     DeepTrees,
     PackedCache,
     SmallTrees,
     add_in_threads,
+    member_nodes,
     packed_places,
     packed_trees,
     single_precision_cuts,
 )
-from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 
 
 def data(n=400, p=6, missing=0.0, seed=0):

@@ -20,8 +20,8 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory.averaging import StandardErrorWarning
 from sklearn_ensemble_theory.trees import BinnedTreeRegressor
-from sklearn_ensemble_theory.trees._columns import BinnedColumns
-from sklearn_ensemble_theory.trees._tree_arrays import LEAF
+
+from .engine import LEAF, BinnedColumns
 
 
 def problem(seed, n, p=3, missing=0.0, whole=False, weights=None):

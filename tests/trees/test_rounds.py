@@ -6,18 +6,15 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
-from sklearn_ensemble_theory._learners import LeastSquaresTask, prepare_rounds
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._base_learners import weak_learner
 from sklearn_ensemble_theory.boosting._loop import boost
 from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting.steps import FixedStep, LineSearchStep
 from sklearn_ensemble_theory.trees import BinnedTreeRegressor
-from sklearn_ensemble_theory.trees._columns import BinnedColumns
-from sklearn_ensemble_theory.trees._growth import HistogramGrower
-from sklearn_ensemble_theory.trees._options import GrowthOptions
-from sklearn_ensemble_theory.trees._tree_arrays import LeafOutputs, add_multiple
 
+from ..surroundings import LeastSquaresTask, prepare_rounds
+from .engine import BinnedColumns, GrowthOptions, HistogramGrower, LeafOutputs, add_multiple
 from .reference_growth import ReferenceGrower
 
 

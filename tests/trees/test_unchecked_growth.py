@@ -11,7 +11,7 @@ from sklearn.tree import (
     ExtraTreeRegressor,
 )
 
-from sklearn_ensemble_theory.trees._sklearn_trees import fitted_in_units
+from .engine import fitted_in_units
 
 TREES = [
     DecisionTreeRegressor(max_features=0.5, min_samples_leaf=3),

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_ensemble_theory.trees import _vector_growth
-from sklearn_ensemble_theory.trees._columns import BinnedColumns
-from sklearn_ensemble_theory.trees._growth import HistogramGrower
-from sklearn_ensemble_theory.trees._options import GrowthOptions
-from sklearn_ensemble_theory.trees._tree_arrays import LEAF
-from sklearn_ensemble_theory.trees._vector_growth import VectorGrower
-
+from .engine import (
+    LEAF,
+    BinnedColumns,
+    GrowthOptions,
+    HistogramGrower,
+    VectorGrower,
+    _vector_growth,
+)
 from .walks import leaves_by_walks
 
 N, P, Q = 400, 4, 3

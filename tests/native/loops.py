@@ -1,0 +1,103 @@
+"""The compiled loops, as their tests call them: the only file here that names `_native`."""
+
+from sklearn_ensemble_theory._native import additive
+from sklearn_ensemble_theory._native.additive import (
+    add_pair_tables,
+    add_stump_sums,
+    add_tables,
+    best_smoothing,
+    boost_stumps,
+    cumulate_tables,
+    scale_cut_products,
+    subtract_cells,
+    sum_cells,
+    sum_over_cuts,
+)
+from sklearn_ensemble_theory._native.binning import EdgeTable, sorted_floats
+from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees, count_in_bins
+from sklearn_ensemble_theory._native.forest_trees import grow_tree
+from sklearn_ensemble_theory._native.inference import (
+    BYTES,
+    byte_tables,
+    exact_order_statistics,
+    leaf_quantiles,
+    rows_near_rank,
+    turn,
+    undecided,
+)
+from sklearn_ensemble_theory._native.inference import add_tables as add_tables_of_inference
+from sklearn_ensemble_theory._native.losses import (
+    Loss,
+    add_group_sums,
+    huber_slopes,
+    residual_ranges,
+)
+from sklearn_ensemble_theory._native.neighbors import PointTree, leave_out, tie_starts
+from sklearn_ensemble_theory._native.prediction import (
+    add_deep_values,
+    add_leaf_values,
+    add_small_trees,
+    leaves_in_arrays,
+    leaves_of_codes,
+    small_nodes,
+)
+from sklearn_ensemble_theory._native.relu import best_hinge, bin_moments
+from sklearn_ensemble_theory._native.stumps import (
+    SideSearch,
+    add_votes,
+    exponential_weights,
+    moved_scores,
+    moved_sums,
+    weighted_votes,
+)
+from sklearn_ensemble_theory._native.vector_trees import best_cuts, count_vectors
+
+__all__ = [
+    "BYTES",
+    "BoostedTrees",
+    "EdgeTable",
+    "Loss",
+    "PointTree",
+    "SideSearch",
+    "add_deep_values",
+    "add_group_sums",
+    "add_leaf_values",
+    "add_pair_tables",
+    "add_small_trees",
+    "add_stump_sums",
+    "add_tables",
+    "add_tables_of_inference",
+    "add_votes",
+    "additive",
+    "best_cuts",
+    "best_hinge",
+    "best_smoothing",
+    "bin_moments",
+    "boost_stumps",
+    "byte_tables",
+    "count_in_bins",
+    "count_vectors",
+    "cumulate_tables",
+    "exact_order_statistics",
+    "exponential_weights",
+    "grow_tree",
+    "huber_slopes",
+    "leaf_quantiles",
+    "leave_out",
+    "leaves_in_arrays",
+    "leaves_of_codes",
+    "moved_scores",
+    "moved_sums",
+    "residual_ranges",
+    "rows_near_rank",
+    "scale_cut_products",
+    "small_nodes",
+    "sorted_floats",
+    "subtract_cells",
+    "sum_cells",
+    "sum_over_cuts",
+    "tie_starts",
+    "turn",
+    "undecided",
+    "weighted_votes",
+]

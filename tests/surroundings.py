@@ -1,0 +1,91 @@
+"""What surrounds every fit (rows, blocks, folds, bins, columns), as its tests call it.
+
+The tests of these modules name them here only: a name that moves is changed in one place."""
+
+from sklearn_ensemble_theory import _bins, _door, _running
+from sklearn_ensemble_theory._bins import (
+    QuantileSketch,
+    bin_codes,
+    bin_codes_by_blocks,
+    bin_edges_from_quantiles,
+    check_bin_edges,
+    sum_of_tables,
+)
+from sklearn_ensemble_theory._blocks import (
+    DaskBlocks,
+    GroupedBlocks,
+    added,
+    applied,
+    first_of,
+    in_tree_order,
+    second_of,
+    split_arguments,
+)
+from sklearn_ensemble_theory._categories import CategoricalColumns
+from sklearn_ensemble_theory._features import Features
+from sklearn_ensemble_theory._folds import folds_by_hash
+from sklearn_ensemble_theory._learners import (
+    ClassTask,
+    JointTask,
+    LeastSquaresTask,
+    SignTask,
+    fast_path,
+    has_fast_path,
+    outputs_have_scale,
+    predict_codes,
+    predict_validated,
+    prepare_rounds,
+    register,
+)
+from sklearn_ensemble_theory._rows import (
+    ChunkedRows,
+    RowChecks,
+    checked_target,
+    in_usual_units,
+    positive_weights,
+)
+from sklearn_ensemble_theory._running import blas_threads_by_work, one_blas_thread, threads_for
+from sklearn_ensemble_theory._scaling import mean_from_first
+
+__all__ = [
+    "CategoricalColumns",
+    "ChunkedRows",
+    "ClassTask",
+    "DaskBlocks",
+    "Features",
+    "GroupedBlocks",
+    "JointTask",
+    "LeastSquaresTask",
+    "QuantileSketch",
+    "RowChecks",
+    "SignTask",
+    "_bins",
+    "_door",
+    "_running",
+    "added",
+    "applied",
+    "bin_codes",
+    "bin_codes_by_blocks",
+    "bin_edges_from_quantiles",
+    "blas_threads_by_work",
+    "check_bin_edges",
+    "checked_target",
+    "fast_path",
+    "first_of",
+    "folds_by_hash",
+    "has_fast_path",
+    "in_tree_order",
+    "in_usual_units",
+    "mean_from_first",
+    "one_blas_thread",
+    "outputs_have_scale",
+    "positive_weights",
+    "predict_codes",
+    "predict_validated",
+    "prepare_rounds",
+    "register",
+    "second_of",
+    "split_arguments",
+    "sum_of_tables",
+    "threads_for",
+]

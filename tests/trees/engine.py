@@ -1,0 +1,85 @@
+"""The engine of `trees`, as the tests of growth, codes and layouts call it.
+
+The tests name the modules of `trees` here only: a name that moves is changed in one place."""
+
+from sklearn_ensemble_theory.trees import (
+    _binned_tree,
+    _columns,
+    _packed,
+    _vector_growth,
+    _weak_learners,
+)
+from sklearn_ensemble_theory.trees._binned_tree import binned_equivalent
+from sklearn_ensemble_theory.trees._columns import MISSING, MOST_BINS, BinnedColumns
+from sklearn_ensemble_theory.trees._growth import (
+    HistogramGrower,
+    WeightUnits,
+    grow_tree,
+    weight_units,
+)
+from sklearn_ensemble_theory.trees._histogram_growth import Grid, HistogramGrowth
+from sklearn_ensemble_theory.trees._histograms import TreeReply, goes_left
+from sklearn_ensemble_theory.trees._isotonic import isotonic_regression, leaf_order
+from sklearn_ensemble_theory.trees._options import GrowthOptions
+from sklearn_ensemble_theory.trees._packed import (
+    DeepTrees,
+    LooseTrees,
+    PackedCache,
+    SmallTrees,
+    add_in_threads,
+    packed_places,
+    packed_trees,
+    single_precision_cuts,
+)
+from sklearn_ensemble_theory.trees._sklearn_trees import fitted_in_units, on_grid
+from sklearn_ensemble_theory.trees._tree_arrays import (
+    LEAF,
+    CategoricalTree,
+    LeafOutputs,
+    add_multiple,
+    member_nodes,
+)
+from sklearn_ensemble_theory.trees._vector_growth import CutRules, VectorGrower
+from sklearn_ensemble_theory.trees._weak_learners import BinnedMembers, monotonic_after_growth
+
+__all__ = [
+    "LEAF",
+    "MISSING",
+    "MOST_BINS",
+    "BinnedColumns",
+    "BinnedMembers",
+    "CategoricalTree",
+    "CutRules",
+    "DeepTrees",
+    "Grid",
+    "GrowthOptions",
+    "HistogramGrower",
+    "HistogramGrowth",
+    "LeafOutputs",
+    "LooseTrees",
+    "PackedCache",
+    "SmallTrees",
+    "TreeReply",
+    "VectorGrower",
+    "WeightUnits",
+    "_binned_tree",
+    "_columns",
+    "_packed",
+    "_vector_growth",
+    "_weak_learners",
+    "add_in_threads",
+    "add_multiple",
+    "binned_equivalent",
+    "fitted_in_units",
+    "goes_left",
+    "grow_tree",
+    "isotonic_regression",
+    "leaf_order",
+    "member_nodes",
+    "monotonic_after_growth",
+    "on_grid",
+    "packed_places",
+    "packed_trees",
+    "single_precision_cuts",
+    "weight_units",
+]
