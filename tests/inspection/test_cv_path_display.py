@@ -14,6 +14,7 @@ from sklearn_ensemble_theory import (
     L2BoostingRegressor,
     StackingRegressor,
 )
+from sklearn_ensemble_theory.boosting import CVRounds
 from sklearn_ensemble_theory.inspection import CVPathDisplay
 
 X, Y = make_friedman1(123, 5, noise=1.0, random_state=0)
@@ -28,12 +29,12 @@ def close_figures():
 @pytest.mark.parametrize("rule", ["minimum", "one_standard_error"])
 def test_path_of_gradient_boosting(rule):
     model = GradientBoostingRegressor(
-        n_estimators="cv", cv_rule=rule, learning_rate=0.3, random_state=0
+        n_estimators=CVRounds(rule=rule), learning_rate=0.3, random_state=0
     )
     display = CVPathDisplay.from_estimator(model.fit(X, Y))
     results = model.cv_results_
     n_by_rule = {"minimum": display.best_, "one_standard_error": display.one_standard_error_}
-    assert n_by_rule[rule] == display.chosen == model.n_rounds_
+    assert n_by_rule[rule] == display.chosen == model.n_estimators_
     assert display.parameter_ == "n_estimators"
     mean, error = results["mean_score"], results["standard_error"]
     best = 1 + np.argmin(results["mean_score"])
@@ -45,7 +46,7 @@ def test_path_of_gradient_boosting(rule):
     assert lines[f"minimum: {best}"].get_xdata()[0] == best
     low, high = display.ax_.get_ylim()
     drawn = np.array([results["split0_score"], results["split4_score"]])
-    drawn = drawn[:, max(1, model.n_rounds_ // 4) - 1 :]
+    drawn = drawn[:, max(1, model.n_estimators_ // 4) - 1 :]
     assert low < drawn.min()
     assert drawn.max() < high
 
@@ -53,12 +54,12 @@ def test_path_of_gradient_boosting(rule):
 def test_metrics_are_greater_for_better_models():
     labels = (np.median(Y) < Y).astype(int)
     model = GradientBoostingClassifier(
-        n_estimators="cv", scoring="roc_auc", learning_rate=0.3, random_state=0
+        n_estimators=CVRounds(scoring="roc_auc"), learning_rate=0.3, random_state=0
     ).fit(X, labels)
     _, ax = plt.subplots()
     display = CVPathDisplay.from_estimator(model, ax=ax, show_folds=False)
     assert display.ax_ is ax
-    assert display.best_ == model.n_rounds_
+    assert display.best_ == model.n_estimators_
     mean = model.cv_results_["mean_score"]
     best = mean[display.best_ - 1]
     assert best == mean.max()
