@@ -72,6 +72,15 @@ SECTIONS = {
     "Voting": "combining#votes",
 }
 
+# Of names that are common words, or are mentioned before they are explained.
+OTHER_SECTIONS = {
+    "frame": "inspection#a-model-as-a-table",
+    "network": "greedy#rectified-linear-units",
+    "ReliabilityDisplay": "uncertainty#calibration",
+    "shap": "other_tools#shap",
+    "sklearn": "other_tools",
+}
+
 
 def members(module, short):
     """(address, object) of each name that a module exports; a module in it is another group."""
@@ -120,7 +129,7 @@ def guide_order():
 def section(name):
     """The section of the guide on a public name: (page, anchor)."""
     stem = re.sub("(Classifier|Regressor)$", "", name)
-    if place := SECTIONS.get(name, SECTIONS.get(stem)):
+    if place := SECTIONS.get(name, SECTIONS.get(stem)) or OTHER_SECTIONS.get(name):
         page, _, anchor = place.partition("#")
         return page, anchor
     word = re.compile(rf"\b{name}\b")
