@@ -21,6 +21,7 @@ from time import process_time
 import numpy as np
 
 from sklearn_ensemble_theory import RandomForestRegressor
+from sklearn_ensemble_theory.inspection import ensemble_std
 
 COVERAGE = 0.9
 
@@ -125,7 +126,7 @@ def one_fit(problem, n, trees, leaf, skewed, seed, peers):
         column[rows] = np.nan
     spread = np.nanstd(values, axis=1, ddof=1)
     ends["spread"] = scored.predict(new)[:, None] + np.outer(
-        limit(residuals / spread) * scored.ensemble_std(new), [-1, 1]
+        limit(residuals / spread) * ensemble_std(scored, new), [-1, 1]
     )
     for name, peer in PEERS.items() if peers else ():
         try:

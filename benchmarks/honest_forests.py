@@ -18,6 +18,7 @@ import numpy as np
 
 from sklearn_ensemble_theory import RandomForestRegressor
 from sklearn_ensemble_theory.averaging import StandardErrorWarning
+from sklearn_ensemble_theory.inspection import ensemble_std
 
 # Name: (number of features, expectation of y); the noise has the standard deviation 1.
 TRUTHS = {
@@ -50,7 +51,7 @@ def simulate(truth, share, honesty, n_rows, n_trees, n_sets):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", StandardErrorWarning)
             errors.append(forest.standard_error(points))
-        noise.append(forest.ensemble_std(points) ** 2 / n_trees)
+        noise.append(ensemble_std(forest, points) ** 2 / n_trees)
     means, errors = np.array(means), np.array(errors)
     bias2 = np.mean((means.mean(axis=0) - true) ** 2 - means.var(axis=0, ddof=1) / n_sets)
     variance = np.mean(means.var(axis=0, ddof=1))

@@ -20,6 +20,7 @@ import numpy as np
 from sklearn_ensemble_theory import RandomForestRegressor
 from sklearn_ensemble_theory.averaging import StandardErrorWarning
 from sklearn_ensemble_theory.ensembles._jackknife import jackknife_variance
+from sklearn_ensemble_theory.inspection import ensemble_std
 
 
 def friedman(X):
@@ -71,7 +72,7 @@ def simulate(truth, draws, n_rows, n_trees, n_sets):
         y = expectation(X) + noise * rng.standard_normal(n_rows)
         forest = RandomForestRegressor(n_trees, random_state=r, **DRAWS[draws]).fit(X, y)
         means.append(forest.predict(points))
-        spreads.append(forest.ensemble_std(points) ** 2 / n_trees)
+        spreads.append(ensemble_std(forest, points) ** 2 / n_trees)
         for name, errors in estimates(forest, points, methods).items():
             found.setdefault(name, []).append(errors)
     true = np.sqrt(np.maximum(np.var(means, axis=0, ddof=1) - np.mean(spreads, axis=0), 1e-12))

@@ -131,8 +131,6 @@ PRIVATE_READS = {
     "": 14,
     # growth and predictions of trees
     "trees": 23,
-    # functions of a fitted ensemble
-    "ensembles": 58,
     # exact minimisers: histograms, ReLU units, columns
     "erm": 4,
     # linear functions in a ball
@@ -142,7 +140,7 @@ PRIVATE_READS = {
     # kernels, splines, linear smoothers
     "smoothing": 8,
     # bagging, forests, nearest neighbours, blocks of rows, sketches
-    "averaging": 18,
+    "averaging": 10,
     # the loop of boosting, its risk, steps and learners; pursuit, Frank-Wolfe
     "boosting": 3,
     # losses
@@ -202,22 +200,14 @@ SHARED_NAMES = {
     "_averages",
     # erm, trees
     "_columns",
-    # ensembles, inspection
-    "_importances",
     # bounds, smoothing
     "_linear_boosting",
     # bounds, inspection
     "_margins",
-    # averaging, ensembles
-    "_members",
     # averaging, bounds
     "_neighbors",
     # boosting, erm
     "rounds",
-    # ensembles, trees
-    "_shrinkage",
-    # bounds, ensembles
-    "_stability",
 }
 
 
@@ -246,6 +236,7 @@ ENGINES = {
     *("trees._isotonic", "trees._options", "trees._tree_arrays"),
     # functions of a fitted ensemble
     *("ensembles._intervals", "ensembles._jackknife", "ensembles._quantiles"),
+    *("ensembles._ensemble", "ensembles._predictions", "ensembles._forest_weights"),
     # exact minimisers
     *("erm._hinges", "erm._stumps.joint", "erm._stumps.split_search"),
     # linear functions in a ball

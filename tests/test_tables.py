@@ -30,6 +30,7 @@ from sklearn_ensemble_theory import (
     StackingRegressor,
     export,
 )
+from sklearn_ensemble_theory.inspection import unbiased_feature_importances
 
 NAMES = ["first", "second", "third"]
 
@@ -196,7 +197,7 @@ def test_forests(cls):
     # By the trees: the importances of scikit-learn's own copies.
     means = np.mean([tree.feature_importances_ for tree in forest.estimators_], axis=0)
     np.testing.assert_allclose(table.loc[NAMES, "importance"], means / means.sum(), rtol=1e-10)
-    unbiased = forest.unbiased_feature_importances_
+    unbiased = unbiased_feature_importances(forest)
     np.testing.assert_array_equal(table["unbiased_importance"], unbiased)
     assert list(export.frame(cls(3, bootstrap=False).fit(X, y))) == ["feature", "importance"]
 

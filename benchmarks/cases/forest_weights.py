@@ -3,6 +3,7 @@
 import numpy as np
 
 from cases import Case, Side, friedman1, register
+from sklearn_ensemble_theory.inspection import proximity, training_weights
 
 SIZE = {"n": 20_000, "p": 10, "n_test": 2_000, "n_estimators": 200, "n_jobs": 1, "threads": 1}
 QUICK = {"n": 500, "n_test": 100, "n_estimators": 20}
@@ -21,8 +22,8 @@ def forest(data, n_estimators, min_samples_leaf, n_jobs, seed):
         )
         FITTED[key] = model.fit(data.X, data.y)
         model.predict(data.X_test)
-        model.training_weights(data.X_test[:2])
-        model.proximity(data.X_test[:2])
+        training_weights(model, data.X_test[:2])
+        proximity(model, data.X_test[:2])
     FITTED[key].n_jobs = n_jobs
     return FITTED[key]
 
@@ -80,7 +81,7 @@ register(
             "ours": forest,
             "predict": Side(forest, run=lambda model, data: model.predict(data.X_test)),
         },
-        run=lambda model, data: model.training_weights(data.X_test),
+        run=lambda model, data: training_weights(model, data.X_test),
     )
 )
 
@@ -98,7 +99,7 @@ register(
                 quantile_forest, run=lambda model, data: model.proximity_counts(data.X_test)
             ),
         },
-        run=lambda model, data: model.proximity(data.X_test),
+        run=lambda model, data: proximity(model, data.X_test),
         limit=1.0,
         runs=3,
     )

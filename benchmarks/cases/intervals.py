@@ -3,6 +3,7 @@
 import numpy as np
 
 from cases import Case, Side, friedman1, register
+from sklearn_ensemble_theory.inspection import oob_permutation_importances
 
 SIZE = {"n": 20_000, "p": 10, "n_test": 5_000, "n_estimators": 500, "n_jobs": 1, "threads": 1}
 QUICK = {"n": 1_000, "n_test": 200, "n_estimators": 20}
@@ -148,7 +149,7 @@ register(
         params={"n": 5_000, "p": 20, "n_test": 2_000, "n_estimators": 100, "n_jobs": 1},
         quick={"n": 500, "n_test": 100, "n_estimators": 10},
         sides={"ours": small_forest, "scikit-learn": Side(scikit_learn_forest, permuted_held_out)},
-        run=lambda model, data: model.oob_permutation_importances(random_state=0),
+        run=lambda model, data: oob_permutation_importances(model, random_state=0),
         runs=3,
     )
 )

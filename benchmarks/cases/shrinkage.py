@@ -3,6 +3,7 @@
 import numpy as np
 
 from cases import Case, Side, friedman1, register
+from sklearn_ensemble_theory.inspection import mdi_plus_importances, shrink
 
 GRID = [0, 0.1, 1, 10, 50, 100, 500]
 
@@ -22,7 +23,7 @@ def peer(data, n_estimators, seed):
 
 
 def shrunk(model, data):
-    return model.fit(data.X, data.y).shrink("cv", reg_params=GRID)
+    return shrink(model.fit(data.X, data.y), "cv", reg_params=GRID)
 
 
 def error(model, data):
@@ -60,7 +61,7 @@ def mdi_plus(data):
 
     def importances(data):
         forest = RandomForestRegressor(**TREES).fit(data.X, data.y)
-        return forest.mdi_plus_importances().importances_mean
+        return mdi_plus_importances(forest).importances_mean
 
     return importances
 

@@ -18,6 +18,7 @@ from cases import (
     two_classes,
 )
 from cases._histogram_peers import intelex, lightgbm, scikit_learn, xgboost
+from sklearn_ensemble_theory.inspection import compact, forget_training_rows
 
 # --- data -------------------------------------------------------------------------------------
 
@@ -552,8 +553,8 @@ def saved(setup):
     def after_the_fit(data, **params):
         if not hasattr(data, "saved"):
             model = call(setup, data, **params).fit(data.X, data.y)
-            if hasattr(model, "compact"):
-                model.forget_training_rows().compact()
+            if hasattr(model, "ensemble_"):
+                model = compact(forget_training_rows(model))
             data.saved = pickle.dumps(model)
         return data.saved
 

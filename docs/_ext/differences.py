@@ -55,7 +55,7 @@ SINGLE = (
 )
 CATEGORIES = (
     "Of more than `max_bins` categories the rarest share a bin; means of small categories are "
-    "shrunk (`cat_smooth`), where scikit-learn leaves out categories of fewer than ten rows.",
+    "shrunk, where scikit-learn leaves out categories of fewer than ten rows.",
     "",
 )
 TIES_OF_BINS = (

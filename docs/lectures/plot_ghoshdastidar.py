@@ -20,6 +20,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from sklearn_ensemble_theory import bounds
+from sklearn_ensemble_theory.averaging import PACMembers
 
 for n in (1_000, 100_000, 10_000_000):
     bound = bounds.vc_excess_risk_bound(n, 2)
@@ -360,7 +361,7 @@ class ErrsWhereItCan(ClassifierMixin, BaseEstimator):
 
 x, every = rng.integers(100, size=(200, 1)), np.arange(100)[:, None]
 bagged = BaggingClassifier(
-    ErrsWhereItCan(100), "pac", voting="hard", random_state=0, delta=delta
+    ErrsWhereItCan(100), PACMembers(delta), voting="hard", random_state=0
 )
 for model in (ErrsWhereItCan(100), bagged):
     error = np.mean(model.fit(x, x[:, 0] % 2).predict(every) != every[:, 0] % 2)

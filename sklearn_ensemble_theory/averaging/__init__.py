@@ -2,6 +2,7 @@
 
 from sklearn_ensemble_theory._addresses import publish
 from sklearn_ensemble_theory.averaging._bagging import BaggingClassifier, BaggingRegressor
+from sklearn_ensemble_theory.averaging._bootstrap_options import Bernoulli, MovingBlock
 from sklearn_ensemble_theory.averaging._divide_and_conquer import (
     DivideAndConquerClassifier,
     DivideAndConquerRegressor,
@@ -12,6 +13,7 @@ from sklearn_ensemble_theory.averaging._forest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn_ensemble_theory.averaging._forest_distributions import ForestDistribution
 from sklearn_ensemble_theory.averaging._neighbor_weights import (
     bagged_nearest_neighbors_weights,
 )
@@ -23,6 +25,8 @@ from sklearn_ensemble_theory.averaging._random_projections import (
     ExpectedProjection,
     RandomProjectionRegressor,
 )
+from sklearn_ensemble_theory.averaging._series_intervals import SeriesIntervals
+from sklearn_ensemble_theory.averaging._sizes import PACMembers, StableSamples
 from sklearn_ensemble_theory.averaging._sketching import SketchedLinearRegression
 from sklearn_ensemble_theory.ensembles._jackknife import StandardErrorWarning
 
@@ -31,15 +35,21 @@ __all__ = [
     "BaggedNearestNeighborsRegressor",
     "BaggingClassifier",
     "BaggingRegressor",
+    "Bernoulli",
     "DivideAndConquerClassifier",
     "DivideAndConquerRegressor",
     "ExpectedProjection",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
+    "ForestDistribution",
+    "MovingBlock",
+    "PACMembers",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "RandomProjectionRegressor",
+    "SeriesIntervals",
     "SketchedLinearRegression",
+    "StableSamples",
     "StandardErrorWarning",
     "bagged_nearest_neighbors_weights",
 ]

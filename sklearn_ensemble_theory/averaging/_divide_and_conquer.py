@@ -46,22 +46,20 @@ from sklearn_ensemble_theory._running import in_order, seeded
 from sklearn_ensemble_theory._scaling import largest_magnitude, within_range
 from sklearn_ensemble_theory._typing import ArrayLike, Estimator, MatrixLike, RandomStateLike
 from sklearn_ensemble_theory.bounds import divide_and_conquer_n_blocks
-from sklearn_ensemble_theory.ensembles._members import member_predictions
+from sklearn_ensemble_theory.ensembles._predictions import member_predictions
 from sklearn_ensemble_theory.trees._sklearn_trees import (
     check_counts,
     fitted_in_units,
     single_precision_if_finite,
 )
 
-from ._averages import AveragedClassifier, AveragedRegressor
-from ._learner_blocks import LearnerBlock, LearnerRows, facts_of_block, of_learner_rows, recoded
-from ._members import (
+from ._averages import AveragedClassifier, AveragedRegressor, member_params, member_router
+from ._bag_members import (
     MAX_SEED,
-    member_params,
-    member_router,
     random_state_names,
     takes_sample_weight,
 )
+from ._learner_blocks import LearnerBlock, LearnerRows, facts_of_block, of_learner_rows, recoded
 
 # Whatever the base learner accepts.
 ROW_CHECKS: dict[str, Any] = {
@@ -426,7 +424,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
         routing : MetadataRouter
             Routing information of the ensemble.
         """
-        return member_router(self, self)
+        return member_router(self, self._get_estimator(), self)
 
     def __len__(self) -> int:
         """Number of fitted members."""

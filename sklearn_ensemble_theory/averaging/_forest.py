@@ -3,7 +3,6 @@
 Bagging of trees that draw features, and extremely randomised ones cuts, at every split.
 """
 
-import math
 from collections.abc import Callable
 from numbers import Integral
 from typing import Any, ClassVar, Literal
@@ -31,8 +30,8 @@ from sklearn_ensemble_theory._compat import (
     StrOptions,
     tree_constraints,
 )
+from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._features import Features, is_frame
-from sklearn_ensemble_theory._rows import LabelTotals
 from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._typing import (
     ArrayLike,
@@ -40,16 +39,20 @@ from sklearn_ensemble_theory._typing import (
     MatrixLike,
     RandomStateLike,
 )
-from sklearn_ensemble_theory.averaging._averages import (
+from sklearn_ensemble_theory.averaging._bag_members import AUTO_BINS
+from sklearn_ensemble_theory.averaging._bagging import (
     BaggedClassifier,
     BaggedRegressor,
-    first_codes,
-    staged_mean_proba,
+    BaseBagging,
 )
-from sklearn_ensemble_theory.averaging._bagging import BaseBagging
-from sklearn_ensemble_theory.averaging._members import AUTO_BINS, balanced_weights, can_be_binned
-from sklearn_ensemble_theory.averaging._sampling import AllRows, SamplingScheme
-from sklearn_ensemble_theory.ensembles._members import member_input
+from sklearn_ensemble_theory.averaging._bagging_texts import BAGGING
+from sklearn_ensemble_theory.averaging._bags import BaggingPlan
+from sklearn_ensemble_theory.averaging._bootstrap_options import (
+    draws_of,
+)
+from sklearn_ensemble_theory.averaging._sampling import AllRows, Draws, MovingBlocks
+from sklearn_ensemble_theory.averaging._sizes import StableSamples
+from sklearn_ensemble_theory.ensembles._predictions import member_input
 from sklearn_ensemble_theory.trees._binned_tree import (
     BaseBinnedTree,
     BinnedTreeRegressor,
@@ -59,9 +62,10 @@ from sklearn_ensemble_theory.trees._columns import MISSING
 from sklearn_ensemble_theory.trees._options import (
     check_no_constraint,
     check_no_quantiles,
-    check_no_signs,
 )
 
+# How much the means of small categories are shrunk in the search of splits.
+CAT_SMOOTH = 3.0
 # Parameters that are passed to every tree as they are.
 TREE_PARAMETERS = (
     "criterion",
@@ -83,22 +87,17 @@ SHARED_CONSTRAINTS = {
 # Unlike bagging, forests draw more rows than there are by a fraction above 1.
 SHARED_CONSTRAINTS |= {
     name: BinnedTreeRegressor._parameter_constraints[name]
-    for name in ("categorical_features", "cat_smooth", "interaction_cst")
+    for name in ("categorical_features", "interaction_cst")
 }
 SHARED_CONSTRAINTS["max_samples"] = [
     None,
     StrOptions({"stable"}),
     Interval(Integral, 1, None, closed="left"),
     Interval(RealNotInt, 0, None, closed="neither"),
+    StableSamples,
+    callable,
 ]
 SHARED_CONSTRAINTS["honesty"] = ["boolean", Interval(RealNotInt, 0, 1, closed="neither")]
-QUANTILE_CONSTRAINTS = {
-    "criterion": [
-        *tree_constraints(DecisionTreeRegressor)["criterion"],
-        StrOptions({"quantile"}),
-    ],
-    "quantile": BinnedTreeRegressor._parameter_constraints["quantile"],
-}
 CLASSIFIER_CONSTRAINTS = {
     "class_weight": [StrOptions({"balanced", "balanced_subsample"}), dict, list, None],
     "voting": [StrOptions({"soft", "hard"})],
@@ -119,19 +118,16 @@ def regression_criterion(criterion: str) -> str:
     return "squared_error"
 
 
-# Of the regressors: whether several targets can be fitted with these parameters.
-has_several_outputs = property(lambda forest: forest.criterion != "quantile")
-
-
 class BaseForest(BaseBagging):
     """Base of the forests; not for direct use."""
 
     _tree_class: type[BaseEstimator]
     categorical_features: Any
-    cat_smooth: float
     interaction_cst: Any
     honesty: bool | float
     _weighs_its_trees = True  # "balanced_subsample" is by the rows of a tree
+    # Whether the cuts of the trees are drawn.
+    _random_cuts: ClassVar[bool] = False
     _validation: ClassVar[dict] = {"accept_sparse": "csr", "ensure_all_finite": False}
 
     @property
@@ -140,132 +136,85 @@ class BaseForest(BaseBagging):
         return self._get_estimator()
 
     def _get_estimator(self) -> BaseEstimator:
-        parameters = {name: getattr(self, name) for name in TREE_PARAMETERS}
-        if self.criterion != "quantile":
-            return self._tree_class(**parameters)
-        # scikit-learn's trees have no quantiles: one of ours in bins from the start.
-        splitter = self._tree_class().splitter
-        n_bins: Any = self.max_bins if isinstance(self.max_bins, Integral) else AUTO_BINS
-        return BinnedTreeRegressor(
-            max_bins=n_bins, splitter=splitter, quantile=self.quantile, **parameters
-        )
+        return self._tree_class(**{name: getattr(self, name) for name in TREE_PARAMETERS})
 
-    def _prepared(self, estimator, scheme, X, y, target, **options):
-        features = Features.known_to(self, X.shape[1])
-        signs = features.signs(self.monotonic_cst, np.max(target.get("n_classes_", 0)))
-        estimator.set_params(monotonic_cst=signs)
-        encoder = fitted_encoder(self)
-        is_binned = encoder is not None
-        if is_binned and sp.issparse(X) and np.prod(X.shape) <= MOST_DENSE_VALUES:
-            X = X.toarray()
-        if self.criterion == "quantile":
-            is_binned = True
-            check_no_signs(self.criterion, signs)
-            if self.max_bins is None:
-                raise ValueError("criterion='quantile' requires max_bins other than None.")
-            if not can_be_binned(X, y):
-                raise ValueError(
-                    "criterion='quantile' requires a dense X of numbers, not a sparse one, and a "
-                    "single output."
-                )
-        if encoder is not None:
-            check_no_constraint(features, signs, encoder.flags)
-            if y.ndim > 1 and self.max_bins == "auto":  # the most of trees of several targets
-                estimator.set_params(max_bins=MISSING)
-        if features.interactions(self.interaction_cst) is not None:
-            estimator, is_binned = self._for_interactions(estimator, X, y), True
-        return super()._prepared(estimator, scheme, X, y, target, is_binned=is_binned, **options)
-
-    def _for_categories(self, estimator: BaseEstimator, X: Any) -> BaseEstimator:
-        """The tree in bins, where X has categorical columns."""
+    def _learner_for(self, X: Any) -> BaseEstimator:
+        """The tree; one in bins if X has categorical columns."""
+        tree = super()._learner_for(X)
         given, features = self.categorical_features, Features.of(X)
         by_dtype = isinstance(given, str) and given == "from_dtype"
         if by_dtype and (self.max_bins is None or not is_frame(X)):
-            return estimator  # categories that are numbers are taken as these
+            return tree  # categories that are numbers are taken as these
         if not is_frame(X) and given is not None:
             features = Features(np.shape(X)[1] if np.ndim(X) == 2 else 0)
         if not features.n or not features.flags(given, X).any():
-            return estimator
+            return tree
         check_no_quantiles(self.criterion)
-        n_bins = AUTO_BINS if self.max_bins == "auto" else self.max_bins
-        binned = None if n_bins is None else binned_equivalent(estimator, n_bins, True)
-        if binned is None or estimator.ccp_alpha > 0:
+        binned = self._in_bins(tree)
+        if binned is None or tree.ccp_alpha > 0:
             raise ValueError(
                 "categorical_features requires trees in bins: max_bins must not be None, ccp_alpha "
                 f"must be 0, and criterion={self.criterion!r} one of binned trees."
             )
-        return binned.set_params(categorical_features=given, cat_smooth=self.cat_smooth)
+        return binned.set_params(categorical_features=given, cat_smooth=CAT_SMOOTH)
 
-    def _for_interactions(self, estimator: Any, X: Any, y: np.ndarray) -> Any:
-        """The tree in bins, under interaction constraints."""
+    def _in_bins(self, tree: Any) -> Any:
+        """The tree in as many bins as `max_bins` says; None if there is none."""
         n_bins = AUTO_BINS if self.max_bins == "auto" else self.max_bins
-        is_binned = isinstance(estimator, BaseBinnedTree)
-        if not is_binned:
-            estimator = None if n_bins is None else binned_equivalent(estimator, n_bins, True)
-        if estimator is None or sp.issparse(X) or np.ndim(y) > 1:
-            raise ValueError(
-                "interaction_cst requires trees in bins: max_bins must not be None, "
-                f"criterion={self.criterion!r} one of binned trees, X dense and y of one output."
-            )
-        return estimator.set_params(interaction_cst=self.interaction_cst)
+        return None if n_bins is None else binned_equivalent(tree, n_bins, True)
 
-    def _scheme_class(self) -> type[SamplingScheme]:
-        """As in scikit-learn's forests, `bootstrap=False` without `max_samples` is all rows."""
-        if not self.bootstrap and self.max_samples is None:
-            return AllRows
-        return super()._scheme_class()
-
-    def _balances_each_tree(self) -> bool:
-        """Whether the rows of each tree are balanced by themselves."""
-        weights = getattr(self, "class_weight", None)
-        is_by_tree = isinstance(weights, str) and weights == "balanced_subsample"
-        return is_by_tree and self._scheme_class().is_random
-
-    def _weights_of_rows(
-        self, y: np.ndarray, sample_weight: np.ndarray | None, classes, grouped: bool
-    ) -> np.ndarray | None:
-        """The sample weights times those of the classes."""
-        given = getattr(self, "class_weight", None)
-        if given is None:
-            return sample_weight
-        if isinstance(given, str):
-            if self.warm_start:
-                warn_user(
-                    f"class_weight={given!r} with warm_start=True: the weights of the "
-                    "classes are those of the rows of each fit. Where these are not all rows, give "
-                    "the weights as a dict."
-                )
-            if self._balances_each_tree():
-                return sample_weight
-            weight = balanced_weights(y, sample_weight)
-        else:
-            # A dict for each output; the weights of a row are multiplied over its outputs.
-            outputs = classes if isinstance(classes, list) else [classes]
-            codes = y.reshape(len(y), -1) - first_codes(outputs)
-            given = given if isinstance(given, list) else [given]
-            if len(given) != len(outputs):
+    def _plan(self, learner: Any, X: Any, target: dict) -> BaggingPlan:
+        features, encoder = Features.known_to(self, X.shape[1]), fitted_encoder(self)
+        several = target.get("n_outputs_", 1) > 1
+        signs = features.signs(self.monotonic_cst, np.max(target.get("n_classes_", 0)))
+        learner.set_params(monotonic_cst=signs)
+        dense = encoder is not None and np.prod(X.shape) <= MOST_DENSE_VALUES
+        if encoder is not None:
+            check_no_constraint(features, signs, encoder.flags)
+            if several and self.max_bins == "auto":  # the most of trees of several targets
+                learner.set_params(max_bins=MISSING)
+        joined = features.interactions(self.interaction_cst) is not None
+        if joined:
+            tree: Any = learner if isinstance(learner, BaseBinnedTree) else self._in_bins(learner)
+            if tree is None or (sp.issparse(X) and not dense) or several:
                 raise ValueError(
-                    f"class_weight has weights for {len(given)} outputs, and y has {len(outputs)} "
-                    "outputs; give a list with a dict for each of them."
+                    "interaction_cst requires trees in bins: max_bins must not be None, "
+                    f"criterion={self.criterion!r} one of binned trees, X dense and y of one "
+                    "output."
                 )
-            by_output = [
-                LabelTotals(labels, np.bincount(column)).factors(weights)[column]
-                for weights, labels, column in zip(given, outputs, codes.T)
-            ]
-            weight = np.prod(by_output, axis=0)
-        return weight if sample_weight is None else sample_weight * weight
+            learner = tree.set_params(interaction_cst=self.interaction_cst)
+        shared = self._shared_plan(learner)
+        draws = shared["draws"]
+        # As in scikit-learn's forests, `bootstrap=False` without `max_samples` is all rows.
+        if not self.bootstrap and self.max_samples is None:
+            draws = Draws(AllRows)
+        if draws.empty != "redraw":
+            raise ValueError(
+                f"bootstrap={self.bootstrap!r}: empty must be 'redraw' for forests, whose members "
+                "are all trees; use bagging of trees."
+            )
+        weights = getattr(self, "class_weight", None)
+        if isinstance(weights, str) and self.warm_start:
+            warn_user(
+                f"class_weight={weights!r} with warm_start=True: the weights of the classes are "
+                "those of the rows of each fit. Where these are not all rows, give the weights as "
+                "a dict."
+            )
+        by_tree = isinstance(weights, str) and weights == "balanced_subsample"
+        return BaggingPlan(
+            **{**shared, "draws": draws},
+            learner=learner,
+            random_cuts=self._random_cuts,
+            is_binned=encoder is not None or joined,
+            by_column=encoder is not None or joined,
+            dense=encoder is not None,
+            counts_of_all_rows=True,
+            weighs_classes=True,
+            balanced=by_tree and draws.scheme.is_random,
+            honest=self._honest_share(learner),
+        )
 
-    def _member_options(self, estimator: BaseEstimator, n_samples: int, n_features: int) -> dict:
-        # In scikit-learn's forests a fraction is one of all rows, in a tree one of the rows that it
-        # is fitted to.
-        for name, least in [("min_samples_split", 2), ("min_samples_leaf", 1)]:
-            fraction = getattr(self, name)
-            if not isinstance(fraction, Integral):
-                rows = max(least, math.ceil(fraction * n_samples))
-                estimator.set_params(**{name: rows})
-        return {"balanced": self._balances_each_tree(), "honest": self._honest_share(estimator)}
-
-    def _honest_share(self, estimator: BaseEstimator) -> float:
+    def _honest_share(self, tree: Any) -> float:
         """The share of the rows drawn that are in the leaves; an error for what that cannot be."""
         is_share = not isinstance(self.honesty, (bool, np.bool_))
         share = float(self.honesty) if is_share else 0.5 * self.honesty
@@ -276,14 +225,14 @@ class BaseForest(BaseBagging):
             )
         if not share:
             return 0.0
-        if estimator.criterion in ("absolute_error", "quantile"):
+        if tree.criterion == "absolute_error":
             raise ValueError(
-                f"honesty requires leaves that predict means; criterion={estimator.criterion!r} "
+                f"honesty requires leaves that predict means; criterion={tree.criterion!r} "
                 "has others."
             )
-        if estimator.monotonic_cst is not None and np.any(estimator.monotonic_cst):
+        if tree.monotonic_cst is not None and np.any(tree.monotonic_cst):
             raise ValueError("honesty requires monotonic_cst=None: means of other rows may differ.")
-        if self.bootstrap == "moving_block":
+        if draws_of(self.bootstrap).scheme is MovingBlocks:
             raise ValueError(
                 'honesty requires independent rows, or groups of them; bootstrap="moving_block" '
                 "draws neighbours together."
@@ -359,179 +308,55 @@ class BaseForest(BaseBagging):
 # --- random forests -------------------------------------------------------------------------------
 
 
+@documented(BAGGING)
 class RandomForestRegressor(BaggedRegressor, BaseForest):
     """Random forest for regression: the mean of trees fitted to bootstrapped rows.
 
     Parameters
     ----------
-    n_estimators : int or "pac", default=100
-        Number of trees B. `"pac"` is ceil(18 ln(2 n / `delta`)), with which bagging of empirical
-        risk minimisers has optimal sample complexity.
+    n_estimators : int, "pac", PACMembers or callable, default=100
+        %(n_estimators)s
 
-    criterion : {"squared_error", "absolute_error", "quantile", "poisson"}, \
-            default="squared_error"
-        What a split lowers most: the squared error, the absolute error, for which leaves predict
-        medians, the pinball loss, for which they predict the quantile of level `quantile`, or half
-        the Poisson deviance, for y of at least 0. The forest is the mean of these. `"quantile"`
-        requires a dense X, y with one output, and neither `max_bins=None` nor `monotonic_cst`;
-        neither of the two works with categorical features. `"friedman_mse"` is deprecated.
+    %(real_criterion)s
 
-    max_depth : int, default=None
-        Maximum depth of a tree; with `None` it is grown until its leaves are pure or smaller than
-        `min_samples_split`.
-
-    min_samples_split : int or float, default=2
-        Minimum number of rows in a node that is split; a float is a fraction of all training rows.
-
-    min_samples_leaf : int or float, default=1
-        Minimum number of rows in a leaf; a float is a fraction of all training rows.
-
-    min_weight_fraction_leaf : float, default=0.0
-        Minimum weight of a leaf, as a fraction of a tree's total weight.
+    %(max_depth)s
 
     max_features : {"sqrt", "log2"}, int, float or None, default=1.0
-        Number of features drawn at each split, m_try in [Shah, §4.5]; a float is a fraction of all
-        features, `None` is all of them. With fewer features the trees are less correlated, and each
-        of them is usually less accurate.
+        %(m_try)s
 
-    max_leaf_nodes : int, default=None
-        Maximum number of leaves of a tree, which is then grown best first; `None` means no limit.
+    %(max_leaf_nodes)s
 
-    min_impurity_decrease : float, default=0.0
-        Minimum decrease of the impurity by a split.
+    bootstrap : bool, str, MovingBlock or Bernoulli, default=True
+        %(bootstrap_of_forests)s
 
-    bootstrap : bool or str, default=True
-        How the rows of a tree are drawn, or their groups where `fit` is given `groups`:
+    %(forest_run)s
 
-        - `True`: s draws with replacement, the bootstrap;
-        - `False`: s rows without replacement, and with `max_samples=None` all rows;
-        - `"disjoint"`: the same with s at most n/2, which is the default; the trees of a group of
-          floor(n/s) have no row in common, for standard errors without bias;
-        - `"bernoulli"`: each row with probability q, independently;
-        - `"bayesian"`: real weights, s times a Dirichlet(1, ..., 1) vector;
-        - `"poisson"`: independent Poisson counts of mean s/n;
-        - `"moving_block"`: blocks of `block_length` consecutive rows with replacement, until there
-          are s rows, for time series; without `groups`.
-
-        A tree is fitted to each distinct row once, with the weight drawn.
-
-    block_length : int, default=None
-        Number of rows of a block with `bootstrap="moving_block"`; `None` is ceil(n^(1/3)).
-
-    oob_score : bool or callable, default=False
-        Whether to use out-of-bag rows to estimate the score; a callable is the metric,
-        `metric(y_true, y_pred)`, instead of R².
-
-    n_jobs : int, default=None
-        Number of threads that fit trees. The model does not depend on it.
-
-    random_state : int, RandomState instance or None, default=None
-        Seed of the draws of rows and of features.
-
-    verbose : int, default=0
-        1 prints progress every few seconds, 2 after every tree.
-
-    warm_start : bool, default=False
-        Whether `fit` keeps the trees of the previous fit and adds trees up to `n_estimators`.
-        After other rows, weights or draws than before, methods that need the training rows raise
-        a ValueError.
-
-    ccp_alpha : float, default=0.0
-        Complexity parameter of minimal cost-complexity pruning.
-
-    max_samples : int, float or "stable", default=None
-        Number s of rows drawn for each tree: an int is the number itself, a float a fraction of the
-        total weight, which may be above 1, and `None` the number of rows of X. Where groups are
-        drawn it is the number of groups, and with blocks a float is a fraction of the rows. With
-        `bootstrap="bernoulli"` it determines the probability q of each row (an int is divided by n;
-        `None` is 1/2). `"stable"` is the largest number with which the mean of infinitely many
-        members is as stable as `stability` says, whatever the base learner.
+    %(ccp_alpha)s
 
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
-        1, -1 or 0 for each feature: the prediction increases in it, decreases in it or is not
-        constrained. A dict has the signs of the constrained features by their names.
+        %(signs)s
 
-    max_bins : int, "auto" or None, default="auto"
-        Number of bins, 2 to 65,535, into which the columns of X are cut, once for all trees, which
-        are then :class:`BinnedTreeRegressor`. `None` is scikit-learn's exact trees. `"auto"` is
-        exact trees up to 10,000 rows (for the absolute error up to 1,000), and 2047 bins above
-        where X is dense and y has one output; for quantiles 2047 bins for any number of rows. A
-        value of X takes four bytes as bins.
+    %(forest_columns)s
 
-    categorical_features : array-like, "from_dtype" or None, default="from_dtype"
-        Which features are categorical: a mask, their indices, or their names. "from_dtype" takes
-        the columns of a data frame with the dtype category (pandas) or Categorical or Enum
-        (polars). With such features trees are in bins, for any number of rows; at most 255 where y
-        has several outputs. See :class:`BinnedTreeRegressor`.
-
-    cat_smooth : float, default=3.0
-        How much the means of small categories are shrunk in the search of splits.
-
-    interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
-        Which features may interact: all features that are cut on a path of a tree are from one of
-        these groups of indices or names; those in no group form one together. The features of
-        `max_features` are drawn from those that may be cut. Trees are then in bins, for any number
-        of rows. See :class:`BinnedTreeRegressor`.
-
-    delta : float, default=0.05
-        Probability of failure in `n_estimators="pac"`, and the share of the training rows that
-        `stability` and `stability_` leave aside.
-
-    stability : float, default=0.1
-        With `max_samples="stable"`: how much a prediction may change without one of the training
-        rows, as a share of the range of the members' outputs (1 for probabilities), for all but
-        the share `delta` of the rows. See
-        :func:`~sklearn_ensemble_theory.bounds.bagging_stable_max_samples`.
-
-    quantile : float, default=0.5
-        Level of the quantiles of `criterion="quantile"`, in (0, 1).
-
-    honesty : bool or float, default=False
-        Whether one half of the rows drawn for a tree chooses its splits, and the other half is in
-        its leaves, from which it predicts; a float is the share of the rows in the leaves. Copies
-        of a row, and the rows of a group, are on one side. A split of which one side has no row of
-        the leaves is left out. Impurities and importances are those of the rows in the leaves. With
-        `bootstrap=False` and a fraction as `max_samples`, intervals by `standard_error` are those
-        of [Wager and Athey, 2018]; see the user guide. Not with `monotonic_cst`, medians, quantiles
-        or moving blocks.
+    %(honesty)s
 
     Attributes
     ----------
-    estimator_ : DecisionTreeRegressor or BinnedTreeRegressor
-        The tree that the members are clones of.
+    %(members)s
 
-    estimators_ : list of the same
-        The fitted trees.
+    %(n_outputs)s
 
-    estimators_features_ : list of ndarray
-        Indices of all columns, for each tree: features are drawn at the splits.
+    %(categories_)s
 
-    estimators_samples_ : list of ndarray
-        Indices of the rows drawn for each tree, repeated as often as drawn.
+    %(importances)s
 
-    n_outputs_ : int
-        Number of targets.
+    %(n_features_in_)s
 
-    categories_ : list of n_features_in_ arrays or None
-        The categories of each categorical feature, in increasing order; None for other features.
+    %(feature_names_in_)s
 
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Mean decrease of impurity by each feature, of sum 1.
+    %(oob_attributes)s
 
-    n_features_in_ : int
-        Number of features seen at `fit`.
-
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X has feature names that are all strings.
-
-    oob_score_ : float
-        Out-of-bag score, on the rows that were not drawn for at least one tree.
-
-    oob_scores_ : ndarray of shape (n_estimators,)
-        Out-of-bag score of the first 1, 2, ... trees; NaN if it is not defined.
-
-    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Mean prediction of the trees for which the row was not drawn; NaN if there is no such tree.
+    %(oob_prediction)s
 
     See Also
     --------
@@ -545,47 +370,46 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
     `random_state` exact trees are those of scikit-learn's class (release 1.9), fitted to the
     distinct rows with their counts. A `warm_start` computes the bins anew: the same for the same X.
 
+    Random forests were proposed by [Breiman, 2001]; see also [Bach, §10.2]. The mean of B trees of
+    variance sigma² and correlation rho has variance rho sigma² + (1 - rho) sigma² / B [Shah, §4.5],
+    which :func:`~sklearn_ensemble_theory.inspection.variance_decomposition` estimates. What else
+    can be asked of a fitted forest is in :mod:`~sklearn_ensemble_theory.inspection`.
+
     With squared error, y whose mean is more than 10^4 standard deviations away from 0 is centred
     before trees are grown, which scikit-learn's trees are not: they lose the digits of their
     squared errors there.
 
-    Random forests were proposed by [Breiman, 2001]; see also [Bach, §10.2]. The mean of B trees of
-    variance sigma² and correlation rho has variance rho sigma² + (1 - rho) sigma² / B
-    [Shah, §4.5]. `standard_error` and `variance_decomposition` estimate these.
-
     References
     ----------
-    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+    %(Bach)s
 
-    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+    %(Shah)s
 
     L. Breiman (2001). "Random forests". *Machine Learning* 45.
 
-    S. Wager and S. Athey (2018). "Estimation and inference of heterogeneous treatment effects using
-    random forests". *Journal of the American Statistical Association* 113.
+    %(Athey)s
 
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn_ensemble_theory import RandomForestRegressor
+    >>> from sklearn_ensemble_theory.inspection import variance_decomposition
     >>> X, y = load_diabetes(return_X_y=True)
     >>> forest = RandomForestRegressor(300, max_features=0.3, min_samples_leaf=5, random_state=0)
-    >>> parts = forest.fit(X[:400], y[:400]).variance_decomposition(X[400:])
+    >>> parts = variance_decomposition(forest.fit(X[:400], y[:400]), X[400:])
     >>> print(f"correlation of two trees: {parts.rho.mean():.2f}")
     correlation of two trees: 0.08
     """
 
-    _several_outputs = has_several_outputs
     _tree_class = DecisionTreeRegressor
     _parameter_constraints: dict = {
         **SHARED_CONSTRAINTS,
         **tree_constraints(DecisionTreeRegressor),
-        **QUANTILE_CONSTRAINTS,
     }
 
     def __init__(
         self,
-        n_estimators: int | Literal["pac"] = 100,
+        n_estimators: int | Literal["pac"] | Callable = 100,
         *,
         criterion: str = "squared_error",
         max_depth: int | None = None,
@@ -595,23 +419,18 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
         max_features: Literal["sqrt", "log2"] | int | float | None = 1.0,
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
-        bootstrap: bool | str = True,
-        block_length: int | None = None,
+        bootstrap: bool | str | BaseEstimator = True,
         oob_score: bool | Callable[..., float] = False,
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
         verbose: int = 0,
         warm_start: bool = False,
         ccp_alpha: float = 0.0,
-        max_samples: int | float | Literal["stable"] | None = None,
+        max_samples: int | float | Literal["stable"] | Callable | None = None,
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         max_bins: int | Literal["auto"] | None = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
-        cat_smooth: float = 3.0,
         interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
-        delta: float = 0.05,
-        stability: float = 0.1,
-        quantile: float = 0.5,
         honesty: bool | float = False,
     ) -> None:
         self.n_estimators = n_estimators
@@ -624,7 +443,6 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
         self.bootstrap = bootstrap
-        self.block_length = block_length
         self.oob_score = oob_score
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -635,201 +453,69 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
         self.monotonic_cst = monotonic_cst
         self.max_bins = max_bins
         self.categorical_features = categorical_features
-        self.cat_smooth = cat_smooth
         self.interaction_cst = interaction_cst
-        self.delta = delta
-        self.stability = stability
-        self.quantile = quantile
         self.honesty = honesty
 
 
+@documented(BAGGING)
 class RandomForestClassifier(BaggedClassifier, BaseForest):
     """Random forest for classification: the mean of trees fitted to bootstrapped rows.
 
     Parameters
     ----------
-    n_estimators : int or "pac", default=100
-        Number of trees B. `"pac"` is ceil(18 ln(2 n / `delta`)), with which bagging of empirical
-        risk minimisers has optimal sample complexity.
+    n_estimators : int, "pac", PACMembers or callable, default=100
+        %(n_estimators)s
 
-    criterion : {"gini", "entropy", "log_loss"}, default="gini"
-        What a split lowers most: the Gini impurity, or the entropy, which `"log_loss"` is too.
+    %(class_criterion)s
 
-    max_depth : int, default=None
-        Maximum depth of a tree; with `None` it is grown until its leaves are pure or smaller than
-        `min_samples_split`.
-
-    min_samples_split : int or float, default=2
-        Minimum number of rows in a node that is split; a float is a fraction of all training rows.
-
-    min_samples_leaf : int or float, default=1
-        Minimum number of rows in a leaf; a float is a fraction of all training rows.
-
-    min_weight_fraction_leaf : float, default=0.0
-        Minimum weight of a leaf, as a fraction of a tree's total weight.
+    %(max_depth)s
 
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
-        Number of features drawn at each split, m_try in [Shah, §4.5]; a float is a fraction of all
-        features, `None` is all of them. With fewer features the trees are less correlated, and each
-        of them is usually less accurate.
+        %(m_try)s
 
-    max_leaf_nodes : int, default=None
-        Maximum number of leaves of a tree, which is then grown best first; `None` means no limit.
+    %(max_leaf_nodes)s
 
-    min_impurity_decrease : float, default=0.0
-        Minimum decrease of the impurity by a split.
+    bootstrap : bool, str, MovingBlock or Bernoulli, default=True
+        %(bootstrap_of_forests)s
 
-    bootstrap : bool or str, default=True
-        How the rows of a tree are drawn, or their groups where `fit` is given `groups`:
+    %(forest_run)s
 
-        - `True`: s draws with replacement, the bootstrap;
-        - `False`: s rows without replacement, and with `max_samples=None` all rows;
-        - `"disjoint"`: the same with s at most n/2, which is the default; the trees of a group of
-          floor(n/s) have no row in common, for standard errors without bias;
-        - `"bernoulli"`: each row with probability q, independently;
-        - `"bayesian"`: real weights, s times a Dirichlet(1, ..., 1) vector;
-        - `"poisson"`: independent Poisson counts of mean s/n;
-        - `"stratified"`: draws with replacement within each class, s shared out in proportion to
-          the sizes of the classes;
-        - `"moving_block"`: blocks of `block_length` consecutive rows with replacement, until there
-          are s rows, for time series; without `groups`.
+    %(forest_class_weight)s
 
-        A tree is fitted to each distinct row once, with the weight drawn.
-
-    block_length : int, default=None
-        Number of rows of a block with `bootstrap="moving_block"`; `None` is ceil(n^(1/3)).
-
-    oob_score : bool or callable, default=False
-        Whether to use out-of-bag rows to estimate the score; a callable is the metric,
-        `metric(y_true, y_pred)`, instead of accuracy.
-
-    n_jobs : int, default=None
-        Number of threads that fit trees. The model does not depend on it.
-
-    random_state : int, RandomState instance or None, default=None
-        Seed of the draws of rows and of features.
-
-    verbose : int, default=0
-        1 prints progress every few seconds, 2 after every tree.
-
-    warm_start : bool, default=False
-        Whether `fit` keeps the trees of the previous fit and adds trees up to `n_estimators`.
-        After other rows, weights or draws than before, methods that need the training rows raise
-        a ValueError.
-
-    class_weight : {"balanced", "balanced_subsample"}, dict or list of dict, default=None
-        Weights of the classes, by which `sample_weight` is multiplied. A dict contains the weight
-        of each label. `"balanced"` gives all classes the same total weight over all rows,
-        `"balanced_subsample"` over the rows drawn for each tree. With `None` no class weights are
-        used. For several outputs, a list of a dict for each; their weights are multiplied.
-
-    ccp_alpha : float, default=0.0
-        Complexity parameter of minimal cost-complexity pruning.
-
-    max_samples : int, float or "stable", default=None
-        Number s of rows drawn for each tree: an int is the number itself, a float a fraction of the
-        total weight, which may be above 1, and `None` the number of rows of X. Where groups are
-        drawn it is the number of groups, and with blocks a float is a fraction of the rows. With
-        `bootstrap="bernoulli"` it determines the probability q of each row (an int is divided by n;
-        `None` is 1/2). `"stable"` is the largest number with which the mean of infinitely many
-        members is as stable as `stability` says, whatever the base learner.
+    %(ccp_alpha)s
 
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
-        For two classes: 1, -1 or 0 for each feature, in which the probability of the second class
-        increases, decreases or is not constrained. A dict has the signs of the constrained features
-        by their names.
+        %(signs_of_classes)s
 
     voting : {"soft", "hard"}, default="soft"
-        `"soft"` averages the probabilities of the trees; `"hard"` is the majority vote.
+        %(voting)s
 
-    max_bins : int, "auto" or None, default="auto"
-        Number of bins, 2 to 65,535, into which the columns of X are cut, once for all trees, which
-        are then :class:`BinnedTreeClassifier`. `None` is scikit-learn's exact trees. `"auto"` is
-        exact trees up to 10,000 rows, and 2047 bins above where X is dense and y has one output. A
-        value of X takes four bytes as bins.
-
-    categorical_features : array-like, "from_dtype" or None, default="from_dtype"
-        Which features are categorical: a mask, their indices, or their names. "from_dtype" takes
-        the columns of a data frame with the dtype category (pandas) or Categorical or Enum
-        (polars). With such features trees are in bins, for any number of rows; at most 255 where y
-        has several outputs. See :class:`BinnedTreeClassifier`.
-
-    cat_smooth : float, default=3.0
-        How much the means of small categories are shrunk in the search of splits.
-
-    interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
-        Which features may interact: all features that are cut on a path of a tree are from one of
-        these groups of indices or names; those in no group form one together. The features of
-        `max_features` are drawn from those that may be cut. Trees are then in bins, for any number
-        of rows. See :class:`BinnedTreeRegressor`.
-
-    delta : float, default=0.05
-        Probability of failure in `n_estimators="pac"`, and the share of the training rows that
-        `stability` and `stability_` leave aside.
-
-    stability : float, default=0.1
-        With `max_samples="stable"`: how much a prediction may change without one of the training
-        rows, as a share of the range of the members' outputs (1 for probabilities), for all but
-        the share `delta` of the rows. See
-        :func:`~sklearn_ensemble_theory.bounds.bagging_stable_max_samples`.
+    %(forest_columns)s
 
     ties : {"first", "last"}, default="first"
-        Which of several classes with the same, largest number of votes or mean probability is
-        predicted: the first one in `classes_`, as in scikit-learn, or the last one. Of two classes
-        "last" is 1{mean >= 1/2} [Ghoshdastidar].
+        %(ties)s
 
-    honesty : bool or float, default=False
-        Whether one half of the rows drawn for a tree chooses its splits, and the other half is in
-        its leaves, from which it predicts; a float is the share of the rows in the leaves. Copies
-        of a row, and the rows of a group, are on one side. A split of which one side has no row of
-        the leaves is left out. Impurities and importances are those of the rows in the leaves. With
-        `bootstrap=False` and a fraction as `max_samples`, intervals by `standard_error` are those
-        of [Wager and Athey, 2018]; see the user guide. Not with `monotonic_cst`, medians, quantiles
-        or moving blocks.
+    %(honesty)s
 
     Attributes
     ----------
-    estimator_ : DecisionTreeClassifier or BinnedTreeClassifier
-        The tree that the members are clones of.
+    %(members)s
 
-    estimators_ : list of the same
-        The fitted trees.
+    %(forest_classes)s
 
-    estimators_features_ : list of ndarray
-        Indices of all columns, for each tree: features are drawn at the splits.
+    %(n_outputs)s
 
-    estimators_samples_ : list of ndarray
-        Indices of the rows drawn for each tree, repeated as often as drawn.
+    %(categories_)s
 
-    classes_ : ndarray of shape (n_classes,) or list of such arrays
-        The labels, sorted; a list of those of each output where y has several.
+    %(importances)s
 
-    n_classes_ : int or list of int
-        Number of classes.
+    %(n_features_in_)s
 
-    n_outputs_ : int
-        Number of targets.
+    %(feature_names_in_)s
 
-    categories_ : list of n_features_in_ arrays or None
-        The categories of each categorical feature, in increasing order; None for other features.
+    %(oob_attributes)s
 
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Mean decrease of impurity by each feature, of sum 1.
-
-    n_features_in_ : int
-        Number of features seen at `fit`.
-
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X has feature names that are all strings.
-
-    oob_score_ : float
-        Out-of-bag score, on the rows that were not drawn for at least one tree.
-
-    oob_scores_ : ndarray of shape (n_estimators,)
-        Out-of-bag score of the first 1, 2, ... trees; NaN if it is not defined.
-
-    oob_decision_function_ : ndarray of shape (n_samples, n_classes[, n_outputs])
-        Mean prediction of the trees for which the row was not drawn; NaN if there is no such tree.
+    %(oob_decision_function)s
 
     See Also
     --------
@@ -844,19 +530,21 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
     distinct rows with their counts. A `warm_start` computes the bins anew: the same for the same X.
 
     Random forests were proposed by [Breiman, 2001]; see also [Bach, §10.2]. The mean of B trees of
-    variance sigma² and correlation rho has variance rho sigma² + (1 - rho) sigma² / B
-    [Shah, §4.5]. `standard_error` and `variance_decomposition` estimate these.
+    variance sigma² and correlation rho has variance rho sigma² + (1 - rho) sigma² / B [Shah, §4.5],
+    which :func:`~sklearn_ensemble_theory.inspection.variance_decomposition` estimates. What else
+    can be asked of a fitted forest is in :mod:`~sklearn_ensemble_theory.inspection`.
 
     References
     ----------
-    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+    %(Bach)s
 
-    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+    %(Shah)s
+
+    %(Ghoshdastidar)s
 
     L. Breiman (2001). "Random forests". *Machine Learning* 45.
 
-    S. Wager and S. Athey (2018). "Estimation and inference of heterogeneous treatment effects using
-    random forests". *Journal of the American Statistical Association* 113.
+    %(Athey)s
 
     Examples
     --------
@@ -878,7 +566,7 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
 
     def __init__(
         self,
-        n_estimators: int | Literal["pac"] = 100,
+        n_estimators: int | Literal["pac"] | Callable = 100,
         *,
         criterion: str = "gini",
         max_depth: int | None = None,
@@ -888,8 +576,7 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         max_features: Literal["sqrt", "log2"] | int | float | None = "sqrt",
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
-        bootstrap: bool | str = True,
-        block_length: int | None = None,
+        bootstrap: bool | str | BaseEstimator = True,
         oob_score: bool | Callable[..., float] = False,
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
@@ -897,15 +584,12 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         warm_start: bool = False,
         class_weight: Literal["balanced", "balanced_subsample"] | dict | list[dict] | None = None,
         ccp_alpha: float = 0.0,
-        max_samples: int | float | Literal["stable"] | None = None,
+        max_samples: int | float | Literal["stable"] | Callable | None = None,
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         voting: Literal["soft", "hard"] = "soft",
         max_bins: int | Literal["auto"] | None = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
-        cat_smooth: float = 3.0,
         interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
-        delta: float = 0.05,
-        stability: float = 0.1,
         ties: Literal["first", "last"] = "first",
         honesty: bool | float = False,
     ) -> None:
@@ -919,7 +603,6 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
         self.bootstrap = bootstrap
-        self.block_length = block_length
         self.oob_score = oob_score
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -932,194 +615,63 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         self.voting = voting
         self.max_bins = max_bins
         self.categorical_features = categorical_features
-        self.cat_smooth = cat_smooth
         self.interaction_cst = interaction_cst
-        self.delta = delta
-        self.stability = stability
         self.ties = ties
         self.honesty = honesty
-
-    _staged_margin_scores = staged_mean_proba
 
 
 # --- extremely randomised trees -------------------------------------------------------------------
 
 
+@documented(BAGGING)
 class ExtraTreesRegressor(BaggedRegressor, BaseForest):
-    """Extremely randomised trees for regression: the mean of trees whose cuts are drawn at random.
+    """Extremely randomised trees for regression: the mean of trees with cuts drawn at random.
 
     Parameters
     ----------
-    n_estimators : int or "pac", default=100
-        Number of trees B. `"pac"` is ceil(18 ln(2 n / `delta`)), with which bagging of empirical
-        risk minimisers has optimal sample complexity.
+    n_estimators : int, "pac", PACMembers or callable, default=100
+        %(n_estimators)s
 
-    criterion : {"squared_error", "absolute_error", "quantile", "poisson"}, \
-            default="squared_error"
-        What a split lowers most: the squared error, the absolute error, for which leaves predict
-        medians, the pinball loss, for which they predict the quantile of level `quantile`, or half
-        the Poisson deviance, for y of at least 0. The forest is the mean of these. `"quantile"`
-        requires a dense X, y with one output, and neither `max_bins=None` nor `monotonic_cst`;
-        neither of the two works with categorical features. `"friedman_mse"` is deprecated.
+    %(real_criterion)s
 
-    max_depth : int, default=None
-        Maximum depth of a tree; with `None` it is grown until its leaves are pure or smaller than
-        `min_samples_split`.
-
-    min_samples_split : int or float, default=2
-        Minimum number of rows in a node that is split; a float is a fraction of all training rows.
-
-    min_samples_leaf : int or float, default=1
-        Minimum number of rows in a leaf; a float is a fraction of all training rows.
-
-    min_weight_fraction_leaf : float, default=0.0
-        Minimum weight of a leaf, as a fraction of a tree's total weight.
+    %(max_depth)s
 
     max_features : {"sqrt", "log2"}, int, float or None, default=1.0
-        Number of features drawn at each split, with one random cut each; a float is a fraction of
-        all features, `None` is all of them. With 1 the structure of a tree depends on y only
-        through its pure leaves.
+        %(extra_m_try)s
 
-    max_leaf_nodes : int, default=None
-        Maximum number of leaves of a tree, which is then grown best first; `None` means no limit.
+    %(max_leaf_nodes)s
 
-    min_impurity_decrease : float, default=0.0
-        Minimum decrease of the impurity by a split.
+    bootstrap : bool, str, MovingBlock or Bernoulli, default=False
+        %(bootstrap_of_forests)s
 
-    bootstrap : bool or str, default=False
-        How the rows of a tree are drawn, or their groups where `fit` is given `groups`:
+    %(forest_run)s
 
-        - `True`: s draws with replacement, the bootstrap;
-        - `False`: s rows without replacement, and with `max_samples=None` all rows; there are then
-          neither out-of-bag scores nor standard errors;
-        - `"disjoint"`: the same with s at most n/2, which is the default; the trees of a group of
-          floor(n/s) have no row in common, for standard errors without bias;
-        - `"bernoulli"`: each row with probability q, independently;
-        - `"bayesian"`: real weights, s times a Dirichlet(1, ..., 1) vector;
-        - `"poisson"`: independent Poisson counts of mean s/n;
-        - `"moving_block"`: blocks of `block_length` consecutive rows with replacement, until there
-          are s rows, for time series; without `groups`.
-
-        A tree is fitted to each distinct row once, with the weight drawn.
-
-    block_length : int, default=None
-        Number of rows of a block with `bootstrap="moving_block"`; `None` is ceil(n^(1/3)).
-
-    oob_score : bool or callable, default=False
-        Whether to use out-of-bag rows to estimate the score; a callable is the metric,
-        `metric(y_true, y_pred)`, instead of R².
-
-    n_jobs : int, default=None
-        Number of threads that fit trees. The model does not depend on it.
-
-    random_state : int, RandomState instance or None, default=None
-        Seed of the draws of rows and of features.
-
-    verbose : int, default=0
-        1 prints progress every few seconds, 2 after every tree.
-
-    warm_start : bool, default=False
-        Whether `fit` keeps the trees of the previous fit and adds trees up to `n_estimators`.
-        After other rows, weights or draws than before, methods that need the training rows raise
-        a ValueError.
-
-    ccp_alpha : float, default=0.0
-        Complexity parameter of minimal cost-complexity pruning.
-
-    max_samples : int, float or "stable", default=None
-        Number s of rows drawn for each tree: an int is the number itself, a float a fraction of the
-        total weight, which may be above 1, and `None` the number of rows of X. Where groups are
-        drawn it is the number of groups, and with blocks a float is a fraction of the rows. With
-        `bootstrap="bernoulli"` it determines the probability q of each row (an int is divided by n;
-        `None` is 1/2). `"stable"` is the largest number with which the mean of infinitely many
-        members is as stable as `stability` says, whatever the base learner.
+    %(ccp_alpha)s
 
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
-        1, -1 or 0 for each feature: the prediction increases in it, decreases in it or is not
-        constrained. A dict has the signs of the constrained features by their names.
+        %(signs)s
 
-    max_bins : int, "auto" or None, default="auto"
-        Number of bins, 2 to 65,535, into which the columns of X are cut, once for all trees, which
-        are then :class:`BinnedTreeRegressor` with cuts uniform over the bins of a node; in
-        scikit-learn's exact trees, `None`, cuts are uniform over its values. `"auto"` is exact
-        trees up to 10,000 rows, and 2047 bins above where X is dense and y has one output; for
-        quantiles 2047 bins for any number of rows. A value of X takes four bytes as bins.
+    %(forest_columns)s
 
-    categorical_features : array-like, "from_dtype" or None, default="from_dtype"
-        Which features are categorical: a mask, their indices, or their names. "from_dtype" takes
-        the columns of a data frame with the dtype category (pandas) or Categorical or Enum
-        (polars). The cut is drawn in the order of the means of their targets. With such features
-        trees are in bins, for any number of rows; at most 255 where y has several outputs. See
-        :class:`BinnedTreeRegressor`.
-
-    cat_smooth : float, default=3.0
-        How much the means of small categories are shrunk in the search of splits.
-
-    interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
-        Which features may interact: all features that are cut on a path of a tree are from one of
-        these groups of indices or names; those in no group form one together. The features of
-        `max_features` are drawn from those that may be cut. Trees are then in bins, for any number
-        of rows. See :class:`BinnedTreeRegressor`.
-
-    delta : float, default=0.05
-        Probability of failure in `n_estimators="pac"`, and the share of the training rows that
-        `stability` and `stability_` leave aside.
-
-    stability : float, default=0.1
-        With `max_samples="stable"`: how much a prediction may change without one of the training
-        rows, as a share of the range of the members' outputs (1 for probabilities), for all but
-        the share `delta` of the rows. See
-        :func:`~sklearn_ensemble_theory.bounds.bagging_stable_max_samples`.
-
-    quantile : float, default=0.5
-        Level of the quantiles of `criterion="quantile"`, in (0, 1).
-
-    honesty : bool or float, default=False
-        Whether one half of the rows drawn for a tree chooses its splits, and the other half is in
-        its leaves, from which it predicts; a float is the share of the rows in the leaves. Copies
-        of a row, and the rows of a group, are on one side. A split of which one side has no row of
-        the leaves is left out. Impurities and importances are those of the rows in the leaves. With
-        `bootstrap=False` and a fraction as `max_samples`, intervals by `standard_error` are those
-        of [Wager and Athey, 2018]; see the user guide. Not with `monotonic_cst`, medians, quantiles
-        or moving blocks.
+    %(honesty)s
 
     Attributes
     ----------
-    estimator_ : ExtraTreeRegressor or BinnedTreeRegressor
-        The tree that the members are clones of.
+    %(members)s
 
-    estimators_ : list of the same
-        The fitted trees.
+    %(n_outputs)s
 
-    estimators_features_ : list of ndarray
-        Indices of all columns, for each tree: features are drawn at the splits.
+    %(categories_)s
 
-    estimators_samples_ : list of ndarray
-        Indices of the rows drawn for each tree, repeated as often as drawn.
+    %(importances)s
 
-    n_outputs_ : int
-        Number of targets.
+    %(n_features_in_)s
 
-    categories_ : list of n_features_in_ arrays or None
-        The categories of each categorical feature, in increasing order; None for other features.
+    %(feature_names_in_)s
 
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Mean decrease of impurity by each feature, of sum 1.
+    %(oob_attributes)s
 
-    n_features_in_ : int
-        Number of features seen at `fit`.
-
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X has feature names that are all strings.
-
-    oob_score_ : float
-        Out-of-bag score, on the rows that were not drawn for at least one tree.
-
-    oob_scores_ : ndarray of shape (n_estimators,)
-        Out-of-bag score of the first 1, 2, ... trees; NaN if it is not defined.
-
-    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Mean prediction of the trees for which the row was not drawn; NaN if there is no such tree.
+    %(oob_prediction)s
 
     See Also
     --------
@@ -1129,9 +681,10 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
     Notes
     -----
     A node draws `max_features` features and one cut of each, uniform between its smallest and
-    largest value in the node, and takes the best of these cuts [Geurts et al., 2006]. Compared with
-    a random forest [Shah, §4.5] the trees are less correlated and their cuts do not follow the
-    noise in y, and no column is sorted; the bias is larger where few of the features matter.
+    largest value in the node (of categories in the order of the means of their targets), and takes
+    the best of these cuts [Geurts et al., 2006]. Compared with a random forest [Shah, §4.5] the
+    trees are less correlated and their cuts do not follow the noise in y, and no column is sorted;
+    the bias is larger if few of the features matter.
 
     The cost is about O(m_try n) for each level of each of the B trees, with m_try features at each
     split, and O(n p log n) once for bins. With the same `random_state` exact trees are those of
@@ -1144,12 +697,11 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
 
     References
     ----------
-    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+    %(Shah)s
 
-    P. Geurts, D. Ernst and L. Wehenkel (2006). "Extremely randomized trees". *Machine Learning* 63.
+    %(Geurts)s
 
-    S. Wager and S. Athey (2018). "Estimation and inference of heterogeneous treatment effects using
-    random forests". *Journal of the American Statistical Association* 113.
+    %(Athey)s
 
     Examples
     --------
@@ -1162,17 +714,15 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
     """
 
     _random_cuts = True
-    _several_outputs = has_several_outputs
     _tree_class = ExtraTreeRegressor
     _parameter_constraints: dict = {
         **SHARED_CONSTRAINTS,
         **tree_constraints(ExtraTreeRegressor),
-        **QUANTILE_CONSTRAINTS,
     }
 
     def __init__(
         self,
-        n_estimators: int | Literal["pac"] = 100,
+        n_estimators: int | Literal["pac"] | Callable = 100,
         *,
         criterion: str = "squared_error",
         max_depth: int | None = None,
@@ -1182,23 +732,18 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         max_features: Literal["sqrt", "log2"] | int | float | None = 1.0,
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
-        bootstrap: bool | str = False,
-        block_length: int | None = None,
+        bootstrap: bool | str | BaseEstimator = False,
         oob_score: bool | Callable[..., float] = False,
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
         verbose: int = 0,
         warm_start: bool = False,
         ccp_alpha: float = 0.0,
-        max_samples: int | float | Literal["stable"] | None = None,
+        max_samples: int | float | Literal["stable"] | Callable | None = None,
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         max_bins: int | Literal["auto"] | None = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
-        cat_smooth: float = 3.0,
         interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
-        delta: float = 0.05,
-        stability: float = 0.1,
-        quantile: float = 0.5,
         honesty: bool | float = False,
     ) -> None:
         self.n_estimators = n_estimators
@@ -1211,7 +756,6 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
         self.bootstrap = bootstrap
-        self.block_length = block_length
         self.oob_score = oob_score
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -1222,225 +766,90 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         self.monotonic_cst = monotonic_cst
         self.max_bins = max_bins
         self.categorical_features = categorical_features
-        self.cat_smooth = cat_smooth
         self.interaction_cst = interaction_cst
-        self.delta = delta
-        self.stability = stability
-        self.quantile = quantile
         self.honesty = honesty
 
 
+@documented(BAGGING)
 class ExtraTreesClassifier(BaggedClassifier, BaseForest):
     """Extremely randomised trees for classification: the mean of trees with cuts drawn at random.
 
     Parameters
     ----------
-    n_estimators : int or "pac", default=100
-        Number of trees B. `"pac"` is ceil(18 ln(2 n / `delta`)), with which bagging of empirical
-        risk minimisers has optimal sample complexity.
+    n_estimators : int, "pac", PACMembers or callable, default=100
+        %(n_estimators)s
 
-    criterion : {"gini", "entropy", "log_loss"}, default="gini"
-        What a split lowers most: the Gini impurity, or the entropy, which `"log_loss"` is too.
+    %(class_criterion)s
 
-    max_depth : int, default=None
-        Maximum depth of a tree; with `None` it is grown until its leaves are pure or smaller than
-        `min_samples_split`.
-
-    min_samples_split : int or float, default=2
-        Minimum number of rows in a node that is split; a float is a fraction of all training rows.
-
-    min_samples_leaf : int or float, default=1
-        Minimum number of rows in a leaf; a float is a fraction of all training rows.
-
-    min_weight_fraction_leaf : float, default=0.0
-        Minimum weight of a leaf, as a fraction of a tree's total weight.
+    %(max_depth)s
 
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
-        Number of features drawn at each split, with one random cut each; a float is a fraction of
-        all features, `None` is all of them. With 1 the structure of a tree depends on y only
-        through its pure leaves.
+        %(extra_m_try)s
 
-    max_leaf_nodes : int, default=None
-        Maximum number of leaves of a tree, which is then grown best first; `None` means no limit.
+    %(max_leaf_nodes)s
 
-    min_impurity_decrease : float, default=0.0
-        Minimum decrease of the impurity by a split.
+    bootstrap : bool, str, MovingBlock or Bernoulli, default=False
+        %(bootstrap_of_forests)s
 
-    bootstrap : bool or str, default=False
-        How the rows of a tree are drawn, or their groups where `fit` is given `groups`:
+    %(forest_run)s
 
-        - `True`: s draws with replacement, the bootstrap;
-        - `False`: s rows without replacement, and with `max_samples=None` all rows; there are then
-          neither out-of-bag scores nor standard errors;
-        - `"disjoint"`: the same with s at most n/2, which is the default; the trees of a group of
-          floor(n/s) have no row in common, for standard errors without bias;
-        - `"bernoulli"`: each row with probability q, independently;
-        - `"bayesian"`: real weights, s times a Dirichlet(1, ..., 1) vector;
-        - `"poisson"`: independent Poisson counts of mean s/n;
-        - `"stratified"`: draws with replacement within each class, s shared out in proportion to
-          the sizes of the classes;
-        - `"moving_block"`: blocks of `block_length` consecutive rows with replacement, until there
-          are s rows, for time series; without `groups`.
+    %(forest_class_weight)s
 
-        A tree is fitted to each distinct row once, with the weight drawn.
-
-    block_length : int, default=None
-        Number of rows of a block with `bootstrap="moving_block"`; `None` is ceil(n^(1/3)).
-
-    oob_score : bool or callable, default=False
-        Whether to use out-of-bag rows to estimate the score; a callable is the metric,
-        `metric(y_true, y_pred)`, instead of accuracy.
-
-    n_jobs : int, default=None
-        Number of threads that fit trees. The model does not depend on it.
-
-    random_state : int, RandomState instance or None, default=None
-        Seed of the draws of rows and of features.
-
-    verbose : int, default=0
-        1 prints progress every few seconds, 2 after every tree.
-
-    warm_start : bool, default=False
-        Whether `fit` keeps the trees of the previous fit and adds trees up to `n_estimators`.
-        After other rows, weights or draws than before, methods that need the training rows raise
-        a ValueError.
-
-    class_weight : {"balanced", "balanced_subsample"}, dict or list of dict, default=None
-        Weights of the classes, by which `sample_weight` is multiplied. A dict contains the weight
-        of each label. `"balanced"` gives all classes the same total weight over all rows,
-        `"balanced_subsample"` over the rows drawn for each tree. With `None` no class weights are
-        used. For several outputs, a list of a dict for each; their weights are multiplied.
-
-    ccp_alpha : float, default=0.0
-        Complexity parameter of minimal cost-complexity pruning.
-
-    max_samples : int, float or "stable", default=None
-        Number s of rows drawn for each tree: an int is the number itself, a float a fraction of the
-        total weight, which may be above 1, and `None` the number of rows of X. Where groups are
-        drawn it is the number of groups, and with blocks a float is a fraction of the rows. With
-        `bootstrap="bernoulli"` it determines the probability q of each row (an int is divided by n;
-        `None` is 1/2). `"stable"` is the largest number with which the mean of infinitely many
-        members is as stable as `stability` says, whatever the base learner.
+    %(ccp_alpha)s
 
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
-        For two classes: 1, -1 or 0 for each feature, in which the probability of the second class
-        increases, decreases or is not constrained. A dict has the signs of the constrained features
-        by their names.
+        %(signs_of_classes)s
 
     voting : {"soft", "hard"}, default="soft"
-        `"soft"` averages the probabilities of the trees; `"hard"` is the majority vote.
+        %(voting)s
 
-    max_bins : int, "auto" or None, default="auto"
-        Number of bins, 2 to 65,535, into which the columns of X are cut, once for all trees, which
-        are then :class:`BinnedTreeClassifier` with cuts uniform over the bins of a node; in
-        scikit-learn's exact trees, `None`, cuts are uniform over its values. `"auto"` is exact
-        trees up to 10,000 rows, and 2047 bins above where X is dense and y has one output. A value
-        of X takes four bytes as bins.
-
-    categorical_features : array-like, "from_dtype" or None, default="from_dtype"
-        Which features are categorical: a mask, their indices, or their names. "from_dtype" takes
-        the columns of a data frame with the dtype category (pandas) or Categorical or Enum
-        (polars). The cut is drawn in the order of the means of their targets. With such features
-        trees are in bins, for any number of rows; at most 255 where y has several outputs. See
-        :class:`BinnedTreeClassifier`.
-
-    cat_smooth : float, default=3.0
-        How much the means of small categories are shrunk in the search of splits.
-
-    interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
-        Which features may interact: all features that are cut on a path of a tree are from one of
-        these groups of indices or names; those in no group form one together. The features of
-        `max_features` are drawn from those that may be cut. Trees are then in bins, for any number
-        of rows. See :class:`BinnedTreeRegressor`.
-
-    delta : float, default=0.05
-        Probability of failure in `n_estimators="pac"`, and the share of the training rows that
-        `stability` and `stability_` leave aside.
-
-    stability : float, default=0.1
-        With `max_samples="stable"`: how much a prediction may change without one of the training
-        rows, as a share of the range of the members' outputs (1 for probabilities), for all but
-        the share `delta` of the rows. See
-        :func:`~sklearn_ensemble_theory.bounds.bagging_stable_max_samples`.
+    %(forest_columns)s
 
     ties : {"first", "last"}, default="first"
-        Which of several classes with the same, largest number of votes or mean probability is
-        predicted: the first one in `classes_`, as in scikit-learn, or the last one. Of two classes
-        "last" is 1{mean >= 1/2} [Ghoshdastidar].
+        %(ties)s
 
-    honesty : bool or float, default=False
-        Whether one half of the rows drawn for a tree chooses its splits, and the other half is in
-        its leaves, from which it predicts; a float is the share of the rows in the leaves. Copies
-        of a row, and the rows of a group, are on one side. A split of which one side has no row of
-        the leaves is left out. Impurities and importances are those of the rows in the leaves. With
-        `bootstrap=False` and a fraction as `max_samples`, intervals by `standard_error` are those
-        of [Wager and Athey, 2018]; see the user guide. Not with `monotonic_cst`, medians, quantiles
-        or moving blocks.
+    %(honesty)s
 
     Attributes
     ----------
-    estimator_ : ExtraTreeClassifier or BinnedTreeClassifier
-        The tree that the members are clones of.
+    %(members)s
 
-    estimators_ : list of the same
-        The fitted trees.
+    %(forest_classes)s
 
-    estimators_features_ : list of ndarray
-        Indices of all columns, for each tree: features are drawn at the splits.
+    %(n_outputs)s
 
-    estimators_samples_ : list of ndarray
-        Indices of the rows drawn for each tree, repeated as often as drawn.
+    %(categories_)s
 
-    classes_ : ndarray of shape (n_classes,) or list of such arrays
-        The labels, sorted; a list of those of each output where y has several.
+    %(importances)s
 
-    n_classes_ : int or list of int
-        Number of classes.
+    %(n_features_in_)s
 
-    n_outputs_ : int
-        Number of targets.
+    %(feature_names_in_)s
 
-    categories_ : list of n_features_in_ arrays or None
-        The categories of each categorical feature, in increasing order; None for other features.
+    %(oob_attributes)s
 
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Mean decrease of impurity by each feature, of sum 1.
-
-    n_features_in_ : int
-        Number of features seen at `fit`.
-
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X has feature names that are all strings.
-
-    oob_score_ : float
-        Out-of-bag score, on the rows that were not drawn for at least one tree.
-
-    oob_scores_ : ndarray of shape (n_estimators,)
-        Out-of-bag score of the first 1, 2, ... trees; NaN if it is not defined.
-
-    oob_decision_function_ : ndarray of shape (n_samples, n_classes[, n_outputs])
-        Mean prediction of the trees for which the row was not drawn; NaN if there is no such tree.
+    %(oob_decision_function)s
 
     See Also
     --------
     RandomForestClassifier : Forests of trees with the best cuts.
-    ExtraTreesRegressor : The same for regression, with notes on the method.
+    ExtraTreesRegressor : The same for regression.
 
     Notes
     -----
     The method is that of :class:`ExtraTreesRegressor` [Geurts et al., 2006], the mean of trees as
-    in a random forest [Shah, §4.5]. The cost is about O(m_try n) for each level of each tree, and
-    O(n p log n) once for bins. With the same `random_state` exact trees are those of scikit-learn's
-    class (release 1.9).
+    in a random forest [Shah, §4.5]. The cost is about O(m_try n) for each level of each tree. With
+    the same `random_state` exact trees are those of scikit-learn's class (release 1.9).
 
     References
     ----------
-    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+    %(Shah)s
 
-    P. Geurts, D. Ernst and L. Wehenkel (2006). "Extremely randomized trees". *Machine Learning* 63.
+    %(Ghoshdastidar)s
 
-    S. Wager and S. Athey (2018). "Estimation and inference of heterogeneous treatment effects using
-    random forests". *Journal of the American Statistical Association* 113.
+    %(Geurts)s
+
+    %(Athey)s
 
     Examples
     --------
@@ -1463,7 +872,7 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
 
     def __init__(
         self,
-        n_estimators: int | Literal["pac"] = 100,
+        n_estimators: int | Literal["pac"] | Callable = 100,
         *,
         criterion: str = "gini",
         max_depth: int | None = None,
@@ -1473,8 +882,7 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         max_features: Literal["sqrt", "log2"] | int | float | None = "sqrt",
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
-        bootstrap: bool | str = False,
-        block_length: int | None = None,
+        bootstrap: bool | str | BaseEstimator = False,
         oob_score: bool | Callable[..., float] = False,
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
@@ -1482,15 +890,12 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         warm_start: bool = False,
         class_weight: Literal["balanced", "balanced_subsample"] | dict | list[dict] | None = None,
         ccp_alpha: float = 0.0,
-        max_samples: int | float | Literal["stable"] | None = None,
+        max_samples: int | float | Literal["stable"] | Callable | None = None,
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         voting: Literal["soft", "hard"] = "soft",
         max_bins: int | Literal["auto"] | None = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
-        cat_smooth: float = 3.0,
         interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
-        delta: float = 0.05,
-        stability: float = 0.1,
         ties: Literal["first", "last"] = "first",
         honesty: bool | float = False,
     ) -> None:
@@ -1504,7 +909,6 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
         self.bootstrap = bootstrap
-        self.block_length = block_length
         self.oob_score = oob_score
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -1517,11 +921,6 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         self.voting = voting
         self.max_bins = max_bins
         self.categorical_features = categorical_features
-        self.cat_smooth = cat_smooth
         self.interaction_cst = interaction_cst
-        self.delta = delta
-        self.stability = stability
         self.ties = ties
         self.honesty = honesty
-
-    _staged_margin_scores = staged_mean_proba

@@ -12,7 +12,7 @@ from scipy.special import xlogy
 
 from sklearn_ensemble_theory._compat import make_tree, tree_state
 from sklearn_ensemble_theory._scaling import power_of_two
-from sklearn_ensemble_theory.ensembles._importances import node_means
+from sklearn_ensemble_theory.ensembles._out_of_bag_importances import node_means
 from sklearn_ensemble_theory.trees._columns import SET
 from sklearn_ensemble_theory.trees._tree_arrays import (
     LEAF,

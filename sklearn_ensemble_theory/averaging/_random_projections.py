@@ -37,8 +37,8 @@ from sklearn_ensemble_theory.bounds._arguments import (
     checked_numbers,
 )
 
+from ._bag_members import MAX_SEED
 from ._linear_projections import LINEAR_PROJECTIONS, Projection, centred_rows
-from ._members import MAX_SEED
 from ._random_features import (
     FourierFeatures,
     ReLUFeatures,

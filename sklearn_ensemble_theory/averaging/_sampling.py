@@ -14,7 +14,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
 from numbers import Integral
-from typing import ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -49,7 +49,7 @@ class SamplingDesign:
         The classes 0 ... K-1 of the rows; None for regression.
 
     block_length : int or None
-        The parameter of that name.
+        The `length` of `MovingBlock`.
 
     unit : str
         What the rows are, for messages.
@@ -97,8 +97,6 @@ class SamplingScheme(ABC):
     # Whether groups can be drawn in place of rows; a reason if they cannot.
     takes_groups: ClassVar[bool] = True
     no_groups: ClassVar[str] = ""
-    # Whether `block_length` is a parameter of the scheme.
-    takes_block_length: ClassVar[bool] = False
     # Whether members without a unit are as those of a fit without it, as a jackknife needs.
     leaves_units_out: ClassVar[bool] = True
     # Whether a unit may have several weights beside 0, as by draws with replacement.
@@ -519,7 +517,7 @@ class RowsWithTheirWeights(SamplingScheme):
         return self.sample_weight is None
 
 
-class Bernoulli(RowsWithTheirWeights):
+class IndependentRows(RowsWithTheirWeights):
     """Each row by itself with probability q, the size: Var(v_i) = q (1 - q)."""
 
     bootstrap = "bernoulli"
@@ -591,7 +589,7 @@ class Bernoulli(RowsWithTheirWeights):
         return (1 - self.size) ** -2.0 if self.size < 1 else np.inf
 
 
-class BernoulliOrNone(Bernoulli):
+class IndependentRowsOrNone(IndependentRows):
     """The same law, where some draws are of no rows."""
 
     redraws = False
@@ -780,7 +778,6 @@ class MovingBlocks(SamplingScheme):
     bootstrap = "moving_block"
     takes_groups = False
     no_groups = "blocks are of consecutive rows, whatever group they belong to"
-    takes_block_length = True
     leaves_units_out = False
 
     @classmethod
@@ -801,8 +798,8 @@ class MovingBlocks(SamplingScheme):
             length = min(default_block_length(n_samples), most)
         if length > most:
             raise ValueError(
-                f"block_length={length} must be at most {most}, the number of rows of X and of "
-                f"the rows that are drawn, max_samples={max_samples}."
+                f"bootstrap=MovingBlock({length}): length must be at most {most}, the number of "
+                f"rows of X and of the rows that are drawn, max_samples={max_samples}."
             )
         return cls(n_samples=n_samples, size=size, sample_weight=sample_weight, block_length=length)
 
@@ -1063,13 +1060,21 @@ SCHEMES: dict[bool | str, type[SamplingScheme]] = {
         Bootstrap,
         Subsample,
         DisjointSubsamples,
-        Bernoulli,
+        IndependentRows,
         Dirichlet,
         Poisson,
         Stratified,
         MovingBlocks,
     )
 }
+
+
+class Draws(NamedTuple):
+    """What the parameter `bootstrap` stands for."""
+
+    scheme: type[SamplingScheme]
+    block_length: int | None = None
+    empty: str = "redraw"
 
 
 def scheme_of_rows(
@@ -1080,16 +1085,12 @@ def scheme_of_rows(
     design: SamplingDesign,
 ) -> SamplingScheme:
     """The scheme for the rows of a fit, or for their groups."""
-    name = f"bootstrap={scheme.bootstrap!r}"
-    if design.block_length is not None and not scheme.takes_block_length:
-        raise ValueError(
-            f"block_length={design.block_length} is a parameter of bootstrap='moving_block', "
-            f"got {name}."
-        )
     if design.groups is None:
         return scheme.of(n_samples, max_samples, sample_weight, design)
     if not scheme.takes_groups:
-        raise ValueError(f"groups cannot be used with {name}: {scheme.no_groups}.")
+        raise ValueError(
+            f"groups cannot be used with bootstrap={scheme.bootstrap!r}: {scheme.no_groups}."
+        )
     return GroupDraws.by(scheme, n_samples, max_samples, sample_weight, design)
 
 

@@ -7,19 +7,22 @@ members, which are sums of products of two columns of losses.
 
 from collections.abc import Iterable, Sequence
 from numbers import Real
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from sklearn_ensemble_theory.bounds import held_out_error_bound, majority_vote_bound
-from sklearn_ensemble_theory.ensembles._members import FittedEnsemble, prediction_blocks
-from sklearn_ensemble_theory.ensembles._training_rows import (
+from sklearn_ensemble_theory.ensembles._ensemble import (
+    Ensemble,
     check_one_output,
-    exchangeable_rows,
     groups_of,
     kept_rows,
     outside_group_masks,
     outside_masks,
+    rows_of_equal_weight,
+)
+from sklearn_ensemble_theory.ensembles._predictions import (
+    prediction_blocks,
 )
 
 # Bounds by the losses of members, and of pairs of them.
@@ -106,7 +109,7 @@ def held_out_bound(
     return float(held_out_error_bound(int(wrong.sum()), len(wrong), delta))
 
 
-def out_of_bag_bound(ensemble: Any, method: str, delta: float | None) -> float:
+def out_of_bag_bound(ensemble: Ensemble, method: str, delta: float | None) -> float:
     """The bound from training rows that are outside of members."""
     if method not in BY_MEMBERS:
         raise ValueError(
@@ -121,31 +124,25 @@ def out_of_bag_bound(ensemble: Any, method: str, delta: float | None) -> float:
     if not (isinstance(delta, Real) and 0 < delta <= 1):
         raise ValueError(f"delta must be a number above 0 and at most 1, got {delta!r}.")
     # Of G ensembles, one of which was chosen by these rows, the bounds of all have to hold.
-    path = getattr(ensemble, "shrinkage_path_", None)
-    n_choices = 1 if path is None else len(path["reg_param"])
+    n_choices = max(ensemble.n_shrinkages, 1)
     return out_of_bag_losses(ensemble).bound(method, None, float(delta) / n_choices)
 
 
-def out_of_bag_losses(ensemble: FittedEnsemble) -> VoteLosses:
+def out_of_bag_losses(ensemble: Ensemble) -> VoteLosses:
     """Mean losses on the rows, or groups of rows, outside of members and outside of pairs of them.
 
     The rows of a group count as one: its loss is the mean of theirs.
     """
     what = "Bounds from out-of-bag rows"
-    if not hasattr(ensemble, "_member_spec"):
-        raise ValueError(
-            f"{type(ensemble).__name__} does not keep its training rows; error_bound needs "
-            "held-out rows X and y."
-        )
-    rows = exchangeable_rows(ensemble, what)
+    rows = rows_of_equal_weight(ensemble, what)
     check_one_output(ensemble, "error_bound without X and y")
-    scheme = ensemble._member_spec.scheme
+    scheme = ensemble.draws.scheme
     if scheme.bootstrap in ("moving_block", "stratified"):
         raise ValueError(
             f"{what} need rows that are independent of the draws and of each other, which those of "
             f"bootstrap={scheme.bootstrap!r} are not; give held-out rows X and y."
         )
-    if scheme.bootstrap == "bernoulli" and ensemble._member_spec.empty == "mean":
+    if scheme.bootstrap == "bernoulli" and ensemble.draws.empty == "mean":
         raise ValueError(
             f"{what} need members that depend on no row outside of them, and with empty='mean' "
             "those without rows depend on all; use another `empty`, or give held-out rows X and y."
@@ -157,7 +154,7 @@ def out_of_bag_losses(ensemble: FittedEnsemble) -> VoteLosses:
             "and y."
         )
     X, y = training.X, training.y
-    method = ensemble._prediction_method(ensemble.estimator_)
+    method = ensemble.method
 
     def make() -> VoteLosses:
         groups = groups_of(ensemble, None)
@@ -195,4 +192,4 @@ def out_of_bag_losses(ensemble: FittedEnsemble) -> VoteLosses:
         members = np.clip(members / np.maximum(n, 1), 0.0, 1.0)
         return VoteLosses(members, n, tandem, disagreements, n_pairs)
 
-    return training.derived(f"losses of {method}", ensemble.estimators_, make)
+    return training.derived(f"losses of {method}", ensemble.members, make)

@@ -3,8 +3,6 @@
 At a query x the training row i has the weight w_i(x) of `_quantiles`, and the prediction is the
 mean of the targets with these weights. Of a training row the trees count that it is out of bag
 for, by which its weights are the proximities of [Rhodes, Cutler and Moon, 2023].
-
-The public methods of bagged ensembles are functions here, with their docstrings.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,17 +10,19 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import is_classifier
-from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._categories import fitted_encoder
 from sklearn_ensemble_theory._door import LARGEST_COUNT
 from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 from sklearn_ensemble_theory.bounds._arguments import check_integer
-from sklearn_ensemble_theory.ensembles._members import (
-    FittedEnsemble,
-    columns_of_members,
+from sklearn_ensemble_theory.ensembles._ensemble import (
+    Ensemble,
+    check_rows_outside,
+    kept_rows,
+    kept_X,
+    outside_masks,
+)
+from sklearn_ensemble_theory.ensembles._predictions import (
     tree_input,
 )
 from sklearn_ensemble_theory.ensembles._quantiles import (
@@ -30,12 +30,6 @@ from sklearn_ensemble_theory.ensembles._quantiles import (
     check_trees,
     indicator_of_leaves,
     rows_of_leaves,
-)
-from sklearn_ensemble_theory.ensembles._training_rows import (
-    check_rows_outside,
-    kept_rows,
-    kept_X,
-    outside_masks,
 )
 
 Proximity = Literal["leaves", "out_of_bag", "geometry-preserving"]
@@ -46,87 +40,29 @@ LEAVES, PAIRS = 2**21, 2**18
 ENTRIES = 2**22
 # Raw scores of outliers are equal if they differ by less, as a share.
 ROUNDING = 1e-9
+DISTRIBUTION = "predict_distribution"
 BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.int32)
 
 
 # --- weights --------------------------------------------------------------------------------------
 
 
-def training_weights(self: FittedEnsemble, X: MatrixLike | None = None) -> sp.csr_array:
-    """Compute the weights of the training rows, of which the prediction is the weighted mean.
-
-    With L_b(x) the leaf of x in tree b of B, and v_bi the weight with which training row i was
-    fitted in it (how often it was drawn, times its sample weight where rows keep theirs), row i
-    has at x the weight
-
-        w_i(x) = 1/B sum_b v_bi 1{i in L_b(x)} / sum_{j in L_b(x)} v_bj.
-
-    Parameters
-    ----------
-    X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
-        Rows to weigh the training rows for. `None` is the training rows themselves, where the mean
-        is over the trees that the row is out of bag for: a row has no weight in its own prediction.
-
-    Returns
-    -------
-    weights : csr_array of shape (n_samples, n_training_rows)
-        Non-negative, of sum 1 in each row. Without X a row that no tree leaves out has no weights
-        at all, and there is a warning.
-
-    Raises
-    ------
-    ValueError
-        If the members are not trees, without X if every tree is fitted to every row, or after
-        `forget_training_rows`.
-
-    Notes
-    -----
-    Where a leaf predicts the mean of its rows, ``training_weights(X) @ y`` is the prediction, for
-    one target or several; so it is of trees by the squared error or the Poisson deviance, without
-    `monotonic_cst` and before `shrink`. Of classifiers with `voting="soft"` the product with
-    indicators of the classes is `predict_proba`. ``training_weights() @ y`` is `oob_prediction_`,
-    and the product with indicators `oob_decision_function_`. These are equal up to rounding. With
-    `voting="hard"` and leaves of one class each the products are the shares of votes.
-
-    Any weighted statistic of the targets at x follows: ``training_weights(X) @ g(y)`` is the
-    conditional mean of g(y), also of columns that were not there when the forest was fitted.
-
-    Cost: the first call assigns the training rows to leaves, O(n B depth), and keeps O(n B)
-    numbers; then for a row O(B depth + K log K), with K the number of rows in its leaves.
-
-    References
-    ----------
-    Y. Lin and Y. Jeon (2006). "Random forests and adaptive nearest neighbors". *Journal of the
-    American Statistical Association* 101.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn_ensemble_theory import RandomForestRegressor
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> forest = RandomForestRegressor(50, random_state=0).fit(X[:400], y[:400])
-    >>> weights = forest.training_weights(X[400:])
-    >>> weights.shape
-    (42, 400)
-    >>> bool(np.allclose(weights @ y[:400], forest.predict(X[400:])))
-    True
-    """
-    blocks = list(weight_blocks(self, X, "training_weights"))
+def training_weights(ensemble: Ensemble, X: MatrixLike | None = None) -> sp.csr_array:
+    """Compute the weights of the training rows, of which the prediction is the weighted mean."""
+    blocks = list(weight_blocks(ensemble, X, "training_weights"))
     weights = sp.vstack(blocks, format="csr")
     if X is None:
         n_without = int(np.count_nonzero(np.diff(weights.indptr) == 0))
         if n_without:
             warn_user(
                 f"{n_without} training rows were drawn for every tree and have no weights; more "
-                f"trees than n_estimators={len(self.estimators_)} leave every row out once."
+                f"trees than n_estimators={len(ensemble.members)} leave every row out once."
             )
     return weights
 
 
-def weight_blocks(ensemble: FittedEnsemble, X, what: str) -> Iterator[sp.csr_array]:
+def weight_blocks(ensemble: Ensemble, X, what: str) -> Iterator[sp.csr_array]:
     """The weights of blocks of queries, columns as the training rows; None is these themselves."""
-    check_is_fitted(ensemble)
     leaf_rows = rows_of_leaves(ensemble, what)
     every = leaf_blocks(ensemble, leaf_rows.finder, X, what, out_of_bag=X is None)
     for leaves in blocks_of_entries(every, np.diff(leaf_rows.first), len(leaf_rows.order)):
@@ -141,18 +77,16 @@ def weight_blocks(ensemble: FittedEnsemble, X, what: str) -> Iterator[sp.csr_arr
 
 
 def leaf_blocks(
-    ensemble: FittedEnsemble, finder: LeafFinder, X, what: str, out_of_bag: bool
+    ensemble: Ensemble, finder: LeafFinder, X, what: str, out_of_bag: bool
 ) -> Iterator[np.ndarray]:
     """The leaves (m, T) of blocks of rows; -1 where a training row is not `out_of_bag`."""
     if X is None:
         X = kept_X(ensemble, what)
-    else:
-        X = ensemble._validate_X(X)
     if out_of_bag:
         check_rows_outside(ensemble, f"{what}: rows out of bag")
         masks = outside_masks(ensemble, None)
     X = tree_input(ensemble, X)
-    step = max(1, LEAVES // len(ensemble.estimators_))
+    step = max(1, LEAVES // len(ensemble.members))
     for start in range(0, X.shape[0], step):
         rows = slice(start, start + step)
         leaves = finder.leaves(X[rows])
@@ -178,98 +112,37 @@ def blocks_of_entries(
 
 
 def proximity(
-    self: FittedEnsemble,
-    X: MatrixLike | None = None,
-    Z: MatrixLike | None = None,
-    kind: Proximity = "leaves",
+    ensemble: Ensemble,
+    X,
+    Z,
+    method: Proximity,
 ) -> sp.csr_array:
-    """Compute how often the trees have two rows in one leaf.
-
-    Parameters
-    ----------
-    X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
-        Rows; `None` is the training rows.
-
-    Z : {array-like, sparse matrix} of shape (n_others, n_features), default=None
-        Rows to compare them with, for `kind="leaves"`; `None` is the training rows.
-
-    kind : {"leaves", "out_of_bag", "geometry-preserving"}, default="leaves"
-        What is counted:
-
-        - `"leaves"`: the share of the trees in which both rows are in one leaf [Breiman, 2001].
-          Symmetric, and 1 for a row and itself. Trees that were fitted to both rows had a part in
-          separating them by their targets, so that training rows of one class look closer than
-          new ones are.
-        - `"out_of_bag"`: the same share among the trees that both rows are out of bag for, for
-          training rows only; 0 where there is no such tree.
-        - `"geometry-preserving"`: the weights of `training_weights` [Rhodes, Cutler and Moon,
-          2023], not symmetric, of sum 1 in each row. Weighted votes, or means, are the prediction
-          of the forest, out of bag for its training rows.
-
-    Returns
-    -------
-    proximity : csr_array of shape (n_samples, n_others)
-        From 0 to 1.
-
-    Raises
-    ------
-    ValueError
-        If the members are not trees, if X or Z is given where `kind` has none, if rows out of bag
-        are needed and every tree is fitted to every row, or, unless both X and Z are given, after
-        `forget_training_rows`.
-
-    Notes
-    -----
-    The result is sparse: of full trees a row has at most B neighbours, but in trees of few leaves
-    all n rows are neighbours of each other, and n² numbers are returned; `kneighbors` has blocks of
-    them only. For clusters and embeddings, ``1 - proximity`` is a squared distance between vectors
-    of leaves where `kind="leaves"`.
-
-    Cost: a number for each pair of rows in one leaf, in each tree.
-
-    References
-    ----------
-    L. Breiman (2001). "Random forests". *Machine Learning* 45.
-
-    J. S. Rhodes, A. Cutler and K. R. Moon (2023). "Geometry- and accuracy-preserving random forest
-    proximities". *IEEE Transactions on Pattern Analysis and Machine Intelligence* 45.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn_ensemble_theory import RandomForestClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> forest = RandomForestClassifier(200, random_state=0).fit(X, y)
-    >>> near = forest.proximity(X[[0, 50, 100]], X[[0, 50, 100]]).toarray()
-    >>> near.diagonal()
-    array([1., 1., 1.])
-    >>> bool(near[0, 1] < 0.1 and near[0, 2] < 0.1)
-    True
-    """
-    return sp.vstack(list(proximity_blocks(self, X, Z, kind, "proximity")), format="csr")
+    """Compute how often the trees have two rows in one leaf."""
+    return sp.vstack(list(proximity_blocks(ensemble, X, Z, method, "proximity")), format="csr")
 
 
 def proximity_blocks(
-    ensemble: FittedEnsemble, X, Z, kind: Proximity, what: str
+    ensemble: Ensemble, X, Z, method: Proximity, what: str
 ) -> Iterator[sp.csr_array]:
     """The proximities of blocks of rows to all of Z."""
-    check_is_fitted(ensemble)
-    if not isinstance(kind, str) or kind not in PROXIMITIES:
-        raise ValueError(f"kind must be one of {list(PROXIMITIES)}, got {kind!r}.")
-    if kind != "leaves" and Z is not None:
-        raise ValueError(f"Z must be None with kind={kind!r}, which compares with training rows.")
-    if kind == "out_of_bag" and X is not None:
-        raise ValueError("X must be None with kind='out_of_bag', which compares training rows.")
-    if kind == "geometry-preserving":
+    if not isinstance(method, str) or method not in PROXIMITIES:
+        raise ValueError(f"method must be one of {list(PROXIMITIES)}, got {method!r}.")
+    if method != "leaves" and Z is not None:
+        raise ValueError(
+            f"Z must be None with method={method!r}, which compares with training rows."
+        )
+    if method == "out_of_bag" and X is not None:
+        raise ValueError("X must be None with method='out_of_bag', which compares training rows.")
+    if method == "geometry-preserving":
         yield from weight_blocks(ensemble, X, what)
         return
-    only_outside = kind == "out_of_bag"
-    members = ensemble.estimators_
+    only_outside = method == "out_of_bag"
+    members = ensemble.members
     if X is None or Z is None:
         finder = rows_of_leaves(ensemble, what).finder
     else:  # the training rows may have been removed
         check_trees(ensemble, what)
-        finder = LeafFinder(members, columns_of_members(ensemble))
+        finder = LeafFinder(members, ensemble.columns)
 
     def make() -> sp.csr_array:
         others = leaf_blocks(ensemble, finder, Z, what, only_outside)
@@ -279,7 +152,7 @@ def proximity_blocks(
     if Z is not None:
         by_leaf = make()
     else:  # the rows of all leaves are found once for training rows
-        by_leaf = kept_rows(ensemble, what).derived(kind, members, make)
+        by_leaf = kept_rows(ensemble, what).derived(method, members, make)
     start, sizes = 0, np.append(np.diff(by_leaf.indptr), 0)
     every = leaf_blocks(ensemble, finder, X, what, only_outside)
     for leaves in blocks_of_entries(every, sizes, by_leaf.shape[1]):
@@ -293,7 +166,7 @@ def proximity_blocks(
         start += len(leaves)
 
 
-def n_trees_outside(ensemble: FittedEnsemble, pairs: sp.csr_array, start: int) -> np.ndarray:
+def n_trees_outside(ensemble: Ensemble, pairs: sp.csr_array, start: int) -> np.ndarray:
     """How many trees are fitted to neither row of each pair; rows of `pairs` begin at `start`."""
     bits = outside_masks(ensemble, None).bits
     first = start + np.repeat(np.arange(pairs.shape[0]), np.diff(pairs.indptr))
@@ -305,58 +178,15 @@ def n_trees_outside(ensemble: FittedEnsemble, pairs: sp.csr_array, start: int) -
 
 
 def kneighbors(
-    self: FittedEnsemble,
-    X: MatrixLike | None = None,
-    n_neighbors: int = 5,
-    return_distance: bool = True,
-    kind: Proximity = "leaves",
+    ensemble: Ensemble,
+    X,
+    n_neighbors: int,
+    return_distance: bool,
+    method: Proximity,
 ) -> tuple[np.ndarray, np.ndarray] | np.ndarray:
-    """Find the training rows that the trees have closest to each row.
-
-    Parameters
-    ----------
-    X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
-        Rows; `None` is the training rows, which are not their own neighbours.
-
-    n_neighbors : int, default=5
-        Number of training rows.
-
-    return_distance : bool, default=True
-        Whether to return the distances.
-
-    kind : {"leaves", "out_of_bag", "geometry-preserving"}, default="leaves"
-        The proximity, see `proximity`.
-
-    Returns
-    -------
-    distances : ndarray of shape (n_samples, n_neighbors)
-        1 - proximity, in increasing order; 1 where no tree has the row in a leaf with the other.
-        Only if `return_distance`.
-
-    indices : ndarray of shape (n_samples, n_neighbors)
-        Numbers of the training rows. Of rows at one distance the lower number is first.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than `n_neighbors` rows, or as by `proximity`.
-
-    Notes
-    -----
-    Cost: that of `proximity`, in blocks of rows, and O(K log K) for the K neighbours of a row.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn_ensemble_theory import RandomForestClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> forest = RandomForestClassifier(200, random_state=0).fit(X[1:], y[1:])
-    >>> y[1:][forest.kneighbors(X[:1], 3, return_distance=False)]
-    array([[0, 0, 0]])
-    """
-    check_is_fitted(self)
+    """Find the training rows that the trees have closest to each row."""
     check_integer("n_neighbors", n_neighbors, 1, LARGEST_COUNT)
-    n = len(kept_rows(self, "kneighbors").y)
+    n = len(kept_rows(ensemble, "kneighbors").y)
     if n_neighbors > n - (X is None):
         raise ValueError(
             f"n_neighbors={n_neighbors} must be at most {n - (X is None)}, the number of other "
@@ -364,7 +194,7 @@ def kneighbors(
         )
     distances: list[np.ndarray] = []
     indices: list[np.ndarray] = []
-    for near in proximity_blocks(self, X, None, kind, "kneighbors"):
+    for near in proximity_blocks(ensemble, X, None, method, "kneighbors"):
         for a, b in zip(near.indptr[:-1], near.indptr[1:]):
             number, share = near.indices[a:b], near.data[a:b]
             if X is None:
@@ -390,62 +220,16 @@ def kneighbors(
     return np.clip(np.array(distances).reshape(shape), 0.0, 1.0), found
 
 
-def outlier_scores(
-    self: FittedEnsemble, kind: Literal["leaves", "out_of_bag"] = "leaves"
-) -> np.ndarray:
-    """Score how far each training row is from the others of its class.
-
-    With p_ij the proximity of rows i and j, and n the number of rows, the raw score of row i is
-    n / sum_j p_ij², over the rows j of its class, itself included. From it the median of the class
-    is subtracted, and the difference is divided by the median absolute deviation
-    [Breiman and Cutler, 2004].
-
-    Parameters
-    ----------
-    kind : {"leaves", "out_of_bag"}, default="leaves"
-        The proximity, see `proximity`.
-
-    Returns
-    -------
-    scores : ndarray of shape (n_training_rows,)
-        Scores above 10 are suspicious, by the rule of thumb of the authors. In regression all
-        rows are one class; of several outputs rows of a class agree in all of them.
-
-    Raises
-    ------
-    ValueError
-        As by `proximity`.
-
-    Notes
-    -----
-    Where more than half of a class has one raw score, the median absolute deviation is 0, and the
-    mean absolute deviation takes its place. Cost: that of `proximity`, in blocks of rows.
-
-    References
-    ----------
-    L. Breiman and A. Cutler (2004). *Random Forests*, section "Outliers".
-    https://www.stat.berkeley.edu/~breiman/RandomForests/
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn_ensemble_theory import RandomForestClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> y[0] = 2  # a mistake
-    >>> forest = RandomForestClassifier(200, min_samples_leaf=5, random_state=0).fit(X, y)
-    >>> int(np.argmax(forest.outlier_scores()))
-    0
-    """
-    check_is_fitted(self)
-    if not isinstance(kind, str) or kind not in PROXIMITIES[:2]:
-        raise ValueError(f"kind must be one of {list(PROXIMITIES[:2])}, got {kind!r}.")
-    y = kept_rows(self, "outlier_scores").y
+def outlier_scores(ensemble: Ensemble, method: Proximity) -> np.ndarray:
+    """Score how far each training row is from the others of its class."""
+    if not isinstance(method, str) or method not in PROXIMITIES[:2]:
+        raise ValueError(f"method must be one of {list(PROXIMITIES[:2])}, got {method!r}.")
+    y = kept_rows(ensemble, "outlier_scores").y
     label = np.zeros(len(y), dtype=np.intp)
-    if is_classifier(self):
+    if ensemble.draws.n_classes:
         label = np.unique(y.reshape(len(y), -1), axis=0, return_inverse=True)[1].ravel()
     total, start = np.zeros(len(y)), 0
-    for near in proximity_blocks(self, None, None, kind, "outlier_scores"):
+    for near in proximity_blocks(ensemble, None, None, method, "outlier_scores"):
         row = np.repeat(np.arange(near.shape[0]), np.diff(near.indptr))
         same = label[start + row] == label[near.indices]
         sums = np.bincount(row, near.data**2 * same, minlength=near.shape[0])
@@ -466,61 +250,13 @@ def outlier_scores(
     return scores
 
 
-def impute(self: FittedEnsemble, X: MatrixLike | None = None) -> np.ndarray:
-    """Fill in missing values by the weighted means of the training rows that have them.
-
-    A missing value of feature j in a row x becomes sum_i w_i(x) x_ij / sum_i w_i(x), over the
-    training rows i whose feature j is known, with the weights of `training_weights`.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features), default=None
-        Rows, missing values as NaN. `None` is the training rows, by the trees that the row is out
-        of bag for: its own target has no part in the values that are filled in.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, n_features)
-        The rows without missing values, in double precision; the training rows have single
-        precision. Where no row with weight has a known value, the mean of all known ones is filled
-        in, and a column without any stays NaN.
-
-    Raises
-    ------
-    ValueError
-        If X is sparse or has categorical features, if the members are not trees or refuse missing
-        values, or as by `training_weights`.
-
-    Notes
-    -----
-    Rows with missing values go down the trees as they are, so that there is no start from medians
-    and nothing to repeat, unlike in [Breiman and Cutler, 2004]. The rows that share leaves with x
-    are those with the same relation to y: features that are irrelevant for y are filled in little
-    better than by their means. Cost: that of `training_weights`, and a product with X.
-
-    References
-    ----------
-    L. Breiman and A. Cutler (2004). *Random Forests*, section "Missing value replacement for the
-    training set". https://www.stat.berkeley.edu/~breiman/RandomForests/
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn_ensemble_theory import RandomForestClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> known = X[:, 3].copy()
-    >>> X[::5, 3] = np.nan
-    >>> filled = RandomForestClassifier(200, random_state=0).fit(X, y).impute()
-    >>> bool(np.abs(filled[::5, 3] - known[::5]).mean() < 0.3)
-    True
-    """
-    check_is_fitted(self)
-    rows_of_leaves(self, "impute")
-    known = kept_X(self, "impute")
-    if fitted_encoder(self) is not None:
+def impute(ensemble: Ensemble, X: MatrixLike | None = None) -> np.ndarray:
+    """Fill in missing values by the weighted means of the training rows that have them."""
+    rows_of_leaves(ensemble, "impute")
+    known = kept_X(ensemble, "impute")
+    if ensemble.encoder is not None:
         raise ValueError("impute requires features that are numbers; some of X are categorical.")
-    rows = known if X is None else self._validate_X(X)
+    rows = known if X is None else X
     if sp.issparse(known) or sp.issparse(rows):
         raise ValueError("impute requires a dense X.")
     filled = np.array(rows, dtype=np.float64)
@@ -531,7 +267,7 @@ def impute(self: FittedEnsemble, X: MatrixLike | None = None) -> np.ndarray:
         values.sum(axis=0), n_known, out=np.full(len(n_known), np.nan), where=n_known > 0
     )
     start = 0
-    for weights in weight_blocks(self, X, "impute"):
+    for weights in weight_blocks(ensemble, X, "impute"):
         part = filled[start : start + weights.shape[0]]
         total, share = weights @ values, weights @ is_known.astype(np.float64)
         means = np.tile(mean, (len(part), 1))
@@ -541,80 +277,19 @@ def impute(self: FittedEnsemble, X: MatrixLike | None = None) -> np.ndarray:
     return filled
 
 
-# --- functionals of the conditional distribution --------------------------------------------------
+# --- the conditional distribution -----------------------------------------------------------------
 
 
-def predict_functional(
-    self: FittedEnsemble, X: MatrixLike, function: Callable[[np.ndarray, np.ndarray], Any]
+def functional(
+    ensemble: Ensemble, X, function: Callable[[np.ndarray, np.ndarray], Any]
 ) -> np.ndarray:
-    """Predict any functional of the conditional distribution of the targets.
-
-    The distribution at x has the weight w_i(x) of `training_weights` at the targets of training
-    row i, also of several targets together [Cevid, Michel, Näf, Bühlmann and Meinshausen, 2022].
-
-    Parameters
-    ----------
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Rows to predict.
-
-    function : callable
-        ``function(y, weights)`` of the targets of the training rows of positive weight, of shape
-        (k,) or (k, n_outputs), and of their weights, of shape (k,) and sum 1. It returns a number,
-        or an array of one shape for all rows.
-
-    Returns
-    -------
-    values : ndarray of shape (n_samples, ...)
-        What the function returned for each row.
-
-    Raises
-    ------
-    ValueError
-        If `function` is not callable, if the members are not trees, or after
-        `forget_training_rows`.
-
-    Notes
-    -----
-    Splits are chosen for the conditional means: a forest for which only another functional differs
-    between rows has no reason to part them. Leaves need several rows, or trees need to be many,
-    for more than a mean. A conditional mean of a function of y is faster as
-    ``training_weights(X) @ g(y)``, quantiles are as `predict_quantiles`.
-
-    Cost: that of `training_weights`, and a call of the function for each row.
-
-    References
-    ----------
-    D. Cevid, L. Michel, J. Näf, P. Bühlmann and N. Meinshausen (2022). "Distributional random
-    forests: heterogeneity adjustment and multivariate distributional regression". *Journal of
-    Machine Learning Research* 23.
-
-    Examples
-    --------
-    The correlation of two targets, which is the sign of a feature:
-
-    >>> import numpy as np
-    >>> from sklearn_ensemble_theory import RandomForestRegressor
-    >>> rng = np.random.default_rng(0)
-    >>> X, noise = rng.uniform(-1, 1, (2000, 2)), rng.standard_normal((2000, 2))
-    >>> y = np.column_stack([noise[:, 0], np.sign(X[:, 0]) * noise[:, 0] + 0.5 * noise[:, 1]])
-    >>> y += 3 * X[:, :1]
-    >>> forest = RandomForestRegressor(100, min_samples_leaf=20, random_state=0).fit(X, y)
-    >>> def correlation(y, weights):
-    ...     covariance = np.cov(y.T, aweights=weights, bias=True)
-    ...     return covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])
-    >>> low, high = forest.predict_functional([[-0.5, 0.0], [0.5, 0.0]], correlation)
-    >>> bool(low < -0.6 and high > 0.6)
-    True
-    """
-    check_is_fitted(self)
+    """`function(y, weights)` of the weighted targets at each row."""
     if not callable(function):
         raise ValueError(f"function must be callable, got {function!r}.")
-    rows_of_leaves(self, "predict_functional")
-    if X is None:  # not the training rows, as elsewhere
-        self._validate_X(X)
-    y = np.asarray(kept_rows(self, "predict_functional").y, dtype=np.float64)
+    rows_of_leaves(ensemble, DISTRIBUTION)
+    y = np.asarray(kept_rows(ensemble, DISTRIBUTION).y, dtype=np.float64)
     found = []
-    for weights in weight_blocks(self, X, "predict_functional"):
+    for weights in weight_blocks(ensemble, X, DISTRIBUTION):
         for a, b in zip(weights.indptr[:-1], weights.indptr[1:]):
             found.append(function(y[weights.indices[a:b]], weights.data[a:b]))
     shapes = {np.shape(each) for each in found}
@@ -626,49 +301,26 @@ def predict_functional(
     return np.asarray(found)
 
 
-def predict_cdf(self: FittedEnsemble, X: MatrixLike, y: ArrayLike) -> np.ndarray:
-    """Predict the conditional distribution function of the target at given values.
+def weighted_mean(
+    ensemble: Ensemble, X, function: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """The conditional mean of a function of the targets, which is called once for all of them."""
+    if not callable(function):
+        raise ValueError(f"function must be callable, got {function!r}.")
+    y = np.asarray(kept_rows(ensemble, DISTRIBUTION).y, dtype=np.float64)
+    values = np.asarray(function(y), dtype=np.float64)
+    if values.shape[:1] != (len(y),):
+        raise ValueError(
+            f"function must return a value for each of the {len(y)} training rows, got the shape "
+            f"{values.shape}."
+        )
+    return np.concatenate([w @ values for w in weight_blocks(ensemble, X, DISTRIBUTION)])
 
-    Parameters
-    ----------
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Rows to predict.
 
-    y : float or array-like of shape (n_values,) or (n_values, n_outputs)
-        Values of the target, in its units; of several targets a vector each.
-
-    Returns
-    -------
-    cdf : ndarray of shape (n_samples, n_values) or (n_samples,)
-        F(y | x) = sum_i w_i(x) 1{y_i <= y}, with the weights of `training_weights`; of several
-        targets the joint distribution function, where all are at most the values. One dimension
-        for a single number, or a single vector of several targets.
-
-    Raises
-    ------
-    ValueError
-        If y contains NaN or has another number of targets than the forest, if the members are not
-        trees, or after `forget_training_rows`.
-
-    Notes
-    -----
-    ``1 - predict_cdf(X, y)`` is the probability to exceed y. `predict_quantiles` is the inverse
-    function. Cost: that of `training_weights`, and O(K n_values) for a row with K neighbours.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn_ensemble_theory import RandomForestRegressor
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> forest = RandomForestRegressor(200, min_samples_leaf=5, random_state=0).fit(X, y)
-    >>> forest.predict_cdf(X[:2], [0, 150, 400]).shape
-    (2, 3)
-    """
-    check_is_fitted(self)
-    rows_of_leaves(self, "predict_cdf")
-    if X is None:  # not the training rows, as elsewhere
-        self._validate_X(X)
-    targets = kept_rows(self, "predict_cdf").y
+def distribution_function(ensemble: Ensemble, X, y: ArrayLike) -> np.ndarray:
+    """F(y | x); of several targets, the probability that all of them are at most the values."""
+    rows_of_leaves(ensemble, DISTRIBUTION)
+    targets = kept_rows(ensemble, DISTRIBUTION).y
     try:
         values = np.asarray(y, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -679,7 +331,7 @@ def predict_cdf(self: FittedEnsemble, X: MatrixLike, y: ArrayLike) -> np.ndarray
         shape = "(n_values,)" if targets.ndim == 1 else f"(n_values, {targets.shape[1]})"
         raise ValueError(f"y must be numbers other than NaN, of shape {shape}.")
     parts = []
-    for weights in weight_blocks(self, X, "predict_cdf"):
+    for weights in weight_blocks(ensemble, X, DISTRIBUTION):
         cdf = np.empty((weights.shape[0], len(values)))
         for j, value in enumerate(values):  # an indicator at a time: n numbers, not n k
             below = targets <= value

@@ -11,38 +11,37 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._features import Features, column_of
+from sklearn_ensemble_theory._features import column_of
 from sklearn_ensemble_theory._rows import rows_of
 from sklearn_ensemble_theory._scaling import range_exponent
-from sklearn_ensemble_theory.ensembles._members import (
+from sklearn_ensemble_theory.ensembles._ensemble import (
+    Ensemble,
+    check_one_output,
+    fitted_rows,
+    groups_of,
+    kept_rows,
+    kept_X,
+    outside_group_masks,
+    outside_masks,
+)
+from sklearn_ensemble_theory.ensembles._leave_one_out_ranks import order_statistics
+from sklearn_ensemble_theory.ensembles._predictions import (
     PREDICTIONS,
-    FittedEnsemble,
     mean_prediction,
+    out_of_bag_mean,
     prediction_columns,
     tree_input,
 )
-from sklearn_ensemble_theory.ensembles._order_statistics import order_statistics
 from sklearn_ensemble_theory.ensembles._quantiles import rows_of_leaves
 from sklearn_ensemble_theory.ensembles._scales import residual_scales
 from sklearn_ensemble_theory.ensembles._training_rows import (
     OutsideMasks,
-    check_one_output,
-    exchangeable_rows,
-    groups_of,
-    kept_rows,
-    kept_X,
-    out_of_bag_mean,
-    outside_group_masks,
-    outside_masks,
 )
 
 # Entries of the masks that are held as numbers at once: 64 MB.
 MASK = 2**23
 METHODS = ("jackknife+", "conformal", "normalized", "quantile")
-# Those for time series, which have a file of their own.
-WINDOW_METHODS = ("enbpi", "enbpi-symmetric")
 # Of the range in which an end is looked for: twice the bits of a float's fraction.
 HALVINGS = 104
 
@@ -51,18 +50,14 @@ HALVINGS = 104
 
 
 def prediction_interval(
-    ensemble: FittedEnsemble, X, coverage: float, method: str, side: str, by: Any
+    ensemble: Ensemble, X, coverage: float, method: str, side: str, by: Any
 ) -> np.ndarray:
     """Return the lower and upper ends at the rows X, an array of shape (m, 2)."""
-    check_is_fitted(ensemble)
     coverage = checked_coverage(coverage)
-    one_of("method", method, METHODS + WINDOW_METHODS)
-    if method in WINDOW_METHODS:
-        raise ValueError(f"by cannot be used with method={method!r}, whose residuals are in order.")
+    one_of("method", method, METHODS)
     one_of("side", side, ("both", "lower", "upper"))
-    X = ensemble._validate_X(X)
     check_one_output(ensemble, "predict_interval")
-    rows = exchangeable_rows(ensemble, "Prediction intervals")
+    rows = fitted_rows(ensemble, "Prediction intervals")
     y = kept_rows(ensemble, "predict_interval").y
     rows = np.arange(len(y)) if rows is None else rows
     groups = groups_of(ensemble, rows)
@@ -111,7 +106,7 @@ def prediction_interval(
 
 
 def _predictions(
-    ensemble: FittedEnsemble,
+    ensemble: Ensemble,
     X,
     rows: np.ndarray,
     exponent: int,
@@ -133,7 +128,7 @@ def _predictions(
         kept, masks = kept_X(ensemble, "method='quantile'"), outside_masks(ensemble, rows)
         outside = kept_rows(ensemble, "method='quantile'").derived(
             f"quantiles {at.tolist()} out of bag",
-            ensemble.estimators_,
+            ensemble.members,
             lambda: leaf_rows.quantiles_outside(tree_input(ensemble, kept)[rows], masks, at),
         )
         found = leaf_rows.quantiles(tree_input(ensemble, X), at)
@@ -151,7 +146,7 @@ def _predictions(
 
 
 def _jackknife_plus(
-    ensemble: FittedEnsemble,
+    ensemble: Ensemble,
     X,
     rows: np.ndarray,
     training: slice | np.ndarray,
@@ -186,7 +181,7 @@ def _jackknife_plus(
 
 
 def _parts(
-    ensemble: FittedEnsemble,
+    ensemble: Ensemble,
     X,
     rows: np.ndarray,
     groups: np.ndarray | None,
@@ -217,7 +212,7 @@ def _parts(
         if callable(by):
             known, new = (np.asarray(by(each)) for each in both)
         else:
-            column = Features.known_to(ensemble).place(by, "by")
+            column = ensemble.table.place(by, "by")
             known, new = (column_of(each, column) for each in both)
     for each, size, name in ((known, n, "training rows"), (new, m, "rows of X")):
         if each.shape != (size,):

@@ -37,12 +37,16 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import log_ndtr
-from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._rows import rows_of
 from sklearn_ensemble_theory._running import warn_user
-from sklearn_ensemble_theory.ensembles._members import FittedEnsemble, prediction_blocks
-from sklearn_ensemble_theory.ensembles._training_rows import check_rows_outside
+from sklearn_ensemble_theory.ensembles._ensemble import (
+    Ensemble,
+    check_rows_outside,
+)
+from sklearn_ensemble_theory.ensembles._predictions import (
+    prediction_blocks,
+)
 from sklearn_ensemble_theory.trees._compact import rows_are_alone
 
 # Weights that are dense at once: 64 MB.
@@ -86,31 +90,30 @@ class StandardErrorWarning(UserWarning):
     """Standard errors that are too small by the way of drawing rows, or rest on few members."""
 
 
-def standard_error(ensemble: FittedEnsemble, X, method: str) -> np.ndarray:
+def standard_error(ensemble: Ensemble, X, method: str) -> np.ndarray:
     """Estimate the standard deviation of the mean over training sets, at the points X."""
     if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"method must be one of {list(METHODS)}, got {method!r}.")
     return np.sqrt(positive_variance(ensemble, X, method)[0])
 
 
-def spread_of_members(ensemble: FittedEnsemble, X) -> np.ndarray:
+def spread_of_members(ensemble: Ensemble, X) -> np.ndarray:
     """Return the standard deviation of the members' predictions around their mean."""
     blocks = member_blocks(ensemble, X)
     return np.concatenate([predictions.std(axis=0, ddof=1) for predictions in blocks])
 
 
-def variance_decomposition(ensemble: FittedEnsemble, X) -> VarianceDecomposition:
+def variance_decomposition(ensemble: Ensemble, X) -> VarianceDecomposition:
     """Estimate the variance and correlation of members, and the variance of their mean."""
     variance, spread = positive_variance(ensemble, X, "auto")
-    return decompose(variance, spread, len(ensemble.estimators_))
+    return decompose(variance, spread, len(ensemble.members))
 
 
-def member_blocks(ensemble: FittedEnsemble, X) -> Iterator[np.ndarray]:
-    """Check X and the number of members; their predictions, (B, m, ...), in blocks of rows."""
-    check_is_fitted(ensemble)
-    if len(ensemble.estimators_) < 2:
+def member_blocks(ensemble: Ensemble, X) -> Iterator[np.ndarray]:
+    """The predictions of at least 2 members, (B, m, ...), in blocks of rows."""
+    if len(ensemble.members) < 2:
         raise ValueError("The spread of the members requires n_estimators >= 2.")
-    return map(with_squares, prediction_blocks(ensemble, ensemble._validate_X(X)))
+    return map(with_squares, prediction_blocks(ensemble, X))
 
 
 def with_squares(predictions: np.ndarray) -> np.ndarray:
@@ -124,13 +127,13 @@ def with_squares(predictions: np.ndarray) -> np.ndarray:
     return predictions
 
 
-def positive_variance(ensemble: FittedEnsemble, X, method: str) -> tuple[np.ndarray, np.ndarray]:
+def positive_variance(ensemble: Ensemble, X, method: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the estimated variance of the mean, and that of the members, at the points X.
 
     The first is 0 only where all members agree.
     """
     blocks, jackknife = member_blocks(ensemble, X), jackknife_of(ensemble, method)
-    scheme = ensemble._member_spec.scheme
+    scheme = ensemble.draws.scheme
     if jackknife.is_infinitesimal and scheme.repeats_units and _ignores_counts(ensemble):
         has_other = scheme.leaves_rows_out and scheme.leaves_units_out
         cure = 'method="auto"' if has_other else "bootstrap=True if rows are independent"
@@ -145,21 +148,21 @@ def positive_variance(ensemble: FittedEnsemble, X, method: str) -> tuple[np.ndar
     # Members that agree to rounding differ by rounding errors, which no draw has caused.
     differ = spread > AGREEMENT * level
     ratio = np.divide(variance, spread, out=np.zeros_like(variance), where=differ)
-    noise = jackknife.noise_of_ratio(len(ensemble.estimators_), prior_mean)
+    noise = jackknife.noise_of_ratio(len(ensemble.members), prior_mean)
     mean, error = positive_posterior(ratio, noise, prior_mean, prior_variance)
     below = np.count_nonzero(differ & (2 * mean < 3 * error))
     if below:
         warn_user(
             f"Monte Carlo noise exceeds two thirds of the estimated variance at {below} of "
             f"{variance.size} points, where the standard error is a rough guess; more members "
-            f"than n_estimators={len(ensemble.estimators_)} are needed there.",
+            f"than n_estimators={len(ensemble.members)} are needed there.",
             StandardErrorWarning,
         )
     return np.where(differ, mean * spread, 0.0), spread
 
 
 def jackknife_variance(
-    ensemble: FittedEnsemble, X, method: str = "infinitesimal"
+    ensemble: Ensemble, X, method: str = "infinitesimal"
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the unbiased variance of the mean, the members' variance and mean square, at X.
 
@@ -185,19 +188,19 @@ def variances_at(
     return np.concatenate(variance), np.concatenate(spread), np.concatenate(level)
 
 
-def jackknife_of(ensemble: FittedEnsemble, method: str) -> "Jackknife | UStatistic":
+def jackknife_of(ensemble: Ensemble, method: str) -> "Jackknife | UStatistic":
     """Return the squared influences of the rows, from the draws of the members.
 
     Of members with disjoint rows, the differences within and between their groups.
     """
-    scheme = ensemble._member_spec.scheme
+    scheme = ensemble.draws.scheme
     if scheme.bootstrap == "disjoint":
         if method not in ("auto", "u-statistic"):
             raise ValueError(
                 f"method={method!r} is for members that are drawn by themselves; use "
                 "method='u-statistic' with bootstrap='disjoint'."
             )
-        return UStatistic(len(ensemble.estimators_), scheme.group_size)
+        return UStatistic(len(ensemble.members), scheme.group_size)
     if method == "u-statistic":
         raise ValueError(
             "method='u-statistic' requires members with disjoint rows: bootstrap='disjoint', got "
@@ -234,21 +237,21 @@ def jackknife_of(ensemble: FittedEnsemble, method: str) -> "Jackknife | UStatist
     return Jackknife(SquaredInfluences(both_vectors, n), scale=0.5)
 
 
-def _ignores_counts(ensemble: FittedEnsemble) -> bool:
+def _ignores_counts(ensemble: Ensemble) -> bool:
     """Whether most rows of the first member are in leaves that are pure, or hold fewer than 5."""
-    tree = getattr(ensemble.estimators_[0], "tree_", None)
+    tree = getattr(ensemble.members[0], "tree_", None)
     return tree is not None and rows_are_alone(tree)
 
 
 def prior_of_ratios(
-    ensemble: FittedEnsemble, jackknife: "Jackknife | UStatistic", method: str
+    ensemble: Ensemble, jackknife: "Jackknife | UStatistic", method: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and variance of the law of the ratio over training rows, for each output.
 
     The variance is infinite where no rows are kept, or none is outside of a member.
     """
-    spec, rows = ensemble._member_spec, getattr(ensemble, "_training", None)
-    X = getattr(rows, "X", None)
+    spec, rows = ensemble.draws, ensemble.rows
+    X = getattr(rows, "X", None)  # there is none either where the rows are those of chunks
     if rows is None or X is None or not spec.scheme.leaves_rows_out:
         return np.zeros(1), np.full(1, np.inf)
 
@@ -258,23 +261,23 @@ def prior_of_ratios(
         chosen = np.arange(n)
         if n > PRIOR_ROWS:
             chosen = np.sort(np.random.RandomState(0).permutation(n)[:PRIOR_ROWS])
-        drawn = (spec.draw(seed)[1] for seed in ensemble._seeds)
+        drawn = (spec.draw(seed)[1] for seed in ensemble.seeds)
         outside = np.stack([spec.scheme.is_outside(d)[chosen] for d in drawn]).astype(float)
         blocks = prediction_blocks(ensemble, rows_of(X, chosen))
         t = np.concatenate(list(blocks), axis=1).reshape(*outside.shape, -1)
         found = [jackknife.law_of_ratios(t[:, :, k], outside) for k in range(t.shape[2])]
         return tuple(np.array(found).T)
 
-    return rows.derived(f"law of ratios, {method}", ensemble.estimators_, make)
+    return rows.derived(f"law of ratios, {method}", ensemble.members, make)
 
 
-def drawn_weights(ensemble: FittedEnsemble) -> sp.csr_array:
+def drawn_weights(ensemble: Ensemble) -> sp.csr_array:
     """Draw the weights v of the units in the members again: a sparse array of shape (B, n)."""
-    n = ensemble._member_spec.scheme.n_units
+    n = ensemble.draws.scheme.n_units
     # Rows of weight 0 are most of them: sparse, with the shortest integers that hold the rows.
     rows, weights = [], []
-    for seed in ensemble._seeds:
-        drawn, v = ensemble._member_spec.draw_units(seed)
+    for seed in ensemble.seeds:
+        drawn, v = ensemble.draws.draw_units(seed)
         rows.append(drawn.astype(np.int32 if n < 2**31 else np.int64))
         weights.append(v.astype(np.float64))
     indptr = np.cumsum([0] + [len(drawn) for drawn in rows])

@@ -15,21 +15,20 @@ columns is G = Z - H Z, and of their Gram matrix the p x p matrix S = Z'W G + la
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
 from sklearn.utils import Bunch
 from sklearn.utils.parallel import delayed
-from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._categories import fitted_encoder
 from sklearn_ensemble_theory._running import in_order
 from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.bounds._arguments import checked_numbers
-from sklearn_ensemble_theory.ensembles._importances import (
+from sklearn_ensemble_theory.ensembles._ensemble import (
+    Ensemble,
+)
+from sklearn_ensemble_theory.ensembles._out_of_bag_importances import (
     checked_trees,
     node_means,
     unit_of,
 )
-from sklearn_ensemble_theory.ensembles._members import FittedEnsemble, columns_of_members
 from sklearn_ensemble_theory.trees._shrinkage import REG_PARAMS, leaves_of, shrunk_values
 from sklearn_ensemble_theory.trees._tree_arrays import Nodes, levels_of
 
@@ -39,23 +38,22 @@ NUMBERS_AT_ONCE = 2**22
 POSITIVE_REG_PARAMS = (*REG_PARAMS[1:], 1000.0)
 
 
-def mdi_plus(ensemble: FittedEnsemble, reg_params: ArrayLike) -> Bunch:
+def mdi_plus(ensemble: Ensemble, reg_params: ArrayLike) -> Bunch:
     """The gains of the parts of each tree's ridge regression, as a mean over the trees."""
-    check_is_fitted(ensemble)
     grid = np.unique(checked_numbers("reg_params", reg_params, 0.0, open_low=True))
     if not len(grid):
         raise ValueError("reg_params must have a value to choose.")
     X, y, trees = checked_trees(ensemble, "mdi_plus_importances", outside=False)
-    spec = ensemble._member_spec
+    spec = ensemble.draws
     weight = spec.scheme.sample_weight
     weight = np.ones(len(y)) if weight is None else weight
     rows = np.flatnonzero(weight)
-    if is_classifier(ensemble):
+    if ensemble.draws.n_classes:
         targets = np.equal(y[:, None], np.arange(spec.n_classes)).astype(float)
     else:
         targets = np.where(weight > 0, y / unit_of(y[rows]), 0.0)[:, None]
     columns = X.astype(np.float64)
-    encoder = fitted_encoder(ensemble)
+    encoder = ensemble.encoder
     if encoder is not None:  # the numbers of categories have no order
         columns[:, np.asarray(encoder.flags, dtype=bool)] = 0.0
 
@@ -69,12 +67,11 @@ def mdi_plus(ensemble: FittedEnsemble, reg_params: ArrayLike) -> Bunch:
             nodes, leaf[rows], fitted[rows], targets[rows], own[rows], weight[rows], grid
         )
 
-    every = columns_of_members(ensemble)
+    every = ensemble.columns
     tasks = (
-        delayed(of_member)(*each)
-        for each in zip(ensemble.estimators_, trees, every, ensemble._seeds)
+        delayed(of_member)(*each) for each in zip(ensemble.members, trees, every, ensemble.seeds)
     )
-    total, chosen = np.zeros(ensemble.n_features_in_), []
+    total, chosen = np.zeros(ensemble.n_features), []
     results = in_order(tasks, n_jobs=ensemble.n_jobs, prefer="threads")
     for features, (gains, reg_param) in zip(every, results):
         # A feature may have been drawn twice.

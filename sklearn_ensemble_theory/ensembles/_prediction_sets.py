@@ -23,17 +23,20 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
+from sklearn_ensemble_theory.ensembles._ensemble import (
+    Ensemble,
+    check_one_output,
+    fitted_rows,
+    groups_of,
+    kept_rows,
+)
 from sklearn_ensemble_theory.ensembles._intervals import (
     checked_coverage,
     hierarchical_shares,
     one_of,
 )
-from sklearn_ensemble_theory.ensembles._members import FittedEnsemble, mean_prediction
-from sklearn_ensemble_theory.ensembles._training_rows import (
-    check_one_output,
-    exchangeable_rows,
-    groups_of,
-    kept_rows,
+from sklearn_ensemble_theory.ensembles._predictions import (
+    mean_prediction,
     out_of_bag_mean,
 )
 
@@ -246,12 +249,11 @@ def set_by_folds(
     return is_in_set
 
 
-def prediction_set(ensemble: FittedEnsemble, X, rule: SetRule) -> np.ndarray:
+def prediction_set(ensemble: Ensemble, X, rule: SetRule) -> np.ndarray:
     """Return whether each class is in the set of each row of X, a bool array of shape (m, K)."""
-    X = ensemble._validate_X(X)
     check_one_output(ensemble, "predict_set")
-    rows = exchangeable_rows(ensemble, "Prediction sets")
-    method = ensemble._prediction_method(ensemble.estimator_)
+    rows = fitted_rows(ensemble, "Prediction sets")
+    method = ensemble.method
     mean = out_of_bag_mean(ensemble, method)
     y = kept_rows(ensemble, "predict_set").y
     if rows is not None:

@@ -12,20 +12,20 @@ from collections.abc import Sequence
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._native.inference import leaf_quantiles
 from sklearn_ensemble_theory._typing import ArrayLike
-from sklearn_ensemble_theory.ensembles._members import (
-    FittedEnsemble,
-    columns_of_members,
+from sklearn_ensemble_theory.ensembles._ensemble import (
+    Ensemble,
+    check_one_output,
+    kept_rows,
+    kept_X,
+)
+from sklearn_ensemble_theory.ensembles._predictions import (
     tree_input,
 )
 from sklearn_ensemble_theory.ensembles._training_rows import (
     OutsideMasks,
-    check_one_output,
-    kept_rows,
-    kept_X,
 )
 from sklearn_ensemble_theory.trees._packed import DeepTrees, fits_in_words, packed_places
 from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
@@ -36,9 +36,8 @@ ROUNDING = 1e-12
 LEAVES = 2**21
 
 
-def predicted_quantiles(ensemble: FittedEnsemble, X, quantiles: ArrayLike) -> np.ndarray:
+def predicted_quantiles(ensemble: Ensemble, X, quantiles: ArrayLike) -> np.ndarray:
     """Return quantiles at the rows X, of shape (m, k), or (m,) for a single level."""
-    check_is_fitted(ensemble)
     try:
         levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
     except (TypeError, ValueError, OverflowError):
@@ -46,12 +45,11 @@ def predicted_quantiles(ensemble: FittedEnsemble, X, quantiles: ArrayLike) -> np
     if levels.ndim != 1 or not levels.size or not ((levels >= 0) & (levels <= 1)).all():
         raise ValueError(f"quantiles must be numbers from 0 to 1, got {quantiles!r}.")
     check_one_output(ensemble, "predict_quantiles")
-    X = ensemble._validate_X(X)
     found = rows_of_leaves(ensemble, "predict_quantiles").quantiles(tree_input(ensemble, X), levels)
     return found[:, 0] if np.ndim(quantiles) == 0 else found
 
 
-def rows_of_leaves(ensemble: FittedEnsemble, what: str) -> "LeafRows":
+def rows_of_leaves(ensemble: Ensemble, what: str) -> "LeafRows":
     """Return the training rows of all leaves, found once for the same members.
 
     Raises
@@ -59,14 +57,14 @@ def rows_of_leaves(ensemble: FittedEnsemble, what: str) -> "LeafRows":
     ValueError
         If the members are no trees, or the rows were removed.
     """
-    members, spec = ensemble.estimators_, ensemble._member_spec
+    members, spec = ensemble.members, ensemble.draws
     check_trees(ensemble, what)
     X, y = kept_X(ensemble, what), kept_rows(ensemble, what).y
 
     def make() -> LeafRows:
-        finder = LeafFinder(members, columns_of_members(ensemble))
+        finder = LeafFinder(members, ensemble.columns)
         draws = []
-        for seed in ensemble._seeds:
+        for seed in ensemble.seeds:
             rows, weights = spec.draw_parts(seed)[1]
             draws.append((rows, spec.fit_weights(weights, y[rows])))
         # Quantiles need the rows of a leaf in order of their targets; nothing else has an order.
@@ -78,9 +76,9 @@ def rows_of_leaves(ensemble: FittedEnsemble, what: str) -> "LeafRows":
     return kept_rows(ensemble, what).derived("leaf rows", members, make)
 
 
-def check_trees(ensemble: FittedEnsemble, what: str) -> None:
+def check_trees(ensemble: Ensemble, what: str) -> None:
     """Raise an error if a member is no tree."""
-    for member in ensemble.estimators_:
+    for member in ensemble.members:
         if member_nodes([member], of_any_output=True) is None:
             name = type(member).__name__
             raise ValueError(f"estimator: {what} requires members that are trees, got {name}.")

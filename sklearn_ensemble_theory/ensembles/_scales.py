@@ -12,8 +12,14 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.parallel import Parallel, delayed
 
-from sklearn_ensemble_theory.ensembles._members import FittedEnsemble, tree_input
-from sklearn_ensemble_theory.ensembles._training_rows import kept_rows, kept_X
+from sklearn_ensemble_theory.ensembles._ensemble import (
+    Ensemble,
+    kept_rows,
+    kept_X,
+)
+from sklearn_ensemble_theory.ensembles._predictions import (
+    tree_input,
+)
 from sklearn_ensemble_theory.trees._binned_tree import BaseBinnedTree, BinnedTreeRegressor
 from sklearn_ensemble_theory.trees._packed import TreeSums, add_in_threads, packed_trees
 from sklearn_ensemble_theory.trees._weak_learners import BinnedMembers
@@ -38,8 +44,8 @@ class ResidualScales:
 
     out_of_bag: np.ndarray
 
-    def __init__(self, ensemble: FittedEnsemble, residuals: np.ndarray) -> None:
-        spec, known = ensemble._member_spec, np.isfinite(residuals)
+    def __init__(self, ensemble: Ensemble, residuals: np.ndarray) -> None:
+        spec, known = ensemble.draws, np.isfinite(residuals)
         X = kept_X(ensemble, "method='normalized'")
         if sp.issparse(X):
             raise ValueError(
@@ -53,13 +59,13 @@ class ResidualScales:
         self.unit = float(np.ldexp(1.0, int(np.frexp(largest)[1]))) if largest > 0 else 1.0
         targets = np.where(counts, residuals, 0.0) / self.unit
         self.least = LEAST * targets[counts].mean() if largest > 0 else 1.0
-        learner = ensemble.estimator_
+        learner = ensemble.learner
         categorical = learner.categorical_features if isinstance(learner, BaseBinnedTree) else None
         tree = BinnedTreeRegressor(
             min_samples_leaf=ROWS_OF_A_LEAF, categorical_features=categorical
         )
         prepared = BinnedMembers(tree, X, weight, ensemble.n_jobs)
-        draws = [spec.draw(seed)[1:] for seed in ensemble._seeds[:TREES]]
+        draws = [spec.draw(seed)[1:] for seed in ensemble.seeds[:TREES]]
         # What is known of no row of a draw is what is known of all.
         used = [(rows[counts[rows]], weights[counts[rows]]) for rows, weights in draws]
         everything = np.flatnonzero(counts), np.ones(np.count_nonzero(counts))
@@ -71,7 +77,7 @@ class ResidualScales:
             return prepared.fit(member, rows, targets[rows], weights, None)
 
         trees = Parallel(n_jobs=ensemble.n_jobs, prefer="threads")(
-            delayed(grown)(*pair, seed) for pair, seed in zip(used, ensemble._seeds)
+            delayed(grown)(*pair, seed) for pair, seed in zip(used, ensemble.seeds)
         )
         sums = packed_trees(trees)
         assert sums is not None  # trees of one output
@@ -98,9 +104,9 @@ class ResidualScales:
         return np.maximum(means, self.least) * self.unit
 
 
-def residual_scales(ensemble: FittedEnsemble, residuals: np.ndarray) -> ResidualScales:
+def residual_scales(ensemble: Ensemble, residuals: np.ndarray) -> ResidualScales:
     """The scales of the residuals, infinite where there is none, fitted once."""
     rows = kept_rows(ensemble, "method='normalized'")
     return rows.derived(
-        "residual scales", ensemble.estimators_, lambda: ResidualScales(ensemble, residuals)
+        "residual scales", ensemble.members, lambda: ResidualScales(ensemble, residuals)
     )

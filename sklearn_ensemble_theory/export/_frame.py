@@ -23,7 +23,7 @@ from sklearn_ensemble_theory.boosting import (
 )
 from sklearn_ensemble_theory.boosting._reweighting.votes import WeightedVotes, votes_of
 from sklearn_ensemble_theory.combining import StackingClassifier, StackingRegressor
-from sklearn_ensemble_theory.ensembles._importances import unbiased_importances
+from sklearn_ensemble_theory.ensembles._out_of_bag_importances import unbiased_importances
 
 from ._stump_rules import Stump, rule
 
@@ -109,8 +109,8 @@ def columns_of(model: Any) -> Columns:
 def _of_forest(model: Forest) -> Columns:
     table = {"feature": feature_names(model), "importance": model.feature_importances_}
     try:
-        return table | {"unbiased_importance": unbiased_importances(model)}
-    except AttributeError:  # no out-of-bag rows
+        return table | {"unbiased_importance": unbiased_importances(model.ensemble_)}
+    except ValueError:  # no out-of-bag rows
         return table
 
 

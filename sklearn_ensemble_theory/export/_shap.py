@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._categories import CategoricalColumns, fitted_encoder
@@ -26,7 +25,7 @@ from sklearn_ensemble_theory.boosting import (
     HistGradientBoostingRegressor,
 )
 from sklearn_ensemble_theory.boosting._reweighting.votes import ALL, WeightedVotes, votes_of
-from sklearn_ensemble_theory.ensembles._members import columns_of_members, leaf_outputs
+from sklearn_ensemble_theory.ensembles._predictions import leaf_outputs
 
 from ._stump_rules import Stump, leaf_values
 
@@ -175,16 +174,15 @@ def terms_of(model: Any) -> TreeTerms:
 
 @terms_of.register
 def _of_average(model: Averaged) -> TreeTerms:
-    members, outputs, n_classes = model.estimators_, None, 0
-    if is_classifier(model):
-        n_classes = int(np.sum(model.n_classes_))
-        by_votes = model.voting == "hard" or not hasattr(model.estimator_, "predict_proba")
-        outputs = leaf_outputs(members, n_classes, by_votes)
+    ensemble, outputs = model.ensemble_, None
+    members, n_classes = ensemble.members, ensemble.draws.n_classes
+    if n_classes:
+        outputs = leaf_outputs(members, n_classes, ensemble.method == "vote")
     return TreeTerms(
         np.zeros(max(1, n_classes, getattr(model, "n_outputs_", 1))),
         members,
         lambda t, value: (value if outputs is None else outputs(t, value)) / len(members),
-        columns_of_members(model),
+        ensemble.columns,
     )
 
 

@@ -1,15 +1,18 @@
 """Importances of features and terms, and the terms of an additive model for one row."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._typing import ArrayLike
+from sklearn_ensemble_theory.ensembles._ensemble import Ensemble
+from sklearn_ensemble_theory.ensembles._out_of_bag_importances import unbiased_importances
 
 from .._compat import check_feature_names_in
-from ..ensembles._importances import unbiased_importances
 from ._additive_terms import (
     check_additive,
     check_number_of,
@@ -226,10 +229,12 @@ class ImportanceDisplay:
 
 def importances_of(estimator: Any) -> tuple[np.ndarray, str]:
     """The importances that an estimator has by default, and what they are."""
-    try:
-        return unbiased_importances(estimator), "unbiased feature importances"
-    except AttributeError:  # no forest, or without out-of-bag rows
-        found = getattr(estimator, "feature_importances_", None)
+    check_is_fitted(estimator)
+    ensemble: Ensemble | None = getattr(estimator, "ensemble_", None)
+    if ensemble is not None:
+        with suppress(ValueError):  # members that are no trees, or no out-of-bag rows
+            return unbiased_importances(ensemble), "unbiased feature importances"
+    found = getattr(estimator, "feature_importances_", None)
     if found is None:
         raise TypeError(
             f"{type(estimator).__name__} has no importances: pass them as `importances`, for "

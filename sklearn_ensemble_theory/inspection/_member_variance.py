@@ -1,6 +1,6 @@
 """Variance of an ensemble by its number of members: from one fit, or from repeated draws.
 
-An ensemble answers by its method `variance_decomposition(X)`, its members by their predictions.
+An ensemble answers by `variance_decomposition(model, X)`, its members by their predictions.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +13,7 @@ from sklearn.utils.parallel import delayed
 
 from .._running import in_order
 from .._typing import MatrixLike, RandomStateLike
+from ..ensembles._ensemble import Ensemble, HasEnsemble
 from ..ensembles._jackknife import member_blocks
 from ._plotting import COLORS, as_axes, places_of, pyplot, set_value_axis
 from ._repeated_fits import (
@@ -25,17 +26,18 @@ from ._repeated_fits import (
     seeds_of,
     variance_over_draws,
 )
+from ._spread_of_members import variance_decomposition
 
 # Groups of members, at least, whose means are compared.
 LEAST_GROUPS = 4
 
 
-def check_ensemble(estimator) -> None:
-    """Raise a TypeError for an estimator without `variance_decomposition`."""
-    if not hasattr(estimator, "variance_decomposition"):
+def check_ensemble(candidate: object) -> None:
+    """Raise a TypeError unless this is bagging or a forest of this package, fitted or not."""
+    if not hasattr(type(candidate), "ensemble_"):
         raise TypeError(
-            "estimator must be a bagging ensemble or a forest of this package, with the method "
-            f"variance_decomposition; got {type(estimator).__name__}."
+            "estimator must be a bagging ensemble or a forest of this package, for "
+            f"variance_decomposition; got {type(candidate).__name__}."
         )
 
 
@@ -46,14 +48,14 @@ def numbers_of_members(n_members: int) -> np.ndarray:
     return np.array([*(b for b in steps if b < n_members), n_members])
 
 
-def member_predictions_at(estimator, X) -> np.ndarray:
+def member_predictions_at(ensemble: Ensemble, X: Any) -> np.ndarray:
     """Return the predictions of the members, of shape (B, rows times outputs or classes)."""
     # Outputs and classes count as further points: all that follows is averaged over them.
-    chunks = member_blocks(estimator, X)
+    chunks = member_blocks(ensemble, ensemble.check(X))
     return np.concatenate([part.reshape(len(part), -1) for part in chunks], axis=1)
 
 
-def variance_of_one_fit(estimator, X) -> Bunch:
+def variance_of_one_fit(estimator: HasEnsemble, X: Any) -> Bunch:
     """sigma², rho and variances by number of members, from one fitted ensemble.
 
     The variance over training sets, rho sigma², is that of `variance_decomposition`. To it the
@@ -61,10 +63,10 @@ def variance_of_one_fit(estimator, X) -> Bunch:
     """
     if len(getattr(estimator, "estimators_", range(LEAST_GROUPS))) < LEAST_GROUPS:
         raise ValueError(f"estimator must have at least {LEAST_GROUPS} members.")
-    parts = estimator.variance_decomposition(X)
+    parts = variance_decomposition(estimator, X)
     # Means over the points before the ratio: correlations at points of small variance are noise.
     sigma2, limit = float(parts.sigma2.mean()), float((parts.rho * parts.sigma2).mean())
-    predictions = member_predictions_at(estimator, X)
+    predictions = member_predictions_at(estimator.ensemble_, X)
     numbers = numbers_of_members(len(predictions))
     # The variance between fewer groups would itself be mostly noise.
     numbers = numbers[numbers <= len(predictions) // LEAST_GROUPS]
@@ -127,7 +129,7 @@ def _means_of_one_draw(
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """(numbers b, means of the first b members, mean variance between the members)."""
     X, y, _ = drawn(make_data, seeds[0])
-    predictions = member_predictions_at(fitted_clone(estimator, X, y, seeds[1]), X_test)
+    predictions = member_predictions_at(fitted_clone(estimator, X, y, seeds[1]).ensemble_, X_test)
     numbers = numbers_of_members(len(predictions))
     # The first b members, for all b at once.
     means = np.cumsum(predictions, axis=0)[numbers - 1] / numbers[:, None]
@@ -171,7 +173,7 @@ class VarianceDecompositionDisplay:
 
     See Also
     --------
-    RandomForestRegressor : Its method `variance_decomposition` returns the numbers at each point.
+    variance_decomposition : The numbers at each point.
     BiasVarianceDisplay : Bias and variance of any estimator.
 
     References
@@ -214,7 +216,7 @@ class VarianceDecompositionDisplay:
         Parameters
         ----------
         estimator : estimator
-            A fitted bagging ensemble or forest, with the method `variance_decomposition`.
+            A fitted bagging ensemble or forest of this package.
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Points over which variances are averaged.
         axes : sequence of one matplotlib.axes.Axes, default=None
@@ -228,7 +230,7 @@ class VarianceDecompositionDisplay:
         Raises
         ------
         TypeError
-            If the estimator has no `variance_decomposition`.
+            If the estimator is no bagging or forest of this package.
         ValueError
             If it has fewer than 4 members, and as in `variance_decomposition`.
         """
@@ -257,7 +259,7 @@ class VarianceDecompositionDisplay:
         Raises
         ------
         TypeError
-            If `estimators` is not a dict, or one of them has no `variance_decomposition`.
+            If `estimators` is not a dict, or one of them is no bagging or forest of this package.
         ValueError
             If there are none, one has fewer than 4 members, and as in `variance_decomposition`.
         """
@@ -317,7 +319,8 @@ class VarianceDecompositionDisplay:
         Raises
         ------
         TypeError
-            If the estimator has no `variance_decomposition`, or `make_data` is not a function.
+            If the estimator is no bagging or forest of this package, or `make_data` is no
+            function.
         ValueError
             If an argument is outside its domain.
 

@@ -19,16 +19,9 @@ from sklearn_ensemble_theory._features import feature_names
 from sklearn_ensemble_theory._learners import reads_single_precision
 from sklearn_ensemble_theory._rows import checked_weights, rows_of
 from sklearn_ensemble_theory._typing import ArrayLike
-from sklearn_ensemble_theory.averaging import (
-    BaggingRegressor,
-    ExtraTreesRegressor,
-    RandomForestRegressor,
-)
-from sklearn_ensemble_theory.ensembles._members import columns_of_members
+from sklearn_ensemble_theory.ensembles._ensemble import Ensemble
 
 from ._additive_terms import features_of_terms
-
-AVERAGES = BaggingRegressor, RandomForestRegressor, ExtraTreesRegressor
 
 
 class _Zero(RegressorMixin, BaseEstimator):
@@ -244,9 +237,10 @@ def weighted_trees(estimator: Any) -> WeightedTrees | None:
             return None  # predictions are no sum
         K = members.shape[1]
         return WeightedTrees(trees, np.repeat(estimator.steps_, K), np.broadcast_to(start, K))
-    if not isinstance(estimator, AVERAGES) or not all(map(_is_regression_tree, members)):
+    average: Ensemble | None = getattr(estimator, "ensemble_", None)
+    if average is None or is_classifier(estimator) or not all(map(_is_regression_tree, members)):
         return None
-    features = columns_of_members(estimator)
+    features = None if average.draws.all_features else average.features
     return WeightedTrees(members, np.full(len(members), 1.0 / len(members)), 0.0, features)
 
 

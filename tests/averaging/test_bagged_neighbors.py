@@ -25,6 +25,7 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     VotingClassifier,
 )
+from sklearn_ensemble_theory.averaging import Bernoulli
 from sklearn_ensemble_theory.averaging import bagged_nearest_neighbors_weights as weights
 from sklearn_ensemble_theory.datasets import make_sine_regression
 
@@ -372,7 +373,7 @@ def test_draws_of_no_rows_against_simulation(empty, k):
     means[total == 0] = {"mean": y.mean(), "zero": 0.0, "redraw": np.nan}[empty]
     error = 4 * means.std() / np.sqrt(len(means))
     for cls in (Regressor, Classifier):
-        model = cls(k, max_samples=q, bootstrap="bernoulli", empty=empty).fit(X, y)
+        model = cls(k, max_samples=q, bootstrap=Bernoulli(empty)).fit(X, y)
         found = model.predict([[at]]) if cls is Regressor else model.predict_proba([[at]])[:, 1]
         assert found == pytest.approx(means.mean(), abs=error)
         total = model.weights_.sum() + model.mean_weight_
@@ -388,7 +389,7 @@ def test_the_three_predictions_of_no_rows():
     expected = {"mean": base + none * 5 / 12, "zero": base, "redraw": base / (1 - none)}
     assert [round(value, 3) for value in expected.values()] == [0.520, 0.461, 0.537]
     for empty, value in expected.items():
-        model = Classifier(max_samples=0.15, bootstrap="bernoulli", empty=empty).fit(X, y)
+        model = Classifier(max_samples=0.15, bootstrap=Bernoulli(empty)).fit(X, y)
         assert model.predict_proba([[-1.0]])[0, 1] == pytest.approx(value, rel=1e-9)
         assert model.predict([[-1.0]])[0] == int(value > 0.5)  # the convention decides
     assert Classifier().empty == "mean"

@@ -19,6 +19,7 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn_ensemble_theory.averaging import PACMembers
 
 BEFORE_1_9 = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 9)
 needs_callbacks = pytest.mark.skipif(BEFORE_1_9, reason="scikit-learn has callbacks since 1.9")
@@ -110,8 +111,8 @@ def test_prediction_is_the_mean_of_an_explicit_loop(regression, scheme):
         LinearRegression(), 6, bootstrap=scheme, max_samples=0.7, max_features=4, random_state=1
     ).fit(X, y)
     total = np.zeros(len(y))
-    for seed, features in zip(bag._seeds, bag.estimators_features_):
-        columns, rows, v = bag._member_spec.draw(seed)
+    for seed, features in zip(bag.ensemble_.seeds, bag.estimators_features_):
+        columns, rows, v = bag.ensemble_.draws.draw(seed)
         np.testing.assert_array_equal(columns, features)
         member = LinearRegression().fit(X[rows][:, columns], y[rows], sample_weight=v)
         total += member.predict(X[:, columns])
@@ -194,7 +195,7 @@ def test_tiny_probabilities_keep_their_logarithms():
 
 def test_number_of_members_of_theorem_en3(classification):
     X, y = classification
-    bag = BaggingClassifier(GaussianNB(), "pac", delta=0.1, random_state=0).fit(X, y)
+    bag = BaggingClassifier(GaussianNB(), PACMembers(0.1), random_state=0).fit(X, y)
     assert len(bag) == np.ceil(18 * np.log(2 * len(y) / 0.1))
 
 

@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from sklearn_ensemble_theory import BaggingClassifier, BaggingRegressor, GradientBoostingRegressor
+from sklearn_ensemble_theory.inspection import ensemble_std
 
 from ..estimators import POLARS_IS_READ
 
@@ -64,7 +65,7 @@ def test_a_pipeline_that_selects_columns_by_name(library):
     mean = np.mean([m.predict(points) for m in first.estimators_], axis=0)
     np.testing.assert_allclose(first.predict(points), mean)
     spread = np.std([m.predict(points) for m in first.estimators_], axis=0, ddof=1)
-    np.testing.assert_allclose(first.ensemble_std(points), spread)
+    np.testing.assert_allclose(ensemble_std(first, points), spread)
     assert (first.standard_error(points, method="jackknife") > 0).all()
     interval = first.predict_interval(points, 0.8)
     assert (interval[:, 0] < interval[:, 1]).all()
@@ -88,11 +89,11 @@ def test_numbers_are_those_of_arrays_and_names_those_of_the_columns(max_features
     frame = pd.DataFrame(X, columns=["a", "b", "square"])
     bag = BaggingRegressor(Ridge(), 8, max_features=max_features, random_state=0)
     arrays = bag.fit(X, y)
-    expected, error = arrays.predict(X), arrays.ensemble_std(X)
+    expected, error = arrays.predict(X), ensemble_std(arrays, X)
     names = [frame.columns[columns] for columns in arrays.estimators_features_]
     bag.fit(frame, y)
     np.testing.assert_allclose(bag.predict(frame), expected, rtol=1e-12)
-    np.testing.assert_allclose(bag.ensemble_std(frame), error, rtol=1e-12)
+    np.testing.assert_allclose(ensemble_std(bag, frame), error, rtol=1e-12)
     for member, own in zip(bag.estimators_, names):
         if max_features == 2:
             np.testing.assert_array_equal(member.feature_names_in_, own)
@@ -100,7 +101,7 @@ def test_numbers_are_those_of_arrays_and_names_those_of_the_columns(max_features
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         np.testing.assert_allclose(bag.predict(X), expected, rtol=1e-12)
-        bag.ensemble_std(X)
+        ensemble_std(bag, X)
     assert [str(w.message).count("BaggingRegressor") for w in caught] == [1, 1]
     with pytest.raises(ValueError, match="feature names should match"):
         bag.predict(frame[["b", "a", "square"]])

@@ -21,9 +21,10 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn_ensemble_theory.inspection import ensemble_std, variance_decomposition
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
-AUTO_ROWS = "sklearn_ensemble_theory.averaging._members.AUTO_ROWS"
+AUTO_ROWS = "sklearn_ensemble_theory.averaging._bag_members.AUTO_ROWS"
 ENSEMBLES = [RandomForestRegressor, RandomForestClassifier, BaggingRegressor, BaggingClassifier]
 BINNED = {
     RandomForestRegressor: BinnedTreeRegressor,
@@ -245,8 +246,8 @@ def test_uncertainty(Ensemble):
     results = []
     for max_bins in (64, None):
         ensemble = Ensemble(n_estimators=200, max_bins=max_bins, random_state=0).fit(X, y)
-        parts = ensemble.variance_decomposition(X[:20])
-        results.append((ensemble.ensemble_std(X[:20]).mean(), parts.sigma2.mean()))
+        parts = variance_decomposition(ensemble, X[:20])
+        results.append((ensemble_std(ensemble, X[:20]).mean(), parts.sigma2.mean()))
         assert np.isfinite(parts.rho).all()
     assert results[0] == pytest.approx(results[1], rel=0.2)
 
@@ -270,7 +271,7 @@ def test_warm_start_from_exact_to_binned_trees(monkeypatch):
     assert kinds == [DecisionTreeRegressor] * 3 + [BinnedTreeRegressor] * 3
     mean = np.mean([tree.predict(X) for tree in forest.estimators_], axis=0)
     assert np.allclose(forest.predict(X), mean)
-    assert np.isfinite(forest.ensemble_std(X)).all()
+    assert np.isfinite(ensemble_std(forest, X)).all()
 
 
 @pytest.mark.parametrize("class_weight", ["balanced", "balanced_subsample", {0: 1.0, 1: 8.0}])

@@ -20,14 +20,27 @@ from sklearn_ensemble_theory import (
     RandomForestRegressor,
     export,
 )
-from sklearn_ensemble_theory.inspection import partial_dependence
+from sklearn_ensemble_theory.inspection import (
+    compact,
+    ensemble_std,
+    forget_training_rows,
+    oob_permutation_importances,
+    partial_dependence,
+    training_weights,
+    unbiased_feature_importances,
+)
 from sklearn_ensemble_theory.trees._compact import CompactTree
 
 ANSWERS = (
     *("predict", "predict_proba", "predict_log_proba", "apply", "standard_error"),
-    *("predict_interval", "predict_quantiles", "predict_set", "ensemble_std"),
+    *("predict_interval", "predict_quantiles", "predict_set"),
 )
-ATTRIBUTES = "feature_importances_", "unbiased_feature_importances_", "oob_score_"
+FUNCTIONS = (
+    ensemble_std,
+    lambda model, X: unbiased_feature_importances(model),
+    lambda model, X: training_weights(model, X).toarray(),
+)
+ATTRIBUTES = "feature_importances_", "oob_score_"
 SOME_COLUMNS = {"max_features": 0.6, "bootstrap_features": True}
 FORESTS = {
     "regression": RandomForestRegressor(),
@@ -64,9 +77,10 @@ def fitted(name, **params):
 
 def answers(model, X):
     found = {}
-    for name in ANSWERS:
+    of_model = {name: lambda model, X, name=name: getattr(model, name)(X) for name in ANSWERS}
+    for name, function in {**of_model, **dict(enumerate(FUNCTIONS))}.items():
         try:
-            found[name] = getattr(model, name)(X)
+            found[name] = function(model, X)
         except (AttributeError, ValueError) as error:  # what the ensemble does not have
             found[name] = np.array(str(error))
     for name in ATTRIBUTES:
@@ -85,7 +99,10 @@ def test_all_answers_are_the_same_bits(name):
     X = X[:30]
     before, one = answers(forest, X), forest.predict(X[:1])
     trees = [tree.tree_ for tree in forest.estimators_]
-    assert forest.compact() is forest
+    smaller = compact(forest)
+    for tree, member in zip(trees, forest.estimators_):  # the model itself has all of its nodes
+        np.testing.assert_array_equal(member.tree_.impurity, tree.impurity)
+    forest = smaller
     loaded = pickle.loads(pickle.dumps(forest))
     np.testing.assert_array_equal(loaded.predict(X[:1]), one)
     for model in (forest, loaded):
@@ -95,14 +112,14 @@ def test_all_answers_are_the_same_bits(name):
     assert np.isfinite(before["standard_error"].astype(float)).all()
     # The nodes one by one: what is read, by the names of scikit-learn.
     for tree, member in zip(trees, loaded.estimators_):
-        compact, leaf = member.tree_, tree.children_left < 0
-        assert isinstance(compact, CompactTree)
+        own, leaf = member.tree_, tree.children_left < 0
+        assert isinstance(own, CompactTree)
         for field in ("children_left", "children_right", "feature", "n_leaves", "max_depth"):
-            np.testing.assert_array_equal(getattr(compact, field), getattr(tree, field))
+            np.testing.assert_array_equal(getattr(own, field), getattr(tree, field))
         went = tree.missing_go_to_left[~leaf]
-        np.testing.assert_array_equal(compact.missing_go_to_left[~leaf], went)
-        np.testing.assert_array_equal(compact.value[leaf], tree.value[leaf])
-        assert np.isnan(compact.value[~leaf]).all()
+        np.testing.assert_array_equal(own.missing_go_to_left[~leaf], went)
+        np.testing.assert_array_equal(own.value[leaf], tree.value[leaf])
+        assert np.isnan(own.value[~leaf]).all()
 
 
 @pytest.mark.parametrize("name", ["exact", "binned"])
@@ -120,7 +137,7 @@ def test_rows_next_to_a_threshold_go_the_same_way(name):
             rows.append(part)
     rows = np.concatenate(rows)
     leaves, found = forest.apply(rows), forest.predict(rows)
-    forest.compact()
+    forest = compact(forest)
     np.testing.assert_array_equal(forest.apply(rows), leaves)
     np.testing.assert_array_equal(forest.predict(rows), found)
 
@@ -133,7 +150,7 @@ def test_several_outputs_sparse_rows_and_paths():
         (RandomForestClassifier(8, random_state=0), np.digitize(Y, [8, 14])),
     ):
         forest.fit(sp.csr_array(np.round(X)), target)
-        model = pickle.loads(pickle.dumps(forest)).compact()
+        model = compact(pickle.loads(pickle.dumps(forest)))
         for rows in (X, sp.csr_array(X)):
             np.testing.assert_array_equal(model.predict(rows), forest.predict(rows))
         (paths, ends), (full, same) = model.decision_path(X), forest.decision_path(X)
@@ -156,8 +173,9 @@ def test_size_against_scikit_learn(ours, theirs, share):
     ours, theirs = (
         model.set_params(n_estimators=4, random_state=0).fit(X, y) for model in (ours, theirs)
     )
-    full, size = (len(pickle.dumps(m)) for m in (ours.forget_training_rows(), theirs))
-    small = len(pickle.dumps(ours.compact()))
+    full, size = (len(pickle.dumps(m)) for m in (forget_training_rows(ours), theirs))
+    ours = compact(forget_training_rows(ours))
+    small = len(pickle.dumps(ours))
     assert small < share * size
     assert small < share * full / 0.7
     # By hand, in bytes: of an inner node a feature, a threshold, a byte and two for the children,
@@ -171,8 +189,8 @@ def test_size_against_scikit_learn(ours, theirs, share):
 
 def test_values_in_single_precision():
     forest, X = fitted("exact")
-    before, size = forest.predict(X), len(pickle.dumps(forest.compact()))
-    rounded = forest.compact(np.float32)
+    before, size = forest.predict(X), len(pickle.dumps(compact(forest)))
+    rounded = compact(forest, np.float32)
     assert len(pickle.dumps(rounded)) < size
     error = np.abs(rounded.predict(X) / before - 1)
     assert 0 < error.max() <= 2.0**-24
@@ -185,7 +203,7 @@ def test_values_in_single_precision():
     ):
         forest = RandomForestRegressor(3, bootstrap=False, random_state=0).fit(X, y)
         before = forest.predict(X)
-        tree = forest.compact(dtype).estimators_[0].tree_
+        tree = compact(forest, dtype).estimators_[0].tree_
         assert tree._rows.dtype == (np.float32 if y is values else np.float64)
         np.testing.assert_array_equal(forest.predict(X), before)
 
@@ -193,7 +211,7 @@ def test_values_in_single_precision():
 def test_equal_values_are_kept_once():
     X, y = data(None)
     forest = RandomForestRegressor(3, bootstrap=False, random_state=0).fit(X, np.round(y))
-    tree = forest.compact().estimators_[0].tree_
+    tree = compact(forest).estimators_[0].tree_
     assert tree._rows.shape == (len(np.unique(np.round(y))), 1)
     assert tree._code.dtype == np.uint8
 
@@ -203,7 +221,7 @@ def test_a_stump_and_a_tree_of_one_leaf():
     for target, depth in ((y, 1), (np.ones(len(y)), None)):
         forest = RandomForestRegressor(3, max_depth=depth, random_state=0).fit(X, target)
         before = forest.predict(X), forest.feature_importances_
-        forest.compact()
+        forest = compact(forest)
         np.testing.assert_array_equal(forest.predict(X), before[0])
         np.testing.assert_array_equal(forest.feature_importances_, before[1])
 
@@ -215,9 +233,9 @@ def test_later_fits_and_conversions(name):
     # The members of before are not changed.
     first = forest.estimators_[0]
     impurity, before = first.tree_.impurity.copy(), forest.predict(X)
-    increases = forest.oob_permutation_importances(random_state=0).importances_mean
-    forest.compact()
-    again = forest.oob_permutation_importances(random_state=0).importances_mean
+    increases = oob_permutation_importances(forest, random_state=0).importances_mean
+    forest = compact(forest)
+    again = oob_permutation_importances(forest, random_state=0).importances_mean
     np.testing.assert_array_equal(again, increases)
     np.testing.assert_array_equal(first.tree_.impurity, impurity)
     with pytest.raises(AttributeError, match=r"no attribute 'impurity'; compact\(\) removed"):
@@ -237,7 +255,7 @@ def test_later_fits_and_conversions(name):
     forest.set_params(n_estimators=28).fit(X, y)
     whole = clone(forest).fit(X, y)
     np.testing.assert_array_equal(forest.predict(X), whole.predict(X))
-    np.testing.assert_array_equal(forest.compact().compact().predict(X), whole.predict(X))
+    np.testing.assert_array_equal(compact(compact(forest)).predict(X), whole.predict(X))
 
 
 @pytest.mark.parametrize("name", ["exact", "binned", "classes", "bagged classes"])
@@ -245,7 +263,7 @@ def test_skops(name):
     io = pytest.importorskip("skops.io")
     forest, X = fitted(name)
     forest.estimators_ = forest.estimators_[:3]
-    dumped = io.dumps(forest.compact())
+    dumped = io.dumps(compact(forest))
     trusted = io.get_untrusted_types(data=dumped)
     assert all(kind.startswith("sklearn_ensemble_theory.") for kind in trusted)
     restored = io.loads(dumped, trusted=trusted)
@@ -256,11 +274,11 @@ def test_bad_input_changes_nothing():
     X, y = data(None, missing=0.0)
     neighbors = BaggingRegressor(KNeighborsRegressor(), 3).fit(X, y)
     with pytest.raises(ValueError, match="requires members that are trees, got KNeighbors"):
-        neighbors.compact()
+        compact(neighbors)
     forest = RandomForestRegressor(3).fit(X, y)
     for wrong in (np.float16, "float32", None, [1.0]):
         with pytest.raises(ValueError, match=r"dtype must be np\.float64 or np\.float32"):
-            forest.compact(wrong)
+            compact(forest, wrong)
     assert not any(isinstance(tree.tree_, CompactTree) for tree in forest.estimators_)
     with pytest.raises(ValueError, match="not fitted"):
-        RandomForestRegressor().compact()
+        compact(RandomForestRegressor())

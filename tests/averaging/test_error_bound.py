@@ -13,8 +13,10 @@ from sklearn_ensemble_theory import (
     VotingClassifier,
     bounds,
 )
+from sklearn_ensemble_theory.averaging import Bernoulli
 from sklearn_ensemble_theory.ensembles import _certificates
 from sklearn_ensemble_theory.ensembles._certificates import BY_MEMBERS, out_of_bag_losses
+from sklearn_ensemble_theory.inspection import forget_training_rows, shrink
 
 
 def rows_of_classes(n, n_classes=3, seed=0):
@@ -70,12 +72,12 @@ def test_losses_out_of_bag_by_loops(voting, monkeypatch):
     for b, drawn in enumerate(model.estimators_samples_):
         outside[drawn, b] = False
     expected = by_loops(losses_of_members(model, X, y), outside)
-    assert_same(out_of_bag_losses(model), expected)
+    assert_same(out_of_bag_losses(model.ensemble_), expected)
     # In blocks of 8 rows the sums are the same.
-    monkeypatch.setattr("sklearn_ensemble_theory.ensembles._members.PREDICTIONS", 8 * 7 * 3)
+    monkeypatch.setattr("sklearn_ensemble_theory.ensembles._predictions.PREDICTIONS", 8 * 7 * 3)
     monkeypatch.setattr(_certificates, "LOSSES", 8 * 7)
     again = BaggingClassifier(tree, 7, voting=voting, max_features=2, random_state=0).fit(X, y)
-    assert_same(out_of_bag_losses(again), expected)
+    assert_same(out_of_bag_losses(again.ensemble_), expected)
     # The functions of `bounds`, with these arguments.
     members, n, tandem, differ, n_pairs = expected
     values = {
@@ -107,7 +109,9 @@ def test_rows_of_weight_zero_and_groups():
     outside = np.repeat(kept[:, None], 4, axis=1)
     for b, drawn in enumerate(model.estimators_samples_):
         outside[drawn, b] = False
-    assert_same(out_of_bag_losses(model), by_loops(losses_of_members(model, X, y), outside))
+    assert_same(
+        out_of_bag_losses(model.ensemble_), by_loops(losses_of_members(model, X, y), outside)
+    )
     # A group counts as one row, whose loss is the mean of the rows.
     groups = np.repeat(np.arange(32), [1, 4] * 16)
     model = BaggingClassifier(tree, 4, random_state=1).fit(X, y, groups=groups)
@@ -116,7 +120,7 @@ def test_rows_of_weight_zero_and_groups():
         outside[np.isin(groups, groups[drawn]), b] = False
     shares = 1 / np.bincount(groups)[groups]
     expected = by_loops(losses_of_members(model, X, y), outside, shares)
-    assert_same(out_of_bag_losses(model), expected)
+    assert_same(out_of_bag_losses(model.ensemble_), expected)
 
 
 def test_bounds_on_held_out_rows_by_loops():
@@ -244,7 +248,7 @@ def test_bounds_from_out_of_bag_rows_hold(n_sets):
         ({"bootstrap": "moving_block"}, {}, {}, "bootstrap='moving_block'"),
         ({"estimator": LogisticRegression()}, {}, {}, "members that are trees only"),
         ({"max_samples": 400}, {}, {}, "out of bag for member"),
-        ({"bootstrap": "bernoulli", "empty": "mean"}, {}, {}, "with empty='mean'"),
+        ({"bootstrap": Bernoulli("mean")}, {}, {}, "with empty='mean'"),
         ({}, {}, {"sample_weight": np.ones(40), "delta": 0.1}, "sample_weight is for held-out"),
         ({}, {"sample_weight": np.arange(1.0, 41.0)}, {}, "rows of equal weight"),
     ],
@@ -261,9 +265,9 @@ def test_shrinkage_that_was_chosen_by_the_same_rows():
     """The bound is for all parameters that were compared; for one that was given, for itself."""
     X, y = rows_of_classes(200, 2)
     forest = RandomForestClassifier(5, max_samples=0.3, random_state=0).fit(X, y)
-    chosen = forest.shrink("cv", reg_params=[0.1, 1.0, 10.0])
-    given = forest.shrink(chosen.shrinkage_)
-    assert_same(out_of_bag_losses(chosen), out_of_bag_losses(given))
+    chosen = shrink(forest, "cv", reg_params=[0.1, 1.0, 10.0])
+    given = shrink(forest, chosen.shrinkage_)
+    assert_same(out_of_bag_losses(chosen.ensemble_), out_of_bag_losses(given.ensemble_))
     found = chosen.error_bound(delta=0.3, method="first-order")
     assert found == given.error_bound(delta=0.1, method="first-order")
     with pytest.raises(ValueError, match="delta must be a number above 0 and at most 1"):
@@ -274,7 +278,7 @@ def test_pairs_without_rows():
     X, y = rows_of_classes(20, 2)
     model = BaggingClassifier(n_estimators=4, bootstrap=False, max_samples=19, random_state=0)
     model.fit(X, y)  # one row is outside of each
-    found = out_of_bag_losses(model)
+    found = out_of_bag_losses(model.ensemble_)
     assert found.n_samples.all()
     assert not found.n_pair_samples.all()
     assert model.error_bound(delta=0.1, method="first-order") <= 1
@@ -293,7 +297,7 @@ def test_where_there_is_no_bound_after_other_fits():
         forest.error_bound(X, y, weight, method="tandem")
     assert forest.error_bound(X, y, np.ones(40), method="tandem") <= 1
     with pytest.raises(ValueError, match="removed; fit again"):
-        forest.forget_training_rows().error_bound(delta=0.1, method="tandem")
+        forget_training_rows(forest).error_bound(delta=0.1, method="tandem")
     both = RandomForestClassifier(3, random_state=0).fit(X, np.column_stack([y, y]))
     with pytest.raises(ValueError, match="single output"):
         both.error_bound(delta=0.1, method="tandem")

@@ -12,10 +12,11 @@ from sklearn_ensemble_theory import (
     ExtraTreesRegressor,
     RandomForestRegressor,
 )
+from sklearn_ensemble_theory.inspection import variance_decomposition
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
 BEFORE_1_9 = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 9)
-AUTO_ROWS = "sklearn_ensemble_theory.averaging._members.AUTO_ROWS"
+AUTO_ROWS = "sklearn_ensemble_theory.averaging._bag_members.AUTO_ROWS"
 BINNED = {ExtraTreesRegressor: BinnedTreeRegressor, ExtraTreesClassifier: BinnedTreeClassifier}
 every_class = pytest.mark.parametrize("Trees", list(BINNED))
 
@@ -123,7 +124,7 @@ def test_trees_are_less_correlated_than_those_of_a_random_forest(regression):
     X, y = regression
     args = {"bootstrap": True, "min_samples_leaf": 3, "random_state": 0}
     rho = {
-        Forest: Forest(400, **args).fit(X, y).variance_decomposition(X[:40]).rho.mean()
+        Forest: variance_decomposition(Forest(400, **args).fit(X, y), X[:40]).rho.mean()
         for Forest in (ExtraTreesRegressor, RandomForestRegressor)
     }
     assert rho[ExtraTreesRegressor] < 0.9 * rho[RandomForestRegressor]

@@ -19,6 +19,7 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn_ensemble_theory.inspection import ensemble_std
 
 BEFORE_1_9 = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 9)
 CLASSIFIERS = [RandomForestClassifier, ExtraTreesClassifier]
@@ -122,7 +123,7 @@ def test_spread_and_standard_error_of_several_outputs(outputs):
             wide[:, codes.astype(int)] = part
         columns.append(wide)
     np.testing.assert_allclose(np.hstack(forest.predict_proba(X)), np.mean(columns, axis=0))
-    np.testing.assert_allclose(forest.ensemble_std(X), np.std(columns, axis=0, ddof=1), atol=1e-12)
+    np.testing.assert_allclose(ensemble_std(forest, X), np.std(columns, axis=0, ddof=1), atol=1e-12)
     error = forest.standard_error(X[:2])
     assert error.shape == (2, 9)
     # The two classes of the second output: their probabilities have sum 1, so their errors agree.
@@ -251,13 +252,13 @@ def test_a_class_without_weight_has_no_balanced_weight(Forest, classification):
 @pytest.mark.parametrize("Forest", CLASSIFIERS + REGRESSORS)
 def test_out_of_bag_scores_are_computed_once(Forest, classification, monkeypatch):
     """As scikit-learn's test_oob_not_computed_twice, with the method replaced in the class."""
-    method, calls = Forest._set_oob_score_and_attributes, []
+    method, calls = Forest._set_out_of_bag, []
 
     def counted(self, *args):
         calls.append(self)
         return method(self, *args)
 
-    monkeypatch.setattr(Forest, "_set_oob_score_and_attributes", counted)
+    monkeypatch.setattr(Forest, "_set_out_of_bag", counted)
     params = {"warm_start": True, "bootstrap": True, "oob_score": True, "random_state": 0}
     forest = Forest(30, **params).fit(*classification)
     with pytest.warns(UserWarning, match="Warm-start fitting without increasing"):

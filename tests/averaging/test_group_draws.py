@@ -21,6 +21,10 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory.ensembles._intervals import weighted_ranks
 from sklearn_ensemble_theory.ensembles._jackknife import jackknife_variance
+from sklearn_ensemble_theory.inspection import (
+    oob_permutation_importances,
+    unbiased_feature_importances,
+)
 
 FORESTS = [
     RandomForestRegressor,
@@ -111,7 +115,9 @@ def test_each_row_as_its_own_group_is_a_fit_without_groups():
             a, b = grouped.predict_interval(X[:5], 0.8), plain.predict_interval(X[:5], 0.8)
             np.testing.assert_allclose(a, b, rtol=1e-12)
         np.testing.assert_allclose(
-            jackknife_variance(grouped, X)[0], jackknife_variance(plain, X)[0], rtol=1e-9
+            jackknife_variance(grouped.ensemble_, X)[0],
+            jackknife_variance(plain.ensemble_, X)[0],
+            rtol=1e-9,
         )
 
 
@@ -177,8 +183,8 @@ def test_score_is_honest_where_the_rows_of_a_group_are_near_copies():
     assert fresh < 0.1
     assert by_groups < 0.1
     # Importances by out-of-bag rows are as honest.
-    honest = forest.unbiased_feature_importances_
-    assert np.abs(honest).max() < 0.3 * forest.fit(X, y).unbiased_feature_importances_.max()
+    honest = unbiased_feature_importances(forest)
+    assert np.abs(honest).max() < 0.3 * unbiased_feature_importances(forest.fit(X, y)).max()
 
 
 # Standard errors
@@ -197,7 +203,7 @@ def test_standard_error_of_the_mean_against_its_closed_form_over_fresh_groups():
         X, y, groups = patients(seed, sizes)
         bag = BaggingRegressor(Mean(), 60, random_state=seed).fit(X, y, groups=groups)
         for method, found in squares.items():
-            found.append(jackknife_variance(bag, X[:1], method)[0])
+            found.append(jackknife_variance(bag.ensemble_, X[:1], method)[0])
         of_rows.append(y.var() / len(y))
     true = closed_form(sizes)
     for found in squares.values():
@@ -219,7 +225,7 @@ def test_standard_error_of_a_linear_model_against_its_closed_form():
         y = rng.standard_normal(60)[codes] + 0.5 * rng.standard_normal(len(X))
         bag = BaggingRegressor(LeastSquares(), 60, random_state=seed)
         bag.fit(X, y, groups=codes)
-        squares.append(jackknife_variance(bag, point[None, 1:])[0])
+        squares.append(jackknife_variance(bag.ensemble_, point[None, 1:])[0])
     assert np.sqrt(np.mean(squares)) == pytest.approx(np.sqrt(point @ covariance @ point), rel=0.15)
 
 
@@ -227,7 +233,7 @@ def test_standard_error_of_the_importances_is_that_of_groups():
     """Against the formula for a mean of clusters, on values written out by hand."""
     X, y, groups = patients(5, SIZES)
     forest = RandomForestRegressor(5, random_state=0).fit(X, y, groups=groups)
-    scheme, codes = forest._member_spec.scheme, np.unique(groups, return_inverse=True)[1]
+    scheme, codes = forest.ensemble_.draws.scheme, np.unique(groups, return_inverse=True)[1]
     rows = np.arange(3, len(y))
     found = scheme.error_of_mean(np.stack([y[rows], 2 * y[rows]]), rows)
     residuals = y[rows] - y[rows].mean()
@@ -235,7 +241,7 @@ def test_standard_error_of_the_importances_is_that_of_groups():
     G = len(by_group)
     expected = np.sqrt(G / (G - 1) * np.sum(np.square(by_group))) / len(rows)
     np.testing.assert_allclose(found, [expected, 2 * expected])
-    assert (forest.oob_permutation_importances(random_state=0).standard_error > 0).all()
+    assert (oob_permutation_importances(forest, random_state=0).standard_error > 0).all()
 
 
 # Intervals
@@ -323,14 +329,14 @@ def test_groups_in_pipelines_and_searches():
         )
         search.fit(X, y, groups=groups)
         chosen = search.best_estimator_[-1]
-        assert chosen._member_spec.scheme.n_units == len(SIZES)
+        assert chosen.ensemble_.draws.scheme.n_units == len(SIZES)
         pipeline.fit(X, y, groups=groups)
         np.testing.assert_allclose(pipeline.predict(X), plain.predict(X))
         # A member that draws groups itself gets those of its rows.
         inner = BaggingRegressor(Ridge(), 4, random_state=0).set_fit_request(groups=True)
         outer = BaggingRegressor(inner, 3, random_state=0).fit(X, y, groups=groups)
         for member, rows in zip(outer.estimators_, outer.estimators_samples_):
-            assert member._member_spec.scheme.n_units == len(np.unique(groups[rows]))
+            assert member.ensemble_.draws.scheme.n_units == len(np.unique(groups[rows]))
         with pytest.raises(ValueError, match="not explicitly set as requested"):
             GridSearchCV(BaggingRegressor(), {}, cv=GroupKFold(3)).fit(X, y, groups=groups)
 

@@ -20,6 +20,11 @@ from sklearn_ensemble_theory import (
 from sklearn_ensemble_theory._learners import prepare_members
 from sklearn_ensemble_theory.averaging import StandardErrorWarning
 from sklearn_ensemble_theory.averaging._honesty import drawn_for_leaves
+from sklearn_ensemble_theory.inspection import (
+    compact,
+    training_weights,
+    unbiased_feature_importances,
+)
 from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 
 from ..estimators import TREES_TRY_BOTH_SIDES
@@ -47,11 +52,11 @@ def value_by_hand(nodes, i, x, X, targets, weights):
 def predictions_by_hand(forest, X, targets, new):
     """Grow each tree on one part of its rows again, and predict by the other part."""
     X32, new32 = X.astype(np.float32), new.astype(np.float32)
-    is_sparse = sp.issparse(forest._training.X)
+    is_sparse = sp.issparse(forest.ensemble_.rows.X)
     grown_on = sp.csr_array(X32) if is_sparse else X32
     prepared = None if is_sparse else prepare_members(forest.estimator_, X, None)
-    y, spec, total = forest._training.y, forest._member_spec, 0.0
-    for seed in forest._seeds:
+    y, spec, total = forest.ensemble_.rows.y, forest.ensemble_.draws, 0.0
+    for seed in forest.ensemble_.seeds:
         (rows, weights), (others, other_weights) = spec.draw_parts(seed)
         tree = clone(forest.estimator_).set_params(random_state=seed)
         weights = spec.fit_weights(weights, y[rows])
@@ -91,13 +96,15 @@ def test_leaves_have_the_means_of_the_other_rows(regression, name, has_missing):
         X[::4, 3], new[::5, :4] = np.nan, np.nan
     forest.fit(X, y)
     found = forest.predict(new)
-    weights = forest.training_weights(new)
+    weights = training_weights(forest, new)
     quantile = forest.predict_quantiles(new, 0.7)
     expected = predictions_by_hand(forest, X, y, new)
     np.testing.assert_allclose(found, expected, rtol=1e-10)
     np.testing.assert_allclose(weights @ y, found, rtol=1e-10)
     np.testing.assert_allclose(weights.sum(axis=1), 1.0, rtol=1e-12)
-    assert (forest.predict_cdf(new, quantile)[np.arange(25), np.arange(25)] >= 0.7 - 1e-12).all()
+    assert (
+        forest.predict_distribution(new).cdf(quantile)[np.arange(25), np.arange(25)] >= 0.7 - 1e-12
+    ).all()
 
 
 @pytest.mark.parametrize(
@@ -117,7 +124,7 @@ def test_shares_of_classes_are_those_of_the_other_rows(classification, forest):
     proba = forest.fit(X, y).predict_proba(X[:30])
     targets = indicators(y, forest.classes_)
     np.testing.assert_allclose(proba, predictions_by_hand(forest, X, targets, X[:30]), atol=1e-12)
-    np.testing.assert_allclose(forest.training_weights(X[:30]) @ targets, proba, atol=1e-12)
+    np.testing.assert_allclose(training_weights(forest, X[:30]) @ targets, proba, atol=1e-12)
     votes = clone(forest).set_params(voting="hard").fit(X, y).predict_proba(X[:30])
     labels = np.stack([t.classes_.take(t.predict_proba(X[:30]).argmax(1)) for t in forest])
     np.testing.assert_allclose(votes, np.mean(labels[..., None] == np.arange(4), axis=0))
@@ -132,8 +139,8 @@ def test_nodes_are_those_of_the_rows_in_the_leaves(regression, criterion, bins):
     forest = kind(8, honesty=True, criterion=criterion, max_bins=bins, random_state=0)
     y = np.digitize(y, [12.0, 16.0]) if classes else y + 1e3 * (criterion == "squared_error")
     forest.fit(X, y)
-    for member, seed in zip(forest, forest._seeds):
-        rows, weights = forest._member_spec.draw_parts(seed)[1]
+    for member, seed in zip(forest, forest.ensemble_.seeds):
+        rows, weights = forest.ensemble_.draws.draw_parts(seed)[1]
         tree = member.tree_
         inside = member.decision_path(X[rows].astype(np.float32)).toarray().astype(bool)
         assert inside.any(axis=0).all()  # no node is without rows
@@ -164,10 +171,10 @@ def test_several_outputs_sparse_rows_and_categories(regression):
     forest = RandomForestRegressor(6, honesty=True, random_state=0).fit(sp.csr_array(X), Y)
     found = forest.predict(sp.csr_array(X[:9]))
     np.testing.assert_allclose(found, predictions_by_hand(forest, X, Y, X[:9]), rtol=1e-10)
-    np.testing.assert_allclose(forest.training_weights(sp.csr_array(X[:9])) @ Y, found, rtol=1e-9)
+    np.testing.assert_allclose(training_weights(forest, sp.csr_array(X[:9])) @ Y, found, rtol=1e-9)
     labels = np.column_stack([y > 14, np.arange(120) % 3])
     classes = RandomForestClassifier(6, honesty=True, random_state=0).fit(X, labels)
-    weights = classes.training_weights(X[:9])
+    weights = training_weights(classes, X[:9])
     for k, proba in enumerate(classes.predict_proba(X[:9])):
         targets = indicators(labels[:, k], classes.classes_[k])
         np.testing.assert_allclose(weights @ targets, proba, atol=1e-12)
@@ -176,14 +183,14 @@ def test_several_outputs_sparse_rows_and_categories(regression):
     y = y + np.arange(120) % 6
     forest = RandomForestRegressor(6, honesty=True, random_state=0).fit(frame, y)
     assert any(member_nodes([tree])[0].sets is not None for tree in forest)
-    np.testing.assert_allclose(forest.training_weights(frame) @ y, forest.predict(frame))
+    np.testing.assert_allclose(training_weights(forest, frame) @ y, forest.predict(frame))
 
 
 def test_rows_out_of_bag_are_in_neither_part(regression):
     X, y = regression
     forest = RandomForestRegressor(40, honesty=True, oob_score=True, random_state=0).fit(X, y)
-    for seed, drawn in zip(forest._seeds, forest.estimators_samples_):
-        parts = [rows for rows, _ in forest._member_spec.draw_parts(seed)]
+    for seed, drawn in zip(forest.ensemble_.seeds, forest.estimators_samples_):
+        parts = [rows for rows, _ in forest.ensemble_.draws.draw_parts(seed)]
         assert not np.intersect1d(*parts).size
         np.testing.assert_array_equal(np.union1d(*parts), np.unique(drawn))
         assert abs(len(parts[0]) - len(parts[1])) <= 1
@@ -191,13 +198,13 @@ def test_rows_out_of_bag_are_in_neither_part(regression):
     each = np.column_stack([tree.predict(X) for tree in forest])
     expected = np.where(outside, each, 0).sum(axis=1) / outside.sum(axis=1)
     np.testing.assert_allclose(forest.oob_prediction_, expected, rtol=1e-12)
-    np.testing.assert_allclose(forest.training_weights() @ y, expected, rtol=1e-10)
+    np.testing.assert_allclose(training_weights(forest) @ y, expected, rtol=1e-10)
 
 
 def test_splits_do_not_depend_on_the_targets_in_the_leaves(regression):
     X, y = regression
     forest = RandomForestRegressor(1, honesty=True, random_state=0).fit(X, y)
-    in_leaves = forest._member_spec.draw_parts(forest._seeds[0])[1][0]
+    in_leaves = forest.ensemble_.draws.draw_parts(forest.ensemble_.seeds[0])[1][0]
     other = y.copy()
     other[in_leaves] = np.random.default_rng(0).standard_normal(len(in_leaves))
     again = clone(forest).fit(X, other)
@@ -209,10 +216,10 @@ def test_groups_and_copies_are_on_one_side(regression):
     X, y = regression
     groups = np.arange(120) // 5
     forest = RandomForestRegressor(5, honesty=True, random_state=0).fit(X, y, groups=groups)
-    for seed in forest._seeds:
-        grows, in_leaves = (groups[rows] for rows, _ in forest._member_spec.draw_parts(seed))
+    for seed in forest.ensemble_.seeds:
+        grows, in_leaves = (groups[rows] for rows, _ in forest.ensemble_.draws.draw_parts(seed))
         assert not np.intersect1d(grows, in_leaves).size
-    np.testing.assert_allclose(forest.training_weights(X) @ y, forest.predict(X), rtol=1e-10)
+    np.testing.assert_allclose(training_weights(forest, X) @ y, forest.predict(X), rtol=1e-10)
 
 
 def test_shares_of_the_rows():
@@ -232,12 +239,12 @@ def test_shares_of_the_rows():
 def test_one_row_far_targets_and_large_ones(regression):
     X, y = regression
     forest = RandomForestRegressor(5, honesty=True, max_samples=1, random_state=0).fit(X, y)
-    np.testing.assert_allclose(forest.training_weights(X) @ y, forest.predict(X))
+    np.testing.assert_allclose(training_weights(forest, X) @ y, forest.predict(X))
     for targets in (y + 1e9, y * 1e300, y * 1e-300, np.zeros(120)):
         for bins in (None, 30):
             forest = RandomForestRegressor(5, honesty=True, max_bins=bins, random_state=0)
             found = forest.fit(X, targets).predict(X)
-            expected = forest.training_weights(X) @ targets
+            expected = training_weights(forest, X) @ targets
             np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
@@ -246,10 +253,10 @@ def test_compact_pickled_and_converted_forests(regression):
     for bins in (None, 30):
         forest = RandomForestRegressor(5, honesty=True, max_bins=bins, random_state=0).fit(X, y)
         expected, importances = forest.predict(X), forest.feature_importances_
-        for other in (export.sklearn(forest), forest.compact(), pickle.loads(pickle.dumps(forest))):
+        for other in (export.sklearn(forest), compact(forest), pickle.loads(pickle.dumps(forest))):
             np.testing.assert_allclose(other.predict(X), expected, rtol=1e-14)
             np.testing.assert_allclose(other.feature_importances_, importances, rtol=1e-12)
-        assert forest.unbiased_feature_importances_.shape == (10,)
+        assert unbiased_feature_importances(forest).shape == (10,)
     forest = RandomForestRegressor(5, honesty=True, warm_start=True, random_state=0).fit(X, y)
     forest.set_params(n_estimators=9).fit(X, y)
     whole = RandomForestRegressor(9, honesty=True, random_state=0).fit(X, y)
@@ -260,7 +267,6 @@ def test_errors(regression):
     X, y = regression
     for parameters, message in [
         ({"criterion": "absolute_error"}, "honesty requires leaves that predict means"),
-        ({"criterion": "quantile"}, "honesty requires leaves that predict means"),
         ({"monotonic_cst": [1] + 9 * [0]}, "honesty requires monotonic_cst=None"),
         ({"bootstrap": "moving_block"}, "honesty requires independent rows"),
         ({"honesty": 1.0}, "The 'honesty' parameter of RandomForestRegressor must be"),

@@ -13,7 +13,12 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn_ensemble_theory.ensembles._importances import node_means, unbiased_gains
+from sklearn_ensemble_theory.ensembles._out_of_bag_importances import node_means, unbiased_gains
+from sklearn_ensemble_theory.inspection import (
+    forget_training_rows,
+    oob_permutation_importances,
+    unbiased_feature_importances,
+)
 from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 
 
@@ -73,9 +78,9 @@ def gains_by_definition(model, X, y, targets):
 def test_unbiased_importances_are_those_of_the_definition(regression, model):
     X, y = regression
     expected = gains_by_definition(model.fit(X, y), X, y, (y - y.mean())[:, None])
-    found = model.unbiased_feature_importances_
+    found = unbiased_feature_importances(model)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
-    scaled = model.fit(X, y * 2.0**400).unbiased_feature_importances_
+    scaled = unbiased_feature_importances(model.fit(X, y * 2.0**400))
     np.testing.assert_allclose(scaled / 2.0**800, found, rtol=1e-9, atol=1e-12)
 
 
@@ -84,7 +89,7 @@ def test_unbiased_importances_of_classifiers(classification, cls):
     X, y = classification
     model = cls(n_estimators=8, random_state=0).fit(X, y)
     expected = gains_by_definition(model, X, y, np.eye(3)[y])
-    np.testing.assert_allclose(model.unbiased_feature_importances_, expected, atol=1e-12)
+    np.testing.assert_allclose(unbiased_feature_importances(model), expected, atol=1e-12)
 
 
 def irrelevant_features(rng, n=100):
@@ -103,8 +108,8 @@ def test_irrelevant_features_have_importances_of_mean_zero_whatever_their_number
         X, y = irrelevant_features(rng)
         forest = RandomForestRegressor(25, max_features=2, random_state=r).fit(X, y)
         biased.append(forest.feature_importances_)
-        unbiased.append(forest.unbiased_feature_importances_)
-        result = forest.oob_permutation_importances(random_state=r)
+        unbiased.append(unbiased_feature_importances(forest))
+        result = oob_permutation_importances(forest, random_state=r)
         permuted.append(result.importances_mean)
         errors.append(result.standard_error)
     for found in (unbiased, permuted):
@@ -140,12 +145,12 @@ def test_permutation_importances_against_all_exchanges(kind, request):
                 changed[:, j] = X[other, j]
                 increase[j, rows] += (loss(tree.predict(changed), y[rows]) - before) / len(rows)
     means = (increase / np.maximum(counts, 1))[:, counts > 0]
-    result = model.oob_permutation_importances(n_repeats=150, random_state=0)
+    result = oob_permutation_importances(model, n_repeats=150, random_state=0)
     size = np.abs(means.mean(axis=1)).max()
     np.testing.assert_allclose(result.importances_mean, means.mean(axis=1), atol=0.06 * size)
     expected = means.std(axis=1, ddof=1) / np.sqrt(means.shape[1])
     np.testing.assert_allclose(result.standard_error, expected, rtol=0.1, atol=0.03 * size)
-    again = model.set_params(n_jobs=2).oob_permutation_importances(150, random_state=0)
+    again = oob_permutation_importances(model.set_params(n_jobs=2), 150, random_state=0)
     np.testing.assert_array_equal(again.importances_mean, result.importances_mean)
 
 
@@ -153,8 +158,8 @@ def test_features_are_selected_by_either_importance():
     X, y = irrelevant_features(np.random.default_rng(0), 300)
     forest = RandomForestRegressor(30, max_features=2, random_state=0)
     for getter in (
-        "unbiased_feature_importances_",
-        lambda model: model.oob_permutation_importances(random_state=0).importances_mean,
+        unbiased_feature_importances,
+        lambda model: oob_permutation_importances(model, random_state=0).importances_mean,
     ):
         selected = SelectFromModel(forest, importance_getter=getter).fit(X, y).get_support()
         np.testing.assert_array_equal(selected, [True, False, False, False])
@@ -168,9 +173,9 @@ def test_rows_of_weight_zero_are_left_out(regression):
     wrong[:30] = 1e6
     models = [RandomForestRegressor(10, random_state=0) for _ in range(2)]
     found = [m.fit(X, t, sample_weight=weight) for m, t in zip(models, (y, wrong))]
-    for result in zip(*(m.oob_permutation_importances(random_state=0).values() for m in found)):
+    for result in zip(*(oob_permutation_importances(m, random_state=0).values() for m in found)):
         np.testing.assert_allclose(*result)
-    np.testing.assert_allclose(*(m.unbiased_feature_importances_ for m in found), rtol=1e-6)
+    np.testing.assert_allclose(*(unbiased_feature_importances(m) for m in found), rtol=1e-6)
 
 
 def test_errors_name_the_reason(regression):
@@ -178,14 +183,14 @@ def test_errors_name_the_reason(regression):
     forest = RandomForestRegressor(5, random_state=0).fit(X, y)
     for wrong in (0, 1.5, "a", True):
         with pytest.raises(ValueError, match="n_repeats must be"):
-            forest.oob_permutation_importances(wrong)
+            oob_permutation_importances(forest, wrong)
     linear = BaggingRegressor(LinearRegression()).fit(X, y)
-    assert not hasattr(linear, "unbiased_feature_importances_")
-    with pytest.raises(ValueError, match="members that are trees, got LinearRegression"):
-        linear.oob_permutation_importances()
+    for importances in (oob_permutation_importances, unbiased_feature_importances):
+        with pytest.raises(ValueError, match="members that are trees, got LinearRegression"):
+            importances(linear)
     with pytest.raises(ValueError, match="requires a dense X"):
-        RandomForestRegressor(5).fit(sp.csr_array(X), y).oob_permutation_importances()
+        oob_permutation_importances(RandomForestRegressor(5).fit(sp.csr_array(X), y))
     with pytest.raises(ValueError, match="require rows that are not drawn for every member"):
-        RandomForestRegressor(5, bootstrap=False).fit(X, y).oob_permutation_importances()
-    with pytest.raises(AttributeError, match="which were removed"):
-        _ = forest.forget_training_rows().unbiased_feature_importances_
+        oob_permutation_importances(RandomForestRegressor(5, bootstrap=False).fit(X, y))
+    with pytest.raises(ValueError, match="which were removed"):
+        unbiased_feature_importances(forget_training_rows(forest))

@@ -17,11 +17,12 @@ from sklearn_ensemble_theory import (
     RandomForestRegressor,
 )
 from sklearn_ensemble_theory.bounds import jackknife_plus_coverage_bound
-from sklearn_ensemble_theory.ensembles import _order_statistics
+from sklearn_ensemble_theory.ensembles import _leave_one_out_ranks
 from sklearn_ensemble_theory.ensembles._intervals import conformal_rank
-from sklearn_ensemble_theory.ensembles._order_statistics import LookedUpSums, order_statistics
+from sklearn_ensemble_theory.ensembles._leave_one_out_ranks import LookedUpSums, order_statistics
 from sklearn_ensemble_theory.ensembles._quantiles import rows_of_leaves
 from sklearn_ensemble_theory.ensembles._training_rows import OutsideMasks
+from sklearn_ensemble_theory.inspection import forget_training_rows, proximity
 
 LEVELS = (0.9, 0.0, 0.25, 0.5, 1.0)
 
@@ -29,8 +30,10 @@ LEVELS = (0.9, 0.0, 0.25, 0.5, 1.0)
 def weights_by_definition(model, X_train, X):
     """w_i(x) by loops over the members and the queries."""
     weights = np.zeros((len(X), len(X_train)))
-    for seed, tree, columns in zip(model._seeds, model.estimators_, model.estimators_features_):
-        _, rows, v = model._member_spec.draw(seed)
+    for seed, tree, columns in zip(
+        model.ensemble_.seeds, model.estimators_, model.estimators_features_
+    ):
+        _, rows, v = model.ensemble_.draws.draw(seed)
         of_rows = tree.apply(X_train[rows][:, columns].astype(np.float32))
         for j, leaf in enumerate(tree.apply(X[:, columns].astype(np.float32))):
             inside = of_rows == leaf
@@ -72,7 +75,7 @@ def test_quantiles_are_those_of_the_definition(regression, name, weighted):
     model.fit(X, y, sample_weight=weight)
     new = make_friedman1(40, random_state=1)[0]
     weights = weights_by_definition(model, X, new)
-    leaf_rows = rows_of_leaves(model, "weights")
+    leaf_rows = rows_of_leaves(model.ensemble_, "weights")
     in_order = leaf_rows.weights(leaf_rows.finder.leaves(new.astype(np.float32))).toarray()
     np.testing.assert_allclose(in_order, weights[:, np.argsort(y, kind="stable")], atol=1e-12)
     # The mean of the distribution is the prediction.
@@ -194,11 +197,11 @@ def test_order_statistics_in_blocks(kind, by_tables, monkeypatch):
     counts = mask.sum(axis=1)
     means = predictions @ (mask / np.maximum(counts, 1)[:, None]).T
     residual = np.where(counts > 0, residuals, np.inf)
-    monkeypatch.setattr(_order_statistics, "MULTIPLIED", 20 * n)
+    monkeypatch.setattr(_leave_one_out_ranks, "MULTIPLIED", 20 * n)
     if not by_tables:
         monkeypatch.setattr(LookedUpSums, "is_worth_it", False)
-    for largest in (_order_statistics.MASK, 100 * B):
-        monkeypatch.setattr(_order_statistics, "MASK", largest)
+    for largest in (_leave_one_out_ranks.MASK, 100 * B):
+        monkeypatch.setattr(_leave_one_out_ranks, "MASK", largest)
         for rank in (1, 350, 630, 700):
             high = np.sort(means + residual, axis=1)[:, rank - 1]
             low = np.sort(means - residual, axis=1)[:, n - rank]
@@ -331,9 +334,9 @@ def test_proximities_of_all_rows_do_not_change_the_intervals(regression):
     forest = RandomForestRegressor(30, random_state=0).fit(X, y, sample_weight=weight)
     values = X[:, 0] > 0.5, X[:5, 0] > 0.5
     expected = [forest.predict_interval(X[:5], by=by) for by in (None, values)]
-    near = forest.proximity(kind="out_of_bag").toarray()
+    near = proximity(forest, method="out_of_bag").toarray()
     other = RandomForestRegressor(30, random_state=0).fit(X, y, sample_weight=weight)
-    np.testing.assert_array_equal(other.proximity(kind="out_of_bag").toarray(), near)
+    np.testing.assert_array_equal(proximity(other, method="out_of_bag").toarray(), near)
     for by, ends in zip((None, values), expected):
         np.testing.assert_array_equal(other.predict_interval(X[:5], by=by), ends)
 
@@ -353,23 +356,38 @@ def test_errors_name_the_parameter_or_the_property(regression, classification):
     for method in (several.predict_interval, several.predict_quantiles):
         with pytest.raises(ValueError, match="requires a single output; y had 2"):
             method(X)
-    weighted = RandomForestRegressor(5).fit(X, y, sample_weight=np.arange(len(y)))
-    with pytest.raises(ValueError, match="sample_weight or class_weight"):
-        weighted.predict_interval(X)
     for bootstrap in (False, "bayesian"):
         with pytest.raises(ValueError, match="require rows that are not drawn for every member"):
             RandomForestRegressor(5, bootstrap=bootstrap).fit(X, y).predict_interval(X)
-    forgotten = model.forget_training_rows()
-    assert forgotten is model
-    np.testing.assert_array_equal(model.predict(X), pickle.loads(pickle.dumps(model)).predict(X))
-    for method in (model.predict_interval, model.predict_quantiles):
+    forgotten = forget_training_rows(model)
+    assert model.predict_interval(X).shape == (len(X), 2)  # it is a copy
+    loaded = pickle.loads(pickle.dumps(forgotten))
+    np.testing.assert_array_equal(model.predict(X), loaded.predict(X))
+    for method in (forgotten.predict_interval, forgotten.predict_quantiles):
         with pytest.raises(ValueError, match=r"requires? the training rows, which were removed"):
             method(X)
     X, y = classification
-    with pytest.raises(ValueError, match="sample_weight or class_weight"):
-        RandomForestClassifier(5, class_weight="balanced").fit(X, y).predict_set(X)
+    weighted = RandomForestClassifier(50, class_weight="balanced", random_state=0).fit(X, y)
+    assert weighted.predict_set(X).any(axis=1).mean() > 0.8
     with pytest.raises(ValueError, match="coverage must be"):
         BaggingClassifier().fit(X, y).predict_set(X, 2)
     with pytest.raises(ValueError, match="coverage must be"):
         jackknife_plus_coverage_bound(0)
     assert jackknife_plus_coverage_bound(0.3) == 0
+
+
+@pytest.mark.parametrize("method", ["jackknife+", "conformal", "normalized", "quantile"])
+def test_rows_with_weights_of_their_own_are_covered(method):
+    """Weights of the fit, here for rows of less noise, leave rows exchangeable."""
+    shares = []
+    for r in range(20):
+        rng = np.random.default_rng(r)
+        X = rng.random((500, 2))
+        noise = 0.2 + X[:, 0]
+        y = 3 * X[:, 1] + noise * rng.standard_normal(500)
+        forest = RandomForestRegressor(60, min_samples_leaf=5, random_state=r)
+        forest.fit(X[:200], y[:200], sample_weight=noise[:200] ** -2)
+        low, high = forest.predict_interval(X[200:], 0.8, method=method).T
+        shares.append(np.mean((low <= y[200:]) & (y[200:] <= high)))
+    # Rows of large weight are outside of few members, whose means vary more than those at new rows.
+    assert 0.78 < np.mean(shares) < 0.86

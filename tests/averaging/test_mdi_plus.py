@@ -13,7 +13,14 @@ from sklearn_ensemble_theory import (
     RandomForestRegressor,
 )
 from sklearn_ensemble_theory.ensembles._mdi_plus import partial_gains
-from sklearn_ensemble_theory.inspection import ImportanceDisplay
+from sklearn_ensemble_theory.inspection import (
+    ImportanceDisplay,
+    compact,
+    forget_training_rows,
+    mdi_plus_importances,
+    shrink,
+    unbiased_feature_importances,
+)
 from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 
@@ -150,11 +157,11 @@ def test_importances_are_means_over_the_trees(model):
     X, y = data()
     weight = np.random.default_rng(2).integers(0, 3, len(y)).astype(float)
     model.fit(X, np.where(weight > 0, y, 1e6), sample_weight=weight)
-    result = model.mdi_plus_importances(reg_params=[2.0])
+    result = mdi_plus_importances(model, reg_params=[2.0])
     expected = np.zeros(4)
     rows = np.flatnonzero(weight)
-    for tree, seed in zip(model, model._seeds):
-        columns, drawn, times = model._member_spec.draw(seed)
+    for tree, seed in zip(model, model.ensemble_.seeds):
+        columns, drawn, times = model.ensemble_.draws.draw(seed)
         fitted = np.zeros(len(y))
         fitted[drawn] = times
         (nodes,) = member_nodes([tree])
@@ -175,7 +182,7 @@ def test_irrelevant_features_are_about_0_and_unused_ones_are_0():
         X[:, 5] = 0.0
         y = X[:, 0] + 2.0 * rng.normal(size=150)
         forest = RandomForestRegressor(20, min_samples_leaf=5, max_features=2, random_state=seed)
-        found.append(forest.fit(X, y).mdi_plus_importances(PENALTIES).importances_mean)
+        found.append(mdi_plus_importances(forest.fit(X, y), PENALTIES).importances_mean)
         decreases.append(forest.feature_importances_)
     found, decreases = np.mean(found, axis=0), np.mean(decreases, axis=0)
     assert found[5] == 0.0
@@ -197,9 +204,9 @@ def test_relevant_features_rank_first_where_noise_is_large():
         forest.fit(X, y)
         is_relevant = np.isin(np.arange(30), relevant)
         scores = (
-            forest.mdi_plus_importances(PENALTIES).importances_mean,
+            mdi_plus_importances(forest, PENALTIES).importances_mean,
             forest.feature_importances_,
-            forest.unbiased_feature_importances_,
+            unbiased_feature_importances(forest),
         )
         areas.append([roc_auc_score(is_relevant, score) for score in scores])
     plus, decrease, unbiased = np.mean(areas, axis=0)
@@ -209,14 +216,14 @@ def test_relevant_features_rank_first_where_noise_is_large():
 def test_units_and_missing_values():
     X, y = data()
     forest = RandomForestRegressor(10, max_bins=64, random_state=0).fit(X, y)
-    expected = forest.mdi_plus_importances().importances_mean
+    expected = mdi_plus_importances(forest).importances_mean
     for exponent in (-500, 500):
         forest.fit(X * 2.0**5, y * 2.0**exponent)
-        found = forest.mdi_plus_importances().importances_mean
+        found = mdi_plus_importances(forest).importances_mean
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
     X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
     X[:, 3] = np.nan
-    found = forest.fit(X, y).mdi_plus_importances().importances_mean
+    found = mdi_plus_importances(forest.fit(X, y)).importances_mean
     assert np.isfinite(found).all()
     assert found[3] == 0.0
 
@@ -227,10 +234,10 @@ def test_categories_have_their_splits_only():
     codes = np.unique(X[:, 0], return_inverse=True)[1]
     y = y + np.array([3, -3, 2, -2, 4] * 10)[codes]
     forest = RandomForestRegressor(10, categorical_features=[0], random_state=0).fit(X, y)
-    importances = forest.mdi_plus_importances().importances_mean
+    importances = mdi_plus_importances(forest).importances_mean
     # Other numbers of the categories, in the same order, say the same.
     X[:, 0] = X[:, 0] ** 3
-    again = forest.fit(X, y).mdi_plus_importances().importances_mean
+    again = mdi_plus_importances(forest.fit(X, y)).importances_mean
     np.testing.assert_allclose(again, importances)
     assert np.argmax(importances) == 0
 
@@ -238,22 +245,22 @@ def test_categories_have_their_splits_only():
 def test_classes_and_compact_trees():
     X, y = data(150, classes=3)
     forest = RandomForestClassifier(20, class_weight="balanced_subsample", random_state=0)
-    importances = forest.fit(X, y).mdi_plus_importances().importances_mean
+    importances = mdi_plus_importances(forest.fit(X, y)).importances_mean
     assert np.argmax(importances) == 0
-    found = forest.compact().mdi_plus_importances().importances_mean
+    found = mdi_plus_importances(compact(forest)).importances_mean
     np.testing.assert_allclose(found, importances, atol=1e-12)
     # Shrinkage changes values, and MDI+ reads rows.
     forest = RandomForestRegressor(10, random_state=0).fit(*data())
     np.testing.assert_array_equal(
-        forest.shrink(3.0).mdi_plus_importances().importances_mean,
-        forest.mdi_plus_importances().importances_mean,
+        mdi_plus_importances(shrink(forest, 3.0)).importances_mean,
+        mdi_plus_importances(forest).importances_mean,
     )
 
 
 def test_it_is_drawn_as_other_importances_are():
     pytest.importorskip("matplotlib")
     forest = RandomForestRegressor(5, random_state=0).fit(*data())
-    importances = forest.mdi_plus_importances()
+    importances = mdi_plus_importances(forest)
     display = ImportanceDisplay.from_estimator(forest, importances)
     np.testing.assert_array_equal(display.importances, importances.importances_mean)
 
@@ -262,16 +269,16 @@ def test_what_cannot_be_computed_is_named():
     X, y = data()
     forest = RandomForestRegressor(3, random_state=0)
     with pytest.raises(ValueError, match="not fitted"):
-        forest.mdi_plus_importances()
+        mdi_plus_importances(forest)
     forest.fit(X, y)
     for wrong in ([0.0, 1.0], -1.0, [np.nan], []):
         with pytest.raises(ValueError, match="reg_params must"):
-            forest.mdi_plus_importances(wrong)
+            mdi_plus_importances(forest, wrong)
     with pytest.raises(ValueError, match="mdi_plus_importances requires a single output"):
-        RandomForestRegressor(3).fit(X, np.column_stack([y, y])).mdi_plus_importances()
+        mdi_plus_importances(RandomForestRegressor(3).fit(X, np.column_stack([y, y])))
     with pytest.raises(ValueError, match="mdi_plus_importances requires members that are trees"):
-        BaggingRegressor(KNeighborsRegressor()).fit(X, y).mdi_plus_importances()
+        mdi_plus_importances(BaggingRegressor(KNeighborsRegressor()).fit(X, y))
     with pytest.raises(ValueError, match="mdi_plus_importances requires the training rows"):
-        forest.forget_training_rows().mdi_plus_importances()
+        mdi_plus_importances(forget_training_rows(forest))
     stump = BaggingRegressor(BinnedTreeRegressor(max_depth=1), 3).fit(X, np.ones(len(y)))
-    np.testing.assert_array_equal(stump.mdi_plus_importances().importances_mean, np.zeros(4))
+    np.testing.assert_array_equal(mdi_plus_importances(stump).importances_mean, np.zeros(4))

@@ -1,6 +1,7 @@
 """Out-of-bag scores of bagging against an explicit loop over the members."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn_ensemble_theory.averaging import Bernoulli, MovingBlock
+from sklearn_ensemble_theory.inspection import stability, training_weights
 
 
 def explicit_out_of_bag(bag, X, y, answers):
@@ -85,8 +88,8 @@ def test_out_of_bag_goes_on_through_a_warm_start(regression):
         ({}, {"bootstrap": "poisson"}),
         ({"bootstrap": "disjoint"}, {"max_samples": 0.2}),
         ({}, {"max_features": 2}),
-        ({"bootstrap": "bernoulli", "empty": "mean"}, {"empty": "zero"}),
-        ({"bootstrap": "moving_block"}, {"block_length": 3}),
+        ({"bootstrap": Bernoulli("mean")}, {"bootstrap": Bernoulli("zero")}),
+        ({"bootstrap": "moving_block"}, {"bootstrap": MovingBlock(3)}),
         ({}, {"sample_weight": np.arange(120.0)}),
         ({}, {"rows": slice(None, None, -1)}),
         ({}, {"rows": slice(60)}),
@@ -108,14 +111,19 @@ def test_draws_of_a_warm_start_in_another_way_are_not_repeated(regression, param
     model = pickle.loads(pickle.dumps(model))
     mean = [m.predict(X[:, f]) for m, f in zip(model.estimators_, model.estimators_features_)]
     np.testing.assert_allclose(model.predict(X), np.mean(mean, axis=0))
-    for call in (model.standard_error, model.predict_interval, model.training_weights):
+    calls = (
+        model.standard_error,
+        model.predict_interval,
+        partial(training_weights, model),
+        lambda X: stability(model),
+    )
+    for call in calls:
         with pytest.raises(ValueError, match="not the same for all members, as warm_start=True"):
             call(X[:3])
-    assert not hasattr(model, "stability_")
     with pytest.raises(ValueError, match="warm_start"):
         model.set_params(n_estimators=10, oob_score=True).fit(X[rows], y[rows], **fit)
     model.set_params(warm_start=False, oob_score=False).fit(X[rows], y[rows], **fit)
-    assert model.training_weights(X[:3]).shape == (3, len(y[rows]))
+    assert training_weights(model, X[:3]).shape == (3, len(y[rows]))
 
 
 @pytest.mark.filterwarnings("ignore:class_weight='balanced_subsample' with warm_start")
@@ -124,7 +132,7 @@ def test_weights_of_trees_of_a_warm_start_with_other_class_weights_are_not_repea
     forest = RandomForestClassifier(4, warm_start=True, random_state=0).fit(X, y)
     forest.set_params(n_estimators=6, class_weight="balanced_subsample").fit(X, y)
     with pytest.raises(ValueError, match="not the same for all members, as warm_start=True"):
-        forest.training_weights(X[:3])
+        training_weights(forest, X[:3])
 
 
 def test_out_of_bag_estimates_of_a_warm_start_with_other_draws_or_rows(regression):

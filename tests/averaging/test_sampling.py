@@ -1,8 +1,12 @@
 """The laws of the random weights: of rows, of blocks of consecutive rows, and within classes."""
 
+import pickle
+
 import numpy as np
 import pytest
 import sklearn.ensemble
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 
 from sklearn_ensemble_theory import (
     BaggingClassifier,
@@ -11,6 +15,7 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn_ensemble_theory.averaging import Bernoulli, MovingBlock
 from sklearn_ensemble_theory.averaging._sampling import (
     SCHEMES,
     AllRows,
@@ -21,6 +26,7 @@ from sklearn_ensemble_theory.averaging._sampling import (
     distinct_rows,
 )
 from sklearn_ensemble_theory.ensembles._jackknife import infinitesimal_jackknife, jackknife_variance
+from sklearn_ensemble_theory.inspection import oob_permutation_importances
 
 from .test_group_draws import Mean
 
@@ -266,9 +272,9 @@ def test_length_of_a_block():
     assert blocks(1000).block_length == 10
     assert blocks(1000, 5).block_length == 5
     assert blocks(1000, 0.5).size == 500
-    with pytest.raises(ValueError, match=r"block_length=21 must be at most 20"):
+    with pytest.raises(ValueError, match=r"MovingBlock\(21\): length must be at most 20"):
         blocks(20, None, 21)
-    with pytest.raises(ValueError, match=r"block_length=6 must be at most 5"):
+    with pytest.raises(ValueError, match=r"MovingBlock\(6\): length must be at most 5"):
         blocks(20, 5, 6)
 
 
@@ -302,7 +308,7 @@ def test_standard_error_against_its_closed_form_over_fresh_series():
         y = moving_average(seed, n)
         X = np.zeros((n, 1))
         bag = BaggingRegressor(Mean(), 200, bootstrap="moving_block", random_state=seed)
-        by_blocks.append(jackknife_variance(bag.fit(X, y), X[:1])[0])
+        by_blocks.append(jackknife_variance(bag.fit(X, y).ensemble_, X[:1])[0])
         by_rows.append(y.var() / n)
     true = np.sqrt((1.5**2 - 1 / n) / n)
     assert np.sqrt(np.mean(by_blocks)) == pytest.approx(true, rel=0.15)
@@ -325,7 +331,7 @@ def test_error_of_a_mean_over_a_series():
 def test_out_of_bag_rows_are_those_in_no_drawn_block(cls):
     y = moving_average(3, 120)
     X = np.column_stack([np.arange(120.0), np.roll(y, 1)])
-    params = {"bootstrap": "moving_block", "block_length": 6, "random_state": 0}
+    params = {"bootstrap": MovingBlock(6), "random_state": 0}
     model = cls(n_estimators=30, oob_score=True, **params).fit(X, y)
     again = cls(n_estimators=30, oob_score=True, n_jobs=2, **params).fit(X, y)
     np.testing.assert_array_equal(model.oob_prediction_, again.oob_prediction_)
@@ -337,7 +343,7 @@ def test_out_of_bag_rows_are_those_in_no_drawn_block(cls):
     ]
     assert model.oob_prediction_[row] == pytest.approx(np.mean(outside))
     assert np.isfinite(model.predict_interval(X[:3], 0.8)).all()
-    assert (model.oob_permutation_importances(random_state=0).standard_error > 0).any()
+    assert (oob_permutation_importances(model, random_state=0).standard_error > 0).any()
     with pytest.raises(ValueError, match="not defined for bootstrap='moving_block'"):
         model.standard_error(X, method="jackknife")
 
@@ -355,11 +361,26 @@ def test_rows_of_weight_zero_keep_their_place_in_time():
         assert (v[rows < 3] % 2 == 0).all()
 
 
-def test_block_length_belongs_to_blocks():
+def test_objects_in_place_of_names():
     X = np.zeros((20, 1))
-    with pytest.raises(ValueError, match="block_length=3 is a parameter of"):
-        RandomForestRegressor(block_length=3).fit(X, X[:, 0])
-    bag = BaggingRegressor(bootstrap="moving_block", block_length=20).fit(X, X[:, 0])
+    for given, message in ((MovingBlock(0), "length"), (Bernoulli("none"), "empty")):
+        with pytest.raises(ValueError, match=message):
+            RandomForestRegressor(bootstrap=given).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="empty must be 'redraw' for forests"):
+        RandomForestRegressor(bootstrap=Bernoulli("mean")).fit(X, X[:, 0])
+    X, y = np.random.default_rng(0).standard_normal((2, 40, 2))
+    for name, given in (("moving_block", MovingBlock()), ("bernoulli", Bernoulli())):
+        first, second = (
+            RandomForestRegressor(5, bootstrap=b, random_state=0).fit(X, y[:, 0])
+            for b in (name, clone(pickle.loads(pickle.dumps(given))))
+        )
+        np.testing.assert_array_equal(first.predict(X), second.predict(X))
+    lengths = {"bootstrap__length": [1, 8]}
+    bag = RandomForestRegressor(5, bootstrap=MovingBlock(), random_state=0)
+    found = GridSearchCV(bag, lengths, cv=2).fit(X, y[:, 0]).best_estimator_
+    assert found.bootstrap.length in (1, 8)
+    X = np.zeros((20, 1))
+    bag = BaggingRegressor(bootstrap=MovingBlock(20)).fit(X, X[:, 0])
     with pytest.raises(ValueError, match="every member is fitted to every row"):
         bag.standard_error(X)
 
@@ -391,7 +412,7 @@ def test_every_member_has_the_classes_in_proportion(cls, max_samples, expected):
         counts = np.bincount(CLASSES[rows])
         assert np.abs(counts - expected).max() <= (max_samples is not None)
     assert 0 <= model.oob_score_ <= 1
-    assert np.isfinite(jackknife_variance(model, X[:2])[0]).all()
+    assert np.isfinite(jackknife_variance(model.ensemble_, X[:2])[0]).all()
 
 
 def strata(size, weight=None):

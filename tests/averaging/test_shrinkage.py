@@ -1,6 +1,7 @@
 """Hierarchical shrinkage: ridge regression on a tree's splits, after the fit."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -20,6 +21,14 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     RandomForestRegressor,
     export,
+)
+from sklearn_ensemble_theory.averaging import Bernoulli
+from sklearn_ensemble_theory.inspection import (
+    compact,
+    forget_training_rows,
+    shrink,
+    stability,
+    unbiased_feature_importances,
 )
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 from sklearn_ensemble_theory.trees._shrinkage import with_shrunk_values
@@ -109,7 +118,7 @@ def test_trees_of_several_outputs_shrink_by_the_same_ridge(kind):
 def test_each_tree_of_a_forest_is_shrunk_by_the_rows_that_it_drew(max_bins):
     X, y = data()
     forest = RandomForestRegressor(3, max_bins=max_bins, max_features=3, random_state=0).fit(X, y)
-    shrunk = forest.shrink(5.0)
+    shrunk = shrink(forest, 5.0)
     for tree, before, rows in zip(shrunk, forest, forest.estimators_samples_):
         weight = np.bincount(rows, minlength=len(y)).astype(float)
         expected = ridge_on_splits(before, X, y[:, None], weight, 5.0, X)
@@ -121,8 +130,8 @@ def test_each_tree_of_a_forest_is_shrunk_by_the_rows_that_it_drew(max_bins):
 def test_honest_trees_are_shrunk_by_the_rows_in_their_leaves(max_bins):
     X, y = data()
     forest = RandomForestRegressor(3, max_bins=max_bins, honesty=True, random_state=0).fit(X, y)
-    for tree, before, seed in zip(forest.shrink(5.0), forest, forest._seeds):
-        rows, weights = forest._member_spec.draw_parts(seed)[1]
+    for tree, before, seed in zip(shrink(forest, 5.0), forest, forest.ensemble_.seeds):
+        rows, weights = forest.ensemble_.draws.draw_parts(seed)[1]
         weight = np.bincount(rows, weights, minlength=len(y))
         expected = ridge_on_splits(before, X, y[:, None], weight, 5.0, X)
         np.testing.assert_allclose(tree.predict(X), expected[:, 0], atol=1e-10)
@@ -130,11 +139,13 @@ def test_honest_trees_are_shrunk_by_the_rows_in_their_leaves(max_bins):
 
 def test_nothing_and_everything_is_shrunk_at_the_ends():
     X, y = data()
-    for model in (BinnedTreeRegressor(), RandomForestRegressor(5, random_state=0)):
-        model.fit(X, y)
-        np.testing.assert_array_equal(model.shrink(0).predict(X), model.predict(X))
-        assert np.ptp(model.shrink(1e12).predict(X)) < 1e-7
-    tree = BinnedTreeRegressor().fit(X, y)
+    tree, forest = BinnedTreeRegressor(), RandomForestRegressor(5, random_state=0)
+    for model, shrunk in (
+        (tree, tree.fit(X, y).shrink),
+        (forest, partial(shrink, forest.fit(X, y))),
+    ):
+        np.testing.assert_array_equal(shrunk(0).predict(X), model.predict(X))
+        assert np.ptp(shrunk(1e12).predict(X)) < 1e-7
     np.testing.assert_allclose(tree.shrink(1e12).predict(X), y.mean())
 
 
@@ -153,7 +164,7 @@ def test_monotonic_forests_stay_monotonic(max_bins):
         5, monotonic_cst=[1, 0, 0, -1, 0, 0], max_bins=max_bins, random_state=0
     ).fit(X, y)
     for reg_param in (1.0, 10.0, 100.0):
-        shrunk = forest.shrink(reg_param)
+        shrunk = shrink(forest, reg_param)
         for column, sign in [(0, 1), (3, -1)]:
             grid = np.repeat(X[:40], 30, axis=0)
             grid[:, column] = np.tile(np.linspace(0, 1, 30), 40)
@@ -166,7 +177,7 @@ def test_missing_values_and_categories_go_the_same_ways():
     X[:, 0] = np.floor(8 * X[:, 0])
     X[np.random.default_rng(0).random(len(X)) < 0.2, 3] = np.nan
     forest = RandomForestRegressor(4, categorical_features=[0], random_state=0).fit(X, y)
-    shrunk = forest.shrink(4.0)
+    shrunk = shrink(forest, 4.0)
     np.testing.assert_array_equal(shrunk.apply(X), forest.apply(X))
     tree, links = shrunk[0], forest[0].tree_
     paths = forest[0].decision_path(X).toarray().astype(bool)
@@ -188,7 +199,7 @@ ENSEMBLES = {
     "exact": (RandomForestRegressor(max_bins=None), 0),
     "bagging": (BaggingRegressor(max_features=0.6, bootstrap_features=True), 0),
     "without replacement": (ExtraTreesRegressor(bootstrap=False, max_samples=0.5), 0),
-    "empty draws": (BaggingRegressor(bootstrap="bernoulli", max_samples=0.02, empty="mean"), 0),
+    "empty draws": (BaggingRegressor(bootstrap=Bernoulli("mean"), max_samples=0.02), 0),
     "classes": (RandomForestClassifier(), 3),
     "balanced": (RandomForestClassifier(class_weight="balanced"), 2),
     "votes": (RandomForestClassifier(voting="hard", max_depth=4), 3),
@@ -206,8 +217,8 @@ def fitted(name, **params):
 def loss_by_hand(model, X, y, weight):
     """The loss of B members: the squares of the mean error less what fewer members add."""
     Y, squares, used = targets_of(model, y), [], []
-    spec = model._member_spec
-    rows_of = [spec.draw(seed)[1] for seed in model._seeds]
+    spec = model.ensemble_.draws
+    rows_of = [spec.draw(seed)[1] for seed in model.ensemble_.seeds]
     codes = np.arange(Y.shape[1])
     for i in range(len(y)):
         errors = []
@@ -236,14 +247,14 @@ def loss_by_hand(model, X, y, weight):
 @pytest.mark.parametrize("name", ENSEMBLES)
 def test_the_path_is_the_out_of_bag_loss_of_each_parameter(name):
     model, X, y = fitted(name, n_estimators=8, oob_score=False)
-    shrunk = model.shrink("cv", reg_params=GRID)
-    weight = model._member_spec.scheme.sample_weight
+    shrunk = shrink(model, "cv", reg_params=GRID)
+    weight = model.ensemble_.draws.scheme.sample_weight
     weight = np.ones(len(y)) if weight is None else weight
-    losses = [loss_by_hand(model.shrink(reg_param), X, y, weight) for reg_param in GRID]
+    losses = [loss_by_hand(shrink(model, reg_param), X, y, weight) for reg_param in GRID]
     np.testing.assert_array_equal(shrunk.shrinkage_path_["reg_param"], GRID)
     np.testing.assert_allclose(shrunk.shrinkage_path_["loss"], losses)
     assert shrunk.shrinkage_ == GRID[np.argmin(losses)]
-    np.testing.assert_array_equal(model.shrink(shrunk.shrinkage_).predict(X), shrunk.predict(X))
+    np.testing.assert_array_equal(shrink(model, shrunk.shrinkage_).predict(X), shrunk.predict(X))
 
 
 def test_the_loss_is_that_of_all_members():
@@ -253,7 +264,7 @@ def test_the_loss_is_that_of_all_members():
     found, out_of_bag, truth = [], [], []
     for seed in range(20):
         forest = RandomForestRegressor(6, random_state=seed, max_bins=63).fit(X, y)
-        found.append(forest.shrink(reg_params=[0.0]).shrinkage_path_["loss"][0])
+        found.append(shrink(forest, reg_params=[0.0]).shrinkage_path_["loss"][0])
         truth.append(1 - forest.score(test_X, test_y))
         with pytest.warns(UserWarning, match="do not have OOB"):
             forest.set_params(oob_score=True).fit(X, y)
@@ -268,16 +279,16 @@ def test_weights_of_rows_are_weights_of_their_losses():
     weight[:10] = 0.0
     forest = RandomForestRegressor(10, max_depth=4, random_state=0)
     forest.fit(X, np.where(weight > 0, y, 1e6), sample_weight=weight)
-    found = forest.shrink("cv", reg_params=[3.0]).shrinkage_path_["loss"]
-    assert found[0] == pytest.approx(loss_by_hand(forest.shrink(3.0), X, y, weight))
+    found = shrink(forest, "cv", reg_params=[3.0]).shrinkage_path_["loss"]
+    assert found[0] == pytest.approx(loss_by_hand(shrink(forest, 3.0), X, y, weight))
 
 
 def test_a_row_of_a_group_is_held_out_with_its_group():
     X, y = data()
     groups = np.arange(len(y)) // 4
     forest = RandomForestRegressor(8, random_state=0).fit(X, y, groups=groups)
-    found = forest.shrink("cv", reg_params=[2.0]).shrinkage_path_["loss"]
-    assert found[0] == pytest.approx(loss_by_hand(forest.shrink(2.0), X, y, np.ones(len(y))))
+    found = shrink(forest, "cv", reg_params=[2.0]).shrinkage_path_["loss"]
+    assert found[0] == pytest.approx(loss_by_hand(shrink(forest, 2.0), X, y, np.ones(len(y))))
 
 
 @pytest.mark.parametrize("classes", [0, 3])
@@ -311,7 +322,7 @@ def test_a_fold_may_lack_a_class():
 def test_shrinkage_pays_where_noise_is_large_and_trees_are_few():
     X, y = make_friedman1(1300, 10, noise=5.0, random_state=0)
     forest = RandomForestRegressor(10, random_state=0).fit(X[:300], y[:300])
-    gain = forest.shrink().score(X[300:], y[300:]) - forest.score(X[300:], y[300:])
+    gain = shrink(forest).score(X[300:], y[300:]) - forest.score(X[300:], y[300:])
     assert gain > 0.02
     tree = BinnedTreeRegressor().fit(X[:300], y[:300])
     assert tree.shrink("cv", X[:300], y[:300]).score(X[300:], y[300:]) > 0.2
@@ -325,18 +336,19 @@ def test_shrinkage_pays_where_noise_is_large_and_trees_are_few():
 def test_the_rest_of_the_ensemble_is_that_of_the_shrunk_trees(name):
     model, X, _ = fitted(name)
     before = pickle.dumps(model)
-    shrunk = model.shrink(6.0)
+    shrunk = shrink(model, 6.0)
     assert pickle.dumps(model) == before
     assert shrunk.shrinkage_ == 6.0
     assert not hasattr(shrunk, "shrinkage_path_")
     assert str(shrunk.get_params()) == str(model.get_params())
     # Importances rest on impurities, and on rows.
-    for name in ("feature_importances_", "unbiased_feature_importances_"):
-        np.testing.assert_array_equal(getattr(shrunk, name), getattr(model, name))
+    np.testing.assert_array_equal(shrunk.feature_importances_, model.feature_importances_)
+    found = unbiased_feature_importances(shrunk)
+    np.testing.assert_array_equal(found, unbiased_feature_importances(model))
     same = pickle.loads(pickle.dumps(shrunk))
     for other in (same, export.sklearn(shrunk)):
         np.testing.assert_allclose(predictions(other, X), predictions(shrunk, X))
-    np.testing.assert_array_equal(predictions(same.compact(), X), predictions(shrunk, X))
+    np.testing.assert_array_equal(predictions(compact(same), X), predictions(shrunk, X))
     if not is_classifier(model):
         np.testing.assert_array_equal(shrunk.predict_quantiles(X), model.predict_quantiles(X))
         assert shrunk.standard_error(X).mean() < model.standard_error(X).mean()
@@ -344,7 +356,7 @@ def test_the_rest_of_the_ensemble_is_that_of_the_shrunk_trees(name):
         assert (lower < upper).all()
         # Without `oob_score=True` intervals make the same out-of-bag predictions.
         plain = fitted("regression" if model.max_bins == "auto" else "exact", oob_score=False)[0]
-        np.testing.assert_allclose(plain.shrink(6.0).predict_interval(X[:5])[:, 0], lower)
+        np.testing.assert_allclose(shrink(plain, 6.0).predict_interval(X[:5])[:, 0], lower)
     else:
         assert shrunk.predict_set(X).any(axis=1).all()
         np.testing.assert_allclose(shrunk.predict_proba(X).sum(axis=1), 1.0)
@@ -352,20 +364,20 @@ def test_the_rest_of_the_ensemble_is_that_of_the_shrunk_trees(name):
 
 def test_stability_is_that_of_members_of_their_own_rows():
     model = fitted("regression")[0]
-    assert model.shrink(3.0).stability_ == model.stability_
-    with pytest.raises(AttributeError, match="all rows have chosen the shrinkage"):
-        _ = model.shrink("cv").stability_
+    assert stability(shrink(model, 3.0)) == stability(model)
+    with pytest.raises(ValueError, match="all rows have chosen the shrinkage"):
+        _ = stability(shrink(model, "cv"))
 
 
 def test_out_of_bag_predictions_are_removed_with_the_rows():
-    model = fitted("regression")[0].forget_training_rows()
-    assert not hasattr(model.shrink(1.0), "oob_score_")
+    model = forget_training_rows(fitted("regression")[0])
+    assert not hasattr(shrink(model, 1.0), "oob_score_")
     assert hasattr(model, "oob_score_")
 
 
 def test_a_new_fit_forgets_and_a_warm_start_refuses():
     model, X, y = fitted("regression", warm_start=True)
-    shrunk = model.shrink()
+    shrunk = shrink(model)
     with pytest.raises(ValueError, match="warm_start=True requires the values before shrinkage"):
         shrunk.set_params(n_estimators=50).fit(X, y)
     assert shrunk.shrinkage_path_
@@ -378,8 +390,8 @@ def test_a_new_fit_forgets_and_a_warm_start_refuses():
 def test_the_last_step_of_a_pipeline_is_replaced():
     X, y = data()
     pipeline = make_pipeline(StandardScaler(), RandomForestRegressor(5, random_state=0)).fit(X, y)
-    expected = pipeline[-1].shrink(5.0).predict(pipeline[:-1].transform(X))
-    pipeline.set_params(randomforestregressor=pipeline[-1].shrink(5.0))
+    expected = shrink(pipeline[-1], 5.0).predict(pipeline[:-1].transform(X))
+    pipeline.set_params(randomforestregressor=shrink(pipeline[-1], 5.0))
     np.testing.assert_array_equal(pipeline.predict(X), expected)
 
 
@@ -388,8 +400,8 @@ def test_units_of_y_do_not_matter(exponent):
     X, y = data()
     y = (y - y.mean()) / np.abs(y - y.mean()).max()
     forest = RandomForestRegressor(30, max_bins=63, random_state=0)
-    expected = forest.fit(X, y).shrink()
-    found = forest.fit(X, y * 10.0**exponent).shrink()
+    expected = shrink(forest.fit(X, y))
+    found = shrink(forest.fit(X, y * 10.0**exponent))
     np.testing.assert_allclose(
         found.shrinkage_path_["loss"], expected.shrinkage_path_["loss"], rtol=1e-6
     )
@@ -402,34 +414,34 @@ def test_units_of_y_do_not_matter(exponent):
 def test_what_cannot_be_shrunk_is_named():
     X, y = data()
     with pytest.raises(ValueError, match="not fitted"):
-        RandomForestRegressor().shrink(1.0)
+        shrink(RandomForestRegressor(), 1.0)
     with pytest.raises(ValueError, match="not fitted"):
         BinnedTreeRegressor().shrink(1.0)
     forest = RandomForestRegressor(5, random_state=0).fit(X, y)
     for wrong in (-1.0, np.nan, np.inf, None):
         with pytest.raises(ValueError, match="reg_param must be"):
-            forest.shrink(wrong)
+            shrink(forest, wrong)
     with pytest.raises(ValueError, match="reg_param must be a number of at least 0 or 'cv'"):
-        forest.shrink("oob")
+        shrink(forest, "oob")
     with pytest.raises(ValueError, match="reg_params must be finite"):
-        forest.shrink(reg_params=[1.0, -2.0])
+        shrink(forest, reg_params=[1.0, -2.0])
     with pytest.raises(ValueError, match="reg_params must have a value"):
-        forest.shrink(reg_params=[])
+        shrink(forest, reg_params=[])
     with pytest.raises(ValueError, match=r"has been shrunk by reg_param=1"):
-        forest.shrink(1.0).shrink(2.0)
+        shrink(shrink(forest, 1.0), 2.0)
     with pytest.raises(ValueError, match="call shrink before compact"):
-        clone(forest).fit(X, y).compact().shrink(1.0)
+        shrink(compact(clone(forest).fit(X, y)), 1.0)
     with pytest.raises(ValueError, match="requires the training rows, which were removed"):
-        clone(forest).fit(X, y).forget_training_rows().shrink()
+        shrink(forget_training_rows(clone(forest).fit(X, y)))
     with pytest.raises(ValueError, match="members that are trees, got KNeighborsRegressor"):
-        BaggingRegressor(KNeighborsRegressor()).fit(X, y).shrink(1.0)
+        shrink(BaggingRegressor(KNeighborsRegressor()).fit(X, y), 1.0)
     with pytest.raises(ValueError, match="those of criterion='absolute_error' hold quantiles"):
-        RandomForestRegressor(2, criterion="absolute_error").fit(X, y).shrink(1.0)
+        shrink(RandomForestRegressor(2, criterion="absolute_error").fit(X, y), 1.0)
     with pytest.raises(ValueError, match="fitted to every row"):
-        ExtraTreesRegressor(2).fit(X, y).shrink()
+        shrink(ExtraTreesRegressor(2).fit(X, y))
     with pytest.raises(ValueError, match="requires X and y"):
         BinnedTreeRegressor().fit(X, y).shrink("cv")
-    assert ExtraTreesRegressor(2).fit(X, y).shrink(1.0).shrinkage_ == 1.0
+    assert shrink(ExtraTreesRegressor(2).fit(X, y), 1.0).shrinkage_ == 1.0
 
 
 def test_the_rows_of_folds_are_those_of_the_fit():
@@ -454,13 +466,13 @@ def test_data_frames_with_categories_and_sparse_matrices():
     for model in (BinnedTreeRegressor(), RandomForestRegressor(10, random_state=0)):
         model.fit(frame, y)
         rows = (frame, y) if isinstance(model, BinnedTreeRegressor) else ()
-        shrunk = model.shrink("cv", *rows)
+        shrunk = shrink(model, "cv") if not rows else model.shrink("cv", *rows)
         assert shrunk.shrinkage_ > 0
         np.testing.assert_allclose(shrunk.predict(frame).mean(), model.predict(frame).mean(), 0.02)
     sparse = sp.csr_matrix(np.where(X > 0.5, X, 0.0))
     forest = RandomForestRegressor(6, random_state=0).fit(sparse, y)
-    found = forest.shrink(reg_params=[3.0]).shrinkage_path_["loss"][0]
-    expected = loss_by_hand(forest.shrink(3.0), sparse.toarray(), y, np.ones(len(y)))
+    found = shrink(forest, reg_params=[3.0]).shrinkage_path_["loss"][0]
+    expected = loss_by_hand(shrink(forest, 3.0), sparse.toarray(), y, np.ones(len(y)))
     assert found == pytest.approx(expected)
 
 
@@ -469,4 +481,4 @@ def test_one_member_of_all_rows_has_no_out_of_bag_rows():
     bags = (BaggingRegressor(n_estimators=1, random_state=seed) for seed in range(50))
     bag = next(bag for bag in bags if len(set(bag.fit(X, y).estimators_samples_[0])) == 2)
     with pytest.raises(ValueError, match="all members are fitted to all 2 rows"):
-        bag.shrink()
+        shrink(bag)

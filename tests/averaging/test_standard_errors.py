@@ -27,6 +27,11 @@ from sklearn_ensemble_theory.ensembles._jackknife import (
     positive_posterior,
     variances_at,
 )
+from sklearn_ensemble_theory.inspection import (
+    ensemble_std,
+    forget_training_rows,
+    variance_decomposition,
+)
 
 from .test_sampling import SCHEMES, dense_draws
 
@@ -65,7 +70,7 @@ def test_standard_error_and_decomposition_against_fresh_data(leaf, params):
     jackknife = np.mean([bag.standard_error(POINTS) ** 2 for bag, _ in bags])
     assert np.sqrt(jackknife) == pytest.approx(np.sqrt(of_infinitely_many), rel=0.15)
 
-    parts = [bag.variance_decomposition(POINTS) for bag, _ in bags]
+    parts = [variance_decomposition(bag, POINTS) for bag, _ in bags]
     sigma2 = np.mean([p.sigma2 for p in parts])
     rho = np.mean([p.rho * p.sigma2 for p in parts]) / sigma2
     true_sigma2 = within + of_infinitely_many
@@ -74,7 +79,7 @@ def test_standard_error_and_decomposition_against_fresh_data(leaf, params):
     variance = np.mean([p.variance for p in parts])
     assert np.sqrt(variance) == pytest.approx(np.sqrt(of_the_mean), rel=0.15)
     # The spread of the members is another thing than the error of their mean.
-    spread = np.mean([bag.ensemble_std(POINTS) ** 2 for bag, _ in bags])
+    spread = np.mean([ensemble_std(bag, POINTS) ** 2 for bag, _ in bags])
     assert spread == pytest.approx(within)
     assert spread > 1.5 * jackknife
 
@@ -107,13 +112,13 @@ def test_noise_of_few_members_is_taken_out():
     y = np.sin(6 * X[:, 0]) + 0.5 * rng.standard_normal(100)
     tree = DecisionTreeRegressor(min_samples_leaf=5)
     many = BaggingRegressor(tree, 1000, random_state=0).fit(X, y)
-    reference = jackknife_variance(many, POINTS)[0].mean()
+    reference = jackknife_variance(many.ensemble_, POINTS)[0].mean()
     few = [
         jackknife_variance(BaggingRegressor(tree, 60, random_state=s).fit(X, y), POINTS)[0].mean()
         for s in range(1, 31)
     ]
     assert np.mean(few) == pytest.approx(reference, rel=0.1)
-    draws, spread = many._member_spec.scheme.noise / 60, np.mean(many.ensemble_std(POINTS) ** 2)
+    draws, spread = many.ensemble_.draws.scheme.noise / 60, np.mean(ensemble_std(many, POINTS) ** 2)
     assert draws * spread > 2 * reference
 
 
@@ -143,14 +148,14 @@ def test_too_few_members_warn_and_give_a_positive_number():
     assert np.isfinite(error).all()
     # Few members are too large an error, not too small a one; 0 only where all three agree.
     assert np.median(error) > 0.3
-    assert (error[bag.ensemble_std(X[:50]) > 0] >= 0).all()
+    assert (error[ensemble_std(bag, X[:50]) > 0] >= 0).all()
 
 
 def test_no_standard_error_is_an_error_with_its_reason():
     rng = np.random.default_rng(0)
     X, y = rng.random((30, 2)), rng.standard_normal(30)
     with pytest.raises(ValueError, match="n_estimators >= 2"):
-        BaggingRegressor(n_estimators=1).fit(X, y).ensemble_std(X)
+        ensemble_std(BaggingRegressor(n_estimators=1).fit(X, y), X)
     with pytest.raises(ValueError, match="fitted to every row with the same weight"):
         RandomForestRegressor(5, bootstrap=False).fit(X, y).standard_error(X)
 
@@ -162,21 +167,21 @@ def test_standard_errors_of_probabilities(cls):
     y = np.array(["a", "b", "c"])[rng.integers(0, 3, 80)]
     model = cls(n_estimators=200, max_samples=0.5, random_state=0).fit(X, y)
     assert model.standard_error(X[:6]).shape == (6, 3)
-    assert model.ensemble_std(X[:6]).shape == (6, 3)
-    assert model.variance_decomposition(X[:6]).rho.max() <= 1
+    assert ensemble_std(model, X[:6]).shape == (6, 3)
+    assert variance_decomposition(model, X[:6]).rho.max() <= 1
 
 
 @pytest.mark.filterwarnings("ignore:Monte Carlo noise exceeds")
 def test_chunks_do_not_change_the_answer(monkeypatch):
-    from sklearn_ensemble_theory.ensembles import _members
+    from sklearn_ensemble_theory.ensembles import _predictions
 
     rng = np.random.default_rng(0)
     X, y = rng.random((50, 2)), rng.standard_normal(50)
     bag = BaggingRegressor(n_estimators=60, max_samples=0.5, random_state=0).fit(X, y)
-    whole = bag.standard_error(X), bag.ensemble_std(X)
-    monkeypatch.setattr(_members, "PREDICTIONS", 60 * 7)
+    whole = bag.standard_error(X), ensemble_std(bag, X)
+    monkeypatch.setattr(_predictions, "PREDICTIONS", 60 * 7)
     np.testing.assert_allclose(bag.standard_error(X), whole[0], rtol=1e-12)
-    np.testing.assert_allclose(bag.ensemble_std(X), whole[1], rtol=1e-12)
+    np.testing.assert_allclose(ensemble_std(bag, X), whole[1], rtol=1e-12)
 
 
 # Weighted rows, and the jackknife after bootstrap
@@ -265,7 +270,7 @@ def test_weighted_errors_against_fresh_data():
             DecisionTreeRegressor(min_samples_leaf=10), 100, random_state=r, n_jobs=1
         ).fit(X, y, sample_weight=np.where(X[:, 0] > 0.5, 3.0, 1.0))
         means.append(bag.predict(points))
-        spread.append(bag.ensemble_std(points) ** 2 / 100)
+        spread.append(ensemble_std(bag, points) ** 2 / 100)
         for method, squares in found.items():
             squares.append(bag.standard_error(points, method=method) ** 2)
     true = np.var(means, axis=0, ddof=1).mean() - np.mean(spread)
@@ -313,7 +318,7 @@ def test_errors_with_class_weights(classification):
 def test_negative_variances_become_positive_and_other_points_do_not_matter(regression, method):
     X, y = regression
     forest = RandomForestRegressor(60, max_depth=3, random_state=0).fit(X, y)
-    assert (jackknife_variance(forest, X, method)[0] < 0).any()
+    assert (jackknife_variance(forest.ensemble_, X, method)[0] < 0).any()
     whole = forest.standard_error(X, method=method)
     assert (whole > 0).all()
     one_by_one = [forest.standard_error(X[i : i + 1], method=method)[0] for i in range(20)]
@@ -327,13 +332,15 @@ def test_the_mean_of_both_jackknives():
     X, y = rng.random((50, 2)), rng.standard_normal(50)
     bag = BaggingRegressor(n_estimators=40, random_state=0).fit(X, y)
     both, one, other = (
-        jackknife_variance(bag, X, method)[0] for method in ("auto", "infinitesimal", "jackknife")
+        jackknife_variance(bag.ensemble_, X, method)[0]
+        for method in ("auto", "infinitesimal", "jackknife")
     )
     # Beside that the noise of the weights is taken from the draws, as it is for the second.
     np.testing.assert_allclose(both, (one + other) / 2, atol=0.02 * np.abs(other).max())
     bag.set_params(bootstrap=False, max_samples=0.5).fit(X, y)
     np.testing.assert_array_equal(
-        jackknife_variance(bag, X, "auto")[0], jackknife_variance(bag, X, "infinitesimal")[0]
+        jackknife_variance(bag.ensemble_, X, "auto")[0],
+        jackknife_variance(bag.ensemble_, X, "infinitesimal")[0],
     )
 
 
@@ -408,7 +415,7 @@ def test_without_training_rows_errors_are_positive_too():
     X, y = rng.random((200, 3)), rng.standard_normal(200)
     forest = RandomForestRegressor(100, random_state=0).fit(X, y)
     shrunk = forest.standard_error(X)
-    forest.forget_training_rows()
+    forest = forget_training_rows(forest)
     plain = forest.standard_error(X)
     assert (plain > 0).all()
     assert np.mean(plain**2) > np.mean(shrunk**2)
@@ -432,7 +439,7 @@ def test_two_standard_errors_cover_the_mean_over_training_sets():
                 warnings.simplefilter("ignore", StandardErrorWarning)
                 errors.append(forest.fit(X, y).standard_error(points))
             means.append(forest.predict(points))
-            spreads.append(forest.ensemble_std(points) ** 2 / 100)
+            spreads.append(ensemble_std(forest, points) ** 2 / 100)
         true = np.sqrt(np.var(means, axis=0, ddof=1) - np.mean(spreads, axis=0))
         assert np.mean(errors) == pytest.approx(true.mean(), rel=0.12)
         assert np.mean(np.abs(means - np.mean(means, axis=0)) <= 2 * np.array(errors)) > least

@@ -9,8 +9,10 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
 from sklearn_ensemble_theory import BaggingRegressor, RandomForestRegressor
+from sklearn_ensemble_theory.averaging import SeriesIntervals
 from sklearn_ensemble_theory.ensembles._intervals import conformal_rank
-from sklearn_ensemble_theory.ensembles._time_series import narrowest_ends, window_interval
+from sklearn_ensemble_theory.ensembles._time_series import narrowest_ends
+from sklearn_ensemble_theory.inspection import forget_training_rows, shrink
 
 
 def series(n, rng, noise=1.0, correlation=0.6):
@@ -48,6 +50,7 @@ def test_narrowest_ends_by_trying_all(n):
 def test_intervals_and_updates_by_definition(data):
     X, y = data
     model = fitted(X[:100], y[:100])
+    intervals = SeriesIntervals(model)
     errors = y[:100] - model.oob_prediction_
     new = X[100:110]
     for window, batch in ((None, (100, 120)), (None, (120, 125)), (40, (125, 150))):
@@ -55,51 +58,44 @@ def test_intervals_and_updates_by_definition(data):
         k = conformal_rank(len(errors), 0.8)
         half = np.sort(np.abs(errors))[k - 1]
         np.testing.assert_allclose(
-            model.predict_interval(new, 0.8, "enbpi-symmetric"),
+            intervals.predict_interval(new, 0.8, "symmetric"),
             np.column_stack([mean - half, mean + half]),
         )
         low, high = narrowest_ends(errors, 0.8)
         np.testing.assert_allclose(
-            model.predict_interval(new, 0.8, "enbpi"), np.column_stack([mean + low, mean + high])
+            intervals.predict_interval(new, 0.8), np.column_stack([mean + low, mean + high])
         )
-        upper = window_interval(model, new, 0.8, "enbpi", "upper")
+        upper = intervals.predict_interval(new, 0.8, side="upper")
         np.testing.assert_allclose(upper[:, 1], mean + np.sort(errors)[k - 1])
-        lower = window_interval(model, new, 0.8, "enbpi", "lower")
+        lower = intervals.predict_interval(new, 0.8, side="lower")
         np.testing.assert_allclose(lower[:, 0], mean + np.sort(errors)[-k])
         assert np.isinf(np.concatenate([upper[:, 0], lower[:, 1]])).all()
         # The oldest residuals go.
         part = slice(*batch)
         length = len(errors) if window is None else window
         errors = np.append(errors, y[part] - model.predict(X[part]))[-length:]
-        assert model.update_residuals(X[part], y[part], window) is model
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(
-        again.predict_interval(new, method="enbpi"), model.predict_interval(new, method="enbpi")
-    )
-    assert np.isinf(model.predict_interval(new, 0.99, "enbpi")).all()
-    # A new fit begins anew, and other methods do not know of the window.
-    fresh = fitted(X[:100], y[:100])
-    np.testing.assert_array_equal(model.predict_interval(new), fresh.predict_interval(new))
-    model.fit(X[:100], y[:100])
-    np.testing.assert_array_equal(
-        model.predict_interval(new, method="enbpi"), fresh.predict_interval(new, method="enbpi")
-    )
+        earlier, intervals = intervals, intervals.update(X[part], y[part], window)
+        np.testing.assert_allclose(intervals.residuals_, errors)
+        assert not np.array_equal(earlier.residuals_, intervals.residuals_)
+    again = pickle.loads(pickle.dumps(intervals))
+    np.testing.assert_array_equal(again.predict_interval(new), intervals.predict_interval(new))
+    assert np.isinf(intervals.predict_interval(new, 0.99)).all()
+    # The model does not know of the window.
+    begun = SeriesIntervals(fitted(X[:100], y[:100])).predict_interval(new)
+    np.testing.assert_array_equal(SeriesIntervals(model).predict_interval(new), begun)
 
 
 def test_a_shrunk_forest_has_residuals_of_its_own(data):
     X, y = data
-    model = fitted(X[:100], y[:100])
-    expected = model.shrink(5.0).predict_interval(X[100:], method="enbpi")
-    model.update_residuals(X[100:], 100 * y[100:])
-    found = model.shrink(5.0).predict_interval(X[100:], method="enbpi")
-    np.testing.assert_array_equal(found, expected)
+    shrunk = shrink(fitted(X[:100], y[:100]), 5.0)
+    errors = y[:100] - shrunk.oob_prediction_
+    np.testing.assert_allclose(SeriesIntervals(shrunk).residuals_, errors)
 
 
 def test_a_bad_update_changes_nothing(data):
     X, y = data
-    model = fitted(X[:100], y[:100])
-    model.update_residuals(X[100:110], y[100:110])
-    before = model._training.window.copy()
+    intervals = SeriesIntervals(fitted(X[:100], y[:100])).update(X[100:110], y[100:110])
+    before = intervals.residuals_.copy()
     inputs = [
         (X[110:120], y[110:119], None, "inconsistent numbers"),
         (X[110:120, :1], y[110:120], None, "1 features"),
@@ -112,8 +108,8 @@ def test_a_bad_update_changes_nothing(data):
     ]
     for rows, target, window, message in inputs:
         with pytest.raises(ValueError, match=message):
-            model.update_residuals(rows, target, window)
-        np.testing.assert_array_equal(model._training.window, before)
+            intervals.update(rows, target, window)
+        np.testing.assert_array_equal(intervals.residuals_, before)
 
 
 @pytest.mark.parametrize("unit", [2.0**-996, 2.0**-498, 2.0**498, 2.0**1020])
@@ -121,9 +117,9 @@ def test_units_of_y(data, unit):
     X, y = data
     found = []
     for c in (1.0, unit):
-        model = fitted(X[:100], c * y[:100], max_bins=None)
-        model.update_residuals(X[100:130], c * y[100:130])
-        found.append(model.predict_interval(X[130:], 0.8, "enbpi") / c)
+        intervals = SeriesIntervals(fitted(X[:100], c * y[:100], max_bins=None))
+        intervals = intervals.update(X[100:130], c * y[100:130])
+        found.append(intervals.predict_interval(X[130:], 0.8) / c)
     np.testing.assert_allclose(found[1], found[0], rtol=1e-6)
 
 
@@ -136,25 +132,28 @@ def test_rows_in_all_bags_and_errors(data):
         few.fit(X, y)
     errors = y - few.oob_prediction_
     assert np.isnan(errors).any()
-    half = np.diff(few.predict_interval(X[:1], 0.8, "enbpi-symmetric"))[0, 0] / 2
+    half = np.diff(SeriesIntervals(few).predict_interval(X[:1], 0.8, "symmetric"))[0, 0] / 2
     known = np.sort(np.abs(errors[~np.isnan(errors)]))
     assert half == pytest.approx(known[conformal_rank(len(known), 0.8) - 1])
-    weighted = RandomForestRegressor(5).fit(X, y, sample_weight=1.0 + (np.arange(150) > 9))
-    with pytest.raises(ValueError, match="rows of equal weight"):
-        weighted.predict_interval(X, method="enbpi")
+    weighted = RandomForestRegressor(25, oob_score=True, random_state=0)
+    weighted.fit(X, y, sample_weight=1.0 * (np.arange(150) > 9))
+    errors = (y - weighted.oob_prediction_)[10:]
+    np.testing.assert_allclose(SeriesIntervals(weighted).residuals_, errors[~np.isnan(errors)])
     grouped = RandomForestRegressor(9).fit(X, y, groups=np.arange(150) // 5)
     with pytest.raises(ValueError, match="fitted without groups"):
-        grouped.update_residuals(X, y)
+        SeriesIntervals(grouped)
     with pytest.raises(ValueError, match="not drawn for every member"):
-        RandomForestRegressor(5, bootstrap=False).fit(X, y).update_residuals(X, y)
+        SeriesIntervals(RandomForestRegressor(5, bootstrap=False).fit(X, y))
     with pytest.raises(ValueError, match="single output"):
-        RandomForestRegressor(5).fit(X, np.column_stack([y, y])).update_residuals(X, y)
+        SeriesIntervals(RandomForestRegressor(5).fit(X, np.column_stack([y, y])))
     with pytest.raises(ValueError, match="trees only"):
-        BaggingRegressor(LinearRegression()).fit(X, y).update_residuals(X, y)
+        SeriesIntervals(BaggingRegressor(LinearRegression()).fit(X, y))
     with pytest.raises(ValueError, match="which were removed"):
-        fitted(X, y).forget_training_rows().predict_interval(X, method="enbpi")
+        SeriesIntervals(forget_training_rows(fitted(X, y)))
     with pytest.raises(ValueError, match="coverage must be"):
-        fitted(X, y).predict_interval(X, 1, "enbpi")
+        SeriesIntervals(fitted(X, y)).predict_interval(X, 1)
+    with pytest.raises(ValueError, match="method must be"):
+        SeriesIntervals(fitted(X, y)).predict_interval(X, method="enbpi")
 
 
 def test_coverage_of_a_series():
@@ -163,17 +162,17 @@ def test_coverage_of_a_series():
     for r in range(20):
         rng = np.random.default_rng(r)
         X, y = series(300, rng)
-        model = fitted(X, y, random_state=r, oob_score=False)
+        intervals = SeriesIntervals(fitted(X, y, random_state=r, oob_score=False))
         row = []
         for noise in (1.0, 2.5):
             new, target = series(500, rng, noise)
             for batch in np.split(np.arange(500), 10):
-                for method in ("enbpi", "enbpi-symmetric"):
-                    low, high = model.predict_interval(new[batch], 0.8, method).T
+                for method in ("narrowest", "symmetric"):
+                    low, high = intervals.predict_interval(new[batch], 0.8, method).T
                     row.append(np.mean((low <= target[batch]) & (target[batch] <= high)))
                 # The noise of the second half is followed by updates in half of the data sets.
                 if noise == 1.0 or r % 2:
-                    model.update_residuals(new[batch], target[batch], 200)
+                    intervals = intervals.update(new[batch], target[batch], 200)
         shares.append(row)
     table = np.reshape(shares, (20, 2, 10, 2))
     before = table[:, 0].mean(axis=(0, 1))

@@ -8,6 +8,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import sklearn_ensemble_theory as package
 from sklearn_ensemble_theory import export
+from sklearn_ensemble_theory.inspection import compact
 
 from . import set_trees
 from .counterparts import diabetes
@@ -110,8 +111,8 @@ def test_weights_of_nodes_are_those_of_the_rows_or_unknown():
     inner, weight = left >= 0, tree["node_sample_weight"]
     assert weight[0] == len(X)
     np.testing.assert_array_equal(weight[left[inner]] + weight[right[inner]], weight[inner])
-    compact = export.shap(forest.compact())["trees"][0]
-    assert not compact["node_sample_weight"].any()
+    smaller = export.shap(compact(forest))["trees"][0]
+    assert not smaller["node_sample_weight"].any()
     stumps = package.AdaBoostClassifier(n_estimators=2)
     told_apart = export.shap(stumps.fit(X, targets["two"]))["trees"][0]["node_sample_weight"]
     assert told_apart[0] == pytest.approx(len(X))
@@ -216,7 +217,7 @@ def test_text_and_compact_trees():
     model = package.RandomForestRegressor(**{**set_trees.FEW, "categorical_features": ["a", "b"]})
     model.fit(frames[0], targets["real"])
     expected = model.predict(frames[1])[:, None]
-    for one in (model, model.compact()):
+    for one in (model, compact(model)):
         explained, numbers = export.shap(one, frames[1])
         np.testing.assert_allclose(summed(explained, numbers), expected, rtol=1e-6)
     assert not explained["trees"][0]["node_sample_weight"].any()

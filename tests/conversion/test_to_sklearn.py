@@ -30,6 +30,7 @@ from sklearn_ensemble_theory import (
     RandomForestRegressor,
     export,
 )
+from sklearn_ensemble_theory.averaging import PACMembers
 from sklearn_ensemble_theory.boosting.losses import HuberLoss
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
@@ -182,7 +183,7 @@ def test_the_model_is_not_changed():
 
 def test_parameters():
     """Those that both have; the others are scikit-learn's defaults."""
-    model = fitted("BaggingRegressor", n_estimators="pac", delta=0.9, max_bins=20, random_state=3)
+    model = fitted("BaggingRegressor", n_estimators=PACMembers(0.9), max_bins=20, random_state=3)
     theirs = export.sklearn(model)
     assert theirs.n_estimators == len(model) > 50
     assert (theirs.max_samples, theirs.random_state) == (1.0, 3)

@@ -19,6 +19,7 @@ from sklearn_ensemble_theory.inspection import (
     ConditionalRiskDisplay,
     ExcessRiskDisplay,
     VarianceDecompositionDisplay,
+    variance_decomposition,
 )
 
 
@@ -245,7 +246,7 @@ def test_variances_of_one_fit():
     bag = BaggingRegressor(DecisionTreeRegressor(max_depth=3), 240, random_state=0).fit(X, y)
     display = VarianceDecompositionDisplay.from_estimator(bag, X[:30])
     (parts,) = display.results
-    found = bag.variance_decomposition(X[:30])
+    found = variance_decomposition(bag, X[:30])
     assert parts.sigma2 == pytest.approx(found.sigma2.mean())
     assert parts.rho == pytest.approx((found.rho * found.sigma2).mean() / found.sigma2.mean())
     np.testing.assert_array_equal(parts.n_members, [1, 2, 5, 10, 20, 50])

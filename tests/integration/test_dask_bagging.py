@@ -25,6 +25,14 @@ from sklearn_ensemble_theory import (
     export,
 )
 from sklearn_ensemble_theory._categories import fitted_categories
+from sklearn_ensemble_theory.averaging import MovingBlock
+from sklearn_ensemble_theory.inspection import (
+    ensemble_std,
+    mdi_plus_importances,
+    oob_permutation_importances,
+    shrink,
+    unbiased_feature_importances,
+)
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
 da = pytest.importorskip("dask.array")
@@ -50,7 +58,7 @@ def lazily(chunks, *arrays):
 def check_same(model, expected, X):
     """To the last bit."""
     assert len(model.estimators_) == len(expected.estimators_)
-    np.testing.assert_array_equal(model._seeds, expected._seeds)
+    np.testing.assert_array_equal(model.ensemble_.seeds, expected.ensemble_.seeds)
     for one, other in zip(model.estimators_features_, expected.estimators_features_):
         np.testing.assert_array_equal(one, other)
     for one, other in zip(model.estimators_, expected.estimators_):
@@ -83,7 +91,7 @@ def test_one_chunk_is_the_fit_in_memory(kind, weighted, chunks):
         {"bootstrap": "poisson"},
         {"bootstrap": "bayesian"},
         {"bootstrap": "stratified"},
-        {"bootstrap": "moving_block", "block_length": 5},
+        {"bootstrap": MovingBlock(5)},
         {"bootstrap": False, "max_samples": 40},
         {"bootstrap": "disjoint"},
         {"max_bins": 16},
@@ -175,7 +183,7 @@ def test_error_on_chunks_of_random_rows_is_near_that_in_memory():
 
 
 def test_bins_are_chosen_by_the_largest_chunk(monkeypatch):
-    monkeypatch.setattr("sklearn_ensemble_theory.averaging._members.AUTO_ROWS", 150)
+    monkeypatch.setattr("sklearn_ensemble_theory.averaging._bag_members.AUTO_ROWS", 150)
     X, y, _ = data()
     model = RandomForestRegressor(6, random_state=0).fit(*lazily((100, 200), X, y))
     assert len({type(member) for member in model.estimators_}) == 1
@@ -247,7 +255,7 @@ def test_methods_that_need_the_training_rows(method):
     with pytest.raises(ValueError, match="Dask collections"):
         getattr(model, method)(X, *arguments)
     assert not hasattr(model, "estimators_samples_")
-    assert model.ensemble_std(X).shape == (300,)
+    assert ensemble_std(model, X).shape == (300,)
     with pytest.raises(ValueError, match="Dask collections"):
         model.set_params(warm_start=True, n_estimators=8).fit(X, y)
     with warnings.catch_warnings():
@@ -263,16 +271,16 @@ def test_prediction_sets_and_importances_of_training_rows():
     with pytest.raises(ValueError, match="Dask collections"):
         model.predict_set(X)
     with pytest.raises(ValueError, match="Dask collections"):
-        model.oob_permutation_importances()
+        oob_permutation_importances(model)
     with pytest.raises(ValueError, match="Dask collections"):
-        model.mdi_plus_importances()
+        mdi_plus_importances(model)
     with pytest.raises(ValueError, match="Dask collections"):
-        model.shrink("cv")
+        shrink(model, "cv")
     # A given parameter needs no rows.
-    shrunk = model.shrink(1e12)
+    shrunk = shrink(model, 1e12)
     assert np.ptp(shrunk.predict_proba(X)[:, 0]) < 1e-6 < np.ptp(model.predict_proba(X)[:, 0])
     with pytest.raises(AttributeError, match="Dask collections"):
-        model.unbiased_feature_importances_  # noqa: B018
+        unbiased_feature_importances(model)
 
 
 # --- categories ------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from sklearn.tree import export_text, plot_tree
 
 import sklearn_ensemble_theory as package
 from sklearn_ensemble_theory import export
+from sklearn_ensemble_theory.inspection import shrink
 
 from ..conversion import set_trees
 from ..estimators import named
@@ -238,4 +239,4 @@ def test_shrunk_values_are_those_of_imodels(name, kind, params):
     for reg_param in (0.5, 20.0):
         peer = wrap(export.sklearn(model), reg_param=reg_param)
         found = peer.predict(X) if kind == "real" else peer.predict_proba(X)
-        np.testing.assert_allclose(found, output(model.shrink(reg_param), X), atol=1e-9)
+        np.testing.assert_allclose(found, output(shrink(model, reg_param), X), atol=1e-9)

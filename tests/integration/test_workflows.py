@@ -15,8 +15,8 @@ from sklearn_ensemble_theory import (
     RandomForestRegressor,
     export,
 )
+from sklearn_ensemble_theory.averaging import SeriesIntervals
 from sklearn_ensemble_theory.ensembles._prediction_sets import ClassPlaces, SetRule, set_by_folds
-from sklearn_ensemble_theory.ensembles._time_series import window_interval
 
 from .test_other_tools import tool
 
@@ -77,21 +77,21 @@ def test_enbpi_of_mapie():
     model = RandomForestRegressor(
         30, bootstrap="moving_block", oob_score=True, min_samples_leaf=3, random_state=0
     ).fit(X[:150], y[:150])
-    model.update_residuals(X[150:250], y[150:250], window=100)
+    intervals = SeriesIntervals(model).update(X[150:250], y[150:250], window=100)
     peer = TimeSeriesRegressor(model, method="enbpi", cv="prefit").fit(X[150:250], y[150:250])
     for stop in (250, 280, 300):
         if stop > 250:
-            model.update_residuals(X[stop - 20 : stop], y[stop - 20 : stop])
+            intervals = intervals.update(X[stop - 20 : stop], y[stop - 20 : stop])
             peer.update(X[stop - 20 : stop], y[stop - 20 : stop])
-        np.testing.assert_allclose(model._training.window, np.ravel(peer.conformity_scores_))
+        np.testing.assert_allclose(intervals.residuals_, np.ravel(peer.conformity_scores_))
         new = X[300:]
         tails = peer.predict(new, confidence_level=0.8)[1][:, :, 0]
         for end, side in enumerate(("lower", "upper")):
-            ours = window_interval(model, new, 0.9, "enbpi", side)
+            ours = intervals.predict_interval(new, 0.9, side=side)
             np.testing.assert_allclose(ours[:, end], tails[:, end])
         # The best of all beta is not wider than the best of a grid.
         best = peer.predict(new, confidence_level=0.8, optimize_beta=True)[1][:, :, 0]
-        width = np.diff(model.predict_interval(new, 0.8, "enbpi"))[0, 0]
+        width = np.diff(intervals.predict_interval(new, 0.8))[0, 0]
         assert width <= np.diff(best)[0, 0] + 1e-9
 
 

@@ -77,15 +77,15 @@ def test_forests_keep_their_rows_once(forest):
     forest, kept, peak = fitted(forest, X, y)
     assert kept < 0.5 * X.nbytes + 3 * y.nbytes
     assert peak < 1.2 * X.nbytes
-    assert forest._training.X.base is None  # no view of what the user may change
+    assert forest.ensemble_.rows.X.base is None  # no view of what the user may change
 
 
 def test_single_precision_of_the_user_is_copied():
     X, y = rows_of(100)
     X = X.astype(np.float32)
     forest = RandomForestRegressor(1, max_bins=None, random_state=0).fit(X, y)
-    assert not np.may_share_memory(forest._training.X, X)
-    np.testing.assert_array_equal(forest._training.X, X)
+    assert not np.may_share_memory(forest.ensemble_.rows.X, X)
+    np.testing.assert_array_equal(forest.ensemble_.rows.X, X)
 
 
 def test_nodes_are_those_of_scikit_learn():

@@ -17,6 +17,10 @@ from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval
 
 import sklearn_ensemble_theory as package
+from sklearn_ensemble_theory.inspection import (
+    oob_permutation_importances,
+    unbiased_feature_importances,
+)
 
 from ..estimators import estimator_classes, make
 from .fuzzing import STATM, is_named, needed, read_everything
@@ -383,17 +387,17 @@ def test_importances_beyond_the_largest_float(size):
         model = make(getattr(package, name), n_estimators=20).fit(X, y * size)
         read_everything(model, X)  # dir among others
         with pytest.raises(AttributeError, match="y is so large"):
-            _ = model.unbiased_feature_importances_
+            _ = unbiased_feature_importances(model)
         with pytest.raises(ValueError, match="y is so large"):
-            model.oob_permutation_importances(random_state=0)
+            oob_permutation_importances(model, random_state=0)
 
 
 @pytest.mark.parametrize("size", [2.0**500, 2.0**-500, 2.0**-530])
 def test_importances_are_in_units_of_the_target_squared(size):
     models = [make(package.BaggingRegressor, n_estimators=20).fit(X, y) for y in (Y, Y * size)]
     for read in (
-        lambda m: m.unbiased_feature_importances_,
-        lambda m: m.oob_permutation_importances(random_state=0).importances_mean,
+        lambda m: unbiased_feature_importances(m),
+        lambda m: oob_permutation_importances(m, random_state=0).importances_mean,
     ):
         small, large = (read(model) for model in models)
         np.testing.assert_allclose(small * size * size, large, rtol=1e-9)

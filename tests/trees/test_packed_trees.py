@@ -23,7 +23,7 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn_ensemble_theory.ensembles._members import tree_sums
+from sklearn_ensemble_theory.ensembles._predictions import tree_sums
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
 from .engine import (
@@ -307,7 +307,7 @@ def test_means_of_regression_trees(missing, depth):
     bag = BaggingRegressor(DecisionTreeRegressor(max_depth=depth), 12, max_features=0.5)
     extra = BaggingRegressor(ExtraTreeRegressor(max_depth=depth), 12, bootstrap_features=True)
     for model in [forest, bag.fit(X, y), extra.fit(X, y)]:
-        assert tree_sums(model, rows, "predict") is not None or missing
+        assert tree_sums(model.ensemble_, rows, "predict") is not None or missing
         expected = mean_of(model.estimators_, model.estimators_features_, rows, "predict")
         for _ in range(2):
             np.testing.assert_allclose(model.predict(rows), expected, rtol=1e-13, atol=1e-15)

@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.datasets import make_friedman1
 
 from sklearn_ensemble_theory import ExtraTreesRegressor, RandomForestRegressor
+from sklearn_ensemble_theory.inspection import ensemble_std
 
 forests = {"random forest": RandomForestRegressor, "extra trees": ExtraTreesRegressor}
 noises = np.array([0.5, 1.0, 2.0, 4.0, 8.0])
@@ -35,7 +36,7 @@ for noise in noises:
         ]
         predicted = np.array([model.predict(X_new) for model in fits])
         errors[name].append(np.sqrt(np.mean((predicted - mean) ** 2, axis=1)))
-        within = np.mean([model.ensemble_std(X_new) ** 2 for model in fits])
+        within = np.mean([ensemble_std(model, X_new) ** 2 for model in fits])
         limit = np.var(predicted, axis=0, ddof=1).mean() - within / n_trees
         correlations[name].append(limit / (limit + within))
 

@@ -13,18 +13,19 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from sklearn_ensemble_theory import RandomForestRegressor
+from sklearn_ensemble_theory.inspection import training_weights
 
 rng = np.random.default_rng(0)
 X = rng.uniform(-1, 1, (600, 2))
 y = np.tanh(6 * X[:, 0]) + 0.2 * rng.standard_normal(600)
 forest = RandomForestRegressor(300, min_samples_leaf=5, random_state=0).fit(X, y)
 queries = np.array([[-0.7, 0.4], [0.0, 0.4]])
-weights = forest.training_weights(queries)
+weights = training_weights(forest, queries)
 print("weighted means:", (weights @ y).round(3), "predictions:", forest.predict(queries).round(3))
 
 # %%
 # A second data set with two targets, whose correlation is the first feature. Their means change
-# with it too, so that the splits of a forest notice it. `predict_functional` gets the targets with
+# with it too, so that the splits of a forest notice it. `functional` gets the targets with
 # their weights at each row.
 Z = rng.uniform(-1, 1, (3000, 2))
 noise = rng.standard_normal((3000, 2))
@@ -41,7 +42,7 @@ def correlation(y, weights):
 
 
 at = np.linspace(-0.95, 0.95, 39)
-found = joint.predict_functional(np.column_stack([at, np.zeros(39)]), correlation)
+found = joint.predict_distribution(np.column_stack([at, np.zeros(39)])).functional(correlation)
 print("mean absolute error of the correlation:", np.abs(found - at).mean().round(2))
 
 # %%
@@ -58,7 +59,7 @@ for axis, query, row in zip(axes, queries, weights.toarray()):
     axis.set_xlabel("the feature that matters")
 axes[0].set_ylabel("the other feature")
 axes[2].plot(at, at, color="0.5", label="true")
-axes[2].plot(at, found, color="C0", label="predict_functional")
+axes[2].plot(at, found, color="C0", label="functional")
 axes[2].set_title("correlation of two targets")
 axes[2].set_xlabel("first feature")
 axes[2].legend()

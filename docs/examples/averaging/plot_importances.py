@@ -17,7 +17,12 @@ from sklearn.datasets import load_diabetes
 from sklearn.feature_selection import SelectFromModel
 
 from sklearn_ensemble_theory import RandomForestRegressor
-from sklearn_ensemble_theory.inspection import ImportanceDisplay
+from sklearn_ensemble_theory.inspection import (
+    ImportanceDisplay,
+    mdi_plus_importances,
+    oob_permutation_importances,
+    unbiased_feature_importances,
+)
 
 X, y = load_diabetes(return_X_y=True, as_frame=True)
 rng = np.random.default_rng(0)
@@ -26,15 +31,13 @@ forest = RandomForestRegressor(300, max_features=4, random_state=0).fit(X, y)
 
 # %%
 # By the fitted rows, the random column is more important than the sex of a patient. In
-# `unbiased_feature_importances_` one factor of each product is computed from out-of-bag rows, and
+# `unbiased_feature_importances` one factor of each product is computed from out-of-bag rows, and
 # the random columns are near 0, as they are where the out-of-bag values of a column are permuted.
 # The lines at these are standard errors over the rows. `mdi_plus_importances` says what a feature
 # explains of y alone, as a share: nothing for the sex, which matters given other features.
-permuted, plus = forest.oob_permutation_importances(random_state=0), forest.mdi_plus_importances()
+permuted, plus = oob_permutation_importances(forest, random_state=0), mdi_plus_importances(forest)
 figure, axes = plt.subplots(2, 2, figsize=(10, 7.5), layout="constrained")
-for axis, importances in zip(
-    axes.flat, ["feature_importances_", "unbiased_feature_importances_", permuted, plus]
-):
+for axis, importances in zip(axes.flat, ["feature_importances_", None, permuted, plus]):
     ImportanceDisplay.from_estimator(forest, importances, ax=axis)
 axes[1, 0].set_xlabel("increase of the squared error")
 axes[1, 1].set_xlabel("mdi plus importances")
@@ -43,6 +46,6 @@ plt.show()
 # %%
 # Features can be selected by them.
 selector = SelectFromModel(
-    forest, importance_getter="unbiased_feature_importances_", threshold="0.1*mean"
+    forest, importance_getter=unbiased_feature_importances, threshold="0.1*mean"
 ).fit(X, y)
 print(", ".join(X.columns[selector.get_support()]))

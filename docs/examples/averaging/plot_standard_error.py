@@ -20,6 +20,7 @@ import numpy as np
 
 from sklearn_ensemble_theory import BaggingRegressor
 from sklearn_ensemble_theory.averaging import StandardErrorWarning
+from sklearn_ensemble_theory.inspection import ensemble_std
 
 n_rows, noise, n_sets = 200, 0.3, 40
 x = np.linspace(0.02, 0.98, 97)
@@ -52,7 +53,7 @@ def true_error(name, n_estimators=40):
     """Over independent training sets, minus the part that is due to the number of trees."""
     bags = [bagged_trees(n_estimators, seed, name) for seed in range(n_sets)]
     variance = np.var([bag.predict(x[:, None]) for bag in bags], axis=0, ddof=1)
-    spread = np.mean([bag.ensemble_std(x[:, None]) ** 2 for bag in bags], axis=0)
+    spread = np.mean([ensemble_std(bag, x[:, None]) ** 2 for bag in bags], axis=0)
     return np.sqrt(np.maximum(variance - spread / n_estimators, 0))
 
 
@@ -91,7 +92,7 @@ for axis, name in zip(axes, schemes):
     if name == "the bootstrap":
         infinitesimal = bag.standard_error(x[:, None], method="infinitesimal")
         axis.plot(x, infinitesimal, ":", color="C2", label='method="infinitesimal"')
-    axis.plot(x, bag.ensemble_std(x[:, None]), color="C0", lw=1, label="ensemble_std")
+    axis.plot(x, ensemble_std(bag, x[:, None]), color="C0", lw=1, label="ensemble_std")
     ratio = np.sqrt(np.mean(error**2) / np.mean(true**2))
     axis.set(title=f"{name}: {ratio:.2f} of the truth", xlabel="x", ylim=(0, 0.6))
 axes[0].set_ylabel("standard deviation")

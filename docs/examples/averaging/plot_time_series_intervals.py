@@ -14,6 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from sklearn_ensemble_theory import RandomForestRegressor
+from sklearn_ensemble_theory.averaging import MovingBlock, SeriesIntervals
 
 rng = np.random.default_rng(0)
 n_train, n = 50 * 24, 100 * 24
@@ -30,14 +31,15 @@ X = np.column_stack([hour, temperature])
 # Blocks of consecutive rows are drawn, so that a row that is out of bag is not between two rows
 # that are in it. Each day is predicted before its targets are known.
 forest = RandomForestRegressor(
-    200, bootstrap="moving_block", block_length=24, min_samples_leaf=10, random_state=0
+    200, bootstrap=MovingBlock(24), min_samples_leaf=10, random_state=0
 ).fit(X[:n_train], y[:n_train])
-fixed = forest.predict_interval(X[n_train:], coverage=0.9, method="enbpi")
+series = SeriesIntervals(forest)
+fixed = series.predict_interval(X[n_train:], coverage=0.9)
 days = []
 for start in range(n_train, n, 24):
     day = slice(start, start + 24)
-    days.append(forest.predict_interval(X[day], coverage=0.9, method="enbpi"))
-    forest.update_residuals(X[day], y[day], window=10 * 24)
+    days.append(series.predict_interval(X[day], coverage=0.9))
+    series = series.update(X[day], y[day], window=10 * 24)
 updated = np.concatenate(days)
 
 # %%

@@ -18,6 +18,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from sklearn_ensemble_theory import RandomForestRegressor
+from sklearn_ensemble_theory.inspection import ensemble_std, variance_decomposition
 
 n_rows, n_features, n_trees, n_sets = 200, 10, 40, 16
 candidates = [1, 2, 3, 5, 7, 10]
@@ -54,7 +55,7 @@ for max_features in candidates:
         X, _, y = sample(seed, n_rows)
         fitted = forest(max_features, n_trees, seed).fit(X, y)
         means.append(fitted.predict(X_test))
-        spreads.append(fitted.ensemble_std(X_test) ** 2)
+        spreads.append(ensemble_std(fitted, X_test) ** 2)
     variance, within = np.var(means, axis=0, ddof=1), np.mean(spreads, axis=0)
     sigma2 = variance + (1 - 1 / n_trees) * within
     between = variance - within / n_trees
@@ -70,7 +71,7 @@ for max_features in candidates:
 X, _, y = sample(1000, n_rows)
 one_fit = {"sigma2": [], "rho": []}
 for max_features in candidates:
-    found = forest(max_features, 400, 0).fit(X, y).variance_decomposition(X_test)
+    found = variance_decomposition(forest(max_features, 400, 0).fit(X, y), X_test)
     one_fit["sigma2"].append(found.sigma2.mean())
     one_fit["rho"].append((found.rho * found.sigma2).mean() / found.sigma2.mean())
 

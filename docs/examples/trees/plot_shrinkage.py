@@ -15,13 +15,14 @@ import numpy as np
 from sklearn.datasets import make_friedman1
 
 from sklearn_ensemble_theory import RandomForestRegressor
+from sklearn_ensemble_theory.inspection import shrink
 from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 
 rng = np.random.default_rng(0)
 x = np.sort(rng.uniform(size=200))
 y = np.sin(6 * x) + rng.normal(scale=0.6, size=200)
 tree = BinnedTreeRegressor(min_samples_leaf=3).fit(x[:, None], y)
-shrunk_tree = tree.shrink("cv", x[:, None], y)
+shrunk_tree = shrink(tree, "cv", x[:, None], y)
 print(f"lambda = {shrunk_tree.shrinkage_:g}")
 
 # %%
@@ -44,8 +45,8 @@ axes[0].legend()
 
 places = np.arange(len(grid))
 for number, forest in enumerate(forests):
-    path = forest.shrink("cv", reg_params=grid).shrinkage_path_
-    held_out = [1 - forest.shrink(each).score(X[300:], target[300:]) for each in grid]
+    path = shrink(forest, "cv", reg_params=grid).shrinkage_path_
+    held_out = [1 - shrink(forest, each).score(X[300:], target[300:]) for each in grid]
     color, label = f"C{number}", f"{len(forest)} trees"
     axes[1].plot(places, path["loss"], color=color, label=label)
     axes[1].plot(places, held_out, "o", color=color, markersize=4)
@@ -59,6 +60,6 @@ plt.show()
 # Few trees gain most. The mean of many trees takes out the same variance, and little is left to
 # gain.
 for forest in forests:
-    shrunk = forest.shrink()
+    shrunk = shrink(forest)
     before, after = (model.score(X[300:], target[300:]) for model in (forest, shrunk))
     print(f"{len(forest):3d} trees: R² {before:.2f}, shrunk by {shrunk.shrinkage_:g}: {after:.2f}")

@@ -1,73 +1,66 @@
 """Hierarchical shrinkage of the trees of an ensemble; out-of-bag rows choose how much."""
 
-from copy import copy
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.parallel import delayed
-from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._running import in_order
 from sklearn_ensemble_theory._scaling import range_exponent
-from sklearn_ensemble_theory._typing import ArrayLike
-from sklearn_ensemble_theory.ensembles._importances import rows_outside
-from sklearn_ensemble_theory.ensembles._members import (
-    FittedEnsemble,
-    columns_of_members,
-    leaf_outputs,
-    tree_input,
-)
-from sklearn_ensemble_theory.ensembles._training_rows import (
-    TrainingRows,
+from sklearn_ensemble_theory.ensembles._ensemble import (
+    Ensemble,
     check_rows_outside,
     kept_rows,
     kept_X,
 )
-from sklearn_ensemble_theory.trees._packed import PackedCache
+from sklearn_ensemble_theory.ensembles._out_of_bag_importances import rows_outside
+from sklearn_ensemble_theory.ensembles._predictions import (
+    leaf_outputs,
+    tree_input,
+)
 from sklearn_ensemble_theory.trees._shrinkage import (
     check_shrinkable,
-    checked_reg_params,
     held_out_loss,
     leaf_values,
     leaves_of,
-    record_shrinkage,
     with_shrunk_values,
 )
 
-Ensemble = TypeVar("Ensemble", bound=FittedEnsemble)
 WHAT = 'reg_param="cv"'
 
 
-def shrunk_ensemble(ensemble: Ensemble, reg_param: float | str, reg_params: ArrayLike) -> Ensemble:
-    """A copy of an ensemble whose trees are shrunk, all by the same parameter."""
-    check_is_fitted(ensemble)
-    grid = checked_reg_params(ensemble, reg_param, reg_params)
+class Shrinkage(NamedTuple):
+    """Shrunk members, the parameter, and what it was chosen from: the losses of a grid, or None."""
+
+    members: list[Any]
+    reg_param: float
+    grid: np.ndarray | None
+    loss: np.ndarray | None
+
+
+def shrunk_members(
+    ensemble: Ensemble, reg_param: float | str, grid: np.ndarray | None
+) -> Shrinkage:
+    """The trees, all shrunk by the same parameter; that of the least loss if there is a grid."""
     # A member whose draw had no rows is a constant, which has nothing to shrink.
-    kind = type(ensemble.estimator_)
-    for member in ensemble.estimators_:
+    kind = type(ensemble.learner)
+    for member in ensemble.members:
         if type(member) is kind:
             check_shrinkable(member)
-    if not any(type(member) is kind for member in ensemble.estimators_):
-        check_shrinkable(ensemble.estimators_[0])
+    if not any(type(member) is kind for member in ensemble.members):
+        check_shrinkable(ensemble.members[0])
     loss = None
     if grid is not None:
         loss = out_of_bag_losses(ensemble, grid)
         reg_param = grid[np.argmin(loss)]
-    found = copy(ensemble)
-    found.estimators_ = [
+    members = [
         with_shrunk_values(member, float(reg_param)) if type(member) is kind else member
-        for member in ensemble.estimators_
+        for member in ensemble.members
     ]
-    # What was derived from the members before holds them; a copy is without it. The residuals of a
-    # window are those of the members before too.
-    vars(found).update(_packed=PackedCache(), _training=copy(ensemble._training))
-    if isinstance(found._training, TrainingRows):
-        found._training.window = None
-    record_shrinkage(found, float(reg_param), grid, loss)
-    return found
+    return Shrinkage(members, float(reg_param), grid, loss)
 
 
-def out_of_bag_losses(ensemble: FittedEnsemble, grid: np.ndarray) -> np.ndarray:
+def out_of_bag_losses(ensemble: Ensemble, grid: np.ndarray) -> np.ndarray:
     """The loss of the mean of all members for each of G parameters, in one pass over the trees.
 
     A row finds its leaf once in each tree, and adds up the errors of the leaf for all parameters.
@@ -80,8 +73,8 @@ def out_of_bag_losses(ensemble: FittedEnsemble, grid: np.ndarray) -> np.ndarray:
     """
     training = kept_rows(ensemble, WHAT)
     check_rows_outside(ensemble, f"{WHAT}: the losses")
-    X, spec = tree_input(ensemble, kept_X(ensemble, WHAT)), ensemble._member_spec
-    n_classes, n, n_members = spec.n_classes, X.shape[0], len(ensemble.estimators_)
+    X, spec = tree_input(ensemble, kept_X(ensemble, WHAT)), ensemble.draws
+    n_classes, n, n_members = spec.n_classes, X.shape[0], len(ensemble.members)
     target = training.y.reshape(n, -1)
     n_outputs = target.shape[1] if n_classes else 0
     exponent = 0
@@ -91,13 +84,13 @@ def out_of_bag_losses(ensemble: FittedEnsemble, grid: np.ndarray) -> np.ndarray:
     else:
         exponent = range_exponent(target)
         target = np.ldexp(target, -exponent, dtype=np.float64)
-    method = ensemble._prediction_method(ensemble.estimator_)
-    shares = leaf_outputs(ensemble.estimators_, n_classes, method == "vote") if n_classes else None
+    method = ensemble.method
+    shares = leaf_outputs(ensemble.members, n_classes, method == "vote") if n_classes else None
 
     def errors_outside(t: int, member: Any, features: np.ndarray | None, seed: int) -> tuple:
         rows = rows_outside(ensemble, seed)
         part = X[rows] if features is None else X[rows][:, features]
-        if type(member) is not type(ensemble.estimator_):  # a constant
+        if type(member) is not type(ensemble.learner):  # a constant
             constant = member.predict_proba if n_classes else member.predict
             row = np.reshape(constant(np.zeros((1, part.shape[1]))), (1, -1, 1))
             values = np.repeat(row, len(grid), axis=2)
@@ -115,9 +108,7 @@ def out_of_bag_losses(ensemble: FittedEnsemble, grid: np.ndarray) -> np.ndarray:
 
     tasks = (
         delayed(errors_outside)(t, *each)
-        for t, each in enumerate(
-            zip(ensemble.estimators_, columns_of_members(ensemble), ensemble._seeds)
-        )
+        for t, each in enumerate(zip(ensemble.members, ensemble.columns, ensemble.seeds))
     )
     total, squares = np.zeros((2, n, target.shape[1], len(grid)))
     counts = np.zeros(n, dtype=np.intp)

@@ -11,7 +11,9 @@ precision for the few rows that rounding could have put on the wrong side.
 import numpy as np
 
 from sklearn_ensemble_theory._native import inference
-from sklearn_ensemble_theory.ensembles._training_rows import OutsideMasks
+from sklearn_ensemble_theory.ensembles._training_rows import (
+    OutsideMasks,
+)
 
 # Sums that are held at once: 16 MB of products in single precision, 128 MB from tables.
 MULTIPLIED = 2**22

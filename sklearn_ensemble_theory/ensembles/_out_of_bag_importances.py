@@ -2,10 +2,8 @@
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import is_classifier
 from sklearn.utils import Bunch
 from sklearn.utils.parallel import delayed
-from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._door import LARGEST_COUNT
 from sklearn_ensemble_theory._running import in_order
@@ -15,16 +13,15 @@ from sklearn_ensemble_theory.bounds._arguments import (
     check_integer,
     checked_generator,
 )
-from sklearn_ensemble_theory.ensembles._members import (
-    FittedEnsemble,
-    columns_of_members,
-    tree_input,
-)
-from sklearn_ensemble_theory.ensembles._training_rows import (
+from sklearn_ensemble_theory.ensembles._ensemble import (
+    Ensemble,
     check_one_output,
     check_rows_outside,
     kept_rows,
     kept_X,
+)
+from sklearn_ensemble_theory.ensembles._predictions import (
+    tree_input,
 )
 from sklearn_ensemble_theory.trees._tree_arrays import Nodes, levels_of, member_nodes
 
@@ -35,25 +32,15 @@ TOO_LARGE = "y is so large that importances in units of y squared are beyond the
 # --- of a fitted ensemble -------------------------------------------------------------------------
 
 
-def unbiased_importances(ensemble: FittedEnsemble) -> np.ndarray:
-    """Return the mean gains of the splits, with half of each square from out-of-bag rows.
-
-    Raises
-    ------
-    AttributeError
-        Where they are not defined: they are read as a fitted attribute.
-    """
-    check_is_fitted(ensemble)
-    try:
-        X, y, trees = checked_trees(ensemble, "unbiased_feature_importances_")
-    except ValueError as error:
-        raise AttributeError(str(error)) from error
-    members, spec = ensemble.estimators_, ensemble._member_spec
+def unbiased_importances(ensemble: Ensemble) -> np.ndarray:
+    """Return the mean gains of the splits, with half of each square from out-of-bag rows."""
+    X, y, trees = checked_trees(ensemble, "unbiased_feature_importances")
+    members, spec = ensemble.members, ensemble.draws
 
     def make() -> np.ndarray:
         weight = spec.scheme.sample_weight
         unit = 1.0
-        if is_classifier(ensemble):
+        if ensemble.draws.n_classes:
             targets = np.equal(y[:, None], np.arange(spec.n_classes)).astype(float)
         else:
             # Gains do not change with a constant that is added; products stay in range.
@@ -62,10 +49,8 @@ def unbiased_importances(ensemble: FittedEnsemble) -> np.ndarray:
             unit = unit_of(y[rows])
             targets = (y / unit)[:, None]
             targets = targets - targets[rows].mean()
-        total = np.zeros(ensemble.n_features_in_)
-        for member, nodes, features, seed in zip(
-            members, trees, columns_of_members(ensemble), ensemble._seeds
-        ):
+        total = np.zeros(ensemble.n_features)
+        for member, nodes, features, seed in zip(members, trees, ensemble.columns, ensemble.seeds):
             part = X if features is None else X[:, features]
             # The rows of a member are drawn again from its seed instead of being stored.
             _, drawn, v = spec.draw(seed)
@@ -85,39 +70,36 @@ def unbiased_importances(ensemble: FittedEnsemble) -> np.ndarray:
                 np.add.at(total, features, gains)  # a feature may have been drawn twice
         return total / len(members) * unit * unit
 
-    training = kept_rows(ensemble, "unbiased_feature_importances_")
+    training = kept_rows(ensemble, "unbiased_feature_importances")
     with np.errstate(over="ignore"):
         gains = training.derived("gains", members, make)
     if not np.isfinite(gains).all():
-        raise AttributeError(TOO_LARGE)
+        raise ValueError(TOO_LARGE)
     return gains.copy()
 
 
 def permutation_importances(
-    ensemble: FittedEnsemble, n_repeats: int, random_state: RandomStateLike
+    ensemble: Ensemble, n_repeats: int, random_state: RandomStateLike
 ) -> Bunch:
     """Return the increase of the trees' loss at out-of-bag rows if a feature is permuted there."""
-    check_is_fitted(ensemble)
     check_integer("n_repeats", n_repeats, 1, LARGEST_COUNT)
     rng = checked_generator(random_state)
     X, y, _ = checked_trees(ensemble, "oob_permutation_importances")
-    members, scheme = ensemble.estimators_, ensemble._member_spec.scheme
+    members, scheme = ensemble.members, ensemble.draws.scheme
     # A seed for each member: results do not depend on the number of jobs.
     seeds = rng.randint(MAX_SEED, size=len(members))
     y = np.asarray(y, dtype=np.float64)
     unit = 1.0
-    if not is_classifier(ensemble):
+    if not ensemble.draws.n_classes:
         unit = unit_of(y if scheme.sample_weight is None else y[scheme.sample_weight > 0])
-    outside = [rows_outside(ensemble, seed) for seed in ensemble._seeds]
+    outside = [rows_outside(ensemble, seed) for seed in ensemble.seeds]
     tasks = (
         delayed(_permuted_losses)(member, features, X[rows], y[rows], seed, int(n_repeats), unit)
-        for member, features, rows, seed in zip(
-            members, columns_of_members(ensemble), outside, seeds
-        )
+        for member, features, rows, seed in zip(members, ensemble.columns, outside, seeds)
         # A member that is fitted to all rows says nothing of new ones.
         if len(rows)
     )
-    total, counts = np.zeros((ensemble.n_features_in_, len(y))), np.zeros(len(y))
+    total, counts = np.zeros((ensemble.n_features, len(y))), np.zeros(len(y))
     results = in_order(tasks, n_jobs=ensemble.n_jobs, prefer="threads")
     for increase, rows in zip(results, [rows for rows in outside if len(rows)]):
         total[:, rows] += increase
@@ -139,15 +121,15 @@ def permutation_importances(
 
 
 def checked_trees(
-    ensemble: FittedEnsemble, what: str, outside: bool = True
+    ensemble: Ensemble, what: str, outside: bool = True
 ) -> tuple[np.ndarray, np.ndarray, list[Nodes]]:
     """Return the training rows in single precision, their targets, and the members' nodes."""
     check_one_output(ensemble, what)
     if outside:
         check_rows_outside(ensemble, "Importances by out-of-bag rows")
-    trees = member_nodes(ensemble.estimators_)
+    trees = member_nodes(ensemble.members)
     if trees is None:
-        others = (m for m in ensemble.estimators_ if member_nodes([m]) is None)
+        others = (m for m in ensemble.members if member_nodes([m]) is None)
         name = type(next(others)).__name__
         raise ValueError(f"estimator: {what} requires members that are trees, got {name}.")
     X = kept_X(ensemble, what)
@@ -156,10 +138,10 @@ def checked_trees(
     return tree_input(ensemble, X), kept_rows(ensemble, what).y, trees
 
 
-def rows_outside(ensemble: FittedEnsemble, seed: int) -> np.ndarray:
+def rows_outside(ensemble: Ensemble, seed: int) -> np.ndarray:
     """Return the rows of positive weight that the member of this seed is not fitted to."""
-    scheme = ensemble._member_spec.scheme
-    outside = scheme.is_outside(ensemble._member_spec.draw(seed)[1])
+    scheme = ensemble.draws.scheme
+    outside = scheme.is_outside(ensemble.draws.draw(seed)[1])
     if scheme.sample_weight is not None:
         outside &= scheme.sample_weight > 0
     return np.flatnonzero(outside)

@@ -17,11 +17,6 @@ from joblib import effective_n_jobs
 from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.utils.metadata_routing import (
-    MetadataRouter,
-    MethodMapping,
-    process_routing,
-)
 from sklearn.utils.parallel import delayed
 from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import has_fit_parameter
@@ -35,10 +30,11 @@ from sklearn_ensemble_theory._learners import (
 from sklearn_ensemble_theory._rows import columns_of, rows_of
 from sklearn_ensemble_theory._running import in_order, seeded
 from sklearn_ensemble_theory._scaling import shifted_by
+from sklearn_ensemble_theory._typing import Estimator, Predictor
 from sklearn_ensemble_theory.averaging._honesty import drawn_for_leaves, estimate_leaves
 from sklearn_ensemble_theory.averaging._learner_blocks import RowsInChunks
 from sklearn_ensemble_theory.averaging._sampling import SamplingScheme, same_law
-from sklearn_ensemble_theory.ensembles._members import member_input, member_predictions
+from sklearn_ensemble_theory.ensembles._predictions import member_input, member_predictions
 from sklearn_ensemble_theory.trees._binned_tree import BaseBinnedTree, binned_equivalent
 from sklearn_ensemble_theory.trees._sklearn_trees import add_to_outputs, fitted_in_units
 
@@ -105,7 +101,7 @@ class MemberSpec:
         all of them are both.
     """
 
-    estimator: BaseEstimator
+    estimator: Any
     scheme: SamplingScheme | RowsInChunks
     n_features: int
     max_features: int | None = None
@@ -192,7 +188,7 @@ class MemberSpec:
         return replace(self, estimator=None, prepared=None, fit_params={})
 
 
-def random_state_names(estimator: BaseEstimator) -> list[str]:
+def random_state_names(estimator: Predictor) -> list[str]:
     """Its `random_state` parameters, nested ones too, in a fixed order."""
     names = sorted(estimator.get_params(deep=True))
     return [n for n in names if n == "random_state" or n.endswith("__random_state")]
@@ -418,14 +414,14 @@ def can_be_binned(X, y: np.ndarray) -> bool:
     return isinstance(X, np.ndarray) and X.dtype.kind in "fiub" and y.ndim == 1
 
 
-def takes_bins(estimator: BaseEstimator, X, y: np.ndarray) -> bool:
+def takes_bins(estimator: Predictor, X, y: np.ndarray) -> bool:
     """The same, where y may have several outputs if the tree in bins has them."""
     several = y.ndim > 1 and isinstance(estimator, BaseBinnedTree) and estimator._takes_targets()
     return can_be_binned(X, y[:, 0] if several else y)
 
 
 def with_bins(
-    estimator: BaseEstimator,
+    estimator: Predictor,
     X,
     y: np.ndarray,
     max_bins: int | Literal["auto"] | None,
@@ -464,35 +460,8 @@ def with_bins(
     )
 
 
-def takes_sample_weight(estimator: BaseEstimator) -> bool:
+def takes_sample_weight(estimator: Estimator) -> bool:
     """Whether its `fit` accepts `sample_weight`; with metadata routing, whether it requests it."""
     if routing_enabled():
         return requests(estimator, "sample_weight")
     return has_fit_parameter(estimator, "sample_weight")
-
-
-def member_params(ensemble, params: dict, method: str) -> dict:
-    """The metadata for the members' method that `method` of the ensemble calls."""
-    if not routing_enabled():
-        return {}
-    # Several of the members' methods may serve one of ours; all but one are empty.
-    routed = process_routing(ensemble, method, **params)["estimator"]
-    return {name: value for kwargs in routed.values() for name, value in kwargs.items()}
-
-
-def member_router(ensemble, own_metadata) -> MetadataRouter:
-    """The routing to the base learner's method that serves each of the ensemble's."""
-    estimator = ensemble._get_estimator()
-    proba = "predict_proba" if hasattr(estimator, "predict_proba") else "predict"
-    log_proba = "predict_log_proba" if hasattr(estimator, "predict_log_proba") else proba
-    mapping = MethodMapping()
-    for caller, callee in [
-        ("fit", "fit"),
-        ("decision_function", "decision_function"),
-        ("predict", proba),
-        ("predict_proba", proba),
-        ("predict_log_proba", log_proba),
-    ]:
-        mapping.add(caller=caller, callee=callee)
-    router = MetadataRouter(owner=ensemble).add_self_request(own_metadata)
-    return router.add(estimator=estimator, method_mapping=mapping)

@@ -7,11 +7,9 @@ places for any of them, so that sums of floating-point numbers are the same to t
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 from sklearn.utils.parallel import Parallel, delayed
 
 from sklearn_ensemble_theory._learners import (
@@ -21,10 +19,15 @@ from sklearn_ensemble_theory._learners import (
     reads_single_precision,
 )
 from sklearn_ensemble_theory._rows import columns_of, names_checked, rows_of
-from sklearn_ensemble_theory._scaling import within_range
+from sklearn_ensemble_theory._scaling import range_exponent, shifted_by, within_range
+from sklearn_ensemble_theory._typing import Predictor
+from sklearn_ensemble_theory.ensembles._ensemble import (
+    Ensemble,
+    kept_rows,
+    kept_X,
+)
 from sklearn_ensemble_theory.trees._packed import (
     LeafFunction,
-    PackedCache,
     TreeSums,
     add_in_threads,
     each_tree,
@@ -38,74 +41,10 @@ MAX_BLOCKS = 64
 PREDICTIONS = 2**23
 
 
-# --- what the functions of this room read ---------------------------------------------------------
-
-
-class WeightLaw(Protocol):
-    """The law of the training weights: a `SamplingScheme` of `averaging._sampling`."""
-
-    bootstrap: bool | str
-    n_samples: int
-    n_units: int
-    size: int | float
-    sample_weight: np.ndarray | None
-    unit_of_row: np.ndarray | None
-    unit_shares: np.ndarray | None
-    leaves_rows_out: bool
-    leaves_units_out: bool
-    repeats_units: bool
-    jackknife_scale: float
-    noise: float
-    noise_is_known: bool
-    group_size: int
-
-    def is_outside(self, rows: np.ndarray) -> np.ndarray: ...
-
-    def influence_draws(self, weights: sp.csr_array) -> sp.csr_array: ...
-
-    def error_of_mean(self, values: np.ndarray, rows: np.ndarray) -> np.ndarray: ...
-
-
-class TrainingWeights(Protocol):
-    """The columns and weights of the members, which are not kept but drawn again from a seed."""
-
-    scheme: WeightLaw
-    n_classes: int
-    frames: bool
-    all_features: bool
-    empty: str
-
-    def draw(self, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
-
-    def draw_parts(self, seed: int) -> tuple[tuple, tuple]: ...
-
-    def draw_units(self, seed: int) -> tuple[np.ndarray, np.ndarray]: ...
-
-    def fit_weights(self, weights: np.ndarray, y_rows: np.ndarray) -> np.ndarray: ...
-
-
-class FittedEnsemble(Protocol):
-    """The fitted attributes that are read."""
-
-    estimator_: BaseEstimator
-    estimators_: list
-    estimators_features_: list[np.ndarray]
-    n_features_in_: int
-    max_samples: int | float | str | None
-    n_jobs: int | None
-    _seeds: np.ndarray
-    _member_spec: TrainingWeights
-    _training: object  # TrainingRows; None where they were removed
-
-    def _validate_X(self, X): ...
-
-    def _prediction_method(self, estimator: BaseEstimator) -> str: ...
-
-
 # --- one member -----------------------------------------------------------------------------------
 
 
-def member_input(estimator: BaseEstimator, X) -> tuple:
+def member_input(estimator: Predictor, X) -> tuple:
     """Return X as the members take it, and whether they need not check it again.
 
     Trees store X in single precision: it is converted once instead of by every member.
@@ -161,21 +100,12 @@ def member_predictions(
     return checked_outputs(predictions, member, X)
 
 
-def columns_of_members(ensemble: FittedEnsemble) -> Sequence[np.ndarray | None]:
-    """Return the columns of X that each member takes; None for all of them."""
-    if ensemble._member_spec.all_features:
-        return [None] * len(ensemble.estimators_)
-    return ensemble.estimators_features_
-
-
 # --- all members ----------------------------------------------------------------------------------
 
 
-def mean_prediction(
-    ensemble: FittedEnsemble, X, method: str, params: dict | None = None
-) -> np.ndarray:
+def mean_prediction(ensemble: Ensemble, X, method: str, params: dict | None = None) -> np.ndarray:
     """Average the members' predictions; of log-probabilities it is the logarithm of the mean."""
-    n_members, logs = len(ensemble.estimators_), method == "predict_log_proba"
+    n_members, logs = len(ensemble.members), method == "predict_log_proba"
     trees = None if params else tree_sums(ensemble, X, method)
     if trees is not None:
         total = add_in_threads(trees, X, np.zeros((len(X), trees.width)), ensemble.n_jobs)
@@ -183,14 +113,14 @@ def mean_prediction(
         if method != "predict":
             return total
         return total[:, 0] if np.isfinite(total).all() else _mean_of_shares(ensemble, X)
-    rows, checked = member_input(ensemble.estimator_, X)
-    features, spec = columns_of_members(ensemble), ensemble._member_spec
+    rows, checked = member_input(ensemble.learner, X)
+    features, spec = ensemble.columns, ensemble.draws
     # The blocks of members are the same for any number of jobs, and added in their order.
     bounds = np.linspace(0, n_members, min(n_members, MAX_BLOCKS) + 1).astype(int)
     with names_checked(spec.frames, rows):
         sums = Parallel(n_jobs=ensemble.n_jobs, prefer="threads")(
             delayed(_summed_predictions)(
-                ensemble.estimators_[first:last],
+                ensemble.members[first:last],
                 features[first:last],
                 method,
                 rows,
@@ -224,15 +154,15 @@ def _summed_predictions(
     return total
 
 
-def _mean_of_shares(ensemble: FittedEnsemble, X) -> np.ndarray:
+def _mean_of_shares(ensemble: Ensemble, X) -> np.ndarray:
     """Average the members' predictions where their sum overflows."""
-    share = 1.0 / len(ensemble.estimators_)
+    share = 1.0 / len(ensemble.members)
     with np.errstate(over="ignore"):  # by rounding, where all are the largest float
         parts = [share * part for part in each_prediction(ensemble, X, "predict")]
         return within_range(np.sum(parts, axis=0))
 
 
-def each_prediction(ensemble: FittedEnsemble, X, method: str) -> Iterator[np.ndarray]:
+def each_prediction(ensemble: Ensemble, X, method: str) -> Iterator[np.ndarray]:
     """Iterate over the predictions of the members, in memory that is used again."""
     trees = tree_sums(ensemble, X, method)
     if trees is not None:
@@ -241,9 +171,9 @@ def each_prediction(ensemble: FittedEnsemble, X, method: str) -> Iterator[np.nda
             yield out[:, 0] if method == "predict" else out
             out[:] = 0.0
         return
-    X, checked = member_input(ensemble.estimator_, X)
-    spec = ensemble._member_spec
-    for member, columns in zip(ensemble.estimators_, columns_of_members(ensemble)):
+    X, checked = member_input(ensemble.learner, X)
+    spec = ensemble.draws
+    for member, columns in zip(ensemble.members, ensemble.columns):
         with names_checked(spec.frames, X):
             predictions = member_predictions(
                 member, method, X, features=columns, n_classes=spec.n_classes, checked=checked
@@ -251,24 +181,24 @@ def each_prediction(ensemble: FittedEnsemble, X, method: str) -> Iterator[np.nda
         yield predictions
 
 
-def prediction_columns(ensemble: FittedEnsemble, X) -> np.ndarray:
+def prediction_columns(ensemble: Ensemble, X) -> np.ndarray:
     """Predict numbers by all members at X, an array of shape (m, B)."""
     trees = tree_sums(ensemble, X, "predict")
     if trees is not None:
-        out = np.zeros((X.shape[0], len(ensemble.estimators_)))
+        out = np.zeros((X.shape[0], len(ensemble.members)))
         return add_in_threads(each_tree(trees), X, out, ensemble.n_jobs)
     return np.column_stack([np.array(p) for p in each_prediction(ensemble, X, "predict")])
 
 
-def prediction_blocks(ensemble: FittedEnsemble, X) -> Iterator[np.ndarray]:
+def prediction_blocks(ensemble: Ensemble, X) -> Iterator[np.ndarray]:
     """Iterate over the members' predictions, (B, m, ...), for consecutive blocks of rows of X."""
-    spec, members = ensemble._member_spec, ensemble.estimators_
-    method = ensemble._prediction_method(ensemble.estimator_)
+    spec, members = ensemble.draws, ensemble.members
+    method = ensemble.method
     step = max(1, PREDICTIONS // (len(members) * max(1, spec.n_classes)))
     for start in range(0, X.shape[0], step):
         part = rows_of(X, slice(start, start + step))
         if tree_sums(ensemble, part, method) is None:
-            part, checked = member_input(ensemble.estimator_, part)
+            part, checked = member_input(ensemble.learner, part)
             with names_checked(spec.frames, part):
                 found = Parallel(n_jobs=ensemble.n_jobs, prefer="threads")(
                     delayed(member_predictions)(
@@ -279,7 +209,7 @@ def prediction_blocks(ensemble: FittedEnsemble, X) -> Iterator[np.ndarray]:
                         n_classes=spec.n_classes,
                         checked=checked,
                     )
-                    for member, columns in zip(members, columns_of_members(ensemble))
+                    for member, columns in zip(members, ensemble.columns)
                 )
             yield np.stack(found)
         elif method == "predict":
@@ -291,7 +221,7 @@ def prediction_blocks(ensemble: FittedEnsemble, X) -> Iterator[np.ndarray]:
 # --- members that are trees -----------------------------------------------------------------------
 
 
-def tree_sums(ensemble: FittedEnsemble, X, method: str) -> TreeSums | None:
+def tree_sums(ensemble: Ensemble, X, method: str) -> TreeSums | None:
     """Return what adds up the members' predictions in one pass, if they are trees and X is dense.
 
     Raises
@@ -299,7 +229,7 @@ def tree_sums(ensemble: FittedEnsemble, X, method: str) -> TreeSums | None:
     ValueError
         From a member that refuses missing or infinite values.
     """
-    members, n_classes = ensemble.estimators_, ensemble._member_spec.n_classes
+    members, n_classes = ensemble.members, ensemble.draws.n_classes
     if method not in ("predict", "predict_proba", "vote"):
         return None
     if not isinstance(X, np.ndarray) or X.dtype.kind not in "fiub":
@@ -310,19 +240,18 @@ def tree_sums(ensemble: FittedEnsemble, X, method: str) -> TreeSums | None:
         # One sum tells that all values are finite. Where it is not, a tree says by an error of its
         # own whether it takes these rows.
         if not np.isfinite(np.sum(X, dtype=np.float32)):
-            if not ensemble._member_spec.all_features or not hasattr(members[0], "apply"):
+            if not ensemble.draws.all_features or not hasattr(members[0], "apply"):
                 return None
             members[0].apply(X)
     outputs = None if method == "predict" else leaf_outputs(members, n_classes, method == "vote")
-    cache = vars(ensemble).get("_packed") or PackedCache()
-    return cache.get(
+    return ensemble.packed.get(
         method,
         members,
         len(X),
         lambda n_rows: packed_trees(
             members,
             width=max(1, n_classes),
-            features=columns_of_members(ensemble),
+            features=ensemble.columns,
             leaf_outputs=outputs,
             n_rows=n_rows,
         ),
@@ -351,7 +280,7 @@ def leaf_outputs(members: Sequence, n_classes: int, votes: bool) -> LeafFunction
     return outputs
 
 
-def tree_input(ensemble: FittedEnsemble, X):
+def tree_input(ensemble: Ensemble, X):
     """Return X in single precision, as a tree would take it.
 
     Raises
@@ -359,12 +288,41 @@ def tree_input(ensemble: FittedEnsemble, X):
     ValueError
         From a member that refuses missing or infinite values, or sparse X.
     """
-    rows, checked = member_input(ensemble.estimator_, X)
-    if not checked and hasattr(ensemble.estimators_[0], "apply"):
-        features = columns_of_members(ensemble)[0]
+    rows, checked = member_input(ensemble.learner, X)
+    if not checked and hasattr(ensemble.members[0], "apply"):
+        features = ensemble.columns[0]
         with np.errstate(
             over="ignore", invalid="ignore"
         ):  # the tree's error, and no warning before it
-            ensemble.estimators_[0].apply(X if features is None else X[:, features])
+            ensemble.members[0].apply(X if features is None else X[:, features])
         rows = X.tocsr() if sp.issparse(X) else X
     return rows.astype(np.float32) if rows.dtype != np.float32 else rows
+
+
+# --- predictions of rows that members have not seen -----------------------------------------------
+
+
+def out_of_bag_mean(ensemble: Ensemble, method: str) -> np.ndarray:
+    """Average the predictions of each training row by the members outside; nan without any."""
+    if ensemble.held_out is not None:  # a fit with `oob_score=True` has them already
+        return ensemble.held_out
+
+    def make() -> np.ndarray:
+        X = kept_X(ensemble, "This method", "fit with oob_score=True")
+        spec = ensemble.draws
+        drawn = [spec.draw(seed)[1] for seed in ensemble.seeds]
+        width = () if method == "predict" else (max(1, spec.n_classes),)
+        total = np.zeros((X.shape[0], *width))
+        counts = np.zeros(X.shape[0])
+        exponent = 0 if spec.n_classes else range_exponent(kept_rows(ensemble, method).y)
+        # A member's predictions at a time, as those of all members would take B times the memory.
+        for rows, predictions in zip(drawn, each_prediction(ensemble, X, method)):
+            outside = spec.scheme.is_outside(rows)
+            total[outside] += np.ldexp(predictions[outside], -exponent)
+            counts += outside
+        counts = counts.reshape(-1, *[1] * len(width))
+        mean = np.divide(total, counts, out=np.full_like(total, np.nan), where=counts > 0)
+        return shifted_by(mean, exponent)
+
+    rows = kept_rows(ensemble, "This method")
+    return rows.derived(f"mean of {method}", ensemble.members, make)

@@ -8,29 +8,29 @@ from typing import Any
 
 import numpy as np
 from sklearn.neighbors import KNeighborsRegressor, RadiusNeighborsRegressor
-from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._learners import is_tree
 from sklearn_ensemble_theory._scaling import range_exponent
 from sklearn_ensemble_theory.bounds import bagging_stability
 from sklearn_ensemble_theory.bounds._stability import LAWS_BY_ROWS
-from sklearn_ensemble_theory.ensembles._members import FittedEnsemble
+from sklearn_ensemble_theory.ensembles._ensemble import (
+    Ensemble,
+)
 from sklearn_ensemble_theory.trees._binned_tree import BaseBinnedTree
 
 # Regressors whose predictions are between targets of their rows.
 MEANS = (BaseBinnedTree, KNeighborsRegressor, RadiusNeighborsRegressor)
 
 
-def stability_of(ensemble: FittedEnsemble, delta: float) -> float | np.ndarray:
+def stability_of(ensemble: Ensemble, delta: float) -> float | np.ndarray:
     """The bound for a share `delta` of the units, in units of y, or of a probability or vote.
 
     Raises
     ------
-    AttributeError
-        If there is none: it is asked for as an attribute.
+    ValueError
+        If there is none.
     """
-    check_is_fitted(ensemble)
-    spec, learner = ensemble._member_spec, ensemble.estimator_
+    spec, learner = ensemble.draws, ensemble.learner
     law, reason = spec.scheme, None
     output_range, exponent = np.ones(()), 0
     weight = law.sample_weight
@@ -41,7 +41,7 @@ def stability_of(ensemble: FittedEnsemble, delta: float) -> float | np.ndarray:
     if reason is None and law.bootstrap == "bernoulli" and spec.empty == "mean":
         reason = "with empty='mean', members without rows depend on all rows"
     if reason is None and not spec.n_classes:
-        y = getattr(ensemble._training, "y", None)
+        y = None if ensemble.rows is None else ensemble.rows.y
         if y is None:
             reason = "the training rows were removed"
         elif not (
@@ -56,21 +56,20 @@ def stability_of(ensemble: FittedEnsemble, delta: float) -> float | np.ndarray:
             if law.bootstrap == "bernoulli" and spec.empty == "zero":
                 low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
             output_range = high - low
-    if reason is None and hasattr(ensemble, "shrinkage_path_"):
+    if reason is None and ensemble.n_shrinkages:
         reason = "all rows have chosen the shrinkage of the members"
-    if reason is None and weighs_by_all_rows(ensemble):
+    if reason is None and weighs_by_all_rows(ensemble.class_weight):
         reason = "with class_weight='balanced' the weights of a member's rows depend on all rows"
     if reason is not None:
-        raise AttributeError(f"stability_ is not defined: {reason}.")
+        raise ValueError(f"stability is not defined: {reason}.")
     share = bagging_stability(
-        law.n_units, law.size, len(ensemble.estimators_), bootstrap=law.bootstrap, delta=delta
+        law.n_units, law.size, len(ensemble.members), bootstrap=law.bootstrap, delta=delta
     )
     with np.errstate(over="ignore"):
         bound = np.ldexp(share * output_range, exponent)
     return bound if bound.ndim else float(bound)
 
 
-def weighs_by_all_rows(ensemble: Any) -> bool:
-    """Whether the weights of its classes are of all rows, and so change without one of them."""
-    weights = getattr(ensemble, "class_weight", None)
-    return isinstance(weights, str) and weights == "balanced"
+def weighs_by_all_rows(class_weight: Any) -> bool:
+    """Whether the weights of the classes are of all rows, and so change without one of them."""
+    return isinstance(class_weight, str) and class_weight == "balanced"

@@ -1,0 +1,615 @@
+"""The fit of a bagged ensemble: the law of its draws, its members one by one, and what is kept.
+
+An estimator makes a `BaggingPlan` of its parameters and a `BaggingProblem` of its rows. `begin`
+checks one against the other and returns a `BagFit`, which is iterated for the members and whose
+`bag` is the result. A warm start begins with the bag of the fit before (`continued`).
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from numbers import Integral
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_random_state
+
+from sklearn_ensemble_theory._categories import MOST_DENSE_VALUES
+from sklearn_ensemble_theory._learners import (
+    is_tree,
+    prepare_members,
+    reads_numbers,
+    reads_single_precision,
+)
+from sklearn_ensemble_theory._rows import LabelTotals, is_frame
+from sklearn_ensemble_theory._running import warn_user
+from sklearn_ensemble_theory._scaling import range_exponent
+from sklearn_ensemble_theory.averaging._bag_members import (
+    MAX_SEED,
+    MemberSpec,
+    OutOfBag,
+    balanced_weights,
+    fit_members,
+    outside_predictions,
+    random_state_names,
+    takes_bins,
+    takes_sample_weight,
+    with_bins,
+)
+from sklearn_ensemble_theory.averaging._learner_blocks import (
+    LearnerBlock,
+    RowsInChunks,
+    RowsOfSeveralFits,
+    naming_chunk,
+    recoded,
+)
+from sklearn_ensemble_theory.averaging._out_of_bag_scores import first_codes, out_of_bag_score
+from sklearn_ensemble_theory.averaging._sampling import (
+    Draws,
+    SamplingDesign,
+    SamplingScheme,
+    scheme_of_rows,
+)
+from sklearn_ensemble_theory.averaging._sizes import PACMembers, StableSamples, counted
+from sklearn_ensemble_theory.bounds._stability import LAWS_BY_ROWS
+from sklearn_ensemble_theory.ensembles._ensemble_stability import weighs_by_all_rows
+from sklearn_ensemble_theory.ensembles._predictions import member_input
+from sklearn_ensemble_theory.ensembles._training_rows import TrainingRows
+from sklearn_ensemble_theory.trees._sklearn_trees import (
+    check_counts,
+    check_single_precision,
+    target_offset,
+)
+
+# --- what is fitted, and to what ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaggingPlan:
+    """What the parameters of a bagged ensemble ask for.
+
+    Attributes
+    ----------
+    name : str
+        The class of the ensemble, for messages.
+    learner : estimator
+        The base learner, with all that depends on the columns of X.
+    n_estimators : int, "pac" or callable
+    draws : Draws
+        The sampling scheme.
+    max_samples : int, float, "stable", callable or None
+    max_features : int, float or None
+        Columns drawn for each member; None for trees that draw them at every split.
+    bootstrap_features : bool
+    max_bins : int, "auto" or None
+    random_cuts : bool
+        Whether the cuts of trees are drawn, in bins uniformly over the bins.
+    is_binned : bool
+        Whether the learner is a tree in bins already.
+    by_column : bool
+        Whether columns have meanings of their own, as categories and interactions have.
+    dense : bool
+        Whether a small sparse X becomes dense.
+    counts_of_all_rows : bool
+        Whether fractions in the tree's parameters are of all rows, not of those of the tree.
+    method : str
+        How members predict.
+    oob_score : bool or callable
+    ties : str
+        Which of equal classes is predicted.
+    class_weight : dict, str, list or None
+    weighs_classes : bool
+        Whether these weights are still to be multiplied into those of the rows.
+    balanced : bool
+        Whether the classes weigh the same among the rows of each member.
+    follows_weight : bool
+        Whether there is a warning where draws do not follow the weights.
+    honest : float
+        Share of the rows drawn that are in the leaves; 0 for all of them.
+    random_state : int, RandomState or None
+    n_jobs : int or None
+    """
+
+    name: str
+    learner: Any
+    n_estimators: int | str | Callable
+    draws: Draws
+    max_samples: int | float | str | Callable | None
+    max_features: int | float | None = None
+    bootstrap_features: bool = False
+    max_bins: int | Literal["auto"] | None = "auto"
+    random_cuts: bool = False
+    is_binned: bool = False
+    by_column: bool = False
+    dense: bool = False
+    counts_of_all_rows: bool = False
+    method: str = "predict"
+    oob_score: bool | Callable = False
+    ties: str = "first"
+    class_weight: Any = None
+    weighs_classes: bool = False
+    balanced: bool = False
+    follows_weight: bool = False
+    honest: float = 0.0
+    random_state: Any = None
+    n_jobs: int | None = None
+
+    def n_members(self, n_samples: int, n_features: int) -> int:
+        given: Any = PACMembers() if self.n_estimators == "pac" else self.n_estimators
+        return counted("n_estimators", given, n_samples, n_features) if callable(given) else given
+
+    def draw_seeds(self, n_members: int) -> np.ndarray:
+        """Independent seeds, from which a scheme makes those of the members."""
+        return check_random_state(self.random_state).randint(MAX_SEED, size=n_members)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaggingProblem:
+    """The checked rows of a fit.
+
+    Attributes
+    ----------
+    X : array, sparse matrix or data frame
+    y : array of shape (n,) or (n, k)
+        Targets, or codes of classes; of several outputs, those of each follow the one before.
+    target : dict
+        The fitted attributes of the targets, such as `classes_`.
+    weight : array of shape (n,) or None
+    groups : int array of shape (n,) or None
+    frames : bool
+        Whether members get X as the data frame that it is.
+    routed : dict
+        Metadata for the members' `fit`.
+    """
+
+    X: Any
+    y: np.ndarray
+    target: dict
+    weight: np.ndarray | None = None
+    groups: np.ndarray | None = None
+    frames: bool = False
+    routed: dict = field(default_factory=dict)
+
+    @property
+    def classes(self) -> np.ndarray | list[np.ndarray] | None:
+        return self.target.get("classes_")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bag:
+    """What is kept of a fit.
+
+    Attributes
+    ----------
+    learner : estimator
+        What the members are clones of.
+    members : list of B fitted estimators
+    features : list of B int arrays
+    seeds : int array of shape (B,)
+    spec : MemberSpec
+        The law of the draws, without data.
+    rows : TrainingRows
+        Or what stands for rows that cannot be used.
+    target : dict
+    out_of_bag : OutOfBag or None
+        Where they were asked for.
+    has_score : bool
+        Whether the fit before had out-of-bag scores.
+    """
+
+    learner: Any
+    members: list
+    features: list[np.ndarray]
+    seeds: np.ndarray
+    spec: MemberSpec
+    rows: Any
+    target: dict
+    out_of_bag: OutOfBag | None = None
+    has_score: bool = False
+
+
+def takes_frames(X: Any, learner: BaseEstimator, drawn_twice: bool) -> bool:
+    """Whether members get X as the data frame that it is.
+
+    Columns that are drawn twice would have the same name.
+    """
+    return is_frame(X) and not drawn_twice and not reads_numbers(learner, "prepare_members")
+
+
+# --- the law of the draws -------------------------------------------------------------------------
+
+
+def sampling_scheme(plan: BaggingPlan, problem: BaggingProblem) -> SamplingScheme:
+    """The scheme for these rows and their weights."""
+    scheme, y, groups, classes = plan.draws.scheme, problem.y, problem.groups, problem.classes
+    weight = problem.weight
+    if plan.weighs_classes:
+        weight = weighted_by_class(plan, problem)
+    elif (
+        plan.follows_weight
+        and weight is not None
+        and groups is None
+        and not scheme.mean_follows_weight
+    ):
+        warn_user(
+            f"When fitting {plan.name} with sample_weight "
+            f"it is recommended to use bootstrap=True, got {scheme.bootstrap}."
+        )
+    strata = None
+    if classes is not None:
+        strata = y if y.ndim == 1 else np.unique(y, axis=0, return_inverse=True)[1].ravel()
+    unit = "samples" if groups is None else "groups"
+    design = SamplingDesign(groups, strata, plan.draws.block_length, unit)
+    size: Any = StableSamples() if plan.max_samples == "stable" else plan.max_samples
+    if callable(size):
+        units = np.arange(len(y)) if groups is None else groups
+        n_units = len(np.unique(units if weight is None else units[weight > 0]))
+        if isinstance(size, StableSamples):
+            check_stability(plan, scheme, weight, groups is not None, n_units, unit)
+            size = size(n_units, problem.X.shape[1], bootstrap=scheme.bootstrap)
+        else:
+            size = counted("max_samples", size, n_units, problem.X.shape[1])
+    return scheme_of_rows(scheme, len(y), size, weight, design)
+
+
+def check_stability(
+    plan: BaggingPlan,
+    scheme: type[SamplingScheme],
+    weight: np.ndarray | None,
+    is_grouped: bool,
+    n_units: int,
+    unit: str,
+) -> None:
+    """Refuse draws for which no size is known to be stable."""
+    if scheme.bootstrap not in LAWS_BY_ROWS or (
+        not is_grouped and weight is not None and np.ptp(weight) > 0
+    ):
+        raise ValueError(
+            f"max_samples='stable' requires one of bootstrap={list(LAWS_BY_ROWS)} and rows "
+            f"of equal weight; got bootstrap={scheme.bootstrap!r}"
+            f"{'' if weight is None else ' and weights'}."
+        )
+    if weighs_by_all_rows(plan.class_weight):
+        raise ValueError(
+            "max_samples='stable' requires class_weight to be no function of all rows, as "
+            "'balanced' is; give the weights as a dict."
+        )
+    if n_units < 2:
+        raise ValueError(f"max_samples='stable' requires at least 2 {unit}, got {n_units}.")
+
+
+def weighted_by_class(plan: BaggingPlan, problem: BaggingProblem) -> np.ndarray | None:
+    """The weights of the rows times those of their classes."""
+    given, y, sample_weight = plan.class_weight, problem.y, problem.weight
+    if given is None or plan.balanced:
+        return sample_weight
+    if isinstance(given, str):
+        weight = balanced_weights(y, sample_weight)
+    else:
+        # A dict for each output; the weights of a row are multiplied over its outputs.
+        classes: Any = problem.classes
+        outputs = classes if isinstance(classes, list) else [classes]
+        codes = y.reshape(len(y), -1) - first_codes(outputs)
+        given = given if isinstance(given, list) else [given]
+        if len(given) != len(outputs):
+            raise ValueError(
+                f"class_weight has weights for {len(given)} outputs, and y has {len(outputs)} "
+                "outputs; give a list with a dict for each of them."
+            )
+        by_output = [
+            LabelTotals(labels, np.bincount(column)).factors(weights)[column]
+            for weights, labels, column in zip(given, outputs, codes.T)
+        ]
+        weight = np.prod(by_output, axis=0)
+    return weight if sample_weight is None else sample_weight * weight
+
+
+# --- what the members share -----------------------------------------------------------------------
+
+
+def prepared(
+    plan: BaggingPlan, problem: BaggingProblem, scheme: SamplingScheme, largest: int = 0
+) -> tuple[Any, MemberSpec, Any, np.ndarray]:
+    """(the learner, what the members share, X and y as they take them).
+
+    `largest` is the number of rows of the largest block, by which bins are chosen.
+    """
+    learner, X, y, target = plan.learner, problem.X, problem.y, problem.target
+    if plan.dense and sp.issparse(X) and np.prod(X.shape) <= MOST_DENSE_VALUES:
+        X = X.toarray()
+    if not plan.is_binned:
+        n_rows = max(largest, X.shape[0])
+        learner = with_bins(
+            learner, X, y, plan.max_bins, random_cuts=plan.random_cuts, n_rows=n_rows
+        )
+    is_real, n_features = "classes_" not in target, X.shape[1]
+    if reads_single_precision(learner):
+        learner._validate_params()
+        check_counts(learner, y)
+    # Columns are binned, or converted to single precision, once for all members.
+    columns, checked = None, False
+    if not problem.routed and (plan.is_binned or takes_bins(learner, X, y)):
+        columns = prepare_members(learner, X, scheme.sample_weight, plan.n_jobs)
+    if columns is None:
+        X, checked = member_input(learner, X)
+    elif is_real:
+        y = y.astype(np.float64, copy=False)
+    plain = columns is not None or is_tree(learner)
+    own = clone(learner) if plain else learner
+    weighted = columns is not None or takes_sample_weight(learner)
+    max_features = plan.max_features
+    if max_features is not None:
+        if not isinstance(max_features, Integral):  # a share of them
+            max_features = max(1, int(max_features * n_features))
+        max_features = int(max_features)
+        if max_features > n_features:
+            raise ValueError(f"max_features={max_features} must be <= n_features={n_features}.")
+    if plan.counts_of_all_rows:
+        for name, least in [("min_samples_split", 2), ("min_samples_leaf", 1)]:
+            fraction = getattr(own, name)
+            if not isinstance(fraction, Integral):
+                own.set_params(**{name: max(least, math.ceil(fraction * scheme.n_samples))})
+    spec = MemberSpec(
+        estimator=own,
+        scheme=scheme,
+        n_features=n_features,
+        max_features=max_features,
+        bootstrap_features=plan.bootstrap_features,
+        random_states=None if plan.max_features is None else random_state_names(own),
+        balanced=plan.balanced,
+        frames=problem.frames,
+        checked=checked,
+        weighted=weighted,
+        plain=plain,
+        prepared=columns,
+        out_of_bag=plan.method if plan.oob_score else None,
+        n_classes=int(np.sum(target.get("n_classes_", 0))),
+        empty=plan.draws.empty,
+        fit_params=problem.routed,
+        offset=target_offset(learner, y) if is_real else 0.0,
+        honest=plan.honest,
+    )
+    if not scheme.draws_counts and not weighted:
+        raise ValueError(
+            f"bootstrap={scheme.bootstrap!r} draws weights that are not integers, or rows with "
+            f"weights of their own, and {type(own).__name__}.fit does not accept "
+            "sample_weight; use for instance bootstrap=True, without groups and sample_weight "
+            "together."
+        )
+    if plan.oob_score and not scheme.leaves_rows_out:
+        raise ValueError(
+            "Out of bag estimation only available if bootstrap=True or some rows are not drawn "
+            f"otherwise; with bootstrap={scheme.bootstrap!r} and max_samples="
+            f"{plan.max_samples} every member is fitted to every row."
+        )
+    return learner, spec, X, y
+
+
+# --- members --------------------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True)
+class BagFit:
+    """A fit under way; iterated, it fits a member at each step."""
+
+    learner: Any
+    spec: MemberSpec
+    X: Any
+    y: np.ndarray
+    target: dict
+    seeds: np.ndarray
+    n_jobs: int | None
+    is_fresh: bool
+    before: Bag | None
+    rows: TrainingRows | None
+    is_mixed: bool
+    out_of_bag: OutOfBag | None
+    members: list = field(default_factory=list)
+    features: list[np.ndarray] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.seeds)
+
+    def __iter__(self) -> Iterator[None]:
+        # Members come in the order of their seeds, whichever worker is first: an ensemble that is
+        # ended early is the beginning of the whole one.
+        for member, columns, outside in fit_members(
+            self.spec, self.X, self.y, self.seeds, self.n_jobs
+        ):
+            self.members.append(member)
+            self.features.append(columns)
+            if self.out_of_bag is not None:
+                self.out_of_bag.add(outside)
+            yield
+
+    def bag(self) -> Bag:
+        """All members so far, those of the fit before first, and the rows."""
+        members, features, seeds = self.members, self.features, self.seeds
+        if self.before is not None:
+            members, features = self.before.members + members, self.before.features + features
+            seeds = np.concatenate([self.before.seeds, seeds])
+        # Columns in bins are freed before the rows are kept.
+        spec = self.spec = self.spec.without_data()
+        rows: Any = self.rows or TrainingRows.of(self.learner, self.X, self.y, self.is_fresh)
+        if self.is_mixed:
+            rows, spec = RowsOfSeveralFits(rows), replace(spec, scheme=RowsOfSeveralFits())
+        return Bag(
+            learner=self.learner,
+            members=members,
+            features=features,
+            seeds=seeds[: len(members)].astype(int),  # the fit may have been ended early
+            spec=spec,
+            rows=rows,
+            target=self.target,
+            out_of_bag=self.out_of_bag,
+        )
+
+
+def begin(plan: BaggingPlan, problem: BaggingProblem, before: Bag | None = None) -> BagFit:
+    """All of a fit but its members; errors name the parameter."""
+    scheme = sampling_scheme(plan, problem)
+    if before is not None:
+        check_same_groups(before.spec.scheme, scheme)
+    learner, spec, X, y = prepared(plan, problem, scheme)
+    if plan.by_column and spec.prepared is None and not spec.all_features:
+        raise ValueError(
+            "max_features must be 1.0 where the base learner has categorical features or "
+            "interaction_cst, and gets parameters of its fit."
+        )
+    if not spec.checked and reads_single_precision(learner):
+        check_single_precision(X)  # rows that no member draws may be far ones
+    is_fresh = spec.checked and not np.may_share_memory(X, problem.X)
+    target, classes = problem.target, problem.classes
+    del problem
+
+    n_members, n_known = plan.n_members(len(y), spec.n_features), 0
+    rows, same_rows, is_mixed = None, True, False
+    if before is not None:
+        rows, n_known = TrainingRows.of(learner, X, y, is_fresh), len(before.members)
+        same_rows, is_mixed = continued(before, spec, rows, n_members)
+        if n_members > n_known or plan.oob_score:
+            check_same_targets(before.target, target)
+    out_of_bag = None
+    if plan.oob_score and (n_members > n_known or not (before and before.has_score)):
+        score = out_of_bag_score(plan.oob_score, y, classes, plan.ties)
+        out_of_bag = out_of_bag_of(before, spec, X, y, score, classes is None, same_rows)
+    seeds = plan.draw_seeds(n_members)
+    if before is not None:
+        seeds[:n_known] = before.seeds
+    return BagFit(
+        learner=learner,
+        spec=spec,
+        X=X,
+        y=y,
+        target=target,
+        seeds=scheme.seeds_of_members(seeds)[n_known:],
+        n_jobs=plan.n_jobs,
+        is_fresh=is_fresh,
+        before=before,
+        rows=rows,
+        is_mixed=is_mixed,
+        out_of_bag=out_of_bag,
+    )
+
+
+# --- warm starts ----------------------------------------------------------------------------------
+
+
+def continued(
+    before: Bag, spec: MemberSpec, rows: TrainingRows, n_members: int
+) -> tuple[bool, bool]:
+    """(whether the rows are those of the fit before, whether members have different laws).
+
+    The known members are kept, and their seeds repeat their draws if all draws were made in one
+    way.
+    """
+    kept = before.rows
+    if isinstance(kept, RowsOfSeveralFits):
+        kept = kept.rows
+    same_rows = not isinstance(kept, TrainingRows) or rows.are_those_of(kept)  # as far as is known
+    is_mixed = isinstance(before.spec.scheme, RowsOfSeveralFits)
+    is_mixed = is_mixed or not (same_rows and spec.draws_as(before.spec))
+    if n_members < len(before.members):
+        raise ValueError(
+            f"n_estimators={n_members} must be larger or equal to "
+            f"len(estimators_)={len(before.members)} when warm_start==True"
+        )
+    return same_rows, is_mixed
+
+
+def check_same_groups(before: SamplingScheme | RowsInChunks, now: SamplingScheme) -> None:
+    if isinstance(before, RowsOfSeveralFits):
+        return
+    one, other = before.unit_of_row, now.unit_of_row
+    either = one is not None or other is not None
+    if either and (one is None or other is None or not np.array_equal(one, other)):
+        raise ValueError(
+            "groups must be those of the previous fit with warm_start=True, or None in both."
+        )
+
+
+def check_same_targets(before: dict, target: dict) -> None:
+    """Refuse other classes, or another number of outputs, than those of the previous fit."""
+    n_before, n_now = before.get("n_outputs_", 1), target.get("n_outputs_", 1)
+    if n_before != n_now:
+        raise ValueError(
+            f"y must have as many columns as in the previous fit with warm_start=True, "
+            f"{n_before}, got {n_now}."
+        )
+    known, now = before.get("classes_", []), target.get("classes_", [])
+    if not isinstance(now, list):
+        known, now = [known], [now]
+    if not all(map(np.array_equal, known, now)):
+        raise ValueError(
+            "y must have the classes of the previous fit with warm_start=True, "
+            f"{[list(each) for each in known]}, got {[list(each) for each in now]}."
+        )
+
+
+def out_of_bag_of(
+    known: Bag | None,
+    spec: MemberSpec,
+    X: Any,
+    y: np.ndarray,
+    score: Callable[[np.ndarray, np.ndarray], float],
+    is_real: bool,
+    same_rows: bool = True,
+) -> OutOfBag:
+    """The out-of-bag estimates by the known members, to which others can be added."""
+    if known is not None:
+        sums = known.out_of_bag
+        n_samples = known.spec.scheme.n_samples if sums is None else len(sums.n_predictions)
+        if n_samples != len(y) or not same_rows:
+            raise ValueError(
+                "oob_score requires the out-of-bag predictions of all members, but those of "
+                f"the previous fit were fitted to {n_samples} other rows. Use "
+                "warm_start=False."
+            )
+        if sums is not None:
+            return sums.continued(score)
+    columns = y.shape[1:] if is_real else (spec.n_classes,)
+    # Sums of targets near the largest float are taken in units of a power of two.
+    out_of_bag = OutOfBag((len(y), *columns), score, range_exponent(y) if is_real else 0)
+    if known is not None:  # the previous fit was one without oob_score
+        for member, features, seed in zip(known.members, known.features, known.seeds):
+            rows = known.spec.indices(seed)[1]
+            out_of_bag.add(outside_predictions(spec, member, X, rows, features))
+    return out_of_bag
+
+
+# --- rows in blocks -------------------------------------------------------------------------------
+
+
+def members_of_block(
+    block: LearnerBlock,
+    plan: BaggingPlan,
+    seeds: dict[int, np.ndarray],
+    target: dict,
+    largest: int,
+) -> Bag:
+    """The members that are drawn from the rows of one block."""
+    with naming_chunk(block.block):
+        problem = BaggingProblem(
+            X=block.X,
+            y=recoded(block.y, block.target, target),
+            target=target,
+            weight=block.weight,
+            frames=takes_frames(block.X, plan.learner, plan.bootstrap_features),
+        )
+        scheme = sampling_scheme(plan, problem)
+        plan = replace(plan, learner=clone(plan.learner))
+        learner, spec, X, y = prepared(plan, problem, scheme, largest)
+    own = scheme.seeds_of_members(seeds[block.block])
+    results = list(fit_members(spec, X, y, own, plan.n_jobs))
+    return Bag(
+        learner=learner,
+        members=[found[0] for found in results],
+        features=[found[1] for found in results],
+        seeds=own,
+        # The scheme has the weights and classes of all rows, which stay here.
+        spec=replace(spec.without_data(), scheme=RowsInChunks()),
+        rows=RowsInChunks(),
+        target=target,
+    )
