@@ -19,7 +19,7 @@ y = X[:, 0] ** 2
 ESTIMATORS = [
     FrankWolfeRegressor(radius=CVChoice()),
     L2BoostingRegressor("cv"),
-    LinearL2BoostingRegressor(time="cv"),
+    LinearL2BoostingRegressor(time=CVChoice()),
     MatchingPursuitRegressor(CVRounds()),
 ]
 
@@ -34,7 +34,7 @@ ESTIMATORS = [
     ],
 )
 def test_unusable_splits_are_refused(estimator, splits, message):
-    names = {"radius__cv", "n_estimators__cv", "cv"} & set(estimator.get_params())
+    names = {"radius__cv", "time__cv", "n_estimators__cv", "cv"} & set(estimator.get_params())
     estimator.set_params(**dict.fromkeys(names, splits))
     with pytest.raises(ValueError, match=message):
         estimator.fit(X, y)

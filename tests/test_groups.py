@@ -24,13 +24,13 @@ BY_CV = {
     "GradientBoostingClassifier": {"n_estimators": "cv", "max_estimators": 20},
     "GradientBoostingRegressor": {"n_estimators": "cv", "max_estimators": 20},
     "L2BoostingRegressor": {"n_estimators": "cv", "max_estimators": 20},
-    "LinearL2BoostingRegressor": {"time": "cv"},
     "LogitBoostClassifier": {"n_estimators": "cv", "max_estimators": 20},
 }
 # The parameter whose object has the splits, and this object.
 OBJECTS = {
     "FrankWolfeClassifier": ("radius", CVChoice([0.5, 2.0, 8.0])),
     "FrankWolfeRegressor": ("radius", CVChoice([0.5, 20.0, 800.0])),
+    "LinearL2BoostingRegressor": ("time", CVChoice()),
     "MassartBoostClassifier": ("noise_rate", CVChoice()),
     "MatchingPursuitRegressor": ("n_estimators", CVRounds(max_estimators=20)),
 }

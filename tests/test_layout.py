@@ -138,7 +138,7 @@ PRIVATE_READS = {
     # stumps
     "erm._stumps": 11,
     # kernels, splines, linear smoothers
-    "smoothing": 8,
+    "smoothing": 1,
     # bagging, forests, nearest neighbours, blocks of rows, sketches
     "averaging": 10,
     # the loop of boosting, its risk, steps and learners; pursuit, Frank-Wolfe

@@ -186,7 +186,7 @@ register(
 def random_coordinates(data):
     from sklearn_ensemble_theory import LinearL2BoostingRegressor
 
-    return LinearL2BoostingRegressor(coordinates="random", time="gcv")
+    return LinearL2BoostingRegressor(variant="random_feature", time="gcv")
 
 
 def joint_splines(data):
@@ -201,7 +201,7 @@ def best_feature(data, rate, df, n_rounds=None):
 
     return LinearL2BoostingRegressor(
         SmoothingSplineRegressor(df=df),
-        coordinates="best",
+        variant="best_feature",
         learning_rate=rate,
         time="cv" if n_rounds is None else rate * n_rounds,
     )

@@ -56,7 +56,7 @@ for rate in [1.0, 0.5, 0.1, 0.01, 0.0]:
     model = LinearL2BoostingRegressor(spline, learning_rate=rate, time=1).fit(
         X, y
     )
-    label = f"rate {rate:g}, m = {model.n_rounds_}" if rate else "the limit"
+    label = f"rate {rate:g}, m = {model.n_estimators_}" if rate else "the limit"
     axis.plot(grid, model.predict(grid), "-" if rate else "k--", label=label)
 axis.set(
     xlabel="x",
@@ -332,7 +332,7 @@ plt.show()
 # ^^^^^^^^^^^^^
 # In every round a linear learner is drawn at random (19), assumption 3.1.
 # Example 3.2 fits it to a random half of the rows, `subsample=0.5`; example 3.3
-# to a random coordinate, which gives additive models, `coordinates="random"`.
+# to a random coordinate, `variant="random_feature"`: additive models.
 # As the rate tends to 0 both follow their average learner (20), which is taken
 # over all 252 halves of ten rows here. Three runs of example 3.2 at one point,
 # and ten of example 3.3, beside these limits:
@@ -374,7 +374,7 @@ for rate, seeds, style in [(0.5, range(10), "tab:orange"), (0.0, [0], "k--")]:
             SmoothingSplineRegressor(df=3),
             learning_rate=rate,
             time=4,
-            coordinates="random",
+            variant="random_feature",
             random_state=seed,
         ).fit(X2, y2)
         for axis, column in zip(axes[1:], model.predict_terms(line).T):

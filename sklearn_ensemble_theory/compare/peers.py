@@ -234,7 +234,7 @@ ENTRIES = {
     "LinearL2BoostingRegressor": Entry(
         params=lambda: {
             "estimator": package.SmoothingSplineRegressor(df=4),
-            "coordinates": "best",
+            "variant": "best_feature",
             "learning_rate": 0.1,
             "time": "cv",
         },

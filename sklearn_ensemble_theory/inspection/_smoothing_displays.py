@@ -116,7 +116,7 @@ class BoostingPathDisplay:
             Standard deviation of the noise.
         times : array-like of shape (n_times,), default=None
             Times of the curves; 200 times from 0.1 to 1,000 by default, or to the last round with
-            `coordinates="best"`.
+            `variant="best_feature"`.
         %(ax)s
 
         %(returns_display)s
@@ -270,8 +270,8 @@ class SmootherSpectrumDisplay:
         Raises
         ------
         ValueError
-            If the learner's matrix has no basis of eigenvectors, with `coordinates="best"`, or if
-            the model was fitted to more than 100,000 rows, which are not stored.
+            If the learner's matrix has no basis of eigenvectors, with `variant="best_feature"`, or
+            if the model was fitted to more than 100,000 rows, which are not stored.
         """
         estimator = _checked(estimator)
         path = estimator._path

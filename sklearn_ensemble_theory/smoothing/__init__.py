@@ -6,11 +6,14 @@ from ._averaged_learners import bagged_smoother, stochastic_variance_bound
 from ._kernel import NadarayaWatsonRegressor
 from ._linear_boosting import LinearL2BoostingRegressor
 from ._splines import SmoothingSplineRegressor
+from ._stopping import Discrepancy, TimeCriterion
 
 __all__ = [
+    "Discrepancy",
     "LinearL2BoostingRegressor",
     "NadarayaWatsonRegressor",
     "SmoothingSplineRegressor",
+    "TimeCriterion",
     "bagged_smoother",
     "stochastic_variance_bound",
 ]

@@ -22,7 +22,7 @@ from sklearn_ensemble_theory._rows import positive_weights
 from sklearn_ensemble_theory._running import one_blas_thread, threads_for
 from sklearn_ensemble_theory._typing import ArrayLike, RandomStateLike
 
-from ._smoothers import check_linear, weight_keyword
+from ._smoothers import Regressor, check_linear, weight_keyword
 
 Setting = tuple[np.ndarray | None, list[int] | None]
 
@@ -36,7 +36,7 @@ class FittedTargets:
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: Regressor,
         X: np.ndarray,
         Y: np.ndarray,
         fit_params: dict[str, np.ndarray],
@@ -62,7 +62,7 @@ class FittedTargets:
 
 
 def _fit(
-    estimator: Any,
+    estimator: Regressor,
     X: np.ndarray,
     y: np.ndarray,
     fit_params: dict[str, np.ndarray],
@@ -81,7 +81,7 @@ class AveragedLearner:
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: Regressor,
         X: np.ndarray,
         weight: np.ndarray,
         keyword: str | None,
@@ -245,7 +245,7 @@ def _columns_of(X: np.ndarray, columns: list[int] | None) -> np.ndarray:
 def _check_additive(columns: list[int] | None) -> None:
     if columns is None:
         raise AttributeError(
-            "Only an additive model has components: a spline learner, or coordinates='random'."
+            "Only an additive model has components: a spline learner, or variant='random_feature'."
         )
 
 
@@ -253,7 +253,7 @@ def _check_additive(columns: list[int] | None) -> None:
 
 
 def bagged_smoother(
-    estimator: Any,
+    estimator: Regressor,
     X: ArrayLike,
     X_new: ArrayLike | None = None,
     *,
@@ -395,7 +395,7 @@ def stochastic_variance_bound(
 
     See Also
     --------
-    LinearL2BoostingRegressor : Stochastic boosting with `subsample` or `coordinates`.
+    LinearL2BoostingRegressor : Stochastic boosting with `subsample` or `variant`.
 
     Notes
     -----

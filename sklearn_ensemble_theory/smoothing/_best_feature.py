@@ -119,7 +119,7 @@ class RowSums:
             if not np.array_equal(np.flatnonzero(~in_test), np.unique(train)):
                 raise ValueError(
                     f"Split {number} of cv must train on exactly the rows that it does not test "
-                    "on, with coordinates='best'."
+                    "on, with variant='best_feature'."
                 )
             yield RowSums(self.smoothers, self.X[in_test], self.y[in_test], self.w[in_test])
 

@@ -1,9 +1,11 @@
 """The choice of the time at which boosting stops: criteria, and the times that they compare."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from sklearn_ensemble_theory._typing import ArrayLike, CVLike
 from sklearn_ensemble_theory.bounds._spectral_filters import n_rounds
 
 from ._paths import BoostingPath
@@ -18,7 +20,7 @@ def check_number_of_rounds(number: int, learning_rate: float, time: float) -> in
         raise ValueError(
             f"learning_rate={learning_rate:g} and time={time:g} make {number:.3g} rounds, more "
             f"than {_MOST_ROUNDS:,}. Use a larger learning_rate, or 0, the limit of small ones "
-            'with coordinates="all" or "random".'
+            'with variant="all_features" or "random_feature".'
         )
     return number
 
@@ -60,7 +62,46 @@ def gmdl(rss: np.ndarray, df: np.ndarray, n: float, total: float) -> np.ndarray:
 
 CRITERIA = {"gcv": gcv, "aicc": aicc, "bic": bic, "gmdl": gmdl}
 
-TIME_CRITERIA = (*CRITERIA, "loo", "discrepancy", "cv")
+# The values of `time` that are names.
+NAMES_OF_CRITERIA = (*CRITERIA, "loo", "cv")
+
+
+def checked_times(times: ArrayLike) -> np.ndarray:
+    """Return the times as an array; ValueError unless they are finite, non-negative numbers."""
+    try:
+        if np.iscomplexobj(times):
+            raise TypeError("they are complex")
+        times = np.atleast_1d(np.asarray(times, dtype=np.float64))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"times must be finite, non-negative numbers: {error}.") from None
+    if times.ndim != 1 or not len(times) or not np.isfinite(times).all() or (times < 0).any():
+        raise ValueError("times must be finite, non-negative numbers.")
+    return times
+
+
+@dataclass(frozen=True)
+class TimePlan:
+    """When boosting stops.
+
+    Attributes
+    ----------
+    time : float or None
+        The time, if it is given.
+    criterion : str or None
+        What is minimised over the times otherwise.
+    times : array or None
+        The times to compare, in increasing order; None for the usual ones.
+    noise_level : float or None
+        For "discrepancy", in units of y.
+    cv : int, splitter or iterable
+        For "cv".
+    """
+
+    time: float | None = None
+    criterion: str | None = None
+    times: np.ndarray | None = None
+    noise_level: float | None = None
+    cv: CVLike = 5
 
 
 def criterion_path(
@@ -112,37 +153,34 @@ def default_times(path: BoostingPath) -> np.ndarray:
 
 def chosen_time(
     path: BoostingPath,
-    time: float | str,
-    times: np.ndarray | None,
+    plan: TimePlan,
     *,
-    noise_level: float | None,
     within_ties: float,
     scale: float,
     splits: Sequence[tuple[np.ndarray, np.ndarray]] = (),
     cross_validate: Callable[[np.ndarray], np.ndarray] | None = None,
-) -> tuple[float, np.ndarray, np.ndarray]:
-    """Return the time, the times tried and the criterion there.
+) -> tuple[float, dict[str, np.ndarray] | None]:
+    """Return the time, and the times tried with the criterion there.
 
-    `time` is the time itself or the name of a criterion. The path is of y divided by `scale`, while
-    the noise level and the criterion are in units of y. `cross_validate` refits the folds, where
-    the path does not have their errors.
+    The path is of y divided by `scale`, while the noise level and the criterion are in units of y.
+    `cross_validate` refits the folds, where the path does not have their errors.
     """
-    if not isinstance(time, str):
-        return float(time), np.array([float(time)]), np.array([np.nan])
-    if times is None:
-        times = default_times(path)
+    if plan.criterion is None:
+        assert plan.time is not None
+        return plan.time, None
+    times = default_times(path) if plan.times is None else plan.times
     if path.learning_rate > 0:  # whole numbers of rounds
         times = np.unique(n_rounds(times, path.learning_rate)) * path.learning_rate
-    if time == "cv":
+    if plan.criterion == "cv":
         criterion = path.held_out_error(times, splits)
         if criterion is None:
             assert cross_validate is not None
             criterion = cross_validate(times)
     else:
-        noise = None if noise_level is None else noise_level / scale
-        criterion = criterion_path(time, path, times, within_ties, noise)
+        noise = None if plan.noise_level is None else plan.noise_level / scale
+        criterion = criterion_path(plan.criterion, path, times, within_ties, noise)
     best = float(times[np.argmin(criterion)])
-    if time in ("gcv", "loo", "cv"):
+    if plan.criterion in ("gcv", "loo", "cv"):
         with np.errstate(over="ignore"):
             criterion = criterion * scale * scale
-    return best, times, criterion
+    return best, {"time": times, "mean_score": criterion}

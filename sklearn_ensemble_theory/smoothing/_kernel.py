@@ -165,11 +165,13 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
 
     Parameters
     ----------
-    bandwidth : "scott", "loo", float or array-like of shape (n_features,), default="scott"
-        Bandwidth of each feature, in the units of X. `"scott"`: n^(-1/(p+4)) standard deviations of
-        each feature. `"loo"`: Scott's bandwidths times the factor between 1/16 and 4 (in steps of
-        2^(1/4)) with the smallest leave-one-out squared error, computed at 1,000 rows when there
-        are more.
+    bandwidth : "scott", "loo", float or array-like, default="scott"
+        Bandwidth of each feature, in the units of X: a number, an array of shape (n_features,), or
+        `"scott"`, n^(-1/(p+4)) standard deviations of each feature. An array of shape
+        (n_bandwidths, 1) or (n_bandwidths, n_features) is a grid, of which the row with the
+        smallest leave-one-out squared error is taken, computed at 1,000 rows when there are more.
+        `"loo"` does so for Scott's bandwidths times the factors from 1/16 to 4, in steps of
+        2^(1/4).
     kernel : {"gaussian", "epanechnikov", "tricube", "uniform"}, default="gaussian"
         The kernel, as a function of the distance in bandwidths. All but the Gaussian kernel are
         zero beyond one bandwidth:
@@ -188,10 +190,9 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
         then ignored.
     degrees_of_freedom_ : float
         The trace of the smoother matrix, computed at the first access.
-    loo_factors_ : ndarray of shape (n_factors,)
-        The factors compared; only with `bandwidth="loo"`.
-    loo_errors_ : ndarray of shape (n_factors,)
-        The mean squared leave-one-out error of each factor; only with `bandwidth="loo"`.
+    cv_results_ : dict of ndarrays
+        Only if the bandwidth was chosen: the candidates "bandwidth", of shape (n_bandwidths,
+        n_features), and their mean squared leave-one-out errors "mean_score".
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -305,26 +306,39 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
         X, w = rows.X, rows.weights()
         y = np.ascontiguousarray(rows.y, dtype=np.float64)  # products round by the order in memory
         ranges = feature_ranges(X)
+        factors = np.ones(1)
         if isinstance(self.bandwidth, str):
-            bandwidth = scott_bandwidth(X, w)
+            candidates = scott_bandwidth(X, w)[None]
+            factors = LOO_FACTORS if self.bandwidth == "loo" else factors
         else:
-            bandwidth = self._given_bandwidth(X.shape[1])
+            candidates = self._given_bandwidths(X.shape[1])
         # The squares of distances up to 1e150 bandwidths are still finite.
-        if (ranges / 1e150 > bandwidth).any() or not (bandwidth > 0).all():
+        if (ranges / 1e150 > candidates).any() or not (candidates > 0).all():
             raise ValueError(TOO_NARROW)
         # Distances are of differences: far from zero, coordinates about a row of the data lose no
         # digits to their common part.
         origin = X[0].copy()
+        targets = y.reshape(len(y), -1)
+        bandwidth = candidates[0]
         Z = X - origin
         Z /= bandwidth
-        targets = y.reshape(len(y), -1)
-        if isinstance(self.bandwidth, str) and self.bandwidth == "loo":
-            errors, best = loo_errors_of_factors(self.kernel, Z, targets, w, LOO_FACTORS)
-            bandwidth = bandwidth * best
+        self.__dict__.pop("cv_results_", None)
+        if not self.has_given_bandwidth:
+            scores: list[np.ndarray] = []
+            for one in candidates:
+                z = Z if one is bandwidth else (X - origin) / one
+                scores.append(loo_errors_of_factors(self.kernel, z, targets, w, factors)[0])
+            best = int(np.argmin(np.concatenate(scores)))
+            at, factor = best // len(factors), factors[best % len(factors)]
+            bandwidth = candidates[at] * factor
             if not (bandwidth > 0).all():
                 raise ValueError(TOO_NARROW)
-            Z /= best
-            self.loo_factors_, self.loo_errors_ = LOO_FACTORS.copy(), errors
+            Z = Z if at == 0 else (X - origin) / candidates[at]
+            Z /= factor
+            self.cv_results_ = {
+                "bandwidth": np.concatenate([one * factors[:, None] for one in candidates]),
+                "mean_score": np.concatenate(scores),
+            }
         self.bandwidth_ = bandwidth
         self._origin, self._is_linear = origin, self.extrapolation == "linear"
         is_gaussian = self.kernel == "gaussian"
@@ -333,20 +347,31 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
         self._is_1d, self._targets = y.ndim == 1, targets
         return self
 
-    def _given_bandwidth(self, n_features: int) -> np.ndarray:
-        """Return the parameter as a positive number for each feature, or a ValueError."""
+    @property
+    def has_given_bandwidth(self) -> bool:
+        """Whether the bandwidth does not depend on y."""
+        if isinstance(self.bandwidth, str):
+            return self.bandwidth != "loo"
+        return np.ndim(self.bandwidth) < 2
+
+    def _given_bandwidths(self, n_features: int) -> np.ndarray:
+        """Positive numbers for each feature, in each row of an array; or a ValueError."""
         try:
             bandwidth = np.asarray(self.bandwidth, dtype=np.float64)
         except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"bandwidth must have numbers: {error}.") from None
-        if bandwidth.ndim and bandwidth.shape != (n_features,):
+        is_grid = bandwidth.ndim == 2 and len(bandwidth) and bandwidth.shape[1] in (1, n_features)
+        if bandwidth.ndim and bandwidth.shape != (n_features,) and not is_grid:
             raise ValueError(
                 f"bandwidth must be a number or an array of shape ({n_features},), one for each "
-                f"feature of X; got shape {bandwidth.shape}."
+                f"feature of X, or an array of several such rows, or of numbers in one column, as "
+                f"a grid; got shape {bandwidth.shape}."
             )
         if not (np.isfinite(bandwidth).all() and (bandwidth > 0).all()):
             raise ValueError("bandwidth must be positive and finite for every feature.")
-        return np.full(n_features, bandwidth)
+        return np.array(
+            np.broadcast_to(bandwidth, (max(len(np.atleast_2d(bandwidth)), 1), n_features))
+        )
 
     @finite_predictions
     def predict(self, X: ArrayLike) -> np.ndarray:
@@ -435,25 +460,40 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
             self._trace = self._weights.trace()
         return self._trace
 
-    def _check_linear(self) -> None:
-        """Raise where the outputs are not linear in y; see `smoothing._smoothers`."""
-        if isinstance(self.bandwidth, str) and self.bandwidth == "loo":
+    def linear_smoother(self) -> "KernelSmoother":
+        """The smoother that `LinearL2BoostingRegressor` boosts in closed form.
+
+        Returns
+        -------
+        smoother : object
+            With the methods `check` and `form`.
+        """
+        return KernelSmoother(self)
+
+
+class KernelSmoother:
+    """The smoother of a `NadarayaWatsonRegressor`; see `_smoothers.Smoother`."""
+
+    def __init__(self, learner: NadarayaWatsonRegressor) -> None:
+        self.learner = learner
+
+    def check(self) -> None:
+        if not self.learner.has_given_bandwidth:
             raise ValueError(
-                "NadarayaWatsonRegressor with bandwidth='loo' is not linear in y, because the "
-                "bandwidth depends on y. Set bandwidth to a number or 'scott'."
+                "NadarayaWatsonRegressor with a bandwidth that is chosen by leave-one-out errors "
+                "is not linear in y, because the bandwidth depends on y. Set bandwidth to a number "
+                "or 'scott'."
             )
 
-    def _linear_form(
-        self, X: np.ndarray, weight: np.ndarray, one_feature_each: bool
-    ) -> MatrixForm | None:
-        """S and the diagonal metric in which it is symmetric; see `smoothing._smoothers`.
+    def form(self, X: np.ndarray, weight: np.ndarray, one_feature_each: bool) -> MatrixForm | None:
+        """S and the diagonal metric in which it is symmetric.
 
         S = D^-1 K W with K symmetric and D = diag(K w), so W D S = W K W is symmetric.
         """
         if one_feature_each:
             return None  # an average of such matrices is symmetric in no diagonal metric
-        check_dense_rows(len(X), type(self).__name__)
-        fitted = clone(self).fit(X, np.zeros(len(X)), weight)
+        check_dense_rows(len(X), type(self.learner).__name__)
+        fitted = clone(self.learner).fit(X, np.zeros(len(X)), weight)
         S = fitted.smoother_matrix()
         S = S if isinstance(S, np.ndarray) else S.toarray()
         totals = weight / S.diagonal()  # K(0) = 1

@@ -5,7 +5,7 @@ and chooses a time on it (`_criteria`). The path is a function of the rows in me
 over the blocks of a Dask collection; all that follows is the same.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral, Real
@@ -13,13 +13,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
-from sklearn.model_selection import BaseCrossValidator
+from sklearn.dummy import DummyRegressor
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from sklearn_ensemble_theory._compat import HasMethods, Interval, StrOptions, routing_enabled
+from sklearn_ensemble_theory._cv_choice import CVChoice
 from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._folds import checked_n_splits, row_numbers, splits_of_rows
 from sklearn_ensemble_theory._rows import (
@@ -45,7 +46,14 @@ from ._averaged_learners import (
     subset_size,
 )
 from ._best_feature import BestFeaturePath, FeatureSmoothers, GramSums, RowSums
-from ._criteria import CRITERIA, TIME_CRITERIA, check_number_of_rounds, chosen_time
+from ._criteria import (
+    CRITERIA,
+    NAMES_OF_CRITERIA,
+    TimePlan,
+    check_number_of_rounds,
+    checked_times,
+    chosen_time,
+)
 from ._paths import (
     BoostingPath,
     InitialFit,
@@ -64,9 +72,11 @@ from ._smoothers import (
     check_dense_rows,
     check_linear,
     distinct_rows,
+    smoother_of,
     weight_keyword,
 )
 from ._splines import SmoothingSplineRegressor, one_feature_forms, spectral_form
+from ._stopping import Discrepancy, TimeCriterion, time_plan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +90,7 @@ class BoostedLearner:
 
     learner: Any
     weight_keyword: str | None
-    coordinates: str
+    variant: str
     subsample: float
     n_subsamples: int
     start: Start
@@ -119,9 +129,10 @@ class BoostedLearner:
         It is that of the distinct ones, which the criteria count; the rounds of the best feature
         read sums over all rows.
         """
-        if self.coordinates == "best":
+        if self.variant == "best_feature":
             with one_blas_thread():  # many small decompositions
-                forms, df = self.learner._feature_forms(distinct.X, distinct.weights())
+                smoother = smoother_of(self.learner)
+                forms, df = smoother.feature_forms(distinct.X, distinct.weights())
             totals = Totals.of(distinct.y, distinct.weights())
             smoothers = FeatureSmoothers(forms, df)
             # About the mean, so that sums of squares do not cancel.
@@ -145,15 +156,14 @@ class BoostedLearner:
     def _own_form(self, rows: Rows) -> SpectralForm | MatrixForm | None:
         """Return the form that the learner offers, if any, for all rows and their weights."""
         w = rows.weights()
-        if not hasattr(self.learner, "_linear_form") or (
-            subset_size(len(rows), self.subsample) < len(rows)
-        ):
+        smoother = smoother_of(self.learner)
+        if smoother is None or subset_size(len(rows), self.subsample) < len(rows):
             return None
         # The form would have weights that the learner itself does not get.
         if self.weight_keyword is None and (w != 1).any():
             return None
-        self.learner._check_linear()
-        return self.learner._linear_form(rows.X, w, self.coordinates == "random")
+        smoother.check()
+        return smoother.form(rows.X, w, self.variant == "random_feature")
 
     def _matrix_path(self, rows: Rows, form: MatrixForm | None) -> MatrixPath:
         """From the learner's own matrix, or from its outputs on the unit vectors."""
@@ -162,13 +172,13 @@ class BoostedLearner:
         rng = np.random.RandomState(self.seed)
         subsets = row_subsets(n, subset_size(n, self.subsample), self.n_subsamples, rng)
         # Every pair of rows and columns is equally likely in a random round.
-        columns = [[j] for j in range(p)] if self.coordinates == "random" else [None]
+        columns = [[j] for j in range(p)] if self.variant == "random_feature" else [None]
         learner = self.averaged([(some, c) for some in subsets for c in columns], rows)
         if form is None:
             params = {} if learner.keyword is None else {learner.keyword: learner.weight}
             # The average of linear learners is linear, and one of them is enough to refuse the
             # others.
-            X = rows.X if self.coordinates == "all" else rows.X[:, :1]
+            X = rows.X if self.variant == "all_features" else rows.X[:, :1]
             check_linear(self.learner, X, params)
             form = MatrixForm(learner.outputs())
         return MatrixPath(form, rows, self.start, learner)
@@ -194,25 +204,12 @@ class BoostedLearner:
                 y = y - initial.predict(test.X)
             # In the units of the whole fit, whose errors are scaled back at once.
             train, y = replace(train, y=train.y / scale), y / scale
-            distinct = self.distinct(train)[0] if self.coordinates == "best" else train
+            distinct = self.distinct(train)[0] if self.variant == "best_feature" else train
             prediction = self.path(train, distinct).predictor(times).predict(test.X)
             # An unstable learner overflows at late times, which are not chosen then.
             with np.errstate(over="ignore", invalid="ignore"):
                 error = test.weights() @ (y[:, None] - prediction) ** 2
         return np.where(np.isfinite(error), error, np.inf)
-
-
-def checked_times(times: ArrayLike) -> np.ndarray:
-    """Return the times as an array; ValueError unless they are finite, non-negative numbers."""
-    try:
-        if np.iscomplexobj(times):
-            raise TypeError("they are complex")
-        times = np.atleast_1d(np.asarray(times, dtype=np.float64))
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"times must be finite, non-negative numbers: {error}.") from None
-    if times.ndim != 1 or not len(times) or not np.isfinite(times).all() or (times < 0).any():
-        raise ValueError("times must be finite, non-negative numbers.")
-    return times
 
 
 class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
@@ -240,14 +237,21 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         Trees, the lasso and estimators that choose their parameters from y are not linear; `fit`
         raises an error for them. `None` is ``SmoothingSplineRegressor(df=5)``.
     learning_rate : float in [0, 1], default=0.0
-        0 is the limit of small learning rates; not with `coordinates="best"`. Otherwise,
-        floor(time / learning_rate) rounds, at most 100,000 if `subsample` or `coordinates` is set.
-    time : float or {"gcv", "loo", "aicc", "bic", "gmdl", "discrepancy", "cv"}, default="gcv"
-        When to stop; 0 gives the initial constant. A criterion is evaluated at all `times_` and
-        minimised. `"loo"`: mean squared deleted residual r_i / (1 - h_i), with h the diagonal of
-        the boosting operator, exact for leaving a row out of that operator. `"discrepancy"`: the
-        first time at which the mean squared residual is at most `noise_level` squared. `"cv"`:
-        cross-validated squared error.
+        0 is the limit of small learning rates; not with `variant="best_feature"`. Otherwise,
+        floor(time / learning_rate) rounds, at most 100,000 if `subsample` or `variant` is set.
+    time : float, array-like, str or object, default="gcv"
+        When to stop; 0 gives the initial constant. A name is a criterion, which is minimised over
+        0 and 200 times from 0.01 to 1e6 in geometric progression, in units of the inverse of the
+        largest eigenvalue of S (fewer when S is unstable; with `variant="best_feature"` over all
+        rounds up to time 100, at most 10,000): "gcv", "aicc", "bic", "gmdl"; "loo", the mean
+        squared deleted residual r_i / (1 - h_i), with h the diagonal of the boosting operator,
+        exact for leaving a row out of that operator; or "cv", the squared error of 5 folds.
+        :class:`~sklearn_ensemble_theory.boosting.CVChoice` is "cv" with other times or splits,
+        which refer to the rows passed to `fit`; with `variant="best_feature"` each split must train
+        on all rows that it does not test on. A list compares these times by "gcv", and
+        :class:`~sklearn_ensemble_theory.smoothing.TimeCriterion` by another criterion.
+        :class:`~sklearn_ensemble_theory.smoothing.Discrepancy` takes the first time at which the
+        residuals are as small as the noise.
     init : {"mean", "zero"}, estimator or None, default="mean"
         The start: the weighted mean of y (also None), zero, or the predictions of a clone of the
         estimator that is fitted first, so that its residuals are boosted [Dombry and Esstafa,
@@ -257,64 +261,52 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         drawn without replacement. With `learning_rate` = 0, the limit, in which the learner is the
         average over the subsets: over all of them when there are at most `n_subsamples`, otherwise
         over that many draws.
-    coordinates : {"all", "best", "random"}, default="all"
-        `"random"`: the learner of each round is fitted to one feature, drawn at random [Dombry and
-        Esstafa, example 3.3]. The limit boosts the average of the one-feature learners, an additive
-        model; with more than 7 features, splines with ``max_knots="auto"`` have 1,500 / n_features
-        knots each there, and at least 50. `"best"`: each round takes the feature whose spline
-        lowers the sum of squared residuals most [Bühlmann and Yu 2003; Bühlmann and Hothorn 2007],
-        as R's mboost does. The learner must be a `SmoothingSplineRegressor` with a number as `df`,
-        the degrees of freedom of each feature's own spline, or as `penalty`; knots are those of all
-        features fitted together. Needs `learning_rate` > 0 and `subsample` = 1.
+    variant : {"all_features", "best_feature", "random_feature"}, default="all_features"
+        `"random_feature"`: the learner of each round is fitted to one feature, drawn at random
+        [Dombry and Esstafa, example 3.3]. The limit boosts the average of the one-feature learners,
+        an additive model; with more than 7 features, splines with ``max_knots="auto"`` have 1,500 /
+        n_features knots each there, and at least 50. `"best_feature"`: each round takes the feature
+        whose spline lowers the sum of squared residuals most [Bühlmann and Yu 2003; Bühlmann and
+        Hothorn 2007], as R's mboost does. The learner must be a `SmoothingSplineRegressor` with a
+        number as `df`, the degrees of freedom of each feature's own spline, or as `penalty`; knots
+        are those of all features fitted together. Needs `learning_rate` > 0 and `subsample` = 1.
     n_subsamples : int, default=100
         Maximum number of subsets of rows in the average; see `subsample`.
-    noise_level : float, default=None
-        Standard deviation of the noise, for `time="discrepancy"`.
-    times : array-like of shape (n_times,), default=None
-        The times that a criterion compares. By default 0 and 200 times from 0.01 to 1e6 in
-        geometric progression, in units of the inverse of the largest eigenvalue of S; fewer when S
-        is unstable. With `coordinates="best"` all rounds up to time 100, at most 10,000.
-    cv : int, cross-validation generator or iterable, default=5
-        The splits of `time="cv"`, as in :func:`sklearn.model_selection.check_cv`. Splits given as
-        indices refer to the rows passed to `fit`, including those of weight zero. With
-        `coordinates="best"` each split must train on all rows that it does not test on.
     random_state : int, RandomState instance or None, default=None
         Seed of the draws of rows and features.
     n_jobs : int, default=None
-        Number of jobs for the folds of `time="cv"`, and for the fits to unit vectors where the
-        learner does not support several targets. Each of these uses one BLAS thread, and the model
-        does not depend on `n_jobs`.
+        Number of jobs for the folds of a cross-validation, and for the fits to unit vectors where
+        the learner does not support several targets. Each of these uses one BLAS thread, and the
+        model does not depend on `n_jobs`.
 
     Attributes
     ----------
     time_ : float
         The chosen time.
-    n_rounds_ : int or None
-        `floor(time_ / learning_rate)`; None if `learning_rate` is 0.
-    times_ : ndarray of shape (n_times,)
-        The times compared; with a number as `time`, only that one.
-    criterion_path_ : ndarray of shape (n_times,)
-        The criterion at `times_`; NaN with a number as `time`.
+    n_estimators_ : int or None
+        The number of rounds, `floor(time_ / learning_rate)`; None if `learning_rate` is 0.
+    cv_results_ : dict of ndarrays of shape (n_times,)
+        Only if the time was chosen: the times "time", and the criterion "mean_score".
     eigenvalues_ : ndarray of shape (n_eigenvalues,)
         Eigenvalues of S, or of its average over the draws, in decreasing order of the real parts.
-        For spline learners only the nonzero ones. Empty with `coordinates="best"`.
+        For spline learners only the nonzero ones. Empty with `variant="best_feature"`.
     is_stable_ : bool
         Whether the fitted values stay bounded as time grows, for every y [Dombry and Esstafa,
         proposition 2.11]. Tolerances, relative to the largest eigenvalue: when S is not symmetric
         in any diagonal metric, a real part counts as zero within 1e-6 and couplings above 1e-6
         within a cluster of width 1e-3 as a Jordan block; otherwise an eigenvalue is negative below
         -1e-10.
-    init_ : float or regressor
-        The initial constant, or the fitted initial estimator.
+    init_ : regressor
+        The fitted initial estimator; a dummy that predicts a constant for "mean" and "zero".
     intercept_ : float
         The weighted mean of the predictions over the training rows, to which `predict_terms` adds;
         defined for additive models that start from a constant.
     selected_features_ : ndarray of shape (n_selected,)
-        The feature of each round; defined with `coordinates="best"`. Shorter than `n_rounds_` where
-        nothing was left to fit.
+        The feature of each round; defined with `variant="best_feature"`. Shorter than
+        `n_estimators_` where nothing was left to fit.
     feature_importances_ : ndarray of shape (n_features,)
         The share of each feature in the decrease of the training error; defined with
-        `coordinates="best"`.
+        `variant="best_feature"`.
     estimator_ : regressor
         An unfitted clone of the learner used.
     n_features_in_ : int
@@ -327,7 +319,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
     ValueError
         If the learner is not linear in y; if it needs the n x n matrix for more than 5,000 rows
         (spline learners do not); if it does not support weights and `sample_weight` varies; if
-        other parameters cannot be combined with `coordinates="best"`, also `time="loo"`.
+        other parameters cannot be combined with `variant="best_feature"`, also `time="loo"`.
 
     Warns
     -----
@@ -343,8 +335,8 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
     -----
     Spline learners (`SmoothingSplineRegressor` with `df` or a number as `penalty`): O(n log n) to
     sort, O(n) for moments and O(K^3) for K basis functions; each time costs O(K). With
-    `coordinates="random"` every feature has up to 202 functions of its own, and 2 K^2 numbers are
-    held during the fit; fewer `max_knots` of the learner save most of both for many features.
+    `variant="random_feature"` every feature has up to 202 functions of its own, and 2 K^2 numbers
+    are held during the fit; fewer `max_knots` of the learner save most of both for many features.
     Other learners: O(n^3) once, O(n^2) for each time.
 
     Criteria count rows that are equal in all features as one observation, their weighted mean
@@ -352,11 +344,11 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
     repeated rows are not mistaken for the absence of noise. GMDL measures the total sum of
     squares from `init`.
 
-    With `learning_rate` > 0 and `subsample` < 1 or `coordinates="random"` the algorithm is run
+    With `learning_rate` > 0 and `subsample` < 1 or `variant="random_feature"` the algorithm is run
     round by round [Dombry and Esstafa, eq. (19)]; times, criteria, degrees of freedom and
     eigenvalues are then those of its expectation [Dombry and Esstafa, eq. (21)].
 
-    With `coordinates="best"` the model is not linear in y. A round reads the moments of the
+    With `variant="best_feature"` the model is not linear in y. A round reads the moments of the
     residuals with the K basis functions of all features and costs O(K K_1), with K_1 those of one
     feature; their Gram matrix is a sum over the rows, and those of the folds of `time="cv"` are
     found by subtraction, with the knots of all rows. Degrees of freedom are the trace of the
@@ -365,13 +357,13 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
     chosen; `time="cv"` does not need them.
 
     Dask collections are read twice: for the knots and the mean of y, and for sums, of which a chunk
-    sends K^2 + O(K) numbers, times `cv` with `time="cv"`. The learner must be a spline, with
-    `subsample` = 1, a constant as `init` and no `"loo"`; `"random"` needs `learning_rate` = 0.
-    `"cv"` needs `coordinates="best"` and an integer as `cv`: rows are drawn into folds by a hash of
-    their numbers. The model is that of all rows in memory with the same knots
-    (:class:`SmoothingSplineRegressor` tells when they are the same), but the criteria count equal
-    rows as one only for a single feature of at most 4000 distinct values. `bias_variance` needs
-    rows in memory.
+    sends K^2 + O(K) numbers, times the number of folds with `time="cv"`. The learner must be a
+    spline, with `subsample` = 1, a constant as `init` and no `"loo"`; `"random_feature"` needs
+    `learning_rate` = 0. `"cv"` needs `variant="best_feature"` and an integer number of folds: rows
+    are drawn into folds by a hash of their numbers. The model is that of all rows in memory with
+    the same knots (:class:`SmoothingSplineRegressor` tells when they are the same), but the
+    criteria count equal rows as one only for a single feature of at most 4000 distinct values.
+    `bias_variance` needs rows in memory.
 
     With an estimator as `init`, predictions are `init_.predict(X)` plus those of boosting from zero
     to its residuals, and `time="cv"` fits it in every fold. If it is linear in y, with matrix S_0,
@@ -406,7 +398,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
 
     >>> from sklearn.datasets import make_friedman1
     >>> X, y = make_friedman1(200, random_state=0)
-    >>> model = LinearL2BoostingRegressor(coordinates="best", learning_rate=0.1, time=5.0)
+    >>> model = LinearL2BoostingRegressor(variant="best_feature", learning_rate=0.1, time=5.0)
     >>> [int(j) for j in model.fit(X, y).feature_importances_.round(2).nonzero()[0]]
     [0, 1, 2, 3, 4]
 
@@ -421,14 +413,18 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
     _parameter_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "learning_rate": [Interval(Real, 0, 1, closed="both")],
-        "time": [Interval(Real, 0, None, closed="left"), StrOptions(set(TIME_CRITERIA))],
+        "time": [
+            Interval(Real, 0, None, closed="left"),
+            StrOptions(set(NAMES_OF_CRITERIA)),
+            TimeCriterion,
+            Discrepancy,
+            CVChoice,
+            "array-like",
+        ],
         "init": [StrOptions({"mean", "zero"}), HasMethods(["fit", "predict"]), None],
         "subsample": [Interval(Real, 0, 1, closed="right")],
-        "coordinates": [StrOptions({"all", "best", "random"})],
+        "variant": [StrOptions({"all_features", "best_feature", "random_feature"})],
         "n_subsamples": [Interval(Integral, 1, None, closed="left")],
-        "noise_level": [Interval(Real, 0, None, closed="left"), None],
-        "times": ["array-like", None],
-        "cv": ["cv_object"],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
     }
@@ -438,14 +434,11 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         estimator: BaseEstimator | None = None,
         *,
         learning_rate: float = 0.0,
-        time: float | str = "gcv",
+        time: float | str | ArrayLike | BaseEstimator = "gcv",
         init: Literal["mean", "zero"] | BaseEstimator | None = "mean",
         subsample: float = 1.0,
-        coordinates: Literal["all", "best", "random"] = "all",
+        variant: Literal["all_features", "best_feature", "random_feature"] = "all_features",
         n_subsamples: int = 100,
-        noise_level: float | None = None,
-        times: ArrayLike | None = None,
-        cv: int | BaseCrossValidator | Iterable | None = 5,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -454,11 +447,8 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         self.time = time
         self.init = init
         self.subsample = subsample
-        self.coordinates = coordinates
+        self.variant = variant
         self.n_subsamples = n_subsamples
-        self.noise_level = noise_level
-        self.times = times
-        self.cv = cv
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -520,7 +510,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         self : LinearL2BoostingRegressor
             The fitted estimator.
         """
-        times = self._check_parameters()
+        plan = self._time_plan()
         X, y = validate_data(
             self, X, y, dtype=np.float64, order="C", ensure_min_samples=2, y_numeric=True
         )
@@ -528,8 +518,8 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         # Splits are of the rows that the user passed; those of weight zero are left out of every
         # part.
         groups, splits = checked_groups(groups, X), []
-        if self.time == "cv":
-            splits = splits_of_rows(self.cv, X, y, rows.numbers, groups=groups)
+        if plan.criterion == "cv":
+            splits = splits_of_rows(plan.cv, X, y, rows.numbers, groups=groups)
         rows = replace(rows, y=rows.y.astype(np.float64, copy=False))
         self._n_samples = len(X)
 
@@ -545,7 +535,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         boosted = BoostedLearner(
             learner=learner,
             weight_keyword=keyword,
-            coordinates=self.coordinates,
+            variant=self.variant,
             subsample=self.subsample,
             n_subsamples=self.n_subsamples,
             start=self._start(),
@@ -554,11 +544,12 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
             seed=rng.randint(np.iinfo(np.int32).max),
             n_jobs=self.n_jobs,
         )
-        if self.coordinates == "best":
-            self._check_best_feature(learner, keyword is not None or bool((w == 1).all()))
+        if self.variant == "best_feature":
+            self._check_best_feature(plan, learner, keyword is not None or bool((w == 1).all()))
 
         # The path, for the residuals of the initial fit, if there is one.
-        given, fitted = rows, None
+        given: Rows = rows
+        fitted: Any = None
         if initial is not None:
             fitted, rows = initial.residuals(rows)
         # In units of the largest |y|: squares of 1e150 overflow.
@@ -567,7 +558,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         distinct, self._within_ties = boosted.distinct(rows)
         path = boosted.path(rows, distinct)
         if initial is not None:
-            is_best = self.coordinates == "best"
+            is_best = self.variant == "best_feature"
             # Degrees of freedom cost an n x n matrix, which a fit with a time given may not need.
             dense = None if is_best else partial(boosted.dense_path, distinct)
             path = InitialFitPath(path, initial, fitted, distinct, scale, dense)
@@ -587,11 +578,11 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
                 )
             return np.sum(errors, axis=0) / sum(w[test].sum() for _, test in splits)
 
-        self._set_time(path, times, scale, splits, cross_validate)
+        self._set_time(path, plan, scale, splits, cross_validate)
         # In the limit of small rates a sum over random rounds is its expectation: nothing is
         # random.
         self._is_stochastic = self.learning_rate > 0 and (
-            self.subsample < 1 or self.coordinates == "random"
+            self.subsample < 1 or self.variant == "random_feature"
         )
         if self._is_stochastic:
             # The model is a sequence of random rounds; the path is that of its expectation.
@@ -604,7 +595,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
                 rate,
                 check_number_of_rounds(int(n_rounds(self.time_, rate)), rate, self.time_),
                 subset_size(len(rows), self.subsample),
-                self.coordinates == "random",
+                self.variant == "random_feature",
                 rng,
             )
             self._predictor = (
@@ -619,23 +610,23 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
 
     def _fit_chunks(self, rows: ChunkedRows) -> None:
         """Fit a Dask collection, of which the rows are read twice, as for one spline."""
-        times, learner = self._check_parameters(), self._learner()
-        n_splits = self._check_chunks(learner, rows.has_weights)
-        sums = learner._sums_of_blocks(rows, self.coordinates, n_splits)
+        plan, learner = self._time_plan(), self._learner()
+        n_splits = self._check_chunks(plan, learner, rows.has_weights)
+        sums = smoother_of(learner).sums_of_blocks(rows, self.variant, n_splits)
         if len(sums.folds) < min(n_splits, 2):
             raise ValueError(f"cv={n_splits} needs more rows: all of them are in one fold.")
         squares, n_observations = sums.observations()
         totals = Totals(n_observations, sums.weight, float(sums.mean[0]), squares)
         path: BoostingPath
-        if self.coordinates == "best":
+        if self.variant == "best_feature":
             smoothers = FeatureSmoothers(one_feature_forms(sums, sums.spec), sums.spec.df)
             path = BestFeaturePath(GramSums.of_blocks(smoothers, sums), totals, self._start())
         else:
-            form = spectral_form(sums, sums.spec, one_feature_each=self.coordinates == "random")
+            form = spectral_form(sums, sums.spec, one_feature_each=self.variant == "random_feature")
             path = SpectralPath(form, totals, sums.sums.moments[:, 0], self._start())
         # What the sums over all rows have beyond those over distinct values, but for rounding.
         self._within_ties = max(sums.sums.squares - squares, 0.0)
-        self._set_time(path, times, sums.scale)
+        self._set_time(path, plan, sums.scale)
         path.keep_rows()
         self.is_stable_ = path.stability()[0]
         self._is_stochastic = False
@@ -644,84 +635,91 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
     def _set_time(
         self,
         path: BoostingPath,
-        times: np.ndarray | None,
+        plan: TimePlan,
         scale: float,
         splits: Sequence[tuple[np.ndarray, np.ndarray]] = (),
         cross_validate: Callable[[np.ndarray], np.ndarray] | None = None,
     ) -> None:
         """Choose a time on the path, and set the model there."""
-        self.time_, self.times_, self.criterion_path_ = chosen_time(
+        self.__dict__.pop("cv_results_", None)
+        self.time_, results = chosen_time(
             path,
-            self.time,
-            times,
-            noise_level=self.noise_level,
+            plan,
             within_ties=self._within_ties,
             scale=scale,
             splits=splits,
             cross_validate=cross_validate,
         )
+        if results is not None:
+            self.cv_results_ = results
         rate = self.learning_rate
-        self.n_rounds_ = None if rate == 0 else int(n_rounds(self.time_, rate))
+        self.n_estimators_ = None if rate == 0 else int(n_rounds(self.time_, rate))
         self.eigenvalues_, self.estimator_ = path.eigenvalues, clone(self._learner())
         self._path, self._scale = path, scale
         self._predictor = path.predictor(np.array([self.time_]))
-        self.init_ = path.mean * scale if path.at_mean else 0.0
+        start = path.mean * scale if path.at_mean else 0.0
+        nothing = np.zeros((1, self.n_features_in_))
+        self.init_ = DummyRegressor(strategy="constant", constant=start).fit(nothing, [start])
 
     def _start(self) -> Start:
         return Start(self.init is None or self.init == "mean", self.learning_rate)
 
-    def _check_parameters(self) -> np.ndarray | None:
-        """Return the times to choose among; None for the default ones."""
-        if self.time == "discrepancy" and self.noise_level is None:
-            raise ValueError("time='discrepancy' requires noise_level.")
-        if self.time == "gmdl" and hasattr(self.init, "fit"):
+    def _time_plan(self) -> TimePlan:
+        """How the time is chosen; a ValueError where that does not fit `init`."""
+        plan = time_plan(self.time)
+        if plan.criterion == "gmdl" and hasattr(self.init, "fit"):
             raise ValueError(
                 "time='gmdl' compares with a model that explains nothing; it is not defined with "
                 "an estimator as init."
             )
-        return None if self.times is None else np.unique(checked_times(self.times))
+        return plan
 
-    def _check_best_feature(self, learner: Any, has_weights: bool) -> None:
+    def _check_best_feature(self, plan: TimePlan, learner: Any, has_weights: bool) -> None:
         """Refuse what rounds of the best feature cannot do."""
         if self.learning_rate == 0:
             raise ValueError(
-                "coordinates='best' needs learning_rate > 0, for instance 0.1: the best feature "
+                "variant='best_feature' needs learning_rate > 0, for instance 0.1: the best "
+                "feature "
                 "changes from round to round, and the limit of small rates has no closed form."
             )
         if self.subsample < 1:
             raise ValueError(
-                f"coordinates='best' fits every round to all rows: subsample must be 1, got "
+                f"variant='best_feature' fits every round to all rows: subsample must be 1, got "
                 f"{self.subsample}."
             )
-        if self.time == "loo":
+        if plan.criterion == "loo":
             raise ValueError(
-                "time='loo' is not available with coordinates='best', whose rounds read no rows; "
+                "time='loo' is not available with variant='best_feature', whose rounds read no "
+                "rows; "
                 "use 'cv', or another criterion."
             )
-        if hasattr(self.init, "fit") and self.time in CRITERIA:
+        if hasattr(self.init, "fit") and plan.criterion in CRITERIA:
             raise ValueError(
-                f"time={self.time!r} needs degrees of freedom, which are not known with "
-                "coordinates='best' and an estimator as init; use 'cv', 'discrepancy' or a number."
+                f"time={plan.criterion!r} needs degrees of freedom, which are not known with "
+                "variant='best_feature' and an estimator as init; use 'cv', Discrepancy or a "
+                "number."
             )
-        if not hasattr(learner, "_feature_forms"):
+        if not hasattr(smoother_of(learner), "feature_forms"):
             raise ValueError(
-                "coordinates='best' needs SmoothingSplineRegressor with a number as df or penalty "
+                "variant='best_feature' needs SmoothingSplineRegressor with a number as df or "
+                "penalty "
                 f"as estimator; got {type(learner).__name__}."
             )
         if not has_weights:
             raise ValueError(
-                "coordinates='best' needs estimator to take sample_weight where the weights vary."
+                "variant='best_feature' needs estimator to take sample_weight where the weights "
+                "vary."
             )
-        learner._check_linear()
+        smoother_of(learner).check()
 
-    def _check_chunks(self, learner: Any, has_weights: bool) -> int:
+    def _check_chunks(self, plan: TimePlan, learner: Any, has_weights: bool) -> int:
         """Refuse what needs rows in memory; the number of folds, 1 for none."""
-        if not hasattr(learner, "_sums_of_blocks"):
+        if not hasattr(smoother_of(learner), "sums_of_blocks"):
             raise ValueError(
                 f"estimator={type(learner).__name__} needs all rows in memory: Dask collections "
                 "are boosted by SmoothingSplineRegressor with a number as df or penalty."
             )
-        learner._check_linear()
+        smoother_of(learner).check()
         if hasattr(self.init, "fit"):
             raise ValueError(
                 f"init={type(self.init).__name__} needs all rows in memory; use 'mean' or 'zero' "
@@ -732,18 +730,19 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
                 f"subsample={self.subsample} needs all rows in memory; it must be 1 with Dask "
                 "collections."
             )
-        if self.coordinates == "random" and self.learning_rate > 0:
+        if self.variant == "random_feature" and self.learning_rate > 0:
             raise ValueError(
-                "coordinates='random' with learning_rate > 0 needs all rows in memory, which each "
+                "variant='random_feature' with learning_rate > 0 needs all rows in memory, "
+                "which each "
                 "round reads; use learning_rate=0, its limit, with Dask collections."
             )
-        if self.time == "loo":
+        if plan.criterion == "loo":
             raise ValueError(
                 "time='loo' needs all rows in memory; use 'gcv' or another criterion with Dask "
                 "collections."
             )
-        if self.coordinates == "best":
-            self._check_best_feature(learner, has_weights=True)
+        if self.variant == "best_feature":
+            self._check_best_feature(plan, learner, has_weights=True)
         if has_weights and routing_enabled():
             routed = process_routing(self, "fit", sample_weight=has_weights)
             if "sample_weight" not in routed["estimator"].fit:
@@ -751,14 +750,14 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
                     "sample_weight must be requested by estimator, with Dask collections: the "
                     "learner has the weights of the rows."
                 )
-        if self.time != "cv":
+        if plan.criterion != "cv":
             return 1
-        if self.coordinates != "best":
+        if self.variant != "best_feature":
             raise ValueError(
-                f"time='cv' needs all rows in memory with coordinates={self.coordinates!r}, where "
+                f"time='cv' needs all rows in memory with variant={self.variant!r}, where "
                 "each fold has its own knots; use 'gcv' or another criterion with Dask collections."
             )
-        return checked_n_splits(self.cv)
+        return checked_n_splits(plan.cv)
 
     def _weight_keyword(
         self, name: str, learner: Any, sample_weight: ArrayLike | None, w: np.ndarray
@@ -807,7 +806,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
             Rows to predict.
         times : array-like of shape (n_times,)
             Times. They may exceed `time_`, unless the rounds were run one by one; with
-            `coordinates="best"` they may not exceed the largest of `times_`.
+            `variant="best_feature"` they may not exceed the largest that could be chosen.
 
         Returns
         -------
@@ -826,9 +825,9 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         if not self._is_stochastic:
             return self._path.predictor(checked).predict(X) * self._scale
         rounds = n_rounds(checked, self.learning_rate).tolist()
-        if max(rounds) > (self.n_rounds_ or 0):
+        if max(rounds) > (self.n_estimators_ or 0):
             raise ValueError(
-                f"times must be at most {self.time_}: only {self.n_rounds_} rounds were run."
+                f"times must be at most {self.time_}: only {self.n_estimators_} rounds were run."
             )
         assert isinstance(self._predictor, RoundsPredictor | InitialFitPredictor)
         return self._scale * self._predictor.after(rounds).predict(X)
@@ -868,7 +867,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
             return rss / self._path.total_weight * self._scale * self._scale
 
     def component(self, j: int, x: ArrayLike) -> np.ndarray:
-        """Return the term of one feature; `predict` is `init_` plus the sum of all terms.
+        """Return the term of one feature; `predict` is that of `init_` plus the sum of all terms.
 
         With `init="zero"` and splines, `predict` also contains a fitted constant, which is not part
         of any term.
@@ -888,8 +887,8 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         Raises
         ------
         AttributeError
-            If the model is not additive, that is, with `coordinates="all"` and a learner other than
-            splines.
+            If the model is not additive, that is, with `variant="all_features"` and a learner other
+            than splines.
         """
         check_is_fitted(self)
         check_integer("j", j, 0, self.n_features_in_ - 1)
@@ -941,13 +940,13 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
 
     @property
     def selected_features_(self) -> np.ndarray:
-        """The feature of each round, with `coordinates="best"`."""
+        """The feature of each round, with `variant="best_feature"`."""
         check_is_fitted(self)
         return self._path.selection(self.time_)[0]
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Shares of the features in the decrease of the errors, with `coordinates="best"`."""
+        """Shares of the features in the decrease of the errors, with `variant="best_feature"`."""
         check_is_fitted(self)
         return self._path.selection(self.time_)[1]
 

@@ -34,7 +34,7 @@ from sklearn_ensemble_theory.bounds._spectral_filters import residual_filter, we
 
 from ._averaged_learners import AveragedLearner, AveragePredictor, RoundsPredictor
 from ._operators import operator, stability
-from ._smoothers import MatrixForm, SpectralForm, Totals, check_dense_rows, check_linear
+from ._smoothers import MatrixForm, Regressor, SpectralForm, Totals, check_dense_rows, check_linear
 from ._spline_basis import AdditivePredictor, row_blocks
 
 _MAX_KEPT_ROWS = 100_000
@@ -112,7 +112,7 @@ class BoostingPath:
 
     def selection(self, time: float) -> tuple[np.ndarray, np.ndarray]:
         """The feature of each round, and the shares of the features in the decrease of errors."""
-        raise AttributeError("Features are selected with coordinates='best' only.")
+        raise AttributeError("Features are selected with variant='best_feature' only.")
 
     def keep_rows(self) -> None:
         """Called at the end of a fit: store the rows that later calls use, and release the rest."""
@@ -124,7 +124,7 @@ class BoostingPath:
 
     def _refuse(self, what: str) -> NoReturn:
         raise ValueError(
-            f"There are no {what} with coordinates='best', which chooses features by y and is "
+            f"There are no {what} with variant='best_feature', which chooses features by y and is "
             "not linear in y."
         )
 
@@ -494,7 +494,7 @@ class InitialFit(NamedTuple):
         return learner.outputs(X)
 
 
-def outputs_of(fitted: Any, X: np.ndarray) -> np.ndarray:
+def outputs_of(fitted: Regressor, X: np.ndarray) -> np.ndarray:
     """The predictions of the initial estimator; a ValueError unless they are finite numbers."""
     values = np.asarray(checked_outputs(fitted.predict(X), fitted, X), np.float64).reshape(-1)
     if values.shape != (len(X),) or not np.isfinite(values).all():
@@ -507,7 +507,7 @@ def outputs_of(fitted: Any, X: np.ndarray) -> np.ndarray:
 class InitialFitPredictor:
     """The initial fit plus boosting from zero, in units of `scale`; a column for each time."""
 
-    def __init__(self, boosted: Predictor, fitted: Any, scale: float) -> None:
+    def __init__(self, boosted: Predictor, fitted: Regressor, scale: float) -> None:
         self.boosted, self.fitted, self.scale = boosted, fitted, scale
 
     def after(self, rounds: Sequence[int]) -> "InitialFitPredictor":
@@ -556,7 +556,7 @@ class InitialFitPath(BoostingPath):
         self,
         boosted: BoostingPath,
         initial: InitialFit,
-        fitted: Any,
+        fitted: Regressor,
         residuals: Rows,
         scale: float,
         dense: Callable[[], MatrixPath] | None,
@@ -602,7 +602,8 @@ class InitialFitPath(BoostingPath):
         """Return the learner's matrix path, and J for rows times the roots of their weights."""
         if self.dense is None:
             raise ValueError(
-                "With coordinates='best' and an estimator as init there are no degrees of freedom "
+                "With variant='best_feature' and an estimator as init there are no degrees of "
+                "freedom "
                 "and no expected errors. Use time='cv', time='discrepancy' or a number as time."
             )
         if self._started is None:

@@ -1,29 +1,13 @@
 """What a linear smoother is to boosting: a matrix, its form, its weights and its limits.
 
-A regressor that is linear in y may define four methods, which `LinearL2BoostingRegressor` calls:
-
-``_check_linear()``
-    Raises ValueError where the regressor's parameters make it not linear in y. A regressor
-    without this method is fitted to a few random targets instead (`check_linear`).
-
-``_linear_form(X, weight, one_feature_each)``
-    Returns a `SpectralForm` or a `MatrixForm` of the smoother matrix on the rows of X, whose
-    weights are positive; with `one_feature_each`, of the average of the smoothers of one feature
-    each. Returns None where the regressor has no form of its own; its outputs on the unit vectors
-    are computed then, as they are for a regressor without this method.
-
-``_feature_forms(X, weight)``
-    For `coordinates="best"`: the form of the smoother of each feature alone, and the degrees of
-    freedom that each should keep on other rows, or None. Only a learner that is a sum of such
-    smoothers defines it (`_splines`).
-
-``_sums_of_blocks(rows, coordinates, n_splits)``
-    For rows in blocks: the sums over them, also by folds, of which its form and its smoothers of
-    one feature are functions (`_splines.BlockSums`).
+A regressor that is linear in y may have the method `linear_smoother()`, whose result
+`LinearL2BoostingRegressor` asks (`Smoother`). A regressor without this method is fitted to a few
+random targets to see whether it is linear (`check_linear`), and its matrix is made of its outputs
+on the unit vectors.
 """
 
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from sklearn.base import is_regressor
@@ -57,6 +41,30 @@ class MatrixForm(NamedTuple):
 
     matrix: np.ndarray
     metric: np.ndarray | None = None
+
+
+class Smoother(Protocol):
+    """The smoother of a regressor's parameters."""
+
+    def check(self) -> None:
+        """Raise a ValueError where these parameters make the regressor not linear in y."""
+
+    def form(
+        self, X: np.ndarray, weight: np.ndarray, one_feature_each: bool
+    ) -> SpectralForm | MatrixForm | None:
+        """The form of the smoother matrix on the rows of X, whose weights are positive.
+
+        With `one_feature_each`, that of the average of the smoothers of one feature each. None
+        where there is no form but the outputs on the unit vectors.
+        """
+
+
+class Regressor(Protocol):
+    """A regressor, as smoothers are fitted and asked."""
+
+    def fit(self, X: Any, y: Any) -> Any: ...
+
+    def predict(self, X: Any) -> Any: ...
 
 
 class Totals(NamedTuple):
@@ -120,17 +128,23 @@ def check_dense_rows(n_rows: int, name: str) -> None:
         )
 
 
-def check_linear(estimator: Any, X: np.ndarray, fit_params: dict[str, np.ndarray]) -> None:
+def smoother_of(learner: Any) -> Any:
+    """The smoother that a learner offers, or None."""
+    return learner.linear_smoother() if hasattr(learner, "linear_smoother") else None
+
+
+def check_linear(estimator: Regressor, X: np.ndarray, fit_params: dict[str, np.ndarray]) -> None:
     """Raise, with the estimator's name, where its predictions are not linear in y.
 
-    A regressor that defines `_check_linear` answers itself. Another one is fitted to random
+    A regressor that has a `Smoother` answers itself. Another one is fitted to random
     targets, one at a time, because a tree fitted to several targets shares its splits: L(0) = 0 and
     L(u + c v) = L(u) + c L(v) for random u, v and c = 1000, at no more than 1,000 of the training
     rows and the midpoints of pairs of them. (A full tree interpolates, so that it is linear at the
     rows themselves.)
     """
-    if hasattr(estimator, "_check_linear"):
-        estimator._check_linear()
+    smoother = smoother_of(estimator)
+    if smoother is not None:
+        smoother.check()
         return
     name = type(estimator).__name__
     if not is_regressor(estimator):
@@ -163,7 +177,7 @@ def check_linear(estimator: Any, X: np.ndarray, fit_params: dict[str, np.ndarray
         )
 
 
-def weight_keyword(estimator: Any) -> str | None:
+def weight_keyword(estimator: Regressor) -> str | None:
     """Return the name of the parameter of `estimator.fit` for row weights, or None."""
     if has_fit_parameter(estimator, "sample_weight"):
         return "sample_weight"

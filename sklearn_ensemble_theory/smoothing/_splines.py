@@ -61,7 +61,7 @@ class PenaltySpec:
     """How much to smooth, as the parameters of `SmoothingSplineRegressor` state it."""
 
     df: float | None
-    penalty: float | Literal["gcv"]
+    penalty: float | np.ndarray | Literal["gcv"]
     order: int
     max_knots: int | Literal["auto"]
     is_natural: bool
@@ -83,10 +83,16 @@ class PenaltySpec:
         """Return the basis for sorted distinct values of one of some features."""
         return SplineBasis.from_values(values, self.order, self.knots(n_features), self.is_natural)
 
-    def on_unit_interval(self, factors: Factors) -> float:
-        """Return the penalty of a feature that is mapped to [0, 1]."""
-        if self.df is None and self.penalty != "gcv":
-            return rescaled(self.penalty, factors.basis, -1)
+    @property
+    def by_gcv(self) -> bool:
+        """Whether one factor of all penalties is chosen by generalised cross-validation."""
+        return self.df is None and isinstance(self.penalty, str)
+
+    def on_unit_interval(self, factors: Factors, j: int) -> float:
+        """Return the penalty of feature j, mapped to [0, 1]."""
+        if self.df is None and not isinstance(self.penalty, str):
+            penalties = np.ravel(self.penalty)
+            return rescaled(float(penalties[j if len(penalties) > 1 else 0]), factors.basis, -1)
         df = self.df or PILOT_DF
         penalty = factor_for_df(factors.gamma, factors.roughness, df) * factors.theta
         if self.df is None and not 0 < penalty < math.inf:
@@ -372,12 +378,12 @@ def penalised_form(
     """
     with one_blas_thread():  # many small decompositions
         factors = sums.factors(spec)
-    penalties = [spec.on_unit_interval(f) for f in factors]
+    penalties = [spec.on_unit_interval(f, j) for j, f in enumerate(factors)]
     form = joint_form(factors, penalties, sums)
     moments = form.T.T @ sums.moments(form.design)
     # The ratio of the penalties is that of the pilot fits: one factor is left to choose, on one
     # diagonal form.
-    if spec.df is None and spec.penalty == "gcv":
+    if spec.by_gcv:
         kappa = gcv_factor(form, moments, *sums.observations())
         penalties = [nu * kappa for nu in penalties]
         # once more, because the numbers are most accurate at a factor near 1
@@ -393,7 +399,7 @@ def one_feature_forms(sums: MemorySums | BlockSums, spec: PenaltySpec) -> list[C
     """Return the spline of each feature alone, with the penalty that `spec` gives it."""
     with one_blas_thread():
         factors = sums.factors(spec)
-    return [single_form(each, spec.on_unit_interval(each)) for each in factors]
+    return [single_form(each, spec.on_unit_interval(each, j)) for j, each in enumerate(factors)]
 
 
 def single_form(factors: Factors, penalty: float) -> CentredForm:
@@ -542,6 +548,17 @@ def gcv_factor(form: CentredForm, moments: np.ndarray, total: float, n: int) -> 
     return math.exp(grid[best])
 
 
+def gcv_score(form: CentredForm, moments: np.ndarray, total: float, n: int) -> float:
+    """The generalised cross-validation score of the penalties of a form; see `gcv_factor`."""
+    live = form.gamma > 0
+    gamma, rho = form.gamma[live], form.roughness[live]
+    reach = (moments[live] ** 2).sum(axis=1) / gamma
+    left = np.where(np.isfinite(rho), rho / (gamma + np.where(np.isfinite(rho), rho, 0.0)), 1.0)
+    df = 1.0 + float((1.0 - left).sum())
+    rss = max(total - reach.sum(), 0.0) + float((reach * left**2).sum())
+    return rss / (n - df) ** 2 if df <= 0.99 * n else math.inf
+
+
 # --- the estimator --------------------------------------------------------------------------------
 
 
@@ -559,13 +576,16 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
 
     Parameters
     ----------
-    df : float, default=None
+    df : float or array-like, default=None
         Degrees of freedom of each feature's own spline, including the constant: between `order` (a
         polynomial of degree `order` - 1) and the number of distinct values (an interpolation);
-        numbers above the latter are reduced to it. When given, it determines the penalty.
-    penalty : "gcv" or float, default="gcv"
-        Used when `df` is None. A number is the nu of the formula, the same for all features, in
-        units of weight times (units of the feature)^(2r-1). `"gcv"` minimises the generalised
+        numbers above the latter are reduced to it. It determines the penalty, which must not be
+        given, too. A list is a grid, of which the number with the least generalised
+        cross-validation score is taken.
+    penalty : "gcv", float or array-like, default="gcv"
+        The nu of the formula, in units of weight times (units of the feature)^(2r-1): a number for
+        all features, or an array of shape (n_features,). An array of shape (n_penalties, 1) or
+        (n_penalties, n_features) is a grid, as for `df`. `"gcv"` minimises the generalised
         cross-validation score over one factor common to all features; rows that are equal in all
         features count as one observation there, their weighted mean.
     order : int, default=2
@@ -580,8 +600,13 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
 
     Attributes
     ----------
-    penalties_ : ndarray of shape (n_features,)
+    penalty_ : ndarray of shape (n_features,)
         The nu of each feature, in the units above.
+    df_ : float
+        The `df` that was given or chosen, if there is one.
+    cv_results_ : dict of ndarrays
+        Only with a grid: the candidates "df" or "penalty", and their generalised cross-validation
+        scores "mean_score".
     degrees_of_freedom_ : float
         The trace of the smoother matrix.
     eigenvalues_ : ndarray of shape (n_eigenvalues,)
@@ -643,8 +668,12 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        "df": [Interval(Real, 1, None, closed="left"), None],
-        "penalty": [Interval(Real, 0, None, closed="left"), StrOptions({"gcv"})],
+        "df": [Interval(Real, 1, None, closed="left"), "array-like", None],
+        "penalty": [
+            Interval(Real, 0, None, closed="left"),
+            StrOptions({"gcv"}),
+            "array-like",
+        ],
         "order": [Interval(Integral, 1, 5, closed="both")],
         "max_knots": [Interval(Integral, 2, None, closed="left"), StrOptions({"auto"})],
         "extrapolation": [StrOptions({"natural", "linear"})],
@@ -652,9 +681,9 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
 
     def __init__(
         self,
-        df: float | None = None,
+        df: float | ArrayLike | None = None,
         *,
-        penalty: float | Literal["gcv"] = "gcv",
+        penalty: float | ArrayLike | Literal["gcv"] = "gcv",
         order: int = 2,
         max_knots: int | Literal["auto"] = "auto",
         extrapolation: Literal["natural", "linear"] = "natural",
@@ -693,7 +722,7 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
         self : SmoothingSplineRegressor
             The fitted estimator.
         """
-        spec = self._checked_spec()
+        self._specs()
         rows = checked_rows(
             self, X, y, sample_weight, dtype=np.float64, multi_output=True, y_numeric=True
         )
@@ -704,7 +733,8 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
         Y = Y / scale
         mean = w @ Y / w.sum()
         Y -= mean
-        self._fit_sums(MemorySums(X, w, Y), spec, mean, scale, rows.y.ndim == 1)
+        specs = self._specs(X.shape[1])
+        spec = self._fit_sums(MemorySums(X, w, Y), specs, mean, scale, rows.y.ndim == 1)
         # Enough for the smoother matrix; the functions that it is made of are 1,000 times as large.
         few = len(rows) <= DENSE_ROWS
         self._training = (X.copy(), w, spec) if few else None
@@ -712,21 +742,36 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
 
     def _fit_chunks(self, rows: ChunkedRows) -> None:
         """Fit a Dask collection, of which the rows are read twice."""
-        spec = self._checked_spec()
-        sums = sums_of_blocks(rows.knowing(multi_output=True), spec)
-        self._fit_sums(sums, spec, sums.mean, sums.scale, sums.single)
+        specs = self._specs(rows.n_features)
+        sums = sums_of_blocks(rows.knowing(multi_output=True), specs[0])
+        self._fit_sums(sums, specs, sums.mean, sums.scale, sums.single)
         self._training = None
 
     def _fit_sums(
         self,
         sums: MemorySums | BlockSums,
-        spec: PenaltySpec,
+        specs: list[PenaltySpec],
         mean: np.ndarray,
         scale: float,
         is_1d: bool,
-    ) -> None:
-        """Fit from sums over rows with the targets y / scale - mean."""
-        form, self.penalties_, moments = penalised_form(sums, spec)
+    ) -> PenaltySpec:
+        """Fit from sums over rows with the targets y / scale - mean; the specification of "
+        "least GCV."""
+        for name in ("df_", "cv_results_"):
+            self.__dict__.pop(name, None)
+        best, found = 0, [penalised_form(sums, spec) for spec in specs]
+        if len(specs) > 1:
+            total, n = sums.observations()
+            scores = np.array([gcv_score(form, moments, total, n) for form, _, moments in found])
+            best = int(np.argmin(scores))
+            with np.errstate(over="ignore"):
+                in_units = scores * n * scale * scale
+            name = "penalty" if specs[0].df is None else "df"
+            values = np.array([getattr(spec, name) for spec in specs])
+            self.cv_results_ = {name: values, "mean_score": in_units}
+        spec, (form, self.penalty_, moments) = specs[best], found[best]
+        if spec.df is not None:
+            self.df_ = float(spec.df)
         s = form.shrinkage(1.0)
         with np.errstate(over="ignore"):
             coefficients = form.T @ (s[:, None] * moments) * scale
@@ -738,6 +783,7 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
         self.degrees_of_freedom_ = float(self.eigenvalues_.sum())
         self.intercept_ = mean[0] if is_1d else mean
         self._design, self._coefficients, self._is_1d = form.design, coefficients, is_1d
+        return spec
 
     @finite_predictions
     def predict(self, X: ArrayLike) -> np.ndarray:
@@ -807,7 +853,7 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
         with one_blas_thread():
             factors = sums.factors(spec)
         # The penalties found are applied anew, so that the matrix has the smoothing that GCV chose.
-        unit = [rescaled(nu, f.basis, -1) for nu, f in zip(self.penalties_, factors)]
+        unit = [rescaled(nu, f.basis, -1) for nu, f in zip(self.penalty_, factors)]
         form = joint_form(factors, unit, sums)
         if X is None:
             X = X_train
@@ -817,45 +863,97 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
         S = form.design.evaluate(X, form.T) @ (w[:, None] * right).T
         return S + w / w.sum()
 
-    def _checked_spec(self) -> PenaltySpec:
-        """Return the parameters; an error where `df` is too small for `order`."""
+    def _specs(self, n_features: int | None = None) -> list[PenaltySpec]:
+        """What is to be compared, one specification without a grid; a ValueError where it is "
+        "wrong."""
         if isinstance(self.order, bool):
             raise TypeError(f"order must be an integer from 1 to 5, got {self.order}.")
-        if self.df is not None and self.df < self.order:
+        if self.df is not None and not isinstance(self.penalty, str):
             raise ValueError(
-                f"df={self.df} is below order={self.order}, the degrees of freedom of a "
-                "polynomial of degree order - 1, which has no penalty."
+                "df and penalty must not both be given: df determines the penalty. Set df=None, or "
+                "leave penalty='gcv'."
             )
         is_natural = self.extrapolation == "natural"
-        return PenaltySpec(self.df, self.penalty, self.order, self.max_knots, is_natural)
+        given: list[tuple] = [(None, self.penalty)]
+        if self.df is not None:
+            given = [(df, "gcv") for df in _numbers("df", self.df, 1, 1).ravel().tolist()]
+        elif not isinstance(self.penalty, str) and np.ndim(self.penalty):
+            penalties = _numbers("penalty", self.penalty, 0, 2)
+            rows = penalties if penalties.ndim == 2 else penalties[None]
+            if n_features is not None and rows.shape[1] not in (
+                {1, n_features} if penalties.ndim == 2 else {n_features}
+            ):
+                raise ValueError(
+                    f"penalty must have {n_features} numbers, one for each feature of X, or one "
+                    f"column as a grid; got the shape {penalties.shape}."
+                )
+            given = [(None, np.array(np.broadcast_to(row, n_features or len(row)))) for row in rows]
+        for df, _ in given:
+            if df is not None and df < self.order:
+                raise ValueError(
+                    f"df={df:g} is below order={self.order}, the degrees of freedom of a "
+                    "polynomial of degree order - 1, which has no penalty."
+                )
+        return [
+            PenaltySpec(df, penalty, self.order, self.max_knots, is_natural)
+            for df, penalty in given
+        ]
 
-    def _check_linear(self) -> None:
-        """Raise where the outputs are not linear in y; see `smoothing._smoothers`."""
+    def linear_smoother(self) -> "SplineSmoother":
+        """The smoother that `LinearL2BoostingRegressor` boosts in closed form.
+
+        Returns
+        -------
+        smoother : object
+            With the methods `check` and `form`, and others for single features and for rows in
+            blocks.
+        """
         self._validate_params()
-        if self.df is None and self.penalty == "gcv":
-            raise ValueError(
-                "SmoothingSplineRegressor with penalty='gcv' is not linear in y, because the "
-                "penalty depends on y. Set df or penalty to a number."
-            )
-        self._checked_spec()
+        return SplineSmoother(self._specs())
 
-    def _linear_form(
-        self, X: np.ndarray, weight: np.ndarray, one_feature_each: bool
-    ) -> SpectralForm:
-        """The functions and eigenvalues of the smoother matrix; see `smoothing._smoothers`."""
-        spec = self._checked_spec()
-        spec = spec.for_each_of(X.shape[1]) if one_feature_each else spec
+
+class SplineSmoother:
+    """The smoother of a `SmoothingSplineRegressor`; see `_smoothers.Smoother`."""
+
+    def __init__(self, specs: list[PenaltySpec]) -> None:
+        self.specs, self.spec = specs, specs[0]
+
+    def check(self) -> None:
+        if self.spec.by_gcv or len(self.specs) > 1:
+            raise ValueError(
+                "SmoothingSplineRegressor with penalty='gcv' or a grid is not linear in y, because "
+                "the penalty depends on y. Set df or penalty to a number."
+            )
+
+    def form(self, X: np.ndarray, weight: np.ndarray, one_feature_each: bool) -> SpectralForm:
+        """The functions and eigenvalues of the smoother matrix."""
+        spec = self.spec.for_each_of(X.shape[1]) if one_feature_each else self.spec
         return spectral_form(MemorySums(X, weight), spec, one_feature_each)
 
-    def _feature_forms(
+    def feature_forms(
         self, X: np.ndarray, weight: np.ndarray
     ) -> tuple[list[CentredForm], float | None]:
         """Each feature's own spline, and its degrees of freedom if they are given."""
-        return one_feature_forms(MemorySums(X, weight), self._checked_spec()), self.df
+        return one_feature_forms(MemorySums(X, weight), self.spec), self.spec.df
 
-    def _sums_of_blocks(self, rows: ChunkedRows, coordinates: str, n_splits: int) -> BlockSums:
+    def sums_of_blocks(self, rows: ChunkedRows, variant: str, n_splits: int) -> BlockSums:
         """Sums over rows in blocks, from which both of these follow."""
-        spec = self._checked_spec()
-        if coordinates == "random":
+        spec = self.spec
+        if variant == "random_feature":
             spec = spec.for_each_of(rows.n_features)
-        return sums_of_blocks(rows, spec, with_gram=coordinates != "all", n_splits=n_splits)
+        return sums_of_blocks(rows, spec, with_gram=variant != "all_features", n_splits=n_splits)
+
+
+def _numbers(name: str, values: ArrayLike, least: float, most_dimensions: int) -> np.ndarray:
+    """An array of finite numbers of at least `least`; or a ValueError."""
+    try:
+        found = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} must have numbers only: {error}.") from None
+    if (
+        not found.size
+        or found.ndim > most_dimensions
+        or not (np.isfinite(found) & (found >= least)).all()
+    ):
+        raise ValueError(f"{name} must be a list of finite numbers of at least {least}.")
+    return found

@@ -6,10 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn import config_context
+from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import PredefinedSplit
 
 from sklearn_ensemble_theory import LinearL2BoostingRegressor, SmoothingSplineRegressor
+from sklearn_ensemble_theory.boosting import CVChoice
+from sklearn_ensemble_theory.smoothing import Discrepancy, TimeCriterion
 
 from ..local_blocks import hashed_folds
 
@@ -19,7 +22,7 @@ dask = pytest.importorskip("dask")
 
 CHUNKS = {"even": (300,) * 4, "uneven": (1, 0, 1000, 199)}
 TIMES = np.array([0.0, 0.3, 2.0, 20.0, 500.0])
-BEST = {"coordinates": "best", "learning_rate": 0.1}
+BEST = {"variant": "best_feature", "learning_rate": 0.1}
 FEW = SmoothingSplineRegressor(df=5, max_knots=25)
 SPECS = {
     "gcv": {},
@@ -29,9 +32,9 @@ SPECS = {
         "time": "gmdl",
         "estimator": SmoothingSplineRegressor(penalty=0.1, order=1, max_knots=60),
     },
-    "discrepancy": {"time": "discrepancy", "noise_level": 0.35},
+    "discrepancy": {"time": Discrepancy(0.35)},
     "fixed": {"time": 7.0, "estimator": SmoothingSplineRegressor(df=3, max_knots=15)},
-    "average": {"coordinates": "random"},
+    "average": {"variant": "random_feature"},
 }
 
 
@@ -48,14 +51,20 @@ def lazily(chunks, *arrays):
     return [da.from_array(a, chunks=(CHUNKS[chunks], *a.shape[1:])) for a in arrays]
 
 
+def assert_same_results(model, expected):
+    found, wanted = (getattr(m, "cv_results_", {"mean_score": 0.0}) for m in (model, expected))
+    np.testing.assert_allclose(found["mean_score"], wanted["mean_score"], rtol=1e-9)
+
+
 def assert_same(model, expected, X):
-    assert model.n_rounds_ == expected.n_rounds_
+    assert model.n_estimators_ == expected.n_estimators_
     assert model.is_stable_ == expected.is_stable_
     np.testing.assert_allclose(model.time_, expected.time_, rtol=1e-8)
-    np.testing.assert_allclose(model.times_, expected.times_, rtol=1e-8)
-    np.testing.assert_allclose(model.criterion_path_, expected.criterion_path_, rtol=1e-8)
+    assert hasattr(model, "cv_results_") == hasattr(expected, "cv_results_")
+    for name, values in getattr(model, "cv_results_", {}).items():
+        np.testing.assert_allclose(values, expected.cv_results_[name], rtol=1e-8)
     np.testing.assert_allclose(model.eigenvalues_, expected.eigenvalues_, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(model.init_, expected.init_, rtol=1e-12)
+    np.testing.assert_allclose(model.init_.predict(X), expected.init_.predict(X), rtol=1e-12)
     np.testing.assert_allclose(model.intercept_, expected.intercept_, rtol=1e-12)
     np.testing.assert_allclose(model.predict(X), expected.predict(X), rtol=0, atol=1e-9)
     terms = expected.predict_terms(X)
@@ -86,15 +95,20 @@ def test_model_in_memory(chunks, spec, p, decimals):
 @pytest.mark.parametrize("time", [6.0, "gcv", "cv"])
 def test_best_feature_in_memory(chunks, init, p, decimals, time):
     X, y, weight = rows(p, decimals=decimals)
-    params = {**BEST, "estimator": FEW, "init": init, "time": time, "times": TIMES[:-1]}
+    params = {**BEST, "estimator": FEW, "init": init}
     kept = weight > 0
     folds = PredefinedSplit(hashed_folds(kept.sum(), 4))
-    model = LinearL2BoostingRegressor(**params, cv=4).fit(*lazily(chunks, X, y, weight))
-    expected = LinearL2BoostingRegressor(**params, cv=folds).fit(X[kept], y[kept], weight[kept])
+    by_name = {"gcv": TimeCriterion("gcv", times=TIMES[:-1]), "cv": CVChoice(TIMES[:-1], cv=4)}
+    model = LinearL2BoostingRegressor(**params, time=by_name.get(time, time))
+    expected = clone(model)
+    if time == "cv":
+        expected.set_params(time__cv=folds)
+    model.fit(*lazily(chunks, X, y, weight))
+    expected.fit(X[kept], y[kept], weight[kept])
     np.testing.assert_array_equal(model.selected_features_, expected.selected_features_)
     found, wanted = model.feature_importances_, expected.feature_importances_
     np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(model.criterion_path_, expected.criterion_path_, rtol=1e-9)
+    assert_same_results(model, expected)
     np.testing.assert_allclose(model.predict(X), expected.predict(X), rtol=0, atol=1e-9)
     early = TIMES[:2]
     for name in ("training_error", "degrees_of_freedom"):
@@ -115,14 +129,14 @@ def test_data_frames_of_unknown_lengths_and_dtypes():
         np.testing.assert_allclose(model.predict(lazy).compute(), model.predict(frame), atol=1e-12)
 
 
-@pytest.mark.parametrize("params", [{}, {"coordinates": "random"}, {**BEST, "time": "bic"}])
+@pytest.mark.parametrize("params", [{}, {"variant": "random_feature"}, {**BEST, "time": "bic"}])
 def test_more_values_than_are_known_one_by_one(params):
     X, y, _ = rows(1, n=6000)
     params = {"times": TIMES[:-1], **params}
     lazy = da.from_array(X, chunks=(2500, 1)), da.from_array(y, chunks=2500)
     model = LinearL2BoostingRegressor(**params).fit(*lazy)
     expected = LinearL2BoostingRegressor(**params).fit(X, y)
-    np.testing.assert_allclose(model.criterion_path_, expected.criterion_path_, rtol=1e-9)
+    assert_same_results(model, expected)
     np.testing.assert_allclose(model.predict(X), expected.predict(X), rtol=0, atol=1e-9)
 
 
@@ -132,9 +146,14 @@ def test_criteria_count_every_row_where_equal_rows_cannot_be_found():
     lazy = da.from_array(twice, chunks=(200, 2)), da.from_array(targets, chunks=200)
     model = LinearL2BoostingRegressor(FEW).fit(*lazy)
     merged = LinearL2BoostingRegressor(FEW).fit(twice, targets)
-    errors, df = merged.training_error(model.times_), merged.degrees_of_freedom(model.times_)
-    np.testing.assert_allclose(model.criterion_path_, errors / (1 - df / 800) ** 2, rtol=1e-9)
-    assert np.abs(merged.criterion_path_ - model.criterion_path_).max() > 0.01
+    errors, df = (
+        merged.training_error(model.cv_results_["time"]),
+        merged.degrees_of_freedom(model.cv_results_["time"]),
+    )
+    np.testing.assert_allclose(
+        model.cv_results_["mean_score"], errors / (1 - df / 800) ** 2, rtol=1e-9
+    )
+    assert np.abs(merged.cv_results_["mean_score"] - model.cv_results_["mean_score"]).max() > 0.01
     np.testing.assert_allclose(model.training_error(TIMES), merged.training_error(TIMES), rtol=1e-9)
     path = merged.predict_path(X, TIMES)
     np.testing.assert_allclose(model.predict_path(X, TIMES), path, rtol=0, atol=1e-9)
@@ -186,13 +205,13 @@ REFUSED = [
     ("df=1", {"estimator": SmoothingSplineRegressor(df=1)}),
     ("init=Ridge", {"init": Ridge()}),
     ("subsample=0.5", {"subsample": 0.5}),
-    ("coordinates='random'", {"coordinates": "random", "learning_rate": 0.1}),
-    ("coordinates='best' needs learning_rate", {"coordinates": "best"}),
+    ("variant='random_feature'", {"variant": "random_feature", "learning_rate": 0.1}),
+    ("variant='best_feature' needs learning_rate", {"variant": "best_feature"}),
     ("time='loo'", {"time": "loo"}),
     ("time='loo'", {**BEST, "time": "loo"}),
     ("time='cv'", {"time": "cv"}),
-    ("cv must be an integer", {**BEST, "time": "cv", "cv": [([0], [1])]}),
-    ("noise_level", {"time": "discrepancy"}),
+    ("cv must be an integer", {**BEST, "time": CVChoice(cv=[([0], [1])])}),
+    ("noise_level", {"time": Discrepancy(-1.0)}),
     ("times must be", {"times": [-1.0]}),
 ]
 

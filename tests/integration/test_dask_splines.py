@@ -30,7 +30,7 @@ def lazily(chunks, *arrays):
 
 
 def assert_same(model, expected, X, rtol=1e-10):
-    np.testing.assert_allclose(model.penalties_, expected.penalties_, rtol=100 * rtol)
+    np.testing.assert_allclose(model.penalty_, expected.penalty_, rtol=100 * rtol)
     np.testing.assert_allclose(model.intercept_, expected.intercept_, rtol=1e-12)
     for one, other in zip(model._design.bases, expected._design.bases):
         np.testing.assert_array_equal(one.knots, other.knots)

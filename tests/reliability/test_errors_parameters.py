@@ -105,8 +105,8 @@ def test_cv_has_pairs(cls, cv):
     [
         (package.trees.BinnedTreeRegressor(monotonic_cst={}), "monotonic_cst"),
         (package.RandomForestRegressor(2, monotonic_cst={}), "monotonic_cst"),
-        (LinearL2BoostingRegressor(times={}), "times"),
-        (LinearL2BoostingRegressor(times=[None]), "times"),
+        (LinearL2BoostingRegressor(time=CVChoice({})), "values"),
+        (LinearL2BoostingRegressor(time=[None]), "times"),
         (SmoothingSplineRegressor(order=True), "order"),
         (FrankWolfeRegressor(radius=[None]), "radius"),
         (FrankWolfeRegressor(radius=CVChoice(["a"])), "radius"),
@@ -129,8 +129,8 @@ def test_arrays_in_parameters(model, name):
     "params",
     [
         {"subsample": 0.5},
-        {"coordinates": "random"},
-        {"coordinates": "best"},
+        {"variant": "random_feature"},
+        {"variant": "best_feature"},
     ],
     ids=str,
 )

@@ -1,4 +1,4 @@
-"""`coordinates="best"`: rounds in closed form, against a loop that refits every feature on rows."""
+"""Rounds of the best feature in closed form, against a loop that refits every feature on rows."""
 
 import pickle
 
@@ -12,6 +12,8 @@ from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_ensemble_theory import LinearL2BoostingRegressor, SmoothingSplineRegressor
+from sklearn_ensemble_theory.boosting import CVChoice
+from sklearn_ensemble_theory.smoothing import Discrepancy, TimeCriterion
 
 
 def make_data(n=40, seed=0):
@@ -25,7 +27,7 @@ def make_data(n=40, seed=0):
 
 def best(learner=None, **params):
     params = {"learning_rate": 0.1, "time": 3.0, **params}
-    return LinearL2BoostingRegressor(learner, coordinates="best", **params)
+    return LinearL2BoostingRegressor(learner, variant="best_feature", **params)
 
 
 def loop(matrices, y, w, rate, n_rounds, start):
@@ -75,7 +77,7 @@ def test_rounds_equal_the_loop_that_refits_every_feature(name, init, rate):
     start = np.average(y, weights=w) if init == "mean" else 0.0
     rows, points, chosen = loop(smoothers(LEARNERS[name], X, w, new), y, w, rate, m, start)
     model = best(LEARNERS[name], init=init, learning_rate=rate, time=m * rate).fit(X, y, w)
-    assert model.n_rounds_ == m
+    assert model.n_estimators_ == m
     np.testing.assert_array_equal(model.selected_features_, chosen)
     times = rate * np.arange(m + 1)
     np.testing.assert_allclose(model.predict_path(X, times), rows, rtol=0, atol=1e-10)
@@ -104,17 +106,17 @@ def test_degrees_of_freedom_and_criteria(init):
         df.append(n - np.trace(left))
     np.testing.assert_allclose(model.degrees_of_freedom(times), df, rtol=1e-9)
     np.testing.assert_allclose(model.degrees_of_freedom([1.0]), df[5], rtol=1e-9)
-    by_gcv = clone(model).set_params(time="gcv", times=times).fit(X, y)
+    by_gcv = clone(model).set_params(time=TimeCriterion("gcv", times=times)).fit(X, y)
     expected = model.training_error(times) / (1 - np.array(df) / n) ** 2
-    np.testing.assert_allclose(by_gcv.criterion_path_, expected, rtol=1e-9)
+    np.testing.assert_allclose(by_gcv.cv_results_["mean_score"], expected, rtol=1e-9)
     assert by_gcv.time_ == times[np.argmin(expected)]
     error = model.training_error(times)
-    by_bic = clone(model).set_params(time="bic", times=times).fit(X, y)
+    by_bic = clone(model).set_params(time=TimeCriterion("bic", times=times)).fit(X, y)
     bic = np.log(error) + np.log(n) / n * np.array(df)  # up to the unit of y
-    gap = by_bic.criterion_path_ - bic
+    gap = by_bic.cv_results_["mean_score"] - bic
     np.testing.assert_allclose(gap, gap[0], rtol=1e-9)
-    reached = clone(model).set_params(time="discrepancy", noise_level=error[7] ** 0.5 * 1.0001)
-    assert reached.set_params(times=times).fit(X, y).time_ == times[7]
+    reached = clone(model).set_params(time=Discrepancy(error[7] ** 0.5 * 1.0001))
+    assert reached.set_params(time__times=times).fit(X, y).time_ == times[7]
 
 
 def refitted(x, w, at, basis, df):
@@ -157,11 +159,9 @@ def test_cross_validation_by_subtraction_equals_refits_to_the_folds(init, max_kn
         learner,
         init=init,
         learning_rate=rate,
-        time="cv",
-        times=times,
-        cv=3,
+        time=CVChoice(times, cv=3),
     ).fit(X, y, w)
-    np.testing.assert_allclose(model.criterion_path_, errors / w.sum(), rtol=1e-7)
+    np.testing.assert_allclose(model.cv_results_["mean_score"], errors / w.sum(), rtol=1e-7)
     assert model.time_ == times[np.argmin(errors)]
 
 
@@ -176,10 +176,13 @@ def test_weights_are_repeated_rows_and_weight_zero_is_no_row(time):
     copies = [
         (np.flatnonzero(folds[rows] != k), np.flatnonzero(folds[rows] == k)) for k in range(4)
     ]
-    one = best(time=time, cv=splits).fit(X, y, sample_weight=w)
-    other = best(time=time, cv=copies).fit(X[rows], y[rows])
+    one = best(time=CVChoice(cv=splits) if time == "cv" else time).fit(X, y, sample_weight=w)
+    other = best(time=CVChoice(cv=copies) if time == "cv" else time).fit(X[rows], y[rows])
     np.testing.assert_array_equal(one.selected_features_, other.selected_features_)
-    np.testing.assert_allclose(one.criterion_path_, other.criterion_path_, rtol=1e-8)
+    assert hasattr(one, "cv_results_") == isinstance(time, str)
+    if isinstance(time, str):
+        found, wanted = one.cv_results_["mean_score"], other.cv_results_["mean_score"]
+        np.testing.assert_allclose(found, wanted, rtol=1e-8)
     np.testing.assert_allclose(one.predict(new), other.predict(new), rtol=1e-8)
 
 
@@ -197,16 +200,26 @@ def test_terms_are_centred_and_sum_to_the_prediction():
         best(init="zero"),
         LinearL2BoostingRegressor(spline, time=2.0),
         LinearL2BoostingRegressor(spline, time=2.0, init="zero"),
-        LinearL2BoostingRegressor(spline, coordinates="random", time=2.0),
+        LinearL2BoostingRegressor(spline, variant="random_feature", time=2.0),
         LinearL2BoostingRegressor(
-            spline, coordinates="random", time=2.0, learning_rate=0.2, random_state=0
+            spline, variant="random_feature", time=2.0, learning_rate=0.2, random_state=0
         ),
         LinearL2BoostingRegressor(
-            spline, coordinates="random", time=2.0, subsample=0.9, n_subsamples=2, random_state=0
+            spline,
+            variant="random_feature",
+            time=2.0,
+            subsample=0.9,
+            n_subsamples=2,
+            random_state=0,
         ),
-        LinearL2BoostingRegressor(kernel, coordinates="random", time=2.0),
+        LinearL2BoostingRegressor(kernel, variant="random_feature", time=2.0),
         LinearL2BoostingRegressor(
-            kernel, coordinates="random", time=2.0, learning_rate=0.2, random_state=0, init="zero"
+            kernel,
+            variant="random_feature",
+            time=2.0,
+            learning_rate=0.2,
+            random_state=0,
+            init="zero",
         ),
     ]
     for model in models:
@@ -229,7 +242,7 @@ def test_few_of_many_features_are_selected():
     X = rng.uniform(-1, 1, size=(150, 40))
     f = 2 * np.sin(3 * X[:, 0]) + 3 * X[:, 1] ** 2
     times = 0.1 * np.arange(200)
-    model = best(LEARNERS["few knots"], time="cv", times=times).fit(
+    model = best(LEARNERS["few knots"], time=CVChoice(times)).fit(
         X, f + 0.3 * rng.standard_normal(150)
     )
     assert set(model.selected_features_[:10]) == {0, 1}
@@ -270,7 +283,7 @@ def test_edge_cases():
     np.testing.assert_array_equal(again.predict(new), one.predict(new))
     np.testing.assert_array_equal(again.degrees_of_freedom([1, 3]), one.degrees_of_freedom([1, 3]))
     # A second fit with other parameters leaves nothing of the first.
-    refit = one.set_params(coordinates="random", learning_rate=0.0).fit(X, y)
+    refit = one.set_params(variant="random_feature", learning_rate=0.0).fit(X, y)
     assert not hasattr(refit, "selected_features_")
     assert not hasattr(refit, "feature_importances_")
 
@@ -289,7 +302,7 @@ def test_refusals():
     with pytest.raises(ValueError, match="Set df or penalty to a number"):
         best(SmoothingSplineRegressor()).fit(X, y)
     with pytest.raises(ValueError, match="Split 0 of cv must train on exactly the rows"):
-        best(time="cv", cv=ShuffleSplit(2, train_size=0.5, test_size=0.2)).fit(X, y)
+        best(time=CVChoice(cv=ShuffleSplit(2, train_size=0.5, test_size=0.2))).fit(X, y)
     model = best().fit(X, y)
     assert model.is_stable_
     assert len(model.eigenvalues_) == 0
@@ -300,7 +313,7 @@ def test_refusals():
         model.predict_path(new, [0.5, 50.0])
     with pytest.raises(ValueError, match="not linear in y"):
         model.bias_variance(lambda X: X[:, 0], 0.3, [1.0])
-    with pytest.raises(AttributeError, match="coordinates='best' only"):
+    with pytest.raises(AttributeError, match="variant='best_feature' only"):
         LinearL2BoostingRegressor(time=1.0).fit(X, y).selected_features_  # noqa: B018
 
 
@@ -314,7 +327,7 @@ def test_displays():
     )
 
     X, y, _ = make_data()
-    model = best(time="cv", times=[0, 1, 2]).fit(X, y)
+    model = best(time=CVChoice([0, 1, 2])).fit(X, y)
     display = BoostingPathDisplay.from_estimator(model, X, y)
     assert display.times.max() == pytest.approx(2.0)
     np.testing.assert_allclose(display.errors["training"], display.errors["test"])

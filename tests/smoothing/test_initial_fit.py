@@ -21,7 +21,9 @@ from sklearn_ensemble_theory import (
     NadarayaWatsonRegressor,
     SmoothingSplineRegressor,
 )
+from sklearn_ensemble_theory.boosting import CVChoice
 from sklearn_ensemble_theory.inspection import SmootherSpectrumDisplay
+from sklearn_ensemble_theory.smoothing import Discrepancy, TimeCriterion
 
 from .learners import LEARNERS, hat, loop, make_data
 
@@ -97,7 +99,12 @@ def test_hat_matrix_quantities(name, init):
             "gcv": rss / n / (1 - df / n) ** 2,
             "loo": np.mean(((y - H @ y) / (1 - np.diag(H))) ** 2),
         }.items():
-            path = clone(make).set_params(time=criterion, times=[2.0]).fit(X, y).criterion_path_
+            path = (
+                clone(make)
+                .set_params(time=TimeCriterion(criterion, times=[2.0]))
+                .fit(X, y)
+                .cv_results_["mean_score"]
+            )
             assert path[0] == pytest.approx(by_hand, rel=1e-6)
         out = model.bias_variance(f, 0.5, [2.0], new)
         assert out.bias2[0] == pytest.approx(np.mean((f(X) - H @ f(X)) ** 2), abs=1e-9)
@@ -139,8 +146,10 @@ def test_the_mean_as_an_estimator_is_init_mean():
             both = one, two
             assert two.time_ == one.time_
             # Logarithms are of errors in units of the largest target: up to a constant.
-            paths = [m.criterion_path_ - (m.criterion_path_[0] * (time == "aicc")) for m in both]
-            np.testing.assert_allclose(*paths, rtol=1e-6)
+            if isinstance(time, str):
+                paths = [m.cv_results_["mean_score"] for m in both]
+                paths = [path - path[0] * (time == "aicc") for path in paths]
+                np.testing.assert_allclose(*paths, rtol=1e-6)
             np.testing.assert_allclose(two.predict(new), one.predict(new), atol=1e-8)
         times = [0.0, 1.0, 5.0]
         np.testing.assert_allclose(
@@ -150,7 +159,7 @@ def test_the_mean_as_an_estimator_is_init_mean():
         for key in first:
             np.testing.assert_allclose(first[key], second[key], atol=1e-6)
     none = LinearL2BoostingRegressor(init=None).fit(X, y)
-    assert none.init_ == pytest.approx(y.mean())
+    assert none.init_.predict(X)[0] == pytest.approx(y.mean())
 
 
 def test_weights_are_copies_of_rows():
@@ -162,7 +171,9 @@ def test_weights_are_copies_of_rows():
         weighted = clone(model).fit(X, y, w)
         copied = clone(model).fit(X[copies], y[copies])
         assert weighted.time_ == copied.time_
-        np.testing.assert_allclose(weighted.criterion_path_, copied.criterion_path_, rtol=1e-6)
+        np.testing.assert_allclose(
+            weighted.cv_results_["mean_score"], copied.cv_results_["mean_score"], rtol=1e-6
+        )
         np.testing.assert_allclose(weighted.predict(new), copied.predict(new), atol=1e-8)
         np.testing.assert_allclose(
             weighted.init_.predict(new), clone(init).fit(X, y, w).predict(new), atol=1e-12
@@ -186,12 +197,12 @@ def test_cross_validation_fits_the_init_in_every_fold():
     X, y, _ = make_data(n=40)
     times, cv = [0.0, 1.0, 10.0], KFold(4)
     for init in (TREE, Ridge()):
-        model = LinearL2BoostingRegressor(init=init, time="cv", times=times, cv=cv).fit(X, y)
-        for t, error in zip(times, model.criterion_path_):
+        model = LinearL2BoostingRegressor(init=init, time=CVChoice(times, cv=cv)).fit(X, y)
+        for t, error in zip(times, model.cv_results_["mean_score"]):
             fixed = LinearL2BoostingRegressor(init=init, time=t)
             scores = cross_val_score(fixed, X, y, cv=cv, scoring="neg_mean_squared_error")
             assert error == pytest.approx(-scores.mean(), rel=1e-8)
-        assert model.time_ == times[int(np.argmin(model.criterion_path_))]
+        assert model.time_ == times[int(np.argmin(model.cv_results_["mean_score"]))]
 
 
 def test_an_init_that_is_not_linear():
@@ -202,7 +213,7 @@ def test_an_init_that_is_not_linear():
             LinearL2BoostingRegressor(init=forest, time=time).fit(X, y)
     with pytest.raises(ValueError, match=r"'gmdl' .* not defined with an estimator as init"):
         LinearL2BoostingRegressor(init=Ridge(), time="gmdl").fit(X, y)
-    model = LinearL2BoostingRegressor(init=forest, time="discrepancy", noise_level=0.05).fit(X, y)
+    model = LinearL2BoostingRegressor(init=forest, time=Discrepancy(0.05)).fit(X, y)
     assert model.training_error(model.time_)[0] <= 0.05**2
     for call in (
         lambda: model.degrees_of_freedom([1.0]),
@@ -233,7 +244,7 @@ def test_terms():
 
 def test_rounds_of_the_best_feature():
     X, y, new = make_data(p=3)
-    params = {"coordinates": "best", "learning_rate": 0.2}
+    params = {"variant": "best_feature", "learning_rate": 0.2}
     for init in (Ridge(), TREE):
         model = LinearL2BoostingRegressor(init=init, time=3.0, **params).fit(X, y)
         start = clone(init).fit(X, y)
@@ -247,8 +258,8 @@ def test_rounds_of_the_best_feature():
             model.degrees_of_freedom([1.0])
         with pytest.raises(ValueError, match="time='gcv' needs degrees of freedom"):
             LinearL2BoostingRegressor(init=init, **params).fit(X, y)
-        cv = LinearL2BoostingRegressor(init=init, time="cv", times=[0.0, 1.0], cv=3, **params)
-        for t, error in zip([0.0, 1.0], cv.fit(X, y).criterion_path_):
+        cv = LinearL2BoostingRegressor(init=init, time=CVChoice([0.0, 1.0], cv=3), **params)
+        for t, error in zip([0.0, 1.0], cv.fit(X, y).cv_results_["mean_score"]):
             fixed = LinearL2BoostingRegressor(init=init, time=t, **params)
             scores = cross_val_score(fixed, X, y, cv=3, scoring="neg_mean_squared_error")
             assert error == pytest.approx(-scores.mean(), rel=1e-8)

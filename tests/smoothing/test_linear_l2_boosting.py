@@ -14,7 +14,9 @@ from sklearn_ensemble_theory import (
     LinearL2BoostingRegressor,
     SmoothingSplineRegressor,
 )
+from sklearn_ensemble_theory.boosting import CVChoice
 from sklearn_ensemble_theory.datasets import make_tent
+from sklearn_ensemble_theory.smoothing import Discrepancy, TimeCriterion
 
 from .learners import LEARNERS, every_learner, hat, loop, make_data
 
@@ -35,7 +37,7 @@ def test_closed_form_equals_the_loop(name, p):
             model = LinearL2BoostingRegressor(
                 LEARNERS[name], learning_rate=rate, time=m * rate, init=init
             ).fit(X, y)
-            assert model.n_rounds_ == m
+            assert model.n_estimators_ == m
             np.testing.assert_allclose(model.predict(points), path[:, -1], rtol=0, atol=1e-8)
             rounds = np.array([0, 1, m // 2, m])
             np.testing.assert_allclose(
@@ -94,9 +96,7 @@ def test_hat_matrix_quantities(name):
     X, y, _ = make_data(n=n)
     times = np.array([0.0, 0.5, 3.0])
     for init, rate in (("mean", 0.0), ("mean", 0.25), ("zero", 0.0)):
-        make = LinearL2BoostingRegressor(
-            LEARNERS[name], learning_rate=rate, time=1.0, init=init, times=times
-        )
+        make = LinearL2BoostingRegressor(LEARNERS[name], learning_rate=rate, time=1.0, init=init)
         H = np.stack(
             [clone(make).set_params(time=1.0).fit(X, e).predict_path(X, times) for e in np.eye(n)],
             axis=1,
@@ -108,18 +108,20 @@ def test_hat_matrix_quantities(name):
         leverage = np.einsum("iit->it", H)
         expected = ((residual / (1 - leverage)) ** 2).mean(axis=0)
         by_loo = clone(make).set_params(time="loo").fit(X, y)
-        np.testing.assert_allclose(by_loo.criterion_path_, expected, rtol=1e-7)
+        np.testing.assert_allclose(by_loo.cv_results_["mean_score"], expected, rtol=1e-7)
         rss = (residual**2).sum(axis=0)
         by_gcv = clone(make).set_params(time="gcv").fit(X, y)
-        np.testing.assert_allclose(by_gcv.criterion_path_, rss / n / (1 - df / n) ** 2, rtol=1e-7)
-        assert by_gcv.time_ == times[np.argmin(by_gcv.criterion_path_)]
+        np.testing.assert_allclose(
+            by_gcv.cv_results_["mean_score"], rss / n / (1 - df / n) ** 2, rtol=1e-7
+        )
+        assert by_gcv.time_ == times[np.argmin(by_gcv.cv_results_["mean_score"])]
 
 
 @pytest.mark.slow
 def test_loo_deletes_a_row_from_the_operator():
     """r_i / (1 - h_i) is y_i minus the prediction when y_i is replaced by its own prediction."""
     X, y, _ = make_data(n=15, p=1)
-    model = LinearL2BoostingRegressor(time="loo", times=[2.0]).fit(X, y)
+    model = LinearL2BoostingRegressor(time=TimeCriterion("loo", times=[2.0])).fit(X, y)
     error = 0.0
     for i in range(15):
         target = y.copy()
@@ -129,7 +131,7 @@ def test_loo_deletes_a_row_from_the_operator():
                 break
             target[i] = step
         error += (y[i] - target[i]) ** 2 / 15
-    assert model.criterion_path_[0] == pytest.approx(error, rel=1e-8)
+    assert model.cv_results_["mean_score"][0] == pytest.approx(error, rel=1e-8)
 
 
 def test_criteria_by_hand():
@@ -148,14 +150,14 @@ def test_criteria_by_hand():
     explains = 1 - rss / total >= df / n
     expected["gmdl"][~explains] = np.log(total / n) + np.log(n) / n
     for name, path in expected.items():
-        fit = LinearL2BoostingRegressor(time=name, times=times).fit(X, y)
+        fit = LinearL2BoostingRegressor(time=TimeCriterion(name, times=times)).fit(X, y)
         # The path is in units of the largest |y|, so logarithms differ by a constant.
-        gap = fit.criterion_path_ - path
+        gap = fit.cv_results_["mean_score"] - path
         np.testing.assert_allclose(gap, gap[0], atol=1e-9)
         assert fit.time_ == times[np.argmin(path)]
-    noise = LinearL2BoostingRegressor(time="discrepancy", noise_level=0.5, times=times).fit(X, y)
+    noise = LinearL2BoostingRegressor(time=Discrepancy(0.5, times=times)).fit(X, y)
     assert noise.time_ == times[np.flatnonzero(model.training_error(times) <= 0.25)[0]]
-    never = LinearL2BoostingRegressor(time="discrepancy", noise_level=0.0, times=times).fit(X, y)
+    never = LinearL2BoostingRegressor(time=Discrepancy(0.0, times=times)).fit(X, y)
     assert never.time_ == times[-1]
 
 
@@ -164,12 +166,12 @@ def test_cross_validation_by_refitting(name):
     X, y, _ = make_data(n=24)
     times = [0.5, 2.0, 8.0]
     folds = [(np.arange(24)[np.arange(24) % 3 != k], np.arange(k, 24, 3)) for k in range(3)]
-    model = LinearL2BoostingRegressor(LEARNERS[name], time="cv", cv=folds, times=times).fit(X, y)
+    model = LinearL2BoostingRegressor(LEARNERS[name], time=CVChoice(times, cv=folds)).fit(X, y)
     errors = np.zeros(3)
     for train, test in folds:
         fit = LinearL2BoostingRegressor(LEARNERS[name], time=1.0).fit(X[train], y[train])
         errors += ((y[test, None] - fit.predict_path(X[test], times)) ** 2).sum(axis=0) / 24
-    np.testing.assert_allclose(model.criterion_path_, errors, rtol=1e-10)
+    np.testing.assert_allclose(model.cv_results_["mean_score"], errors, rtol=1e-10)
     assert model.time_ == times[np.argmin(errors)]
 
 
@@ -180,10 +182,14 @@ def test_criteria_of_a_spline_equal_those_of_its_matrix():
     for init in ("mean", "zero"):
         for name in ("gcv", "loo", "aicc", "bic", "gmdl"):
             spline, matrix = (
-                LinearL2BoostingRegressor(learner, time=name, times=times, init=init).fit(X, y)
+                LinearL2BoostingRegressor(
+                    learner, time=TimeCriterion(name, times=times), init=init
+                ).fit(X, y)
                 for learner in (SmoothingSplineRegressor(df=4), pipeline)
             )
-            np.testing.assert_allclose(spline.criterion_path_, matrix.criterion_path_, rtol=1e-7)
+            np.testing.assert_allclose(
+                spline.cv_results_["mean_score"], matrix.cv_results_["mean_score"], rtol=1e-7
+            )
 
 
 def test_time_zero_is_the_constant_and_time_infinity_interpolates():

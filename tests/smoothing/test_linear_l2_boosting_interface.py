@@ -1,5 +1,7 @@
 """Linear L2-boosting: errors, edge cases, weights, jobs and metadata."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn import config_context
@@ -7,6 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
@@ -16,6 +19,8 @@ from sklearn_ensemble_theory import (
     NadarayaWatsonRegressor,
     SmoothingSplineRegressor,
 )
+from sklearn_ensemble_theory.boosting import CVChoice
+from sklearn_ensemble_theory.smoothing import Discrepancy, TimeCriterion
 
 from .learners import LEARNERS, every_learner, loop, make_data
 
@@ -29,14 +34,17 @@ def test_other_refusals():
         fit(estimator=LogisticRegression())
     with pytest.raises(ValueError, match="SmoothingSplineRegressor with penalty='gcv'"):
         fit(estimator=SmoothingSplineRegressor())
-    with pytest.raises(ValueError, match="NadarayaWatsonRegressor with bandwidth='loo'"):
+    with pytest.raises(ValueError, match="NadarayaWatsonRegressor with a bandwidth"):
         fit(estimator=NadarayaWatsonRegressor("loo"))
     with pytest.raises(ValueError, match=r"df=1\.5"):
         fit(estimator=SmoothingSplineRegressor(1.5))
     with pytest.raises(ValueError, match="noise_level"):
-        fit(time="discrepancy")
-    with pytest.raises(ValueError, match="times must be"):
-        fit(times=[-1.0])
+        fit(time=Discrepancy(-1.0))
+    with pytest.raises(ValueError, match="'name' parameter of TimeCriterion"):
+        fit(time=TimeCriterion("aic"))
+    for time in ([-1.0], TimeCriterion("loo", times=[-1.0]), CVChoice([-1.0])):
+        with pytest.raises(ValueError, match="times must be"):
+            fit(time=time)
     with pytest.raises(ValueError, match=r"subsample=0\.01"):
         fit(subsample=0.01)
     with pytest.raises(ValueError, match="6000 rows and columns"):
@@ -89,24 +97,26 @@ def test_sums_of_components():
     for learner in (SmoothingSplineRegressor(df=4), KernelRidge(kernel="rbf", alpha=0.3)):
         for rate in (0.0, 0.2):
             model = LinearL2BoostingRegressor(
-                learner, coordinates="random", time=4.0, learning_rate=rate, random_state=0
+                learner, variant="random_feature", time=4.0, learning_rate=rate, random_state=0
             ).fit(X, y)
             parts = sum(model.component(j, new[:, j]) for j in range(3))
-            np.testing.assert_allclose(model.init_ + parts, model.predict(new), atol=1e-10)
+            np.testing.assert_allclose(
+                model.init_.predict(new) + parts, model.predict(new), atol=1e-10
+            )
     # Random rows too: every subset of rows has a part for each feature.
     model = LinearL2BoostingRegressor(
         KernelRidge(kernel="rbf", alpha=0.3),
-        coordinates="random",
+        variant="random_feature",
         subsample=0.5,
         n_subsamples=3,
         time=4.0,
         random_state=0,
     ).fit(X, y)
     parts = sum(model.component(j, new[:, j]) for j in range(3))
-    np.testing.assert_allclose(model.init_ + parts, model.predict(new), atol=1e-10)
+    np.testing.assert_allclose(model.init_.predict(new) + parts, model.predict(new), atol=1e-10)
     joint = LinearL2BoostingRegressor(SmoothingSplineRegressor(df=4), time=4.0).fit(X, y)
     parts = sum(joint.component(j, new[:, j]) for j in range(3))
-    np.testing.assert_allclose(joint.init_ + parts, joint.predict(new), atol=1e-10)
+    np.testing.assert_allclose(joint.init_.predict(new) + parts, joint.predict(new), atol=1e-10)
     with pytest.raises(AttributeError, match="additive"):
         LinearL2BoostingRegressor(Ridge(), time=1.0).fit(X, y).component(0, new[:, 0])
     with pytest.raises(ValueError, match="got 3"):
@@ -136,7 +146,7 @@ def test_n_jobs():
     X, y, new = make_data()
     model = LinearL2BoostingRegressor(KernelRidge(), time="cv", random_state=3)
     one, two = (clone(model).set_params(n_jobs=k).fit(X, y) for k in (1, 2))
-    np.testing.assert_array_equal(one.criterion_path_, two.criterion_path_)
+    np.testing.assert_array_equal(one.cv_results_["mean_score"], two.cv_results_["mean_score"])
     np.testing.assert_array_equal(one.predict(new), two.predict(new))
 
 
@@ -146,7 +156,7 @@ def test_n_jobs_with_several_blas_threads():
     model = LinearL2BoostingRegressor(KernelRidge(), time="cv")
     with threadpool_limits(2, user_api="blas"):
         one, two = (clone(model).set_params(n_jobs=k).fit(X, y) for k in (1, 2))
-    np.testing.assert_array_equal(one.criterion_path_, two.criterion_path_)
+    np.testing.assert_array_equal(one.cv_results_["mean_score"], two.cv_results_["mean_score"])
     np.testing.assert_array_equal(one.predict(new), two.predict(new))
 
 
@@ -160,15 +170,21 @@ def test_splits_refer_to_all_rows_also_those_of_weight_zero(name):
     position = np.full(30, -1)
     position[kept] = np.arange(len(kept))
     among_kept = [tuple(position[part][position[part] >= 0] for part in fold) for fold in folds]
-    fit = {"time": "cv", "times": [0.5, 2.0, 8.0]}
-    weighted = LinearL2BoostingRegressor(LEARNERS[name], cv=folds, **fit).fit(X, y, w)
-    dropped = LinearL2BoostingRegressor(LEARNERS[name], cv=among_kept, **fit).fit(X[kept], y[kept])
-    np.testing.assert_array_equal(weighted.criterion_path_, dropped.criterion_path_)
+    times = [0.5, 2.0, 8.0]
+
+    def model(cv):
+        return LinearL2BoostingRegressor(LEARNERS[name], time=CVChoice(times, cv=cv))
+
+    weighted, dropped = model(folds).fit(X, y, w), model(among_kept).fit(X[kept], y[kept])
+    np.testing.assert_array_equal(
+        weighted.cv_results_["mean_score"], dropped.cv_results_["mean_score"]
+    )
     np.testing.assert_array_equal(weighted.predict(new), dropped.predict(new))
     # An integer means folds of the rows that are fitted.
-    weighted = LinearL2BoostingRegressor(LEARNERS[name], cv=4, **fit).fit(X, y, w)
-    dropped = LinearL2BoostingRegressor(LEARNERS[name], cv=4, **fit).fit(X[kept], y[kept])
-    np.testing.assert_array_equal(weighted.criterion_path_, dropped.criterion_path_)
+    weighted, dropped = model(4).fit(X, y, w), model(4).fit(X[kept], y[kept])
+    np.testing.assert_array_equal(
+        weighted.cv_results_["mean_score"], dropped.cv_results_["mean_score"]
+    )
 
 
 @pytest.mark.slow
@@ -188,10 +204,12 @@ def test_metadata_routing():
         # The learner declines: only the mean and the criteria are weighted.
         declines = clone(learner).set_fit_request(sample_weight=False)
         half = LinearL2BoostingRegressor(declines, time=2.0).fit(X, y, sample_weight=w)
-        assert half.init_ == pytest.approx(np.average(y, weights=w))
+        assert half.init_.predict(new)[0] == pytest.approx(np.average(y, weights=w))
         assert np.abs(half.predict(new) - plain.predict(new)).max() > 1e-4
-        path = loop(learner, X, y - half.init_, 0.02, 100, new, init="zero")
-        np.testing.assert_allclose(half.predict(new), half.init_ + path[:, -1], atol=5e-3)
+        path = loop(learner, X, y - half.init_.predict(X), 0.02, 100, new, init="zero")
+        np.testing.assert_allclose(
+            half.predict(new), half.init_.predict(new) + path[:, -1], atol=5e-3
+        )
         with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
             LinearL2BoostingRegressor(clone(learner)).fit(X, y, sample_weight=w)
         same = LinearL2BoostingRegressor(clone(learner), time=2.0).fit(X, y)
@@ -205,3 +223,23 @@ def test_metadata_routing():
         )
         through = LinearL2BoostingRegressor(steps, time=2.0).fit(X, y, sample_weight=w)
         np.testing.assert_allclose(through.predict(new), piped.predict(new), atol=1e-9)
+
+
+@pytest.mark.parametrize("time", ["gcv", "cv", [0.5, 2.0, 8.0], Discrepancy(0.4)], ids=str)
+def test_the_fitted_time_gives_the_same_model(time):
+    X, y, new = make_data()
+    model = LinearL2BoostingRegressor(time=time).fit(X, y)
+    assert model.time_ in model.cv_results_["time"]
+    given = clone(model).set_params(time=model.time_).fit(X, y)
+    np.testing.assert_array_equal(given.predict(new), model.predict(new))
+    assert not hasattr(given, "cv_results_")
+
+
+def test_options_of_criteria_are_parameters():
+    X, y, _ = make_data()
+    model = LinearL2BoostingRegressor(time=TimeCriterion("loo", times=[1.0, 4.0]))
+    search = GridSearchCV(model, {"time__name": ["gcv", "bic"]}, cv=3).fit(X, y)
+    assert search.best_params_["time__name"] in ("gcv", "bic")
+    level = clone(LinearL2BoostingRegressor(time=Discrepancy(0.3))).get_params()
+    assert level["time__noise_level"] == 0.3
+    assert repr(pickle.loads(pickle.dumps(level["time"]))) == "Discrepancy(noise_level=0.3)"

@@ -158,7 +158,7 @@ def test_extrapolates_along_the_tangent(kernel):
 def test_similar_to_a_symmetric_matrix(kernel):
     rng = np.random.default_rng(3)
     X, w = rng.uniform(size=(40, 2)), rng.uniform(0.2, 3, size=40)
-    form = NadarayaWatsonRegressor(0.35, kernel=kernel)._linear_form(X, w, False)
+    form = NadarayaWatsonRegressor(0.35, kernel=kernel).linear_smoother().form(X, w, False)
     S, metric = form.matrix, form.metric
     np.testing.assert_allclose(metric[:, None] * S, (metric[:, None] * S).T, rtol=1e-11, atol=1e-13)
     np.testing.assert_allclose(S.sum(axis=1), 1, rtol=1e-12)
@@ -185,10 +185,11 @@ def test_loo_errors_by_deleting_rows(kernel):
     y = np.sin(5 * X[:, 0]) + 0.2 * rng.standard_normal(40)
     model = NadarayaWatsonRegressor("loo", kernel=kernel).fit(X, y)
     scott = NadarayaWatsonRegressor("scott", kernel=kernel).fit(X, y).bandwidth_
-    best = model.loo_factors_[np.argmin(model.loo_errors_)]
+    factors = 2.0 ** np.arange(-4.0, 2.01, 0.25)
+    best = factors[np.argmin(model.cv_results_["mean_score"])]
     np.testing.assert_allclose(model.bandwidth_, best * scott)
     for k in (0, 10, 24):
-        h = scott * model.loo_factors_[k]
+        h = scott * factors[k]
         error = 0.0
         for i in range(40):
             keep = np.arange(40) != i
@@ -197,7 +198,7 @@ def test_loo_errors_by_deleting_rows(kernel):
             K = FORMULAS[kernel](u)
             K = K if K.sum() > 0 else (u <= u.min() * (1 + 1e-12)) * 1.0
             error += (y[i] - K @ y[keep] / K.sum()) ** 2 / 40
-        assert model.loo_errors_[k] == pytest.approx(error, rel=1e-9)
+        assert model.cv_results_["mean_score"][k] == pytest.approx(error, rel=1e-9)
 
 
 def test_a_point_without_neighbours_takes_the_nearest_ones_mean():
@@ -261,3 +262,24 @@ def test_messages():
         NadarayaWatsonRegressor(1e-200).fit(X, y)
     with pytest.raises(ValueError, match=r"(?i)sample.weight"):
         NadarayaWatsonRegressor().fit(X, y, np.zeros(3))
+
+
+def test_a_grid_of_bandwidths_and_the_fitted_one():
+    rng = np.random.default_rng(0)
+    X = rng.random((60, 2))
+    y = np.sin(6 * X[:, 0]) + 0.3 * rng.standard_normal(60)
+    loo = NadarayaWatsonRegressor("loo").fit(X, y)
+    listed = NadarayaWatsonRegressor(loo.cv_results_["bandwidth"][::-1]).fit(X, y)
+    np.testing.assert_allclose(
+        listed.cv_results_["mean_score"][::-1], loo.cv_results_["mean_score"]
+    )
+    np.testing.assert_allclose(listed.bandwidth_, loo.bandwidth_)
+    again = NadarayaWatsonRegressor(loo.bandwidth_).fit(X, y)
+    np.testing.assert_allclose(again.predict(X), loo.predict(X), rtol=1e-12)
+    column = NadarayaWatsonRegressor([[0.05], [0.2], [3.0]]).fit(X, y)
+    assert column.cv_results_["bandwidth"].shape == (3, 2)
+    results = column.cv_results_
+    best = results["bandwidth"][np.argmin(results["mean_score"])]
+    np.testing.assert_array_equal(column.bandwidth_, best)
+    with pytest.raises(ValueError, match="not linear in y"):
+        column.linear_smoother().check()

@@ -115,13 +115,13 @@ def test_additive_equals_the_kernel_form():
     x = np.clip(x, X.min(axis=0), X.max(axis=0))
     by_df = SmoothingSplineRegressor(df=4).fit(X, y, w)
     np.testing.assert_allclose(
-        by_df.predict(x), by_kernel(X, y, w, by_df.penalties_, 2, x), atol=1e-7
+        by_df.predict(x), by_kernel(X, y, w, by_df.penalty_, 2, x), atol=1e-7
     )
     fixed = SmoothingSplineRegressor(penalty=0.4).fit(X, y, w)
     np.testing.assert_allclose(fixed.predict(x), by_kernel(X, y, w, [0.4] * 3, 2, x), atol=1e-7)
     chosen = SmoothingSplineRegressor().fit(X, y, w)
     np.testing.assert_allclose(
-        chosen.predict(x), by_kernel(X, y, w, chosen.penalties_, 2, x), atol=1e-6
+        chosen.predict(x), by_kernel(X, y, w, chosen.penalty_, 2, x), atol=1e-6
     )
     S = chosen.smoother_matrix()
     np.testing.assert_allclose(S @ y, chosen.predict(X), atol=1e-10)
@@ -142,9 +142,9 @@ def test_gcv_minimises_the_score(p):
         return rss / (70 - model.degrees_of_freedom_) ** 2
 
     model = SmoothingSplineRegressor().fit(X, y)
-    best = score(model.penalties_)
+    best = score(model.penalty_)
     for factor in (0.5, 0.9, 1.1, 2.0, 1e-3, 1e3):
-        assert score(model.penalties_ * factor) > best
+        assert score(model.penalty_ * factor) > best
 
 
 def test_df_from_a_line_to_an_interpolation():
@@ -354,3 +354,38 @@ def test_messages():
     big = SmoothingSplineRegressor(df=4).fit(np.arange(6000.0)[:, None], np.arange(6000.0))
     with pytest.raises(ValueError, match="at most 5000 training rows"):
         big.smoother_matrix()
+
+
+def test_df_and_penalty_are_not_both_given():
+    X, y = np.linspace(0, 1, 30)[:, None], np.arange(30.0)
+    with pytest.raises(ValueError, match="df and penalty must not both be given"):
+        SmoothingSplineRegressor(df=4, penalty=1.0).fit(X, y)
+    for penalty, message in (([1.0, -1.0], "penalty must be a list"), ([1.0, 2.0], "1 numbers")):
+        with pytest.raises(ValueError, match=message):
+            SmoothingSplineRegressor(penalty=penalty).fit(X, y)
+
+
+def test_a_list_is_a_grid_and_fitted_numbers_give_the_same_model():
+    rng = np.random.default_rng(0)
+    X = rng.random((80, 2))
+    y = np.sin(6 * X[:, 0]) + X[:, 1] + 0.3 * rng.standard_normal(80)
+    grid = SmoothingSplineRegressor(df=[2, 4, 8, 20]).fit(X, y)
+    assert grid.df_ in grid.cv_results_["df"]
+    scores = []
+    for df in grid.cv_results_["df"]:
+        one = SmoothingSplineRegressor(df).fit(X, y)
+        rss = np.sum((y - one.predict(X)) ** 2)
+        scores.append(rss / 80 / (1 - one.degrees_of_freedom_ / 80) ** 2)
+    np.testing.assert_allclose(grid.cv_results_["mean_score"], scores, rtol=1e-8)
+    assert grid.df_ == grid.cv_results_["df"][np.argmin(scores)]
+    np.testing.assert_array_equal(
+        SmoothingSplineRegressor(grid.df_).fit(X, y).predict(X), grid.predict(X)
+    )
+    for model in (grid, SmoothingSplineRegressor().fit(X, y)):
+        again = SmoothingSplineRegressor(penalty=model.penalty_).fit(X, y)
+        np.testing.assert_allclose(again.predict(X), model.predict(X), atol=1e-8)
+    columns = SmoothingSplineRegressor(penalty=[[1e-4], [1e-2], [1.0]]).fit(X, y)
+    assert columns.cv_results_["penalty"].shape == (3, 2)
+    assert columns.penalty_[0] == pytest.approx(columns.penalty_[1])
+    with pytest.raises(ValueError, match="or a grid is not linear in y"):
+        LinearL2BoostingRegressor(SmoothingSplineRegressor(df=[2, 4])).fit(X, y)

@@ -8,6 +8,7 @@ import pytest
 from sklearn_ensemble_theory import LinearL2BoostingRegressor, SmoothingSplineRegressor
 from sklearn_ensemble_theory._folds import folds_by_hash
 from sklearn_ensemble_theory._rows import ChunkedRows, RowChecks
+from sklearn_ensemble_theory.boosting import CVChoice
 from sklearn_ensemble_theory.smoothing import _best_feature
 from sklearn_ensemble_theory.smoothing._best_feature import (
     FeatureSmoothers,
@@ -46,7 +47,9 @@ def in_chunks(cuts, *arrays):
 
 def sums_of(cuts, n_splits=4):
     learner = SmoothingSplineRegressor(df=4, max_knots=8)
-    sums = learner._sums_of_blocks(in_chunks(cuts, *rows()), "best", n_splits)
+    sums = learner.linear_smoother().sums_of_blocks(
+        in_chunks(cuts, *rows()), "best_feature", n_splits
+    )
     smoothers = FeatureSmoothers(one_feature_forms(sums, sums.spec), sums.spec.df)
     return learner, sums, GramSums.of_blocks(smoothers, sums)
 
@@ -64,7 +67,7 @@ def test_sums_of_splines_and_of_rows(cuts):
     learner, sums, found = sums_of(cuts)
     X, y, w = rows()
     y = y / sums.scale - sums.mean[0]
-    for one, other in zip(found.smoothers.forms, learner._feature_forms(X, w)[0]):
+    for one, other in zip(found.smoothers.forms, learner.linear_smoother().feature_forms(X, w)[0]):
         np.testing.assert_allclose(one.gamma, other.gamma, atol=1e-11)
     expected = RowSums(found.smoothers, X, y, w)
     assert_same_sums(found, expected)
@@ -103,18 +106,20 @@ def test_sums_by_either_way():
             patch.setattr(_best_feature, "_TOGETHER", together)
             patch.setattr(_best_feature, "_DENSE_VALUES", dense)
             model = LinearL2BoostingRegressor(
-                learner, coordinates="best", learning_rate=0.1, time="cv", times=[0, 1, 2, 4]
+                learner, variant="best_feature", learning_rate=0.1, time=CVChoice([0, 1, 2, 4])
             )
             fits.append(model.fit(X, y))
     for other in fits[1:]:
-        np.testing.assert_allclose(other.criterion_path_, fits[0].criterion_path_, rtol=1e-11)
+        np.testing.assert_allclose(
+            other.cv_results_["mean_score"], fits[0].cv_results_["mean_score"], rtol=1e-11
+        )
         np.testing.assert_allclose(other.predict(X), fits[0].predict(X), rtol=1e-11)
 
 
 def test_held_out_errors_from_rows_and_from_sums():
     X, y, _ = rows()
     learner = SmoothingSplineRegressor(df=4, max_knots=8)
-    parts = FeatureSmoothers(*learner._feature_forms(X, np.ones(N)))
+    parts = FeatureSmoothers(*learner.linear_smoother().feature_forms(X, np.ones(N)))
     coefficients = np.random.default_rng(0).standard_normal((parts.n_functions, 3))
     constants = np.array([0.0, 1.0, -2.0])
     fitted = parts.design.evaluate(X, parts.in_splines(coefficients)) + constants

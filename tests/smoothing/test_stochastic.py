@@ -53,7 +53,7 @@ def simulate(matrices, y, rate, m, n_runs, rng):
 
 CASES = {
     "subsample": {"subsample": 0.5},
-    "coordinates": {"coordinates": "random"},
+    "coordinates": {"variant": "random_feature"},
 }
 
 
@@ -175,7 +175,12 @@ def test_random_coordinates_of_splines_in_closed_form(weighted):
     dense = make_pipeline(spline)  # the same learner, but only its hat matrix is known
     times = [0.0, 0.5, 3.0, 40.0]
     for rate in (0.0, 0.5):
-        kwargs = {"coordinates": "random", "time": 1.0, "learning_rate": rate, "random_state": 0}
+        kwargs = {
+            "variant": "random_feature",
+            "time": 1.0,
+            "learning_rate": rate,
+            "random_state": 0,
+        }
         fast = LinearL2BoostingRegressor(spline, **kwargs).fit(X, y, w)
         slow = LinearL2BoostingRegressor(dense, **kwargs).fit(X, y, w)
         for quantity in ("training_error", "degrees_of_freedom"):
@@ -199,7 +204,7 @@ def test_many_random_coordinates_share_their_knots():
     y, new = signal + 0.3 * rng.standard_normal(300), rng.random((50, 16))
     many, given = (
         LinearL2BoostingRegressor(
-            SmoothingSplineRegressor(df=5, max_knots=knots), coordinates="random", time=20.0
+            SmoothingSplineRegressor(df=5, max_knots=knots), variant="random_feature", time=20.0
         ).fit(X, y)
         for knots in ("auto", 140)
     )
@@ -210,11 +215,11 @@ def test_many_random_coordinates_share_their_knots():
 def test_one_feature_is_its_own_random_coordinate():
     X, y, new = make_data(n=30, p=1)
     plain = LinearL2BoostingRegressor(time=3.0).fit(X, y)
-    random = LinearL2BoostingRegressor(time=3.0, coordinates="random").fit(X, y)
+    random = LinearL2BoostingRegressor(time=3.0, variant="random_feature").fit(X, y)
     np.testing.assert_allclose(random.predict(new), plain.predict(new), atol=1e-9)
     m = 10
     rounds = LinearL2BoostingRegressor(
-        time=1.0, coordinates="random", learning_rate=0.1, random_state=0
+        time=1.0, variant="random_feature", learning_rate=0.1, random_state=0
     ).fit(X, y)
     path = loop(SmoothingSplineRegressor(df=5), X, y, 0.1, m, new)
     np.testing.assert_allclose(rounds.predict(new), path[:, -1], atol=1e-9)
@@ -235,7 +240,7 @@ def test_bound_vanishes_with_the_learning_rate():
 
 def test_same_seed_same_model():
     X, y, new = make_data(n=30)
-    for params in ({"subsample": 0.5}, {"coordinates": "random"}):
+    for params in ({"subsample": 0.5}, {"variant": "random_feature"}):
         for rate in (0.0, 0.2):
             kwargs = {"learning_rate": rate, "time": 2.0, "n_subsamples": 10, **params}
             fits = [

@@ -27,23 +27,23 @@ def make_data(n):
 
 X, y = make_data(300)
 spline = SmoothingSplineRegressor(df=4)
-model = LinearL2BoostingRegressor(spline, coordinates="best", learning_rate=0.1, time="cv")
+model = LinearL2BoostingRegressor(spline, variant="best_feature", learning_rate=0.1, time="cv")
 model.fit(X, y)
-print(f"{model.n_rounds_} rounds, {len(np.unique(model.selected_features_))} features selected")
+print(f"{model.n_estimators_} rounds, {len(np.unique(model.selected_features_))} features selected")
 
 # %%
 # Errors against the number of rounds. The test error increases slowly after its minimum.
 X_test, y_test = make_data(2000)
-rounds = np.arange(1, len(model.times_))
-test = ((y_test[:, None] - model.predict_path(X_test, model.times_)) ** 2).mean(axis=0)
+rounds = np.arange(1, len(model.cv_results_["time"]))
+test = ((y_test[:, None] - model.predict_path(X_test, model.cv_results_["time"])) ** 2).mean(axis=0)
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
 for errors, label in [
-    (model.training_error(model.times_), "training"),
-    (model.criterion_path_, "cross-validation"),
+    (model.training_error(model.cv_results_["time"]), "training"),
+    (model.cv_results_["mean_score"], "cross-validation"),
     (test, "test"),
 ]:
     axes[0].plot(rounds, errors[1:], label=label)
-axes[0].axvline(model.n_rounds_, color="0.5", linestyle=":", label="chosen")
+axes[0].axvline(model.n_estimators_, color="0.5", linestyle=":", label="chosen")
 axes[0].set(xscale="log", xlabel="rounds", ylabel="mean squared error")
 axes[0].legend()
 axes[1].bar(np.arange(20), model.feature_importances_)
@@ -73,7 +73,7 @@ plt.show()
 for label, other in [
     ("best feature", model),
     ("all features", LinearL2BoostingRegressor(spline)),
-    ("random features", LinearL2BoostingRegressor(spline, coordinates="random")),
+    ("random features", LinearL2BoostingRegressor(spline, variant="random_feature")),
     ("joint splines", SmoothingSplineRegressor()),
 ]:
     error = np.mean((other.fit(X, y).predict(X_test) - y_test) ** 2)
