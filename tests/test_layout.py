@@ -148,9 +148,9 @@ PRIVATE_READS = {
     # gradient boosting
     "boosting._gradient_boosting": 11,
     # additive models of boosted stumps
-    "boosting._additive": 58,
+    "boosting._additive": 6,
     # displays
-    "inspection": 6,
+    "inspection": 2,
 }
 
 
@@ -248,7 +248,8 @@ ENGINES = {
     # sketches and projections
     *("averaging._linear_projections", "averaging._sketched_least_squares"),
     # additive models: from codes of bins to sums and rounds
-    *("boosting._additive.cuts", "boosting._additive.sums", "boosting._additive.phases"),
+    *("boosting._additive.additive_plan", "boosting._additive.sums", "boosting._additive.rounds"),
+    *("boosting._additive.pairs", "boosting._additive.pair_rounds"),
     # weights of members
     *("combining._aggregation", "combining._member_fits", "combining._stack"),
     *("combining._tandem_weights", "ensembles._held_out"),

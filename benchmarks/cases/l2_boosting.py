@@ -90,8 +90,11 @@ def counted_sums(data, n_rounds, learning_rate, max_bins):
     """All computations that use the rows, before the rounds: the columns and their sums."""
     from sklearn_ensemble_theory._bins import bin_edges_from_quantiles
     from sklearn_ensemble_theory.boosting._additive.bins import FeatureBins
-    from sklearn_ensemble_theory.boosting._additive.cuts import NormalizedCuts
-    from sklearn_ensemble_theory.boosting._additive.sums import CountedGram, cut_sums
+    from sklearn_ensemble_theory.boosting._additive.sums import (
+        CountedGram,
+        NormalizedCuts,
+        cut_sums,
+    )
 
     p = data.X.shape[1]
     edges = bin_edges_from_quantiles(data.X, max_bins)
@@ -105,8 +108,8 @@ def counted_sums(data, n_rounds, learning_rate, max_bins):
 
 
 def rounds_alone(cuts, data, n_rounds, learning_rate):
-    from sklearn_ensemble_theory.boosting._additive.cuts import TableState
     from sklearn_ensemble_theory.boosting._additive.rounds import TableStumps
+    from sklearn_ensemble_theory.boosting._additive.sums import TableState
 
     TableStumps(TableState(cuts), learning_rate).run(n_rounds)
 

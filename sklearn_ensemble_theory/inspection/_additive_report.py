@@ -233,7 +233,7 @@ def _summary(estimator, sizes: np.ndarray, used: Sequence[int]) -> list[str]:
         "probabilities are proportional to the exponentials of the scores.",
     }
     links = ["identity", "logit"] if len(classes) == 1 else ["", "softmax"]
-    link = getattr(estimator, "_link", links[is_classifier(estimator)])
+    link = getattr(estimator, "link_", links[is_classifier(estimator)])
     intercepts = np.ravel(estimator.intercept_)
     labels = [f" of {c}" if c else "" for c in classes]
     pairs = [t for t in used if len(estimator.term_features_[t]) == 2]

@@ -142,7 +142,7 @@ def scores_of_classes(estimator) -> list[str]:
 def unit_of_terms(estimator, k: int | None = None) -> str:
     """Return what the terms add to, for labels; k is the number of one of several classes."""
     if not is_classifier(estimator):
-        is_log = getattr(estimator, "_link", "identity") == "log"
+        is_log = getattr(estimator, "link_", "identity") == "log"
         return "logarithm of the prediction" if is_log else "prediction"
     if len(estimator.classes_) <= 2:
         return f"log-odds of {estimator.classes_[-1]}"

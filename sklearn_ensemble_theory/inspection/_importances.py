@@ -362,7 +362,7 @@ class LocalExplanationDisplay:
         k = number_of_class(estimator, target)
         terms = np.asarray(estimator.predict_terms(X))[0]
         probability = response = None
-        if getattr(estimator, "_link", "identity") == "log":
+        if getattr(estimator, "link_", "identity") == "log":
             response = float(estimator.predict(X)[0])
         if is_classifier(estimator):
             probability = float(estimator.predict_proba(X)[0, 1 if k is None else k])

@@ -194,12 +194,11 @@ def mean_of_pair(
     estimator: Any, t: int, j: int, X: Any, moved: Any, weight: np.ndarray | None
 ) -> np.ndarray:
     """A pair at the grid of its feature j, as a mean over the rows' bins of the other feature."""
-    pair, (_, values) = estimator.term_features_[t], estimator.shape_functions_[t]
-    table = estimator._bins.padded(values, *pair)
+    terms = estimator.model_.terms
+    pair, table = terms.features[t], terms.bins.padded(terms.tables[t], *terms.features[t])
     other = pair[1] if pair[0] == j else pair[0]
     bins = [
-        estimator._pair_maps[k].take(estimator._bins.codes(estimator._checked_X(rows))[:, k])
-        for k, rows in ((other, X), (j, moved))
+        terms.pair_maps[k].take(terms.codes(rows)[:, k]) for k, rows in ((other, X), (j, moved))
     ]
     axis = list(pair).index(other)
     share = np.bincount(bins[0], weight, minlength=table.shape[axis])

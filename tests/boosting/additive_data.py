@@ -30,6 +30,13 @@ def mixed_data(n=160, seed=0):
     return bins.codes(X), bins.layout(), rng.exponential(size=n), y, np.arange(n) % 3
 
 
+def fold_scores(model, X):
+    """The scores of rows by the models of the folds, in their units."""
+    terms = model.model_.terms
+    numbers = X if terms.columns is None else terms.columns.encode(X)
+    return model.model_.folds.scores(terms, np.asarray(numbers, dtype=float))
+
+
 class RowRounds:
     """Rounds that look at every row in every candidate.
 

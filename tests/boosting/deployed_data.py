@@ -103,7 +103,7 @@ def assert_predicts(model, X, found, tolerance):
     scale = max(np.abs(scores).max(), 1.0)
     if "prediction" in found:
         expected = model.predict(X)
-        size = np.abs(expected) if model._link == "log" else 1.0
+        size = np.abs(expected) if model.link_ == "log" else 1.0
         assert np.max(np.abs(found["prediction"] - expected) / size) <= tolerance * scale
         return
     np.testing.assert_allclose(found["scores"], scores, rtol=0, atol=tolerance * scale)

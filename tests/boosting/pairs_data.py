@@ -5,22 +5,20 @@ import itertools
 import numpy as np
 
 from sklearn_ensemble_theory._blocks import PassCount
-from sklearn_ensemble_theory.boosting._additive import pair_rounds, pair_tables, pairs
-from sklearn_ensemble_theory.boosting._additive.pair_rounds import Visit
-from sklearn_ensemble_theory.boosting._additive.pair_tables import (
+from sklearn_ensemble_theory.boosting._additive import pair_rounds, pairs
+from sklearn_ensemble_theory.boosting._additive.additive_plan import resolve_interactions
+from sklearn_ensemble_theory.boosting._additive.pair_rounds import (
     LEARNING_RATES,
     MIN_SHARE,
     AdditiveFit,
+    Visit,
     additive_rest,
     inverse_weights,
     ordered_bins,
     purify,
     quadrant_steps,
 )
-from sklearn_ensemble_theory.boosting._additive.pairs import (
-    interaction_gains,
-    resolve_interactions,
-)
+from sklearn_ensemble_theory.boosting._additive.pairs import interaction_gains
 
 from ..local_blocks import LocalBlocks
 
@@ -65,7 +63,7 @@ def coarse_bins(codes, n_bins, max_bins, weight=None, *, missing=None, categoric
     weights = [np.bincount(codes[:, j], weight, n_bins[j]) for j in range(p)]
     none = np.zeros(p, bool)
     flags = (none if flag is None else flag for flag in (missing, categorical))
-    return pair_tables.coarse_bins(weights, n_bins, max_bins, *flags)
+    return pair_rounds.coarse_bins(weights, n_bins, max_bins, *flags)
 
 
 def detect_pairs(
@@ -84,7 +82,7 @@ def detect_pairs(
     values = pairs.table_values(residual, weight, frequency)
 
     def tables_of(wanted):
-        return pair_tables.pair_tables(codes, bins, wanted, values)
+        return pair_rounds.pair_tables(codes, bins, wanted, values)
 
     features, cells = np.arange(len(n_bins)), pairs._CELLS_AT_ONCE
     candidates = list(itertools.combinations([int(j) for j in features], 2))
@@ -99,7 +97,7 @@ class PairBoost:
         self.bins = coarse_bins(codes, n_bins, max_bins, weight, **flags)
 
     def columns(self, rows, folds):
-        found = pair_tables.coarse_columns(self.codes[rows], self.n_bins, self.pairs, self.bins)
+        found = pair_rounds.coarse_columns(self.codes[rows], self.n_bins, self.pairs, self.bins)
         return pair_rounds.PairColumns(found, folds)
 
     def run(self, residuals, folds, max_sweeps=200):

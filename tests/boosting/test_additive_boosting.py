@@ -21,6 +21,8 @@ from sklearn_ensemble_theory.boosting.losses import (
     TweedieLoss,
 )
 
+from .additive_data import fold_scores
+
 N_GROUPS = 6
 OFFSETS = np.log(np.random.default_rng(1).uniform(0.1, 1, size=600))
 
@@ -151,12 +153,12 @@ def test_losses_of_the_user(smooth):
     known = AdditiveBoostingRegressor("poisson").fit(X, y)
     own = AdditiveBoostingRegressor(_Own(PoissonLoss(), "hessian", "inverse_link")).fit(X, y)
     np.testing.assert_allclose(own.predict(X), known.predict(X), rtol=1e-6)
-    assert own._link == "other"
+    assert own.link_ == "other"
     # Without second derivatives the way is another one, and the model nearly the same.
     rough = AdditiveBoostingRegressor(_Own(PoissonLoss(), "inverse_link")).fit(X, y)
     assert mean_poisson_deviance(known.predict(X), rough.predict(X)) < 0.003
     residuals = AdditiveBoostingRegressor(_Own(HuberLoss(0.5), "smoothness")).fit(X, y)
-    assert residuals._link == "identity"
+    assert residuals.link_ == "identity"
     other = AdditiveBoostingRegressor(HuberLoss(0.5)).fit(X, y)
     assert np.abs(residuals.predict(X) - other.predict(X)).mean() < 0.05 * y.std()
 
@@ -187,8 +189,8 @@ def test_paths_are_mean_losses(smooth, loss):
     # Of the model of all rows, and of those that leave out a fold; the quadratic is not the loss.
     u = loss.link(model.predict(X))
     assert model.train_path_[-1] == pytest.approx(loss.risk(y, u), abs=2e-3)
-    folds = model._folds
-    scores = folds.scale * model._scores_of_folds(X, folds) + folds.mean
+    folds = model.model_.folds
+    scores = folds.scale * fold_scores(model, X) + folds.mean
     for k in range(4):
         risk = loss.risk(y[fold == k], scores[fold == k, k])
         assert model.cv_path_[model.n_estimators_, k] == pytest.approx(risk, abs=4e-3)
@@ -315,7 +317,7 @@ def test_models_of_folds_do_not_diverge():
         categorical_features=[0],
     ).fit(X, y)
     # The least mean loss is that of the models of the folds which are kept.
-    left_out = model._folds.rows
+    left_out = model.model_.folds.rows
     mean = y - left_out.scores
     losses = mean - y * np.log(mean)
     found = np.mean([losses[left_out.fold == k].mean() for k in range(2)])

@@ -227,7 +227,7 @@ def test_arguments_of_edits():
         REGRESSOR.monotonize_term("c", increasing=1)
     with pytest.raises(ValueError, match=r"df=1\.5 must be at least 2"):
         REGRESSOR.smooth_term("c", df=1.5)
-    with pytest.raises(ValueError, match="'df' parameter"):
+    with pytest.raises(ValueError, match="df='many' must be"):
         REGRESSOR.smooth_term("c", df="many")
 
 
@@ -386,7 +386,7 @@ def test_refit_to_rows_with_other_categories_and_missing_values():
     expected += alone.predict_terms(row[["b", "kind"]])[0, 0]
     assert new.predict(row) == pytest.approx(expected)
     assert model.missing_bins_.tolist() == [False, False, False, True]
-    assert not model._bins.missing[1]
+    assert not model.model_.terms.bins.missing[1]
 
 
 def test_what_cannot_be_refitted():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory.boosting._additive.terms import band_errors
+from sklearn_ensemble_theory.boosting._additive.fitted_terms import band_errors
 
 rng = np.random.default_rng(0)
 

@@ -41,9 +41,7 @@ def test_the_search_ends_without_a_new_minimum():
     X, y = additive_data(300)
     model = L2BoostingRegressor("cv", learning_rate=0.1, max_estimators=5000).fit(X, y)
     last = model.n_estimators_ + 10 / model.learning_rate + 60  # rounds are run by the dozen
-    path = model.cv_path_[int(last) :]
-    assert path.shape[0] > 4000
-    assert (path == path[0]).all()
+    assert len(model.cv_path_) <= last
     plain = L2BoostingRegressor(
         "cv", learning_rate=0.1, smoothing_rounds=0, max_estimators=1000
     ).fit(X, y)

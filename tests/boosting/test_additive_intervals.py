@@ -14,6 +14,7 @@ from sklearn_ensemble_theory.ensembles._intervals import (
     weighted_ranks,
 )
 
+from .additive_data import fold_scores
 from .l2_boosting_data import additive_data, quantile_edges
 
 X, Y = additive_data(n=120)
@@ -79,15 +80,15 @@ def mixed_columns():
 def test_residuals_are_those_of_the_path(params):
     """Of missing values, categories and pairs, whose folds' losses the rounds have computed."""
     model = clone(FOLDED).set_params(**params).fit(mixed_columns(), Y)
-    rows, path = model._folds.rows, model.cv_path_[model.n_estimators_]
-    off = model._folds.scale * rows.scores
+    rows, path = model.model_.folds.rows, model.cv_path_[model.n_estimators_]
+    off = model.model_.folds.scale * rows.scores
     squares = [np.mean(off[rows.fold == k] ** 2) for k in range(len(path))]
     np.testing.assert_allclose(squares, path, rtol=1e-9)
     assert len(rows.scores) == (90 if "cv" in params else 120)
     # The residuals are of the models that predict new rows.
     if "cv" not in params:
-        at = model._scores_of_folds(mixed_columns(), model._folds)
-        own = model._folds.scale * at[np.arange(len(Y)), rows.fold] + model._folds.mean
+        at = fold_scores(model, mixed_columns())
+        own = model.model_.folds.scale * at[np.arange(len(Y)), rows.fold] + model.model_.folds.mean
         np.testing.assert_allclose(Y - own, off, rtol=0, atol=1e-12)
     # A bin without training rows of the fold, here that of missing values, has the value 0.
     assert np.isfinite(model.predict_interval(np.full((1, 5), np.nan))).all()
@@ -96,7 +97,7 @@ def test_residuals_are_those_of_the_path(params):
 def test_one_split_is_split_conformal():
     model = clone(FOLDED).set_params(cv=[(np.arange(60), np.arange(60, 120))]).fit(X, Y)
     low, high = model.predict_interval(NEW, 0.8).T
-    off = model._folds.scale * model._folds.rows.scores
+    off = model.model_.folds.scale * model.model_.folds.rows.scores
     size = np.sort(np.abs(off))[conformal_rank(60, 0.8) - 1]
     np.testing.assert_allclose(high - low, 2 * size)
 
@@ -106,15 +107,15 @@ def test_groups_are_of_new_groups():
     shuffled = np.random.default_rng(0).permutation(groups)
     weight = np.where(shuffled == 3, 0.0, 1.0)
     model = clone(FOLDED).fit(X, Y, weight, groups=shuffled)
-    rows = model._folds.rows
+    rows = model.model_.folds.rows
     assert len(rows.scores) == 115
     assert all(len(np.unique(rows.fold[rows.groups == g])) == 1 for g in range(23))
-    at, size = model._scores_of_folds(NEW, model._folds), np.abs(rows.scores)
+    at, size = fold_scores(model, NEW), np.abs(rows.scores)
     shares = hierarchical_shares(rows.groups)
     upper = weighted_ranks(at[:, rows.fold] + size, shares, 0.8)
     np.testing.assert_allclose(
         model.predict_interval(NEW, 0.8)[:, 1],
-        model._folds.scale * upper + model._folds.mean,
+        model.model_.folds.scale * upper + model.model_.folds.mean,
         rtol=1e-12,
     )
     with pytest.raises(ValueError, match=r"coverage=0\.97 requires more rows, or groups"):
@@ -132,11 +133,11 @@ def test_sets_of_classes_by_counting(n_classes):
     ).fit(X, labels)
     found = model.predict_set(NEW, 0.8)
     fold = fold_numbers_of(splits, len(y))
-    scores = model._scores_of_folds(NEW, model._folds)
+    scores = fold_scores(model, NEW)
     # The softmax of 0 and a log-odds is that of two classes.
     u = scores if n_classes == 3 else np.stack([0 * scores, scores], axis=2)
     at = np.exp(u) / np.exp(u).sum(axis=2, keepdims=True)
-    own = model._folds.rows.scores[:, 0]
+    own = model.model_.folds.rows.scores[:, 0]
     for k, (train, test) in enumerate(splits):
         one = clone(model).set_params(
             n_estimators=max(model.n_estimators_, 1), smoothing_rounds=model.n_smoothing_rounds_
@@ -153,7 +154,7 @@ def test_sets_of_classes_by_counting(n_classes):
     chunks = clone(model).set_params(cv=5)
     chunks.partial_fit(X[:60], labels[:60], classes=np.unique(labels))
     chunks.partial_fit(X[60:], labels[60:])
-    assert len(chunks._folds.rows.scores) == 120
+    assert len(chunks.model_.folds.rows.scores) == 120
     assert chunks.predict_set(NEW).shape == (40, n_classes)
 
 

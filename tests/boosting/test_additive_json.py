@@ -111,7 +111,7 @@ def test_the_model_comes_back(kind):
             np.testing.assert_array_equal(made.predict_proba(X), model.predict_proba(X))
         assert clone(same).get_params() == same.get_params()
         assert same.classes_.dtype == model.classes_.dtype
-    assert document["link"] == model._link
+    assert document["link"] == model.link_
     assert json.loads(model.to_json(indent=1)) == document
 
 

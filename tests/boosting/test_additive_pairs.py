@@ -143,7 +143,7 @@ def test_tables_have_the_bins_in_which_they_were_fitted(monkeypatch):
     assert len(used) == 3
     for maps in used:
         assert len(np.unique(maps[0])) == 80
-        for one, other in zip(maps, model._pair_maps, strict=True):
+        for one, other in zip(maps, model.model_.terms.pair_maps, strict=True):
             np.testing.assert_array_equal(one, other[:-1])
 
 

@@ -6,15 +6,18 @@ from numpy.polynomial import legendre
 
 from sklearn_ensemble_theory._blocks import PassCount
 from sklearn_ensemble_theory.boosting._additive.bins import FeatureBins
-from sklearn_ensemble_theory.boosting._additive.newton_loss import (
+from sklearn_ensemble_theory.boosting._additive.risk import (
     NewtonLossOfBlocks,
     NewtonLossOfRows,
     PointwiseLogistic,
     PointwiseOf,
+    SquaredError,
 )
-from sklearn_ensemble_theory.boosting._additive.phases import BinnedRows
-from sklearn_ensemble_theory.boosting._additive.rounds import SmoothingRounds, TableStumps
-from sklearn_ensemble_theory.boosting._additive.squared_error import SquaredError
+from sklearn_ensemble_theory.boosting._additive.rounds import (
+    BinnedRows,
+    SmoothingRounds,
+    TableStumps,
+)
 from sklearn_ensemble_theory.boosting._additive.sums import CutLayout
 from sklearn_ensemble_theory.boosting.losses import HuberLoss, PoissonLoss, QuantileLoss
 

@@ -85,7 +85,7 @@ def test_edits_and_models_of_nothing():
         "  intercept  1.50",
         "Always 0: x0.\nRows of several bins or categories have means over the training rows.",
     ]
-    model.edits_ = ["set_term('x0')"]
+    model.edits_.append("set_term('x0')")
     assert "Edited after the fit:\n  set_term('x0')" in model.to_text()
 
 
@@ -111,7 +111,7 @@ def test_not_fitted():
 def test_links_that_only_python_knows():
     """The card has the scores; forms that predict are refused."""
     model = L2BoostingRegressor(5).fit(np.eye(3), np.arange(3.0))
-    model._link = "other"
+    model.link_ = "other"
     assert "prediction = inverse link of score" in model.to_text()
     for form in (model.to_onnx, lambda: model.to_sql("rows"), model.to_json):
         with pytest.raises(ValueError, match="has no form outside Python; the links with one are"):

@@ -11,7 +11,7 @@ from sklearn_ensemble_theory import (
     LogitBoostClassifier,
 )
 from sklearn_ensemble_theory._features import Features
-from sklearn_ensemble_theory.boosting._additive.allowed_terms import allowed_terms
+from sklearn_ensemble_theory.boosting._additive.additive_plan import allowed_terms
 
 from ..local_blocks import rows_in_blocks
 from .test_additive_edits import rows

@@ -46,7 +46,7 @@ def model(request, rows):
 
 def scores_of(model):
     """The function that is the sum of the terms."""
-    if model._link == "log":
+    if model.link_ == "log":
         return lambda X: np.log(model.predict(X))
     return model.decision_function if hasattr(model, "classes_") else model.predict
 

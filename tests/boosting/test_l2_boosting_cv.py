@@ -198,4 +198,4 @@ def test_chunks_of_few_rows_fill_all_folds(size):
         for start in range(0, 40, size):
             chunk = slice(start, start + size)
             model.partial_fit(X[chunk], target[chunk], refit=start + size >= 40, **classes)
-        assert model.cv_path_.shape == (51, 5)
+        assert model.cv_path_.shape[1] == 5

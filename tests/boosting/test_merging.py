@@ -95,11 +95,13 @@ def test_weights_of_chunks():
                 chunks.partial_fit(X[part], y[part], sample_weight=own, **more)
             total = 400 if weight is None else weight.sum()
             for fitted in (chunks, model.fit(X, y, sample_weight=weight)):
-                found = fitted._weight_unit * fitted.bin_weights_[0].sum()
+                found = fitted.model_.terms.weight_unit * fitted.bin_weights_[0].sum()
                 assert found == pytest.approx(total)
             # a chunk that is only kept belongs to no model yet
             chunks.partial_fit(X[:9], y[:9], sample_weight=np.full(9, 50.0), refit=False)
-            assert chunks._weight_unit * chunks.bin_weights_[0].sum() == pytest.approx(total)
+            assert chunks.model_.terms.weight_unit * chunks.bin_weights_[0].sum() == pytest.approx(
+                total
+            )
 
 
 def test_missing_values_at_some_sites():

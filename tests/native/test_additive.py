@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from sklearn_ensemble_theory.boosting._additive import rounds
-from sklearn_ensemble_theory.boosting._additive.phases import BinnedRows
-from sklearn_ensemble_theory.boosting._additive.rounds import TableStumps
-from sklearn_ensemble_theory.boosting._additive.squared_error import SquaredError
+from sklearn_ensemble_theory.boosting._additive.risk import SquaredError
+from sklearn_ensemble_theory.boosting._additive.rounds import BinnedRows, TableStumps
 from sklearn_ensemble_theory.boosting._additive.sums import CutLayout
 
 from . import reference_additive as reference

@@ -1,9 +1,8 @@
 """Additive models for any loss by boosting stumps on binned columns."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -14,17 +13,22 @@ from ..._blocks import by_chunks
 from ..._compat import CallbackSupportMixin, HasMethods, Interval, StrOptions
 from ..._door import fit_context
 from ..._rows import ChunkedRows, finite_predictions
-from ..._scaling import TargetScale
 from ..._typing import ArrayLike, CVLike, LossLike
 from .._loop import begin_fit
-from ..losses import AbsoluteLoss, HuberLoss, Loss, QuantileLoss
-from ..losses._losses import BinomialLoss, LogLinkLoss, loss_names, lower_quantile, make_loss
+from ..losses import HuberLoss, Loss
+from ..losses._losses import BinomialLoss, LogLinkLoss, loss_names, make_loss
+from .additive_fit import (
+    fit_additive,
+    losses_of_blocks,
+    losses_of_rows,
+    squares_of_blocks,
+    squares_of_rows,
+)
+from .additive_plan import Plan
 from .base import BaseAdditive
-from .bins import TargetRange, bins_of_blocks, rows_in_bins, unit_weights, weight_unit
-from .fold_models import interval_of_folds
-from .newton_fit import NewtonTask, fit_newton, fit_newton_of_blocks
-from .newton_loss import PointwiseOf, guide_of_bins
-from .squared_fit import fit_squares, fit_squares_of_blocks, targets_in_bins
+from .bins import TargetRange, TrainingRows
+from .fitted_terms import AdditiveModel
+from .risk import PointwiseOf
 
 
 class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
@@ -155,6 +159,9 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
 
     intercept_ : float
         The mean of the scores over the training rows, without their offset.
+
+    model_ : AdditiveModel
+        What the fit has found, as one record: terms, rounds, and the models of the folds.
 
     term_features_ : list of n_terms tuples
         The features of each term: ``(0,)``, ..., ``(p - 1,)``, then the pairs ``(a, b)``.
@@ -362,7 +369,7 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         self.verbose = verbose
 
     @property
-    def _link(self) -> str:
+    def link_(self) -> str:
         loss = self.loss_
         if isinstance(loss, LogLinkLoss):
             return "log"
@@ -415,79 +422,40 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
             cut with all others exceed `max_memory`. With Dask collections, if the sums over all
             pairs of cuts exceed it, or `cv` is no integer.
         """
-        rows = self._checked_rows(
-            X, y, sample_weight, reset=True, classifies=False, groups=groups, offset=offset
-        )
-        loss = make_loss(self.loss, alpha=self.alpha, power=self.power)
-        loss.check_target(rows.y)
+        rows = self._checked_rows(X, y, sample_weight, groups=groups, offset=offset)
+        plan = self._plan(rows.X.shape[1], rows.columns)
+        self._made_loss().check_target(rows.y)
         end_fit = begin_fit(self, X, y, sample_weight)
-        if loss.is_quadratic:
-            fit_squares(self, rows)
-            self.__dict__.pop("n_refreshes_", None)
-        else:
-            self._weight_unit = weight_unit(rows.weight)
-            rows = replace(rows, weight=unit_weights(rows.weight))
-            target = None
-            if is_of_residuals(loss):
-                y = rows.y if rows.offset is None else rows.y - rows.offset
-                target = TargetScale.in_powers_of_two(y, rows.weight)
-                rows = replace(rows, y=target(y), offset=None)
-                loss = _with_delta(loss, rows.y, rows.weight, target.scale)
-            task = self._task(loss, target)
-            monotonic = self._monotonic(rows.X.shape[1], rows.columns)
-            guide = guide_of_bins(task.loss, rows)
-            bins, jumps, binned = rows_in_bins(self, rows, rows.y, *guide)
-            fit_newton(self, task, binned, bins, rows.columns, jumps, monotonic)
-        self.loss_ = loss
+        self.model_ = self._solved(plan, rows)
         end_fit()
         return self
 
+    def _made_loss(self) -> Loss:
+        return make_loss(self.loss, alpha=self.alpha, power=self.power)
+
+    def _solved(self, plan: Plan, rows: TrainingRows) -> AdditiveModel:
+        self.loss_ = self._made_loss()
+        if self.loss_.is_quadratic:
+            problem = squares_of_rows(plan, rows, self._report)
+        else:
+            given = plan, self.loss_, self.refresh_tol, rows, self._report
+            problem, self.loss_ = losses_of_rows(*given)
+        return fit_additive(plan, problem, self._report)
+
     def _fit_chunks(self, rows: ChunkedRows) -> None:
         """`fit` of rows in blocks."""
-        loss = make_loss(self.loss, alpha=self.alpha, power=self.power)
-        if loss.is_quadratic:
-            fit_squares_of_blocks(self, rows)
-            self.__dict__.pop("n_refreshes_", None)
-            self.loss_ = loss
-            return
+        loss = self._made_loss()
         if isinstance(loss, HuberLoss) and loss.quantile is not None:
             raise ValueError(
                 "loss='huber' requires all rows in memory, for the quantile alpha of the absolute "
                 "deviations; use loss=HuberLoss(delta)."
             )
-        p = rows.n_features
-        self._monotonic(p, None)  # refused before rows are read
-        found = bins_of_blocks(self, rows, TargetRange.of)
-        monotonic, of_y, layout = (
-            self._monotonic(p, found.columns),
-            found.target,
-            found.bins.layout(),
-        )
-        loss.check_target(np.array([of_y.low, of_y.mean, of_y.high]))
-        self._check_memory_of_blocks(layout.n_cuts, max(found.n_splits, 1), found.n_splits)
-        self._progress().message(f"{layout.n_cuts} cuts in {p} features")
-        task = self._task(loss, of_y.scale() if is_of_residuals(loss) else None)
-        with_pairs = self._keeps_bins_for_pairs(p)
-        blocks = found.rows.map(
-            targets_in_bins, found.bins, task.target, found.n_splits, with_pairs
-        )
-        fit_newton_of_blocks(self, task, blocks, found, monotonic)
-        self.loss_ = loss
-
-    def _task(self, loss: Loss, target: TargetScale | None) -> NewtonTask:
-        """In units of `target`, or of y."""
-        degree = 0
-        if target is not None:
-            degree = 2 if isinstance(loss, HuberLoss) else 1
-            if isinstance(loss, HuberLoss):
-                loss = HuberLoss(loss.delta / float(target.scale))
+        plan, found = self._blocks(rows, TargetRange.of)
+        if loss.is_quadratic:
+            problem = squares_of_blocks(plan, found, self._report)
         else:
-            target = TargetScale(0.0, 1.0)
-
-        def left_over(y: np.ndarray, u: np.ndarray) -> np.ndarray:
-            return y - loss.inverse_link(u)
-
-        return NewtonTask(PointwiseOf(loss), self.refresh_tol, left_over, target, degree)
+            problem = losses_of_blocks(plan, loss, self.refresh_tol, found, self._report)
+        self.model_, self.loss_ = fit_additive(plan, problem, self._report), loss
 
     @finite_predictions
     def predict(self, X: ArrayLike, offset: ArrayLike | None = None) -> np.ndarray:
@@ -573,7 +541,7 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         """
         check_is_fitted(self)
         loss = self.loss_
-        return interval_of_folds(self, X, coverage, method, side, offset, loss.inverse_link)
+        return self._interval(X, coverage, method, side, offset, loss.inverse_link)
 
     def score(
         self,
@@ -601,17 +569,3 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
             1 for perfect predictions, 0 for the mean of y.
         """
         return float(r2_score(y, self.predict(X, offset), sample_weight=sample_weight))
-
-
-def _with_delta(loss: Loss, y: np.ndarray, weight: np.ndarray | None, unit: Any) -> Loss:
-    """Huber's loss with the delta of its quantile, for targets in this unit; others as they are."""
-    if not isinstance(loss, HuberLoss) or loss.quantile is None:
-        return loss
-    distances = np.abs(y - AbsoluteLoss().optimal_constant(y, weight))
-    delta = lower_quantile(distances, loss.quantile, weight) or float(distances.max()) or 1.0
-    return HuberLoss(delta * float(unit))
-
-
-def is_of_residuals(loss: Any) -> bool:
-    """Whether the loss of y and u is one of y - u that has a power of their unit."""
-    return type(loss) in (AbsoluteLoss, HuberLoss, QuantileLoss)

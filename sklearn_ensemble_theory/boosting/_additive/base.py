@@ -1,25 +1,25 @@
 """What the additive boosters share: checks, the phases of a fit, the fitted terms, predictions."""
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NoReturn, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_X_y
 
-from sklearn_ensemble_theory._typing import ArrayLike
-
-from ..._bins import check_bin_edges, sum_of_tables
-from ..._blocks import checked_offset
-from ..._categories import CategoricalColumns
+from ..._bins import check_bin_edges
+from ..._blocks import any_collection, checked_offset
+from ..._categories import CategoricalColumns, categories_of_blocks
 from ..._compat import Interval, RealNotInt, StrOptions
-from ..._features import Features, feature_names
+from ..._features import Features
 from ..._folds import checked_n_splits, fold_numbers
 from ..._rows import (
+    ChunkedRows,
     Rows,
     checked_groups,
     group_codes,
@@ -27,53 +27,27 @@ from ..._rows import (
     kept_rows,
     validate_data,
 )
-from ..._running import Progress
-from .allowed_terms import AllowedTerms, allowed_terms
-from .bins import (
-    MAX_SMOOTHING_ROUNDS,
-    SMOOTHING_PATIENCE,
-    FeatureBins,
-    TrainingRows,
-)
+from ..._running import Progress, blas_threads_by_work
+from ..._typing import ArrayLike
+from ...ensembles._intervals import checked_coverage, interval_by_folds, one_of
+from ...ensembles._training_rows import unequal_weights
+from .additive_plan import Plan, allowed_terms, resolve_interactions
+from .bins import BinnedBlocks, TrainingRows, bins_of_blocks
 from .edits import (
-    Edit,
     monotonize_term,
-    refit_terms,
+    refitted_terms,
     refuse_edited,
     remove_term,
     set_term,
     smooth_term,
+    with_refitted,
 )
-from .fold_models import FoldModels, LeftOutRows
+from .fitted_terms import AdditiveModel, FoldModels, LeftOutRows, Rounds
 from .json_document import json_of, model_of_json
-from .newton_loss import NewtonLoss
 from .onnx_graph import onnx_of
-from .pair_tables import Pair
-from .pairs import (
-    PairFit,
-    PairTerms,
-    monotonic_pairs,
-    resolve_interactions,
-)
-from .phases import MIB, BinnedRows, PhaseResult, run_phase
-from .rounds import SmoothingRounds, TableStumps
 from .scorecard import text_of
 from .sql import sql_of
-from .squared_error import SquaredError
-from .sums import CutLayout
-from .terms import (
-    StumpSegment,
-    band_errors,
-    centred,
-    explain_terms,
-    segments_of,
-    shapes_of,
-    staged_tables,
-)
-
-# In smoothing rounds scores may move so many times farther between two refreshes: their steps are
-# those of Newton's method, whose limit does not depend on them.
-SMOOTHING_MOVE = 1.5
+from .terms import explain_terms
 
 
 class BaseAdditive(BaseEstimator):
@@ -117,20 +91,7 @@ class BaseAdditive(BaseEstimator):
     verbose: bool | int
 
     n_features_in_: int
-    n_estimators_: int
-    intercept_: Any
-    shape_functions_: list[tuple[Any, np.ndarray]]
-    term_features_: list[tuple[int, ...]]
-    bin_weights_: list[np.ndarray]
-    category_sets_: list[list[np.ndarray]]
-    edits_: list[Edit]
-    _bins: FeatureBins
-    _pair_maps: list[np.ndarray]
-    _columns: CategoricalColumns | None
-    _segments: list[StumpSegment]
-    _folds: FoldModels | None
-    _weight_unit: float  # `bin_weights_` times this are the weights of the rows
-    _link: Any
+    model_: AdditiveModel
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -138,9 +99,9 @@ class BaseAdditive(BaseEstimator):
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "shape_functions_")
+        return hasattr(self, "model_")
 
-    def _progress(self, n_rounds: int = 0) -> Progress:
+    def _report(self, n_rounds: int = 0) -> Progress:
         return Progress(type(self).__name__, n_rounds, self.verbose, unit="rounds")
 
     # --- the checks of a fit ----------------------------------------------------------------------
@@ -150,20 +111,22 @@ class BaseAdditive(BaseEstimator):
         X: Any,
         y: Any,
         sample_weight: Any,
-        reset: bool,
+        reset: bool = True,
         *,
-        classifies: bool,
         classes: np.ndarray | None = None,
         groups: Any = None,
         offset: Any = None,
+        categorical: Any = None,
     ) -> TrainingRows:
         """Check the rows, keep those of positive weight as numbers, and find their folds.
 
-        Categories and `classes` are new, or those of an earlier chunk.
+        Categories and `classes` are new, or those of an earlier chunk. `categorical` is in the
+        place of the parameter.
         """
+        classifies = is_classifier(self)
         # Columns with categories are encoded before scikit-learn's checks, which want numbers.
-        columns = None if reset else self._columns
-        given = self.categorical_features
+        columns = None if reset else self._known_columns()
+        given = self.categorical_features if categorical is None else categorical
         if reset and given is not None and (is_frame(X) or not isinstance(given, str)):
             if not is_frame(X):
                 X = check_array(X, dtype=None, ensure_all_finite=False)
@@ -184,10 +147,8 @@ class BaseAdditive(BaseEstimator):
             X, y = check_X_y(
                 X, y, estimator=self, ensure_all_finite="allow-nan", y_numeric=not classifies
             )
-        self._wanted_pairs(X.shape[1])  # refused before any work
-        if self.bin_edges is not None:
-            names = Features.known_to(self, X.shape[1]).names
-            check_bin_edges(self.bin_edges, X.shape[1], names)
+        if categorical is None:
+            self._plan(X.shape[1], columns)  # refused before any work
         groups, offset = checked_groups(groups, X), checked_offset(offset, X)
         if classifies:
             check_classification_targets(y)
@@ -223,9 +184,16 @@ class BaseAdditive(BaseEstimator):
             n_splits,
             columns,
             labels,
-            allowed=self._allowed_terms(X.shape[1]).features,
             offset=None if offset is None else rows.of(offset),
         )
+
+    def _known_columns(self) -> CategoricalColumns | None:
+        """Those of the chunks before, for `partial_fit`."""
+        raise NotImplementedError
+
+    def _solved(self, plan: Plan, rows: TrainingRows) -> AdditiveModel:
+        """Fit rows in memory."""
+        raise NotImplementedError
 
     def _folds_of_chunk(self, rows: TrainingRows, n_chunks: int) -> TrainingRows:
         """The rows of a chunk of `partial_fit` after others, with as many folds as all chunks.
@@ -247,300 +215,193 @@ class BaseAdditive(BaseEstimator):
                 f"{classes.tolist()[0]!r}."
             )
 
-    def _monotonic(
-        self, p: int, columns: CategoricalColumns | None, n_classes: int = 2
-    ) -> np.ndarray | None:
-        """Check the signs: -1, 0 or 1 for each feature, None without constraints."""
+    def _plan(self, p: int, columns: CategoricalColumns | None, n_classes: int = 2) -> Plan:
+        """Check the parameters that name columns, and say what is fitted."""
         features = Features.known_to(self, p)
+        allowed = allowed_terms(self.exclude, self.include, features)
+        wanted, by_folds = self.interactions, False
+        if isinstance(wanted, str) and wanted == "cv":  # without folds there are none
+            wanted, by_folds = "auto" if self.n_estimators == "cv" else 0, True
         signs = features.signs(self.monotonic_cst, n_classes)
-        if signs is None:
-            return None
         categories = [None] * p if columns is None else columns.categories
-        for j in np.flatnonzero(signs).tolist():
+        for j in [] if signs is None else np.flatnonzero(signs).tolist():
             if categories[j] is not None:
                 raise ValueError(
                     f"monotonic_cst constrains feature {features.label(j)}, which is categorical."
                 )
-        return signs
-
-    def _allowed_terms(self, p: int) -> AllowedTerms:
-        """Check `exclude` and `include`."""
-        return allowed_terms(self.exclude, self.include, Features.known_to(self, p))
-
-    def _wanted_pairs(self, p: int) -> int | Literal["auto"] | list[Pair]:
-        """Check `interactions`, and leave out what `exclude` and `include` do."""
-        names, allowed = Features.known_to(self, p).names, self._allowed_terms(p)
-        wanted = self.interactions
-        if self._chooses_pairs:  # without folds there are none
-            wanted = "auto" if self.n_estimators == "cv" else 0
-        return resolve_interactions(wanted, p, names, allowed)
-
-    def _keeps_bins_for_pairs(self, p: int) -> bool:
-        """Whether pairs are fitted to rows in blocks, of which the folds do not choose any."""
-        return not self._chooses_pairs and self._wanted_pairs(p) not in (0, [])
-
-    @property
-    def _chooses_pairs(self) -> bool:
-        """Whether the folds decide if there are pairs."""
-        return isinstance(self.interactions, str) and self.interactions == "cv"
-
-    def _check_memory_of_blocks(
-        self, n_cuts: int, n_groups: int, n_splits: int, n_scores: int = 1
-    ) -> None:
-        # so far, of this block by feature and in one piece, and as products of columns
-        copies = 2 * n_groups + n_scores * (n_groups + (1 if n_splits == 0 else 1 + 2 * n_splits))
-        needed = copies * n_cuts**2 * 8 / MIB
-        if needed > self.max_memory:
-            rounds = ", or a number of rounds, which needs no folds" if n_splits else ""
-            raise ValueError(
-                f"max_memory={self.max_memory} MiB is less than the {needed:.0f} MiB of the sums "
-                f"over all pairs of the {n_cuts} cuts; use fewer bins{rounds}."
-            )
-
-    # --- the phases of a fit ----------------------------------------------------------------------
-
-    def _fit_models(
-        self,
-        risk: SquaredError | NewtonLoss,
-        pair_fit: PairFit | None,
-        layout: CutLayout,
-        jumps: np.ndarray | tuple,
-        monotonic: np.ndarray | None,
-        limit: float = np.inf,
-    ) -> tuple[PhaseResult | None, PhaseResult, PairTerms | None]:
-        """Run the phases of the main effects, and fit the pairs if there are any.
-
-        With pairs, the main effects are fitted again to what these leave. `limit` is that of
-        `run_phase`; `pair_fit` is not used without pairs.
-        """
-        # First the main effects alone: pairs are found and fitted by what these leave.
-        p = len(layout.n_bins)
-        wanted = self._wanted_pairs(p)
-        smoothing, stumps = self._boost(risk, layout, jumps, monotonic, limit)
-        by_folds = self._chooses_pairs
-        if by_folds and (risk.rows is None or risk.n_splits == 0 or risk.n_scores > 1):
-            wanted = 0
-        if pair_fit is None or wanted in (0, []):
-            return smoothing, stumps, None
-
-        pairs = pair_fit.fit(stumps.models, wanted, self._allowed_terms(p), risk)
-        if pairs is None:
-            self._progress().message("no pairs of features")
-            return smoothing, stumps, None
-        if monotonic is not None:
-            pairs = monotonic_pairs(pairs, stumps.models, monotonic, layout.missing)
-        self._progress().message(f"{len(pairs.pairs)} pairs of features")
-        # Main effects that were fitted without the pairs have taken over a part of them.
-        again = self._boost(risk.given(pairs), layout, jumps, monotonic, limit)
-        if by_folds:
-            without, given = (each.held_path.mean(axis=1).min() for each in (stumps, again[1]))
-            if given >= without:
-                self._progress().message("the folds are predicted no better with pairs")
-                return smoothing, stumps, None
-        return *again, pairs
-
-    def _boost(self, risk, layout, jumps, monotonic, limit):
-        """Run the two phases: rounds that smooth, if there are any, then stumps."""
-        n_splits, models = risk.n_splits, risk.start()
-        limit = limit * risk.unit
-        smoothing, n_smoothing = None, self.smoothing_rounds
-        if n_smoothing == "auto":
-            n_smoothing = MAX_SMOOTHING_ROUNDS if n_splits else 0
-        if n_smoothing:
-            smoothing = run_phase(
-                risk,
-                models,
-                lambda state: SmoothingRounds(state, jumps, monotonic),
-                n_smoothing,
-                limit=SMOOTHING_MOVE * limit,
-                longest=SMOOTHING_PATIENCE if self.smoothing_rounds == "auto" else np.inf,
-                tolerance=0.5 * limit,
-                patience=SMOOTHING_PATIENCE if self.smoothing_rounds == "auto" else None,
-                choose=self.smoothing_rounds == "auto",
-                by_rows=rows_are_faster(risk, layout),
-            )
-            models = smoothing.models
-            self._progress().message(f"{smoothing.n_rounds} smoothing rounds")
-        # Of a single row there are no folds, nor is there any round that changes its model.
-        n_rounds = self.max_estimators if self.n_estimators == "cv" else self.n_estimators
-        many = int(np.ceil(min(10 / self.learning_rate, n_rounds)))
-        stumps = run_phase(
-            risk,
-            models,
-            lambda state: TableStumps(state, self.learning_rate, monotonic),
-            n_rounds,
-            limit=limit,
-            # late rounds move so little that a stage would not end
-            longest=many,
-            tolerance=0.5 * limit,
-            # after smoothing rounds few stumps are left to be found
-            patience=many if smoothing and n_splits else None,
-            progress=self._progress(n_rounds),
+        edges = self.bin_edges
+        n_rounds = self.n_estimators
+        return Plan(
+            self.max_estimators if n_rounds == "cv" else n_rounds,
+            n_rounds == "cv",
+            self.learning_rate,
+            self.smoothing_rounds,
+            self.max_bins,
+            None if edges is None else check_bin_edges(edges, p, features.names),
+            resolve_interactions(wanted, p, features.names, allowed),
+            by_folds,
+            allowed,
+            signs,
+            self.max_memory,
         )
-        if n_splits:
-            self._progress().message(
-                f"{stumps.n_rounds} rounds have the least mean error over the folds"
-            )
-        return smoothing, stumps
 
-    def _set_terms(
-        self,
-        bins: FeatureBins,
-        columns: CategoricalColumns | None,
-        weights: list[np.ndarray],
-        results: tuple[PhaseResult | None, PhaseResult, PairTerms | None],
-        scale: Any = 1.0,
-        mean: Any = 0.0,
-        units: Any = lambda losses: losses,
-    ) -> None:
-        """Set what is learned, and nothing of an earlier fit.
-
-        `weights` are those of the rows of each fold in each bin, `results` is from `_fit_models`;
-        `scale` and `mean` are the units of the target, and `units` of losses makes those of the
-        user.
-        """
-        of_folds, weights = weights, [own.sum(axis=0) for own in weights]
-        smoothing, stumps, pairs = results
-        layout = bins.layout()
-        p, n_scores = len(layout.n_bins), len(stumps.models[0].tables)
-        pure = [None if pairs is None else pairs.pure(k) for k in range(len(stumps.models))]
-
-        self._bins, self._columns = bins, columns
-        self.categories_, self.missing_bins_ = bins.categories, bins.missing.copy()
-        each = list(zip(bins.edges, bins.categories))
-        self.bin_edges_ = [e if c is None else np.empty(0) for e, c in each]
-        self.bin_weights_ = list(weights)
-        self.term_features_ = [(j,) for j in range(p)]
-        self._pair_maps = []
-
-        # The functions of all terms, and the intercept that gets their means. Those of pairs are
-        # purified: what depends on one feature is in the functions of features.
-        def terms_of(number: int, weights: list[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray]:
-            shapes, intercepts, shifts = shapes_of(
-                stumps.models[number], pure[number], weights, bins.missing
-            )
-            intercepts = intercepts + shifts
-            return shapes, intercepts - intercepts.mean() if n_scores > 1 else intercepts
-
-        shapes, intercepts = terms_of(0, weights)
-        intercepts = scale * intercepts + mean
-        self.intercept_ = float(intercepts[0]) if n_scores == 1 else intercepts
-        places: list[Any] = [e if c is None else c for e, c in each]
-        if pairs is not None:
-            self.term_features_ += pairs.pairs
-            self.bin_weights_ += pairs.cell_weights
-            # Missing values without a bin of their own have a code, whose entry is padded with 0.
-            maps = pairs.bins.maps
-            self._pair_maps = [
-                m if has else np.append(m, n).astype(m.dtype)
-                for m, n, has in zip(maps, pairs.bins.n_bins, bins.missing)
-            ]
-            # The edges of merged bins; the categories of a categorical feature.
-            coarse = [
-                e[np.flatnonzero(np.diff(m[: len(e) + 1].astype(int)))] if c is None else c
-                for (e, c), m in zip(each, maps)
-            ]
-            places += [(coarse[a], coarse[b]) for a, b in pairs.pairs]
-        self.shape_functions_ = [(place, scale * shape) for place, shape in zip(places, shapes)]
-        self.__dict__.pop("shape_standard_errors_", None)
-        self._folds, self.edits_ = None, []
-        if len(stumps.models) > 1:
-            # The models that leave out one fold, whose functions have mean 0 over their own rows.
-            without = []
-            for fold in range(len(stumps.models) - 1):
-                rest = [weight - each[fold] for weight, each in zip(weights, of_folds)]
-                without.append(terms_of(1 + fold, rest))
-            tables = [
-                np.stack(each, axis=weight.ndim).reshape(*weight.shape, -1)
-                for each, weight in zip(zip(*(own for own, _ in without)), self.bin_weights_)
-            ]
-            intercepts = np.concatenate([own for _, own in without])
-            self._folds = FoldModels(intercepts, tables, scale, mean)
-        if len(stumps.models) > 2:
-            terms, all_weights = list(zip(*(own for own, _ in without))), self.bin_weights_
-            errors = band_errors(terms[:p], all_weights[:p])
-            errors += band_errors(terms[p:], all_weights[p:])
-            self.shape_standard_errors_ = [scale * each for each in errors]
-
-        # The rounds, and the losses on their way.
-        self._segments, self.category_sets_ = segments_of(
-            stumps.segments, layout, pure[0], scale, mean
-        )
-        self.n_estimators_ = stumps.n_rounds
-        self.n_smoothing_rounds_ = 0 if smoothing is None else smoothing.n_rounds
-        for name in ("features", "cuts", "left", "right"):
-            parts = [np.column_stack(getattr(s, name)) for s in self._segments]
-            values = np.concatenate(parts)
-            kind = np.int32 if name in ("features", "cuts") else np.float64
-            values = (values[:, 0] if n_scores == 1 else values).astype(kind)
-            setattr(self, f"stump_{name}_", values)
-        self.train_path_ = units(stumps.train_path[: stumps.n_rounds + 1])
-        for name in ("cv_path_", "smoothing_path_"):
-            self.__dict__.pop(name, None)
-        if stumps.held_path.shape[1]:
-            # The last losses are repeated where the rounds ended earlier.
-            n_missing = max(self.max_estimators + 1 - len(stumps.held_path), 0)
-            last = np.repeat(stumps.held_path[-1:], n_missing, axis=0)
-            self.cv_path_ = units(np.concatenate([stumps.held_path, last]))
-            if smoothing is not None:
-                self.smoothing_path_ = units(smoothing.held_path)
-
-    def _keep_rows_of_folds(
-        self, rows: BinnedRows | None, score_of: Callable[[np.ndarray, np.ndarray], np.ndarray]
-    ) -> None:
-        """Keep how far off the models of the folds are at the rows that these leave out.
-
-        By `score_of` of targets and predictions, numbers or the places of the rows' classes;
-        nothing of rows that are not in memory, or of different weights.
-        """
-        folds = self._folds
-        if folds is None or rows is None:
-            return
-        if rows.weight is not None:
-            self._folds = replace(folds, are_weighted=True)
-            return
-        assert rows.folds is not None
-        n_scores = np.size(self.intercept_)
-        scores: Any = None
-        for fold in range(rows.n_splits):
-            own = np.flatnonzero(rows.folds == fold)
-            part = slice(fold * n_scores, (fold + 1) * n_scores)
-            u = self._sum_of_bins(
-                rows.codes[own], folds.intercepts[part], [each[..., part] for each in folds.tables]
-            )
-            if rows.offset is not None:
-                u += rows.offset[own, None]
-            found = score_of(rows.y[own], u[:, 0] if n_scores == 1 else u)
-            scores = np.empty((len(rows.y), *found.shape[1:])) if scores is None else scores
-            scores[own] = found
-        left_out = np.flatnonzero(rows.folds < rows.n_splits)
-        groups = None if rows.groups is None else rows.groups[left_out]
-        codes = None
-        if scores.ndim == 2:
-            codes = rows.y[left_out].astype(np.min_scalar_type(int(rows.y.max())))
-        left_out_rows = LeftOutRows(scores[left_out], rows.folds[left_out], groups, codes)
-        self._folds = replace(folds, rows=left_out_rows)
+    def _blocks(
+        self, rows: ChunkedRows, target_of: Callable[..., Any]
+    ) -> tuple[Plan, BinnedBlocks]:
+        """The plan, and the bins of rows in blocks: a pass, and another one for categories."""
+        p = rows.n_features
+        self._plan(p, None)  # refused before rows are read
+        n_splits = checked_n_splits(self.cv) if self.n_estimators == "cv" else 0
+        columns = categories_of_blocks(rows.given, rows.meta, self.categorical_features)
+        plan = self._plan(p, columns)
+        return plan, bins_of_blocks(plan, rows, columns, n_splits, target_of)
 
     # --- the fitted terms -------------------------------------------------------------------------
 
     @property
+    def intercept_(self) -> Any:
+        return self._fitted().terms.intercept
+
+    @property
+    def term_features_(self) -> list[tuple[int, ...]]:
+        return self._fitted().terms.features
+
+    @property
     def term_names_(self) -> list[str]:
         """The name of each term: its feature's, or both names of a pair."""
-        check_is_fitted(self)
-        names = feature_names(self)
-        return [" & ".join(names[j] for j in term) for term in self.term_features_]
+        return self._fitted().terms.names(Features.known_to(self))
 
     @property
     def term_importances_(self) -> np.ndarray:
         """The mean absolute contribution of each term over the training rows: (n_terms,)."""
-        check_is_fitted(self)
-        sizes = []
-        for (_, values), weight in zip(self.shape_functions_, self.bin_weights_):
-            size = np.abs(values)
-            if size.ndim > weight.ndim:
-                size = size.mean(axis=-1)
-            sizes.append(float((size * (weight / weight.sum())).sum()))
-        return np.array(sizes)
+        return self._fitted().terms.importances()
+
+    @property
+    def shape_functions_(self) -> list[tuple[Any, np.ndarray]]:
+        return self._fitted().terms.functions
+
+    @shape_functions_.setter
+    def shape_functions_(self, functions: list[tuple[Any, np.ndarray]]) -> None:
+        model = self._fitted()
+        self.model_ = replace(model, terms=replace(model.terms, functions=functions))
+
+    @property
+    def shape_standard_errors_(self) -> list[np.ndarray]:
+        errors = self._fitted().terms.errors
+        if errors is None:
+            self._has_no("shape_standard_errors_", 'at least two folds of n_estimators="cv"')
+        return errors
+
+    @property
+    def bin_edges_(self) -> list[np.ndarray]:
+        bins = self._fitted().terms.bins
+        return [e if c is None else np.empty(0) for e, c in zip(bins.edges, bins.categories)]
+
+    @property
+    def bin_weights_(self) -> list[np.ndarray]:
+        return self._fitted().terms.weights
+
+    @property
+    def categories_(self) -> list[np.ndarray | None]:
+        return self._fitted().terms.bins.categories
+
+    @property
+    def missing_bins_(self) -> np.ndarray:
+        return self._fitted().terms.bins.missing.copy()
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        found = self._fitted().importances
+        if found is None:
+            self._has_no("feature_importances_", "a fit, after which nothing was changed")
+        return found
+
+    @property
+    def edits_(self) -> list:
+        return self._fitted().edits
+
+    @property
+    def n_estimators_(self) -> int:
+        found = self._fitted().n_estimators
+        if found is None:
+            self._has_no("n_estimators_", "the rounds of one fit")
+        return found
+
+    @property
+    def n_smoothing_rounds_(self) -> int:
+        found = self._fitted().n_smoothing_rounds
+        if found is None:
+            self._has_no("n_smoothing_rounds_", "the rounds of one fit")
+        return found
+
+    @property
+    def n_refreshes_(self) -> int:
+        found = self._fitted().n_refreshes
+        if found is None:
+            self._has_no("n_refreshes_", "a loss that is not squared")
+        return found
+
+    @property
+    def n_passes_(self) -> int:
+        found = self._fitted().n_passes
+        if found is None:
+            self._has_no("n_passes_", "Dask collections")
+        return found
+
+    @property
+    def category_sets_(self) -> list[list[np.ndarray]]:
+        return self._rounds().sets
+
+    @property
+    def stump_features_(self) -> np.ndarray:
+        return self._rounds().stumps("features")
+
+    @property
+    def stump_cuts_(self) -> np.ndarray:
+        return self._rounds().stumps("cuts")
+
+    @property
+    def stump_left_(self) -> np.ndarray:
+        return self._rounds().stumps("left")
+
+    @property
+    def stump_right_(self) -> np.ndarray:
+        return self._rounds().stumps("right")
+
+    @property
+    def train_path_(self) -> np.ndarray:
+        return self._rounds().train_path
+
+    @property
+    def cv_path_(self) -> np.ndarray:
+        path = self._rounds().held_path
+        if path is None:
+            self._has_no("cv_path_", 'n_estimators="cv"')
+        return path
+
+    @property
+    def smoothing_path_(self) -> np.ndarray:
+        path = self._rounds().smoothing_path
+        if path is None:
+            self._has_no("smoothing_path_", 'n_estimators="cv" and smoothing rounds')
+        return path
+
+    def _fitted(self) -> AdditiveModel:
+        try:
+            return self.model_
+        except AttributeError:
+            raise AttributeError(
+                f"This {type(self).__name__} is not fitted; call fit first."
+            ) from None
+
+    def _rounds(self) -> Rounds:
+        rounds = self._fitted().rounds
+        if rounds is None:
+            self._has_no("record of rounds", "a fit of its own")
+        return rounds
+
+    def _has_no(self, name: str, needs: str) -> NoReturn:
+        raise AttributeError(f"This {type(self).__name__} has no {name}, which requires {needs}.")
 
     def predict_terms(self, X: ArrayLike) -> np.ndarray:
         """Return the terms of each row; the scores are their sum plus `intercept_`.
@@ -556,14 +417,7 @@ class BaseAdditive(BaseEstimator):
             The terms, one column for each feature, then one for each pair. The last axis is that
             of the classes, where there are more than two. The cost is O(n p).
         """
-        X = self._checked_X(X)
-        codes = self._bins.codes(X)
-        terms = [
-            self._bins.padded(values, j).take(codes[:, j], axis=0)
-            for j, (_, values) in enumerate(self.shape_functions_[: codes.shape[1]])
-        ]
-        pairs = self._pair_values(codes, [values for _, values in self.shape_functions_])
-        return np.stack([*terms, *pairs], axis=1)
+        return self._fitted().terms.each(self._checked_X(X))
 
     def explain(self, X: ArrayLike) -> Any:
         """Exact Shapley values of the features, as a `shap.Explanation` for the plots of shap.
@@ -614,21 +468,13 @@ class BaseAdditive(BaseEstimator):
 
     def _checked_X(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        return self._numbers(X, self._columns)
-
-    def _pair_values(self, codes: np.ndarray, tables: Sequence[np.ndarray]) -> Iterator[np.ndarray]:
-        """Look up each pair at rows in bins, among the tables of all terms."""
-        p = len(self._bins.edges)
-        for (a, b), table in zip(self.term_features_[p:], tables[p:]):
-            table = self._bins.padded(table, a, b)
-            row = self._pair_maps[a].take(codes[:, a])
-            yield table[row, self._pair_maps[b].take(codes[:, b])]
+        return self._numbers(X, self.model_.terms.columns)
 
     def _offset(self, offset: Any, X: np.ndarray) -> np.ndarray | None:
         """Check the offset of rows to predict."""
         found = checked_offset(offset, X)
         if found is not None:
-            self._check_one_score(np.size(self.intercept_))
+            self._check_one_score(self.model_.terms.n_scores)
         return found
 
     def _check_one_score(self, n_scores: int) -> None:
@@ -639,84 +485,67 @@ class BaseAdditive(BaseEstimator):
         """Add the intercept, all terms and the offset: (n,) or (n, n_classes)."""
         X = self._checked_X(X)
         offset = self._offset(offset, X)
-        u = self._sum_of_terms(X, self.intercept_, [v for _, v in self.shape_functions_])
+        u = self.model_.terms.scores(X)
         return u if offset is None else u + offset
 
-    def _scores_of_folds(self, X: Any, folds: FoldModels, offset: Any = None) -> np.ndarray:
-        """The scores by the models of the folds, in their units: (n, K) or (n, K, n_classes)."""
-        # All models in one look-up, as if they were classes.
-        X = self._checked_X(X)
-        offset = self._offset(offset, X)
-        scores = self._sum_of_terms(X, folds.intercepts, folds.tables)
-        if offset is not None:
-            scores += offset[:, None] / folds.scale
-        n_scores = np.size(self.intercept_)
-        return scores if n_scores == 1 else scores.reshape(len(scores), -1, n_scores)
-
-    def _sum_of_terms(
-        self, X: np.ndarray, intercept: Any, values: Sequence[np.ndarray]
-    ) -> np.ndarray:
-        """Add an intercept and the values of all terms: (n,), or (n, C) with C in each bin."""
-        # Table look-up without codes where there are no pairs; functions that are 0 cost nothing.
-        bins = self._bins
-        p = len(bins.edges)
-        tables = [
-            bins.padded(table, j) if table.any() else None for j, table in enumerate(values[:p])
-        ]
-        total = sum_of_tables(X, bins.edges, tables, missing=True)
-        if total.ndim < np.ndim(intercept) + 1:
-            total = np.repeat(total[:, None], len(intercept), axis=1)
-        if len(values) > p:
-            for each in self._pair_values(bins.codes(X), values):
-                total = total + each
-        return intercept + total
-
-    def _sum_of_bins(
-        self, codes: np.ndarray, intercept: np.ndarray, values: Sequence[np.ndarray]
-    ) -> np.ndarray:
-        """`_sum_of_terms` of rows in bins: (n, C)."""
-        total = np.tile(intercept, (len(codes), 1))
-        for j, table in enumerate(values[: codes.shape[1]]):
-            if table.any():
-                total += self._bins.padded(table, j).take(codes[:, j], axis=0)
-        for each in self._pair_values(codes, values):
-            total += each
-        return total
-
     def _scores_after(
-        self, X: Any, rounds: Sequence[int] | None, offset: Any = None
+        self, X: Any, numbers: Sequence[int] | None, offset: Any = None
     ) -> Iterator[np.ndarray]:
         """Yield the scores after given numbers of rounds, or after each of them."""
-        refuse_edited(self, "Predictions after some rounds are those of")
-        if not self._segments:
+        check_is_fitted(self)
+        model = self.model_
+        refuse_edited(model, "Predictions after some rounds are those of")
+        if model.rounds is None:
             raise ValueError(
                 "Predictions after some rounds require the rounds of the fit, which a model that "
                 "was read from JSON does not have."
             )
-        rounds = range(1, self.n_estimators_ + 1) if rounds is None else rounds
+        numbers = range(1, self.n_estimators_ + 1) if numbers is None else numbers
         X = self._checked_X(X)
-        offset = self._offset(offset, X)
-        bins, known = self._bins, 0.0 if offset is None else offset
-        if len(self.term_features_) > len(bins.edges):
-            tables = [values for _, values in self.shape_functions_]
-            known = known + sum(self._pair_values(bins.codes(X), tables))
-        # The tables of rounds are not centred, as the fitted functions are: their means belong to
-        # the intercept, and bins of missing values without weight have the value 0.
-        for intercepts, tables in staged_tables(bins, self.category_sets_, self._segments, rounds):
-            scores = []
-            for intercept, own in zip(intercepts, tables):
-                padded: list[np.ndarray | None] = [None] * len(own)
-                for j, table in enumerate(own):
-                    if table is not None:
-                        table, mean = centred(table, self.bin_weights_[j], bins.missing[j])
-                        intercept = intercept + mean
-                        padded[j] = bins.padded(table, j)
-                scores.append(intercept + sum_of_tables(X, bins.edges, padded, missing=True))
-            total = scores[0]
-            if len(scores) > 1:
-                total = np.column_stack(scores)
-                total -= total.mean(axis=1, keepdims=True)
-            yield total + known
+        yield from model.rounds.scores(model.terms, X, numbers, self._offset(offset, X))
+
+    def _fold_scores(
+        self, X: Any, offset: Any, what: str
+    ) -> tuple[np.ndarray, FoldModels, LeftOutRows]:
+        """The scores by the models of the folds, in their units, and what is known of these."""
+        check_is_fitted(self)
+        model = self.model_
+        refuse_edited(model, f"{what} require the folds of")
+        folds = model.folds
+        if folds is None:
+            raise ValueError(
+                f"{what} require the models of the folds of n_estimators='cv'; this model was "
+                "fitted with a number of rounds, or read from JSON, which does not keep them."
+            )
+        if folds.are_weighted:
+            raise unequal_weights(what)
+        if folds.rows is None:
+            raise ValueError(
+                f"{what} require predictions for the rows of the folds, which are computed by fit "
+                "of rows in memory only, not of Dask collections or by partial_fit."
+            )
+        X = self._checked_X(X)
+        return folds.scores(model.terms, X, self._offset(offset, X)), folds, folds.rows
+
+    def _interval(
+        self,
+        X: Any,
+        coverage: float,
+        method: str,
+        side: str,
+        offset: Any,
+        inverse_link: Callable[[np.ndarray], np.ndarray],
+    ) -> np.ndarray:
+        """Intervals of the CV+ by the models of the folds."""
+        one_of("method", method, ("cv+",))
+        one_of("side", side, ("both", "lower", "upper"))
+        coverage = checked_coverage(coverage)
+        u, folds, rows = self._fold_scores(X, offset, "Prediction intervals")
+        at, off = inverse_link(u), rows.scores
+        given = rows.fold, rows.groups, (at, at), None, coverage, side
+        ends = interval_by_folds((-off, off), *given)
+        with np.errstate(over="ignore"):  # an end beyond the largest float is infinite
+            return folds.scale * ends + folds.mean
 
     # --- edits of the fitted model ----------------------------------------------------------------
 
@@ -763,7 +592,7 @@ class BaseAdditive(BaseEstimator):
         >>> model.set_term("x0", values).edits_
         [set_term('x0'): 1 of 8 values changed by at most 6]
         """
-        return set_term(self, name, values)
+        return self._edited(set_term, name, values)
 
     def smooth_term(self, name: str | int | tuple, df: float = 10.0) -> Self:
         """Return a model in which the function of a feature is smoother.
@@ -806,7 +635,7 @@ class BaseAdditive(BaseEstimator):
         >>> bool(abs(np.diff(smoother, 2)).max() < abs(np.diff(values, 2)).max() / 10)
         True
         """
-        return smooth_term(self, name, df)
+        return self._edited(smooth_term, name, df)
 
     def monotonize_term(self, name: str | int | tuple, increasing: bool = True) -> Self:
         """Return a model in which the function of a feature is monotonic.
@@ -851,7 +680,7 @@ class BaseAdditive(BaseEstimator):
         >>> bool((values[1:] >= values[:-1]).all())
         True
         """
-        return monotonize_term(self, name, increasing)
+        return self._edited(monotonize_term, name, increasing)
 
     def remove_term(self, name: str | int | tuple) -> Self:
         """Return a model without a term.
@@ -884,7 +713,7 @@ class BaseAdditive(BaseEstimator):
         >>> float(model.term_importances_[model.term_names_.index("sex")])
         0.0
         """
-        return remove_term(self, name)
+        return self._edited(remove_term, name)
 
     def refit(
         self,
@@ -943,7 +772,57 @@ class BaseAdditive(BaseEstimator):
         >>> [edit.term for edit in newer.edits_]
         ['bmi', 'bp']
         """
-        return refit_terms(self, X, y, terms, sample_weight, groups, offset)
+        check_is_fitted(self)
+        model, features = self.model_, Features.known_to(self)
+        chosen = refitted_terms(model.terms, features, terms)
+        if any_collection(X, y, sample_weight, groups, offset):
+            raise TypeError("refit needs all rows in memory and was given a Dask collection.")
+        # What the other terms say of the rows is known: an offset.
+        X, own = self._checked_X(X), model.terms
+        known = checked_offset(offset, X)
+        others = [np.zeros_like(v) if t in chosen else v for t, v in enumerate(own.tables)]
+        offset = own.sums(X, 0.0, others)
+        if known is not None:
+            offset = offset + known
+        # A fit in the bins of the model. Categories are numbers here, which are numbered again.
+        other = clone(self)
+        is_categorical = [c is not None for c in own.bins.categories]
+        rows = other._checked_rows(
+            X, y, sample_weight, groups=groups, offset=offset, categorical=is_categorical
+        )
+        labels = getattr(self, "classes_", rows.classes)
+        if not np.array_equal(rows.classes, labels):
+            raise ValueError(
+                f"y has the classes {rows.classes.tolist()}, but the model was fitted to "
+                f"{labels.tolist()}."
+            )
+        mains = [own.features[t][0] for t in chosen if len(own.features[t]) == 1]
+        left_out = [j for j in range(features.n) if j not in mains]
+        plan = replace(
+            self._plan(features.n, None),
+            edges=self.bin_edges_,
+            pairs=[
+                (term[0], term[1]) for term in map(own.features.__getitem__, chosen) if term[1:]
+            ],
+            pairs_by_folds=False,
+            allowed=allowed_terms(left_out, None, Features(features.n)),
+        )
+        with blas_threads_by_work():
+            fitted = other._solved(plan, rows)
+        new = with_refitted(model, features, chosen, fitted.terms, len(X))
+        return self._with(new)
+
+    def _edited(self, edit: Callable[..., AdditiveModel], name: Any, *args: Any) -> Self:
+        check_is_fitted(self)
+        return self._with(edit(self.model_, Features.known_to(self), name, *args))
+
+    def _with(self, model: AdditiveModel) -> Self:
+        """A copy with another model, which `partial_fit` does not go on from."""
+        new = copy.copy(self)
+        new.model_ = model
+        for name in ("sums_", "_kept"):
+            new.__dict__.pop(name, None)
+        return new
 
     # --- other forms of the fitted model ----------------------------------------------------------
 
@@ -1219,21 +1098,3 @@ class BaseAdditive(BaseEstimator):
         Rows of several bins or categories have means over the training rows.
         """
         return text_of(self, max_rows, max_terms)
-
-
-def rows_are_faster(risk: SquaredError | NewtonLoss, layout: CutLayout) -> bool:
-    """Whether smoothing rounds cost less by the residuals of rows than by the products of cuts.
-
-    Rough costs of all rounds, in elementary operations: of products, those for all cuts, which are
-    counted for all models and for a loss that is not quadratic again and again; and of the steps.
-    """
-    if risk.rows is None or (risk.is_quadratic and not risk.n_splits):
-        return False
-    # The factors are nanoseconds, measured on one machine; they only have to be right by an order.
-    n, p = risk.rows.codes.shape
-    n_cuts, n_models, n_rounds = layout.n_cuts, 1 + risk.n_splits, 100
-    products = n_cuts**2 * (3 * risk.n_splits + 2) * (1 if risk.is_quadratic else 3)
-    by_products = 2 * products + n_rounds * n_models * (2 * n_cuts**2 / max(p, 1) + 4000)
-    by_rows = n_rounds * n_models * (1.5 * n * p + 4 * n_cuts + 30_000)
-    kept = n_cuts if risk.max_cuts is None else risk.max_cuts
-    return by_rows < by_products or kept < min(n_cuts, 500)

@@ -35,21 +35,19 @@ from ..._bins import (
     bin_codes,
     bin_codes_by_blocks,
     bin_edges_from_quantiles,
-    check_bin_edges,
     columns_in_one_piece,
     columns_with_missing,
     edges_of_sorted,
 )
-from ..._categories import CategoricalColumns, categories_of_blocks
-from ..._features import Features
-from ..._folds import checked_n_splits, first_rows_of, folds_by_hash, row_numbers
+from ..._categories import CategoricalColumns
+from ..._folds import first_rows_of, folds_by_hash, row_numbers
 from ..._native.binning import EdgeTable
 from ..._rows import ChunkedRows, Rows
 from ..._scaling import TargetScale, power_of_two
+from .additive_plan import MAX_SMOOTHING_ROUNDS, SMOOTHING_PATIENCE, Plan, Report
 from .pairs import own_folds
-from .phases import MIB, BinnedRows, run_phase
-from .rounds import SmoothingRounds
-from .squared_error import SquaredError
+from .risk import SquaredError
+from .rounds import MIB, BinnedRows, SmoothingRounds, run_phase
 from .sums import CutLayout
 
 # "auto": so many bins, and refined ones from so many rows on.
@@ -60,8 +58,6 @@ FEW_BINS, MANY_BINS = 32, 240
 CLEAR = 20.0
 # Refined bins have at least so many rows.
 ROWS_OF_BIN = 150
-# Smoothing rounds: how many at most, and how many without a new minimum before they end.
-MAX_SMOOTHING_ROUNDS, SMOOTHING_PATIENCE = 2000, 40
 # Thresholds that are compared: quantiles of the feature, far more than there are bins.
 _FINE_BINS = 2**13
 # A window has two of the bins of at least so many rows.
@@ -113,9 +109,9 @@ class FeatureBins:
         none = np.empty(0, dtype=np.intp)
         self.single = none if allowed is None else np.flatnonzero(~allowed)
 
-    def check_allowed(self, allowed: np.ndarray | None) -> None:
+    def check_allowed(self, allowed: np.ndarray) -> None:
         """Refuse a later chunk whose terms are not those of the first one."""
-        if allowed is not None and not np.array_equal(np.flatnonzero(~allowed), self.single):
+        if not np.array_equal(np.flatnonzero(~allowed), self.single):
             raise ValueError(
                 "exclude and include must leave out the same features in every call of partial_fit."
             )
@@ -155,37 +151,26 @@ class TrainingRows(Rows):
     columns : CategoricalColumns or None
     classes : array
         The labels whose numbers are in `y`; empty for a regressor.
-    allowed : bool array of shape (p,) or None
-        The features that may have functions; None for all.
     """
 
     folds: np.ndarray | None = None
     n_splits: int = 0
     columns: CategoricalColumns | None = None
     classes: np.ndarray = field(default_factory=lambda: np.empty(0))
-    allowed: np.ndarray | None = None
 
 
 def choose_bins(
-    rows: TrainingRows,
-    y: np.ndarray | None,
-    max_bins: Any,
-    bin_edges: Any,
-    max_memory: float,
-    *,
-    keep_missing: bool = False,
+    plan: Plan, rows: TrainingRows, y: np.ndarray | None, *, keep_missing: bool = False
 ) -> tuple[FeatureBins, np.ndarray]:
     """The bins of the features, and the numbers of the cuts at jumps.
 
     Parameters
     ----------
+    plan : Plan
+        By "auto", many rows with folds have refined bins.
     rows : TrainingRows
     y : array of shape (n,) or None
         The target that refined bins follow; None for bins of equal weight.
-    max_bins : int or "auto"
-        With "auto", many rows and folds the bins are refined.
-    bin_edges : array-like or None
-    max_memory : float
     keep_missing : bool, default=False
         Whether every feature gets a bin for missing values; then bins are not refined.
     """
@@ -194,35 +179,35 @@ def choose_bins(
     if rows.columns is not None:
         categories = rows.columns.categories
     missing = np.ones(p, dtype=bool) if keep_missing else columns_with_missing(X)
-    none = np.empty(0, dtype=np.intp)
-    allowed = np.ones(p, dtype=bool) if rows.allowed is None else rows.allowed
-    if bin_edges is not None:
-        return FeatureBins(check_bin_edges(bin_edges, p), missing, categories, allowed), none
-    refine = max_bins == "auto" and rows.n_splits > 0 and len(X) >= MIN_ROWS
+    none, allowed = np.empty(0, dtype=np.intp), plan.allowed.features
+    if plan.edges is not None:
+        return FeatureBins(plan.edges, missing, categories, allowed), none
+    is_auto = plan.max_bins == "auto"
+    refine = is_auto and rows.n_splits > 0 and len(X) >= MIN_ROWS
     if not refine or keep_missing or y is None:
-        n_bins = AUTO_BINS if max_bins == "auto" else max_bins
-        n_tails = N_TAILS if max_bins == "auto" else 0
+        n_bins, n_tails = (AUTO_BINS, N_TAILS) if is_auto else (plan.max_bins, 0)
         each = np.where(allowed, n_bins, 1).tolist()
         edges = bin_edges_from_quantiles(X, each, weight, n_tails)
         return FeatureBins(edges, missing, categories, allowed), none
-    return refined_bins(rows, y, missing, categories, max_memory)
+    return refined_bins(plan, rows, y, missing, categories)
 
 
 def rows_in_bins(
-    model: Any,
+    plan: Plan,
     rows: TrainingRows,
     y: np.ndarray,
     guide: np.ndarray | None,
-    guide_weight: np.ndarray | None = None,
+    guide_weight: np.ndarray | None,
+    report: Report,
 ) -> tuple[FeatureBins, np.ndarray, BinnedRows]:
     """Choose the bins, number the cuts at jumps, and put rows with targets y into the bins.
 
     Refined bins follow `guide`, which has weights of its own if they are given.
     """
     guided = rows if guide_weight is None else replace(rows, weight=guide_weight)
-    bins, jumps = choose_bins(guided, guide, model.max_bins, model.bin_edges, model.max_memory)
+    bins, jumps = choose_bins(plan, guided, guide)
     layout = bins.layout()
-    model._progress().message(f"{layout.n_cuts} cuts in {len(bins.edges)} features")
+    report(0).message(f"{layout.n_cuts} cuts in {len(bins.edges)} features")
     binned = BinnedRows(
         bins.codes(rows.X),
         layout,
@@ -254,22 +239,22 @@ def unit_weights(weight: np.ndarray | None) -> np.ndarray | None:
 
 
 def refined_bins(
+    plan: Plan,
     rows: TrainingRows,
     y: np.ndarray,
     missing: np.ndarray,
     categories: list[np.ndarray | None],
-    max_memory: float,
 ) -> tuple[FeatureBins, np.ndarray]:
     """Choose bins that follow the data, and number the cuts at jumps."""
     X, weight = rows.X, rows.weight
     assert rows.folds is not None
     # A first fit with few bins; one fold is held out, so that the number of rounds is known.
-    allowed = np.ones(X.shape[1], dtype=bool) if rows.allowed is None else rows.allowed
+    allowed = plan.allowed.features
     edges = bin_edges_from_quantiles(X, np.where(allowed, FEW_BINS, 1).tolist(), weight)
     few = FeatureBins(edges, missing, categories, allowed)
     codes, layout = few.codes(X), few.layout()
     binned = BinnedRows(codes, layout, y, weight, np.minimum(rows.folds, 1), 1)
-    risk = SquaredError.of_rows(binned, max_memory)
+    risk = SquaredError.of_rows(binned, plan.memory)
     result = run_phase(
         risk,
         risk.start(),
@@ -301,7 +286,7 @@ def refined_bins(
     # The products of the cuts in use with all cuts are kept for every model.
     while n_many > 2 * FEW_BINS:
         n_cuts = n_used * n_many + (np.count_nonzero(allowed) - n_used) * FEW_BINS
-        if copies * n_used * n_many * n_cuts * 8 / MIB <= max_memory:
+        if copies * n_used * n_many * n_cuts * 8 / MIB <= plan.memory:
             break
         n_many //= 2
     ordered = allowed & ~few.categorical
@@ -512,6 +497,8 @@ class BinnedBlocks:
         Folds of cross-validation; 0 for none.
     n_passes : int
         How often the rows were read, and will be to put them into bins.
+    weight_unit : float
+        See `weight_unit`.
     """
 
     rows: ChunkedRows
@@ -520,34 +507,40 @@ class BinnedBlocks:
     target: Any
     n_splits: int
     n_passes: int
+    weight_unit: float
 
 
-def bins_of_blocks(model: Any, rows: ChunkedRows, target_of: Callable[..., Any]) -> BinnedBlocks:
-    """The bins that an additive model's parameters ask for.
+def bins_of_blocks(
+    plan: Plan,
+    rows: ChunkedRows,
+    columns: CategoricalColumns | None,
+    n_splits: int,
+    target_of: Callable[..., Any],
+) -> BinnedBlocks:
+    """Find the bins of rows in blocks: one pass.
 
-    `target_of` makes of (y, weight) what is needed of the targets.
+    `columns` have the categories that occur in any block; `target_of` makes of (y, weight) what is
+    needed of the targets.
     """
-    n_splits = checked_n_splits(model.cv) if model.n_estimators == "cv" else 0
-    # The categories that occur in any block: one pass, if a feature has any.
-    columns = categories_of_blocks(rows.given, rows.meta, model.categorical_features)
     rows = rows.knowing(allow_nan=True, encode=None if columns is None else columns.encode)
-    p = rows.n_features
-    given, names = model.bin_edges, Features.known_to(model, p).names
-    given = None if given is None else check_bin_edges(given, p, names)
+    given = plan.edges
     summary = rows.sum(BlockSummary.of, given is None, target_of)
-    categories = [None] * p if columns is None else columns.categories
+    categories = [None] * rows.n_features if columns is None else columns.categories
     if given is None:
-        given = summary.sketch.edges(AUTO_BINS if model.max_bins == "auto" else model.max_bins)
-    equal = summary.low_weight == summary.high_weight
-    model._weight_unit = summary.high_weight if equal else power_of_two(summary.high_weight)
+        given = summary.sketch.edges(AUTO_BINS if plan.max_bins == "auto" else plan.max_bins)
+    equal, unit = summary.low_weight == summary.high_weight, power_of_two(summary.high_weight)
     rows = rows.knowing(
-        first_rows=first_rows_of(summary.lengths),
-        weight_unit=power_of_two(summary.high_weight),
-        equal_weights=equal,
+        first_rows=first_rows_of(summary.lengths), weight_unit=unit, equal_weights=equal
     )
-    bins = FeatureBins(given, summary.missing, categories, model._allowed_terms(p).features)
-    n_passes = 2 + (columns is not None)
-    return BinnedBlocks(rows, bins, columns, summary.target, n_splits, n_passes)
+    return BinnedBlocks(
+        rows,
+        FeatureBins(given, summary.missing, categories, plan.allowed.features),
+        columns,
+        summary.target,
+        n_splits,
+        n_passes=2 + (columns is not None),
+        weight_unit=summary.high_weight if equal else unit,
+    )
 
 
 def folds_of_block(block: Rows, n_splits: int) -> np.ndarray | None:

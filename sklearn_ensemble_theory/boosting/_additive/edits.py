@@ -1,8 +1,8 @@
 """Edits of a fitted additive model: other values of a term, smoother ones, monotonic ones, none.
 
-Each function returns a new model; the one that it is given stays as it is. A term has weighted mean
-0 over the training rows before and after, so that what an edit does to the mean of all predictions
-is in the intercept, and `edits_` has a record of each edit.
+Each function returns a new record of the model; the one that it is given stays as it is. A term has
+weighted mean 0 over the training rows before and after: what an edit does to the mean of all
+predictions is in the intercept. `edits` has a record of each edit.
 
 The rounds of the fit, and the models of its folds, are of the model before. What is computed from
 them is refused after an edit (`refuse_edited`), and standard errors of an edited term are NaN.
@@ -14,19 +14,17 @@ does not depend on these units.
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
-from ..._blocks import any_collection, checked_offset
 from ..._compat import increasing_by_pooling
 from ..._features import Features
 from ..._running import warn_user
 from ...smoothing._splines import SmoothingSplineRegressor
+from .fitted_terms import AdditiveModel, AdditiveTerms
 
 # A bin without weight takes part in isotonic regression with this share of the largest weight.
 _LITTLE_WEIGHT = 1e-9
@@ -72,7 +70,7 @@ class Edit:
 # --- models and their terms -----------------------------------------------------------------------
 
 
-def term_number(model: Any, name: Any) -> int:
+def term_number(terms: AdditiveTerms, features: Features, name: Any) -> int:
     """The number of a term, by its name, its number or its features.
 
     Raises
@@ -80,8 +78,7 @@ def term_number(model: Any, name: Any) -> int:
     ValueError
         If there is no such term, or several.
     """
-    check_is_fitted(model)
-    names = model.term_names_
+    names = terms.names(features)
     if isinstance(name, Integral) and not isinstance(name, bool | np.bool_):
         number = int(name)
         if not 0 <= number < len(names):
@@ -92,9 +89,8 @@ def term_number(model: Any, name: Any) -> int:
         if len(found) > 1:
             raise ValueError(f"Several terms have the name {name!r}; give the number of one.")
     elif isinstance(name, Sequence | np.ndarray) and 1 <= len(name) <= 2:
-        features = Features.known_to(model)
         members = {features.place(one, "The term") for one in name}
-        found = [t for t, each in enumerate(model.term_features_) if set(each) == members]
+        found = [t for t, each in enumerate(terms.features) if set(each) == members]
         name = tuple(name)
     else:
         raise ValueError(f"A term is given by its name, its number or its features; got {name!r}.")
@@ -104,38 +100,30 @@ def term_number(model: Any, name: Any) -> int:
     return found[0]
 
 
-def refuse_edited(model: Any, what: str) -> None:
+def refuse_edited(model: AdditiveModel, what: str) -> None:
     """Raise a ValueError where the functions are no longer those of the rounds."""
-    if model.edits_:
+    if model.edits:
         raise ValueError(
             f"{what} the fit, and this model was edited after it (see edits_). Ask the model "
             "before the edits."
         )
 
 
-def edited_copy(model: Any) -> Any:
-    """A copy whose terms can be replaced, without what is known of the fitted model alone."""
-    new = copy.copy(model)
-    for name in ("_chunks", "_kept", "feature_importances_"):
-        new.__dict__.pop(name, None)
-    new._folds, new._segments = None, []
-    new.shape_functions_ = [(edges, values.copy()) for edges, values in model.shape_functions_]
-    for name in ("term_features_", "bin_weights_", "edits_", "shape_standard_errors_"):
-        if name in new.__dict__:
-            setattr(new, name, list(getattr(model, name)))
-    return new
-
-
 def with_values(
-    model: Any, t: int, values: np.ndarray, method: str, constant: Any = 0.0, **arguments: Any
-) -> Any:
-    """A copy of the model whose term t has these values, of mean 0 by a shift of the intercept.
+    model: AdditiveModel,
+    t: int,
+    label: str,
+    values: np.ndarray,
+    method: str,
+    constant: Any = 0.0,
+    **arguments: Any,
+) -> AdditiveModel:
+    """The model whose term t has these values, of mean 0 by a shift of the intercept.
 
     The intercept gains `constant` beside that.
     """
-    new = edited_copy(model)
-    edges, before = model.shape_functions_[t]
-    weight = model.bin_weights_[t]
+    terms = model.terms
+    (places, before), weight = terms.functions[t], terms.weights[t]
     if values.ndim > weight.ndim:  # what all classes have in common does not matter
         values = values - values.mean(axis=-1, keepdims=True)
     # All values are shifted, those of bins without weight too: the predictions are as asked for.
@@ -143,26 +131,30 @@ def with_values(
         shift = np.tensordot(weight / weight.sum(), values, axes=weight.ndim)
         after = values - shift
         shift = shift + constant
-        intercept = model.intercept_ + shift
+        intercept = terms.intercept + shift
     if not np.isfinite(after).all() or not np.isfinite(intercept).all():
-        raise ValueError(f"The values of the term {model.term_names_[t]!r} are too large.")
-    new.shape_functions_[t] = (edges, after)
-    new.intercept_ = intercept if np.ndim(intercept) else float(intercept)
-    if "shape_standard_errors_" in new.__dict__:
-        new.shape_standard_errors_[t] = np.full(after.shape, np.nan)
+        raise ValueError(f"The values of the term {label!r} are too large.")
+    functions = list(terms.functions)
+    functions[t] = places, after
+    errors = terms.errors
+    if errors is not None:
+        errors = [*errors[:t], np.full(after.shape, np.nan), *errors[t + 1 :]]
+    intercept = intercept if np.ndim(intercept) else float(intercept)
+    terms = replace(terms, functions=functions, intercept=intercept, errors=errors)
     shift = shift if shift.ndim else float(shift)
-    record = Edit(method, model.term_names_[t], before.copy(), after.copy(), shift, arguments)
-    new.edits_.append(record)
-    return new
+    record = Edit(method, label, before.copy(), after.copy(), shift, arguments)
+    # What is known of the fitted model alone goes.
+    edits = [*model.edits, record]
+    return replace(model, terms=terms, folds=None, importances=None, edits=edits)
 
 
 # --- the edits ------------------------------------------------------------------------------------
 
 
-def set_term(model: Any, name: Any, values: Any) -> Any:
-    """See `BaseAdditive.set_term`."""
-    t = term_number(model, name)
-    label, before = model.term_names_[t], model.shape_functions_[t][1]
+def set_term(model: AdditiveModel, features: Features, name: Any, values: Any) -> AdditiveModel:
+    """See the method of the estimators."""
+    t = term_number(model.terms, features, name)
+    label, before = model.terms.names(features)[t], model.terms.tables[t]
     try:
         given = np.asarray(values)
         if given.dtype.kind in "cSUmM":
@@ -177,160 +169,160 @@ def set_term(model: Any, name: Any, values: Any) -> Any:
         )
     if not np.isfinite(given).all():
         raise ValueError(f"values of the term {label!r} must be finite.")
-    return with_values(model, t, given, "set_term")
+    return with_values(model, t, label, given, "set_term")
 
 
-def smooth_term(model: Any, name: Any, df: float) -> Any:
-    """See `BaseAdditive.smooth_term`."""
-    t, n = _ordered_feature(model, name, "smooth_term")
-    values, weight = model.shape_functions_[t][1].copy(), model.bin_weights_[t][:n]
-    spline = SmoothingSplineRegressor(df=df)
-    spline._validate_params()
-    if df < spline.order:
-        raise ValueError(f"df={df} must be at least {spline.order}, that of a straight line.")
-    seen = weight > 0
+def smooth_term(model: AdditiveModel, features: Features, name: Any, df: Any) -> AdditiveModel:
+    """See the method of the estimators."""
+    t, label, n = _ordered_feature(model.terms, features, name, "smooth_term")
+    least = SmoothingSplineRegressor().order
+    if not isinstance(df, int | float | np.number) or isinstance(df, bool) or not df >= least:
+        raise ValueError(f"df={df!r} must be at least {least}, that of a straight line.")
+    values, weight = model.terms.tables[t].copy(), model.terms.weights[t][:n]
+    spline, seen = SmoothingSplineRegressor(df=float(df)), weight > 0
     if seen.sum() > 2:  # a line passes through the values of two bins
         ranks = ((np.cumsum(weight) - weight / 2) / weight.sum())[:, None]
         spline.fit(ranks[seen], values[:n][seen], weight[seen])
         values[:n] = spline.predict(ranks)
-    return with_values(model, t, values, "smooth_term", df=df if isinstance(df, int) else float(df))
+    df = df if isinstance(df, int) else float(df)
+    return with_values(model, t, label, values, "smooth_term", df=df)
 
 
-def monotonize_term(model: Any, name: Any, increasing: bool) -> Any:
-    """See `BaseAdditive.monotonize_term`."""
-    t, n = _ordered_feature(model, name, "monotonize_term")
+def monotonize_term(
+    model: AdditiveModel, features: Features, name: Any, increasing: Any
+) -> AdditiveModel:
+    """See the method of the estimators."""
+    terms = model.terms
+    t, label, n = _ordered_feature(terms, features, name, "monotonize_term")
     if not isinstance(increasing, bool | np.bool_):
         raise TypeError(f"increasing must be a bool, got {type(increasing).__name__}.")
-    label, before = model.term_names_[t], model.shape_functions_[t][1]
+    before = terms.tables[t]
     if before.ndim > 1:
         raise ValueError(
             "monotonize_term is possible for two classes only, where it makes the probability of "
             f"the second monotonic; the model has {before.shape[1]} classes."
         )
-    terms = zip(model.term_features_, model.term_names_)
-    pairs = [repr(name) for features, name in terms if len(features) == 2 and t in features]
+    each = zip(terms.features, terms.names(features))
+    pairs = [repr(name) for members, name in each if len(members) == 2 and t in members]
     if pairs:
         warn_user(
             f"The function of {label!r} is made monotonic, but predictions need not be: the "
             f"feature is also in {', '.join(pairs)}.",
             UserWarning,
         )
-    values, weight = before.copy(), model.bin_weights_[t][:n]
+    values, weight = before.copy(), terms.weights[t][:n]
     sign = 1.0 if increasing else -1.0
     weight = np.maximum(weight, _LITTLE_WEIGHT * weight.max())
     values[:n] = sign * increasing_by_pooling(sign * values[:n], weight)
-    return with_values(model, t, values, "monotonize_term", increasing=bool(increasing))
+    return with_values(model, t, label, values, "monotonize_term", increasing=bool(increasing))
 
 
-def remove_term(model: Any, name: Any) -> Any:
-    """See `BaseAdditive.remove_term`."""
-    t = term_number(model, name)
+def remove_term(model: AdditiveModel, features: Features, name: Any) -> AdditiveModel:
+    """See the method of the estimators."""
+    t = term_number(model.terms, features, name)
     # Its mean is in the intercept already.
-    new = with_values(model, t, np.zeros_like(model.shape_functions_[t][1]), "remove_term")
-    if len(model.term_features_[t]) == 2:
-        # Features keep their place, as columns of X do; a pair goes.
-        for name in (
-            "term_features_",
-            "shape_functions_",
-            "bin_weights_",
-            "shape_standard_errors_",
-        ):
-            if name in new.__dict__:
-                del getattr(new, name)[t]
-    return new
+    label, none = model.terms.names(features)[t], np.zeros_like(model.terms.tables[t])
+    model = with_values(model, t, label, none, "remove_term")
+    terms = model.terms
+    if len(terms.features[t]) == 1:
+        return model
+    # Features keep their place, as columns of X do; a pair goes.
+    kept = [i for i in range(len(terms.features)) if i != t]
+    terms = replace(
+        terms,
+        features=[terms.features[i] for i in kept],
+        functions=[terms.functions[i] for i in kept],
+        weights=[terms.weights[i] for i in kept],
+        errors=None if terms.errors is None else [terms.errors[i] for i in kept],
+    )
+    return replace(model, terms=terms)
 
 
-def refit_terms(
-    model: Any, X: Any, y: Any, terms: Any, sample_weight: Any, groups: Any, offset: Any
-) -> Any:
-    """See `BaseAdditive.refit`."""
-    check_is_fitted(model)
-    if isinstance(terms, str) or not isinstance(terms, Sequence | np.ndarray) or not len(terms):
-        raise ValueError(f"terms must be a list of terms; got {terms!r}.")
-    chosen = sorted({term_number(model, name) for name in terms})
-    names, features = model.term_names_, [model.term_features_[t] for t in chosen]
+# --- terms that are fitted again ------------------------------------------------------------------
+
+
+def refitted_terms(terms: AdditiveTerms, features: Features, given: Any) -> list[int]:
+    """The numbers of the terms that `refit` is given.
+
+    Raises
+    ------
+    ValueError
+        If they cannot be fitted.
+    """
+    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or not len(given):
+        raise ValueError(f"terms must be a list of terms; got {given!r}.")
+    chosen = sorted({term_number(terms, features, name) for name in given})
+    names = terms.names(features)
     for t in chosen:
-        for j in model.term_features_[t]:
+        for j in terms.features[t]:
             if j not in chosen:
                 raise ValueError(
                     f"The pair {names[t]!r} can only be fitted with the functions of its features; "
                     f"terms must have {names[j]!r} too."
                 )
-            if j in model._bins.single:
+            if j in terms.bins.single:
                 raise ValueError(f"The model was fitted without the feature {names[j]!r}.")
-    if np.ndim(model.intercept_):
+    if terms.n_scores > 1:
         raise ValueError(
-            f"refit needs a regressor or two classes; here are {len(model.intercept_)} classes."
+            f"refit needs a regressor or two classes; here are {terms.n_scores} classes."
         )
-    if any_collection(X, y, sample_weight, groups, offset):
-        raise TypeError("refit needs all rows in memory and was given a Dask collection.")
+    return chosen
 
-    # What the other terms say of the rows is known: an offset.
-    X = model._checked_X(X)
-    given_offset = checked_offset(offset, X)
-    tables = [values for _, values in model.shape_functions_]
-    others = [np.zeros_like(v) if t in chosen else v for t, v in enumerate(tables)]
-    offset = model._sum_of_terms(X, 0.0, others)
-    if given_offset is not None:
-        offset = offset + given_offset
-    # A fit in the bins of the model. Categories are numbers here, which another fit numbers again.
-    pairs = [pair for pair in features if len(pair) == 2]
-    given = {
-        "bin_edges": model.bin_edges_,
-        "categorical_features": [c is not None for c in model.categories_],
-        "exclude": None,
-        "include": [each[0] if len(each) == 1 else each for each in features],
-        "interactions": pairs or 0,
-        "monotonic_cst": Features.known_to(model).signs(model.monotonic_cst),
-    }
-    fitted = clone(model).set_params(**given)
-    fitted.fit(X, y, sample_weight=sample_weight, groups=groups, offset=offset)
-    if hasattr(model, "classes_") and not np.array_equal(fitted.classes_, model.classes_):
-        raise ValueError(
-            f"y has the classes {fitted.classes_.tolist()}, but the model was fitted to "
-            f"{model.classes_.tolist()}."
-        )
-    for j in {j for pair in pairs for j in pair if model.categories_[j] is None}:
-        merged = [each._pair_maps[j][: len(model.bin_edges_[j]) + 1] for each in (model, fitted)]
-        if not np.array_equal(*merged):
+
+def with_refitted(
+    model: AdditiveModel,
+    features: Features,
+    chosen: Sequence[int],
+    fitted: AdditiveTerms,
+    n_rows: int,
+) -> AdditiveModel:
+    """The model whose chosen terms are those of another fit, in the same bins."""
+    terms, names = model.terms, model.terms.names(features)
+    pairs = [terms.features[t] for t in chosen if len(terms.features[t]) == 2]
+    for j in {j for pair in pairs for j in pair if terms.bins.categories[j] is None}:
+        n_bins = len(terms.bins.edges[j]) + 1
+        one, other = (each.pair_maps[j][:n_bins] for each in (terms, fitted))
+        if not np.array_equal(one, other):
             raise ValueError(
                 f"Feature {names[j]!r} has so many bins that its pairs have merged ones, which "
                 "differ for these rows; refit its pairs in a model of at most 64 bins."
             )
-    new, constant = _with_missing_bins_of(model, fitted), fitted.intercept_ - model.intercept_
+    constant = fitted.intercept - terms.intercept
+    new = replace(model, terms=_with_missing_bins_of(terms, fitted))
     for t in chosen:
-        values = _in_bins_of(new, t, fitted)
-        new = with_values(new, t, values, "refit", constant, n_rows=len(X))
+        values = _in_bins_of(new.terms, t, fitted)
+        new = with_values(new, t, names[t], values, "refit", constant, n_rows=n_rows)
         constant = 0.0
     return new
 
 
-def _with_missing_bins_of(model: Any, other: Any) -> Any:
-    """A copy of the model with bins of missing values, of value 0, where the other one has them."""
-    new, had = edited_copy(model), model._bins.missing
-    new._bins = copy.copy(model._bins)
-    new._bins.missing = new.missing_bins_ = had | other._bins.missing
-    for t, features in enumerate(new.term_features_):
-        widths = [(0, int(new._bins.missing[j] and not had[j])) for j in features]
-        edges, values = new.shape_functions_[t]
-        new.shape_functions_[t] = edges, np.pad(values, widths)
-        new.bin_weights_[t] = np.pad(new.bin_weights_[t], widths)
-        if "shape_standard_errors_" in new.__dict__:
-            new.shape_standard_errors_[t] = np.pad(new.shape_standard_errors_[t], widths)
-    return new
+def _with_missing_bins_of(terms: AdditiveTerms, other: AdditiveTerms) -> AdditiveTerms:
+    """Terms with bins of missing values, of value 0, where the other ones have them."""
+    bins, had = copy.copy(terms.bins), terms.bins.missing
+    bins.missing = had | other.bins.missing
+    widths = [[(0, int(bins.missing[j] and not had[j])) for j in own] for own in terms.features]
+    return replace(
+        terms,
+        bins=bins,
+        functions=[(e, np.pad(v, w)) for (e, v), w in zip(terms.functions, widths)],
+        weights=[np.pad(v, w) for v, w in zip(terms.weights, widths)],
+        errors=None
+        if terms.errors is None
+        else [np.pad(v, w) for v, w in zip(terms.errors, widths)],
+    )
 
 
-def _in_bins_of(model: Any, t: int, other: Any) -> np.ndarray:
+def _in_bins_of(terms: AdditiveTerms, t: int, other: AdditiveTerms) -> np.ndarray:
     """The values of a term of another model, fitted to numbers of the categories of this one.
 
     0 where the other model had no rows of the category, or with missing values.
     """
-    features = model.term_features_[t]
-    given = other.shape_functions_[other.term_features_.index(features)][1]
-    values = np.zeros_like(model.shape_functions_[t][1])
+    members = terms.features[t]
+    given = other.tables[other.features.index(members)]
+    values = np.zeros_like(terms.tables[t])
     places = []
-    for axis, j in enumerate(features):
-        known = other.categories_[j]
+    for axis, j in enumerate(members):
+        known = other.bins.categories[j]
         if known is None:
             places.append(np.arange(given.shape[axis]))
         else:
@@ -339,12 +331,14 @@ def _in_bins_of(model: Any, t: int, other: Any) -> np.ndarray:
     return values
 
 
-def _ordered_feature(model: Any, name: Any, method: str) -> tuple[int, int]:
-    """The number of the term of an ordered feature, and of its bins but that of missing values."""
-    t = term_number(model, name)
-    label = model.term_names_[t]
-    if len(model.term_features_[t]) == 2:
+def _ordered_feature(
+    terms: AdditiveTerms, features: Features, name: Any, method: str
+) -> tuple[int, str, int]:
+    """The term of an ordered feature: number, name, and bins but that of missing values."""
+    t = term_number(terms, features, name)
+    label = terms.names(features)[t]
+    if len(terms.features[t]) == 2:
         raise ValueError(f"{method} needs the function of one feature; {label!r} is a pair.")
-    if model.categories_[t] is not None:
+    if terms.bins.categories[t] is not None:
         raise ValueError(f"{method} needs ordered bins; the feature {label!r} is categorical.")
-    return t, len(model.bin_edges_[t]) + 1
+    return t, label, len(terms.bins.edges[t]) + 1

@@ -88,9 +88,9 @@ class PlainModel:
         for name, features, (edges, values), weights in zip(*parts, model.bin_weights_):
             if not np.isfinite(values).all():
                 raise ValueError(f"The values of the term {name!r} are not finite.")
-            values = model._bins.padded(np.asarray(values, dtype=float), *features)
+            values = model.model_.terms.bins.padded(np.asarray(values, dtype=float), *features)
             values = values.reshape(*values.shape[: len(features)], len(intercept))
-            weights = model._bins.padded(np.asarray(weights, dtype=float), *features)
+            weights = model.model_.terms.bins.padded(np.asarray(weights, dtype=float), *features)
             places = (edges,) if len(features) == 1 else tuple(edges)
             terms.append(PlainTerm(name, tuple(features), places, values, weights))
         categories = [
@@ -99,7 +99,7 @@ class PlainModel:
         ]
         classes = getattr(model, "classes_", None)
         classes = None if classes is None else python_values(classes, "The model has classes")
-        return cls(names, categories, intercept, terms, model._link, classes)
+        return cls(names, categories, intercept, terms, model.link_, classes)
 
     def endings(self) -> list[str]:
         """What distinguishes the names of scores: nothing for one, the classes for several."""

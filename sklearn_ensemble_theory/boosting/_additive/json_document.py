@@ -22,6 +22,7 @@ from ..._features import Features
 from ..._version import __version__
 from .bins import FeatureBins
 from .export import PlainModel, python_values
+from .fitted_terms import AdditiveModel, AdditiveTerms
 
 FORMAT, VERSION = "sklearn_ensemble_theory/additive-model", 1
 # The fields of the document, of a feature, of a term, and of a list of labels: those that it must
@@ -218,9 +219,6 @@ def model_of_json(cls: type, text: Any) -> Any:
         model.feature_names_in_ = np.array(names, dtype=object)
     known = Features(p, tuple(names) if document["named"] else None)
     columns = CategoricalColumns.known(known, categories)
-    model._bins, model._columns = bins, columns if columns.any else None
-    model.categories_, model.missing_bins_ = bins.categories, bins.missing.copy()
-    model.bin_edges_ = edges
 
     # Scores: how many, and what they mean.
     link, classes = document["link"], document["classes"]
@@ -244,10 +242,9 @@ def model_of_json(cls: type, text: Any) -> Any:
         isinstance(link, str) and numbers_fit.get(link),
         f"The link {_short(link)} does not go with {n_classes} classes and {n_scores} scores.",
     )
-    model.intercept_ = float(intercept[0]) if n_scores == 1 else intercept
     model._complete()
     _demand(
-        model._link == link,
+        model.link_ == link,
         f"The link {_short(link)} is not that of {cls.__name__} with the parameters of the "
         "document, which has only those that are text, numbers, lists or dicts.",
     )
@@ -255,8 +252,10 @@ def model_of_json(cls: type, text: Any) -> Any:
     # Terms: those of the features in their order, then pairs.
     given = document["terms"]
     _demand(isinstance(given, list) and len(given) >= p, "terms must have one for each feature.")
-    model.term_features_, model.shape_functions_ = [], []
-    model.bin_weights_, errors = [], []
+    term_features: list[tuple[int, ...]] = []
+    functions: list[tuple[Any, np.ndarray]] = []
+    all_weights: list[np.ndarray] = []
+    errors: list[np.ndarray] = []
     pair_edges: dict[int, np.ndarray] = {}
     for t, term in enumerate(given):
         where = f"terms[{t}]"
@@ -296,35 +295,43 @@ def model_of_json(cls: type, text: Any) -> Any:
         if "standard_errors" in term:
             own = f"{where}.standard_errors"
             errors.append(_numbers(term["standard_errors"], shape, own, is_finite=False))
-        model.term_features_.append(members)
-        model.bin_weights_.append(weights)
-        model.shape_functions_.append((places[0] if t < p else tuple(places), values))
+        term_features.append(members)
+        all_weights.append(weights)
+        functions.append((places[0] if t < p else tuple(places), values))
     _demand(len(errors) in (0, len(given)), "All terms must have standard_errors, or none.")
-    if errors:
-        model.shape_standard_errors_ = errors
     # The coarse bin of each bin, missing values after all others.
-    model._pair_maps = []
+    pair_maps = []
     for j, (own, known) in enumerate(zip(edges, categories)) if len(given) > p else ():
         coarse = pair_edges.get(j, own)
         lookup = np.append(np.searchsorted(coarse, own), [len(coarse), len(coarse) + 1])
         lookup = lookup if known is None else np.arange(len(known) + 1)
-        model._pair_maps.append(lookup.astype(np.uint16))
+        pair_maps.append(lookup.astype(np.uint16))
 
     # What describes the fit.
     shares = [entry["importance"] for entry in entries if "importance" in entry]
     _demand(len(shares) in (0, p), "All features must have an importance, or none.")
-    if shares:
-        model.feature_importances_ = _numbers(shares, (p,), "importance")
+    importances = _numbers(shares, (p,), "importance") if shares else None
     for name in ("n_smoothing_rounds", "n_estimators"):
         number = document[name]
         _demand(type(number) is int and number >= 0, f"{name} must be an integer of at least 0.")
-        setattr(model, f"{name}_", number)
     edits = document["edits"]
     _demand(
         isinstance(edits, list) and all(isinstance(edit, str) for edit in edits),
         "edits must be a list of texts.",
     )
-    model.edits_, model._segments, model._folds = edits, [], None
+    terms = AdditiveTerms(
+        bins,
+        columns if columns.any else None,
+        term_features,
+        functions,
+        all_weights,
+        pair_maps,
+        float(intercept[0]) if n_scores == 1 else intercept,
+        errors or None,
+        None,
+    )
+    numbers = document["n_estimators"], document["n_smoothing_rounds"]
+    model.model_ = AdditiveModel(terms, *numbers, importances, edits=edits)
     return model
 
 

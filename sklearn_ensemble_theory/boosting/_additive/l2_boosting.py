@@ -6,7 +6,7 @@ two phases of rounds without the rows (`phases.py`). Rows in blocks are read twi
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, Self
 
 import numpy as np
@@ -15,6 +15,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from ..._blocks import by_chunks
+from ..._categories import CategoricalColumns
 from ..._compat import CallbackSupportMixin
 from ..._door import fit_context
 from ..._rows import ChunkedRows, finite_predictions
@@ -22,47 +23,19 @@ from ..._running import warn_user
 from ..._scaling import TargetScale, power_of_two
 from ..._typing import ArrayLike, CVLike
 from .._loop import begin_fit
-from .base import BaseAdditive
-from .bins import (
-    FeatureBins,
-    choose_bins,
+from .additive_fit import (
+    KnownSums,
+    check_memory,
+    fit_additive,
+    squares_of_blocks,
+    squares_of_rows,
+    sums_of_rows,
 )
+from .additive_plan import Plan
+from .base import BaseAdditive
+from .bins import TargetRange, TrainingRows, choose_bins
 from .edits import refuse_edited
-from .fold_models import interval_of_folds
-from .squared_fit import fit_squares, fit_squares_of_blocks, fit_sums, sums_of_rows
-from .sums import CutSums, StumpSums
-
-# Rows that are put into bins and summed at a time: their codes stay in the processor's cache.
-_BLOCK_ROWS = 2**14
-
-
-@dataclass(frozen=True)
-class _Chunks:
-    """What `partial_fit` keeps of the rows of all its calls."""
-
-    sums: StumpSums
-    bins: FeatureBins
-    target: TargetScale
-    weight_unit: float
-    n_chunks: int
-
-    def __add__(self, other: "_Chunks") -> "_Chunks":
-        """Add sums over other rows in the same bins, in the units of these."""
-        # y = scale u + mean and w = unit v in both units; sums are linear in w, w y and w y^2.
-        a = other.target.scale / self.target.scale
-        b = (other.target.mean - self.target.mean) / self.target.scale
-        c = other.weight_unit / self.weight_unit
-        of, tables = other.sums.sums, other.sums.tables
-        with np.errstate(over="ignore", invalid="ignore"):
-            found = CutSums(
-                c * of.weight,
-                c * (a * of.y + b * of.weight),
-                c * (a * a * of.yy + 2 * a * b * of.y + b * b * of.weight),
-                c * of.left_weight,
-                c * (a * of.left_y + b * of.left_weight),
-            )
-            sums = StumpSums(found, tables if c == 1 else c * tables, other.sums.layout)
-        return replace(self, sums=self.sums + sums)
+from .fitted_terms import AdditiveModel
 
 
 class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
@@ -168,6 +141,9 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
     ----------
     intercept_ : float
         The weighted mean of y.
+
+    model_ : AdditiveModel
+        What the fit has found, as one record: terms, rounds, and the models of the folds.
 
     term_features_ : list of n_terms tuples
         The features of each term: ``(0,)``, ..., ``(p - 1,)``, then the pairs ``(a, b)``.
@@ -347,7 +323,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
     True
     """
 
-    _link = "identity"
+    link_ = "identity"
 
     def __init__(
         self,
@@ -422,14 +398,16 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
             all others exceed `max_memory`. With Dask collections, if the sums over all pairs of
             cuts exceed it, or `cv` is no integer.
         """
-        rows = self._checked_rows(
-            X, y, sample_weight, reset=True, classifies=False, groups=groups, offset=offset
-        )
+        rows = self._checked_rows(X, y, sample_weight, groups=groups, offset=offset)
+        plan = self._plan(rows.X.shape[1], rows.columns)
         end_fit = begin_fit(self, X, y, sample_weight)
-        fit_squares(self, rows)
-        self.__dict__.pop("_chunks", None)  # what `partial_fit` left behind
+        self.model_ = self._solved(plan, rows)
+        self.__dict__.pop("sums_", None)  # what `partial_fit` left behind
         end_fit()
         return self
+
+    def _solved(self, plan: Plan, rows: TrainingRows) -> AdditiveModel:
+        return fit_additive(plan, squares_of_rows(plan, rows, self._report), self._report)
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
@@ -477,21 +455,21 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         if not isinstance(refit, (bool, np.bool_)):
             raise TypeError(f"refit must be a bool, got {type(refit).__name__}.")
         if self.__sklearn_is_fitted__():
-            refuse_edited(self, "partial_fit goes on from")
-        known = getattr(self, "_chunks", None)
+            refuse_edited(self.model_, "partial_fit goes on from")
+        known: KnownSums | None = getattr(self, "sums_", None)
         if known is None and self.__sklearn_is_fitted__():
             warn_user(
                 "The rows of an earlier call of fit are not used: fit does not store the sums, so "
                 "partial_fit starts again with this chunk.",
                 UserWarning,
             )
-        rows = self._checked_rows(X, y, sample_weight, reset=known is None, classifies=False)
-        if not self._chooses_pairs and self._wanted_pairs(rows.X.shape[1]) not in (0, []):
+        rows = self._checked_rows(X, y, sample_weight, known is None)
+        plan = self._plan(rows.X.shape[1], rows.columns)
+        if plan.keeps_bins_for_pairs:
             raise ValueError(
                 "partial_fit keeps sums over rows, from which pairs of features cannot be fitted; "
                 "use interactions=0."
             )
-        self._monotonic(rows.X.shape[1], rows.columns)  # refused before the sums are taken
         # The units of weights and of the target are those of the first chunk.
         weight, unit = rows.weight, 1.0
         if known is not None:
@@ -503,46 +481,48 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
                 weight = weight / unit
         n_chunks = 0 if known is None else known.n_chunks
         rows = self._folds_of_chunk(replace(rows, weight=weight), n_chunks)
+        n_splits, n_groups = rows.n_splits, rows.n_splits + 1
         if known is None:
             target = TargetScale.in_powers_of_two(rows.y, weight)
-            bins, _ = choose_bins(
-                rows, rows.y, self.max_bins, self.bin_edges, self.max_memory, keep_missing=True
-            )
+            bins, _ = choose_bins(plan, rows, rows.y, keep_missing=True)
         else:
             bins, target = known.bins, known.target
-            bins.check_allowed(rows.allowed)
-        # One group more than folds: of rows that no split tests on.
-        n_groups = rows.n_splits + 1
-        if known is not None and n_groups != len(known.sums.sums.weight):
-            raise ValueError(
-                "n_estimators and cv must give the same number of folds in every call of "
-                "partial_fit."
-            )
+            bins.check_allowed(plan.allowed.features)
+            if n_groups != known.n_groups:
+                raise ValueError(
+                    "n_estimators and cv must give the same number of folds in every call of "
+                    "partial_fit."
+                )
         # Rows of earlier chunks cannot be counted again: all products of cuts have to fit at once.
-        self._check_memory_of_blocks(bins.layout().n_cuts, n_groups, rows.n_splits)
+        check_memory(plan.memory, bins.layout().n_cuts, n_groups, n_splits)
         sums = sums_of_rows(bins, rows.X, target(rows.y), rows.weight, rows.folds, n_groups)
         # Sums of chunks are added, which is all that is needed of their rows.
         if known is not None:
             sums = known.sums + sums
         if not sums.moderate():
             raise ValueError("y or sample_weight is too large compared with the first chunk.")
+        known = KnownSums(sums, bins, rows.columns, target, unit, n_chunks + 1)
         if refit:
-            # Few rows are in the first folds only, and a single row is no fold.
-            n_splits = rows.n_splits
-            if n_splits > 1:
-                n_splits = int(np.count_nonzero(sums.sums.weight[:n_splits]))
-                n_splits = n_splits if n_splits > 1 else 0
-            fit_sums(self, sums, n_splits, bins, rows.columns, target)
-            self._weight_unit = unit
-        else:
-            self._columns = rows.columns
-        self._chunks = _Chunks(sums, bins, target, unit, n_chunks + 1)
+            self.model_ = fit_additive(plan, known.problem(), self._report)
+        self.sums_ = known
         return self
+
+    def fit_to_sums(self, sums: KnownSums) -> Self:
+        """Fit the model to sums that other models have kept."""
+        plan = self._plan(self.n_features_in_, sums.columns)
+        self.model_ = fit_additive(plan, sums.problem(), self._report)
+        self.sums_ = sums
+        return self
+
+    def _known_columns(self) -> CategoricalColumns | None:
+        return self.sums_.columns
 
     def _fit_chunks(self, rows: ChunkedRows) -> None:
         """`fit` of rows in blocks."""
-        fit_squares_of_blocks(self, rows)
-        self.__dict__.pop("_chunks", None)
+        plan, found = self._blocks(rows, TargetRange.of)
+        problem = squares_of_blocks(plan, found, self._report)
+        self.model_ = fit_additive(plan, problem, self._report)
+        self.__dict__.pop("sums_", None)
 
     @finite_predictions
     def predict(self, X: ArrayLike, offset: ArrayLike | None = None) -> np.ndarray:
@@ -662,7 +642,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         array([[ 67., 255.],
                [ -2., 181.]])
         """
-        return interval_of_folds(self, X, coverage, method, side, offset, lambda u: u)
+        return self._interval(X, coverage, method, side, offset, lambda u: u)
 
     def predict_path(
         self, X: ArrayLike, n_estimators: ArrayLike, offset: ArrayLike | None = None
@@ -684,7 +664,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
             Predictions, one row for each number of rounds. The cost is O(n p) for each.
         """
         check_is_fitted(self)
-        refuse_edited(self, "Predictions after some rounds are those of")
+        refuse_edited(self.model_, "Predictions after some rounds are those of")
         rounds = np.asarray(n_estimators)
         if rounds.ndim != 1 or rounds.dtype.kind not in "iu" or len(rounds) == 0:
             raise ValueError("n_estimators must be a non-empty one-dimensional sequence of ints.")

@@ -12,28 +12,29 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from ..._blocks import by_chunks
+from ..._categories import CategoricalColumns
 from ..._compat import CallbackSupportMixin, Interval
 from ..._door import CLASS_WEIGHT, fit_context
 from ..._rows import ChunkedRows, Rows, checked_classes
 from ..._typing import ArrayLike, CVLike, RandomStateLike
 from ...ensembles._prediction_sets import ClassPlaces, SetRule, set_by_folds
 from .._loop import begin_fit
+from .additive_fit import Task, fit_additive, task_of_bins, task_of_blocks, task_of_rows
+from .additive_plan import Plan
 from .base import BaseAdditive
 from .bins import (
     ClassLabels,
     FeatureBins,
+    TrainingRows,
     binned_block,
-    bins_of_blocks,
     choose_bins,
-    rows_in_bins,
     unit_weights,
     weight_unit,
 )
 from .edits import refuse_edited
-from .fold_models import fold_models_of
-from .newton_fit import NewtonTask, fit_newton, fit_newton_of_blocks
-from .newton_loss import PointwiseLogistic, guide_of_bins
-from .phases import BinnedRows
+from .fitted_terms import AdditiveModel
+from .risk import PointwiseLogistic
+from .rounds import BinnedRows
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class _KeptRows:
     """The rows of all calls of `partial_fit`, in bins."""
 
     bins: FeatureBins
+    columns: CategoricalColumns | None
     codes: list[np.ndarray]  # (n, p), one a call
     y: np.ndarray
     weight: np.ndarray
@@ -163,6 +165,9 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
     intercept_ : float or ndarray of shape (n_classes,)
         The mean over the training rows of the log-odds, or of each score.
+
+    model_ : AdditiveModel
+        What the fit has found, as one record: terms, rounds, and the models of the folds.
 
     term_features_ : list of n_terms tuples
         The features of each term: ``(0,)``, ..., ``(p - 1,)``, then the pairs ``(a, b)``.
@@ -333,7 +338,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
     classes_: np.ndarray
 
     @property
-    def _link(self) -> str:
+    def link_(self) -> str:
         return "logit" if len(self.classes_) == 2 else "softmax"
 
     def __init__(
@@ -413,23 +418,22 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             all others exceed `max_memory`. With Dask collections, if the sums over all pairs of
             cuts exceed it, or `cv` is no integer.
         """
-        rows = self._checked_rows(
-            X, y, sample_weight, reset=True, classifies=True, groups=groups, offset=offset
-        )
+        rows = self._checked_rows(X, y, sample_weight, groups=groups, offset=offset)
         classes = rows.classes
         if offset is not None:
             self._check_one_score(1 if len(classes) == 2 else len(classes))
         end_fit = begin_fit(self, X, y, sample_weight)
-        monotonic = self._monotonic(rows.X.shape[1], rows.columns, len(classes))
-        self._weight_unit = weight_unit(rows.weight)
-        rows = replace(rows, weight=unit_weights(rows.weight))
-        task = self._task(classes)
-        bins, jumps, binned = rows_in_bins(self, rows, rows.y, *guide_of_bins(task.loss, rows))
-        fit_newton(self, task, binned, bins, rows.columns, jumps, monotonic)
-        self.classes_ = classes
+        plan = self._plan(rows.X.shape[1], rows.columns, len(classes))
+        self.model_, self.classes_ = self._solved(plan, rows), classes
         self.__dict__.pop("_kept", None)
         end_fit()
         return self
+
+    def _solved(self, plan: Plan, rows: TrainingRows) -> AdditiveModel:
+        unit = weight_unit(rows.weight)
+        rows = replace(rows, weight=unit_weights(rows.weight))
+        given = plan, self._task(rows.classes), rows, unit, self._report
+        return fit_additive(plan, task_of_rows(*given), self._report)
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
@@ -475,7 +479,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         if not isinstance(refit, (bool, np.bool_)):
             raise TypeError(f"refit must be a bool, got {type(refit).__name__}.")
         if self.__sklearn_is_fitted__():
-            refuse_edited(self, "partial_fit goes on from")
+            refuse_edited(self.model_, "partial_fit goes on from")
         # The classes: given, those of the calls before, or those of an earlier fit.
         known = getattr(self, "_kept", None)
         if classes is not None:
@@ -491,22 +495,21 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
                     f"{self.classes_.tolist()}."
                 )
             classes = self.classes_
-        rows = self._checked_rows(
-            X, y, sample_weight, reset=known is None, classifies=True, classes=classes
-        )
+        rows = self._checked_rows(X, y, sample_weight, known is None, classes=classes)
         rows = self._folds_of_chunk(rows, 0 if known is None else len(known.codes))
         classes = rows.classes
-        monotonic = self._monotonic(rows.X.shape[1], rows.columns, len(classes))
+        plan = self._plan(rows.X.shape[1], rows.columns, len(classes))
         # The chunk joins the rows of the calls before, in the bins of the first one. Second
         # derivatives change with the model, so that sums, as for the squared error, do not suffice.
         n = len(rows.y)
         weight = np.ones(n) if rows.weight is None else rows.weight
         if known is None:
             scaled = replace(rows, weight=unit_weights(rows.weight))
-            bins, _ = choose_bins(
-                scaled, None, self.max_bins, self.bin_edges, self.max_memory, keep_missing=True
+            bins, _ = choose_bins(plan, scaled, None, keep_missing=True)
+            columns = rows.columns
+            kept = _KeptRows(
+                bins, columns, [bins.codes(rows.X)], rows.y, weight, rows.folds, rows.n_splits
             )
-            kept = _KeptRows(bins, [bins.codes(rows.X)], rows.y, weight, rows.folds, rows.n_splits)
         else:
             if known.n_splits != rows.n_splits:
                 raise ValueError(
@@ -517,9 +520,10 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             if known.folds is not None and folds is not None:
                 folds = np.concatenate([known.folds, folds])
             bins = known.bins
-            bins.check_allowed(rows.allowed)
+            bins.check_allowed(plan.allowed.features)
             kept = _KeptRows(
                 bins,
+                rows.columns,
                 [*known.codes, bins.codes(rows.X)],
                 np.concatenate([known.y, rows.y]),
                 np.concatenate([known.weight, weight]),
@@ -531,48 +535,41 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             codes = kept.codes[0]
             if len(kept.codes) > 1:
                 codes = np.asfortranarray(np.concatenate(kept.codes))
-            weight, self._weight_unit = unit_weights(kept.weight), weight_unit(kept.weight)
+            weight, unit = unit_weights(kept.weight), weight_unit(kept.weight)
             # Few rows are in the first folds only, and a single row is no fold.
             folds, n_splits = kept.folds, kept.n_splits
             if folds is not None and n_splits > 1:
                 n_splits = min(n_splits, int(folds.max()) + 1)
                 folds, n_splits = (folds, n_splits) if n_splits > 1 else (None, 0)
             binned = BinnedRows(codes, bins.layout(), kept.y, weight, folds, n_splits)
-            task = self._task(classes)
-            fit_newton(self, task, binned, bins, rows.columns, (), monotonic)
-            self.classes_ = classes
-        else:
-            self._columns, self.classes_ = rows.columns, classes
-        self._kept = kept
+            given = plan, self._task(classes), binned, bins, rows.columns, unit
+            self.model_ = fit_additive(plan, task_of_bins(*given), self._report)
+        self._kept, self.classes_ = kept, classes
         return self
+
+    def _known_columns(self) -> CategoricalColumns | None:
+        return self._kept.columns
 
     def _fit_chunks(self, rows: ChunkedRows) -> None:
         """`fit` of rows in blocks, which are read twice, and once more if there are categories.
 
         The bins stay where the rows are, and are read once a refresh or twice.
         """
-        p = rows.n_features
-        monotonic = self._monotonic(p, None)  # refused before rows are read
-        with_pairs = self._keeps_bins_for_pairs(p)
         # One pass finds bins and classes; another one leaves a byte for every value.
-        found = bins_of_blocks(self, rows, ClassLabels.of)
-        bins, n_splits, classes = found.bins, found.n_splits, found.target.labels
+        _, found = self._blocks(rows, ClassLabels.of)
+        classes = found.target.labels
         self._check_classes(classes)
-        layout = bins.layout()
-        n_scores = 1 if len(classes) == 2 else len(classes)
-        # Again, as categories and the number of classes are known only now.
-        monotonic = self._monotonic(p, found.columns, len(classes))
-        self._check_memory_of_blocks(layout.n_cuts, max(n_splits, 1), n_splits, n_scores)
-        self._progress().message(f"{layout.n_cuts} cuts in {p} features")
-        numbered = found.rows.knowing(classes=classes)
-        blocks = numbered.map(_classes_in_bins, bins, len(classes), n_splits, with_pairs)
-        fit_newton_of_blocks(self, self._task(classes), blocks, found, monotonic)
-        self.classes_ = classes
+        # Again, as the number of classes is known only now.
+        plan = self._plan(rows.n_features, found.columns, len(classes))
+        found = replace(found, rows=found.rows.knowing(classes=classes))
+        given = plan, self._task(classes), found, self._report, _classes_in_bins
+        problem = task_of_blocks(*given, found.bins, len(classes))
+        self.model_, self.classes_ = fit_additive(plan, problem, self._report), classes
         self.__dict__.pop("_kept", None)
 
-    def _task(self, classes: np.ndarray) -> NewtonTask:
+    def _task(self, classes: np.ndarray) -> Task:
         loss = PointwiseLogistic(len(classes))
-        return NewtonTask(loss, self.refresh_tol, _places_of_own_class)
+        return Task(loss, self.refresh_tol, _places_of_own_class)
 
     @by_chunks
     def decision_function(self, X: ArrayLike, offset: ArrayLike | None = None) -> np.ndarray:
@@ -782,9 +779,8 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
                [False,  True,  True],
                [False,  True,  True]])
         """
-        folds, rows = fold_models_of(self, "Prediction sets")
         rule = SetRule(coverage, method, per_class, randomized, penalty, k_reg, random_state)
-        scores = self._scores_of_folds(X, folds, offset)
+        scores, _, rows = self._fold_scores(X, offset, "Prediction sets")
         n, n_folds = scores.shape[:2]
         at = _probabilities(scores.reshape(n * n_folds, *scores.shape[2:]))
         at = at.reshape(n, n_folds, len(self.classes_))

@@ -8,7 +8,7 @@ No row leaves the place where its model was fitted. The sums have counts of rows
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from typing import Any, Literal
@@ -19,9 +19,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._features import Features
 from ..._typing import ArrayLike
+from .additive_fit import KnownSums
 from .base import BaseAdditive
 from .bins import FeatureBins
-from .squared_fit import fit_sums
+from .fitted_terms import AdditiveModel
 
 
 @dataclass(frozen=True)
@@ -125,12 +126,21 @@ def merge_additive_models(
                 "models must be additive models of one class; "
                 f"models[{k}] is {type(model).__name__}."
             )
-    if method == "sums":
-        return _fit_to_sums(models, weights)
-    return _average(models, weights)
+    # A clone that knows the columns of the models.
+    new = clone(models[0])
+    for name in ("n_features_in_", "feature_names_in_", "classes_", "loss_"):
+        if hasattr(models[0], name):
+            setattr(new, name, getattr(models[0], name))
+    if method == "average":
+        new.model_ = _average(models, weights)
+    elif weights is not None:
+        raise ValueError("weights are those of averages; sums have the weights of the rows.")
+    else:
+        new.fit_to_sums(_added_sums(models))
+    return new
 
 
-def _check_same_bins(models: Sequence[Any], bins: Sequence[FeatureBins]) -> None:
+def _check_same_bins(models: Sequence[BaseAdditive], bins: Sequence[FeatureBins]) -> None:
     """Refuse models whose features are not those of the first one, in the same bins."""
     features = Features.known_to(models[0])
     for k, (model, own) in enumerate(zip(models, bins)):
@@ -154,76 +164,81 @@ def _check_same_bins(models: Sequence[Any], bins: Sequence[FeatureBins]) -> None
             )
 
 
-def _unfitted(model: Any) -> Any:
-    """A clone that knows the columns of the model."""
-    new = clone(model)
-    for name in ("n_features_in_", "feature_names_in_", "classes_", "loss_", "_columns"):
-        if hasattr(model, name):
-            setattr(new, name, getattr(model, name))
-    return new
-
-
 # --- averages -------------------------------------------------------------------------------------
 
 
-def _average(models: Sequence[Any], weights: Any) -> Any:
+def _average(models: Sequence[BaseAdditive], weights: Any) -> AdditiveModel:
     for model in models:
         check_is_fitted(model)
-    first, bins = models[0], [model._bins for model in models]
+    each = [model.model_.terms for model in models]
+    features, first, bins = Features.known_to(models[0]), each[0], [terms.bins for terms in each]
     _check_same_bins(models, bins)
-    for k, model in enumerate(models):
-        if not np.array_equal(getattr(model, "classes_", ()), getattr(first, "classes_", ())):
+    names = first.names(features)
+    for k, (model, terms) in enumerate(zip(models, each)):
+        own, other = (getattr(one, "classes_", ()) for one in (model, models[0]))
+        if not np.array_equal(own, other):
             raise ValueError(f"models[{k}] has other classes than models[0].")
-        if type(getattr(model, "loss_", None)) is not type(getattr(first, "loss_", None)):
+        if len({type(getattr(one, "loss_", None)) for one in (model, models[0])}) > 1:
             raise ValueError(f"models[{k}] has another loss than models[0].")
-        differing = {*model.term_names_} ^ {*first.term_names_}
+        differing = {*terms.names(features)} ^ {*names}
         if differing:
             raise ValueError(
                 f"models[{k}] has other terms than models[0]: one of both has no "
                 f"{', '.join(map(repr, sorted(differing)))}. Fit all with the same interactions."
             )
-        _check_same_cells(k, first, model)
+        # Coarse bins of pairs follow the weights where there are many bins.
+        for t in range(len(first.bins.edges), len(first.features)):
+            for j in first.features[t]:
+                n_bins = len(first.bins.edges[j]) + 1
+                one, two = (each.pair_maps[j][:n_bins] for each in (first, terms))
+                if not np.array_equal(one, two):
+                    raise ValueError(
+                        f"models[{k}] has other bins of feature {features.label(j)} in the pair "
+                        f"{names[t]!r} than models[0]; use at most 64 bins."
+                    )
     # Documents have no unit of the weights of bins; it cancels where shares are given.
-    units = [getattr(model, "_weight_unit", None) for model in models]
+    units = [terms.weight_unit for terms in each]
     if weights is None and None in units:
         raise ValueError(
             f"models[{units.index(None)}] was read from JSON, which has no total weight of its "
             "rows; give weights."
         )
-    totals = [(unit or 1.0) * m.bin_weights_[0].sum() for unit, m in zip(units, models)]
+    totals = [(unit or 1.0) * terms.weights[0].sum() for unit, terms in zip(units, each)]
     given = _checked_weights(totals if weights is None else weights, len(models))
     shares = given / given.sum()
 
-    new = _unfitted(first)
     # Missing values have a bin where any model has one; elsewhere their value is 0.
     missing = np.any([own.missing for own in bins], axis=0)
     allowed = ~np.isin(np.arange(len(missing)), bins[0].single)
-    new._bins = FeatureBins(bins[0].edges, missing, bins[0].categories, allowed)
-    for name in ("categories_", "bin_edges_", "term_features_", "_pair_maps"):
-        setattr(new, name, list(getattr(first, name)))
-    new.missing_bins_ = missing
-    intercept: Any = sum(share * np.asarray(m.intercept_) for share, m in zip(shares, models))
-    new.shape_functions_, new.bin_weights_ = [], []
-    for t, term in enumerate(first.term_features_):
+    intercept: Any = sum(share * np.asarray(own.intercept) for share, own in zip(shares, each))
+    functions, all_weights = [], []
+    for t, members in enumerate(first.features):
         values: Any = 0.0
         weight: Any = 0.0
-        for k, (model, own) in enumerate(zip(models, bins)):
-            place = model.term_features_.index(term)
-            widths = [(0, int(missing[j] and not own.missing[j])) for j in term]
-            table, rows = model.shape_functions_[place][1], model.bin_weights_[place]
+        for k, (terms, own) in enumerate(zip(each, bins)):
+            place = terms.features.index(members)
+            widths = [(0, int(missing[j] and not own.missing[j])) for j in members]
+            table, rows = terms.tables[place], terms.weights[place]
             table = np.pad(table, widths + [(0, 0)] * (table.ndim - len(widths)))
             rows = np.pad(rows, widths) * ((units[k] or 1.0) / totals[k])
             values, weight = values + shares[k] * table, weight + given[k] * rows
         # Of mean 0 over the rows of all models, whose distributions may differ.
         mean = np.tensordot(weight / weight.sum(), values, axes=weight.ndim)
         intercept = intercept + mean
-        new.shape_functions_.append((first.shape_functions_[t][0], values - mean))
-        new.bin_weights_.append(weight)
-    new.intercept_ = intercept if np.ndim(first.intercept_) else float(intercept)
-    new._folds, new._segments, new._weight_unit = None, [], 1.0
+        functions.append((first.functions[t][0], values - mean))
+        all_weights.append(weight)
+    terms = replace(
+        first,
+        bins=FeatureBins(bins[0].edges, missing, bins[0].categories, allowed),
+        functions=functions,
+        weights=all_weights,
+        intercept=intercept if first.n_scores > 1 else float(intercept),
+        errors=None,
+        weight_unit=1.0,
+    )
     earlier = [edit for model in models for edit in model.edits_]
-    new.edits_ = [*earlier, Merge("merge_additive_models", tuple(shares.tolist()))]
-    return new
+    record = Merge("merge_additive_models", tuple(shares.tolist()))
+    return AdditiveModel(terms, edits=[*earlier, record])
 
 
 def _checked_weights(weights: Any, n_models: int) -> np.ndarray:
@@ -238,46 +253,25 @@ def _checked_weights(weights: Any, n_models: int) -> np.ndarray:
     return found
 
 
-def _check_same_cells(k: int, first: Any, model: Any) -> None:
-    """Refuse pairs in other coarse bins: they follow the weights where there are many bins."""
-    for t in range(len(first._bins.edges), len(first.term_features_)):
-        for j in first.term_features_[t]:
-            pair = [each._pair_maps[j] for each in (first, model)]
-            if not np.array_equal(*(each[: len(first._bins.edges[j]) + 1] for each in pair)):
-                raise ValueError(
-                    f"models[{k}] has other bins of feature {Features.known_to(first).label(j)} "
-                    f"in the pair {first.term_names_[t]!r} than models[0]; use at most 64 bins."
-                )
-
-
 # --- sums -----------------------------------------------------------------------------------------
 
 
-def _fit_to_sums(models: Sequence[Any], weights: Any) -> Any:
-    if weights is not None:
-        raise ValueError("weights are those of averages; sums have the weights of the rows.")
-    chunks: list[Any] = [getattr(model, "_chunks", None) for model in models]
-    for k, own in enumerate(chunks):
+def _added_sums(models: Sequence[BaseAdditive]) -> KnownSums:
+    known: list[Any] = [getattr(model, "sums_", None) for model in models]
+    for k, own in enumerate(known):
         if own is None:
             raise ValueError(
                 f"models[{k}] has no sums over rows, which L2BoostingRegressor.partial_fit keeps "
                 "and fit does not."
             )
-    _check_same_bins(models, [own.bins for own in chunks])
-    n_groups = [len(own.sums.sums.weight) for own in chunks]
-    for k, n in enumerate(n_groups):
-        if n != n_groups[0]:
+    _check_same_bins(models, [own.bins for own in known])
+    for k, own in enumerate(known):
+        if own.n_groups != known[0].n_groups:
             raise ValueError(
-                f"models[{k}] has {n - 1} folds, but models[0] has {n_groups[0] - 1}: n_estimators "
-                "and cv must give the same number in all."
+                f"models[{k}] has {own.n_groups - 1} folds, but models[0] has "
+                f"{known[0].n_groups - 1}: n_estimators and cv must give the same number in all."
             )
-    total = reduce(add, chunks)
+    total: KnownSums = reduce(add, known)
     if not total.sums.moderate():
         raise ValueError("The targets or weights of models are too large compared with models[0].")
-    new = _unfitted(models[0])
-    # As in every fit: scalars of NumPy would overflow, or have few digits.
-    params = new.get_params(deep=False).items()
-    new.set_params(**{k: v.item() for k, v in params if isinstance(v, np.number)})
-    fit_sums(new, total.sums, n_groups[0] - 1, total.bins, new._columns, total.target)
-    new._chunks, new._weight_unit = total, total.weight_unit
-    return new
+    return total

@@ -36,7 +36,6 @@ law of maxima.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
 from typing import Any, Concatenate, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -44,31 +43,28 @@ from sklearn.utils import check_random_state
 
 from ..._blocks import Blocks, PassCount
 from ..._compat import increasing_by_pooling
-from ..._features import Features
 from ..._rows import MemoryRows
-from .allowed_terms import AllowedTerms
+from .additive_plan import AllowedTerms
 from .pair_rounds import (
+    CoarseBins,
+    Pair,
     PairColumns,
     PairPasses,
     PairResiduals,
     ResidualSums,
     SummedTables,
+    additive_rest,
     boost_rows,
     cell_weights,
-    residual_sums,
-)
-from .pair_tables import (
-    CoarseBins,
-    Pair,
-    additive_rest,
     coarse_bins,
     coarse_columns,
     inverse_weights,
     ordered_bins,
     pair_tables,
     purify,
+    residual_sums,
 )
-from .phases import BinnedRows, TableModel
+from .rounds import BinnedRows, TableModel
 from .sums import CutLayout, count_bins
 
 # Ordered bins of a feature in the tables that find pairs, and in those of their functions.
@@ -98,93 +94,6 @@ MOST_ALTERNATIONS = 20
 # are taken as they are, and the shares of them that are tried.
 _NEWTON_STEPS, LONG_STEP = 3, 2.0
 STEP_SHARES = (1.0, 0.5, 0.25)
-
-
-# --- the parameter `interactions` -----------------------------------------------------------------
-
-
-def resolve_interactions(
-    interactions: Any,
-    n_features: int,
-    names: tuple[str, ...] | None = None,
-    allowed: AllowedTerms | None = None,
-) -> int | Literal["auto"] | list[Pair]:
-    """The number of pairs, "auto", or the pairs themselves, as tuples (a, b) with a < b.
-
-    Parameters
-    ----------
-    interactions : int, float, "auto" or sequence of pairs of int or str
-        - int: so many pairs; all pairs, if there are fewer.
-        - float: the number of pairs as a multiple of the number of features, rounded up, and at
-          most all pairs: 0.9 of 20 features are 18 pairs.
-        - "auto": as many as are found to be significant.
-        - pairs of numbers or names of features: these, in this order.
-    n_features : int
-    names : tuple of str, default=None
-    allowed : AllowedTerms, default=None
-        The terms that the model may have; other pairs do not count, and are left out.
-
-    Raises
-    ------
-    TypeError or ValueError
-        If `interactions` is none of these.
-
-    Examples
-    --------
-    >>> from sklearn_ensemble_theory.boosting._additive.pairs import resolve_interactions
-    >>> resolve_interactions(0.9, 20), resolve_interactions(100, 4)
-    (18, 6)
-    >>> resolve_interactions([(3, 1)], 4)
-    [(1, 3)]
-    """
-    n_all, n_allowed = n_features * (n_features - 1) // 2, n_features
-    if allowed is not None:
-        n_all, n_allowed = allowed.n_pairs(), np.count_nonzero(allowed.features)
-    refused = (
-        "interactions must be a non-negative number of pairs, a non-negative multiple of the "
-        "number of features, 'auto', 'cv' or a sequence of pairs of features; got "
-        f"{interactions!r}."
-    )
-    if isinstance(interactions, str):
-        if interactions != "auto":
-            raise ValueError(refused)
-        return "auto" if n_all else 0
-    if isinstance(interactions, bool | np.bool_):
-        raise TypeError(refused)
-    if isinstance(interactions, Integral):
-        if interactions < 0:
-            raise ValueError(refused)
-        return min(int(interactions), n_all)
-    if isinstance(interactions, Real):
-        if not 0 <= float(interactions) < np.inf:
-            raise ValueError(refused)
-        # A little less, so that a product that is whole up to rounding is not rounded up.
-        wanted = np.ceil(float(interactions) * n_allowed * (1 - 1e-12))
-        return int(min(wanted, n_all))
-    if not isinstance(interactions, Sequence | np.ndarray):
-        raise TypeError(refused)
-    checked: list[Pair] = []
-    features = Features(n_features, names)
-    for k, pair in enumerate(interactions):
-        members = list(pair) if isinstance(pair, Sequence | np.ndarray) else []
-        if not isinstance(pair, str) and len(members) == 2:
-            members = [
-                features.number(j, "interactions") if isinstance(j, str) else j for j in members
-            ]
-        whole = [isinstance(j, Integral) and not isinstance(j, bool) for j in members]
-        if isinstance(pair, str) or len(members) != 2 or not all(whole):
-            raise ValueError(f"interactions[{k}] must be a pair of two features; got {pair!r}.")
-        a, b = sorted(int(j) for j in members)
-        if a < 0 or b >= n_features:
-            raise ValueError(
-                f"interactions[{k}] is {pair!r}, but the features are 0 to {n_features - 1}."
-            )
-        if a == b:
-            raise ValueError(f"interactions[{k}] is a feature with itself: {pair!r}.")
-        if (a, b) in checked:
-            raise ValueError(f"interactions names the pair {features.labels(a, b)} twice.")
-        checked.append((a, b))
-    return [pair for pair in checked if allowed is None or allowed.allows(pair)]
 
 
 # --- detection ------------------------------------------------------------------------------------
@@ -793,7 +702,9 @@ def _columns_of_pairs(
     folds = rows.pair_folds if rows.folds is None else rows.folds
     assert folds is not None  # rows without folds have those of pairs
     columns = PairColumns(coarse_columns(rows.codes, rows.layout.n_bins, pairs, bins), folds)
-    counted = columns if n_folds > 1 else columns._replace(folds=np.zeros(len(folds), np.uint8))
+    counted = columns
+    if n_folds == 1:
+        counted = PairColumns(columns.columns, np.zeros(len(folds), np.uint8))
     weights = cell_weights(counted, rows.weight, n_folds, pairs, bins)
     return columns, SummedTables([table.sum(axis=0) for table in weights])
 
