@@ -311,6 +311,10 @@ def fitted_encoder(estimator: Any) -> CategoricalColumns | None:
     return vars(estimator).get("_encoder")
 
 
+def give_encoder(estimator: Any, encoder: CategoricalColumns) -> None:
+    vars(estimator)["_encoder"] = encoder
+
+
 def fitted_categories(estimator: Any) -> list[np.ndarray | None]:
     """The categories of each categorical feature, None for the other features."""
     check_is_fitted(estimator)

@@ -61,6 +61,7 @@ __all__ = [
     "RealNotInt",
     "StrOptions",
     "VisualBlock",
+    "check_columns_of_tree",
     "check_constraints",
     "check_feature_names_in",
     "check_method_params",
@@ -73,6 +74,7 @@ __all__ = [
     "own_requests",
     "parse_version",
     "print_elapsed_time",
+    "prune_tree",
     "raise_for_params",
     "random_sample_mask",
     "routing_enabled",
@@ -117,7 +119,7 @@ def own_requests(estimator):
     Without that of `sample_weight` in `fit` if it is not set: as for scikit-learn's bagging, it is
     enough that the base learner requests the weights.
     """
-    requests = estimator._get_metadata_request()
+    requests = BaseEstimator.get_metadata_routing(estimator)
     if requests.fit.requests.get("sample_weight") is None:
         requests.fit.requests.pop("sample_weight", None)
     return requests
@@ -161,6 +163,16 @@ def tree_constraints(tree_class):
     constraints = dict(constraints_of(tree_class))
     constraints.pop("splitter")
     return {**constraints, "monotonic_cst": ["array-like", dict, None]}
+
+
+def prune_tree(tree: Any) -> None:
+    """scikit-learn's minimal cost-complexity pruning of a fitted tree, in place."""
+    tree._prune_tree()
+
+
+def check_columns_of_tree(tree: Any, X: Any) -> None:
+    """Raise an error unless `predict` of a fitted tree takes X."""
+    tree._validate_X_predict(X, True)
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 from sklearn.base import BaseEstimator
 from sklearn.metrics import get_scorer_names
 
-from sklearn_ensemble_theory._compat import Interval, StrOptions
+from sklearn_ensemble_theory._compat import Interval, StrOptions, check_constraints
 from sklearn_ensemble_theory._typing import CVLike
 
 
@@ -68,5 +68,5 @@ class CVRounds(BaseEstimator):
             return cls()
         if not isinstance(n_estimators, cls):
             return None
-        n_estimators._validate_params()
+        check_constraints(n_estimators)
         return n_estimators

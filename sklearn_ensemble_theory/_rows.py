@@ -35,8 +35,14 @@ from sklearn_ensemble_theory._categories import (
     encoded,
     encoder_of,
     fitted_encoder,
+    give_encoder,
 )
-from sklearn_ensemble_theory._compat import check_method_params, check_sample_weight, safe_indexing
+from sklearn_ensemble_theory._compat import (
+    check_constraints,
+    check_method_params,
+    check_sample_weight,
+    safe_indexing,
+)
 from sklearn_ensemble_theory._features import Features, is_frame, naming_columns, refuse_dates
 from sklearn_ensemble_theory._learners import gets_missing, reads_single_precision
 from sklearn_ensemble_theory._running import warn_user
@@ -241,14 +247,14 @@ def _encoder_of(
         return fitted_encoder(estimator)
     takes = getattr(learner, "_takes_category_numbers", False)
     if takes and learner is not estimator:
-        learner._validate_params()
+        check_constraints(learner)
     vars(estimator).pop("_encoder", None)
     if not takes:
         return None
     found = encoder_of(X, learner.categorical_features, min(learner.max_bins, MOST_CATEGORY_BINS))
     if found is not None:
         found.warn_of_shared_bins("max_bins")
-        estimator._encoder = found
+        give_encoder(estimator, found)
     return found
 
 

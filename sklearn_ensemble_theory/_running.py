@@ -2,13 +2,13 @@
 
 import contextlib
 import os
-import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
+from inspect import currentframe
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -248,7 +248,12 @@ _INSIDE = tuple(
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line outside of this package and scikit-learn that led here."""
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_INSIDE):
+    here = currentframe()
+    frame, level = here and here.f_back, 2
+    while (
+        frame is not None
+        and frame.f_back is not None
+        and frame.f_code.co_filename.startswith(_INSIDE)
+    ):
         frame, level = frame.f_back, level + 1
     warn(message, category, stacklevel=level)

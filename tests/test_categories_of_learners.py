@@ -14,6 +14,8 @@ import sklearn_ensemble_theory as package
 from sklearn_ensemble_theory import export
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
+from .trees.engine import nodes_of
+
 RNG = np.random.default_rng(0)
 N = 300
 NUMBER = RNG.integers(0, 7, N)
@@ -102,7 +104,7 @@ def test_members_read_numbers():
     """Those that drew the column have sets, whatever its place among their features."""
     model = REGRESSORS["features"](BinnedTreeRegressor(categorical_features=["colour"], **TREE))
     model.fit(FRAME, Y)
-    has_set = [m._node_arrays().sets is not None for m in model.estimators_]
+    has_set = [nodes_of(m).sets is not None for m in model.estimators_]
     drew = [1 in features for features in model.estimators_features_]
     assert has_set == drew
     numbers = np.column_stack([FRAME["x"], 6 - ARRAY[:, 1] / 10, FRAME["z"]]).astype(np.float32)
@@ -150,7 +152,7 @@ def test_forests(kind):
     np.testing.assert_array_equal(output(by_dtype, DTYPE), output(by_name, FRAME))
     by_place = kind(categorical_features=[1], **parameters).fit(ARRAY, y)
     assert by_place.score(ARRAY, y) > 0.75
-    assert all(m._node_arrays().sets is not None for m in by_name.estimators_)
+    assert all(nodes_of(m).sets is not None for m in by_name.estimators_)
     assert by_name.feature_importances_[1] > 0.3
     assert by_name.apply(FRAME).shape == (N, 20)
     paths, _ = by_name.decision_path(FRAME)

@@ -36,6 +36,7 @@ from sklearn_ensemble_theory.averaging._learner_blocks import RowsInChunks
 from sklearn_ensemble_theory.averaging._sampling import SamplingScheme, same_law
 from sklearn_ensemble_theory.ensembles._predictions import member_input, member_predictions
 from sklearn_ensemble_theory.trees._binned_tree import BaseBinnedTree, binned_equivalent
+from sklearn_ensemble_theory.trees._fit_to_bins import takes_targets
 from sklearn_ensemble_theory.trees._sklearn_trees import add_to_outputs, fitted_in_units
 
 MAX_SEED = np.iinfo(np.int32).max
@@ -416,7 +417,7 @@ def can_be_binned(X, y: np.ndarray) -> bool:
 
 def takes_bins(estimator: Predictor, X, y: np.ndarray) -> bool:
     """The same, where y may have several outputs if the tree in bins has them."""
-    several = y.ndim > 1 and isinstance(estimator, BaseBinnedTree) and estimator._takes_targets()
+    several = y.ndim > 1 and isinstance(estimator, BaseBinnedTree) and takes_targets(estimator)
     return can_be_binned(X, y[:, 0] if several else y)
 
 

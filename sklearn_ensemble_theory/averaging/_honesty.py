@@ -19,6 +19,7 @@ from sklearn_ensemble_theory.trees._tree_arrays import (
     GrownTree,
     TreeArrays,
     by_output,
+    give_grown,
     levels_of,
     member_nodes,
 )
@@ -140,7 +141,7 @@ def estimate_leaves(member: Any, X: Any, y: np.ndarray, weights: np.ndarray) -> 
             depth=depth,
             left_bins=bins if (nodes.code[kept] == SET).any() else None,
         )
-        member._grown = GrownTree(arrays, member.n_features_in_, counts)
+        give_grown(member, GrownTree(arrays, member.n_features_in_, counts))
     else:
         fields = tree_state(member.tree_)["nodes"][kept]
         fields["left_child"], fields["right_child"] = new_left, new_right

@@ -12,6 +12,7 @@ from ..ensembles._ensemble import HasEnsemble
 from ..ensembles._hierarchical_shrinkage import Shrinkage, shrunk_members
 from ..trees._compact import with_compact_tree
 from ..trees._shrinkage import REG_PARAMS, checked_reg_params
+from ..trees._tree_arrays import gives_nodes
 from ._ensembles import MODELS, ensemble_of
 
 
@@ -184,7 +185,7 @@ def compact(model: Model, dtype: type = np.float64) -> Model:
         raise ValueError(f"dtype must be np.float64 or np.float32, got {dtype!r}.")
     members = model.ensemble_.members
     for member in members:
-        if not is_tree(member) and "_node_arrays" not in vars(type(member)):
+        if not is_tree(member) and not gives_nodes(member):
             name = type(member).__name__
             raise ValueError(f"estimator: compact requires members that are trees, got {name}.")
     return model.__replace__(members=[with_compact_tree(member, dtype) for member in members])

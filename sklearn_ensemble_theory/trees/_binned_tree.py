@@ -24,7 +24,13 @@ from sklearn_ensemble_theory._categories import (
     fitted_categories,
     fitted_encoder,
 )
-from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions, parameter_names
+from sklearn_ensemble_theory._compat import (
+    Interval,
+    RealNotInt,
+    StrOptions,
+    constraints_of,
+    parameter_names,
+)
 from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._features import Features, naming_columns
 from sklearn_ensemble_theory._learners import LeastSquaresTask, PreparedRounds, Task, register
@@ -34,7 +40,6 @@ from sklearn_ensemble_theory._rows import (
     refuse_lazy_frame,
     validate_data,
 )
-from sklearn_ensemble_theory._running import seeded
 from sklearn_ensemble_theory._typing import (
     ArrayLike,
     InteractionGroups,
@@ -43,19 +48,14 @@ from sklearn_ensemble_theory._typing import (
 )
 
 from ._columns import MISSING, MOST_BINS, BinnedColumns
-from ._growth import grown_arrays
+from ._fit_to_bins import each_output, grow_on, takes_targets
 from ._options import (
     QUANTILE_CRITERIA,
-    GrowthOptions,
-    TreeShape,
-    growth_options,
-    n_features_drawn,
 )
 from ._packed import predictor
-from ._shrinkage import SHRINKAGE, shrink
+from ._shrinkage import shrink
 from ._sklearn_trees import check_counts
-from ._tree_arrays import VALUES_AT_ONCE, GrownTree, Nodes, TreeArrays
-from ._vector_growth import grown_classes, grown_vectors
+from ._tree_arrays import VALUES_AT_ONCE, GrownTree, nodes_of
 from ._vector_rounds import VectorTreeRounds
 from ._weak_learners import (
     ROUNDS,
@@ -92,7 +92,8 @@ class BaseBinnedTree:
     criterion: str
     class_weight: Any  # of the classifier
     target_components: int | None  # of the regressor
-    _prune_tree: Any  # of scikit-learn's trees
+    classes_: Any
+    n_outputs_: int
     # Where ensembles have made numbers of categories, it gets these.
     _takes_category_numbers = True
 
@@ -111,10 +112,6 @@ class BaseBinnedTree:
 
     # With a setter, because scikit-learn's pruning sets it.
     tree_ = property(_scikit_learn_tree, _replace_tree)
-
-    def _nodes(self) -> Nodes:
-        """The nodes of the fitted tree, without making `tree_`."""
-        return self._grown.nodes
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_grown" in self.__dict__
@@ -136,7 +133,7 @@ class BaseBinnedTree:
                 y_numeric=not is_class,
                 learner=self,
                 multi_output=has_columns(y)
-                and (np.shape(y)[1] > 1 or (self._takes_targets() and not is_class)),
+                and (np.shape(y)[1] > 1 or (takes_targets(self) and not is_class)),
             )
         else:
             vars(self).pop("_encoder", None)
@@ -172,83 +169,7 @@ class BaseBinnedTree:
                 raise ValueError(
                     "class_weight is 0 for the classes of all rows of positive weight."
                 )
-        self._grow_on(columns, target, weight, classes=classes)
-
-    def _grow_on(
-        self,
-        columns: BinnedColumns,
-        target: np.ndarray,
-        weight: np.ndarray | None,
-        rows: np.ndarray | None = None,
-        *,
-        classes: Any = None,
-    ) -> None:
-        """Grow the tree on rows of columns in bins, prune it, and set the fitted attributes.
-
-        `classes` are the labels, a list of those of each output where there are several.
-        """
-        total = float(len(target) if weight is None else weight.sum())
-        n_classes = 0 if classes is None else max(map(len, _each_output(classes)))
-        shape = TreeShape(len(target), total, columns.n_features, n_classes)
-        options = growth_options(self, shape, columns.any_missing, columns.categorical)
-        features = None
-        if options.features_per_tree:
-            rank = seeded(options.seed).permutation(columns.n_features)
-            features = np.flatnonzero(rank < options.features_per_tree)
-            columns, options = columns.take_features(features), options.of_features(features)
-        if target.ndim == 2:
-            self._check_vectors(columns, options)
-            some = columns if rows is None else columns.take_rows(rows)
-            if classes is None:
-                arrays = grown_vectors(some, target, weight, options, self.target_components)
-            else:
-                counts = [len(labels) for labels in classes]
-                arrays = grown_classes(some, target, counts, weight, options)
-        else:
-            arrays = grown_arrays(columns, target, weight, rows, options)
-        if features is not None:
-            arrays.name_features(features)
-        self._set_fitted(arrays, shape, classes)
-        if self.ccp_alpha > 0:
-            self._prune_tree()
-
-    def _takes_targets(self) -> bool:
-        """Whether y may have several columns."""
-        return isinstance(self, DecisionTreeClassifier) or self.criterion == "squared_error"
-
-    def _check_vectors(self, columns: BinnedColumns, options: GrowthOptions) -> None:
-        """Raise a ValueError for what trees of several targets do not have."""
-        given = {
-            "monotonic_cst": options.monotonic_cst is not None and np.any(options.monotonic_cst),
-            "interaction_cst": options.interactions is not None,
-        }
-        for name, is_given in given.items():
-            if is_given:
-                raise ValueError(f"y of several columns requires trees without {name}.")
-        if not self._takes_targets():
-            raise ValueError(
-                f"criterion={self.criterion!r} requires y of one column; for several use "
-                "criterion='squared_error'."
-            )
-        if columns.missing > MISSING:
-            raise ValueError(
-                f"max_bins={self.max_bins!r} requires y of one column; for several it is at most "
-                f"{MISSING}."
-            )
-
-    def _set_fitted(self, arrays: TreeArrays, shape: TreeShape, classes: Any) -> None:
-        for name in SHRINKAGE:
-            vars(self).pop(name, None)
-        self.n_features_in_ = shape.n_features
-        self.n_outputs_ = arrays.value.shape[1]
-        self.max_features_ = n_features_drawn(self.max_features, shape.n_features)
-        counts: Any = 1
-        if classes is not None:
-            self.n_outputs_ = len(_each_output(classes))
-            several = isinstance(classes, list)
-            counts = [len(labels) for labels in classes] if several else len(classes)
-            self.classes_, self.n_classes_ = classes, np.array(counts) if several else counts
-        self._grown = GrownTree(arrays, shape.n_features, counts)
+        grow_on(self, columns, target, weight, classes=classes)
 
     categories_ = property(fitted_categories)
 
@@ -307,13 +228,13 @@ class BaseBinnedTree:
             return values[:, 0] if values.shape[1] == 1 else values
         found = [
             labels.take(shares.argmax(axis=1))
-            for labels, shares in zip(_each_output(self.classes_), self._shares(values))
+            for labels, shares in zip(each_output(self.classes_), self._shares(values))
         ]
         return found[0] if self.n_outputs_ == 1 else np.column_stack(found)
 
     def _shares(self, values: np.ndarray) -> list[np.ndarray]:
         """The shares of the classes of each output."""
-        ends = np.cumsum([len(labels) for labels in _each_output(self.classes_)])
+        ends = np.cumsum([len(labels) for labels in each_output(self.classes_)])
         return np.split(values, ends[:-1], axis=1)
 
     def _values_at(self, X: Any, check_input: bool) -> np.ndarray:
@@ -323,7 +244,7 @@ class BaseBinnedTree:
         is_large = is_large and fitted_encoder(self) is None
         if not (is_large and check_input):
             X, check_input = self._validate_X_predict(X, check_input), False
-        predict = predictor(self, self._nodes())
+        predict = predictor(self, nodes_of(self))
         parts = [predict(rows) for rows in self._in_single_precision(X, check_input)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
@@ -363,14 +284,9 @@ class BaseBinnedTree:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.sparse = False
         tags.input_tags.allow_nan = True
-        tags.target_tags.multi_output = self._takes_targets()
+        tags.target_tags.multi_output = takes_targets(self)
         tags.target_tags.single_output = True
         return tags
-
-
-def _each_output(classes: Any) -> list[np.ndarray]:
-    """The labels of each output."""
-    return classes if isinstance(classes, list) else [classes]
 
 
 class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
@@ -533,8 +449,8 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **DecisionTreeRegressor._parameter_constraints,
-        **BaseBinnedTree._parameter_constraints,
+        **constraints_of(DecisionTreeRegressor),
+        **constraints_of(BaseBinnedTree),
         "criterion": [StrOptions({"squared_error", "absolute_error", "quantile", "poisson"})],
         "quantile": [Interval(Real, 0.0, 1.0, closed="neither")],
         "l2_regularization": [Interval(Real, 0.0, None, closed="left")],
@@ -637,10 +553,10 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         return self
 
     _reads_single_precision = True
-    _node_arrays = BaseBinnedTree._nodes  # which a subclass does not inherit
+    _gives_nodes = True  # which a subclass does not inherit
 
     def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> Any:
-        if fitted_encoder(self) is not None or self._nodes().sets is not None:
+        if fitted_encoder(self) is not None or nodes_of(self).sets is not None:
             raise ValueError(
                 f"Partial dependence of a {type(self).__name__} with categorical features requires "
                 "method='brute'."
@@ -786,8 +702,8 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **DecisionTreeClassifier._parameter_constraints,
-        **BaseBinnedTree._parameter_constraints,
+        **constraints_of(DecisionTreeClassifier),
+        **constraints_of(BaseBinnedTree),
         "criterion": [StrOptions({"gini", "log_loss", "entropy"})],
     }
     _weighs_its_trees = True  # bins are quantiles by `sample_weight` alone
@@ -910,7 +826,7 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
         return shares[0] if self.n_outputs_ == 1 else shares
 
     _reads_single_precision = True
-    _node_arrays = BaseBinnedTree._nodes
+    _gives_nodes = True
 
 
 # --- what ensembles call instead of `fit` and `predict` -------------------------------------------

@@ -13,6 +13,8 @@ from sklearn_ensemble_theory.trees._tree_arrays import (
     NO_FEATURE,
     CategoricalTree,
     TreeArrays,
+    give_grown,
+    grown_tree,
     of_all_outputs,
 )
 
@@ -219,7 +221,8 @@ def rows_are_alone(tree: Any) -> bool:
 def with_compact_tree(member: Any, dtype: type) -> Any:
     """A copy of a fitted tree, of scikit-learn's or in bins, with a `CompactTree`."""
     found = copy(member)
-    if "_grown" in vars(found):
-        found._grown = copy(found._grown)
+    grown = grown_tree(found)
+    if grown is not None:
+        give_grown(found, copy(grown))
     found.tree_ = CompactTree(found.tree_, dtype)
     return found

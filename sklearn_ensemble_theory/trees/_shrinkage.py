@@ -13,14 +13,20 @@ from scipy.sparse import issparse
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._compat import make_tree, tree_state
+from sklearn_ensemble_theory._compat import check_columns_of_tree, make_tree, tree_state
 from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._learners import aligned_columns, is_tree
 from sklearn_ensemble_theory._rows import positive_weights, rows_of
 from sklearn_ensemble_theory._scaling import range_exponent
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 from sklearn_ensemble_theory.bounds._arguments import check_number, checked_numbers
-from sklearn_ensemble_theory.trees._tree_arrays import GrownTree, TreeArrays, levels_of
+from sklearn_ensemble_theory.trees._tree_arrays import (
+    GrownTree,
+    TreeArrays,
+    give_grown,
+    grown_tree,
+    levels_of,
+)
 
 # What "cv" compares: from no shrinkage to what leaves little of splits of 100 rows.
 REG_PARAMS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
@@ -63,7 +69,8 @@ def shrunk_values(
 
 def arrays_of(member: Any) -> TreeArrays | None:
     """The nodes of a tree in bins whose `tree_` has not been made."""
-    return member._grown.arrays if "_grown" in vars(member) else None
+    grown = grown_tree(member)
+    return None if grown is None else grown.arrays
 
 
 def leaves_of(member: Any, X: Any) -> np.ndarray:
@@ -77,7 +84,7 @@ def leaves_of(member: Any, X: Any) -> np.ndarray:
 def check_shrinkable(member: Any) -> None:
     """Raise a ValueError unless this is a fitted tree of means, or of shares, with its weights."""
     name = type(member).__name__
-    if not is_tree(member) and "_grown" not in vars(member):
+    if not is_tree(member) and grown_tree(member) is None:
         raise ValueError(f"estimator: shrink requires members that are trees, got {name}.")
     if member.criterion in QUANTILES:
         raise ValueError(
@@ -119,12 +126,13 @@ def with_shrunk_values(member: Any, reg_param: float) -> Any:
     """A copy of a fitted tree, of scikit-learn's or in bins, with the shrunk values."""
     values = shrunk_tree_values(member, np.array([reg_param], dtype=np.float64))[:, :, 0]
     found, arrays = copy(member), arrays_of(member)
-    if arrays is not None:
-        grown = member._grown
-        found._grown = GrownTree(replace(arrays, value=values), grown.n_features, grown.n_classes)
+    grown = grown_tree(member)
+    if grown is not None and arrays is not None:
+        shrunk = replace(arrays, value=values)
+        give_grown(found, GrownTree(shrunk, grown.n_features, grown.n_classes))
         return found
-    if "_grown" in vars(member):
-        found._grown = copy(member._grown)
+    if grown is not None:
+        give_grown(found, copy(grown))
     tree, state = member.tree_, tree_state(member.tree_)
     found.tree_ = make_tree(
         state["nodes"],
@@ -291,7 +299,7 @@ def _loss_by_folds(
     tree: Any, X: Any, y: np.ndarray, sample_weight: Any, grid: np.ndarray, cv: Any
 ) -> np.ndarray:
     """The loss of trees that are grown on folds, for each parameter."""
-    tree._validate_X_predict(X, True)  # the columns are those of the fit
+    check_columns_of_tree(tree, X)  # the columns are those of the fit
     kept, weight = positive_weights(sample_weight, X)
     is_class = is_classifier(tree)
     splits = splits_of_rows(cv, X, y, kept, classifier=is_class)

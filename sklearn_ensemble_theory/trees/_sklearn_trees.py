@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn import get_config
 
-from sklearn_ensemble_theory._compat import make_tree, tree_parts, tree_state
+from sklearn_ensemble_theory._compat import make_tree, prune_tree, tree_parts, tree_state
 from sklearn_ensemble_theory._learners import (
     REGRESSION_TREES,
     aligned_columns,
@@ -27,6 +27,7 @@ from sklearn_ensemble_theory.trees._options import (
     growth_options,
     n_features_drawn,
 )
+from sklearn_ensemble_theory.trees._tree_arrays import nodes_of
 
 FAR_FROM_ZERO = 1e4
 """Targets are centred where their mean is more standard deviations away from 0."""
@@ -144,7 +145,7 @@ def _grow_unchecked(tree: Any, X: np.ndarray, y: np.ndarray, weight: np.ndarray 
     tree.tree_ = tree_parts.Tree(p, counts, 1)
     target = np.ascontiguousarray(y, dtype=np.float64).reshape(-1, 1)
     builder(*rules, options.min_impurity_decrease).build(tree.tree_, X, target, weight)
-    tree._prune_tree()
+    prune_tree(tree)
 
 
 def single_precision(X: Any) -> Any:
@@ -252,7 +253,7 @@ def add_to_outputs(member: Any, offset: float | np.ndarray) -> None:
         value = member.tree_.value
         value += np.reshape(offset, (-1, 1))
     else:
-        value = member._node_arrays().value
+        value = nodes_of(member).value
         value += offset
 
 

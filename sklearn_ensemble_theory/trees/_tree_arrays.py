@@ -350,6 +350,29 @@ class GrownTree:
         return arrays.sklearn_tree(self.n_features, self.n_classes)
 
 
+# A fitted tree in bins keeps its nodes in one attribute, which these functions know.
+
+
+def grown_tree(member: Any) -> GrownTree | None:
+    """The nodes of a fitted tree in bins; None of another estimator."""
+    return vars(member).get("_grown")
+
+
+def give_grown(member: Any, grown: GrownTree) -> None:
+    vars(member)["_grown"] = grown
+
+
+def nodes_of(member: Any) -> Nodes:
+    """The nodes of a fitted tree in bins, without making `tree_`."""
+    grown: GrownTree = vars(member)["_grown"]
+    return grown.nodes
+
+
+def gives_nodes(member: Any) -> bool:
+    """Whether the predictions of a tree in bins are those of its nodes: not of a subclass."""
+    return "_gives_nodes" in vars(type(member))
+
+
 def member_nodes(
     members: Sequence[Any], with_vectors: bool = False, of_any_output: bool = False
 ) -> list[Nodes] | None:
@@ -357,14 +380,14 @@ def member_nodes(
 
     These too `with_vectors`, where they are of this package, and all of them `of_any_output`.
 
-    scikit-learn's own trees are read; an estimator of this package that is a tree gives its arrays
-    by a method `_node_arrays()`, which a subclass does not inherit.
+    scikit-learn's own trees are read, and trees in bins of this package; a subclass of these may
+    override the predictions.
     """
     found: list[Nodes] = []
     for member in members:
         alone = with_vectors or of_any_output or getattr(member, "n_outputs_", 1) == 1
-        if "_node_arrays" in vars(type(member)) and alone:
-            found.append(member._node_arrays())
+        if gives_nodes(member) and alone:
+            found.append(nodes_of(member))
         elif is_tree(member) and (of_any_output or member.n_outputs_ == 1):
             found.append(FittedNodes(member.tree_))
         else:

@@ -9,7 +9,7 @@ from joblib import effective_n_jobs
 from sklearn.base import clone, is_classifier
 from sklearn.utils import check_random_state
 
-from sklearn_ensemble_theory._compat import random_sample_mask
+from sklearn_ensemble_theory._compat import check_constraints, random_sample_mask
 from sklearn_ensemble_theory._features import Features, constraints_of_columns
 from sklearn_ensemble_theory._learners import (
     ClassTask,
@@ -19,6 +19,7 @@ from sklearn_ensemble_theory._learners import (
 from sklearn_ensemble_theory._rows import weights_of_codes
 from sklearn_ensemble_theory._running import seeded
 from sklearn_ensemble_theory.trees._columns import MISSING, BinnedColumns
+from sklearn_ensemble_theory.trees._fit_to_bins import grow_on, set_fitted
 from sklearn_ensemble_theory.trees._growth import HistogramGrower
 from sklearn_ensemble_theory.trees._isotonic import MOST_ORDERED, monotonic_values
 from sklearn_ensemble_theory.trees._options import (
@@ -27,7 +28,7 @@ from sklearn_ensemble_theory.trees._options import (
     TreeShape,
     growth_options,
 )
-from sklearn_ensemble_theory.trees._tree_arrays import LEAF, LeafOutputs, TreeArrays
+from sklearn_ensemble_theory.trees._tree_arrays import LEAF, LeafOutputs, TreeArrays, nodes_of
 
 # Rounds in one piece have at most so many nodes, of some 60 bytes, and ranks of features.
 NUMBERS_AT_ONCE = 2**17
@@ -65,7 +66,7 @@ class BinnedTreeRounds:
     def __init__(
         self, estimator: Any, X: np.ndarray, weight: np.ndarray | None, task: LeastSquaresTask
     ) -> None:
-        estimator._validate_params()
+        check_constraints(estimator)
         self.n, p = X.shape
         self.weight, self.task = weight, task
         self.min_weight_fraction = float(estimator.min_weight_fraction_leaf)
@@ -258,7 +259,7 @@ def tree_member(pattern: Any, tree: TreeArrays, shape: TreeShape, seed: int) -> 
     """A fitted tree with these nodes, without the costs of `clone` and `fit`."""
     member = object.__new__(type(pattern))
     member.__dict__.update(vars(pattern), random_state=seed)
-    member._set_fitted(tree, shape, None)
+    set_fitted(member, tree, shape, None)
     return member
 
 
@@ -328,8 +329,8 @@ class _ClassRounds:
         member = copy(self.pattern)
         if self.columns.categorical is not None:  # weights that sum to 1; `cat_smooth` counts rows
             weight = weight / weight.mean()
-        member._grow_on(self.columns, codes, weight, rows, classes=classes)
-        arrays = member._node_arrays()
+        grow_on(member, self.columns, codes, weight, rows, classes=classes)
+        arrays: Any = nodes_of(member)
         return member, arrays.leaves(self.columns), arrays.value
 
 
@@ -474,9 +475,9 @@ class BinnedMembers:
             if member.class_weight is not None:
                 by_class = weights_of_outputs(member.class_weight, classes, codes)
                 weights = by_class if weights is None else weights * by_class
-            member._grow_on(columns, codes, weights, rows, classes=classes)
+            grow_on(member, columns, codes, weights, rows, classes=classes)
         else:
-            member._grow_on(columns, np.asarray(y, dtype=np.float64), weights, rows)
+            grow_on(member, columns, np.asarray(y, dtype=np.float64), weights, rows)
         return member
 
 

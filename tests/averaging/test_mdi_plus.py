@@ -22,7 +22,8 @@ from sklearn_ensemble_theory.inspection import (
     unbiased_feature_importances,
 )
 from sklearn_ensemble_theory.trees import BinnedTreeRegressor
-from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
+
+from ..trees.engine import member_nodes
 
 PENALTIES = [3.0, 30.0, 300.0]
 

@@ -3,6 +3,8 @@
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from ..trees.engine import grown_tree, nodes_of
+
 
 def fold_scores(model):
     """The scores of the folds of ``n_estimators="cv"`` after 1, 2, ... rounds, (rounds, K)."""
@@ -29,7 +31,7 @@ def assert_same_rounds(model, expected):
     for one, other in zip(model.estimators_.flat, expected.estimators_.flat):
         for name in ("children_left", "feature", "n_node_samples", "missing_go_to_left"):
             np.testing.assert_array_equal(getattr(one.tree_, name), getattr(other.tree_, name))
-        pair = [tree._node_arrays() for tree in (one, other) if hasattr(tree, "_node_arrays")]
+        pair = [nodes_of(tree) for tree in (one, other) if grown_tree(tree) is not None]
         if len(pair) == 2:
             if all(nodes.left_bins is not None for nodes in pair):
                 np.testing.assert_array_equal(pair[0].left_bins, pair[1].left_bins)

@@ -27,6 +27,7 @@ from sklearn_ensemble_theory.trees._histograms import (
 from tests.boosting.gradient_boosting_data import assert_same_rounds
 
 from ..local_blocks import LocalBlocks
+from ..trees.engine import nodes_of
 from .loss_cases import CASES, OF_REALS, OF_USERS, LogCosh, far_problem
 
 
@@ -234,7 +235,7 @@ def test_categories(kind, max_bins):
     parameters = {"categorical_features": [2], "max_bins": max_bins, "max_depth": 4}
     model = kind(n_estimators=4, random_state=0, **parameters)
     expected = kind(**model.get_params()).fit(X, y)
-    assert any(m._node_arrays().left_bins is not None for m in expected.estimators_.flat)
+    assert any(nodes_of(m).left_bins is not None for m in expected.estimators_.flat)
     in_chunks(model, X, y)
     assert_same_rounds(model, expected)
     assert model.categories_[2].tolist() == list("abcdefghijk")

@@ -7,6 +7,7 @@ import numpy as np
 import sklearn_ensemble_theory as package
 
 from ..sklearn_suite import load
+from ..trees.engine import nodes_of
 
 
 class PrivateNames:
@@ -31,7 +32,7 @@ class PrivateNames:
 class Predictor:
     def __init__(self, tree):
         self.get_max_depth, self.get_n_leaf_nodes = tree.get_depth, tree.get_n_leaves
-        arrays = tree._node_arrays()
+        arrays = nodes_of(tree)
         columns = arrays.left, arrays.feature, arrays.threshold, arrays.value[:, 0]
         self.nodes = np.rec.fromarrays(columns, names="left,feature,threshold,value")
 

@@ -8,6 +8,8 @@ import numpy as np
 import sklearn_ensemble_theory as package
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
+from ..trees.engine import nodes_of
+
 CATEGORICAL = {"categorical_features": [0, 1]}
 FEW = {**CATEGORICAL, "n_estimators": 4, "random_state": 0}
 SMALL = BinnedTreeClassifier(max_depth=3, **CATEGORICAL)
@@ -46,7 +48,7 @@ def mixed(n=400):
 
 def nodes_with_sets(tree):
     """The nodes of a grown tree as `shapley_values` reads them; rows are the encoder's numbers."""
-    arrays = tree._node_arrays()
+    arrays = nodes_of(tree)
     members = arrays.members
 
     def goes_left(i, x):

@@ -10,6 +10,7 @@ import sklearn_ensemble_theory as package
 from sklearn_ensemble_theory import export
 from sklearn_ensemble_theory.inspection import compact
 
+from ..trees.engine import nodes_of
 from . import set_trees
 from .counterparts import diabetes
 
@@ -178,7 +179,7 @@ def test_shapley_values_of_chains_are_those_of_the_sets(in_order, monkeypatch):
     forest.fit(X, targets["real"])
     explained, numbers = export.shap(forest, new)
     of_encoder = forest._encoder.encode(new)
-    grown = [len(tree._node_arrays()) for tree in forest.estimators_]
+    grown = [len(nodes_of(tree)) for tree in forest.estimators_]
     for tree, member, m in zip(explained["trees"], forest.estimators_, grown):
         # Without the order sets are no intervals, and what is below is repeated.
         assert len(tree["feature"]) >= m * (1 if in_order else 1.5)

@@ -5,7 +5,7 @@ import pytest
 
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier
 
-from ..trees.engine import BinnedColumns
+from ..trees.engine import BinnedColumns, nodes_of
 from ..trees.walks import leaf_of_row, leaves_by_walks
 from .loops import (
     add_deep_values,
@@ -178,7 +178,7 @@ def test_leaves_are_those_of_walks(options, wide):
     X = rng.normal(size=(3000, 4)).astype(np.float32)
     X[rng.random(X.shape) < 0.1] = np.nan
     y = np.isnan(X[:, 0]) ^ (X[:, 1] > rng.normal(size=3000))
-    tree = BinnedTreeClassifier(max_bins=200, **options).fit(X, y)._node_arrays()
+    tree = nodes_of(BinnedTreeClassifier(max_bins=200, **options).fit(X, y))
     columns = BinnedColumns.of(X, 200, wide=wide)
     leaf = tree.leaves(columns)
     assert leaf.dtype == np.min_scalar_type(len(tree) - 1)

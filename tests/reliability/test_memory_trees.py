@@ -27,7 +27,7 @@ from sklearn_ensemble_theory.smoothing import _compact_kernels as compact
 from sklearn_ensemble_theory.smoothing import _spline_basis as splines
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
-from ..trees.engine import BinnedColumns
+from ..trees.engine import BinnedColumns, nodes_of
 from ..trees.engine import _binned_tree as tree_predictions
 
 # Of scikit-learn's trees with one output.
@@ -118,7 +118,7 @@ def test_a_binned_tree_frees_the_codes_of_its_columns(monkeypatch):
     monkeypatch.setattr(BinnedColumns, "thresholds", spy)
     tree, kept, peak = fitted(BinnedTreeRegressor(), X, y)
     assert left == [0, 0]
-    assert kept < BYTES_OF_A_NODE * len(tree._node_arrays())
+    assert kept < BYTES_OF_A_NODE * len(nodes_of(tree))
     # A tree with a leaf for nearly every row, 36 bytes a node, and arrays of which a quarter is
     # never written.
     assert peak < 1.6 * X.nbytes
@@ -135,7 +135,7 @@ def test_a_binned_tree_predicts_in_parts(tree_class, monkeypatch):
     in_parts, _, peak = traced(lambda: tree.predict(X))
     np.testing.assert_array_equal(in_parts, whole)
     assert peak < 0.3 * X.nbytes
-    assert not tree._node_arrays().is_built
+    assert not nodes_of(tree).is_built
     tree.tree_.apply(X[:1].astype(np.float32))  # from here on it is scikit-learn's
     np.testing.assert_array_equal(tree.predict(X), whole)
 

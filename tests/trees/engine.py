@@ -37,7 +37,9 @@ from sklearn_ensemble_theory.trees._tree_arrays import (
     CategoricalTree,
     LeafOutputs,
     add_multiple,
+    grown_tree,
     member_nodes,
+    nodes_of,
 )
 from sklearn_ensemble_theory.trees._vector_growth import CutRules, VectorGrower
 from sklearn_ensemble_theory.trees._weak_learners import BinnedMembers, monotonic_after_growth
@@ -73,10 +75,12 @@ __all__ = [
     "fitted_in_units",
     "goes_left",
     "grow_tree",
+    "grown_tree",
     "isotonic_regression",
     "leaf_order",
     "member_nodes",
     "monotonic_after_growth",
+    "nodes_of",
     "on_grid",
     "packed_places",
     "packed_trees",

@@ -20,7 +20,14 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
-from .engine import BinnedColumns, CategoricalTree, GrowthOptions, HistogramGrower, grow_tree
+from .engine import (
+    BinnedColumns,
+    CategoricalTree,
+    GrowthOptions,
+    HistogramGrower,
+    grow_tree,
+    nodes_of,
+)
 from .reference_growth import ReferenceGrower
 from .test_growth import impurity, statistics
 from .walks import leaf_of_row, leaves_by_walks
@@ -290,7 +297,7 @@ def test_predictions_walk_down_the_nodes(n_rows, depth):
     expected = np.full(len(new), model.initial_scores_)
     numbers = np.where((new[:, 2] == 17)[:, None] * [False, False, True], np.nan, new)
     for step, member in zip(model.steps_, model.estimators_[:, 0]):
-        nodes = member._node_arrays()
+        nodes = nodes_of(member)
         leaves = [leaf_of_row(nodes, row) for row in numbers.astype(np.float32)]
         expected += step * nodes.value[leaves, 0]
     np.testing.assert_allclose(model.predict(new), expected, rtol=1e-12)
@@ -351,7 +358,7 @@ def test_tree_attributes():
     np.testing.assert_array_equal(np.asarray(path.sum(axis=0)).ravel(), tree.tree_.n_node_samples)
     # The importances of scikit-learn's tree are those of the same formula.
     plain = BinnedTreeRegressor(max_depth=4).fit(X, y)
-    ours = CategoricalTree(plain._node_arrays(), 3, 1).compute_feature_importances()
+    ours = CategoricalTree(nodes_of(plain), 3, 1).compute_feature_importances()
     np.testing.assert_allclose(ours, plain.feature_importances_)
     assert tree.feature_importances_[0] > 0.5
     with pytest.raises(AttributeError, match="'threshold': nodes of categorical_features have"):
@@ -469,7 +476,7 @@ def test_random_sets(kind):
         tree = kind(splitter="random", random_state=seed, categorical_features=[0], cat_smooth=0)
         tree.fit(X[present, :1], y[present])
         np.testing.assert_allclose(tree.predict(X[present, :1]), y[present])
-        members = np.unpackbits(tree._node_arrays().left_bins[0], bitorder="little")[:9]
+        members = np.unpackbits(nodes_of(tree).left_bins[0], bitorder="little")[:9]
         assert 0 < members.sum() < 9
         firsts.add(tuple(members))
         all_rows = clone(tree).fit(X[:, :1], y)

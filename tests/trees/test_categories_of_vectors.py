@@ -14,7 +14,14 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
-from .engine import BinnedColumns, GrowthOptions, HistogramGrower, VectorGrower, _vector_growth
+from .engine import (
+    BinnedColumns,
+    GrowthOptions,
+    HistogramGrower,
+    VectorGrower,
+    _vector_growth,
+    nodes_of,
+)
 from .walks import leaves_by_walks
 
 N = 300
@@ -311,7 +318,7 @@ def test_forests_of_several_outputs_have_sets(kind):
     given = {"n_estimators": 20, "random_state": 1, "bootstrap": True}
     model = kind(categorical_features=[0], oob_score="Reg" in kind.__name__, **given).fit(X, y)
     assert model.estimator_.max_bins == 255
-    assert all(tree._nodes().sets is not None for tree in model.estimators_)
+    assert all(nodes_of(tree).sets is not None for tree in model.estimators_)
     if y is Y:
         assert model.oob_score_ > 0.6
     else:

@@ -31,6 +31,7 @@ from .engine import (
     isotonic_regression,
     leaf_order,
     monotonic_after_growth,
+    nodes_of,
 )
 from .reference_growth import ReferenceGrower
 
@@ -161,7 +162,7 @@ def test_names_stand_for_all_groups_of_a_size(name, size):
     groups = list(combinations(range(5), size))
     listed = clone(model).set_params(interaction_cst=groups).fit(X, y)
     np.testing.assert_array_equal(named.predict(X), listed.predict(X))
-    assert max(len(path) for t in named.estimators_.ravel() for path in paths(t._nodes())) == size
+    assert max(len(path) for t in named.estimators_.ravel() for path in paths(nodes_of(t))) == size
     # mixed differences of a sum of functions of one feature vanish
     a, b, both, none = X[:100].copy(), X[:100].copy(), X[:100].copy(), X[:100]
     a[:, 0] = both[:, 0] = X[100:200, 0]
@@ -196,7 +197,7 @@ def test_forests(kind):
     model = kind(10, interaction_cst=[["a", "b"], {"b", "c"}], monotonic_cst={"a": 1})
     model.set_params(random_state=0)
     model.fit(X, y)
-    found = set().union(*(paths(t._nodes()) for t in model.estimators_))
+    found = set().union(*(paths(nodes_of(t)) for t in model.estimators_))
     assert all(in_a_group(path, [[0, 1], [1, 2]], 4) for path in found)
     assert max(map(len, found)) == 2
     assert model.interaction_cst == [["a", "b"], {"b", "c"}]
@@ -219,12 +220,12 @@ def test_members_of_some_features():
     tree = BinnedTreeRegressor(interaction_cst=groups, monotonic_cst=cst, max_depth=5)
     bagged = BaggingRegressor(tree, 12, max_features=0.6, random_state=0).fit(X, y)
     for member, features in zip(bagged.estimators_, bagged.estimators_features_):
-        for path in paths(member._nodes()):
+        for path in paths(nodes_of(member)):
             assert in_a_group({features[j] for j in path}, groups, 6)
     assert_monotonic(bagged.predict, X[:30], cst)
     boosted = AdaBoostRegressor(tree, n_estimators=5, random_state=0).fit(X, y)
     for member in boosted.estimators_:
-        assert all(in_a_group(path, groups, 6) for path in paths(member._nodes()))
+        assert all(in_a_group(path, groups, 6) for path in paths(nodes_of(member)))
 
 
 # --- the order of leaves --------------------------------------------------------------------------

@@ -32,6 +32,7 @@ from .engine import (
     SmallTrees,
     add_in_threads,
     member_nodes,
+    nodes_of,
     packed_places,
     packed_trees,
     single_precision_cuts,
@@ -226,7 +227,7 @@ def test_few_rows_of_binned_trees_need_no_tree_of_scikit_learn(missing):
     out = np.zeros((30, 1))
     sums.add(X[:30], out)
     assert not sums.is_kept
-    assert not any(member._node_arrays().is_built for member in members)
+    assert not any(nodes_of(member).is_built for member in members)
     np.testing.assert_array_equal(out, sum_in_order(members, np.ones(9), X[:30], width=1))
 
 

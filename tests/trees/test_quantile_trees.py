@@ -20,7 +20,7 @@ from sklearn_ensemble_theory import (
 from sklearn_ensemble_theory.averaging import StandardErrorWarning
 from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 
-from .engine import LEAF, BinnedColumns
+from .engine import LEAF, BinnedColumns, nodes_of
 
 
 def problem(seed, n, p=3, missing=0.0, whole=False, weights=None):
@@ -77,7 +77,7 @@ def check_tree(tree, X, y, weight):
     order = np.argsort(y, kind="stable")
     X, y = X[order], y[order]
     weight = np.ones(len(y)) if weight is None else weight[order]
-    nodes = tree.fit(X, y, weight)._nodes()
+    nodes = nodes_of(tree.fit(X, y, weight))
     columns = BinnedColumns.of(X, tree.max_bins, weight, wide=True)
     is_random, total = tree.splitter == "random", weight.sum()
     is_median = tree.criterion == "absolute_error"
@@ -189,7 +189,7 @@ def test_random_cuts_are_those_of_means(missing):
         roots = []
         for criterion in ("squared_error", "absolute_error"):
             tree = BinnedTreeRegressor(criterion=criterion, splitter="random", random_state=seed)
-            nodes = tree.set_params(max_depth=1).fit(X, y)._nodes()
+            nodes = nodes_of(tree.set_params(max_depth=1).fit(X, y))
             roots.append((nodes.code[0], nodes.missing_left[0], nodes.n_rows[1]))
         assert roots[0] == roots[1]
 

@@ -18,6 +18,7 @@ from sklearn.utils import get_tags
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
 from ..estimators import TREES_TRY_BOTH_SIDES
+from .engine import nodes_of
 
 PAIRS = [
     (BinnedTreeRegressor, DecisionTreeRegressor),
@@ -217,7 +218,7 @@ def test_pickles_hold_arrays_only(binned, exact, seen):
     dumped = pickle.dumps(tree)
     for other in (pickle.loads(dumped), copy.deepcopy(tree)):
         np.testing.assert_array_equal(other.predict(X), expected)
-    nodes = tree._node_arrays()
+    nodes = nodes_of(tree)
     assert nodes.is_built == seen
     np.testing.assert_array_equal(nodes.threshold, tree.tree_.threshold)
     np.testing.assert_array_equal(nodes.value, tree.tree_.value[:, 0, :])
