@@ -152,7 +152,7 @@ def page(address, member):
     lines += [f"User guide: `{headings(where)[anchor]} <{link}>`__.", ""]
     if inspect.isclass(member):
         lines += [f".. autoclass:: {name}", "   :members:", "   :inherited-members:"]
-        if "__call__" in vars(member):
+        if any("__call__" in vars(each) for each in inspect.getmro(member)):
             lines += ["   :special-members: __call__"]
     elif callable(member):
         lines += [f".. autofunction:: {name}"]

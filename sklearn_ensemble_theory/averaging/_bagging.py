@@ -1092,7 +1092,7 @@ class BaggingRegressor(BaggedRegressor, AnyLearner):
     was proposed by [Breiman, 1996]. It is useful for learners of high variance [Shah, §4.5] and
     changes little if the base learner is linear in y and stable [Bach, §10.1.2].
     `standard_error` is by the jackknives of [Wager, Hastie and Efron, 2014]. What else can be asked
-    of a fitted ensemble is in :mod:`~sklearn_ensemble_theory.inspection`.
+    of a fitted ensemble is in `sklearn_ensemble_theory.inspection`.
 
     References
     ----------

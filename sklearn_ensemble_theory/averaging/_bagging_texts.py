@@ -248,7 +248,7 @@ BAGGING = {
             Indices of the rows drawn for each member, repeated as often as drawn.
 
         ensemble_ : Ensemble
-            What the functions of :mod:`~sklearn_ensemble_theory.inspection` read of the ensemble.
+            What the functions of `sklearn_ensemble_theory.inspection` read of the ensemble.
         """,
     "importances": """
         feature_importances_ : ndarray of shape (n_features_in_,)

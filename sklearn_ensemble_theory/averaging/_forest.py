@@ -373,7 +373,7 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
     Random forests were proposed by [Breiman, 2001]; see also [Bach, §10.2]. The mean of B trees of
     variance sigma² and correlation rho has variance rho sigma² + (1 - rho) sigma² / B [Shah, §4.5],
     which :func:`~sklearn_ensemble_theory.inspection.variance_decomposition` estimates. What else
-    can be asked of a fitted forest is in :mod:`~sklearn_ensemble_theory.inspection`.
+    can be asked of a fitted forest is in `sklearn_ensemble_theory.inspection`.
 
     With squared error, y whose mean is more than 10^4 standard deviations away from 0 is centred
     before trees are grown, which scikit-learn's trees are not: they lose the digits of their
@@ -532,7 +532,7 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
     Random forests were proposed by [Breiman, 2001]; see also [Bach, §10.2]. The mean of B trees of
     variance sigma² and correlation rho has variance rho sigma² + (1 - rho) sigma² / B [Shah, §4.5],
     which :func:`~sklearn_ensemble_theory.inspection.variance_decomposition` estimates. What else
-    can be asked of a fitted forest is in :mod:`~sklearn_ensemble_theory.inspection`.
+    can be asked of a fitted forest is in `sklearn_ensemble_theory.inspection`.
 
     References
     ----------

@@ -372,6 +372,7 @@ def bootstrap_distinct_fraction(
     -------
     fraction : float or ndarray of float
         In [0, 1]. The rows that are out of bag are 1 minus this fraction.
+
     %(raises)s
 
     Examples

@@ -167,6 +167,7 @@ def shattering_coefficient(behaviours: ArrayLike, n_points: int | None = None) -
     -------
     coefficient : int
         The largest number.
+
     %(raises)s
 
     See Also

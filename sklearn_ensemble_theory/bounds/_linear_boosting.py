@@ -49,6 +49,7 @@ def l2_boosting_filter(
         The factor. 1 minus that of the residuals is the coefficient of the smoothed projection
         [Dombry and Esstafa, eq. (27)]. That of the weights at mu = 0 is the limit, t or
         lambda floor(t / lambda).
+
     %(raises)s
 
     Examples
@@ -224,6 +225,7 @@ def l2_boosting_variance(
         In units of y squared. If S is symmetric and positive definite, that of the test error
         increases to 2 sigma²; that of the training error is sigma² (1 - 1/n) at time 0 with
         `init="mean"`.
+
     %(raises_unstable)s
 
     Examples
@@ -401,6 +403,7 @@ def vanishing_learning_rate_bound(
     -------
     bound : float or ndarray
         Of the distance divided by |Y~|, with Y~ the targets less their mean.
+
     %(raises)s
 
     Examples

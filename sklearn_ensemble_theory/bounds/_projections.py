@@ -173,6 +173,7 @@ def projection_risk_bound(
     -------
     bound : float
         The bound, in units of y squared.
+
     %(raises)s
 
     See Also

@@ -179,6 +179,7 @@ def ball_rademacher_complexity(
     complexity : float
         The complexity, in units of x'beta.
     %(std)s
+
     %(raises)s
 
     See Also

@@ -244,6 +244,7 @@ def ball_rademacher_bound(
     -------
     bound : float or ndarray
         The bound, in units of x'beta. Orthogonal points of length C attain that of the l2 norm.
+
     %(raises)s
 
     See Also
@@ -309,6 +310,7 @@ def ball_excess_risk_bound(
     -------
     bound : float
         The bound, in units of the loss; inf where it is no float.
+
     %(raises)s
 
     See Also
