@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.ensemble import RandomForestRegressor as PeerForest
 
 from sklearn_ensemble_theory import RandomForestRegressor
+from sklearn_ensemble_theory.averaging import SeriesIntervals
 
 N = 500
 BATCH = 25
@@ -34,19 +35,34 @@ def series(seed):
     return X, y
 
 
-def ours(method, has_updates, window=None):
+def fitted(X, y, seed):
+    return RandomForestRegressor(
+        100, bootstrap="moving_block", min_samples_leaf=5, oob_score=True, random_state=seed
+    ).fit(X[:N], y[:N])
+
+
+def jackknife_plus(X, y, seed):
+    model = fitted(X, y, seed)
+    model.predict_interval(X[:1])  # the trees are laid out
+    ends, spent = [], 0.0
+    for start in range(N, 4 * N, BATCH):
+        begin = time.process_time()
+        ends.append(model.predict_interval(X[start : start + BATCH]))
+        spent += time.process_time() - begin
+    return np.concatenate(ends), 1000 * spent / len(ends)
+
+
+def enbpi(method, has_updates, window=None):
     def run(X, y, seed):
-        model = RandomForestRegressor(
-            100, bootstrap="moving_block", min_samples_leaf=5, oob_score=True, random_state=seed
-        ).fit(X[:N], y[:N])
-        model.predict_interval(X[:1], method=method)  # the trees are laid out
+        intervals = SeriesIntervals(fitted(X, y, seed))
+        intervals.predict_interval(X[:1], method=method)  # the trees are laid out
         ends, spent = [], 0.0
         for start in range(N, 4 * N, BATCH):
             part = slice(start, start + BATCH)
             begin = time.process_time()
-            ends.append(model.predict_interval(X[part], method=method))
+            ends.append(intervals.predict_interval(X[part], method=method))
             if has_updates:
-                model.update_residuals(X[part], y[part], window)
+                intervals = intervals.update(X[part], y[part], window)
             spent += time.process_time() - begin
         return np.concatenate(ends), 1000 * spent / len(ends)
 
@@ -78,11 +94,11 @@ def peer(has_updates, optimize_beta):
 
 
 SIDES = {
-    "jackknife+": ours("jackknife+", False),
-    "enbpi, no updates": ours("enbpi", False),
-    "enbpi": ours("enbpi", True),
-    "enbpi, window 200": ours("enbpi", True, 200),
-    "enbpi-symmetric": ours("enbpi-symmetric", True),
+    "jackknife+": jackknife_plus,
+    "enbpi, no updates": enbpi("narrowest", False),
+    "enbpi": enbpi("narrowest", True),
+    "enbpi, window 200": enbpi("narrowest", True, 200),
+    "enbpi-symmetric": enbpi("symmetric", True),
     "MAPIE, no updates": peer(False, False),
     "MAPIE": peer(True, False),
     "MAPIE, optimize_beta": peer(True, True),

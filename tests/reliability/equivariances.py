@@ -117,8 +117,6 @@ TABLE: dict[str, dict[str, str]] = {
     "BaggingRegressor": OF_ORDER | _BAGS,
     "BallConstrainedClassifier": LABELS | UNITS_OF_X | _BALL_X | WEIGHTS,
     "BestColumnRegressor": LINEAR,
-    "BinnedTreeClassifier": VOTES_OF_ORDER | {"columns_permuted": COLUMN_TIES},
-    "BinnedTreeRegressor": OF_ORDER | {"columns_permuted": COLUMN_TIES},
     "DecisionStumpClassifier": VOTES_OF_ORDER,
     "DecisionStumpRegressor": OF_ORDER,
     "DivideAndConquerClassifier": VOTES_OF_ORDER | _BLOCKS,
@@ -161,6 +159,8 @@ TABLE: dict[str, dict[str, str]] = {
     ),
     "VotingClassifier": VOTES_OF_ORDER,
     "VotingRegressor": OF_ORDER,
+    "BinnedTreeClassifier": VOTES_OF_ORDER | {"columns_permuted": COLUMN_TIES},
+    "BinnedTreeRegressor": OF_ORDER | {"columns_permuted": COLUMN_TIES},
 }
 
 

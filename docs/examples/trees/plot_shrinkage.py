@@ -22,7 +22,7 @@ rng = np.random.default_rng(0)
 x = np.sort(rng.uniform(size=200))
 y = np.sin(6 * x) + rng.normal(scale=0.6, size=200)
 tree = BinnedTreeRegressor(min_samples_leaf=3).fit(x[:, None], y)
-shrunk_tree = shrink(tree, "cv", x[:, None], y)
+shrunk_tree = tree.shrink("cv", x[:, None], y)
 print(f"lambda = {shrunk_tree.shrinkage_:g}")
 
 # %%
