@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -28,10 +29,15 @@ from sklearn_ensemble_theory._categories import fitted_categories
 from sklearn_ensemble_theory.averaging import MovingBlock
 from sklearn_ensemble_theory.inspection import (
     ensemble_std,
+    impute,
+    kneighbors,
     mdi_plus_importances,
     oob_permutation_importances,
+    proximity,
     shrink,
+    training_weights,
     unbiased_feature_importances,
+    variance_decomposition,
 )
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
@@ -243,9 +249,10 @@ def test_fewer_members_than_chunks():
 @pytest.mark.parametrize(
     "method",
     [
-        *("standard_error", "predict_interval", "predict_quantiles", "variance_decomposition"),
-        *("training_weights", "proximity", "kneighbors", "impute"),
+        *("standard_error", "predict_interval", "predict_quantiles"),
+        *(variance_decomposition, training_weights, proximity, kneighbors, impute),
     ],
+    ids=lambda method: getattr(method, "__name__", method),
 )
 def test_methods_that_need_the_training_rows(method):
     X, y, _ = data()
@@ -253,7 +260,7 @@ def test_methods_that_need_the_training_rows(method):
     model.fit(*lazily((150, 150), X, y))
     arguments = ([0.5],) if method == "predict_quantiles" else ()
     with pytest.raises(ValueError, match="Dask collections"):
-        getattr(model, method)(X, *arguments)
+        (partial(method, model) if callable(method) else getattr(model, method))(X, *arguments)
     assert not hasattr(model, "estimators_samples_")
     assert ensemble_std(model, X).shape == (300,)
     with pytest.raises(ValueError, match="Dask collections"):

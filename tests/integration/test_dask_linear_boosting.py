@@ -129,10 +129,13 @@ def test_data_frames_of_unknown_lengths_and_dtypes():
         np.testing.assert_allclose(model.predict(lazy).compute(), model.predict(frame), atol=1e-12)
 
 
-@pytest.mark.parametrize("params", [{}, {"variant": "random_feature"}, {**BEST, "time": "bic"}])
+@pytest.mark.parametrize(
+    "params",
+    [{}, {"variant": "random_feature"}, {**BEST, "time": TimeCriterion("bic", times=TIMES[:-1])}],
+)
 def test_more_values_than_are_known_one_by_one(params):
     X, y, _ = rows(1, n=6000)
-    params = {"times": TIMES[:-1], **params}
+    params = {"time": TIMES[:-1], **params}
     lazy = da.from_array(X, chunks=(2500, 1)), da.from_array(y, chunks=2500)
     model = LinearL2BoostingRegressor(**params).fit(*lazy)
     expected = LinearL2BoostingRegressor(**params).fit(X, y)
@@ -212,7 +215,7 @@ REFUSED = [
     ("time='cv'", {"time": "cv"}),
     ("cv must be an integer", {**BEST, "time": CVChoice(cv=[([0], [1])])}),
     ("noise_level", {"time": Discrepancy(-1.0)}),
-    ("times must be", {"times": [-1.0]}),
+    ("times must be", {"time": [-1.0]}),
 ]
 
 
@@ -233,7 +236,7 @@ def test_rows_are_read_twice_and_not_at_all_where_parameters_are_refused():
             with pytest.raises(ValueError, match=match):
                 LinearL2BoostingRegressor(**params).fit(*lazy)
         assert sum(seen) == 0
-        for params in ({}, {**BEST, "time": "cv", "times": [0.0, 1.0]}):
+        for params in ({}, {**BEST, "time": CVChoice([0.0, 1.0])}):
             LinearL2BoostingRegressor(**params).fit(*lazy)
             assert sum(seen) == 600
             seen.clear()
