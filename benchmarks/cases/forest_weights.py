@@ -1,14 +1,27 @@
 """Weights of the training rows by a forest, and proximities: their time beside predictions."""
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from cases import Case, Side, friedman1, register
-from sklearn_ensemble_theory.inspection import proximity, training_weights
 
 SIZE = {"n": 20_000, "p": 10, "n_test": 2_000, "n_estimators": 200, "n_jobs": 1, "threads": 1}
 QUICK = {"n": 500, "n_test": 100, "n_estimators": 20}
 # A forest takes longer to fit than to answer, and only its answers are timed.
 FITTED = {}
+
+
+def weights(model, data):
+    from sklearn_ensemble_theory.inspection import training_weights
+
+    return training_weights(model, data.X_test)
+
+
+def proximities(model, data):
+    from sklearn_ensemble_theory.inspection import proximity
+
+    return proximity(model, data.X_test)
 
 
 def forest(data, n_estimators, min_samples_leaf, n_jobs, seed):
@@ -22,8 +35,8 @@ def forest(data, n_estimators, min_samples_leaf, n_jobs, seed):
         )
         FITTED[key] = model.fit(data.X, data.y)
         model.predict(data.X_test)
-        training_weights(model, data.X_test[:2])
-        proximity(model, data.X_test[:2])
+        for measured in (weights, proximities):
+            measured(model, SimpleNamespace(X_test=data.X_test[:2]))
     FITTED[key].n_jobs = n_jobs
     return FITTED[key]
 
@@ -81,7 +94,7 @@ register(
             "ours": forest,
             "predict": Side(forest, run=lambda model, data: model.predict(data.X_test)),
         },
-        run=lambda model, data: training_weights(model, data.X_test),
+        run=weights,
     )
 )
 
@@ -99,7 +112,7 @@ register(
                 quantile_forest, run=lambda model, data: model.proximity_counts(data.X_test)
             ),
         },
-        run=lambda model, data: proximity(model, data.X_test),
+        run=proximities,
         limit=1.0,
         runs=3,
     )

@@ -3,7 +3,6 @@
 import numpy as np
 
 from cases import Case, Side, friedman1, register
-from sklearn_ensemble_theory.inspection import oob_permutation_importances
 
 SIZE = {"n": 20_000, "p": 10, "n_test": 5_000, "n_estimators": 500, "n_jobs": 1, "threads": 1}
 QUICK = {"n": 1_000, "n_test": 200, "n_estimators": 20}
@@ -130,9 +129,15 @@ def scikit_learn_forest(data, n_estimators, n_jobs, seed):
 
 
 def small_forest(data, n_estimators, n_jobs, seed):
-    from sklearn_ensemble_theory import RandomForestRegressor
+    from sklearn_ensemble_theory import RandomForestRegressor, inspection  # noqa: F401
 
     return RandomForestRegressor(n_estimators, n_jobs=n_jobs, random_state=seed).fit(data.X, data.y)
+
+
+def permuted_out_of_bag(model, data):
+    from sklearn_ensemble_theory.inspection import oob_permutation_importances
+
+    return oob_permutation_importances(model, random_state=0)
 
 
 def permuted_held_out(model, data):
@@ -149,7 +154,7 @@ register(
         params={"n": 5_000, "p": 20, "n_test": 2_000, "n_estimators": 100, "n_jobs": 1},
         quick={"n": 500, "n_test": 100, "n_estimators": 10},
         sides={"ours": small_forest, "scikit-learn": Side(scikit_learn_forest, permuted_held_out)},
-        run=lambda model, data: oob_permutation_importances(model, random_state=0),
+        run=permuted_out_of_bag,
         runs=3,
     )
 )

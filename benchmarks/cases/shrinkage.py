@@ -3,13 +3,12 @@
 import numpy as np
 
 from cases import Case, Side, friedman1, register
-from sklearn_ensemble_theory.inspection import mdi_plus_importances, shrink
 
 GRID = [0, 0.1, 1, 10, 50, 100, 500]
 
 
 def forest(data, n_estimators, seed):
-    from sklearn_ensemble_theory import RandomForestRegressor
+    from sklearn_ensemble_theory import RandomForestRegressor, inspection  # noqa: F401
 
     return RandomForestRegressor(n_estimators, max_bins=None, random_state=seed)
 
@@ -23,6 +22,8 @@ def peer(data, n_estimators, seed):
 
 
 def shrunk(model, data):
+    from sklearn_ensemble_theory.inspection import shrink
+
     return shrink(model.fit(data.X, data.y), "cv", reg_params=GRID)
 
 
@@ -58,6 +59,7 @@ TREES = {"n_estimators": 100, "min_samples_leaf": 5, "max_features": 1 / 3, "ran
 
 def mdi_plus(data):
     from sklearn_ensemble_theory import RandomForestRegressor
+    from sklearn_ensemble_theory.inspection import mdi_plus_importances
 
     def importances(data):
         forest = RandomForestRegressor(**TREES).fit(data.X, data.y)

@@ -18,7 +18,6 @@ from cases import (
     two_classes,
 )
 from cases._histogram_peers import intelex, lightgbm, scikit_learn, xgboost
-from sklearn_ensemble_theory.inspection import compact, forget_training_rows
 
 # --- data -------------------------------------------------------------------------------------
 
@@ -554,6 +553,8 @@ def saved(setup):
         if not hasattr(data, "saved"):
             model = call(setup, data, **params).fit(data.X, data.y)
             if hasattr(model, "ensemble_"):
+                from sklearn_ensemble_theory.inspection import compact, forget_training_rows
+
                 model = compact(forget_training_rows(model))
             data.saved = pickle.dumps(model)
         return data.saved
