@@ -63,7 +63,8 @@ def true_error(name, n_estimators=40):
 # shows the variation of single trees.
 bags = {name: bagged_trees(1000, 1000, name) for name in schemes}
 bag = bags["a quarter of the rows"]
-mean, error, spread = (f(x[:, None]) for f in (bag.predict, bag.standard_error, bag.ensemble_std))
+mean, error = bag.predict(x[:, None]), bag.standard_error(x[:, None])
+spread = ensemble_std(bag, x[:, None])
 figure, axis = plt.subplots(figsize=(8, 4), layout="constrained")
 axis.plot(*training_set(1000), ".", color="0.7", ms=3, label="training rows")
 axis.fill_between(x, mean - 2 * spread, mean + 2 * spread, alpha=0.2, label="2 ensemble_std")
