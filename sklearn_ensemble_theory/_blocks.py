@@ -22,6 +22,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from sklearn_ensemble_theory._categories import MOST_DENSE_VALUES, fitted_encoder
+from sklearn_ensemble_theory._typing import Estimator
 
 # How many results are added at a time: the depth of a sum over n blocks is log_8 n.
 FAN_IN = 8
@@ -551,7 +552,7 @@ def by_chunks(method: Method) -> Method:
 
 
 def _lazily(
-    method: Callable[..., Any], model: Any, X: Any, args: tuple, kwargs: dict[str, Any]
+    method: Callable[..., Any], model: Estimator, X: Any, args: tuple, kwargs: dict[str, Any]
 ) -> Any:
     from dask import delayed
 
@@ -569,7 +570,7 @@ def _lazily(
     )
 
 
-def _example(model: Any, X: Any) -> Any:
+def _example(model: Estimator, X: Any) -> Any:
     """A row of the dtypes of X; categories are missing where Dask makes up values for them."""
     meta = meta_of(X)
     encoder = fitted_encoder(model) or vars(model).get("_columns")  # of trees; of additive models
@@ -595,7 +596,7 @@ class _Prediction:
         self.__name__ = method.__name__  # which Dask shows
         self.args, self.kwargs, self.like = args, kwargs, like
 
-    def __call__(self, X: Any, model: Any) -> np.ndarray:
+    def __call__(self, X: Any, model: Estimator) -> np.ndarray:
         if len(X) == 0:
             return self.like
         return np.asarray(getattr(model, self.__name__)(X, *self.args, **self.kwargs))

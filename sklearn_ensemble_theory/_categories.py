@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._features import Features, column_of, is_frame, naming_columns
 from sklearn_ensemble_theory._running import warn_user
+from sklearn_ensemble_theory._typing import Estimator, Fitted
 
 MAX_CATEGORIES = 2**16 - 2
 # Of a column in trees: sets of bins have 256 bits, one of which is that of missing values.
@@ -236,7 +237,7 @@ def encoder_of(X: Any, categorical_features: Any, most: int) -> CategoricalColum
     return columns if columns.any else None
 
 
-def check_same_columns(estimator: Any, X: Any, learner: Any) -> None:
+def check_same_columns(estimator: Fitted, X: Any, learner: Any) -> None:
     """Refuse to continue a fit of a learner with X that has other categorical columns.
 
     As in `predict`, a column whose categories are known may have another dtype.
@@ -306,16 +307,16 @@ def _categories_of_block(
     return CategoricalColumns(block[1], categorical_features, most)
 
 
-def fitted_encoder(estimator: Any) -> CategoricalColumns | None:
+def fitted_encoder(estimator: Estimator) -> CategoricalColumns | None:
     """What makes numbers of the categories that an estimator was given, if there are any."""
     return vars(estimator).get("_encoder")
 
 
-def give_encoder(estimator: Any, encoder: CategoricalColumns) -> None:
+def give_encoder(estimator: Estimator, encoder: CategoricalColumns) -> None:
     vars(estimator)["_encoder"] = encoder
 
 
-def fitted_categories(estimator: Any) -> list[np.ndarray | None]:
+def fitted_categories(estimator: Fitted) -> list[np.ndarray | None]:
     """The categories of each categorical feature, None for the other features."""
     check_is_fitted(estimator)
     encoder = fitted_encoder(estimator)

@@ -5,7 +5,7 @@ exists only in some of the supported releases.
 """
 
 from functools import cache
-from typing import Any
+from typing import Any, Protocol, cast
 
 import numpy as np
 import sklearn
@@ -31,6 +31,8 @@ from sklearn.utils.parallel import _get_threadpool_controller as threadpool_cont
 from sklearn.utils.validation import _check_feature_names_in as check_feature_names_in
 from sklearn.utils.validation import _check_method_params as check_method_params
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+
+from sklearn_ensemble_theory._typing import Estimator
 
 try:  # the histograms of HistGradientBoosting; without them _arrays uses NumPy
     from sklearn.ensemble._hist_gradient_boosting.histogram import HistogramBuilder
@@ -90,12 +92,26 @@ __all__ = [
 SKLEARN_VERSION = parse_version(sklearn.__version__)
 
 
-def check_constraints(estimator: Any) -> None:
+class _ChecksParameters(Protocol):
+    """scikit-learn's base class of estimators."""
+
+    def _validate_params(self) -> None: ...
+
+
+class _HasLoss(Protocol):
+    """scikit-learn's gradient boosting."""
+
+    _loss: Any
+
+    def _get_loss(self, sample_weight: Any) -> Any: ...
+
+
+def check_constraints(estimator: Estimator) -> None:
     """scikit-learn's check of the parameters by the constraints of their class."""
-    estimator._validate_params()
+    cast(_ChecksParameters, estimator)._validate_params()
 
 
-def constraints_of(estimator: Any) -> dict[str, Any]:
+def constraints_of(estimator: Estimator | type) -> dict[str, Any]:
     """The constraints of the parameters of an estimator or of its class; {} if it has none."""
     return getattr(estimator, "_parameter_constraints", {})
 
@@ -113,7 +129,7 @@ def _new_list_of_names(estimator_class: Any) -> list[str]:
 parameter_names: Any = classmethod(_new_list_of_names)
 
 
-def own_requests(estimator):
+def own_requests(estimator: Estimator):
     """The metadata requests of an ensemble's own methods.
 
     Without that of `sample_weight` in `fit` if it is not set: as for scikit-learn's bagging, it is
@@ -221,6 +237,6 @@ def make_tree(
     return tree
 
 
-def give_fitted_loss(model: Any) -> None:
+def give_fitted_loss(model: _HasLoss) -> None:
     """Give scikit-learn's gradient boosting the loss of its parameters, by which it predicts."""
     model._loss = model._get_loss(sample_weight=None)

@@ -8,13 +8,13 @@ same words.
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 
-from sklearn_ensemble_theory._typing import Estimator
+from sklearn_ensemble_theory._typing import Estimator, Fitted
 
 _MOST_ON_A_PATH = {"pairwise": 2, "no_interactions": 1}
 
@@ -70,7 +70,7 @@ class Features:
         return cls(len(X.columns), tuple(X.columns) if named else None)
 
     @classmethod
-    def known_to(cls, estimator: Any, n: int | None = None) -> "Features":
+    def known_to(cls, estimator: Fitted, n: int | None = None) -> "Features":
         """The columns that an estimator was fitted to, or `n` columns without names."""
         names = getattr(estimator, "feature_names_in_", None)
         n = estimator.n_features_in_ if n is None else n
@@ -282,7 +282,7 @@ def _is_group(given: Any) -> bool:
     return isinstance(given, Collection) and not isinstance(given, (str, Mapping))
 
 
-def feature_names(estimator: Any) -> list[str]:
+def feature_names(estimator: Fitted) -> list[str]:
     """What tables and figures call the columns of the fit: x0, x1, ... if they have no names."""
     features = Features.known_to(estimator)
     return list(features.names or (f"x{j}" for j in range(features.n)))
@@ -303,7 +303,7 @@ def constraints_by_number(estimator: Estimator, X: Any, continued: bool) -> dict
         if signs is None and groups is None:
             continue
         known = continued and hasattr(estimator, "n_features_in_")
-        features = Features.known_to(estimator) if known else Features.of(X)
+        features = Features.known_to(cast(Fitted, estimator)) if known else Features.of(X)
         own: dict[str, Any] = {}
         if isinstance(signs, Mapping):
             own["monotonic_cst"] = features.signs(signs)
@@ -317,7 +317,7 @@ def constraints_by_number(estimator: Estimator, X: Any, continued: bool) -> dict
     return found
 
 
-def constraints_of_columns(estimator: Any, columns: np.ndarray, p: int) -> dict[str, Any]:
+def constraints_of_columns(estimator: Estimator, columns: np.ndarray, p: int) -> dict[str, Any]:
     """The constraints of an estimator of p columns, for some of these by their places."""
     params, features = vars(estimator), Features(p)
     found: dict[str, Any] = {}

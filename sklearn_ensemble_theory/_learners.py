@@ -20,7 +20,7 @@ its outputs are where it has no fast path (see `outputs_have_scale`).
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeGuard
 
 import numpy as np
 from sklearn.base import clone, is_classifier
@@ -36,7 +36,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from sklearn_ensemble_theory._compat import routing_enabled
-from sklearn_ensemble_theory._typing import Estimator
+from sklearn_ensemble_theory._typing import Estimator, TreeLearner
 
 # Shares of a class below this count as this: log-odds stay within 4.6 of 0 on a pure side.
 SMALLEST_SHARE = 1e-4
@@ -598,7 +598,7 @@ def grows_leaves(estimator: Estimator) -> bool:
     return is_tree(estimator) or bool(getattr(estimator, "_reads_single_precision", False))
 
 
-def reads_single_precision(estimator: Estimator | None) -> bool:
+def reads_single_precision(estimator: Estimator | None) -> TypeGuard[TreeLearner]:
     """Whether its `predict` takes X in single precision with `check_input=False`, as trees' does.
 
     A tree of scikit-learn's itself, or of a class whose own `_reads_single_precision` says so.

@@ -46,7 +46,7 @@ from sklearn_ensemble_theory._compat import (
 from sklearn_ensemble_theory._features import Features, is_frame, naming_columns, refuse_dates
 from sklearn_ensemble_theory._learners import gets_missing, reads_single_precision
 from sklearn_ensemble_theory._running import warn_user
-from sklearn_ensemble_theory._typing import ArrayLike
+from sklearn_ensemble_theory._typing import ArrayLike, Estimator, Fitted
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -117,7 +117,7 @@ class Rows:
 
 
 def checked_rows(
-    estimator: Any,
+    estimator: Estimator,
     X: Any,
     y: Any,
     sample_weight: ArrayLike | None,
@@ -148,7 +148,7 @@ def refuse_lazy_frame(X: Any) -> None:
 
 
 def validate_data(
-    estimator: Any, *data: Any, as_frame: bool = False, learner: Any = None, **options: Any
+    estimator: Estimator, *data: Any, as_frame: bool = False, learner: Any = None, **options: Any
 ) -> Any:
     """X, or (X, y), by scikit-learn's function of this name.
 
@@ -212,7 +212,7 @@ def validate_data(
     return (X, *y) if y else X
 
 
-def check_continued(estimator: Any, X: Any, learner: Any) -> None:
+def check_continued(estimator: Fitted, X: Any, learner: Any) -> None:
     """Refuse to continue a fit with other columns than its own; names may be new, or missing.
 
     Before any value is read, which may be of another kind in another column.
@@ -239,7 +239,7 @@ def check_continued(estimator: Any, X: Any, learner: Any) -> None:
 
 
 def _encoder_of(
-    estimator: Any, X: Any, learner: Any, reset: bool = True, **_: Any
+    estimator: Estimator, X: Any, learner: Any, reset: bool = True, **_: Any
 ) -> CategoricalColumns | None:
     """What makes numbers of categories, if there are any; a fit makes a new one."""
     continues = getattr(estimator, "warm_start", False) and hasattr(estimator, "estimators_")
@@ -259,7 +259,11 @@ def _encoder_of(
 
 
 def _checked_numbers(
-    estimator: Any, data: tuple, encoder: CategoricalColumns, reset: bool = True, **options: Any
+    estimator: Estimator,
+    data: tuple,
+    encoder: CategoricalColumns,
+    reset: bool = True,
+    **options: Any,
 ) -> Any:
     """`validate_data` of scikit-learn's, of X with the numbers of its categories."""
     sklearn_validate_data(estimator, data[0], reset=reset, skip_check_array=True)

@@ -10,14 +10,20 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Union
 import numpy as np
 
 __all__ = [
+    "AdditiveModel",
     "ArrayLike",
     "CVLike",
     "Estimator",
+    "Fitted",
+    "FittedClassifier",
+    "FittedPredictor",
     "InteractionGroups",
     "LossLike",
     "MatrixLike",
     "Predictor",
     "RandomStateLike",
+    "StagedClassifier",
+    "TreeLearner",
     "WeighsClasses",
     "available_if",
 ]
@@ -41,6 +47,76 @@ class Predictor(Estimator, Protocol):
 
     @property
     def predict(self) -> Callable[..., Any]: ...
+
+
+class Fitted(Estimator, Protocol):
+    """An estimator after `fit`."""
+
+    @property
+    def n_features_in_(self) -> int: ...
+
+
+class FittedPredictor(Fitted, Predictor, Protocol):
+    """A model: what predicts, after `fit`."""
+
+
+class FittedClassifier(FittedPredictor, Protocol):
+    """A classifier after `fit`."""
+
+    @property
+    def classes_(self) -> Any: ...
+
+    @property
+    def n_classes_(self) -> Any: ...
+
+    @property
+    def predict_proba(self) -> Callable[..., Any]: ...
+
+
+class StagedClassifier(FittedClassifier, Protocol):
+    """A boosted classifier, which predicts after each round too."""
+
+    @property
+    def staged_predict(self) -> Callable[..., Any]: ...
+
+
+class AdditiveModel(FittedClassifier, Protocol):
+    """A sum of functions of one or two features; a regressor has nothing of the classes."""
+
+    @property
+    def intercept_(self) -> Any: ...
+
+    @property
+    def shape_functions_(self) -> Any: ...
+
+    @property
+    def term_features_(self) -> Any: ...
+
+    @property
+    def term_importances_(self) -> Any: ...
+
+    @property
+    def bin_weights_(self) -> Any: ...
+
+    @property
+    def model_(self) -> Any: ...
+
+    @property
+    def n_estimators_(self) -> int: ...
+
+    @property
+    def n_smoothing_rounds_(self) -> int: ...
+
+    @property
+    def predict_terms(self) -> Callable[..., np.ndarray]: ...
+
+
+class TreeLearner(Predictor, Protocol):
+    """A decision tree: scikit-learn's, or one in bins."""
+
+    criterion: str
+    ccp_alpha: float
+    n_outputs_: int  # after `fit`
 
 
 class WeighsClasses(Estimator, Protocol):

@@ -19,6 +19,8 @@ from scipy.stats import t as student_t
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 
+from sklearn_ensemble_theory._typing import FittedPredictor
+
 from ._addresses import publish
 from ._rows import checked_weights
 from ._typing import ArrayLike, MatrixLike
@@ -335,7 +337,7 @@ STANDARD_CRPS: dict[str, Callable[..., np.ndarray]] = {
 # --- scorers --------------------------------------------------------------------------------------
 
 
-def predicted_distribution(estimator: Any, X: Any, options: dict[str, Any]) -> Any:
+def predicted_distribution(estimator: FittedPredictor, X: Any, options: dict[str, Any]) -> Any:
     """What `predict_distribution` returns, of the last step of a pipeline or the best of a search.
 
     Raises
@@ -366,7 +368,11 @@ class _DistributionScorer:
         self.score, self.options = score, options
 
     def __call__(
-        self, estimator: Any, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        estimator: FittedPredictor,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
     ) -> float:
         found = predicted_distribution(estimator, X, self.options)
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}

@@ -129,22 +129,16 @@ def test_imports_from_outside():
 PRIVATE_READS = {
     # what surrounds every fit, and the other private modules at the top
     "": 11,
-    # exact minimisers: histograms, ReLU units, columns
-    "erm": 4,
-    # linear functions in a ball
-    "erm._ball": 10,
     # stumps
-    "erm._stumps": 11,
-    # kernels, splines, linear smoothers
-    "smoothing": 1,
+    "erm._stumps": 1,
     # bagging, forests, nearest neighbours, blocks of rows, sketches
-    "averaging": 8,
+    "averaging": 5,
     # the loop of boosting, its risk, steps and learners; pursuit, Frank-Wolfe
     "boosting": 3,
     # losses
     "boosting.losses": 1,
     # gradient boosting
-    "boosting._gradient_boosting": 11,
+    "boosting._gradient_boosting": 10,
     # additive models of boosted stumps
     "boosting._additive": 6,
     # displays

@@ -373,7 +373,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         learner = self._learner_for(rows.meta)
         unfitted = clone(self)  # without the members of a fit before
         frames = takes_frames(rows.meta, learner, getattr(self, "bootstrap_features", False))
-        read, learner = LearnerRows.of(unfitted, rows, learner, self._validation, as_frame=frames)
+        encode, checks = type(self)._encode_y, self._validation
+        read, learner = LearnerRows.of(unfitted, encode, rows, learner, checks, as_frame=frames)
         facts = rows.given.sum(of_learner_rows, read, facts_of_block)
         if facts is None:
             raise ValueError("X has no rows.")

@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 
 from sklearn_ensemble_theory._categories import MOST_DENSE_VALUES
+from sklearn_ensemble_theory._compat import check_constraints
 from sklearn_ensemble_theory._learners import (
     is_tree,
     prepare_members,
@@ -326,7 +327,7 @@ def prepared(
         )
     is_real, n_features = "classes_" not in target, X.shape[1]
     if reads_single_precision(learner):
-        learner._validate_params()
+        check_constraints(learner)
         check_counts(learner, y)
     # Columns are binned, or converted to single precision, once for all members.
     columns, checked = None, False

@@ -335,7 +335,8 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
             )
         # The first pass checks the rows and finds what all blocks must agree on: classes and units.
         unfitted = clone(self)  # without the members of an earlier fit
-        read, estimator = LearnerRows.of(unfitted, rows, estimator, ROW_CHECKS)
+        encode = type(self)._encode_y
+        read, estimator = LearnerRows.of(unfitted, encode, rows, estimator, ROW_CHECKS)
         facts = rows.given.sum(of_learner_rows, read, facts_of_block)
         if facts is None:
             raise ValueError("X has no rows.")

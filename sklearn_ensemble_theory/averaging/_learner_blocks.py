@@ -13,6 +13,7 @@ from sklearn.utils import check_consistent_length
 from sklearn_ensemble_theory._categories import (
     CategoricalColumns,
     encoded,
+    give_encoder,
     numbered_learner,
     tree_categories_of_blocks,
 )
@@ -24,6 +25,7 @@ from sklearn_ensemble_theory._rows import (
     checked_weights,
     validate_data,
 )
+from sklearn_ensemble_theory._typing import Estimator
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class LearnerBlock(Rows):
     Attributes
     ----------
     target : dict
-        What the ensemble's `_encode_y` says of y.
+        What `encode_y` says of y.
     """
 
     target: dict[str, Any] = field(default_factory=dict)
@@ -51,6 +53,8 @@ class LearnerRows:
     ----------
     model : estimator
         The ensemble, not fitted.
+    encode_y : callable
+        (y as numbers, its description) from the ensemble and y.
     options : mapping
         Of `validate_data`.
     n_features : int
@@ -60,7 +64,8 @@ class LearnerRows:
         Makes numbers of the categories, where there are any.
     """
 
-    model: Any
+    model: Estimator
+    encode_y: Callable[[Any, np.ndarray], tuple[np.ndarray, dict]]
     options: Mapping[str, Any]
     n_features: int
     as_frame: bool = False
@@ -68,16 +73,22 @@ class LearnerRows:
 
     @classmethod
     def of(
-        cls, model: Any, rows: ChunkedRows, learner: Any, options: Mapping[str, Any], **more: Any
+        cls,
+        model: Estimator,
+        encode_y: Callable[[Any, np.ndarray], tuple[np.ndarray, dict]],
+        rows: ChunkedRows,
+        learner: Any,
+        options: Mapping[str, Any],
+        **more: Any,
     ) -> tuple["LearnerRows", Any]:
         """The checks of rows for a learner, and the learner for what they give."""
         encoder = tree_categories_of_blocks(rows.given, rows.meta, learner)
         if encoder is not None:
-            model._encoder = encoder
+            give_encoder(model, encoder)
             options = {**options, "learner": clone(learner).set_params(categorical_features=None)}
         else:
             options = {**options, "learner": learner}
-        read = cls(model, options, rows.checks.n_features, encoder=encoder, **more)
+        read = cls(model, encode_y, options, rows.checks.n_features, encoder=encoder, **more)
         return read, numbered_learner(learner, encoder)
 
     def __call__(self, number: int, X: Any, y: Any, weight: Any) -> LearnerBlock | None:
@@ -98,7 +109,7 @@ class LearnerRows:
                 model, X, y, as_frame=self.as_frame, multi_output=True, **self.options
             )
             X = X.tocsr() if hasattr(X, "tocsr") else X
-            y, target = model._encode_y(y)
+            y, target = self.encode_y(model, y)
             if weight is not None:
                 weight = np.asarray(weight)
                 if weight.any():
@@ -141,7 +152,7 @@ class RowFacts:
     top_target : float
         The largest absolute value of a regressor's targets, of all rows.
     target : dict
-        What `_encode_y` would say of y of all rows.
+        What `encode_y` would say of y of all rows.
     """
 
     lengths: dict[int, int]

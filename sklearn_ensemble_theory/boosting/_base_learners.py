@@ -4,7 +4,7 @@
 is a class of them for each kind of task, in `CLONES`.
 """
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,6 +30,7 @@ from sklearn_ensemble_theory._learners import (
     prepare_rounds,
     probabilities_of,
 )
+from sklearn_ensemble_theory._typing import TreeLearner
 from sklearn_ensemble_theory.trees._isotonic import monotonic_values
 from sklearn_ensemble_theory.trees._sklearn_trees import (
     check_counts,
@@ -268,7 +269,7 @@ class TreeClones(RegressorClones):
     ) -> tuple[Any, np.ndarray]:
         # Under weights that are no integers, sums are not exact on any grid.
         target = target if self.task.reweighted else on_grid(target)
-        check_counts(self.estimator, target)
+        check_counts(cast(TreeLearner, self.estimator), target)
         member = self.fitted_to(target, weight, rows, **self.checked)
         leaf = member.apply(self.X, check_input=False)
         values = member.tree_.value[:, 0, 0]

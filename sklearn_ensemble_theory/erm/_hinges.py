@@ -12,7 +12,7 @@ below its chord, and D is monotone; so most bins are known to contain nothing be
 best edge, and only the few others are searched row by row, the most promising first.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,7 +29,8 @@ BINS = 256
 SEARCH_COLUMNS = 4
 
 
-class Hinge(NamedTuple):
+@dataclass(frozen=True)
+class Hinge:
     """x -> coef * (sign * (x[feature] - knot))+; sign 0 is the constant coef.
 
     `gain` is N²/D, or |N| for the largest inner product.
@@ -176,7 +177,7 @@ def best_of_columns(X: np.ndarray, target: np.ndarray, weight: np.ndarray, crite
     for first in range(0, p, width):
         index = HingeIndex(X[:, first : first + width])
         hinge = index.best(target, weight, criterion, least)
-        found.append(hinge._replace(feature=first + hinge.feature))
+        found.append(replace(hinge, feature=first + hinge.feature))
         # Hinges as good as the best one up to rounding are found too: the first of them is taken.
         del index  # before the next one takes its memory
         least = max(least, hinge.gain - 4 * TIE_TOLERANCE * abs(hinge.gain))

@@ -1,6 +1,7 @@
 """Rectified linear units as empirical risk minimisers [Bach, §10.3.1]."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import ClassVar, NamedTuple, Self
 
@@ -190,17 +191,6 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "output_weight_")
 
-    def _set_hinge(self, hinge: Hinge) -> None:
-        """Become the unit of a search along the axes."""
-        weights = np.zeros(self.n_features_in_)
-        if hinge.sign == 0:
-            self.feature_, self.knot_, self.hidden_bias_ = None, None, 1.0
-        else:
-            weights[hinge.feature] = hinge.sign
-            self.feature_, self.knot_ = hinge.feature, hinge.knot
-            self.hidden_bias_ = -hinge.sign * hinge.knot
-        self.hidden_weights_, self.output_weight_ = weights, float(hinge.coef)
-
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Find the best unit.
@@ -229,7 +219,7 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
         # The gain does not depend on the units of y; with a free coefficient, that does.
         factor = size if self.criterion == "squared_error" else 1.0
         if self.direction == "axis":
-            self._set_hinge(hinge._replace(coef=_finite(hinge.coef, factor)))
+            set_hinge(self, replace(hinge, coef=_finite(hinge.coef, factor)))
             return self
         rng = check_random_state(self.random_state)
         starts = self.n_starts, self.max_steps
@@ -298,11 +288,23 @@ class ReLURounds:
         size = largest_magnitude(target)
         hinge = self.index.best(target / size, weight, self.criterion)
         if not self.has_scale:
-            hinge = hinge._replace(coef=hinge.coef * size)
+            hinge = replace(hinge, coef=hinge.coef * size)
         unit = ReLUUnitRegressor()
         unit.n_features_in_ = self.X.shape[1]
-        unit._set_hinge(hinge)
+        set_hinge(unit, hinge)
         return unit, hinge.outputs(self.X[:, hinge.feature])
+
+
+def set_hinge(unit: ReLUUnitRegressor, hinge: Hinge) -> None:
+    """Make the unit that of a search along the axes."""
+    weights = np.zeros(unit.n_features_in_)
+    if hinge.sign == 0:
+        unit.feature_, unit.knot_, unit.hidden_bias_ = None, None, 1.0
+    else:
+        weights[hinge.feature] = hinge.sign
+        unit.feature_, unit.knot_ = hinge.feature, hinge.knot
+        unit.hidden_bias_ = -hinge.sign * hinge.knot
+    unit.hidden_weights_, unit.output_weight_ = weights, float(hinge.coef)
 
 
 # --- all directions -------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._features import feature_names
+from sklearn_ensemble_theory._typing import Fitted
 from sklearn_ensemble_theory.averaging import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -32,7 +33,7 @@ Forest = RandomForestRegressor | RandomForestClassifier | ExtraTreesRegressor | 
 Additive = AdditiveBoostingRegressor | L2BoostingRegressor | LogitBoostClassifier
 
 
-def frame(model: Any) -> Any:
+def frame(model: Fitted) -> Any:
     """What a fitted model has learned as a table.
 
     Parameters
@@ -94,7 +95,7 @@ def frame(model: Any) -> Any:
 
 
 @singledispatch
-def columns_of(model: Any) -> Columns:
+def columns_of(model: Fitted) -> Columns:
     """The columns of the table of a fitted model, by its class."""
     importances = getattr(model, "feature_importances_", None)
     if importances is None:

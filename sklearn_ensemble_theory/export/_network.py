@@ -1,17 +1,17 @@
 """Sums of rectified linear units as the weights of a network."""
 
 from functools import singledispatch
-from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._typing import Fitted
 from sklearn_ensemble_theory.boosting import FrankWolfeClassifier, FrankWolfeRegressor
 from sklearn_ensemble_theory.erm import ReLUNetwork, ReLUUnitRegressor
 
 
 @singledispatch
-def network(model: Any) -> ReLUNetwork:
+def network(model: Fitted) -> ReLUNetwork:
     """The scores of a model as a network with one hidden layer of rectified linear units.
 
     Parameters

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._categories import CategoricalColumns, fitted_encoder
 from sklearn_ensemble_theory._rows import validate_data
+from sklearn_ensemble_theory._typing import FittedPredictor
 from sklearn_ensemble_theory.averaging import (
     BaggingClassifier,
     BaggingRegressor,
@@ -56,7 +57,7 @@ class TreeTerms(NamedTuple):
     features: Sequence[np.ndarray | None] | None = None  # the columns of X that a member sees
 
 
-def shap(model: Any, X: Any = None) -> Any:
+def shap(model: FittedPredictor, X: Any = None) -> Any:
     """The trees of the ensemble as the dictionary that `shap.TreeExplainer` takes.
 
     For ensembles that shap does not know: bagging, AdaBoost, extra-trees, gradient boosting of
@@ -163,7 +164,7 @@ def shap(model: Any, X: Any = None) -> Any:
 
 
 @singledispatch
-def terms_of(model: Any) -> TreeTerms:
+def terms_of(model: FittedPredictor) -> TreeTerms:
     """The sum of trees of a fitted ensemble, by its class."""
     raise ValueError(
         f"{type(model).__name__} is no sum of trees for shap. export.shap takes bagging, forests, "
@@ -290,7 +291,7 @@ def _orders(
     return found
 
 
-def _numbers_of(model: Any, X: Any, orders: dict[int, np.ndarray]) -> np.ndarray:
+def _numbers_of(model: FittedPredictor, X: Any, orders: dict[int, np.ndarray]) -> np.ndarray:
     """X as numbers, those of categories in these orders."""
     options: dict[str, Any] = {
         "accept_sparse": "csr",

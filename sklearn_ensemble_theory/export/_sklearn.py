@@ -16,6 +16,7 @@ from sklearn_ensemble_theory._compat import give_fitted_loss, make_tree
 from sklearn_ensemble_theory._features import Features
 from sklearn_ensemble_theory._learners import is_tree, reads_single_precision
 from sklearn_ensemble_theory._scaling import LARGEST
+from sklearn_ensemble_theory._typing import Fitted, FittedPredictor
 from sklearn_ensemble_theory.averaging import (
     BaggingClassifier,
     BaggingRegressor,
@@ -47,7 +48,7 @@ NO_CHILD, NO_FEATURE, NO_THRESHOLD = -1, -2, -2.0
 NO_CATEGORIES = "its trees have no categorical features."
 
 
-def sklearn(model: Any) -> Any:
+def sklearn(model: Fitted) -> Any:
     """A fitted model as the object of scikit-learn that makes the same predictions.
 
     For tools that know scikit-learn's classes only, such as `shap.TreeExplainer`, converters to
@@ -118,12 +119,12 @@ def sklearn(model: Any) -> Any:
     return found
 
 
-def no_counterpart(model: Any, reason: str) -> ValueError:
+def no_counterpart(model: Fitted, reason: str) -> ValueError:
     """The error that says why."""
     return ValueError(f"{type(model).__name__} has no counterpart in scikit-learn: {reason}")
 
 
-def shared_parameters(model: Any, /, **changes: Any) -> dict[str, Any]:
+def shared_parameters(model: FittedPredictor, /, **changes: Any) -> dict[str, Any]:
     """The parameters that the counterpart has too; `changes` are those with another value there.
 
     A counterpart cannot continue the fit, so `warm_start` is off.
@@ -147,7 +148,7 @@ def sklearn_member(member: Any) -> Any:
     return member
 
 
-def sklearn_learner(estimator: Any) -> Any:
+def sklearn_learner(estimator: FittedPredictor) -> Any:
     """A base learner that is not fitted as scikit-learn's, if it is a tree or stump of ours."""
     if type(estimator) in TREES:
         return COUNTERPARTS[type(estimator)].cls(**shared_parameters(estimator))
@@ -156,7 +157,7 @@ def sklearn_learner(estimator: Any) -> Any:
     return estimator
 
 
-def copy_attributes(source: Any, model: Any, *names: str) -> None:
+def copy_attributes(source: Any, model: Fitted, *names: str) -> None:
     """Set those of the fitted attributes that the source has."""
     for name in names:
         if hasattr(source, name):

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._features import feature_names
-from sklearn_ensemble_theory._typing import ArrayLike
+from sklearn_ensemble_theory._typing import AdditiveModel, ArrayLike, Estimator
 
 RUG = 500  # rows that a picture marks, at most
 MISSING = {False: "missing", True: "missing or unseen"}  # by whether the feature is categorical
@@ -80,23 +80,24 @@ class TermShape:
         return len(self.axes) == 2
 
 
-def check_additive(estimator) -> None:
-    """Refuse what is not a fitted additive model."""
+def check_additive(estimator: Estimator) -> AdditiveModel:
+    """The estimator; what is not a fitted additive model is refused."""
     if not hasattr(estimator, "predict_terms"):
         raise TypeError(
             "estimator must be an additive model, such as L2BoostingRegressor; got "
             f"{type(estimator).__name__}."
         )
     check_is_fitted(estimator)
+    return cast(AdditiveModel, estimator)
 
 
-def features_of_terms(estimator) -> list[tuple[int, ...]]:
+def features_of_terms(estimator: AdditiveModel) -> list[tuple[int, ...]]:
     """Return the features of each term; one term for each feature if the model does not tell."""
     default = [(j,) for j in range(estimator.n_features_in_)]
     return [tuple(map(int, t)) for t in getattr(estimator, "term_features_", default)]
 
 
-def names_of_terms(estimator) -> list[str]:
+def names_of_terms(estimator: AdditiveModel) -> list[str]:
     """Return the names of the terms."""
     return list(getattr(estimator, "term_names_", feature_names(estimator)))
 
@@ -109,7 +110,7 @@ def column_of(X, j: int) -> Any:
     return (X if hasattr(X, "shape") else np.asarray(X))[:, j]
 
 
-def number_of_class(estimator, target) -> int | None:
+def number_of_class(estimator: AdditiveModel, target) -> int | None:
     """The column of the scores of class `target`; None for all, or if there is only one score."""
     if not is_classifier(estimator):
         if target is not None:
@@ -132,14 +133,14 @@ def number_of_class(estimator, target) -> int | None:
     return None
 
 
-def scores_of_classes(estimator) -> list[str]:
+def scores_of_classes(estimator: AdditiveModel) -> list[str]:
     """Return a label for each score: one of a regressor and of two classes, K of K classes."""
     if not is_classifier(estimator) or len(estimator.classes_) <= 2:
         return [""]
     return [str(c) for c in estimator.classes_]
 
 
-def unit_of_terms(estimator, k: int | None = None) -> str:
+def unit_of_terms(estimator: AdditiveModel, k: int | None = None) -> str:
     """Return what the terms add to, for labels; k is the number of one of several classes."""
     if not is_classifier(estimator):
         is_log = getattr(estimator, "link_", "identity") == "log"
@@ -149,7 +150,7 @@ def unit_of_terms(estimator, k: int | None = None) -> str:
     return "score of each class" if k is None else f"score of {estimator.classes_[k]}"
 
 
-def find_term(estimator, term) -> int:
+def find_term(estimator: AdditiveModel, term) -> int:
     """The index of a term given by its index, its name, or the indices or names of a pair."""
     features, names = features_of_terms(estimator), names_of_terms(estimator)
     if isinstance(term, str):
@@ -180,7 +181,9 @@ def check_number_of(name: str, n: int) -> None:
         raise ValueError(f"{name} must be an integer of at least 1; got {n!r}.")
 
 
-def chosen_terms(estimator, terms: Sequence[Any] | None, max_terms: int) -> list[int]:
+def chosen_terms(
+    estimator: AdditiveModel, terms: Sequence[Any] | None, max_terms: int
+) -> list[int]:
     """Return the indices of the given terms, or of the most important ones that are not zero."""
     if terms is not None:
         if isinstance(terms, str) or not hasattr(terms, "__iter__"):
@@ -200,7 +203,7 @@ def chosen_terms(estimator, terms: Sequence[Any] | None, max_terms: int) -> list
 
 
 def shapes_of_terms(
-    estimator, indices: Sequence[int], k: int | None, X: ArrayLike | None
+    estimator: AdditiveModel, indices: Sequence[int], k: int | None, X: ArrayLike | None
 ) -> list[TermShape]:
     """Return the terms with these indices; of class k, or with one curve for each class.
 
@@ -250,7 +253,7 @@ def of_one_class(shape: TermShape, c: int, label: str) -> TermShape:
     return replace(shape, values=shape.values[..., [c]], errors=errors, of_class=label)
 
 
-def _axis(estimator, j: int, edges: ArrayLike, X) -> TermAxis:
+def _axis(estimator: AdditiveModel, j: int, edges: ArrayLike, X) -> TermAxis:
     categories = getattr(estimator, "categories_", None)
     categorical = categories is not None and categories[j] is not None
     missing = getattr(estimator, "missing_bins_", None)

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 from sklearn.utils.parallel import delayed
 
+from sklearn_ensemble_theory._typing import Predictor
 from sklearn_ensemble_theory.bounds._arguments import checked_generator
 
 from .._running import in_order
@@ -64,7 +65,7 @@ TEXTS = {
 
 
 def bias_variance_decomposition(
-    estimator: BaseEstimator,
+    estimator: Predictor,
     make_data: Callable[..., Any],
     *,
     X_test: ArrayLike | None = None,
@@ -245,7 +246,7 @@ def _at_points(noise, X_test, n_test: int, loss: str) -> np.ndarray | None:
 
 
 def _repetition(
-    estimator, make_data, X_test, target, loss: str, seeds: tuple[int, int]
+    estimator: Predictor, make_data, X_test, target, loss: str, seeds: tuple[int, int]
 ) -> tuple[np.ndarray, Any]:
     """(predictions, what one training set says of the noise: its mean square, or its labels)."""
     # The set and the fit have seeds of their own: two estimators see the same sets.
@@ -582,7 +583,7 @@ class BiasVarianceDisplay:
     @classmethod
     def from_parameter(
         cls,
-        estimator: BaseEstimator,
+        estimator: Predictor,
         make_data: Callable[..., Any],
         *,
         param_name: str,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, cast
 
 import numpy as np
 from scipy.special import betaincinv, stdtrit
@@ -11,7 +11,7 @@ from scipy.stats import binom
 from sklearn.base import is_classifier
 
 from sklearn_ensemble_theory._rows import checked_weights
-from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
+from sklearn_ensemble_theory._typing import ArrayLike, FittedClassifier, FittedPredictor, MatrixLike
 from sklearn_ensemble_theory.metrics import check_rows, checked_values, predicted_distribution
 
 from ._plotting import AXES, COLORS, GREY, documented, few_ticks, pyplot, shortened
@@ -258,7 +258,12 @@ def mean_reliability(
 
 
 def _of_classes(
-    estimator: Any, X: MatrixLike, y: ArrayLike, target: Any, options: dict, **given: Any
+    estimator: FittedClassifier,
+    X: MatrixLike,
+    y: ArrayLike,
+    target: Any,
+    options: dict,
+    **given: Any,
 ) -> MeanReliability:
     """The probabilities of one class of a classifier, or of all."""
     classes, labels = estimator.classes_, np.asarray(y)
@@ -522,7 +527,7 @@ class ReliabilityDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: FittedPredictor,
         X: MatrixLike,
         y: ArrayLike,
         *,
@@ -571,7 +576,11 @@ class ReliabilityDisplay:
         given: dict[str, Any] = {"sample_weight": sample_weight, "confidence": confidence}
         if method == "mean" and is_classifier(estimator):
             bins = 10 if n_bins is None else n_bins
-            return cls(_of_classes(estimator, X, y, target, options, n_bins=bins, **given)).plot(ax)
+            return cls(
+                _of_classes(
+                    cast(FittedClassifier, estimator), X, y, target, options, n_bins=bins, **given
+                )
+            ).plot(ax)
         if target is not None:
             raise ValueError("target is for classifiers; it must be None for a regressor.")
         if method == "quantiles":

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._typing import Fitted
+
 from ._plotting import AXES, COLORS, GREY, documented, pyplot, set_value_axis
 
 NOT_OF_VALUES = ("mean_score", "standard_error")
@@ -20,7 +22,7 @@ TEXTS = {
 }
 
 
-def results_of(estimator: Any) -> Mapping[str, np.ndarray]:
+def results_of(estimator: Fitted) -> Mapping[str, np.ndarray]:
     """`cv_results_` of a fitted model, without rounds at the end in which nothing changes."""
     results = getattr(estimator, "cv_results_", None)
     if results is None:
@@ -116,7 +118,7 @@ class CVPathDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, show_folds: bool = True, ax: Any = None
+        cls, estimator: Fitted, *, show_folds: bool = True, ax: Any = None
     ) -> "CVPathDisplay":
         """Draw the choice of a fitted model.
 

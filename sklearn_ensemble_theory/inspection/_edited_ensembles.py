@@ -5,6 +5,8 @@ from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
+from sklearn_ensemble_theory._typing import FittedPredictor
+
 from .._documentation import documented
 from .._learners import is_tree
 from .._typing import ArrayLike
@@ -16,7 +18,7 @@ from ..trees._tree_arrays import gives_nodes
 from ._ensembles import MODELS, ensemble_of
 
 
-class Replaceable(HasEnsemble, Protocol):
+class Replaceable(HasEnsemble, FittedPredictor, Protocol):
     """A fitted ensemble that makes copies of itself with other members."""
 
     def __replace__(
@@ -31,7 +33,7 @@ class Replaceable(HasEnsemble, Protocol):
 Model = TypeVar("Model", bound=Replaceable)
 
 
-def _check_own(model: Any) -> None:
+def _check_own(model: FittedPredictor) -> None:
     ensemble_of(model)
     if not hasattr(model, "ensemble_"):
         raise TypeError(

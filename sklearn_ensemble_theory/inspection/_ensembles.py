@@ -1,12 +1,14 @@
 """What functions of a fitted ensemble read: our `Ensemble`, or trees of other models."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.ensemble import BaggingClassifier, BaggingRegressor
 from sklearn.utils.validation import check_is_fitted
+
+from sklearn_ensemble_theory._typing import FittedClassifier, FittedPredictor
 
 from .._rows import validate_data
 from ..averaging._learner_blocks import RowsInChunks
@@ -51,7 +53,7 @@ class MembersOfOthers:
     empty: str = "redraw"
 
 
-def ensemble_of(model: Any, *, averages: bool = True) -> Ensemble:
+def ensemble_of(model: FittedPredictor, *, averages: bool = True) -> Ensemble:
     """The ensemble of a fitted model; with `averages` one of which the mean predicts."""
     own = getattr(model, "ensemble_", None)
     if own is not None:
@@ -71,7 +73,11 @@ def ensemble_of(model: Any, *, averages: bool = True) -> Ensemble:
     whole = np.arange(model.n_features_in_)
     if features is not None and not all(np.array_equal(each, whole) for each in features):
         raise TypeError("model must have members that are fitted to all features.")
-    n_classes = int(np.sum(model.n_classes_)) if is_classifier(model) and is_average else 0
+    n_classes = (
+        int(np.sum(cast(FittedClassifier, model).n_classes_))
+        if is_classifier(model) and is_average
+        else 0
+    )
     return Ensemble(
         members=members,
         learner=members[0],

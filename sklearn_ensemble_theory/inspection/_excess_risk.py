@@ -8,6 +8,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 from sklearn.utils.parallel import delayed
 
+from sklearn_ensemble_theory._typing import FittedPredictor
+
 from .._running import in_order
 from .._typing import ArrayLike, RandomStateLike
 from ._plotting import AXES, COLORS, documented, places_of, pyplot, set_value_axis
@@ -64,7 +66,7 @@ def excess_risks(
     X_test, y_test = stacked_draws(make_data, n_test, test_seed)
     optimal = _targets(target, X_test)
 
-    def excess(model) -> np.ndarray:
+    def excess(model: FittedPredictor) -> np.ndarray:
         predictions = np.asarray(model.predict(X_test))
         if predictions.shape != optimal.shape:
             raise ValueError(

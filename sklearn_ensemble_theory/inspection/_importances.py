@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._typing import ArrayLike
+from sklearn_ensemble_theory._typing import AdditiveModel, ArrayLike, FittedPredictor
 from sklearn_ensemble_theory.ensembles._ensemble import Ensemble
 from sklearn_ensemble_theory.ensembles._out_of_bag_importances import unbiased_importances
 
@@ -112,7 +112,7 @@ class ImportanceDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: FittedPredictor,
         importances: str | ArrayLike | None = None,
         *,
         names: Sequence[str] | None = None,
@@ -146,13 +146,13 @@ class ImportanceDisplay:
             If the importances or names are not one for each feature.
         """
         if importances is None and hasattr(estimator, "predict_terms"):
-            check_additive(estimator)
+            additive = check_additive(estimator)
             sizes = getattr(estimator, "term_importances_", None)
             if sizes is None:
                 raise TypeError(f"{type(estimator).__name__} does not have term_importances_.")
-            is_pair = np.array([len(f) == 2 for f in features_of_terms(estimator)])
-            names = names_of_terms(estimator) if names is None else names
-            label = f"mean absolute contribution to the {unit_of_terms(estimator)}"
+            is_pair = np.array([len(f) == 2 for f in features_of_terms(additive)])
+            names = names_of_terms(additive) if names is None else names
+            label = f"mean absolute contribution to the {unit_of_terms(additive)}"
             display = cls(np.asarray(sizes, dtype=float), names, None, is_pair)
             return display.plot(ax, max_bars=max_bars, label=label)
         label = "importance"
@@ -227,7 +227,7 @@ class ImportanceDisplay:
         return self
 
 
-def importances_of(estimator: Any) -> tuple[np.ndarray, str]:
+def importances_of(estimator: FittedPredictor) -> tuple[np.ndarray, str]:
     """The importances that an estimator has by default, and what they are."""
     check_is_fitted(estimator)
     ensemble: Ensemble | None = getattr(estimator, "ensemble_", None)
@@ -320,7 +320,7 @@ class LocalExplanationDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: AdditiveModel,
         X: ArrayLike,
         *,
         target: Any = None,

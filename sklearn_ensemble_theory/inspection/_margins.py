@@ -8,11 +8,13 @@ probabilities or scores by their public methods.
 
 from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
+
+from sklearn_ensemble_theory._typing import FittedClassifier, StagedClassifier
 
 from .._typing import ArrayLike, MatrixLike
 from ..boosting import AdaBoostClassifier
@@ -43,7 +45,7 @@ TEXTS = {
 }
 
 
-def training_error_bounds(estimator: Any) -> dict[str, np.ndarray]:
+def training_error_bounds(estimator: FittedClassifier) -> dict[str, np.ndarray]:
     """Bounds on the training error of AdaBoost after each round, by their names; {} of others."""
     if not isinstance(estimator, AdaBoostClassifier):
         return {}
@@ -94,7 +96,7 @@ def checked_weight(sample_weight, n_rows: int) -> np.ndarray | None:
     return weight
 
 
-def codes_of(estimator, y, n_rows: int) -> np.ndarray:
+def codes_of(estimator: FittedClassifier, y, n_rows: int) -> np.ndarray:
     """Return the places of the labels y in the classes of a fitted classifier."""
     check_is_fitted(estimator)
     classes = getattr(estimator, "classes_", None)
@@ -115,7 +117,9 @@ def codes_of(estimator, y, n_rows: int) -> np.ndarray:
     return codes
 
 
-def staged_scores(estimator, X, response_method: str) -> tuple[Iterator[np.ndarray], bool]:
+def staged_scores(
+    estimator: FittedClassifier, X, response_method: str
+) -> tuple[Iterator[np.ndarray], bool]:
     """(the scores after each round, whether margins by them are in [-1, 1])."""
     for name, is_staged in METHODS[response_method]:
         # The first of the methods that the estimator has: staged ones come before those of the
@@ -233,7 +237,7 @@ class MarginDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: FittedClassifier,
         X: MatrixLike,
         y: ArrayLike,
         *,
@@ -398,7 +402,7 @@ class EdgeDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: FittedClassifier,
         X: MatrixLike | None = None,
         y: ArrayLike | None = None,
         *,
@@ -453,7 +457,7 @@ class EdgeDisplay:
             error = np.array(
                 [
                     1.0 - accuracy_score(labels, found, sample_weight=weight)
-                    for found in estimator.staged_predict(X)
+                    for found in cast(StagedClassifier, estimator).staged_predict(X)
                 ]
             )
         if isinstance(edges, list):  # one problem for each class

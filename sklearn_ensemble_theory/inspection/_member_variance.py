@@ -4,12 +4,13 @@ An ensemble answers by `variance_decomposition(model, X)`, its members by their 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 from sklearn.utils.parallel import delayed
+
+from sklearn_ensemble_theory._typing import FittedPredictor, Predictor
 
 from .._running import in_order
 from .._typing import MatrixLike, RandomStateLike
@@ -55,7 +56,11 @@ def member_predictions_at(ensemble: Ensemble, X: Any) -> np.ndarray:
     return np.concatenate([part.reshape(len(part), -1) for part in chunks], axis=1)
 
 
-def variance_of_one_fit(estimator: HasEnsemble, X: Any) -> Bunch:
+class _Average(HasEnsemble, FittedPredictor, Protocol):
+    """A fitted ensemble of this package whose mean predicts."""
+
+
+def variance_of_one_fit(estimator: _Average, X: Any) -> Bunch:
     """sigma², rho and variances by number of members, from one fitted ensemble.
 
     The variance over training sets, rho sigma², is that of `variance_decomposition`. To it the
@@ -89,7 +94,7 @@ def variance_of_one_fit(estimator: HasEnsemble, X: Any) -> Bunch:
 
 
 def variance_by_draws(
-    estimator, make_data: Callable[..., Any], X_test, seeds: np.ndarray, n_jobs
+    estimator: Predictor, make_data: Callable[..., Any], X_test, seeds: np.ndarray, n_jobs
 ) -> Bunch:
     """sigma², rho and variances by number of members, from fits to independent training sets.
 
@@ -125,7 +130,7 @@ def variance_by_draws(
 
 
 def _means_of_one_draw(
-    estimator, make_data, X_test, seeds: tuple[int, int]
+    estimator: Predictor, make_data, X_test, seeds: tuple[int, int]
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """(numbers b, means of the first b members, mean variance between the members)."""
     X, y, _ = drawn(make_data, seeds[0])
@@ -204,7 +209,7 @@ class VarianceDecompositionDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: MatrixLike, *, axes: Any = None
+        cls, estimator: Predictor, X: MatrixLike, *, axes: Any = None
     ) -> "VarianceDecompositionDisplay":
         """Decompose the variance of one fitted ensemble and draw it.
 
@@ -277,7 +282,7 @@ class VarianceDecompositionDisplay:
     @classmethod
     def from_parameter(
         cls,
-        estimator: BaseEstimator,
+        estimator: Predictor,
         make_data: Callable[..., Any],
         *,
         param_name: str = "max_features",

@@ -7,7 +7,7 @@ training weights of its nodes (Friedman 2001, section 8.2).
 
 import itertools
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol, cast
 
 import numpy as np
 from sklearn import inspection
@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._features import feature_names
 from sklearn_ensemble_theory._learners import reads_single_precision
 from sklearn_ensemble_theory._rows import checked_weights, rows_of
-from sklearn_ensemble_theory._typing import ArrayLike
+from sklearn_ensemble_theory._typing import AdditiveModel, ArrayLike, FittedPredictor
 from sklearn_ensemble_theory.ensembles._ensemble import Ensemble
 
 from ._additive_terms import features_of_terms
@@ -38,7 +38,7 @@ class _Zero(RegressorMixin, BaseEstimator):
 
 
 def partial_dependence(
-    estimator: Any,
+    estimator: FittedPredictor,
     X: ArrayLike,
     features: Any,
     *,
@@ -157,7 +157,7 @@ def partial_dependence(
     if trees is not None:
         found = recursion(trees, np.array(grid, dtype=np.float32), columns)
     else:
-        found = mean_of_terms(estimator, rows, sample_weight, grid, columns)
+        found = mean_of_terms(cast(AdditiveModel, estimator), rows, sample_weight, grid, columns)
     result.average = found.T.reshape(-1, *map(len, result.grid_values))
     return result
 
@@ -166,7 +166,7 @@ def partial_dependence(
 
 
 def mean_of_terms(
-    estimator: Any, X: Any, sample_weight: Any, grid: list[tuple], columns: list[int]
+    estimator: AdditiveModel, X: Any, sample_weight: Any, grid: list[tuple], columns: list[int]
 ) -> np.ndarray:
     """The mean of the scores at each point of the grid, (G,) or (G, n_classes)."""
     weight = None if sample_weight is None else checked_weights(sample_weight, X)
@@ -191,7 +191,7 @@ def mean_of_terms(
 
 
 def mean_of_pair(
-    estimator: Any, t: int, j: int, X: Any, moved: Any, weight: np.ndarray | None
+    estimator: AdditiveModel, t: int, j: int, X: Any, moved: Any, weight: np.ndarray | None
 ) -> np.ndarray:
     """A pair at the grid of its feature j, as a mean over the rows' bins of the other feature."""
     terms = estimator.model_.terms
@@ -222,20 +222,29 @@ class WeightedTrees:
         return zip(self.members, self.factors, self.features)
 
 
-def weighted_trees(estimator: Any) -> WeightedTrees | None:
+class _BoostedTrees(FittedPredictor, Protocol):
+    """Gradient boosting of trees."""
+
+    loss_: Any
+    steps_: np.ndarray
+    initial_scores_: Any
+
+
+def weighted_trees(estimator: FittedPredictor) -> WeightedTrees | None:
     """The trees of an ensemble whose scores are their sum; None for other estimators."""
     members = getattr(estimator, "estimators_", None)
     if members is None:
         return None
     if hasattr(estimator, "steps_") and hasattr(estimator, "initial_scores_"):
-        start, trees = estimator.initial_scores_, list(np.ravel(members))
+        boosted = cast(_BoostedTrees, estimator)
+        start, trees = boosted.initial_scores_, list(np.ravel(members))
         if start is None or not all(map(_is_regression_tree, trees)):
             return None
-        loss, is_scores = estimator.loss_, is_classifier(estimator)
+        loss, is_scores = boosted.loss_, is_classifier(estimator)
         if not is_scores and loss.inverse_link(np.array([0.5])) != 0.5:
             return None  # predictions are no sum
         K = members.shape[1]
-        return WeightedTrees(trees, np.repeat(estimator.steps_, K), np.broadcast_to(start, K))
+        return WeightedTrees(trees, np.repeat(boosted.steps_, K), np.broadcast_to(start, K))
     average: Ensemble | None = getattr(estimator, "ensemble_", None)
     if average is None or is_classifier(estimator) or not all(map(_is_regression_tree, members)):
         return None

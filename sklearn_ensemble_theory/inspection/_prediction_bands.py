@@ -1,10 +1,10 @@
 """Predictions along one feature, with bands of how sure they are."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Protocol, cast
 
 import numpy as np
 from scipy.sparse import issparse
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._features import Features, column_of, is_frame
 from sklearn_ensemble_theory._rows import rows_of
-from sklearn_ensemble_theory._typing import ArrayLike
+from sklearn_ensemble_theory._typing import ArrayLike, FittedPredictor
 
 from ._plotting import AXES, COLORS, GREY, as_axes, documented, few_ticks, pyplot, shortened
 
@@ -133,7 +133,7 @@ class PredictionBandDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: FittedPredictor,
         X: ArrayLike,
         features: Any = None,
         *,
@@ -228,8 +228,16 @@ class PredictionBandDisplay:
         if prediction.ndim != 1:
             raise TypeError("estimator must predict one target.")
         params = {"interval": {**options, **(interval_params or {})}}
+        known = cast(_PredictsBands, estimator)
         bands = {
-            kind: _band(estimator, moved, prediction, kind, coverage, params.get(kind, options))
+            kind: _band(
+                known,
+                moved,
+                prediction,
+                kind,
+                coverage,
+                params.get(kind, options),
+            )
             for kind in drawn
         }
         ends = np.cumsum([len(v) for v in values])[:-1]
@@ -296,7 +304,7 @@ class PredictionBandDisplay:
 # --- numbers --------------------------------------------------------------------------------------
 
 
-def _methods_of(estimator: Any, methods: Sequence[str] | None) -> list[str]:
+def _methods_of(estimator: FittedPredictor, methods: Sequence[str] | None) -> list[str]:
     """The bands to draw, outer ones first."""
     name = type(estimator).__name__
     if is_classifier(estimator):
@@ -325,7 +333,7 @@ def _methods_of(estimator: Any, methods: Sequence[str] | None) -> list[str]:
     return [kind for kind in KINDS if kind in given]
 
 
-def _check_offset(estimator: Any, offset: Any) -> None:
+def _check_offset(estimator: FittedPredictor, offset: Any) -> None:
     is_number = isinstance(offset, Real) and not isinstance(offset, bool)
     if not (is_number and np.isfinite(float(offset))):
         raise ValueError(f"offset must be a finite number, got {offset!r}.")
@@ -335,8 +343,18 @@ def _check_offset(estimator: Any, offset: Any) -> None:
         )
 
 
+class _PredictsBands(FittedPredictor, Protocol):
+    """A model with the methods of the kinds that were asked for."""
+
+    @property
+    def predict_interval(self) -> Callable[..., Any]: ...
+
+    @property
+    def standard_error(self) -> Callable[..., Any]: ...
+
+
 def _band(
-    estimator: Any,
+    estimator: _PredictsBands,
     X: Any,
     prediction: np.ndarray,
     kind: str,

@@ -9,8 +9,9 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
+from sklearn_ensemble_theory._typing import Predictor
 from sklearn_ensemble_theory.bounds._arguments import checked_generator
 
 from .._typing import RandomStateLike
@@ -33,7 +34,9 @@ def check_arguments(make_data, **counts: tuple[Any, int]) -> None:
             raise ValueError(f"{name} must be an int of at least {least}, got {value!r}.")
 
 
-def parameter_values(estimator, param_name: str, param_range: Sequence[Any]) -> list[Any]:
+def parameter_values(
+    estimator: Predictor, param_name: str, param_range: Sequence[Any]
+) -> list[Any]:
     """Return the values of a parameter, as a list that is not empty."""
     if param_name not in estimator.get_params():
         raise ValueError(
@@ -45,7 +48,7 @@ def parameter_values(estimator, param_name: str, param_range: Sequence[Any]) -> 
     return values
 
 
-def clone_with(estimator: BaseEstimator, name: str, value) -> Any:
+def clone_with(estimator: Predictor, name: str, value) -> Any:
     """Return a clone with another value of one parameter."""
     return clone(estimator).set_params(**{name: value})
 
@@ -86,7 +89,7 @@ def stacked_draws(
     return np.concatenate([X for X, _ in pairs]), np.concatenate([y for _, y in pairs])
 
 
-def fitted_clone(estimator: BaseEstimator, X, y, seed: int) -> Any:
+def fitted_clone(estimator: Predictor, X, y, seed: int) -> Any:
     """Return a clone whose parameters `random_state` are set, fitted."""
     return seeded_clone(estimator, np.random.RandomState(seed)).fit(X, y)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_ensemble_theory._typing import ArrayLike
+from sklearn_ensemble_theory._typing import AdditiveModel, ArrayLike
 
 from ._additive_terms import (
     MISSING,
@@ -130,7 +130,7 @@ class ShapeFunctionDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: AdditiveModel,
         terms: Sequence[Any] | None = None,
         *,
         X: ArrayLike | None = None,

@@ -1,8 +1,8 @@
 """How much members differ, and how stable their mean is."""
 
-from typing import Any
-
 import numpy as np
+
+from sklearn_ensemble_theory._typing import FittedPredictor
 
 from .._documentation import documented
 from .._typing import MatrixLike
@@ -13,7 +13,7 @@ from ._ensembles import MODELS, ensemble_of
 
 
 @documented(MODELS)
-def ensemble_std(model: Any, X: MatrixLike) -> np.ndarray:
+def ensemble_std(model: FittedPredictor, X: MatrixLike) -> np.ndarray:
     """Compute the standard deviation of the predictions of the members around their mean.
 
     It is the effect of the random draw of rows and features on a single member, and does not
@@ -55,7 +55,7 @@ def ensemble_std(model: Any, X: MatrixLike) -> np.ndarray:
 
 
 @documented(MODELS)
-def variance_decomposition(model: Any, X: MatrixLike) -> VarianceDecomposition:
+def variance_decomposition(model: FittedPredictor, X: MatrixLike) -> VarianceDecomposition:
     """Estimate the variance and correlation of members and the variance of their mean.
 
     Over fresh training sets and fresh draws a member has variance sigma², two members fitted
@@ -104,7 +104,7 @@ def variance_decomposition(model: Any, X: MatrixLike) -> VarianceDecomposition:
 
 
 @documented(MODELS)
-def stability(model: Any, delta: float = 0.05) -> float | np.ndarray:
+def stability(model: FittedPredictor, delta: float = 0.05) -> float | np.ndarray:
     """How much a prediction may change if a training row is left out, for any base learner.
 
     At any point and for any data, the mean of the members changes by at most this number for all

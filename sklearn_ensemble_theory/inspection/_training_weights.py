@@ -5,6 +5,8 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
+from sklearn_ensemble_theory._typing import FittedPredictor
+
 from .._documentation import documented
 from .._typing import MatrixLike
 from ..ensembles import _forest_weights as forest_weights
@@ -19,7 +21,7 @@ def _checked(ensemble: Ensemble, X: Any) -> Any:
 
 
 @documented(MODELS)
-def training_weights(model: Any, X: MatrixLike | None = None) -> sp.csr_array:
+def training_weights(model: FittedPredictor, X: MatrixLike | None = None) -> sp.csr_array:
     """Compute the weights of the training rows, of which the prediction is the weighted mean.
 
     With L_b(x) the leaf of x in tree b of B, and v_bi the weight with which training row i was
@@ -88,7 +90,7 @@ def training_weights(model: Any, X: MatrixLike | None = None) -> sp.csr_array:
 
 @documented(MODELS)
 def proximity(
-    model: Any,
+    model: FittedPredictor,
     X: MatrixLike | None = None,
     Z: MatrixLike | None = None,
     method: Proximity = "leaves",
@@ -165,7 +167,7 @@ def proximity(
 
 @documented(MODELS)
 def kneighbors(
-    model: Any,
+    model: FittedPredictor,
     X: MatrixLike | None = None,
     n_neighbors: int = 5,
     return_distance: bool = True,
@@ -223,7 +225,9 @@ def kneighbors(
 
 
 @documented(MODELS)
-def outlier_scores(model: Any, method: Literal["leaves", "out_of_bag"] = "leaves") -> np.ndarray:
+def outlier_scores(
+    model: FittedPredictor, method: Literal["leaves", "out_of_bag"] = "leaves"
+) -> np.ndarray:
     """Score how far each training row is from the others of its class.
 
     With p_ij the proximity of rows i and j, and n the number of rows, the raw score of row i is
@@ -275,7 +279,7 @@ def outlier_scores(model: Any, method: Literal["leaves", "out_of_bag"] = "leaves
 
 
 @documented(MODELS)
-def impute(model: Any, X: MatrixLike | None = None) -> np.ndarray:
+def impute(model: FittedPredictor, X: MatrixLike | None = None) -> np.ndarray:
     """Fill in missing values by the weighted means of the training rows that have them.
 
     A missing value of feature j in a row x becomes sum_i w_i(x) x_ij / sum_i w_i(x), over the

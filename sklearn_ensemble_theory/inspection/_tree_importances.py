@@ -1,9 +1,9 @@
 """Importances of the features for the trees of a fitted ensemble."""
 
-from typing import Any
-
 import numpy as np
 from sklearn.utils import Bunch
+
+from sklearn_ensemble_theory._typing import FittedPredictor
 
 from .._documentation import documented
 from .._typing import ArrayLike, RandomStateLike
@@ -13,7 +13,7 @@ from ._ensembles import MODELS, ensemble_of
 
 
 @documented(MODELS)
-def unbiased_feature_importances(model: Any) -> np.ndarray:
+def unbiased_feature_importances(model: FittedPredictor) -> np.ndarray:
     """Compute importances of the features by out-of-bag rows, of mean 0 for an irrelevant feature.
 
     Of an ensemble of trees, where `feature_importances_` are the mean decreases of the squared
@@ -60,7 +60,7 @@ def unbiased_feature_importances(model: Any) -> np.ndarray:
 
 @documented(MODELS)
 def oob_permutation_importances(
-    model: Any, n_repeats: int = 1, random_state: RandomStateLike = None
+    model: FittedPredictor, n_repeats: int = 1, random_state: RandomStateLike = None
 ) -> Bunch:
     """Compute how much the error of the trees increases if a feature is permuted.
 
@@ -118,7 +118,9 @@ def oob_permutation_importances(
 
 
 @documented(MODELS)
-def mdi_plus_importances(model: Any, reg_params: ArrayLike = POSITIVE_REG_PARAMS) -> Bunch:
+def mdi_plus_importances(
+    model: FittedPredictor, reg_params: ArrayLike = POSITIVE_REG_PARAMS
+) -> Bunch:
     """Compute what each feature explains of y in a regression on the splits: MDI+.
 
     A tree is least squares on a feature for each of its splits, and the mean decrease of

@@ -13,8 +13,9 @@ values of one feature, or in a k-d tree. What is computed from them goes one of 
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from math import comb
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -385,7 +386,8 @@ def _with_data(pattern: sp.csr_matrix, data: np.ndarray) -> sp.csr_matrix:
 # --- sums by moments ------------------------------------------------------------------------------
 
 
-class _Piece(NamedTuple):
+@dataclass(frozen=True)
+class _Piece:
     """The points `asked` sum the rows from one end of a cell, its beginning or its end."""
 
     asked: np.ndarray
@@ -441,7 +443,7 @@ class WindowSums:
         bounds = list(
             zip((self.starts[cells] - low).tolist(), (self.starts[cells + 1] - low).tolist())
         )
-        pieces = [piece._replace(at=piece.at - low) for piece in pieces]
+        pieces = [replace(piece, at=piece.at - low) for piece in pieces]
         columns = [column[low:high] for column in columns]
         delta = self.delta[low:high]
         polynomial = POLYNOMIALS[self.kernel]

@@ -1,6 +1,6 @@
 """The public trees over binned columns: scikit-learn's parameters and predictions, other growth."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -94,6 +94,10 @@ class BaseBinnedTree:
     target_components: int | None  # of the regressor
     classes_: Any
     n_outputs_: int
+    n_features_in_: int
+    get_params: Callable[..., dict[str, Any]]
+    set_params: Callable[..., Any]
+    fit: Callable[..., Any]
     # Where ensembles have made numbers of categories, it gets these.
     _takes_category_numbers = True
 

@@ -18,7 +18,7 @@ from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._learners import aligned_columns, is_tree
 from sklearn_ensemble_theory._rows import positive_weights, rows_of
 from sklearn_ensemble_theory._scaling import range_exponent
-from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
+from sklearn_ensemble_theory._typing import ArrayLike, Fitted, MatrixLike
 from sklearn_ensemble_theory.bounds._arguments import check_number, checked_numbers
 from sklearn_ensemble_theory.trees._tree_arrays import (
     GrownTree,
@@ -148,7 +148,7 @@ def with_shrunk_values(member: Any, reg_param: float) -> Any:
 
 
 def checked_reg_params(
-    estimator: Any, reg_param: float | str, reg_params: ArrayLike
+    estimator: Fitted, reg_param: float | str, reg_params: ArrayLike
 ) -> np.ndarray | None:
     """The parameters to choose from; None where one is given."""
     check_not_shrunk(estimator, "shrink")
@@ -188,7 +188,7 @@ def record_shrinkage(
         found.shrinkage_path_ = {"reg_param": grid, "loss": loss}
 
 
-def check_not_shrunk(estimator: Any, what: str) -> None:
+def check_not_shrunk(estimator: Fitted, what: str) -> None:
     """Raise a ValueError for an estimator that `shrink` has returned."""
     if hasattr(estimator, "shrinkage_"):
         raise ValueError(

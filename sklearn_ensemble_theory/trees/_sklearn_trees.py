@@ -7,7 +7,7 @@ ties.
 from collections.abc import Sequence
 from copy import copy
 from numbers import Integral
-from typing import Any
+from typing import Any, Protocol, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,6 +22,7 @@ from sklearn_ensemble_theory._learners import (
 )
 from sklearn_ensemble_theory._running import seeded
 from sklearn_ensemble_theory._scaling import largest_magnitude, range_exponent, shifted_by
+from sklearn_ensemble_theory._typing import Estimator, Predictor, TreeLearner
 from sklearn_ensemble_theory.trees._options import (
     TreeShape,
     growth_options,
@@ -36,7 +37,17 @@ SMALL_TARGET = 2.0**-16
 """Targets below it are multiplied before a tree is grown."""
 
 
-def check_counts(estimator: Any, y: np.ndarray) -> None:
+class SklearnTree(TreeLearner, Protocol):
+    """A tree of scikit-learn's."""
+
+    min_impurity_decrease: float
+    tree_: Any
+    n_features_in_: int
+    classes_: Any
+    n_classes_: Any
+
+
+def check_counts(estimator: TreeLearner, y: np.ndarray) -> None:
     """Raise an error if y cannot be fitted by the Poisson criterion and the tree has that.
 
     Trees check it themselves, but not with `check_input=False`.
@@ -54,7 +65,7 @@ def check_counts(estimator: Any, y: np.ndarray) -> None:
             )
 
 
-def fitted_in_units(estimator: Any, X: Any, y: np.ndarray, **params: Any) -> Any:
+def fitted_in_units(estimator: Predictor, X: Any, y: np.ndarray, **params: Any) -> Any:
     """The estimator after a call of its `fit`; a regression tree is fitted in units of y.
 
     The squares of very large or small targets overflow or vanish, and a tree would not see the
@@ -63,11 +74,12 @@ def fitted_in_units(estimator: Any, X: Any, y: np.ndarray, **params: Any) -> Any
     again, and their impurities where they can be: of the others they remain those of the divided
     targets.
     """
+    tree = cast(SklearnTree, estimator)  # where the target is scaled
     scaled = type(estimator) in REGRESSION_TREES and y.dtype.kind == "f"
     exponent = range_exponent(y) if scaled else 0
     is_small = False
     # Not where parameters are in units of the impurities.
-    if scaled and not exponent and not estimator.min_impurity_decrease and not estimator.ccp_alpha:
+    if scaled and not exponent and not tree.min_impurity_decrease and not tree.ccp_alpha:
         largest = largest_magnitude(y)
         if 0 < largest < SMALL_TARGET:
             exponent, is_small = int(np.frexp(largest)[1]), True
@@ -79,10 +91,10 @@ def fitted_in_units(estimator: Any, X: Any, y: np.ndarray, **params: Any) -> Any
         estimator.fit(X, y, **params)
     if not exponent:
         return estimator
-    values, impurity = estimator.tree_.value, estimator.tree_.impurity
+    values, impurity = tree.tree_.value, tree.tree_.impurity
     values[...] = shifted_by(values, exponent)
     if is_small:
-        power = 1 if estimator.criterion in ("absolute_error", "poisson") else 2
+        power = 1 if tree.criterion in ("absolute_error", "poisson") else 2
         impurity[...] = np.ldexp(impurity, power * exponent)
     return estimator
 
@@ -220,7 +232,7 @@ def on_grid(target: np.ndarray) -> np.ndarray:
     return np.round(target / step) * step if step > 0 else target
 
 
-def target_offset(estimator: Any, y: np.ndarray) -> float | np.ndarray:
+def target_offset(estimator: Estimator, y: np.ndarray) -> float | np.ndarray:
     """What is subtracted from y before trees are grown; 0.0 where it can stay as it is.
 
     The squared error of a node is a difference of squares, which loses all digits where the mean of
@@ -257,7 +269,7 @@ def add_to_outputs(member: Any, offset: float | np.ndarray) -> None:
         value += offset
 
 
-def fitted_tree(estimator: Any, tree: Any, classes: Any = None) -> Any:
+def fitted_tree(estimator: SklearnTree, tree: Any, classes: Any = None) -> Any:
     """One of scikit-learn's trees, fitted to this `Tree`.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -18,6 +18,7 @@ from sklearn_ensemble_theory._learners import (
 )
 from sklearn_ensemble_theory._rows import weights_of_codes
 from sklearn_ensemble_theory._running import seeded
+from sklearn_ensemble_theory._typing import TreeLearner
 from sklearn_ensemble_theory.trees._columns import MISSING, BinnedColumns
 from sklearn_ensemble_theory.trees._fit_to_bins import grow_on, set_fitted
 from sklearn_ensemble_theory.trees._growth import HistogramGrower
@@ -38,6 +39,14 @@ def category_flags(tree: Any, n_features: int) -> np.ndarray | None:
     """Which columns of numbers a tree takes as categories; None where none is."""
     flags = Features(n_features).flags(tree.categorical_features, None)
     return flags if flags.any() else None
+
+
+class BinnedTreeLearner(TreeLearner, Protocol):
+    """`BinnedTreeRegressor`, which is defined after these rounds."""
+
+    max_bins: int
+    min_weight_leaf: float | None
+    min_weight_fraction_leaf: float
 
 
 class BinnedTreeRounds:
@@ -64,7 +73,11 @@ class BinnedTreeRounds:
     rows: np.ndarray | None = None
 
     def __init__(
-        self, estimator: Any, X: np.ndarray, weight: np.ndarray | None, task: LeastSquaresTask
+        self,
+        estimator: BinnedTreeLearner,
+        X: np.ndarray,
+        weight: np.ndarray | None,
+        task: LeastSquaresTask,
     ) -> None:
         check_constraints(estimator)
         self.n, p = X.shape

@@ -35,6 +35,7 @@ from ..._categories import (
     numbered_learner,
     tree_categories_of_blocks,
 )
+from ..._compat import check_constraints
 from ..._folds import checked_n_splits, first_rows_of, folds_by_hash
 from ..._learners import reads_single_precision
 from ..._roots import root_search
@@ -201,7 +202,7 @@ def check_learner(plan: Plan) -> None:
             f"estimator={learner!r} needs all rows in memory; with Dask collections use None, or a "
             f"BinnedTreeRegressor with the squared error and at most {MISSING} bins."
         )
-    learner._validate_params()
+    check_constraints(learner)
     for parameter in ("min_weight_leaf", "features_per_tree"):
         value = getattr(learner, parameter)
         if value is not None:

@@ -9,6 +9,7 @@ constraint on the norm is a barrier, one for each norm; the optimum is certified
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -67,24 +68,24 @@ def interior_descent(
             if not (last or gap <= goal):
                 continue
             found, g = _certified(problem, point, chosen, end, goal <= LAST_GOAL * end or last)
-            found = found._replace(n_iter=n_iter)
+            found = replace(found, n_iter=n_iter)
             if found.gap <= best.gap or found.converged:
                 best = found
             if best.converged or n_iter >= max_iter:
-                return best._replace(n_iter=n_iter), True
+                return replace(best, n_iter=n_iter), True
             # Where the columns outside are what the gap consists of, they have to enter.
             missed = problem.ball.dual_norm(g) - problem.ball.dual_norm(g[chosen])
             if problem.ball.radius * missed > found.gap / 2:
                 break
             if stalled:
-                return best._replace(n_iter=n_iter), True
+                return replace(best, n_iter=n_iter), True
             goal *= NEXT_GOAL
         outside = np.setdiff1d(np.arange(problem.p), chosen)
         is_narrow = np.sum(np.abs(g[outside]) > np.abs(g[chosen]).max()) > len(outside) / 3
         # More at a time: the same columns do not leave and enter forever.
         n_new = problem.p if is_narrow else 2 * n_new
         chosen = _working_set(problem, g, chosen[point.barrier.active()], n_new)
-    return best._replace(n_iter=n_iter), False
+    return replace(best, n_iter=n_iter), False
 
 
 def _working_set(problem: BallProblem, g: np.ndarray, active: np.ndarray, n_new: int) -> np.ndarray:

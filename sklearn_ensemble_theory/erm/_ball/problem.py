@@ -5,6 +5,7 @@ every beta in the ball some best b satisfies it, see `BallProblem`. It makes the
 guarantees require.
 """
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -25,7 +26,8 @@ LARGEST_ROUNDING = 1e-6
 EPS = np.finfo(np.float64).eps
 
 
-class BallPoint(NamedTuple):
+@dataclass(frozen=True)
+class BallPoint:
     """A point of the set; F - min F is at most `gap` there.
 
     `converged` tells whether the gap is as small as asked for, or as rounding lets it be.

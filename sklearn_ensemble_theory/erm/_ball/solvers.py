@@ -13,7 +13,7 @@ subgradient steps are the algorithms of the theorems [Shah, algorithms 1 and 2].
 """
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 
 import numpy as np
@@ -79,7 +79,7 @@ def solve_in_ball(problem: BallProblem, tol: float, max_iter: int) -> BallPoint:
         if is_small:
             return best
     if not best.converged and not problem.phi.is_piecewise_linear and problem.p > FEW_COLUMNS:
-        start = best._replace(gap=np.inf)
+        start = replace(best, gap=np.inf)
         last = min(max_iter, FIRST_STEPS)
         best = accelerated_descent(problem, problem.phi, start, end, last)
     # A smooth function is its own only stage; the hinge has ever narrower smoothed ones.
@@ -124,7 +124,7 @@ def _newton_stage(
             least, last_fall = own, n_iter
         is_over = n_iter >= max_iter or n_iter - last_fall >= STUCK
         if done or is_over or (stage_ends and not exact and not is_last):
-            return best._replace(n_iter=n_iter)
+            return replace(best, n_iter=n_iter)
         chosen = problem.ball.working_set(beta, slope.beta)
         if len(chosen) > MAX_COLUMNS:
             start = BallPoint(beta, b, np.inf, n_iter, False)
@@ -148,7 +148,7 @@ def _newton_stage(
         else:  # not even a small step lowers the risk
             done = best.converged or best.gap <= STALLED * problem.rounding(a)
             if done or not own < FLAT_FALL * flat_gap:
-                return best._replace(n_iter=n_iter, converged=done)
+                return replace(best, n_iter=n_iter, converged=done)
             flat_gap, t = own, 1.0
         n_iter += 1
         beta[chosen] += t * step
@@ -327,7 +327,7 @@ def newton_points(
         if is_flat:
             is_small = best.gap <= STALLED * problem.rounding_of(at.mass)
             if is_small or not gap < FLAT_FALL * flat_gap:
-                return best._replace(n_iter=n_iter, converged=is_small)
+                return replace(best, n_iter=n_iter, converged=is_small)
             flat_gap = gap
         # Every trial of a length is a pass, after which all is known for the next step.
         low, at_low, high, at_high, t = 0.0, first, 1.0, 0.0, 1.0
@@ -350,7 +350,7 @@ def newton_points(
         done = gap <= end or gap <= problem.rounding_of(at.mass)
         if gap <= best.gap or done:
             best = BallPoint(beta, b, gap, n_iter, done)
-    return best._replace(n_iter=n_iter)
+    return replace(best, n_iter=n_iter)
 
 
 def solve_in_blocks(
@@ -449,7 +449,7 @@ def accelerated_descent(
             if done or (phi.width and own <= 0.1 * phi.width):
                 break
         g = gradient(m_look)
-    return best._replace(n_iter=n_iter)
+    return replace(best, n_iter=n_iter)
 
 
 # --- averaged subgradient steps -------------------------------------------------------------------

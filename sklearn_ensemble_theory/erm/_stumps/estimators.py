@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from numbers import Integral
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -203,42 +203,6 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         super().__init__(max_bins)
         self.class_weight = class_weight
 
-    @classmethod
-    def _of_labels(
-        cls,
-        classes: np.ndarray,
-        n_features: int,
-        split: Split,
-        sides: tuple[int, int],
-        shares: list[np.ndarray],
-        left_weight: float,
-        error: float,
-        rows: tuple[int, int],
-    ) -> Self:
-        """A fitted stump from a search that is already done; `rows` are those on its two sides."""
-        stump = cls.__new__(cls)
-        stump.max_bins = stump.class_weight = None
-        stump._set_labels(classes, n_features, split, sides, shares, left_weight, error, rows)
-        return stump
-
-    def _set_labels(
-        self,
-        classes: np.ndarray,
-        n_features: int,
-        split: Split,
-        sides: tuple[int, int],
-        shares: list[np.ndarray],
-        left_weight: float,
-        error: float,
-        rows: tuple[int, int],
-    ) -> None:
-        self.classes_, self.n_classes_, self.n_features_in_ = classes, len(classes), n_features
-        self.feature_, self.threshold_ = split.feature, split.threshold
-        self.left_class_, self.right_class_ = sides
-        self.left_proba_, self.right_proba_ = shares
-        self.training_error_ = error
-        self.sides_ = sides_of(rows, left_weight)
-
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Find the best stump.
@@ -272,7 +236,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         shares = [s / s.sum() if s.sum() > 0 else overall for s in shares]
         error, left_weight = float(weight[chosen != codes].sum()), float(weight[on_left].sum())
         given = classes, X.shape[1], split, (int(left), int(right)), shares, left_weight, error
-        self._set_labels(*given, rows_of_sides(on_left))
+        set_labels(self, *given, rows_of_sides(on_left))
         return self
 
     @by_chunks
@@ -423,21 +387,6 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
     left_value_: float | np.ndarray
     right_value_: float | np.ndarray
 
-    @classmethod
-    def _of_values(cls, n_features: int, split: Split, left: Side, right: Side) -> Self:
-        """A fitted stump from a search that is already done."""
-        stump = cls.__new__(cls)
-        stump.max_bins, stump.n_features_in_ = None, n_features
-        stump._set_values(split, left, right)
-        return stump
-
-    def _set_values(self, split: Split, left: Side, right: Side) -> None:
-        """Become the stump of a split; the values are numbers, or arrays of one for each class."""
-        right = left if split.threshold == np.inf else right
-        self.feature_, self.threshold_ = split.feature, split.threshold
-        self.left_value_ = left if np.ndim(left) else float(left)
-        self.right_value_ = right if np.ndim(right) else float(right)
-
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Find the best stump.
@@ -469,7 +418,7 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         split, left, right = best_stump(X, target, weight, task, self.max_bins, STUMPS)
         if unit > 1:  # means exceed the largest target by rounding
             left, right = unit * np.clip([left, right], y.min() / unit, y.max() / unit)
-        self._set_values(split, left, right)
+        set_values(self, split, left, right)
         self.sides_ = sides_of_targets(rows_left(self, X), y, weight)
         return self
 
@@ -496,7 +445,53 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         return tags
 
 
-STUMPS = StumpClasses(DecisionStumpClassifier, DecisionStumpRegressor)
+def set_labels(
+    stump: DecisionStumpClassifier,
+    classes: np.ndarray,
+    n_features: int,
+    split: Split,
+    sides: tuple[int, int],
+    shares: list[np.ndarray],
+    left_weight: float,
+    error: float,
+    rows: tuple[int, int],
+) -> None:
+    """Make the stump that of a split with these numbers of rows on its two sides."""
+    stump.classes_, stump.n_classes_, stump.n_features_in_ = classes, len(classes), n_features
+    stump.feature_, stump.threshold_ = split.feature, split.threshold
+    stump.left_class_, stump.right_class_ = sides
+    stump.left_proba_, stump.right_proba_ = shares
+    stump.training_error_ = error
+    stump.sides_ = sides_of(rows, left_weight)
+
+
+def stump_of_labels(*found: Any) -> DecisionStumpClassifier:
+    """A fitted stump from a search that is already done, with the arguments of `set_labels`."""
+    stump = DecisionStumpClassifier.__new__(DecisionStumpClassifier)
+    stump.max_bins = stump.class_weight = None
+    set_labels(stump, *found)
+    return stump
+
+
+def set_values(stump: DecisionStumpRegressor, split: Split, left: Side, right: Side) -> None:
+    """Make the stump that of a split; the values are numbers, or arrays of one for each class."""
+    right = left if split.threshold == np.inf else right
+    stump.feature_, stump.threshold_ = split.feature, split.threshold
+    stump.left_value_ = left if np.ndim(left) else float(left)
+    stump.right_value_ = right if np.ndim(right) else float(right)
+
+
+def stump_of_values(
+    n_features: int, split: Split, left: Side, right: Side
+) -> DecisionStumpRegressor:
+    """A fitted stump from a search that is already done."""
+    stump = DecisionStumpRegressor.__new__(DecisionStumpRegressor)
+    stump.max_bins, stump.n_features_in_ = None, n_features
+    set_values(stump, split, left, right)
+    return stump
+
+
+STUMPS = StumpClasses(stump_of_labels, stump_of_values)
 
 
 def rounds_of_stumps(

@@ -28,7 +28,7 @@ International Conference on Machine Learning*, 497-504.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -360,11 +360,13 @@ def side_values(stump: Any, left: np.ndarray) -> np.ndarray:
     return two_valued(left, stump.left_value_, stump.right_value_)
 
 
-def stump_of_split(criterion: HammingCriterion, split: Split, regressor: type[Any], p: int) -> Any:
-    """The member of the class `regressor` for a split of `HammingIndex.best_split`."""
+def stump_of_split(
+    criterion: HammingCriterion, split: Split, of_values: Callable[..., Any], p: int
+) -> Any:
+    """The member that `of_values` makes of a split of `HammingIndex.best_split`."""
     total = Masses(*(split.left + split.right))
     left, right = criterion.values(Masses(*split.left), total)
-    return regressor._of_values(p, split, left, right)
+    return of_values(p, split, left, right)
 
 
 class HammingRounds:
@@ -379,10 +381,10 @@ class HammingRounds:
         weight: np.ndarray | None,
         task: HammingTask,
         max_bins: int | None,
-        regressor: type[Any],
+        of_values: Callable[..., Any],
     ) -> None:
         self.criterion = HAMMING_CRITERIA[task.kind]
-        self.signs, self.regressor = task.signs.astype(np.int8), regressor
+        self.signs, self.of_values = task.signs.astype(np.int8), of_values
         self.index = HammingIndex(X, max_bins, weight, task.codes, task.n_classes)
 
     def best(
@@ -390,7 +392,7 @@ class HammingRounds:
     ) -> tuple[BaseEstimator, np.ndarray]:
         """The best stump for weights of shape (n, K), and its margins of the same shape."""
         split = self.index.best_split(self.criterion, weight)
-        stump = stump_of_split(self.criterion, split, self.regressor, self.index.p)
+        stump = stump_of_split(self.criterion, split, self.of_values, self.index.p)
         outputs = side_values(stump, self.index.is_left(split))
         outputs *= self.signs
         return stump, outputs

@@ -61,10 +61,10 @@ DEFAULT_BINS = 255
 
 
 class StumpClasses(NamedTuple):
-    """The public classes of which members are made; their file imports this one."""
+    """What makes members of splits: stumps of the public classes, whose file imports this one."""
 
-    classifier: Any
-    regressor: Any
+    of_labels: Callable[..., Any]
+    of_values: Callable[..., Any]
 
 
 # --- many rounds ----------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ def prepare_stumps(
 ) -> PreparedRounds | None:
     """Stumps for a task; None where there is neither an objective nor a criterion for it."""
     if task.kind in HAMMING_CRITERIA:
-        return HammingRounds(X, weight, cast(HammingTask, task), max_bins, stumps.regressor)
+        return HammingRounds(X, weight, cast(HammingTask, task), max_bins, stumps.of_values)
     if task.kind not in OBJECTIVES:
         return None
     return StumpRounds(X, weight, max_bins, OBJECTIVES[task.kind](task, stumps))
@@ -143,7 +143,7 @@ def best_stump(
         index = objective.index(np.asfortranarray(X[:, chosen]), weight, None)
         index.least_gain = least
         split, left, right = objective.search(index, target, weight, None)
-        found.append((split._replace(feature=int(chosen[split.feature])), left, right))
+        found.append((split.of_feature(int(chosen[split.feature])), left, right))
         least = max(least, split.gain)
         del index  # before the next one takes its memory
     # The first feature among those as good as the best up to rounding; the constant is the first.
@@ -151,7 +151,7 @@ def best_stump(
     constant = [one for one in near if not np.isfinite(one[0].threshold)]
     if constant:
         split, left, right = constant[0]
-        return split._replace(feature=0), left, right
+        return split.of_feature(0), left, right
     return min(near, key=lambda one: one[0].feature)
 
 
@@ -222,10 +222,10 @@ class RealObjective(Objective):
     """Objectives whose sides return numbers, with targets that change in each round."""
 
     def __init__(self, task: Task, stumps: StumpClasses) -> None:
-        self.regressor = stumps.regressor
+        self.of_values = stumps.of_values
 
     def member(self, index, weight, split, left, right):
-        stump = self.regressor._of_values(index.p, split, left, right)
+        stump = self.of_values(index.p, split, left, right)
         return stump, two_valued(index.is_left(split), stump.left_value_, stump.right_value_)
 
 
@@ -333,7 +333,7 @@ class ErrorObjective(ClassObjective):
 
     def __init__(self, task: ClassTask, stumps: StumpClasses) -> None:
         super().__init__(task, stumps)
-        self.classes, self.classifier = task.classes, stumps.classifier
+        self.classes, self.of_labels = task.classes, stumps.of_labels
         self.right, self.wrong = task.vote_values
 
     def search(self, index, target, weight, scores):
@@ -347,7 +347,7 @@ class ErrorObjective(ClassObjective):
         correct = np.where(on_left, self.codes == left, self.codes == right)
         shares, left_weight = self.shares_of_masses(split)
         known = shares, left_weight, inner(weight, ~correct), rows_of_sides(on_left)
-        stump = self.classifier._of_labels(self.classes, index.p, split, (left, right), *known)
+        stump = self.of_labels(self.classes, index.p, split, (left, right), *known)
         return stump, two_valued(correct, self.right, self.wrong)
 
     def shares_of_masses(self, split: Split) -> tuple[list[np.ndarray], float]:
@@ -407,7 +407,7 @@ class TwoClassErrorObjective(ErrorObjective):
             second = min(max(float(second), 0.0), 1.0)
             shares.append(np.array([1.0 - second, second]))
         given = self.classes, index.p, split, (left, right), shares, min(weights[0], 1.0)
-        stump = self.classifier._of_labels(*given, inner(weight, ~correct), rows)
+        stump = self.of_labels(*given, inner(weight, ~correct), rows)
         return stump, two_valued(correct, self.right, self.wrong)
 
     def stump(
@@ -417,7 +417,7 @@ class TwoClassErrorObjective(ErrorObjective):
         shares, left_weight = self.shares_of_masses(split)
         error = float(split.left[1 - left] + split.right[1 - right])
         given = self.classes, p, split, (left, right), shares, left_weight, error, rows
-        return self.classifier._of_labels(*given)
+        return self.of_labels(*given)
 
 
 def rows_of_sides(on_left: np.ndarray) -> tuple[int, int]:
@@ -445,7 +445,7 @@ class ConfidenceObjective(ClassObjective):
 
     def __init__(self, task: ClassTask, stumps: StumpClasses) -> None:
         super().__init__(task, stumps)
-        self.kind, self.signs, self.regressor = task.criterion, task.signs, stumps.regressor
+        self.kind, self.signs, self.of_values = task.criterion, task.signs, stumps.of_values
         if self.n_classes < 2:  # a single class counts as the second of two
             self.codes, self.n_classes = np.ones_like(self.codes), 2
 
@@ -460,7 +460,7 @@ class ConfidenceObjective(ClassObjective):
         return split, *values
 
     def member(self, index, weight, split, left, right):
-        stump = self.regressor._of_values(index.p, split, left, right)
+        stump = self.of_values(index.p, split, left, right)
         outputs = two_valued(index.is_left(split), stump.left_value_, stump.right_value_)
         return stump, self.signs * outputs
 
@@ -606,7 +606,7 @@ class HammingStumps(SummedStumps):
         return (index.best_split(self.criterion, masses),)
 
     def _member(self, split, answers, masses, n_rows):
-        member = stump_of_split(self.criterion, split, self.stumps.regressor, len(self.edges))
+        member = stump_of_split(self.criterion, split, self.stumps.of_values, len(self.edges))
         values = np.stack([member.left_value_, member.right_value_], axis=1)
         return member, np.concatenate([values, -values])
 

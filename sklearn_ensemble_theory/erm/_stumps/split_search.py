@@ -75,6 +75,10 @@ class Split(NamedTuple):
     code: int  # the last bin on the left, or -1; of an index's own
     position: int  # the last row on the left in the sorted column, or -1
 
+    def of_feature(self, feature: int) -> Split:
+        """The same threshold, of the feature with this number among all."""
+        return self._replace(feature=feature)
+
 
 # --- criteria -------------------------------------------------------------------------------------
 
