@@ -82,9 +82,9 @@ def frame(model: Fitted) -> Any:
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> model = AdaBoostClassifier(n_estimators=10).fit(X, y)
     >>> export.frame(model)[["feature", "threshold"]].head(2)
-               feature  threshold
-    0  worst perimeter    105.950
-    1    worst texture     19.910
+                    feature  threshold
+    0          worst radius    16.7950
+    1  worst concave points     0.1358
     """
     check_is_fitted(model)
     try:

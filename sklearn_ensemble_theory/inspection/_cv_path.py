@@ -169,11 +169,11 @@ class CVPathDisplay:
         are_rounds = name == "n_estimators"
         signed = -mean if self.greater_is_better else mean
         best = int(np.nanargmin(signed))
-        self.best_, self.one_standard_error_ = values[best], None
+        self.best_, self.one_standard_error_ = values[best].item(), None
         points = [(best, "o", COLORS[1], "maximum" if self.greater_is_better else "minimum")]
         if are_rounds and np.isfinite(error[best]):
             fewest = int(np.argmax(signed <= signed[best] + error[best]))
-            self.one_standard_error_ = values[fewest]
+            self.one_standard_error_ = values[fewest].item()
             points.insert(0, (fewest, "s", COLORS[2], "one-standard-error rule"))
         if ax is None:
             _, ax = plt.subplots(layout="constrained")

@@ -112,7 +112,7 @@ def oob_permutation_importances(
     >>> forest = RandomForestRegressor(100, min_samples_leaf=5, random_state=0).fit(X, y)
     >>> found = oob_permutation_importances(forest, random_state=0)
     >>> int(found.importances_mean.argmax())
-    8
+    2
     """
     return permutation_importances(ensemble_of(model), n_repeats, random_state)
 

@@ -66,16 +66,16 @@ CRITERIA = {"gcv": gcv, "aicc": aicc, "bic": bic, "gmdl": gmdl}
 NAMES_OF_CRITERIA = (*CRITERIA, "loo", "cv")
 
 
-def checked_times(times: ArrayLike) -> np.ndarray:
+def checked_times(times: ArrayLike, name: str = "times") -> np.ndarray:
     """Return the times as an array; ValueError unless they are finite, non-negative numbers."""
     try:
         if np.iscomplexobj(times):
             raise TypeError("they are complex")
         times = np.atleast_1d(np.asarray(times, dtype=np.float64))
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"times must be finite, non-negative numbers: {error}.") from None
+        raise ValueError(f"{name} must be finite, non-negative numbers: {error}.") from None
     if times.ndim != 1 or not len(times) or not np.isfinite(times).all() or (times < 0).any():
-        raise ValueError("times must be finite, non-negative numbers.")
+        raise ValueError(f"{name} must be finite, non-negative numbers.")
     return times
 
 

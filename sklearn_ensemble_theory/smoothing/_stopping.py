@@ -100,7 +100,7 @@ def time_plan(time: Any) -> TimePlan:
     if isinstance(time, CVChoice):
         choice = time.checked()
         cv: CVLike = 5 if choice.cv is None else choice.cv
-        return TimePlan(criterion="cv", times=_distinct(choice.values), cv=cv)
+        return TimePlan(criterion="cv", times=_distinct(choice.values, "values"), cv=cv)
     if isinstance(time, Discrepancy):
         level = float(time.checked().noise_level)
         return TimePlan(criterion="discrepancy", times=_distinct(time.times), noise_level=level)
@@ -109,6 +109,6 @@ def time_plan(time: Any) -> TimePlan:
     return TimePlan(criterion="gcv", times=_distinct(time))
 
 
-def _distinct(times: ArrayLike | None) -> np.ndarray | None:
+def _distinct(times: ArrayLike | None, name: str = "times") -> np.ndarray | None:
     """The times in increasing order, once each; None for the usual ones."""
-    return None if times is None else np.unique(checked_times(times))
+    return None if times is None else np.unique(checked_times(times, name))

@@ -373,7 +373,7 @@ def test_draws_of_no_rows_against_simulation(empty, k):
     means[total == 0] = {"mean": y.mean(), "zero": 0.0, "redraw": np.nan}[empty]
     error = 4 * means.std() / np.sqrt(len(means))
     for cls in (Regressor, Classifier):
-        model = cls(k, max_samples=q, bootstrap=Bernoulli(empty)).fit(X, y)
+        model = cls(k, max_samples=q, bootstrap="bernoulli", empty=empty).fit(X, y)
         found = model.predict([[at]]) if cls is Regressor else model.predict_proba([[at]])[:, 1]
         assert found == pytest.approx(means.mean(), abs=error)
         total = model.weights_.sum() + model.mean_weight_
@@ -389,7 +389,7 @@ def test_the_three_predictions_of_no_rows():
     expected = {"mean": base + none * 5 / 12, "zero": base, "redraw": base / (1 - none)}
     assert [round(value, 3) for value in expected.values()] == [0.520, 0.461, 0.537]
     for empty, value in expected.items():
-        model = Classifier(max_samples=0.15, bootstrap=Bernoulli(empty)).fit(X, y)
+        model = Classifier(max_samples=0.15, bootstrap="bernoulli", empty=empty).fit(X, y)
         assert model.predict_proba([[-1.0]])[0, 1] == pytest.approx(value, rel=1e-9)
         assert model.predict([[-1.0]])[0] == int(value > 0.5)  # the convention decides
     assert Classifier().empty == "mean"
@@ -427,11 +427,10 @@ class NearestClassifier(ClassifierMixin, NearestRow):
 )
 def test_draws_of_no_rows_in_bagging(empty, closed, bagging, learner):
     X, y = twelve(np.random.default_rng(0))
-    settings = {"max_samples": 0.15, "bootstrap": "bernoulli", "empty": empty}
-    B = 1500
-    bag = bagging(learner, B, random_state=1, **settings).fit(X, y)
+    B, draws = 1500, Bernoulli(empty)
+    bag = bagging(learner, B, max_samples=0.15, bootstrap=draws, random_state=1).fit(X, y)
     at = np.array([[0.1], [3.2], [11.5]])
-    limit = closed(**settings).fit(X, y)
+    limit = closed(max_samples=0.15, bootstrap="bernoulli", empty=empty).fit(X, y)
     if closed is Regressor:
         found, expected = bag.predict(at), limit.predict(at)
     else:
@@ -452,7 +451,7 @@ def test_draws_of_no_rows_in_bagging(empty, closed, bagging, learner):
 
 def test_draws_of_no_groups_and_what_trees_cannot_do():
     X, y = twelve(np.random.default_rng(0))
-    settings = {"max_samples": 0.2, "bootstrap": "bernoulli", "empty": "zero", "random_state": 0}
+    settings = {"max_samples": 0.2, "bootstrap": Bernoulli("zero"), "random_state": 0}
     bag = OwnBaggingRegressor(None, 60, oob_score=True, **settings)
     bag.fit(X, y.astype(float) + 1, groups=np.arange(12) // 3)
     none = np.array([len(rows) == 0 for rows in bag.estimators_samples_])

@@ -21,7 +21,7 @@ from sklearn_ensemble_theory import (
     GradientBoostingRegressor,
 )
 from sklearn_ensemble_theory._learners import register
-from sklearn_ensemble_theory.boosting import losses
+from sklearn_ensemble_theory.boosting import CVRounds, losses
 
 from ..estimators import SKLEARN_VERSION, parse_version
 from .gradient_boosting_data import BestColumn
@@ -257,7 +257,7 @@ def test_metadata_is_routed_to_the_learner(regression):
         {},
         {"subsample": 0.5},
         {"n_iter_no_change": 2},
-        {"n_estimators": "cv", "max_estimators": 2, "subsample": 0.5},
+        {"n_estimators": CVRounds(max_estimators=2), "subsample": 0.5},
     ],
     ids=str,
 )

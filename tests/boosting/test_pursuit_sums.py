@@ -28,8 +28,8 @@ from sklearn_ensemble_theory.boosting._pursuit_rounds import (
     pursuit_on_gram,
 )
 from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
-from sklearn_ensemble_theory.boosting._steps import LineSearchStep
 from sklearn_ensemble_theory.boosting.losses import SquaredLoss
+from sklearn_ensemble_theory.boosting.steps import LineSearchStep
 
 from ..local_blocks import LocalBlocks
 from .test_matching_pursuit import problem

@@ -12,6 +12,7 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn_ensemble_theory.inspection import compact
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
 from .engine import (
@@ -331,7 +332,7 @@ def test_forests_of_several_outputs_have_sets(kind):
     again = kind(categorical_features=[0], n_jobs=2, **given).fit(X, y)
     assert_array_equal(outputs(again, X), outputs(model, X))
     before = outputs(model, X)
-    assert_array_equal(outputs(model.compact(), X), before)
+    assert_array_equal(outputs(compact(model), X), before)
 
 
 def votes_of(tree, X):

@@ -319,7 +319,9 @@ TEXTS = {
     "dask": """
         With Dask collections binned trees are boosted on rows in chunks, for losses whose leaf
         values are functions of sums over rows. The user guide, "Larger than memory", lists the
-        parameters that need all rows in memory, and the costs.
+        parameters that need all rows in memory, and the costs. The model is that of the same rows
+        in memory with the same bins; these are cut at exact quantiles if no chunk has more than
+        32,768 rows and all chunks have at most 131,072 together.
         """,
     "histogram_notes": """
         A round takes O(n p) for each level of a tree, and the codes of the bins one byte for each
