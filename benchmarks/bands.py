@@ -18,6 +18,7 @@ from scipy.special import expit
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
+from sklearn_ensemble_theory.boosting import CVRounds
 
 TRUTHS = {
     "smooth": [lambda x: np.sin(2 * np.pi * x), lambda x: 4 * (x - 0.5) ** 2, np.exp],
@@ -55,7 +56,7 @@ def coverage(truth, n, p, n_fits, classes=False, order=None):
         if order is not None:
             rows = np.argsort(y if order == "y" else X[:, 0], kind="stable")
             X, y = X[rows], y[rows]
-            model.set_params(cv=StratifiedKFold(5) if classes else KFold(5))
+            model.set_params(n_estimators=CVRounds(StratifiedKFold(5) if classes else KFold(5)))
         model.fit(X, y)
         values.append(at_points(model, [own for _, own in model.shape_functions_]))
         errors.append(at_points(model, model.shape_standard_errors_))

@@ -19,7 +19,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from sklearn_ensemble_theory import LogitBoostClassifier
+from sklearn_ensemble_theory import LogitBoostClassifier, export
 
 N_FEATURES, N_BINS = 10, 64
 
@@ -62,7 +62,7 @@ def queries(model, X, expected):
     places = ", ".join("?" * (N_FEATURES + 1))
     rows = [(i, *row) for i, row in enumerate(X.astype(float).tolist())]
     database.executemany(f"INSERT INTO items VALUES ({places})", rows)
-    sql = model.to_sql("items", dialect="sqlite", keep="id")
+    sql = export.sql(model, "items", dialect="sqlite", keep="id")
     ordered = f"SELECT score FROM ({sql}) ORDER BY id"
     run = lambda: [row[0] for row in database.execute(ordered)]  # noqa: E731
     report(f"SQLite {sqlite3.sqlite_version}", len(sql), run, expected)
@@ -75,7 +75,7 @@ def queries(model, X, expected):
     frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(N_FEATURES)])
     database.register("frame", frame.assign(id=np.arange(len(X))))
     database.execute("CREATE TABLE items AS SELECT * FROM frame")
-    sql = model.to_sql("items", dialect="duckdb", keep="id")
+    sql = export.sql(model, "items", dialect="duckdb", keep="id")
     ordered = f"SELECT score FROM ({sql}) ORDER BY id"
     run = lambda: database.execute(ordered).fetchnumpy()["score"]  # noqa: E731
     report(f"DuckDB {duckdb.__version__}", len(sql), run, expected)
@@ -84,7 +84,7 @@ def queries(model, X, expected):
 def graphs(model, X, expected):
     for dtype in ("float32", "float64"):
         for inputs in ("matrix", "columns"):
-            session, size = onnx_session(model.to_onnx(dtype=dtype, inputs=inputs))
+            session, size = onnx_session(export.onnx(model, dtype=dtype, inputs=inputs))
             x = X.astype(dtype)
             given = {"X": x} if inputs == "matrix" else columns_of(x)
             run = lambda: session.run(["scores"], given)[0]  # noqa: B023, E731

@@ -22,6 +22,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import pandas as pd
 from measuring import memory, reset_peak
+from sklearn import set_config
 
 from sklearn_ensemble_theory import L2BoostingRegressor
 
@@ -50,7 +51,8 @@ def excess(model):
 
 def by_hand(paths, edges):
     """The seconds on the clock and of the processor, those of reading, and the model."""
-    model, reading = L2BoostingRegressor("cv", bin_edges=edges, max_memory=4096), 0.0
+    model, reading = L2BoostingRegressor("cv", max_bins=edges), 0.0
+    set_config(working_memory=4096)
     start, cpu = time.perf_counter(), time.process_time()
     for path in paths:
         before = time.perf_counter()

@@ -574,8 +574,9 @@ def _example(model: Estimator, X: Any) -> Any:
     """A row of the dtypes of X; categories are missing where Dask makes up values for them."""
     meta = meta_of(X)
     encoder = fitted_encoder(model)
-    if encoder is None and "model_" in vars(model):  # the record of an additive model
-        encoder = model.model_.terms.columns
+    record = vars(model).get("model_")
+    if encoder is None and record is not None:  # an additive model
+        encoder = record.terms.columns
     is_coded = np.zeros(meta.shape[1], dtype=bool) if encoder is None else encoder.flags
     if not hasattr(meta, "columns"):
         row = np.ones((1, meta.shape[1]), meta.dtype)

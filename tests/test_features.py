@@ -123,7 +123,7 @@ def test_constraints_are_refused_in_the_same_words(name):
 
 
 def test_constraints_by_name_in_a_second_call_without_names():
-    model = package.L2BoostingRegressor(20, monotonic_cst={"bmi": -1}, bin_edges=[[0.0]] * 3)
+    model = package.L2BoostingRegressor(20, monotonic_cst={"bmi": -1}, max_bins=[[0.0]] * 3)
     model.partial_fit(FRAME, FRAME["bmi"])
     with pytest.warns(UserWarning, match="feature names"):
         model.partial_fit(FRAME.to_numpy(), FRAME["bmi"])
@@ -227,7 +227,7 @@ def test_pairs_and_edges_are_named():
         with pytest.raises(ValueError, match=message):
             resolve_interactions(given, 3, names)
     with pytest.raises(ValueError, match=r"bin_edges\[1\], of feature 'bmi', must be finite"):
-        package.L2BoostingRegressor(5, bin_edges=[[], [1.0, 0.0], []]).fit(FRAME, NOISE)
+        package.L2BoostingRegressor(5, max_bins=[[], [1.0, 0.0], []]).fit(FRAME, NOISE)
 
 
 def test_names_that_are_no_strings_are_none():

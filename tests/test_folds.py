@@ -18,7 +18,7 @@ X = np.linspace(-1.0, 1.0, 12)[:, None]
 y = X[:, 0] ** 2
 ESTIMATORS = [
     FrankWolfeRegressor(radius=CVChoice()),
-    L2BoostingRegressor("cv"),
+    L2BoostingRegressor(CVRounds()),
     LinearL2BoostingRegressor(time=CVChoice()),
     MatchingPursuitRegressor(CVRounds()),
 ]

@@ -20,17 +20,17 @@ from .estimators import estimator_classes, make
 
 # What makes an estimator read its `cv`.
 BY_CV = {
-    "AdditiveBoostingRegressor": {"n_estimators": "cv", "max_estimators": 20},
     "GradientBoostingClassifier": {"n_estimators": "cv", "max_estimators": 20},
     "GradientBoostingRegressor": {"n_estimators": "cv", "max_estimators": 20},
-    "L2BoostingRegressor": {"n_estimators": "cv", "max_estimators": 20},
-    "LogitBoostClassifier": {"n_estimators": "cv", "max_estimators": 20},
 }
 # The parameter whose object has the splits, and this object.
 OBJECTS = {
+    "AdditiveBoostingRegressor": ("n_estimators", CVRounds(max_estimators=20)),
     "FrankWolfeClassifier": ("radius", CVChoice([0.5, 2.0, 8.0])),
     "FrankWolfeRegressor": ("radius", CVChoice([0.5, 20.0, 800.0])),
+    "L2BoostingRegressor": ("n_estimators", CVRounds(max_estimators=20)),
     "LinearL2BoostingRegressor": ("time", CVChoice()),
+    "LogitBoostClassifier": ("n_estimators", CVRounds(max_estimators=20)),
     "MassartBoostClassifier": ("noise_rate", CVChoice()),
     "MatchingPursuitRegressor": ("n_estimators", CVRounds(max_estimators=20)),
 }

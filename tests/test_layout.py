@@ -140,7 +140,7 @@ PRIVATE_READS = {
     # gradient boosting
     "boosting._gradient_boosting": 10,
     # additive models of boosted stumps
-    "boosting._additive": 6,
+    "boosting._additive": 5,
     # displays
     "inspection": 2,
 }

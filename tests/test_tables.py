@@ -30,6 +30,7 @@ from sklearn_ensemble_theory import (
     StackingRegressor,
     export,
 )
+from sklearn_ensemble_theory.boosting import CVRounds
 from sklearn_ensemble_theory.inspection import unbiased_feature_importances
 
 NAMES = ["first", "second", "third"]
@@ -50,7 +51,12 @@ def test_additive_terms(n_classes):
     X["kind"] = pd.Categorical(np.where(X["first"] > 0.3, "p", "q"))
     X.loc[::9, "second"] = np.nan
     cls = LogitBoostClassifier if n_classes else L2BoostingRegressor
-    model = cls("cv", cv=2, max_bins=6, max_estimators=3, learning_rate=0.5, interactions=[(0, 2)])
+    model = cls(
+        CVRounds(2, max_estimators=3),
+        max_bins=6,
+        learning_rate=0.5,
+        interactions=[(0, 2)],
+    )
     model.fit(X, y)
     table = export.frame(model)
     several = n_classes == 3

@@ -83,7 +83,7 @@ def ours(loss):
         from sklearn_ensemble_theory import AdditiveBoostingRegressor
 
         return AdditiveBoostingRegressor(
-            loss,
+            loss=loss,
             categorical_features=[8, 9, 10, 11],
             interactions=interactions,
             monotonic_cst=signs,
@@ -306,9 +306,10 @@ def excess_pinball(model, data):
 
 def our_quantile(data):
     from sklearn_ensemble_theory import AdditiveBoostingRegressor
+    from sklearn_ensemble_theory.boosting.losses import QuantileLoss
 
     return AdditiveBoostingRegressor(
-        "quantile", alpha=QUANTILE, categorical_features=[8, 9, 10, 11]
+        loss=QuantileLoss(QUANTILE), categorical_features=[8, 9, 10, 11]
     )
 
 

@@ -23,14 +23,13 @@ def ours(data, n_rounds, learning_rate, max_bins):
 
 def ours_cross_validated(data, n_rounds, learning_rate, max_bins):
     from sklearn_ensemble_theory import L2BoostingRegressor
+    from sklearn_ensemble_theory.boosting import CVRounds
 
     return L2BoostingRegressor(
-        "cv",
-        cv=5,
+        CVRounds(5, max_estimators=n_rounds),
         learning_rate=learning_rate,
         smoothing_rounds=0,
         max_bins=max_bins,
-        max_estimators=n_rounds,
     )
 
 

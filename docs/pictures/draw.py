@@ -69,7 +69,7 @@ def rounds(axis):
     X, y = load_diabetes(return_X_y=True)
     model = L2BoostingRegressor("cv", smoothing_rounds=0, learning_rate=0.02).fit(X, y)
     end = 4 * model.n_estimators_
-    held_out = model.cv_path_.mean(axis=1)[: end + 1]
+    held_out = model.cv_results_["mean_score"][: end + 1]
     axis.plot(held_out, color=BLUE, label="held out")
     axis.axvline(model.n_estimators_, color=ORANGE, lw=1.2)
     axis.annotate(

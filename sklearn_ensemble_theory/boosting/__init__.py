@@ -7,12 +7,12 @@ from sklearn_ensemble_theory._addresses import publish
 from sklearn_ensemble_theory._cv_choice import CVChoice
 from sklearn_ensemble_theory._cv_rounds import CVRounds
 from sklearn_ensemble_theory.boosting import losses, steps
-from sklearn_ensemble_theory.boosting._additive.additive_boosting import (
-    AdditiveBoostingRegressor,
-)
-from sklearn_ensemble_theory.boosting._additive.l2_boosting import L2BoostingRegressor
 from sklearn_ensemble_theory.boosting._additive.logit_boost import LogitBoostClassifier
 from sklearn_ensemble_theory.boosting._additive.merging import merge_additive_models
+from sklearn_ensemble_theory.boosting._additive.regressors import (
+    AdditiveBoostingRegressor,
+    L2BoostingRegressor,
+)
 from sklearn_ensemble_theory.boosting._frank_wolfe import (
     FrankWolfeClassifier,
     FrankWolfeRegressor,

@@ -464,22 +464,16 @@ def _mean_difference(y: np.ndarray, found: np.ndarray, weight: np.ndarray | None
 
 
 def _rounds(estimator: AdditiveModel) -> list[str]:
-    if not hasattr(estimator, "cv_path_") and not hasattr(estimator, "cv_results_"):
+    if not hasattr(estimator, "cv_results_"):
         return []
     figure, ax = _figure(6.4, 3.8)
     results = CVPathDisplay.from_estimator(estimator, ax=ax).results
     at = results["n_estimators"] == estimator.n_estimators_
     mean, error = (number(float(results[name][at][0])) for name in ("mean_score", "standard_error"))
     pictures = [(figure, "rounds of stumps")]
-    path = getattr(estimator, "smoothing_path_", None)
-    if path is not None and len(path) > 1:
+    smoothing = getattr(estimator, "smoothing_results_", None)
+    if smoothing is not None and len(smoothing["smoothing_rounds"]) > 1:
         figure, ax = _figure(6.4, 3.8)
-        smoothing = {
-            "n_estimators": np.arange(len(path)),
-            "mean_score": path.mean(axis=1),
-            "standard_error": path.std(axis=1, ddof=1) / np.sqrt(path.shape[1]),
-            **{f"split{k}_score": scores for k, scores in enumerate(path.T)},
-        }
         CVPathDisplay(smoothing, estimator.n_smoothing_rounds_).plot(ax)
         ax.set_xlabel("smoothing rounds")
         pictures.insert(0, (figure, "smoothing rounds, which come first"))

@@ -26,20 +26,10 @@ def results_of(estimator: Fitted) -> Mapping[str, np.ndarray]:
     """`cv_results_` of a fitted model, without rounds at the end in which nothing changes."""
     results = getattr(estimator, "cv_results_", None)
     if results is None:
-        path = getattr(estimator, "cv_path_", None)
-        if path is None:
-            raise TypeError(
-                "estimator must have cv_results_, which a fit makes that chooses a parameter by "
-                f'cross-validation, such as n_estimators="cv"; {type(estimator).__name__} has none.'
-            )
-        scores = np.asarray(path)[1:]
-        K = scores.shape[1]
-        results = {
-            "n_estimators": np.arange(1, len(scores) + 1),
-            "mean_score": scores.mean(axis=1),
-            "standard_error": scores.std(axis=1, ddof=1) / np.sqrt(K),
-            **{f"split{k}_score": each for k, each in enumerate(scores.T)},
-        }
+        raise TypeError(
+            "estimator must have cv_results_, which a fit makes that chooses a parameter by "
+            f'cross-validation, such as n_estimators="cv"; {type(estimator).__name__} has none.'
+        )
     if "name" in results:
         raise TypeError(
             f"cv_results_ of {type(estimator).__name__} is a table of its members: see "

@@ -240,7 +240,7 @@ def test_coverage_of_families():
         models = (
             RandomForestClassifier(40, min_samples_leaf=5, random_state=r),
             GradientBoostingClassifier(n_estimators=15, max_depth=2, held_out=10, random_state=r),
-            LogitBoostClassifier("cv", max_bins=16, cv=5, learning_rate=0.3),
+            LogitBoostClassifier("cv", max_bins=16, learning_rate=0.3, held_out="cv"),
         )
         for model in models:
             model.fit(X[:200], y[:200])

@@ -30,6 +30,12 @@ def mixed_data(n=160, seed=0):
     return bins.codes(X), bins.layout(), rng.exponential(size=n), y, np.arange(n) % 3
 
 
+def cv_path(model):
+    """The loss of each fold after 0, 1, ... stumps: (n + 1, n_folds)."""
+    results = model.cv_results_
+    return np.column_stack([results[name] for name in results if name.startswith("split")])
+
+
 def fold_scores(model, X):
     """The scores of rows by the models of the folds, in their units."""
     terms = model.model_.terms

@@ -44,9 +44,9 @@ def fitted(kind):
     if kind == "real":
         return L2BoostingRegressor(**params).fit(X, 1000 + 30 * score)
     if kind == "log":
-        return AdditiveBoostingRegressor("gamma", **params).fit(X, np.exp(score))
+        return AdditiveBoostingRegressor(loss="gamma", **params).fit(X, np.exp(score))
     if kind == "share":
-        return AdditiveBoostingRegressor("binomial", **params).fit(X, expit(score - 1))
+        return AdditiveBoostingRegressor(loss="binomial", **params).fit(X, expit(score - 1))
     noisy = score + rng.logistic(size=n) / 2
     if kind == "two":
         return LogitBoostClassifier(**params).fit(X, np.where(noisy > 1, "it's", "no"))

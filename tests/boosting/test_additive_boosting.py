@@ -13,6 +13,7 @@ from sklearn_ensemble_theory import (
     L2BoostingRegressor,
     LogitBoostClassifier,
 )
+from sklearn_ensemble_theory.boosting import CVRounds
 from sklearn_ensemble_theory.boosting.losses import (
     GammaLoss,
     HuberLoss,
@@ -21,7 +22,7 @@ from sklearn_ensemble_theory.boosting.losses import (
     TweedieLoss,
 )
 
-from .additive_data import fold_scores
+from .additive_data import cv_path, fold_scores
 
 N_GROUPS = 6
 OFFSETS = np.log(np.random.default_rng(1).uniform(0.1, 1, size=600))
@@ -44,7 +45,7 @@ def smooth():
 
 def whole(loss, **params):
     """Rounds with full steps, until nothing is left."""
-    return AdditiveBoostingRegressor(loss, n_estimators=2000, learning_rate=1.0, **params)
+    return AdditiveBoostingRegressor(loss=loss, n_estimators=2000, learning_rate=1.0, **params)
 
 
 def by_group(values, group):
@@ -82,8 +83,8 @@ def test_log_odds_with_offsets(table):
 def test_quantiles_of_groups(table, q):
     group, X, mean = table
     y = np.random.default_rng(5).standard_normal(len(X)) * mean
-    loss = "absolute_error" if q == 0.5 else "quantile"
-    model = AdditiveBoostingRegressor(loss, n_estimators=4000, learning_rate=0.1, alpha=q)
+    loss = "absolute_error" if q == 0.5 else QuantileLoss(q)
+    model = AdditiveBoostingRegressor(loss=loss, n_estimators=4000, learning_rate=0.1)
     values = model.fit(X, y).predict(X)
     for k in range(N_GROUPS):
         own, n = np.sort(y[group == k]), np.sum(group == k)
@@ -98,7 +99,7 @@ def test_minimum_of_hubers_loss(table):
     model = whole(HuberLoss(0.7)).fit(X, y)
     left = by_group(np.clip(y - model.predict(X), -0.7, 0.7), group)
     np.testing.assert_allclose(left, 0, atol=1e-7)
-    found = whole("huber", alpha=0.5).fit(X, y)
+    found = whole(HuberLoss(quantile=0.5)).fit(X, y)
     assert found.loss_.delta == np.partition(abs(y - np.median(y)), 299)[299]
 
 
@@ -106,7 +107,7 @@ def test_exposures_are_weights_of_rates(smooth):
     X, mean = smooth
     rng, exposure = np.random.default_rng(7), np.exp(OFFSETS[:400])
     y = rng.poisson(exposure * np.exp(mean))
-    model = AdditiveBoostingRegressor("poisson", n_estimators=200)
+    model = AdditiveBoostingRegressor(loss="poisson", n_estimators=200)
     offset = model.fit(X, y, offset=OFFSETS[:400]).predict(X)
     np.testing.assert_allclose(
         model.fit(X, y / exposure, sample_weight=exposure).predict(X), offset, rtol=1e-9
@@ -121,11 +122,11 @@ def test_the_squared_error_is_l2_boosting(smooth, rounds):
     X, mean = smooth
     y = mean + 0.3 * np.random.default_rng(8).standard_normal(len(X))
     cv = KFold(3)  # folds are drawn in the order of y otherwise
-    model = AdditiveBoostingRegressor(n_estimators=rounds, cv=cv).fit(X, y, offset=X[:, 2])
-    other = L2BoostingRegressor(rounds, cv=cv).fit(X, y - X[:, 2])
+    model = AdditiveBoostingRegressor(n_estimators=CVRounds(cv)).fit(X, y, offset=X[:, 2])
+    other = L2BoostingRegressor(CVRounds(cv)).fit(X, y - X[:, 2])
     np.testing.assert_array_equal(model.predict(X), other.predict(X))
     np.testing.assert_array_equal(model.predict(X, offset=X[:, 2]), other.predict(X) + X[:, 2])
-    shifted = L2BoostingRegressor(rounds, cv=cv).fit(X, y, offset=X[:, 2])
+    shifted = L2BoostingRegressor(CVRounds(cv)).fit(X, y, offset=X[:, 2])
     np.testing.assert_array_equal(shifted.predict(X), other.predict(X))
 
 
@@ -150,16 +151,16 @@ class _Own:
 def test_losses_of_the_user(smooth):
     X, mean = smooth
     y = np.random.default_rng(9).poisson(np.exp(mean))
-    known = AdditiveBoostingRegressor("poisson").fit(X, y)
-    own = AdditiveBoostingRegressor(_Own(PoissonLoss(), "hessian", "inverse_link")).fit(X, y)
+    known = AdditiveBoostingRegressor(loss="poisson").fit(X, y)
+    own = AdditiveBoostingRegressor(loss=_Own(PoissonLoss(), "hessian", "inverse_link")).fit(X, y)
     np.testing.assert_allclose(own.predict(X), known.predict(X), rtol=1e-6)
     assert own.link_ == "other"
     # Without second derivatives the way is another one, and the model nearly the same.
-    rough = AdditiveBoostingRegressor(_Own(PoissonLoss(), "inverse_link")).fit(X, y)
+    rough = AdditiveBoostingRegressor(loss=_Own(PoissonLoss(), "inverse_link")).fit(X, y)
     assert mean_poisson_deviance(known.predict(X), rough.predict(X)) < 0.003
-    residuals = AdditiveBoostingRegressor(_Own(HuberLoss(0.5), "smoothness")).fit(X, y)
+    residuals = AdditiveBoostingRegressor(loss=_Own(HuberLoss(0.5), "smoothness")).fit(X, y)
     assert residuals.link_ == "identity"
-    other = AdditiveBoostingRegressor(HuberLoss(0.5)).fit(X, y)
+    other = AdditiveBoostingRegressor(loss=HuberLoss(0.5)).fit(X, y)
     assert np.abs(residuals.predict(X) - other.predict(X)).mean() < 0.05 * y.std()
 
 
@@ -167,10 +168,10 @@ def test_losses_of_the_user(smooth):
 def test_losses_of_residuals_follow_units(smooth, loss):
     X, mean = smooth
     y = mean + 0.3 * np.random.default_rng(10).standard_normal(len(X))
-    model = AdditiveBoostingRegressor(loss).fit(X, y)
-    other = AdditiveBoostingRegressor(loss).fit(X, 1024 * y)
+    model = AdditiveBoostingRegressor(loss=loss).fit(X, y)
+    other = AdditiveBoostingRegressor(loss=loss).fit(X, 1024 * y)
     np.testing.assert_allclose(other.predict(X), 1024 * model.predict(X), rtol=1e-9)
-    ratio = other.cv_path_ / model.cv_path_
+    ratio = cv_path(other) / cv_path(model)
     np.testing.assert_allclose(ratio, 1024.0 ** (2 if loss == "huber" else 1), rtol=1e-9)
 
 
@@ -181,19 +182,23 @@ def test_paths_are_mean_losses(smooth, loss):
     X, mean = smooth
     y = np.random.default_rng(11).gamma(3, np.exp(mean) / 3)
     fold = np.arange(len(X)) % 4
-    model = AdditiveBoostingRegressor(loss, cv=[(fold != k, fold == k) for k in range(4)])
+    model = AdditiveBoostingRegressor(
+        n_estimators=CVRounds([(fold != k, fold == k) for k in range(4)]),
+        loss=loss,
+        held_out="cv",
+    )
     model.fit(X, y)
     rounds = list(model.staged_predict(X))
     if rounds:
         np.testing.assert_allclose(rounds[-1], model.predict(X), rtol=1e-12)
     # Of the model of all rows, and of those that leave out a fold; the quadratic is not the loss.
     u = loss.link(model.predict(X))
-    assert model.train_path_[-1] == pytest.approx(loss.risk(y, u), abs=2e-3)
+    assert model.train_scores_[-1] == pytest.approx(loss.risk(y, u), abs=2e-3)
     folds = model.model_.folds
     scores = folds.scale * fold_scores(model, X) + folds.mean
     for k in range(4):
         risk = loss.risk(y[fold == k], scores[fold == k, k])
-        assert model.cv_path_[model.n_estimators_, k] == pytest.approx(risk, abs=4e-3)
+        assert cv_path(model)[model.n_estimators_, k] == pytest.approx(risk, abs=4e-3)
 
 
 # --- what additive models offer -------------------------------------------------------------------
@@ -212,19 +217,19 @@ def mixed():
 
 def test_pairs_categories_missing_values_and_constraints(mixed):
     X, y, score = mixed
-    model = AdditiveBoostingRegressor("poisson", interactions=1, monotonic_cst={"c": 1})
+    model = AdditiveBoostingRegressor(loss="poisson", interactions=1, monotonic_cst={"c": 1})
     model.fit(X, y)
     assert model.term_features_[-1] == (0, 2)
     at = X.iloc[np.repeat(np.arange(20), 50)].copy()
     at["c"] = np.tile(np.linspace(-1.2, 1.2, 50), 20)
     steps = np.diff(model.predict(at).reshape(20, 50), axis=1)
     assert steps.min() > -1e-12
-    free = AdditiveBoostingRegressor("poisson", interactions="auto").fit(X, y)
+    free = AdditiveBoostingRegressor(loss="poisson", interactions="auto").fit(X, y)
     deviance = mean_poisson_deviance(np.exp(score), free.predict(X))
-    alone = AdditiveBoostingRegressor("poisson", interactions=0).fit(X, y)
+    alone = AdditiveBoostingRegressor(loss="poisson", interactions=0).fit(X, y)
     assert deviance < 0.1 < mean_poisson_deviance(np.exp(score), alone.predict(X))
     # By default the folds decide.
-    default = AdditiveBoostingRegressor("poisson").fit(X, y)
+    default = AdditiveBoostingRegressor(loss="poisson").fit(X, y)
     np.testing.assert_array_equal(default.predict(X), free.predict(X))
     terms = free.predict_terms(X).sum(axis=1) + free.intercept_
     np.testing.assert_allclose(np.exp(terms), free.predict(X))
@@ -242,7 +247,7 @@ def test_quantiles_lose_little(smooth):
     scale = 0.3 + X[:, 2]
     y = np.sin(6 * X[:, 0]) + scale * rng.standard_normal(4000)
     best = np.sin(6 * X[:, 0]) + 1.2815515655 * scale
-    model = AdditiveBoostingRegressor("quantile", alpha=0.9).fit(X, y)
+    model = AdditiveBoostingRegressor(loss=QuantileLoss(0.9)).fit(X, y)
     at, exact = ({"y_true": y, "y_pred": p, "alpha": 0.9} for p in (model.predict(X), best))
     assert abs(mean_pinball_loss(**at) - mean_pinball_loss(**exact)) < 0.004
     assert np.abs(model.predict(X) - best).mean() < 0.1
@@ -251,7 +256,8 @@ def test_quantiles_lose_little(smooth):
 def test_intervals(smooth):
     X, mean = smooth
     y = mean + 0.3 * np.random.default_rng(14).standard_t(2, size=len(X))
-    model = AdditiveBoostingRegressor("absolute_error").fit(X[::2], y[::2], offset=X[::2, 2])
+    model = AdditiveBoostingRegressor(loss="absolute_error", held_out="cv")
+    model.fit(X[::2], y[::2], offset=X[::2, 2])
     low, high = model.predict_interval(X[1::2], 0.8, offset=X[1::2, 2]).T
     assert 0.7 < np.mean((low <= y[1::2]) & (y[1::2] <= high)) < 0.9
 
@@ -261,7 +267,7 @@ def test_offsets_are_routed(smooth):
     offset = OFFSETS[:400]
     y = np.random.default_rng(15).poisson(np.exp(mean + offset))
     with sklearn.config_context(enable_metadata_routing=True):
-        model = AdditiveBoostingRegressor("poisson", n_estimators=50)
+        model = AdditiveBoostingRegressor(loss="poisson", n_estimators=50)
         model.set_fit_request(offset=True).set_predict_request(offset=True)
         model.set_score_request(offset=True)
         found = cross_val_score(model, X, y, cv=KFold(3), params={"offset": offset})
@@ -283,12 +289,12 @@ def test_offsets_are_routed(smooth):
 )
 def test_targets_outside_the_domain(loss, y, message):
     with pytest.raises(ValueError, match=message):
-        AdditiveBoostingRegressor(loss, n_estimators=5).fit(np.arange(3)[:, None], y)
+        AdditiveBoostingRegressor(loss=loss, n_estimators=5).fit(np.arange(3)[:, None], y)
 
 
 def test_wrong_offsets(smooth):
     X, y = smooth
-    model = AdditiveBoostingRegressor("huber", n_estimators=5)
+    model = AdditiveBoostingRegressor(loss="huber", n_estimators=5)
     for wrong in (np.ones(3), np.full(400, np.nan), [["a"]] * 400):
         with pytest.raises(ValueError, match="offset must have"):
             model.fit(X, y, offset=wrong)
@@ -309,20 +315,20 @@ def test_models_of_folds_do_not_diverge():
     rng = np.random.default_rng(1)
     X, y = (np.arange(60) // 3)[:, None], rng.poisson(0.5, 60)
     model = AdditiveBoostingRegressor(
-        "poisson",
+        n_estimators=CVRounds(2, max_estimators=300),
+        loss="poisson",
         learning_rate=0.5,
         smoothing_rounds=0,
-        cv=2,
-        max_estimators=300,
         categorical_features=[0],
+        held_out="cv",
     ).fit(X, y)
     # The least mean loss is that of the models of the folds which are kept.
     left_out = model.model_.folds.rows
     mean = y - left_out.scores
     losses = mean - y * np.log(mean)
     found = np.mean([losses[left_out.fold == k].mean() for k in range(2)])
-    assert found == pytest.approx(model.cv_path_.mean(axis=1).min(), rel=0.01)
-    assert model.cv_path_.max() < 2
+    assert found == pytest.approx(cv_path(model).mean(axis=1).min(), rel=0.01)
+    assert cv_path(model).max() < 2
 
 
 @pytest.mark.parametrize("with_offset", [False, True])
@@ -335,11 +341,11 @@ def test_folds_without_events_start_as_all_rows(loss, usual, with_offset):
     y[3] = 1 - usual
     offset = np.full(50, 2.0) if with_offset else None
     cv = [(np.delete(np.arange(50), fold), fold) for fold in (np.arange(25), np.arange(25, 50))]
-    model = AdditiveBoostingRegressor(loss, cv=cv).fit(X, y, offset=offset)
+    model = AdditiveBoostingRegressor(n_estimators=CVRounds(cv), loss=loss).fit(X, y, offset=offset)
     mean = np.full(25, 0.02 if usual == 0 else 0.98)
     u = model.loss_.link(mean)
     assert model.predict(X[:25], None if offset is None else offset[:25]) == pytest.approx(mean)
-    assert model.cv_path_[0, 0] == pytest.approx(model.loss_.risk(y[:25], u))
+    assert cv_path(model)[0, 0] == pytest.approx(model.loss_.risk(y[:25], u))
 
 
 @pytest.mark.parametrize("loss", ["poisson", "binomial", "absolute_error"])
@@ -349,13 +355,13 @@ def test_stages_without_rounds_belong_to_the_last_one(loss):
     X, offset = rng.normal(size=(12, 1)), 3 * rng.normal(size=12)
     y = rng.uniform(size=12).round(1)
     model = AdditiveBoostingRegressor(
-        loss, n_estimators=200, learning_rate=1.0, monotonic_cst=[1]
+        loss=loss, n_estimators=200, learning_rate=1.0, monotonic_cst=[1]
     ).fit(X, y, offset=offset)
     *_, last = model.staged_predict(X, offset)
     assert model.n_estimators_ < 200
     assert last == pytest.approx(model.predict(X, offset), rel=1e-12)
     risk = model.loss_.risk(y, model._scores(X, offset))
-    assert risk == pytest.approx(model.train_path_[-1], rel=1e-6)
+    assert risk == pytest.approx(model.train_scores_[-1], rel=1e-6)
     if loss != "absolute_error":
         assert y.sum() == pytest.approx(model.predict(X, offset).sum(), rel=1e-6)
 
@@ -364,10 +370,12 @@ def test_stages_without_rounds_belong_to_the_last_one(loss):
 def test_no_rounds_are_the_quantile(q):
     rng = np.random.default_rng(5)
     X, y = rng.normal(size=(41, 1)), rng.exponential(size=41)
-    model = AdditiveBoostingRegressor("quantile", alpha=q, cv=3, smoothing_rounds=0).fit(X, y)
+    model = AdditiveBoostingRegressor(
+        n_estimators=CVRounds(3), loss=QuantileLoss(q), smoothing_rounds=0
+    ).fit(X, y)
     assert model.n_estimators_ == 0
     assert model.predict(X) == pytest.approx(np.quantile(y, q, method="inverted_cdf"), rel=1e-12)
-    assert model.train_path_[0] == pytest.approx(mean_pinball_loss(y, model.predict(X), alpha=q))
+    assert model.train_scores_[0] == pytest.approx(mean_pinball_loss(y, model.predict(X), alpha=q))
 
 
 def test_pairs_of_few_rows():
@@ -411,13 +419,13 @@ class NotANumber(Events):
 
 def test_second_derivatives_of_zero(table):
     _, X, mean = table
-    model = AdditiveBoostingRegressor(WithoutCurvature(), n_estimators=100, learning_rate=1.0)
+    model = AdditiveBoostingRegressor(loss=WithoutCurvature(), n_estimators=100, learning_rate=1.0)
     model.fit(X, mean)
-    assert model.train_path_[-1] < model.train_path_[0]
+    assert model.train_scores_[-1] < model.train_scores_[0]
 
 
 def test_losses_that_are_refused(smooth):
-    model = AdditiveBoostingRegressor(NotANumber(), n_estimators=3)
+    model = AdditiveBoostingRegressor(loss=NotANumber(), n_estimators=3)
     with pytest.raises(ValueError, match=r"loss: NotANumber has losses .* not finite"):
         model.fit(*smooth)
     assert not hasattr(model, "shape_functions_")
@@ -430,7 +438,7 @@ def test_offsets_over_hundreds_of_decades(smooth, n_estimators):
     X, _ = smooth
     offset = np.linspace(-900, 900, len(X))
     y = np.random.default_rng(9).poisson(1.0, size=len(X))
-    model = AdditiveBoostingRegressor("poisson", n_estimators=n_estimators, max_estimators=50)
+    model = AdditiveBoostingRegressor(loss="poisson", n_estimators=CVRounds(max_estimators=50))
     assert np.isfinite(model.fit(X, y, offset=offset).predict(X)).all()
 
 
@@ -443,10 +451,10 @@ def test_pairs_of_quantiles_do_not_overshoot(q):
     rng = np.random.default_rng(2)
     X = rng.normal(size=(3000, 3))
     y = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=3000)
-    settings = {"alpha": q, "n_estimators": 100, "learning_rate": 0.1}
-    plain = AdditiveBoostingRegressor("quantile", **settings).fit(X, y)
-    model = AdditiveBoostingRegressor("quantile", interactions=[(1, 2)], **settings).fit(X, y)
-    assert model.train_path_[-1] < 0.8 * plain.train_path_[-1]
+    settings = {"loss": QuantileLoss(q), "n_estimators": 100, "learning_rate": 0.1}
+    plain = AdditiveBoostingRegressor(**settings).fit(X, y)
+    model = AdditiveBoostingRegressor(interactions=[(1, 2)], **settings).fit(X, y)
+    assert model.train_scores_[-1] < 0.8 * plain.train_scores_[-1]
     assert np.abs(model.shape_functions_[3][1]).max() < 2 * np.abs(X[:, 1] * X[:, 2]).max()
 
 
@@ -456,7 +464,7 @@ def test_a_cell_of_many_times_the_expected_events():
     cell = (X[:, 0] == 3) & (X[:, 1] == 7)
     y = rng.poisson(np.where(cell, 300, 0.05))
     model = AdditiveBoostingRegressor(
-        "poisson", n_estimators=300, learning_rate=0.1, interactions=[(0, 1)]
+        loss="poisson", n_estimators=300, learning_rate=0.1, interactions=[(0, 1)]
     ).fit(X, y)
     assert model.predict(X[cell]).mean() == pytest.approx(y[cell].mean(), rel=0.1)
     assert model.predict(X[~cell]).mean() == pytest.approx(y[~cell].mean(), rel=0.2)
@@ -469,6 +477,25 @@ def test_weights_of_many_decades_end_soon():
     y = np.abs(rng.normal(size=20)) + 0.1
     X[:, 1] = rng.random(20) < 0.2
     weight = 10.0 ** rng.uniform(-8, 8, 20)
-    model = AdditiveBoostingRegressor("quantile").fit(X, y, sample_weight=weight)
+    model = AdditiveBoostingRegressor(loss="quantile").fit(X, y, sample_weight=weight)
     assert model.n_refreshes_ < 200
     assert np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.parametrize(
+    "cls", [AdditiveBoostingRegressor, L2BoostingRegressor, LogitBoostClassifier]
+)
+def test_folds_by_name_are_those_of_the_choice_of_rounds(cls):
+    """scikit-learn's checks and searches set the splits by the parameter `cv`."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((80, 2))
+    y = X[:, 0] + 0.3 * rng.standard_normal(80)
+    y = y > 0 if cls is LogitBoostClassifier else y
+    options = {"learning_rate": 0.3, "held_out": "cv"}
+    model = cls(CVRounds(max_estimators=40), cv=3, **options).fit(X, y)
+    other = cls(CVRounds(3, max_estimators=40), **options).fit(X, y)
+    assert sum(name.startswith("split") for name in model.cv_results_) == 3
+    np.testing.assert_array_equal(model.predict_terms(X), other.predict_terms(X))
+    splits = [(np.arange(40, 80), np.arange(40)), (np.arange(40), np.arange(40, 80))]
+    given = cls(CVRounds(max_estimators=40), cv=splits, **options).fit(X, y)
+    assert sum(name.startswith("split") for name in given.cv_results_) == 2

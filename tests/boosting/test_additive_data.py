@@ -6,6 +6,7 @@ import pytest
 from sklearn.base import clone
 
 from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
+from sklearn_ensemble_theory.boosting import CVRounds
 from sklearn_ensemble_theory.boosting._additive.pairs import isotonic_table
 
 MODELS = [L2BoostingRegressor, LogitBoostClassifier]
@@ -58,7 +59,7 @@ def test_terms_and_stages_end_at_the_scores(kind, interactions):
 
 def test_values_above_all_rows_are_those_of_the_last_rows():
     x = np.linspace(-2, 2, 100)[:, None]
-    model = L2BoostingRegressor(100, learning_rate=0.1, bin_edges=[[-1, 0, 1, 50]]).fit(x, x[:, 0])
+    model = L2BoostingRegressor(100, learning_rate=0.1, max_bins=[[-1, 0, 1, 50]]).fit(x, x[:, 0])
     assert model.predict([[60.0]]) == model.predict([[2.0]]) == pytest.approx(1.5, abs=0.05)
     np.testing.assert_allclose(list(model.staged_predict([[60.0]]))[-1], model.predict([[60.0]]))
 
@@ -68,11 +69,11 @@ def test_missing_values_that_mean_something():
     X, missing = rng.standard_normal((400, 2)), rng.random(400) < 0.3
     y = np.where(missing, 2.0, np.sign(X[:, 0])) + 0.1 * rng.standard_normal(400)
     X[missing, 0] = np.nan
-    model = L2BoostingRegressor(2000, learning_rate=0.05, bin_edges=[[0.0], [0.0]]).fit(X, y)
+    model = L2BoostingRegressor(2000, learning_rate=0.05, max_bins=[[0.0], [0.0]]).fit(X, y)
     for rows in (missing, X[:, 0] <= 0, X[:, 0] > 0):
         assert model.predict(X[rows]).mean() == pytest.approx(y[rows].mean(), abs=1e-4)
     assert model.missing_bins_.tolist() == [True, False]
-    classes = LogitBoostClassifier(2000, learning_rate=0.05, bin_edges=[[0.0], [0.0]])
+    classes = LogitBoostClassifier(2000, learning_rate=0.05, max_bins=[[0.0], [0.0]])
     labels = y + rng.standard_normal(400) > 0.5
     classes.fit(X, labels)
     for rows in (missing, X[:, 0] <= 0, X[:, 0] > 0):
@@ -128,14 +129,16 @@ def test_monotonic_tables():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("rounds", [{"n_estimators": 200}, {"n_estimators": "cv", "cv": 3}])
+@pytest.mark.parametrize(
+    "rounds", [{"n_estimators": 200}, {"n_estimators": CVRounds(3, max_estimators=200)}]
+)
 def test_monotonic_shapes(model, rounds):
     rng = np.random.default_rng(1)
     X = rng.uniform(-1, 1, (300, 3))
     X[rng.random(300) < 0.1, 1] = np.nan
     values = np.sin(3 * X[:, 0]) - np.nan_to_num(X[:, 1]) ** 3 + X[:, 2] ** 2 + X[:, 0] * X[:, 2]
     y = target(model, values + 0.3 * rng.standard_normal(300))
-    options = {"learning_rate": 0.1, "max_estimators": 200, "monotonic_cst": [1, -1, 0]}
+    options = {"learning_rate": 0.1, "monotonic_cst": [1, -1, 0]}
     fitted = model(interactions=0, **options, **rounds).fit(X, y)
     shapes = [v for _, v in fitted.shape_functions_]
     assert (np.diff(shapes[0]) >= -1e-12).all()

@@ -15,6 +15,7 @@ from sklearn_ensemble_theory import (
     LogitBoostClassifier,
     export,
 )
+from sklearn_ensemble_theory.boosting import CVRounds
 
 pd = pytest.importorskip("pandas")
 
@@ -37,7 +38,7 @@ FAST = {"learning_rate": 0.1, "max_bins": 12, "interactions": [("a", "b")]}
 REGRESSOR = L2BoostingRegressor(60, **FAST).fit(X, Y)
 BINARY = LogitBoostClassifier(30, **FAST).fit(X, CLASSES > 0)
 THREE = LogitBoostClassifier(20, **FAST).fit(X, CLASSES)
-COUNTS = AdditiveBoostingRegressor("poisson", n_estimators=20, **FAST).fit(X, CLASSES)
+COUNTS = AdditiveBoostingRegressor(loss="poisson", n_estimators=20, **FAST).fit(X, CLASSES)
 MODELS = {"regressor": REGRESSOR, "counts": COUNTS, "two classes": BINARY, "three classes": THREE}
 
 
@@ -172,7 +173,7 @@ def test_monotonic_functions_are_nearest(model, increasing):
 def test_bins_without_weight_follow_their_neighbours():
     edges = [np.array([0.0, 1.0, 2.0])]
     x = np.array([-1.0, 0.5, 2.5, 2.6])[:, None]  # none in the third bin
-    model = L2BoostingRegressor(5, bin_edges=edges, learning_rate=1.0).fit(x, [0.0, 3.0, 1.0, 1.0])
+    model = L2BoostingRegressor(5, max_bins=edges, learning_rate=1.0).fit(x, [0.0, 3.0, 1.0, 1.0])
     model = model.set_term(0, [0.0, 3.0, 9.0, 1.0])
     values = model.monotonize_term(0).shape_functions_[0][1]
     assert (np.diff(values) >= 0).all()
@@ -257,13 +258,14 @@ def test_records():
 
 
 def test_what_belongs_to_the_fit_does_not_outlive_it():
-    model = L2BoostingRegressor("cv", learning_rate=0.1, max_bins=8, max_estimators=40).fit(X, Y)
+    rounds = CVRounds(max_estimators=40)
+    model = L2BoostingRegressor(rounds, learning_rate=0.1, max_bins=8, held_out="cv").fit(X, Y)
     new = model.set_term("a", np.zeros_like(model.shape_functions_[0][1]))
     for call in (
         lambda: new.predict_interval(NEW),
         lambda: next(new.staged_predict(NEW)),
         lambda: new.predict_path(NEW, [1]),
-        lambda: new.partial_fit(X, Y),
+        lambda: new.set_params(held_out=None).partial_fit(X, Y),
     ):
         with pytest.raises(ValueError, match=r"this model was edited after it \(see edits_\)"):
             call()
@@ -275,7 +277,9 @@ def test_what_belongs_to_the_fit_does_not_outlive_it():
     assert np.isnan(export.frame(new).query("term == 'a'")["standard_error"]).all()
     assert model.predict_interval(NEW).shape == (len(NEW), 2)
     assert not np.isnan(model.shape_standard_errors_[0]).any()
-    classifier = LogitBoostClassifier("cv", learning_rate=0.2, max_bins=8, max_estimators=20)
+    classifier = LogitBoostClassifier(
+        CVRounds(max_estimators=20), learning_rate=0.2, max_bins=8, held_out="cv"
+    )
     classifier = classifier.fit(X, CLASSES > 0).remove_term("c")
     with pytest.raises(ValueError, match="Prediction sets require the folds of the fit"):
         classifier.predict_set(NEW)
@@ -289,7 +293,9 @@ def test_a_display_of_edited_terms_has_no_band_for_them():
     pytest.importorskip("matplotlib").use("agg")
     from sklearn_ensemble_theory.inspection import ShapeFunctionDisplay
 
-    model = L2BoostingRegressor("cv", learning_rate=0.1, max_bins=8, max_estimators=40).fit(X, Y)
+    model = L2BoostingRegressor(CVRounds(max_estimators=40), learning_rate=0.1, max_bins=8).fit(
+        X, Y
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         display = ShapeFunctionDisplay.from_estimator(model.smooth_term("a", df=3))
@@ -306,14 +312,15 @@ OLD, MORE = slice(200), slice(200, 300)
 @pytest.mark.parametrize("n_estimators", [40, "cv"])
 @pytest.mark.parametrize("weight", [None, np.linspace(1, 3, 100)], ids=["equal", "weights"])
 def test_refitted_terms_are_fitted_to_what_the_others_leave(n_estimators, weight):
-    params = FAST | {"n_estimators": n_estimators, "max_estimators": 50, "cv": KFold(4)}
+    rounds = CVRounds(KFold(4), max_estimators=50) if n_estimators == "cv" else n_estimators
+    params = FAST | {"n_estimators": rounds}
     model = L2BoostingRegressor(**params).fit(X[OLD], Y[OLD])
     new = model.refit(X[MORE], Y[MORE], ["c", "kind"], weight)
     # By hand: the two columns alone, in the same bins, to the residuals of the others.
     terms = model.predict_terms(X[MORE])
     rest = Y[MORE] - terms[:, [0, 1, 4]].sum(axis=1)
     alone = L2BoostingRegressor(**params)
-    alone.set_params(interactions=0, bin_edges=[model.bin_edges_[2], []])
+    alone.set_params(interactions=0, max_bins=[model.bin_edges_[2], []])
     alone.fit(X[["c", "kind"]][MORE], rest, weight)
     others = model.predict_terms(NEW)[:, [0, 1, 4]].sum(axis=1)
     expected = others + alone.predict(NEW[["c", "kind"]])
@@ -342,19 +349,21 @@ def test_refit_of_log_odds_by_an_offset():
     model = LogitBoostClassifier(30, **FAST).fit(X[OLD], CLASSES[OLD] > 0)
     new = model.refit(X[MORE], CLASSES[MORE] > 0, ["c"])
     rest = model.predict_terms(X)[:, [0, 1, 3, 4]].sum(axis=1)
-    alone = LogitBoostClassifier(30, learning_rate=0.1, bin_edges=[model.bin_edges_[2]])
+    alone = LogitBoostClassifier(30, learning_rate=0.1, max_bins=[model.bin_edges_[2]])
     alone.fit(X[["c"]][MORE], CLASSES[MORE] > 0, offset=rest[MORE])
     expected = alone.decision_function(X[["c"]], offset=rest)
     np.testing.assert_allclose(new.decision_function(X), expected, atol=1e-10)
 
 
 def test_refit_of_counts_by_an_offset():
-    model = AdditiveBoostingRegressor("poisson", n_estimators=20, **FAST).fit(X[OLD], CLASSES[OLD])
+    model = AdditiveBoostingRegressor(loss="poisson", n_estimators=20, **FAST).fit(
+        X[OLD], CLASSES[OLD]
+    )
     exposure = np.linspace(-1, 1, len(X))
     groups = np.arange(100) // 2
     new = model.refit(X[MORE], CLASSES[MORE], ["c"], groups=groups, offset=exposure[MORE])
     rest = model.predict_terms(X)[:, [0, 1, 3, 4]].sum(axis=1) + exposure
-    alone = clone(model).set_params(interactions=0, bin_edges=[model.bin_edges_[2]])
+    alone = clone(model).set_params(interactions=0, max_bins=[model.bin_edges_[2]])
     alone.fit(X[["c"]][MORE], CLASSES[MORE], offset=rest[MORE])
     expected = alone.predict(X[["c"]], offset=rest)
     np.testing.assert_allclose(new.predict(X, exposure), expected, rtol=1e-10)
@@ -373,7 +382,7 @@ def test_refit_to_rows_with_other_categories_and_missing_values():
     assert new.missing_bins_.tolist() == [False, True, False, True]
     terms = model.predict_terms(more)
     rest = Y[more.index] - terms[:, [0, 2, 4]].sum(axis=1)
-    alone = L2BoostingRegressor(30, learning_rate=0.1, bin_edges=[model.bin_edges_[1], []])
+    alone = L2BoostingRegressor(30, learning_rate=0.1, max_bins=[model.bin_edges_[1], []])
     known = more.assign(kind=more["kind"].cat.set_categories(["v", "w"]))  # z is unknown
     alone.fit(known[["b", "kind"]], rest)
     rows = NEW[NEW["kind"] != "u"]
@@ -410,7 +419,7 @@ def test_what_cannot_be_refitted():
         model.refit(X, Y, ["a"])
     rng = np.random.default_rng(0)
     x = rng.uniform(size=(500, 2))
-    model = L2BoostingRegressor(5, bin_edges=[np.arange(1, 99) / 99] * 2, interactions=[(0, 1)])
+    model = L2BoostingRegressor(5, max_bins=[np.arange(1, 99) / 99] * 2, interactions=[(0, 1)])
     model.fit(x, x.prod(axis=1))
     with pytest.raises(ValueError, match="has so many bins that its pairs have merged ones"):
         model.refit(x**2, x.prod(axis=1), [0, 1, (0, 1)])

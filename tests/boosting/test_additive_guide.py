@@ -2,10 +2,14 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
+from sklearn_ensemble_theory.boosting import CVRounds
+from sklearn_ensemble_theory.boosting._additive import logit_boost
 from sklearn_ensemble_theory.boosting._additive.bins import jumps_of
 
+from .additive_data import cv_path
 from .l2_boosting_data import additive_data
 
 
@@ -39,38 +43,38 @@ def test_smoothing_rounds_are_nearer_to_smooth_functions():
 
 def test_the_search_ends_without_a_new_minimum():
     X, y = additive_data(300)
-    model = L2BoostingRegressor("cv", learning_rate=0.1, max_estimators=5000).fit(X, y)
+    model = L2BoostingRegressor(CVRounds(max_estimators=5000), learning_rate=0.1).fit(X, y)
     last = model.n_estimators_ + 10 / model.learning_rate + 60  # rounds are run by the dozen
-    assert len(model.cv_path_) <= last
+    assert len(cv_path(model)) <= last
     plain = L2BoostingRegressor(
-        "cv", learning_rate=0.1, smoothing_rounds=0, max_estimators=1000
+        CVRounds(max_estimators=1000), learning_rate=0.1, smoothing_rounds=0
     ).fit(X, y)
-    assert np.unique(plain.cv_path_[:, 0]).size == 1001
+    assert np.unique(cv_path(plain)[:, 0]).size == 1001
 
 
 def test_bins_have_an_edge_at_a_jump():
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(12_000, 2))
     y = np.sin(6 * X[:, 1]) + (X[:, 0] > 0.12345) + 0.5 * rng.standard_normal(12_000)
-    model = L2BoostingRegressor("cv", cv=2, max_estimators=20).fit(X, y)
+    model = L2BoostingRegressor(CVRounds(2, max_estimators=20)).fit(X, y)
     ranks = np.abs(X[:, :1] - 0.12345) < np.abs(model.bin_edges_[0] - 0.12345).min()
     assert ranks.sum() <= 12
     assert len(model.bin_edges_[1]) + 1 >= 64
 
 
 @pytest.mark.slow
-def test_stages_are_near_the_exact_path():
+def test_stages_are_near_the_exact_path(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(4000, 6))
     log_odds = 2 * np.sin(3 * X[:, 0]) + 2 * (X[:, 1] > 0.3) + X[:, 2]
     y = rng.uniform(size=4000) < 1 / (1 + np.exp(-log_odds))
-    exact, staged = (
-        LogitBoostClassifier(500, learning_rate=0.1, max_bins=32, refresh_tol=tol).fit(X, y)
-        for tol in (0.005, 0.5)
-    )
+    model = LogitBoostClassifier(500, learning_rate=0.1, max_bins=32)
+    staged = clone(model).fit(X, y)
+    monkeypatch.setattr(logit_boost, "REFRESH", 0.005)
+    exact = clone(model).fit(X, y)
     assert staged.n_refreshes_ <= 8 < 400 < exact.n_refreshes_
     assert np.abs(exact.predict_proba(X) - staged.predict_proba(X)).max() < 0.03
-    assert np.abs(exact.train_path_ - staged.train_path_).max() < 0.02
+    assert np.abs(exact.train_scores_ - staged.train_scores_).max() < 0.02
 
 
 @pytest.fixture(scope="module")
@@ -90,9 +94,11 @@ def test_formats_of_the_terms(mixed, n_classes):
     cls = LogitBoostClassifier if n_classes else L2BoostingRegressor
     if n_classes:
         y = np.argsort(np.argsort(y)) * n_classes // len(y)
-    settings = {"learning_rate": 0.1, "max_bins": 8, "max_estimators": 60, "cv": 3}
+    settings = {"learning_rate": 0.1, "max_bins": 8}
     pairs = [(0, 3), (1, 2)]
-    model = cls("cv", categorical_features=[2], interactions=pairs, **settings).fit(X, y)
+    model = cls(
+        CVRounds(3, max_estimators=60), categorical_features=[2], interactions=pairs, **settings
+    ).fit(X, y)
     assert model.term_features_ == [(0,), (1,), (2,), (3,), *pairs]
     assert model.term_names_[-1] == "x1 & x2"
     np.testing.assert_array_equal(model.missing_bins_, [False, True, True, False])
@@ -114,8 +120,8 @@ def test_formats_of_the_terms(mixed, n_classes):
     np.testing.assert_allclose(scores.mean(axis=0), model.intercept_, rtol=0, atol=1e-9)
     new = np.array([[np.nan, 0.0, 9.0, np.nan]])  # an unknown category, and no bins for NaN
     assert not model.predict_terms(new)[0, [0, 2, 3]].any()
-    assert model.n_smoothing_rounds_ == model.smoothing_path_.mean(axis=1).argmin()
-    assert model.n_estimators_ == model.cv_path_.mean(axis=1).argmin()
+    assert model.n_smoothing_rounds_ == model.smoothing_results_["mean_score"].argmin()
+    assert model.n_estimators_ == cv_path(model).mean(axis=1).argmin()
 
 
 def test_stumps_sum_to_the_functions(mixed):

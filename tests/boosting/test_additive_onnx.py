@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
-from sklearn_ensemble_theory.boosting._additive.export import PlainModel
-from sklearn_ensemble_theory.boosting._additive.onnx_graph import _Trees, cuts_of
+from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier, export
+from sklearn_ensemble_theory.export._onnx import _Trees, cuts_of
+from sklearn_ensemble_theory.export._plain import PlainModel
 
 from .deployed_data import NAMES, fitted, rows_of
 
@@ -54,7 +54,7 @@ def test_bins_of_either_precision(dtype):
 def test_edges_that_rounding_makes_equal():
     edges = np.array([-1e300, -1e39, 1.0, 1 + 1e-12, 1 + 2e-12, 1.5, 1e39, 1e300])
     X = np.linspace(0, 2, 40)[:, None]
-    model = L2BoostingRegressor(5, bin_edges=[edges]).fit(X, X[:, 0])
+    model = L2BoostingRegressor(5, max_bins=[edges]).fit(X, X[:, 0])
     plain = PlainModel.of(model)
     cuts, bins = cuts_of(plain.terms[0], 0, plain, np.dtype(np.float32))
     largest = np.finfo(np.float32).max
@@ -97,22 +97,22 @@ def test_bad_input(monkeypatch):
         ({"target_opset": "17"}, "target_opset must be at least 13; got '17'"),
     ]:
         with pytest.raises(ValueError, match=message):
-            model.to_onnx(**params)
+            export.onnx(model, **params)
     with pytest.raises(Exception, match="not fitted"):
-        L2BoostingRegressor().to_onnx()
+        export.onnx(L2BoostingRegressor())
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(ImportError, match="to_onnx requires onnx: pip install onnx"):
-        model.to_onnx()
+    with pytest.raises(ImportError, match=r"export\.onnx requires onnx: pip install onnx"):
+        export.onnx(model)
 
 
 def test_names_that_clash():
     X = pd.DataFrame(np.eye(6)[:, :2], columns=["variable", "scores"])
     model = L2BoostingRegressor(5).fit(X, np.arange(6.0))
     with pytest.raises(ValueError, match="The input 'variable' has no name of its own"):
-        model.to_onnx(inputs="columns")
+        export.onnx(model, inputs="columns")
     model = LogitBoostClassifier(5).fit(X, np.arange(6) % 2)
     with pytest.raises(ValueError, match="The input 'scores' has no name of its own"):
-        model.to_onnx(inputs="columns")
+        export.onnx(model, inputs="columns")
 
 
 def test_categories_that_single_precision_does_not_have():

@@ -14,8 +14,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
+from sklearn_ensemble_theory.boosting import CVRounds
 
 from . import pairs_data
+from .additive_data import cv_path
 
 
 def interacting_data(n=800, seed=0):
@@ -76,8 +78,8 @@ def test_the_model_with_pairs_is_as_good_as_its_rounds_say():
     for n_rounds, prediction in zip((0, 50, 100), model.predict_path(X, [0, 50, 100])):
         # the pair of the rounds is there from the beginning
         error = np.mean((y - prediction) ** 2)
-        assert error == pytest.approx(model.train_path_[n_rounds], rel=1e-9)
-    assert model.train_path_[-1] < 0.25 * np.var(y)
+        assert error == pytest.approx(model.train_scores_[n_rounds], rel=1e-9)
+    assert model.train_scores_[-1] < 0.25 * np.var(y)
 
 
 @pytest.mark.parametrize("kind", ["values", "labels"])
@@ -151,7 +153,7 @@ def test_pairs_with_rows_that_no_fold_holds_out():
     X, score, rng = interacting_data(400)
     y = score + 0.3 * rng.standard_normal(len(X))
     cv = PredefinedSplit(np.arange(len(X)) % 4 - 1)
-    model = L2BoostingRegressor("cv", max_estimators=200, learning_rate=0.1, cv=cv)
+    model = L2BoostingRegressor(CVRounds(cv, max_estimators=200), learning_rate=0.1)
     model.set_params(interactions=1, categorical_features=[3]).fit(X, y)
     assert model.term_features_[4:] == [(0, 3)]
     without = clone(model).set_params(interactions=0).fit(X, y)
@@ -188,7 +190,7 @@ def test_pipelines_of_frames_clones_and_pickles(model):
     prepare = make_column_transformer(
         (StandardScaler(), ["a", "b"]), remainder="passthrough", verbose_feature_names_out=False
     ).set_output(transform="pandas")
-    inner = model("cv", max_estimators=100, cv=3, learning_rate=0.2, interactions=[("a", "d")])
+    inner = model(CVRounds(3, max_estimators=100), learning_rate=0.2, interactions=[("a", "d")])
     pipeline = make_pipeline(prepare, inner).fit(frame, y)
     assert pipeline[-1].categories_[3].tolist() == ["u", "v", "w"]
     assert pipeline.score(frame, y) > 0.8
@@ -209,7 +211,7 @@ def test_pairs_of_classes_that_are_told_apart_where_labels_are_wrong():
     losses = []
     for interactions in (0, 2):
         model = LogitBoostClassifier("cv", interactions=interactions).fit(X[train], y[train])
-        assert (model.cv_path_ > 0).all()
+        assert (cv_path(model) > 0).all()
         # Of integers: scikit-learn 1.6 is wrong for labels that are bool.
         losses.append(log_loss(y[test].astype(int), model.predict_proba(X[test])))
     assert max(np.abs(values).max() for _, values in model.shape_functions_) < 50

@@ -152,7 +152,7 @@ def test_rows_of_products_that_do_not_fit_into_memory_are_computed_again():
         if max_cuts == 6:
             np.testing.assert_allclose(rounds.path.steps, steps, atol=1e-12)
         steps = rounds.path.steps
-    with pytest.raises(ValueError, match="max_memory"):
+    with pytest.raises(ValueError, match="working_memory"):
         states_of(codes, layout, weight, y, folds, 3, max_memory=each / 2)
 
 

@@ -11,6 +11,7 @@ from sklearn_ensemble_theory import (
     AdditiveBoostingRegressor,
     L2BoostingRegressor,
     LogitBoostClassifier,
+    export,
 )
 
 from .deployed_data import KINDS, NAMES, assert_predicts, finite, fitted, rows_of
@@ -67,7 +68,7 @@ def test_sqlite_predicts_the_same(kind):
     X = rows_of(model)
     types = ["REAL", "REAL", "TEXT", "INTEGER", "REAL"]
     database = database_of(X, types)
-    sql = model.to_sql('the "rows"', dialect="sqlite", keep="id", with_terms=kind == "three")
+    sql = export.sql(model, 'the "rows"', dialect="sqlite", keep="id", with_terms=kind == "three")
     table = query(database, sql)
     assert_predicts(model, X, as_found(model, table), 1e-12)
     if kind == "three":
@@ -81,7 +82,7 @@ def test_sqlite_predicts_the_same(kind):
 def test_terms_of_a_regressor():
     model = fitted("real")
     X = rows_of(model, 300)
-    sql = model.to_sql('the "rows"', dialect="sqlite", keep=["id"], with_terms=True)
+    sql = export.sql(model, 'the "rows"', dialect="sqlite", keep=["id"], with_terms=True)
     table = query(database_of(X), sql)
     terms = model.predict_terms(finite(X))
     found = table[[f"term_{name}" for name in model.term_names_]].to_numpy(float)
@@ -95,10 +96,10 @@ def test_every_edge_is_read_exactly(scale):
     rng = np.random.default_rng(0)
     edges = np.sort(scale * rng.normal(size=2000))
     X = np.concatenate([edges, np.nextafter(edges, np.inf)])[:, None]
-    model = L2BoostingRegressor(1, bin_edges=[edges]).fit(X, rng.normal(size=len(X)))
+    model = L2BoostingRegressor(1, max_bins=[edges]).fit(X, rng.normal(size=len(X)))
     model.shape_functions_ = [(edges, rng.normal(size=len(edges) + 1))]
     X = pd.DataFrame(X, columns=["x0"])
-    table = query(database_of(X), model.to_sql('the "rows"', dialect="sqlite", keep="id"))
+    table = query(database_of(X), export.sql(model, 'the "rows"', dialect="sqlite", keep="id"))
     np.testing.assert_allclose(table["prediction"], model.predict(X.to_numpy()), rtol=1e-12)
 
 
@@ -112,7 +113,7 @@ def test_scores_of_any_size(n_classes):
     values = size if n_classes == 2 else np.stack([size, -size, 0 * size], axis=1)
     model.shape_functions_ = [(edges, values)]
     database = database_of(pd.DataFrame(X, columns=["x0"]))
-    table = query(database, model.to_sql('the "rows"', dialect="sqlite", keep="id"))
+    table = query(database, export.sql(model, 'the "rows"', dialect="sqlite", keep="id"))
     found = table[[f"probability_{c}" for c in range(n_classes)]].to_numpy()
     np.testing.assert_allclose(found, model.predict_proba(X), rtol=0, atol=1e-12)
     np.testing.assert_array_equal(table["label"], model.predict(X))
@@ -120,11 +121,11 @@ def test_scores_of_any_size(n_classes):
 
 def test_exponentials_of_any_size():
     X = np.arange(4.0)[:, None]
-    model = AdditiveBoostingRegressor("poisson", n_estimators=1).fit(X, X[:, 0])
+    model = AdditiveBoostingRegressor(loss="poisson", n_estimators=1).fit(X, X[:, 0])
     model.shape_functions_ = [(model.shape_functions_[0][0], np.array([-1e6, -5.0, 5.0, 1e6]))]
     table = query(
         database_of(pd.DataFrame(X, columns=["x0"])),
-        model.to_sql('the "rows"', dialect="sqlite", keep="id"),
+        export.sql(model, 'the "rows"', dialect="sqlite", keep="id"),
     )
     found = table["prediction"].to_numpy()
     np.testing.assert_allclose(found[1:3], np.exp(model.intercept_ + np.array([-5.0, 5.0])))
@@ -139,19 +140,19 @@ def test_many_features_and_many_classes():
     model = L2BoostingRegressor(5).fit(X, X[:, 0])
     model.shape_functions_ = [(e, rng.normal(size=len(v))) for e, v in model.shape_functions_]
     frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(1500)])
-    table = query(database_of(frame), model.to_sql('the "rows"', dialect="sqlite", keep="id"))
+    table = query(database_of(frame), export.sql(model, 'the "rows"', dialect="sqlite", keep="id"))
     np.testing.assert_allclose(table["prediction"], model.predict(X), rtol=0, atol=1e-10)
     x = np.arange(300.0)[:, None] % 150
     model = LogitBoostClassifier(1).fit(x, x[:, 0].astype(int))
     frame = pd.DataFrame(x, columns=["x0"])
-    table = query(database_of(frame), model.to_sql('the "rows"', dialect="sqlite", keep="id"))
+    table = query(database_of(frame), export.sql(model, 'the "rows"', dialect="sqlite", keep="id"))
     np.testing.assert_array_equal(table["label"], model.predict(x))
 
 
 def test_a_model_without_any_term():
     X = pd.DataFrame({"x0": [0.0, 0.0, 0.0]})
     model = L2BoostingRegressor(3).fit(X.to_numpy(), [1.0, 2.0, 6.0])
-    table = query(database_of(X), model.to_sql('the "rows"', dialect="sqlite", keep="id"))
+    table = query(database_of(X), export.sql(model, 'the "rows"', dialect="sqlite", keep="id"))
     assert table["prediction"].tolist() == [3.0, 3.0, 3.0]
 
 
@@ -162,7 +163,7 @@ def test_text_in_a_column_of_numbers_is_missing():
     for name in NAMES[1:]:
         X[name] = X[name].iloc[0]
     database = database_of(X, ["BLOB", "REAL", "TEXT", "INTEGER", "REAL"])
-    table = query(database, model.to_sql('the "rows"', dialect="sqlite", keep="id"))
+    table = query(database, export.sql(model, 'the "rows"', dialect="sqlite", keep="id"))
     found = table["prediction"]
     assert found[0] != found[1] == found[2]
 
@@ -172,7 +173,7 @@ def test_a_column_that_is_not_in_the_table_is_an_error():
     model = fitted("real")
     database = database_of(rows_of(model, 3).drop(columns=NAMES[0]))
     with pytest.raises(sqlite3.OperationalError, match="no such column"):
-        database.execute(model.to_sql('the "rows"', dialect="sqlite"))
+        database.execute(export.sql(model, 'the "rows"', dialect="sqlite"))
 
 
 def small(names=("a", "b"), classes=None):
@@ -184,30 +185,30 @@ def small(names=("a", "b"), classes=None):
 
 def test_names_of_columns():
     three = small(classes=["no", "No", "yes"])
-    sql = three.to_sql(["main", "q0"], dialect="duckdb")
+    sql = export.sql(three, ["main", "q0"], dialect="duckdb")
     # One of two classes that DuckDB does not tell apart has its place as well.
     for name in ('"probability_No"', '"probability_no_2"', '"score_No"', '"score_no_5"'):
         assert f" AS {name}" in sql
     assert 'FROM "main"."q0" AS t' in sql
     assert sql.startswith("WITH q0_ AS MATERIALIZED (")
-    assert ' AS "probability_no",' in three.to_sql("rows")
+    assert ' AS "probability_no",' in export.sql(three, "rows")
     model = small()
-    assert model.to_sql("rows", keep=["a", "id"]).count(' AS "a"') == 1
+    assert export.sql(model, "rows", keep=["a", "id"]).count(' AS "a"') == 1
 
 
 def test_bad_input():
     with pytest.raises(Exception, match="not fitted"):
-        L2BoostingRegressor().to_sql("rows")
+        export.sql(L2BoostingRegressor(), "rows")
     model = small()
     with pytest.raises(ValueError, match="dialect must be one of"):
-        model.to_sql("rows", dialect="mysql")
+        export.sql(model, "rows", dialect="mysql")
     for table in ("", ["main", 3], None, "a\0b"):
         with pytest.raises((TypeError, ValueError)):
-            model.to_sql(table)
+            export.sql(model, table)
     with pytest.raises(ValueError, match="keep has 'Prediction', and 'prediction'"):
-        model.to_sql("rows", dialect="sqlite", keep=["id", "Prediction"])
+        export.sql(model, "rows", dialect="sqlite", keep=["id", "Prediction"])
     with pytest.raises(ValueError, match="keep has 'id'"):
-        model.to_sql("rows", keep=["id", "id"])
+        export.sql(model, "rows", keep=["id", "id"])
     # The same column after quoting: by case, or by the first 63 bytes.
     for names, dialects in [
         (("age", "Age"), ["sqlite", "duckdb"]),
@@ -217,25 +218,25 @@ def test_bad_input():
         for dialect in ("ansi", "duckdb", "postgres", "sqlite"):
             if dialect in dialects:
                 with pytest.raises(ValueError, match="are the same column"):
-                    clashing.to_sql("rows", dialect=dialect)
+                    export.sql(clashing, "rows", dialect=dialect)
             else:
-                assert "prediction" in clashing.to_sql("rows", dialect=dialect)
+                assert "prediction" in export.sql(clashing, "rows", dialect=dialect)
     with pytest.raises(ValueError, match="the character of number 0"):
-        small(("a", "b\0")).to_sql("rows")
+        export.sql(small(("a", "b\0")), "rows")
 
 
 def test_bad_categories():
     days = pd.Categorical(pd.to_datetime(["2020-01-01", "2020-01-02"] * 3))
     model = L2BoostingRegressor(5).fit(pd.DataFrame({"day": days}), np.arange(6.0))
     with pytest.raises(TypeError, match="'day' has categories of the type Timestamp"):
-        model.to_sql("rows")
+        export.sql(model, "rows")
     x = pd.DataFrame({"x": pd.Categorical([1.5, np.inf] * 3)})
     with pytest.raises(ValueError, match="infinity"):
-        L2BoostingRegressor(5).fit(x, np.arange(6.0)).to_sql("rows")
+        export.sql(L2BoostingRegressor(5).fit(x, np.arange(6.0)), "rows")
     model = small()
     model.shape_functions_[1][1][0] = np.inf
     with pytest.raises(ValueError, match="The values of the term 'b' are not finite"):
-        model.to_sql("rows")
+        export.sql(model, "rows")
 
 
 def test_categories_of_other_kinds():
@@ -254,6 +255,6 @@ def test_categories_of_other_kinds():
     rows.loc[4, "dose"] = 0.3
     table = query(
         database_of(rows, ["INTEGER", "REAL", "TEXT"]),
-        model.to_sql('the "rows"', dialect="sqlite", keep="id"),
+        export.sql(model, 'the "rows"', dialect="sqlite", keep="id"),
     )
     np.testing.assert_allclose(table["prediction"], model.predict(rows), rtol=1e-12)

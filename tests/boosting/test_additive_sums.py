@@ -4,9 +4,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 
 from sklearn_ensemble_theory import L2BoostingRegressor
+from sklearn_ensemble_theory.boosting import CVRounds
 from sklearn_ensemble_theory.boosting._additive import sums
 from sklearn_ensemble_theory.boosting._additive.sums import (
     CountedGram,
@@ -162,28 +164,23 @@ def counted(monkeypatch):
 @pytest.mark.parametrize("cuts_kept", [1, 20, 40])
 def test_little_memory_makes_the_same_model(n_estimators, cuts_kept, counted):
     X, y = additive_data(p=6)
-    model = L2BoostingRegressor(
-        n_estimators,
-        max_estimators=500,
-        learning_rate=0.1,
-        max_bins=16,
-        cv=3,
-        smoothing_rounds=0,
-    )
+    rounds = CVRounds(3, max_estimators=500) if n_estimators == "cv" else n_estimators
+    model = L2BoostingRegressor(rounds, learning_rate=0.1, max_bins=16, smoothing_rounds=0)
     ample = clone(model).fit(X, y)
     assert len(counted) == len(set(counted)) <= 6
     once = len(counted)
     copies = 2 if n_estimators == 500 else 3 + 1 + 2 * 3
-    tight = clone(model).set_params(max_memory=(cuts_kept + 0.5) * copies * 90 * 8 / 2**20)
-    tight.fit(X, y)
+    with config_context(working_memory=(cuts_kept + 0.5) * copies * 90 * 8 / 2**20):
+        tight = clone(model).fit(X, y)
+        with pytest.raises(ValueError, match="sums over all pairs of the 96 cuts"):
+            clone(model).partial_fit(X, y)
     if n_estimators == 500:  # with folds, rows are summed where memory is short
         assert len(counted) > 2 * once + 5
     np.testing.assert_array_equal(tight.stump_cuts_, ample.stump_cuts_)
     np.testing.assert_allclose(tight.predict(X), ample.predict(X), rtol=0, atol=1e-12)
-    with pytest.raises(ValueError, match=r"max_memory=0\.001 MiB is less than"):
-        clone(model).set_params(max_memory=0.001).fit(X, y)
-    with pytest.raises(ValueError, match="sums over all pairs of the 96 cuts"):
-        clone(tight).partial_fit(X, y)
+    message = r"working_memory=0\.001 MiB .* is less than"
+    with config_context(working_memory=0.001), pytest.raises(ValueError, match=message):
+        clone(model).fit(X, y)
 
 
 def test_whole_features_are_counted_once_that_pays(counted):

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sklearn_ensemble_theory import L2BoostingRegressor
-from sklearn_ensemble_theory.boosting._additive.scorecard import merged
+from sklearn_ensemble_theory import L2BoostingRegressor, export
+from sklearn_ensemble_theory.export._scorecard import merged
 
 from .deployed_data import KINDS, NAMES, fitted
 
@@ -19,7 +19,7 @@ def paragraphs(text):
 @pytest.mark.parametrize("kind", KINDS)
 def test_terms_by_importance(kind):
     model = fitted(kind)
-    parts = paragraphs(model.to_text())
+    parts = paragraphs(export.text(model))
     names = [part.split("\n")[0].rsplit(": ", 1)[0] for part in parts[2:-1]]
     order = np.argsort(-model.term_importances_, kind="stable")
     is_used = [values.any() for _, values in model.shape_functions_]
@@ -28,7 +28,7 @@ def test_terms_by_importance(kind):
     for part in parts[2:-1]:
         if "&" not in part.split("\n")[0]:
             assert len(part.split("\n")) <= 2 + 8 + 1
-    two = model.to_text(max_terms=2)
+    two = export.text(model, max_terms=2)
     assert paragraphs(two)[:4] == parts[:4]
     assert f"{sum(is_used) - 2} terms of less importance are not shown." in two
     assert parts[0].endswith(
@@ -48,7 +48,9 @@ def test_a_card_with_a_row_for_every_bin_predicts():
     model = L2BoostingRegressor(5).fit(X, np.arange(20.0))
     values = np.array([1.5, 5.25, 2.0, -3.0]), np.array([0.25, 100.0, 0.0])
     model.shape_functions_ = [(e, v) for (e, _), v in zip(model.shape_functions_, values)]
-    found = re.findall(r"^  (\S.*?)  +(-?[\d.]+)( |$)", model.to_text(max_rows=20), re.MULTILINE)
+    found = re.findall(
+        r"^  (\S.*?)  +(-?[\d.]+)( |$)", export.text(model, max_rows=20), re.MULTILINE
+    )
     value = {name: float(number) for name, number, _ in found}
     keys = {1.0: "<= 1.5", 2.0: "1.5 < x <= 2.5", 3.0: "> 2.5"}
     for i in range(4):
@@ -74,23 +76,23 @@ def test_merged_bins():
 def test_units(scale):
     """Three digits of the largest value, whatever the unit."""
     X = np.arange(20.0)[:, None]
-    text = L2BoostingRegressor(200).fit(X, scale * X[:, 0]).to_text()
+    text = export.text(L2BoostingRegressor(200).fit(X, scale * X[:, 0]))
     assert max(map(len, text.split("\n"))) < 100
     assert "e-200" in text or "e+200" in text or scale in (1e-3, 1.0)
 
 
 def test_edits_and_models_of_nothing():
     model = L2BoostingRegressor(3).fit([[0.0], [0.0]], [1.0, 2.0])
-    assert paragraphs(model.to_text())[1:] == [
+    assert paragraphs(export.text(model))[1:] == [
         "  intercept  1.50",
         "Always 0: x0.\nRows of several bins or categories have means over the training rows.",
     ]
     model.edits_.append("set_term('x0')")
-    assert "Edited after the fit:\n  set_term('x0')" in model.to_text()
+    assert "Edited after the fit:\n  set_term('x0')" in export.text(model)
 
 
 def test_categories_of_little_weight_come_together():
-    text = fitted("real").to_text(max_rows=3)
+    text = export.text(fitted("real"), max_rows=3)
     part = next(p for p in paragraphs(text) if p.startswith(f"{NAMES[2]}:"))
     rows = [line.strip().split("  ")[0] for line in part.split("\n")[2:]]
     assert len(rows) == 4
@@ -100,19 +102,19 @@ def test_categories_of_little_weight_come_together():
 @pytest.mark.parametrize("params", [{"max_rows": 0}, {"max_rows": None}, {"max_terms": 1.5}])
 def test_bad_input(params):
     with pytest.raises(ValueError, match="must be an integer of at least 1"):
-        fitted("real").to_text(**params)
+        export.text(fitted("real"), **params)
 
 
 def test_not_fitted():
     with pytest.raises(Exception, match="not fitted"):
-        L2BoostingRegressor().to_text()
+        export.text(L2BoostingRegressor())
 
 
-def test_links_that_only_python_knows():
+def test_links_that_only_python_knows(monkeypatch):
     """The card has the scores; forms that predict are refused."""
     model = L2BoostingRegressor(5).fit(np.eye(3), np.arange(3.0))
-    model.link_ = "other"
-    assert "prediction = inverse link of score" in model.to_text()
-    for form in (model.to_onnx, lambda: model.to_sql("rows"), model.to_json):
+    monkeypatch.setattr(L2BoostingRegressor, "link_", "other")
+    assert "prediction = inverse link of score" in export.text(model)
+    for form in (export.onnx, lambda model: export.sql(model, "rows"), export.json):
         with pytest.raises(ValueError, match="has no form outside Python; the links with one are"):
-            form()
+            form(model)

@@ -9,6 +9,7 @@ from sklearn_ensemble_theory import (
     L2BoostingRegressor,
     LogitBoostClassifier,
 )
+from sklearn_ensemble_theory.boosting import CVRounds
 from sklearn_ensemble_theory.inspection import (
     ImportanceDisplay,
     LocalExplanationDisplay,
@@ -30,13 +31,15 @@ def fitted(name, X):
     effect = X["age"].fillna(70) / 10 + (X["city"] == "Rome") + np.log(X["income"])
     if name == "regressor":
         y = effect + rng.normal(size=len(X))
-        return L2BoostingRegressor("cv", learning_rate=0.1, max_estimators=100).fit(X, y)
+        return L2BoostingRegressor(CVRounds(max_estimators=100), learning_rate=0.1).fit(X, y)
     if name == "counts":
         y = rng.poisson(np.exp((effect - effect.mean()) / 3))
-        return AdditiveBoostingRegressor("poisson", max_estimators=100).fit(X, y)
+        return AdditiveBoostingRegressor(
+            n_estimators=CVRounds(max_estimators=100), loss="poisson"
+        ).fit(X, y)
     ranks = np.argsort(np.argsort(effect + rng.normal(size=len(X))))
     y = np.array(["a", "b", "c"])[(2 if name == "two classes" else 3) * ranks // len(X)]
-    return LogitBoostClassifier("cv", learning_rate=0.1, max_estimators=100).fit(X, y)
+    return LogitBoostClassifier(CVRounds(max_estimators=100), learning_rate=0.1).fit(X, y)
 
 
 @pytest.fixture(scope="module", params=["regressor", "counts", "two classes", "three classes"])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from sklearn_ensemble_theory.boosting._additive.terms import explain_terms, shapley_values
+from sklearn_ensemble_theory.boosting._additive.shapley import explain_terms, shapley_values
 
 from ..inspection.additive_models import TableClassifier, TableRegressor
 from ..inspection.mixed_data import mixed_rows, mixed_terms

@@ -11,6 +11,7 @@ from sklearn.model_selection import (
 )
 
 from sklearn_ensemble_theory import L2BoostingRegressor
+from sklearn_ensemble_theory.boosting import CVRounds
 
 from .l2_boosting_data import additive_data, left_of_cuts, plain_l2_boosting, quantile_edges
 
@@ -33,7 +34,7 @@ def test_rounds_are_those_of_the_plain_loop(learning_rate, weighted):
     np.testing.assert_allclose(model.stump_left_, left, rtol=0, atol=1e-10)
     np.testing.assert_allclose(model.stump_right_, right, rtol=0, atol=1e-10)
     errors = np.average((y - path) ** 2, axis=1, weights=weight)
-    np.testing.assert_allclose(model.train_path_, errors, rtol=1e-9)
+    np.testing.assert_allclose(model.train_scores_, errors, rtol=1e-9)
 
 
 def test_same_as_scikit_learns_boosting_of_stumps():
@@ -46,7 +47,7 @@ def test_same_as_scikit_learns_boosting_of_stumps():
     new = rng.uniform(-1, 8, (200, 4))
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=0, atol=1e-9)
     np.testing.assert_allclose(ours.predict(new), theirs.predict(new), rtol=0, atol=1e-9)
-    np.testing.assert_allclose(ours.train_path_[1:], theirs.train_score_, rtol=1e-9)
+    np.testing.assert_allclose(ours.train_scores_[1:], theirs.train_score_, rtol=1e-9)
     np.testing.assert_allclose(
         ours.feature_importances_, theirs.feature_importances_, rtol=0, atol=1e-2
     )  # theirs averages shares over trees, ours shares the total
@@ -64,7 +65,7 @@ def test_no_drift_in_many_rounds():
     checked = [1, 1000, 30_000, 100_000, 299_999]
     for before, prediction in zip(checked, model.predict_path(X, checked)):
         residual = y - prediction
-        np.testing.assert_allclose(np.mean(residual**2), model.train_path_[before], rtol=1e-11)
+        np.testing.assert_allclose(np.mean(residual**2), model.train_scores_[before], rtol=1e-11)
         correlations = np.abs(z.T @ residual)
         k = names.index((model.stump_features_[before], model.stump_cuts_[before]))
         step = abs(model.stump_left_[before] - model.stump_right_[before])
@@ -88,7 +89,7 @@ def test_ends_when_nothing_is_left():
     model = L2BoostingRegressor(1000, learning_rate=1.0).fit(X, y)
     assert model.n_estimators_ == len(model.stump_left_) == 1
     np.testing.assert_allclose(model.predict(X), y, rtol=1e-14)
-    np.testing.assert_allclose(model.train_path_, [2.25, 0], atol=1e-15)
+    np.testing.assert_allclose(model.train_scores_, [2.25, 0], atol=1e-15)
     slow = L2BoostingRegressor(10_000, learning_rate=0.1).fit(X, y)
     assert 250 < slow.n_estimators_ < 400  # 0.9^306 is 1e-14
     np.testing.assert_allclose(slow.predict(X), y, rtol=1e-12)
@@ -105,7 +106,7 @@ def test_matching_pursuit_bound():
     y = columns @ coefficients
     model = L2BoostingRegressor(500, learning_rate=1.0, max_bins=10).fit(X, y)
     t = np.arange(1, model.n_estimators_ + 1)
-    assert (model.train_path_[1:] <= np.abs(coefficients).sum() ** 2 * t ** (-1 / 3)).all()
+    assert (model.train_scores_[1:] <= np.abs(coefficients).sum() ** 2 * t ** (-1 / 3)).all()
 
 
 def test_duplicate_features_tie_to_the_first():
@@ -172,7 +173,7 @@ def test_weights_are_repetitions_and_zeros_are_absences(max_bins):
     repeated = clone(model).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
     np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=0, atol=1e-10)
     np.testing.assert_array_equal(weighted.stump_cuts_, repeated.stump_cuts_)
-    np.testing.assert_allclose(weighted.train_path_, repeated.train_path_, rtol=1e-10)
+    np.testing.assert_allclose(weighted.train_scores_, repeated.train_scores_, rtol=1e-10)
     for scale in (1e-300, 1e300, 0.1):
         scaled = clone(model).fit(X, y, sample_weight=scale * weight)
         np.testing.assert_allclose(scaled.predict(X), weighted.predict(X), rtol=0, atol=1e-10)
@@ -183,16 +184,16 @@ def test_weights_are_repetitions_and_zeros_are_absences(max_bins):
 def test_given_edges():
     X, y = additive_data(p=3)
     edges = [[-1, 0, 1], [], [0.5]]
-    model = L2BoostingRegressor(100, learning_rate=0.1, bin_edges=edges).fit(X, y)
+    model = L2BoostingRegressor(100, learning_rate=0.1, max_bins=edges).fit(X, y)
     assert set(model.stump_features_) == {0, 2}
     np.testing.assert_array_equal(model.bin_edges_[0], [-1.0, 0.0, 1.0])
     path, _ = plain_l2_boosting(X, y, [np.array(e) for e in edges], 0.1, 100)
     np.testing.assert_allclose(model.predict(X), path[-1], atol=1e-9)
     # an edge beyond the data is no cut; one without rows between it and the next is the same cut
-    model.set_params(bin_edges=[[-1, -0.9999999, 0, 1, 99.0], [77.0], [0.5]]).fit(X, y)
+    model.set_params(max_bins=[[-1, -0.9999999, 0, 1, 99.0], [77.0], [0.5]]).fit(X, y)
     np.testing.assert_allclose(model.predict(X), path[-1], atol=1e-9)
     with pytest.raises(ValueError, match="bin_edges has edges for 2 features"):
-        model.set_params(bin_edges=[[0.0], [1.0]]).fit(X, y)
+        model.set_params(max_bins=[[0.0], [1.0]]).fit(X, y)
 
 
 # --- hard data --------------------------------------------------------------------------------
@@ -209,13 +210,13 @@ def test_units_of_y(size, offset):
         model = L2BoostingRegressor(100, learning_rate=0.1).fit(X, y * size)
         prediction = model.predict(X)
     np.testing.assert_allclose(prediction / size, expected, rtol=1e-9, atol=1e-9)
-    assert not np.isnan(model.train_path_).any()
+    assert not np.isnan(model.train_scores_).any()
 
 
 def test_cv_with_huge_targets():
     X, y = additive_data()
     model = L2BoostingRegressor(
-        "cv", max_estimators=900, learning_rate=0.05, max_bins=64, cv=KFold(3), smoothing_rounds=0
+        CVRounds(KFold(3), max_estimators=900), learning_rate=0.05, max_bins=64, smoothing_rounds=0
     )
     rounds = clone(model).fit(X, y).n_estimators_
     assert 0 < rounds < 900
@@ -226,7 +227,7 @@ def test_cv_with_huge_targets():
 
 @pytest.mark.parametrize("n_estimators", [10, "cv"])
 def test_nothing_to_learn(n_estimators):
-    model = L2BoostingRegressor(n_estimators, cv=3)
+    model = L2BoostingRegressor(CVRounds(3))
     X, y = additive_data(n=40)
     flat = model.fit(np.ones((40, 2)), y)
     assert flat.n_estimators_ == 0
@@ -235,7 +236,7 @@ def test_nothing_to_learn(n_estimators):
     constant = model.fit(X, np.full(40, 1e5 / 3))
     assert constant.n_estimators_ == 0
     np.testing.assert_allclose(constant.predict(X), 1e5 / 3, rtol=1e-14)
-    np.testing.assert_allclose(constant.train_path_, [0], atol=1e-20)
+    np.testing.assert_allclose(constant.train_scores_, [0], atol=1e-20)
 
 
 def test_one_and_two_rows():
@@ -252,7 +253,7 @@ def test_rows_of_very_different_weight():
         warnings.simplefilter("error")
         model = L2BoostingRegressor(500, learning_rate=0.1).fit(X, y, weight)
     without = L2BoostingRegressor(500, learning_rate=0.1).fit(X[::2], y[::2])
-    np.testing.assert_allclose(model.train_path_, without.train_path_, rtol=1e-8)
+    np.testing.assert_allclose(model.train_scores_, without.train_scores_, rtol=1e-8)
 
 
 def test_bad_weights_are_refused():

@@ -5,6 +5,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import (
@@ -13,7 +14,9 @@ from sklearn.model_selection import (
 )
 
 from sklearn_ensemble_theory import L2BoostingRegressor
+from sklearn_ensemble_theory.boosting import CVRounds
 
+from .additive_data import cv_path
 from .l2_boosting_data import additive_data, plain_l2_boosting, quantile_edges
 
 
@@ -21,7 +24,7 @@ from .l2_boosting_data import additive_data, plain_l2_boosting, quantile_edges
 def test_chunks_make_the_model_of_one_fit(weighted):
     X, y = additive_data(n=500)
     weight = np.random.default_rng(8).exponential(size=500) if weighted else None
-    model = L2BoostingRegressor(500, learning_rate=0.1, bin_edges=quantile_edges(X, 20))
+    model = L2BoostingRegressor(500, learning_rate=0.1, max_bins=quantile_edges(X, 20))
     whole = clone(model).fit(X, y, weight)
     chunked = clone(model)
     for rows in np.split(np.arange(500), [50, 51, 300]):
@@ -30,7 +33,7 @@ def test_chunks_make_the_model_of_one_fit(weighted):
     np.testing.assert_array_equal(chunked.stump_features_, whole.stump_features_)
     np.testing.assert_array_equal(chunked.stump_cuts_, whole.stump_cuts_)
     np.testing.assert_allclose(chunked.predict(X), whole.predict(X), rtol=0, atol=1e-10)
-    np.testing.assert_allclose(chunked.train_path_, whole.train_path_, rtol=1e-10)
+    np.testing.assert_allclose(chunked.train_scores_, whole.train_scores_, rtol=1e-10)
     assert chunked.intercept_ == pytest.approx(whole.intercept_, rel=1e-12)
 
 
@@ -38,11 +41,9 @@ def test_chunks_with_cross_validation():
     X, y = additive_data(n=300)
     edges = quantile_edges(X, 12)
     model = L2BoostingRegressor(
-        "cv",
-        cv=KFold(3),
-        max_estimators=200,
+        CVRounds(KFold(3), max_estimators=200),
         learning_rate=0.1,
-        bin_edges=edges,
+        max_bins=edges,
         smoothing_rounds=0,
     )
     number = np.empty(300, dtype=int)
@@ -54,11 +55,11 @@ def test_chunks_with_cross_validation():
         with pytest.raises(NotFittedError):
             chunked.predict(X)
     chunked.partial_fit(X[:3], y[:3], np.array([1e-30] * 3))  # the first call that fits
-    whole = clone(model).set_params(cv=PredefinedSplit(number)).fit(X, y)
-    np.testing.assert_allclose(chunked.cv_path_, whole.cv_path_, rtol=1e-9)
+    whole = clone(model).set_params(n_estimators__cv=PredefinedSplit(number)).fit(X, y)
+    np.testing.assert_allclose(cv_path(chunked), cv_path(whole), rtol=1e-9)
     assert chunked.n_estimators_ == whole.n_estimators_
     with pytest.raises(ValueError, match="same number of folds"):
-        chunked.set_params(cv=4).partial_fit(X, y)
+        chunked.set_params(n_estimators__cv=4).partial_fit(X, y)
 
 
 def test_chunks_keep_the_bins_of_the_first(tmp_path):
@@ -70,7 +71,7 @@ def test_chunks_keep_the_bins_of_the_first(tmp_path):
     for each in (model, resumed):
         each.partial_fit(X[100:], y[100:])
     np.testing.assert_array_equal(resumed.predict(X), model.predict(X))
-    whole = clone(model).set_params(bin_edges=model.bin_edges_).fit(X, y)
+    whole = clone(model).set_params(max_bins=model.bin_edges_).fit(X, y)
     np.testing.assert_allclose(model.predict(X), whole.predict(X), atol=1e-10)
     with pytest.raises(ValueError, match="3 features"):
         model.partial_fit(X[:, :3], y)
@@ -114,11 +115,12 @@ def test_few_rows_and_many_cuts(n_estimators):
     X = rng.standard_normal((60, 200))
     y = np.sign(X[:, 7]) + X[:, 70] + 0.1 * rng.standard_normal(60)
     model = L2BoostingRegressor(
-        n_estimators, max_estimators=300, learning_rate=0.1, cv=3, smoothing_rounds=0
+        CVRounds(3, max_estimators=300), learning_rate=0.1, smoothing_rounds=0
     ).fit(X, y)
     path, _ = plain_l2_boosting(X, y, model.bin_edges_, 0.1, model.n_estimators_)
     np.testing.assert_allclose(model.predict(X), path[-1], rtol=0, atol=1e-8)
-    tight = clone(model).set_params(max_memory=2.0).fit(X, y)
+    with config_context(working_memory=2.0):
+        tight = clone(model).fit(X, y)
     np.testing.assert_array_equal(tight.predict(X), model.predict(X))
 
 
@@ -137,7 +139,7 @@ def test_memory_beside_X():
 
 def test_verbose_prints_progress(capsys):
     X, y = additive_data(n=60)
-    model = L2BoostingRegressor("cv", max_estimators=20, cv=2)
+    model = L2BoostingRegressor(CVRounds(2, max_estimators=20))
     model.fit(X, y)
     assert capsys.readouterr() == ("", "")
     model.set_params(verbose=1).fit(X, y)

@@ -16,7 +16,9 @@ from sklearn.model_selection import (
 
 from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
 from sklearn_ensemble_theory._folds import fold_numbers
+from sklearn_ensemble_theory.boosting import CVRounds
 
+from .additive_data import cv_path
 from .l2_boosting_data import additive_data, quantile_edges
 
 
@@ -25,26 +27,24 @@ def test_cv_path_is_that_of_refits():
     edges = quantile_edges(X, 16)
     folds = KFold(4, shuffle=True, random_state=0)
     model = L2BoostingRegressor(
-        "cv",
-        cv=folds,
-        max_estimators=400,
+        CVRounds(folds, max_estimators=400),
         learning_rate=0.1,
-        bin_edges=edges,
+        max_bins=edges,
         smoothing_rounds=0,
     ).fit(X, y)
-    assert model.cv_path_.shape == (401, 4)
+    assert cv_path(model).shape == (401, 4)
     for n_rounds in (1, 2, 50, model.n_estimators_, 400):
         refit = clone(model).set_params(n_estimators=n_rounds)
         scores = cross_val_score(refit, X, y, cv=folds, scoring="neg_mean_squared_error")
-        np.testing.assert_allclose(model.cv_path_[n_rounds], -scores, rtol=1e-9)
-    assert model.n_estimators_ == model.cv_path_.mean(axis=1).argmin()
+        np.testing.assert_allclose(cv_path(model)[n_rounds], -scores, rtol=1e-9)
+    assert model.n_estimators_ == cv_path(model).mean(axis=1).argmin()
     alone = clone(model).set_params(n_estimators=model.n_estimators_).fit(X, y)
     np.testing.assert_allclose(model.predict(X), alone.predict(X), atol=1e-12)
     for fold, (train, test) in enumerate(folds.split(X)):
         variance = np.mean((y[test] - y[train].mean()) ** 2)
-        assert model.cv_path_[0, fold] == pytest.approx(variance)
-    assert not hasattr(alone, "cv_path_")
-    assert not hasattr(model.set_params(n_estimators=3).fit(X, y), "cv_path_")
+        assert cv_path(model)[0, fold] == pytest.approx(variance)
+    assert not hasattr(alone, "cv_results_")
+    assert not hasattr(model.set_params(n_estimators=3).fit(X, y), "cv_results_")
 
 
 def test_weighted_cv_path_with_rows_never_held_out():
@@ -53,11 +53,9 @@ def test_weighted_cv_path_with_rows_never_held_out():
     weight = rng.exponential(size=len(y)) * (rng.random(len(y)) < 0.8)
     number = rng.integers(-1, 3, len(y))
     model = L2BoostingRegressor(
-        "cv",
-        cv=PredefinedSplit(number),
-        max_estimators=200,
+        CVRounds(PredefinedSplit(number), max_estimators=200),
         learning_rate=0.1,
-        bin_edges=quantile_edges(X, 10),
+        max_bins=quantile_edges(X, 10),
         smoothing_rounds=0,
     ).fit(X, y, weight)
     for fold in range(3):
@@ -66,16 +64,16 @@ def test_weighted_cv_path_with_rows_never_held_out():
         refit.fit(X[train], y[train], weight[train])
         for n_rounds, prediction in zip(range(1, 201), refit.staged_predict(X[test])):
             error = np.average((y[test] - prediction) ** 2, weights=weight[test])
-            assert model.cv_path_[n_rounds, fold] == pytest.approx(error, rel=1e-9)
+            assert cv_path(model)[n_rounds, fold] == pytest.approx(error, rel=1e-9)
 
 
 def test_path_of_a_fold_that_is_learned_before_the_end():
     X = np.tile(np.arange(6.0), 4)[:, None]
     y = (X[:, 0] > 2.5).astype(float)
     model = L2BoostingRegressor(
-        "cv", learning_rate=1.0, max_estimators=50, cv=4, smoothing_rounds=0
+        CVRounds(4, max_estimators=50), learning_rate=1.0, smoothing_rounds=0
     )
-    path = model.fit(X, y).cv_path_
+    path = cv_path(model.fit(X, y))
     assert path.shape == (51, 4)
     np.testing.assert_allclose(path[1:], 0, atol=1e-14)
     assert model.n_estimators_ == 1
@@ -86,11 +84,13 @@ def test_an_integer_draws_folds_and_a_splitter_is_taken_as_it_is(classify):
     """The same for a table in any order of its rows, as far as y tells these apart."""
     X, y = additive_data(n=120)
     model = LogitBoostClassifier if classify else L2BoostingRegressor
-    model = model("cv", max_estimators=30, learning_rate=0.1, max_bins=16, interactions=[(0, 1)])
+    model = model(
+        CVRounds(max_estimators=30), learning_rate=0.1, max_bins=16, interactions=[(0, 1)]
+    )
     target = np.where(y > 1, "yes", "no") if classify else y
-    fitted = clone(model).set_params(cv=4).fit(X, target)
+    fitted = clone(model).set_params(n_estimators__cv=4).fit(X, target)
     again = clone(fitted).fit(X, target)
-    np.testing.assert_array_equal(again.cv_path_, fitted.cv_path_)
+    np.testing.assert_array_equal(cv_path(again), cv_path(fitted))
     for order in (np.argsort(y), np.argsort(X[:, 0])):
         other = clone(fitted).fit(X[order], target[order])
         if classify:  # rows of a class are told apart by their order alone
@@ -104,10 +104,10 @@ def test_an_integer_draws_folds_and_a_splitter_is_taken_as_it_is(classify):
     folds, n_splits = fold_numbers(4, X, target, classifier=classify)
     listed = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(n_splits)]
     assert np.ptp([len(test) for _, test in listed]) <= 1
-    by_list = clone(model).set_params(cv=listed).fit(X, target).cv_path_
-    np.testing.assert_array_equal(by_list, fitted.cv_path_)
-    consecutive = clone(model).set_params(cv=KFold(4)).fit(X, target)
-    assert not np.array_equal(consecutive.cv_path_, fitted.cv_path_)
+    by_list = cv_path(clone(model).set_params(n_estimators__cv=listed).fit(X, target))
+    np.testing.assert_array_equal(by_list, cv_path(fitted))
+    consecutive = clone(model).set_params(n_estimators__cv=KFold(4)).fit(X, target)
+    assert not np.array_equal(cv_path(consecutive), cv_path(fitted))
 
 
 def test_drawn_folds_are_unrelated_to_x_and_y_and_stratify_classes():
@@ -130,24 +130,24 @@ def test_rows_of_weight_0_are_in_no_fold_of_an_integer():
     weight = np.random.default_rng(3).integers(0, 3, len(y)).astype(float)
     weight[:40] = 0  # a whole fold of all the rows
     kept = np.flatnonzero(weight)
-    model = L2BoostingRegressor("cv", max_estimators=50, learning_rate=0.1, cv=3)
+    model = L2BoostingRegressor(CVRounds(3, max_estimators=50), learning_rate=0.1)
     weighted = clone(model).fit(X, y, sample_weight=weight)
     dropped = clone(model).fit(X[kept], y[kept], sample_weight=weight[kept])
-    np.testing.assert_allclose(weighted.cv_path_, dropped.cv_path_, rtol=1e-12)
+    np.testing.assert_allclose(cv_path(weighted), cv_path(dropped), rtol=1e-12)
     np.testing.assert_allclose(weighted.predict(X), dropped.predict(X), rtol=1e-12)
 
 
 def test_folds_by_groups():
     X, y = additive_data(n=120)
-    model = L2BoostingRegressor("cv", max_estimators=100, learning_rate=0.1)
+    model = L2BoostingRegressor(CVRounds(max_estimators=100), learning_rate=0.1)
     groups = np.arange(120) // 10
     splits = list(GroupKFold(4).split(X, y, groups))
-    by_group = clone(model).set_params(cv=splits).fit(X, y)
+    by_group = clone(model).set_params(n_estimators__cv=splits).fit(X, y)
     number = np.zeros(120, dtype=int)
     for fold, (_, test) in enumerate(splits):
         number[test] = fold
-    predefined = clone(model).set_params(cv=PredefinedSplit(number)).fit(X, y)
-    np.testing.assert_array_equal(by_group.cv_path_, predefined.cv_path_)
+    predefined = clone(model).set_params(n_estimators__cv=PredefinedSplit(number)).fit(X, y)
+    np.testing.assert_array_equal(cv_path(by_group), cv_path(predefined))
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_bad_folds_are_refused(cv, message):
     weight = None
     if isinstance(cv, PredefinedSplit):  # which then trains on no row
         weight = (np.arange(40) < 20).astype(float)
-    model = L2BoostingRegressor("cv", cv=cv)
+    model = L2BoostingRegressor(CVRounds(cv))
     with pytest.raises(ValueError, match=message):
         model.fit(X, y, weight)
     with pytest.raises(NotFittedError):
@@ -176,9 +176,9 @@ def test_few_rows_have_few_folds(n_rows):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((n_rows, 2)), rng.standard_normal(n_rows)
     model = L2BoostingRegressor().fit(X, y)
-    assert hasattr(model, "cv_path_") == (n_rows > 1)
+    assert hasattr(model, "cv_results_") == (n_rows > 1)
     if n_rows > 1:
-        assert model.cv_path_.shape[1] == min(n_rows, 5)
+        assert cv_path(model).shape[1] == min(n_rows, 5)
     same = L2BoostingRegressor().fit(X, np.full(n_rows, 3.0))
     np.testing.assert_allclose(same.predict(X), 3.0)
     if n_rows > 2:  # a class of a single row
@@ -191,11 +191,11 @@ def test_few_rows_have_few_folds(n_rows):
 def test_chunks_of_few_rows_fill_all_folds(size):
     X, y = additive_data(n=40)
     for model, target in (
-        (L2BoostingRegressor(max_estimators=50, learning_rate=0.1), y),
-        (LogitBoostClassifier(max_estimators=50, learning_rate=0.1), y > 0),
+        (L2BoostingRegressor(n_estimators=CVRounds(max_estimators=50), learning_rate=0.1), y),
+        (LogitBoostClassifier(n_estimators=CVRounds(max_estimators=50), learning_rate=0.1), y > 0),
     ):
         classes = {} if isinstance(model, L2BoostingRegressor) else {"classes": [False, True]}
         for start in range(0, 40, size):
             chunk = slice(start, start + size)
             model.partial_fit(X[chunk], target[chunk], refit=start + size >= 40, **classes)
-        assert model.cv_path_.shape[1] == 5
+        assert cv_path(model).shape[1] == 5

@@ -10,6 +10,10 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import PredefinedSplit, StratifiedKFold
 
 from sklearn_ensemble_theory import LogitBoostClassifier
+from sklearn_ensemble_theory.boosting import CVRounds
+from sklearn_ensemble_theory.boosting._additive import logit_boost
+
+from .additive_data import cv_path
 
 EDGES = [np.linspace(-1, 1, 5)] * 3
 
@@ -61,10 +65,11 @@ def plain_logit_boost(X, y, rate, n_rounds, weight, n_classes=2, *, joint=True):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_rounds_are_those_of_the_loop_over_rows(n_classes):
+def test_rounds_are_those_of_the_loop_over_rows(n_classes, monkeypatch):
+    monkeypatch.setattr(logit_boost, "REFRESH", 1e-9)
     X, y = logistic_data(n_classes=n_classes)
     weight = np.random.default_rng(1).exponential(size=len(y))
-    model = LogitBoostClassifier(150, learning_rate=0.01, bin_edges=EDGES, refresh_tol=1e-9)
+    model = LogitBoostClassifier(150, learning_rate=0.01, max_bins=EDGES)
     model.fit(X, y, sample_weight=weight)
     exact = plain_logit_boost(X, y, 0.01, 150, weight, n_classes)
     np.testing.assert_allclose(model.decision_function(X), exact, rtol=0, atol=1e-8)
@@ -75,12 +80,13 @@ def test_rounds_are_those_of_the_loop_over_rows(n_classes):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_fewer_refreshes_change_little(n_classes):
+def test_fewer_refreshes_change_little(n_classes, monkeypatch):
     X, y = logistic_data(n_classes=n_classes)
     exact = plain_logit_boost(X, y, 0.01, 400, np.ones(len(y)), n_classes)
     off, passes = [], []
     for tol in (1.0, 0.5, 0.05, 0.0125):
-        model = LogitBoostClassifier(400, bin_edges=EDGES, refresh_tol=tol).fit(X, y)
+        monkeypatch.setattr(logit_boost, "REFRESH", tol)
+        model = LogitBoostClassifier(400, max_bins=EDGES).fit(X, y)
         off.append(np.abs(model.decision_function(X) - exact).max())
         passes.append(model.n_refreshes_)
     assert off[1] < 0.15 * np.abs(exact).max()  # the default
@@ -90,11 +96,12 @@ def test_fewer_refreshes_change_little(n_classes):
     assert passes == sorted(passes)
 
 
-def test_the_limit_is_the_maximum_of_the_likelihood():
+def test_the_limit_is_the_maximum_of_the_likelihood(monkeypatch):
     """The score equations of the maximum: in each bin probabilities add up to frequencies."""
     X, y = logistic_data(n_classes=3)
     for rate, tol in [(0.2, 0.02), (1.0, 0.2)]:
-        model = LogitBoostClassifier(3000, learning_rate=rate, bin_edges=EDGES, refresh_tol=tol)
+        monkeypatch.setattr(logit_boost, "REFRESH", tol)
+        model = LogitBoostClassifier(3000, learning_rate=rate, max_bins=EDGES)
         model.fit(X, y)
         p = model.predict_proba(X)
         for j in range(3):
@@ -102,7 +109,7 @@ def test_the_limit_is_the_maximum_of_the_likelihood():
                 left = X[:, j] <= edge
                 for k in range(3):
                     assert p[left, k].sum() == pytest.approx((y[left] == k).sum(), abs=0.03)
-        assert model.train_path_[-1] == pytest.approx(log_loss(y, p), abs=1e-5)
+        assert model.train_scores_[-1] == pytest.approx(log_loss(y, p), abs=1e-5)
 
 
 def test_full_steps_on_two_groups_end_at_their_frequencies():
@@ -113,11 +120,12 @@ def test_full_steps_on_two_groups_end_at_their_frequencies():
     assert model.n_estimators_ < 100
 
 
-def test_a_score_that_needs_no_rounds():
+def test_a_score_that_needs_no_rounds(monkeypatch):
     """The frequency of the first class does not depend on x: its rounds end at once."""
     X = np.repeat([[0.0], [1.0]], 30, axis=0)
     y = np.concatenate([np.tile([0, 1, 1], 10), np.tile([0, 2, 2], 10)])
-    model = LogitBoostClassifier(20, learning_rate=0.5, refresh_tol=0.2).fit(X, y)
+    monkeypatch.setattr(logit_boost, "REFRESH", 0.2)
+    model = LogitBoostClassifier(20, learning_rate=0.5).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X)[:, 0], 1 / 3, atol=0.01)
     assert model.stump_left_.shape == (model.n_estimators_, 3)
     np.testing.assert_array_equal(model.stump_left_[:, 0], 0)
@@ -150,30 +158,28 @@ def test_separable_classes_have_finite_scores(rate):
         assert (model.predict(x) == y).all()
         np.testing.assert_allclose(np.exp(log[:-1]), model.predict_proba(x), atol=1e-12)
         np.testing.assert_allclose(model.predict_proba(x).sum(axis=1), 1)
-        assert (np.diff(model.train_path_) <= 1e-6).all()
-        assert model.train_path_[-1] < 0.02
+        assert (np.diff(model.train_scores_) <= 1e-6).all()
+        assert model.train_scores_[-1] < 0.02
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_held_out_losses_are_those_of_the_refits(n_classes):
+def test_held_out_losses_are_those_of_the_refits(n_classes, monkeypatch):
+    monkeypatch.setattr(logit_boost, "REFRESH", 0.01)
     X, y = logistic_data(n_classes=n_classes)
     folds = np.arange(len(y)) % 3 - 1  # the first third is never held out
     model = LogitBoostClassifier(
-        "cv",
+        CVRounds(PredefinedSplit(folds), max_estimators=60),
         learning_rate=0.05,
-        max_estimators=60,
-        bin_edges=EDGES,
-        cv=PredefinedSplit(folds),
+        max_bins=EDGES,
         smoothing_rounds=0,
-        refresh_tol=0.01,
     ).fit(X, y)
     for fold in range(2):
         own = clone(model).set_params(n_estimators=60).fit(X[folds != fold], y[folds != fold])
         held = folds == fold
         losses = [log_loss(y[held], p) for p in own.staged_predict_proba(X[held])]
         # the rounds on folds have the weights of the model of all rows: other steps, the same aim
-        np.testing.assert_allclose(model.cv_path_[1:, fold], losses, atol=0.01)
-    assert model.n_estimators_ == model.cv_path_.mean(axis=1).argmin()
+        np.testing.assert_allclose(cv_path(model)[1:, fold], losses, atol=0.01)
+    assert model.n_estimators_ == cv_path(model).mean(axis=1).argmin()
 
 
 def test_a_class_that_a_fold_lacks():
@@ -181,10 +187,10 @@ def test_a_class_that_a_fold_lacks():
     y = np.where(y == 2, 1, y)
     y[:4] = 2  # all in the first fold of consecutive rows
     cv = PredefinedSplit(np.repeat([0, 1, 2, 3, 4], 50))
-    model = LogitBoostClassifier("cv", max_estimators=50, learning_rate=0.1, cv=cv).fit(X, y)
-    assert np.isfinite(model.cv_path_).all()
+    model = LogitBoostClassifier(CVRounds(cv, max_estimators=50), learning_rate=0.1).fit(X, y)
+    assert np.isfinite(cv_path(model)).all()
     assert model.predict_proba(X).shape == (250, 3)
-    later = LogitBoostClassifier(50, bin_edges=EDGES).partial_fit(X, y == 1, classes=[0, 1, 2])
+    later = LogitBoostClassifier(50, max_bins=EDGES).partial_fit(X, y == 1, classes=[0, 1, 2])
     assert (later.predict_proba(X)[:, 2] < 0.02).all()
 
 
@@ -209,7 +215,7 @@ def test_partial_fit_is_fit_on_all_chunks(n_classes):
     weight = np.random.default_rng(3).integers(1, 9, len(y)) * np.where(
         np.arange(len(y)) < 90, 1, 6
     )
-    model = LogitBoostClassifier(100, learning_rate=0.1, bin_edges=EDGES)
+    model = LogitBoostClassifier(100, learning_rate=0.1, max_bins=EDGES)
     for w in (None, weight, np.where(np.arange(len(y)) < 90, 1.0, 5.0)):
         whole = clone(model).fit(X, y, sample_weight=w)
         chunks = clone(model)
@@ -250,7 +256,7 @@ def test_refusals():
         LogitBoostClassifier().fit(X, y, sample_weight=y)
     with pytest.raises(ValueError, match=r"Unknown label type|continuous"):
         LogitBoostClassifier().fit(X, X[:, 0])
-    for bad in ({"refresh_tol": 0}, {"learning_rate": 0}, {"max_bins": 1}, {"interactions": -1}):
+    for bad in ({"learning_rate": 0}, {"max_bins": 1}, {"interactions": -1}):
         with pytest.raises(ValueError, match=next(iter(bad))):
             LogitBoostClassifier(**bad).fit(X, y)
 
@@ -262,12 +268,13 @@ def test_smoothing_rounds_help_smooth_log_odds():
     errors = {}
     for rounds in ("auto", 0):
         model = LogitBoostClassifier(
-            "cv", learning_rate=0.1, max_estimators=300, smoothing_rounds=rounds
+            CVRounds(max_estimators=300), learning_rate=0.1, smoothing_rounds=rounds
         )
-        model.set_params(cv=StratifiedKFold(4, shuffle=True, random_state=0)).fit(X, y)
+        model.set_params(n_estimators__cv=StratifiedKFold(4, shuffle=True, random_state=0))
+        model.fit(X, y)
         errors[rounds] = np.mean((model.decision_function(new) - truth) ** 2)
         if rounds == "auto":
-            best = model.smoothing_path_.mean(axis=1).argmin()
+            best = model.smoothing_results_["mean_score"].argmin()
             assert model.n_smoothing_rounds_ == best > 0
     assert errors["auto"] < errors[0] < 0.6 * np.mean(truth**2)
 
@@ -283,6 +290,6 @@ def test_long_steps_do_not_raise_the_loss(learning_rate, n_classes):
     model = LogitBoostClassifier(n_estimators=30, learning_rate=learning_rate).fit(X, y)
     share = np.bincount(y) / len(y)
     constant = -share @ np.log(share)
-    assert model.train_path_.max() <= 1.001 * constant
+    assert model.train_scores_.max() <= 1.001 * constant
     p = model.predict_proba(X)
     assert -np.log(p[np.arange(len(y)), y]).mean() < 0.9 * constant

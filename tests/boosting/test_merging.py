@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from sklearn_ensemble_theory import (
     AdditiveBoostingRegressor,
     GradientBoostingRegressor,
     L2BoostingRegressor,
     LogitBoostClassifier,
+    export,
 )
-from sklearn_ensemble_theory.boosting import merge_additive_models
+from sklearn_ensemble_theory.boosting import CVRounds, merge_additive_models
 from sklearn_ensemble_theory.inspection import report_html
 
 from .test_additive_edits import by_hand, means, rows
@@ -19,7 +21,7 @@ NEW = rows(n=60, seed=1)[0]
 EDGES = [np.linspace(-1.5, 1.5, 9)] * 3 + [np.empty(0)]
 SITES = [slice(0, 60), slice(60, 250), slice(250, 400)]
 COUNTS = np.array([60, 190, 150])
-FAST = {"learning_rate": 0.1, "bin_edges": EDGES}
+FAST = {"learning_rate": 0.1, "max_bins": EDGES}
 WEIGHTS = np.random.default_rng(0).exponential(size=400)
 WEIGHTS[60:250] *= 37.0
 WEIGHTS[250:] = 0.3
@@ -27,9 +29,7 @@ WEIGHTS[250:] = 0.3
 
 def sites(model, y=Y, weight=None, X=X):
     return [
-        type(model)(**model.get_params()).fit(
-            X[part], y[part], sample_weight=None if weight is None else weight[part]
-        )
+        clone(model).fit(X[part], y[part], sample_weight=None if weight is None else weight[part])
         for part in SITES
     ]
 
@@ -37,7 +37,7 @@ def sites(model, y=Y, weight=None, X=X):
 AVERAGED = {
     "regressor": (L2BoostingRegressor(30, **FAST), Y),
     "pairs": (L2BoostingRegressor(10, interactions=[("a", "b"), ("b", "kind")], **FAST), Y),
-    "counts": (AdditiveBoostingRegressor("poisson", n_estimators=10, **FAST), CLASSES),
+    "counts": (AdditiveBoostingRegressor(loss="poisson", n_estimators=10, **FAST), CLASSES),
     "two classes": (LogitBoostClassifier(20, **FAST), CLASSES > 0),
     "three classes": (LogitBoostClassifier(10, interactions=[("a", "b")], **FAST), CLASSES),
 }
@@ -89,7 +89,7 @@ def test_weights_of_chunks():
         (LogitBoostClassifier(5, **FAST), CLASSES, {"classes": [0, 1, 2]}),
     ):
         for weight in (None, WEIGHTS, np.full(400, 3.0)):
-            chunks = type(model)(**model.get_params())
+            chunks = clone(model)
             for part in SITES:
                 own = None if weight is None else weight[part]
                 chunks.partial_fit(X[part], y[part], sample_weight=own, **more)
@@ -109,7 +109,7 @@ def test_missing_values_at_some_sites():
     for interactions in (0, [("a", "b"), ("b", "c")]):
         model = L2BoostingRegressor(10, interactions=interactions, **FAST)
         models = [model.fit(complete[:200], Y[:200])]
-        models.append(type(model)(**model.get_params()).fit(X[200:], Y[200:]))
+        models.append(clone(model).fit(X[200:], Y[200:]))
         for order in (models, models[::-1]):
             merged = merge_additive_models(order)
             expected = np.mean([each.predict(NEW) for each in models], axis=0)
@@ -118,12 +118,11 @@ def test_missing_values_at_some_sites():
 
 
 def test_averages_have_no_rounds():
-    model = L2BoostingRegressor("cv", max_estimators=20, interactions=0, **FAST)
+    model = L2BoostingRegressor(CVRounds(max_estimators=20), interactions=0, **FAST)
     merged = merge_additive_models(sites(model))
-    for name in ("n_estimators_", "stump_left_", "cv_path_", "shape_standard_errors_"):
+    for name in ("n_estimators_", "stump_left_", "cv_results_", "shape_standard_errors_"):
         assert not hasattr(merged, name)
     for call in (
-        lambda: merged.predict_interval(NEW),
         lambda: merged.partial_fit(X, Y),
         lambda: next(merged.staged_predict(NEW)),
         lambda: merged.predict_path(NEW, [0]),
@@ -136,7 +135,7 @@ def test_averages_have_no_rounds():
 
 
 def chunked(model, parts, weight=None, y=Y):
-    found = type(model)(**model.get_params())
+    found = clone(model)
     for part in parts:
         own = None if weight is None else weight[part]
         found.partial_fit(X[part], y[part], sample_weight=own, refit=False)
@@ -148,10 +147,10 @@ def chunked(model, parts, weight=None, y=Y):
 @pytest.mark.parametrize("shift", [0.0, 1e4])
 def test_sums_are_those_of_all_rows(weight, n_estimators, shift):
     y = Y + shift * (np.arange(400) > 200)
-    model = L2BoostingRegressor(n_estimators, max_estimators=60, **FAST)
+    model = L2BoostingRegressor(CVRounds(max_estimators=60), **FAST)
     models = [chunked(model, [part], weight, y) for part in SITES]
     merged = merge_additive_models(models, method="sums")
-    expected = type(model)(**model.get_params())
+    expected = clone(model)
     for part in SITES:
         own = None if weight is None else weight[part]
         expected.partial_fit(X[part], y[part], sample_weight=own)
@@ -160,7 +159,7 @@ def test_sums_are_those_of_all_rows(weight, n_estimators, shift):
     for (_, own), (_, values) in zip(merged.shape_functions_, expected.shape_functions_):
         np.testing.assert_allclose(own, values, atol=tolerance)
     assert merged.n_estimators_ == expected.n_estimators_
-    np.testing.assert_allclose(merged.train_path_, expected.train_path_, rtol=1e-9)
+    np.testing.assert_allclose(merged.train_scores_, expected.train_scores_, rtol=1e-9)
     assert merged.edits_ == []
     # more rows can follow
     for each in (merged, expected):
@@ -174,11 +173,11 @@ def test_whole_numbers_in_one_unit_have_the_same_bits():
     rng = np.random.default_rng(0)
     x, y = rng.integers(0, 6, (64, 2)), np.tile([-4.0, 4.0, 1.0, -1.0], 16)
     edges = [np.arange(5) + 0.5] * 2
-    model = L2BoostingRegressor(50, bin_edges=edges)
+    model = L2BoostingRegressor(50, max_bins=edges)
     parts = [slice(0, 24), slice(24, 64)]
-    models = [type(model)(**model.get_params()).partial_fit(x[part], y[part]) for part in parts]
+    models = [clone(model).partial_fit(x[part], y[part]) for part in parts]
     merged = merge_additive_models(models, method="sums")
-    expected = type(model)(**model.get_params())
+    expected = clone(model)
     for part in parts:
         expected.partial_fit(x[part], y[part])
     np.testing.assert_array_equal(merged.predict(x), expected.predict(x))
@@ -190,7 +189,7 @@ def test_models_that_do_not_fit_together():
         return model(3, **(FAST | params)).fit(X, y)
 
     def of_loss(loss):
-        return AdditiveBoostingRegressor(loss, n_estimators=3, **FAST).fit(X, CLASSES)
+        return AdditiveBoostingRegressor(loss=loss, n_estimators=3, **FAST).fit(X, CLASSES)
 
     first = fitted()
     edges = [*EDGES[:2], EDGES[2][1:], EDGES[3]]
@@ -201,18 +200,18 @@ def test_models_that_do_not_fit_together():
         ([first, GradientBoostingRegressor()], r"models\[1\] is GradientBoostingRegressor"),
         ([GradientBoostingRegressor()], r"models\[0\] is GradientBoostingRegressor"),
         ([first, fitted(y=CLASSES, model=classifier)], r"models\[1\] is LogitBoostClassifier"),
-        ([first, first, fitted(bin_edges=edges)], r"models\[2\] has other bins of feature 'c'"),
+        ([first, first, fitted(max_bins=edges)], r"models\[2\] has other bins of feature 'c'"),
         ([first, fitted(X=other)], r"models\[1\] has other categories of feature 'kind'"),
         (
             [first, fitted(X=X.assign(kind=1.0))],
             r"models\[1\] has other categories of feature 'kind'",
         ),
-        ([first, fitted(X=X[["a", "b", "c"]], bin_edges=EDGES[:3])], "other features than"),
+        ([first, fitted(X=X[["a", "b", "c"]], max_bins=EDGES[:3])], "other features than"),
         ([first, fitted(X=X.rename(columns={"a": "z"}))], "other features than"),
         ([first, fitted(interactions=[("a", "b")])], r"one of both has no 'a & b'"),
         ([first, fitted(exclude=["a"])], r"models\[1\] has other bins of feature 'a'"),
         (
-            [fitted(X[["a"]], bin_edges=[[]]), fitted(X[["a"]], bin_edges=[[]], exclude=["a"])],
+            [fitted(X[["a"]], max_bins=[[]]), fitted(X[["a"]], max_bins=[[]], exclude=["a"])],
             "feature 'a' is excluded from one of both",
         ),
         (
@@ -231,7 +230,7 @@ def test_pairs_in_other_coarse_bins():
     models = []
     for power in (1, 2):
         x = rng.uniform(size=(500, 2)) ** power
-        model = L2BoostingRegressor(3, bin_edges=edges, interactions=[(0, 1)])
+        model = L2BoostingRegressor(3, max_bins=edges, interactions=[(0, 1)])
         models.append(model.fit(x, x[:, 0] * x[:, 1]))
     message = r"models\[1\] has other bins of feature 0 in the pair 'x0 & x1' .* at most 64 bins"
     with pytest.raises(ValueError, match=message):
@@ -239,7 +238,7 @@ def test_pairs_in_other_coarse_bins():
     # the same pairs in another order
     x = rng.uniform(size=(500, 3))
     pairs = [(0, 1), (1, 2)]
-    model = L2BoostingRegressor(3, bin_edges=[[0.3, 0.6]] * 3)
+    model = L2BoostingRegressor(3, max_bins=[[0.3, 0.6]] * 3)
     models = [
         type(model)(**model.get_params() | {"interactions": given}).fit(x, x.prod(axis=1))
         for given in (pairs, pairs[::-1])
@@ -251,7 +250,7 @@ def test_pairs_in_other_coarse_bins():
 def test_arguments_of_merging():
     first = L2BoostingRegressor(3, **FAST).fit(X, Y)
     chunk = L2BoostingRegressor(3, **FAST).partial_fit(X, Y)
-    folds = L2BoostingRegressor("cv", max_estimators=5, **FAST).partial_fit(X, Y)
+    folds = L2BoostingRegressor(CVRounds(max_estimators=5), **FAST).partial_fit(X, Y)
     large = L2BoostingRegressor(3, **FAST).partial_fit(X, 1e200 * Y)
     for models, weights, method, message in [
         ([first], [1, 2], "average", "one number for each of 1 models"),
@@ -274,7 +273,7 @@ def test_arguments_of_merging():
 def test_averages_have_other_forms(kind):
     model, y = AVERAGED[kind]
     merged = merge_additive_models(sites(model, y))
-    same = type(merged).from_json(merged.to_json())
+    same = export.from_json(export.json(merged))
     np.testing.assert_array_equal(same._scores(NEW), merged._scores(NEW))
     assert "merge_additive_models" in report_html(merged)
 
@@ -283,7 +282,7 @@ def test_averages_have_other_forms(kind):
 def test_averages_of_models_from_json(kind):
     model, y = AVERAGED[kind]
     models = sites(model, y, WEIGHTS)
-    sent = [models[0], *(type(model).from_json(each.to_json()) for each in models[1:])]
+    sent = [models[0], *(export.from_json(export.json(each)) for each in models[1:])]
     found, expected = (merge_additive_models(each, [1, 2, 3]) for each in (sent, models))
     np.testing.assert_allclose(found._scores(NEW), expected._scores(NEW), atol=1e-12)
     for own, other in zip(found.bin_weights_, expected.bin_weights_):

@@ -17,6 +17,7 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import root_mean_squared_error
 
 from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
+from sklearn_ensemble_theory.boosting import CVRounds
 from sklearn_ensemble_theory.inspection import report_html
 
 VOID = {"meta", "img", "br", "link"}
@@ -74,7 +75,7 @@ def table():
 @pytest.fixture(scope="module")
 def model(table):
     return L2BoostingRegressor(
-        "cv", max_bins=6, learning_rate=0.1, interactions=[(1, 2)], max_estimators=200
+        CVRounds(max_estimators=200), max_bins=6, learning_rate=0.1, interactions=[(1, 2)]
     ).fit(*table)
 
 
@@ -146,8 +147,8 @@ def test_scores_and_parameters(model, page, table):
     assert facts["learning_rate"] == "0.1"
     assert facts["terms with an effect"] == "4 of 5, 1 of them pairs"
     changed = [row[0] for row in page.rows if row[2:] == ["not the default"]]
-    given = {"interactions", "learning_rate", "max_bins", "max_estimators"}
-    assert set(changed) - {"n_estimators"} == given
+    given = {"interactions", "learning_rate", "max_bins", "n_estimators"}
+    assert set(changed) == given
 
 
 def test_a_report_is_the_same_every_time(model, report, table, tmp_path):
@@ -163,9 +164,10 @@ def test_without_rows(model):
     assert "Terms without a picture" in few
 
 
-def test_edits_are_listed(model):
+def test_edits_are_listed(model, monkeypatch):
     edited = copy.copy(model)
-    edited.edits_ = [SimpleNamespace(method="set_term", term="age", arguments={"values": "<i>"})]
+    edit = SimpleNamespace(method="set_term", term="age", arguments={"values": "<i>"})
+    monkeypatch.setattr(type(model), "edits_", [edit])
     text = report_html(edited, max_terms=1)
     assert "<td>set_term</td><td>age</td><td>values=&#x27;&lt;i&gt;&#x27;</td>" in text
 

@@ -16,6 +16,7 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn_ensemble_theory.boosting import CVRounds
 from sklearn_ensemble_theory.inspection import PredictionBandDisplay
 
 QUARTERS = {"max_samples": 0.25, "bootstrap": False, "random_state": 0}
@@ -203,7 +204,8 @@ def test_the_offset_of_the_reference_row():
 
 def test_intervals_of_an_additive_model():
     X, y = mixed_frame()
-    model = L2BoostingRegressor("cv", max_estimators=50, learning_rate=0.1).fit(X, y)
+    model = L2BoostingRegressor(CVRounds(max_estimators=50), learning_rate=0.1, held_out="cv")
+    model.fit(X, y)
     display = PredictionBandDisplay.from_estimator(model, X, "dose", grid_resolution=9)
     assert list(display.panels[0].bands) == ["interval"]
     low, high = display.panels[0].bands["interval"].T

@@ -203,7 +203,7 @@ def test_matplotlib_is_needed(model, rows, monkeypatch, name):
 
 def test_terms_of_a_logarithm(rows):
     class LogRegressor(TableRegressor):
-        _link = "log"
+        link_ = "log"
 
         def predict(self, X):
             return np.exp(super().predict(X))

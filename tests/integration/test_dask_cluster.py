@@ -71,7 +71,7 @@ def same(y):
 
 
 MODELS = {
-    "L2-boosting": (L2BoostingRegressor("cv", max_estimators=200), same),
+    "L2-boosting": (L2BoostingRegressor(CVRounds(max_estimators=200)), same),
     "LogitBoost": (LogitBoostClassifier(300, learning_rate=0.1), classes),
     "LogitBoost, pairs": (LogitBoostClassifier(30, max_bins=16, interactions=2), classes),
     "AdaBoost": (AdaBoostClassifier(n_estimators=20), classes),

@@ -7,7 +7,9 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import PredefinedSplit
 
 from sklearn_ensemble_theory import L2BoostingRegressor
+from sklearn_ensemble_theory.boosting import CVRounds
 
+from ..boosting.additive_data import cv_path
 from ..local_blocks import hashed_folds
 
 da = pytest.importorskip("dask.array")
@@ -27,7 +29,7 @@ def rows(seed=0, n=3000):
 def in_memory(model, X, y, weight=None):
     kept = slice(None) if weight is None else weight > 0
     cv = PredefinedSplit(hashed_folds(len(y[kept]), 5))
-    same = L2BoostingRegressor("cv", bin_edges=model.bin_edges_, cv=cv, max_estimators=500)
+    same = L2BoostingRegressor(CVRounds(cv, max_estimators=500), max_bins=model.bin_edges_)
     return same.fit(X[kept], y[kept], None if weight is None else weight[kept])
 
 
@@ -36,12 +38,12 @@ def in_memory(model, X, y, weight=None):
 def test_model_in_memory(chunks, weighted):
     X, y, weight = rows()
     lazy = [da.from_array(a, chunks=(CHUNKS[chunks], *a.shape[1:])) for a in (X, y, weight)]
-    model = L2BoostingRegressor("cv", max_estimators=500)
+    model = L2BoostingRegressor(CVRounds(max_estimators=500))
     model.fit(lazy[0], lazy[1].rechunk(700), lazy[2] if weighted else None)
     expected = in_memory(model, X, y, weight if weighted else None)
     assert model.n_smoothing_rounds_ == expected.n_smoothing_rounds_ > 0
     np.testing.assert_allclose(model.predict(X), expected.predict(X), rtol=0, atol=1e-10)
-    np.testing.assert_allclose(model.cv_path_, expected.cv_path_, rtol=1e-10)
+    np.testing.assert_allclose(cv_path(model), cv_path(expected), rtol=1e-10)
 
 
 def test_same_bits_whatever_the_chunks_up_to_sums_of_targets():
@@ -90,7 +92,9 @@ def test_data_frames_with_categories_and_missing_values_in_some_chunks():
     y = y + (frame["kind"] == "second")
     frame.loc[1500:, "c"] = np.nan
     X = dd.from_pandas(frame, npartitions=3)
-    model = L2BoostingRegressor("cv", max_estimators=500).fit(X, dd.from_pandas(y, npartitions=3))
+    model = L2BoostingRegressor(CVRounds(max_estimators=500)).fit(
+        X, dd.from_pandas(y, npartitions=3)
+    )
     expected = in_memory(model, frame, y)
     assert list(model.feature_names_in_) == ["a", "b", "c", "d", "kind"]
     assert model.categories_[4].tolist() == expected.categories_[4].tolist() == ["first", "second"]
@@ -104,19 +108,19 @@ def test_given_edges_and_unknown_lengths():
     edges = [np.linspace(0.1, 0.9, 9)] * 4
     lazy = da.from_array(X, chunks=(400, 4))
     keep = lazy[:, 0] > 0.2  # chunks of unknown lengths
-    model = L2BoostingRegressor(300, bin_edges=edges)
+    model = L2BoostingRegressor(300, max_bins=edges)
     model.fit(lazy[keep], da.from_array(y, chunks=400)[keep])
     kept = X[:, 0] > 0.2
-    expected = L2BoostingRegressor(300, bin_edges=edges).fit(X[kept], y[kept])
+    expected = L2BoostingRegressor(300, max_bins=edges).fit(X[kept], y[kept])
     np.testing.assert_allclose(model.predict(X), expected.predict(X), rtol=0, atol=1e-10)
 
 
 def test_intervals_need_rows_in_memory_and_predict_lazily():
     X, y, _ = rows(n=1000)
     lazy = da.from_array(X, chunks=(300, 4))
-    model = L2BoostingRegressor("cv", max_estimators=100)
-    with pytest.raises(ValueError, match="by fit of rows in memory only, not of Dask collections"):
-        model.fit(lazy, da.from_array(y, chunks=300)).predict_interval(X)
+    model = L2BoostingRegressor(CVRounds(max_estimators=100), held_out="cv")
+    with pytest.raises(ValueError, match="held_out requires rows in memory"):
+        model.fit(lazy, da.from_array(y, chunks=300))
     model.fit(X, y)
     found = model.predict_interval(lazy, coverage=0.8)
     assert found.shape == (1000, 2)

@@ -5,12 +5,16 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
+from sklearn.base import clone
 from sklearn.model_selection import PredefinedSplit
 
 from sklearn_ensemble_theory import LogitBoostClassifier
 from sklearn_ensemble_theory import _blocks as blocks
+from sklearn_ensemble_theory.boosting import CVRounds
 from sklearn_ensemble_theory.boosting._additive.bins import ClassLabels
 
+from ..boosting.additive_data import cv_path
 from ..local_blocks import hashed_folds
 
 da = pytest.importorskip("dask.array")
@@ -31,8 +35,11 @@ def rows(n_classes=2, n=1200):
 
 def in_memory(model, X, y, weight=None):
     kept = slice(None) if weight is None else weight > 0
-    cv = PredefinedSplit(hashed_folds(len(y[kept]), 3))
-    parameters = model.get_params() | {"bin_edges": model.bin_edges_, "cv": cv}
+    parameters = model.get_params(deep=False) | {"max_bins": model.bin_edges_}
+    rounds = CVRounds.of(model.n_estimators)
+    if rounds is not None:
+        cv = PredefinedSplit(hashed_folds(len(y[kept]), 3))
+        parameters["n_estimators"] = clone(rounds).set_params(cv=cv)
     same = LogitBoostClassifier(**parameters)
     return same.fit(X[kept], y[kept], None if weight is None else weight[kept])
 
@@ -45,12 +52,12 @@ def assert_same(model, expected, X):
     assert model.n_refreshes_ == expected.n_refreshes_
     found, scores = model.decision_function(X), expected.decision_function(X)
     np.testing.assert_allclose(found, scores, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(model.train_path_, expected.train_path_, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(model.train_scores_, expected.train_scores_, rtol=0, atol=1e-10)
     for name in ("bin_weights_", "shape_standard_errors_"):
         for one, other in zip(getattr(model, name, []), getattr(expected, name, [])):
             np.testing.assert_allclose(one, other, rtol=0, atol=1e-10)
-    if hasattr(expected, "cv_path_"):
-        np.testing.assert_allclose(model.cv_path_, expected.cv_path_, rtol=0, atol=1e-10)
+    if hasattr(expected, "cv_results_"):
+        np.testing.assert_allclose(cv_path(model), cv_path(expected), rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("chunks", CHUNKS)
@@ -59,8 +66,8 @@ def assert_same(model, expected, X):
 def test_model_in_memory(chunks, weighted, n_classes):
     X, y, weight = rows(n_classes)
     lazy = [da.from_array(a, chunks=(CHUNKS[chunks], *a.shape[1:])) for a in (X, y, weight)]
-    parameters = {"smoothing_rounds": 5, "learning_rate": 0.2, "max_estimators": 20}
-    model = LogitBoostClassifier("cv", cv=3, max_bins=8, **parameters)
+    parameters = {"smoothing_rounds": 5, "learning_rate": 0.2}
+    model = LogitBoostClassifier(CVRounds(3, max_estimators=20), max_bins=8, **parameters)
     model.fit(lazy[0], lazy[1].rechunk(700), lazy[2] if weighted else None)
     assert_same(model, in_memory(model, X, y, weight if weighted else None), X)
 
@@ -72,7 +79,7 @@ def test_labels_as_strings_and_a_class_that_most_chunks_lack():
     weight[:1] = 0
     labels[0] = "of weight 0"
     lazy = [da.from_array(a, chunks=(300, *a.shape[1:])) for a in (X, labels, weight)]
-    model = LogitBoostClassifier(100, learning_rate=0.05, bin_edges=EDGES).fit(*lazy)
+    model = LogitBoostClassifier(100, learning_rate=0.05, max_bins=EDGES).fit(*lazy)
     assert model.classes_.tolist() == ["certainly", "maybe", "no"]
     assert_same(model, in_memory(model, X, labels, weight), X)
     predicted = model.predict(lazy[0])
@@ -89,7 +96,7 @@ def test_data_frames_with_categories_and_missing_values_in_some_chunks():
     frame.loc[600:, "c"] = np.nan
     target = pd.Series(np.where((frame["kind"] == "second") & (y == 0), 1, y), name="target")
     X = dd.from_pandas(frame, npartitions=3)
-    model = LogitBoostClassifier("cv", learning_rate=0.2, cv=3, max_estimators=20, max_bins=8)
+    model = LogitBoostClassifier(CVRounds(3, max_estimators=20), learning_rate=0.2, max_bins=8)
     model.fit(X, dd.from_pandas(target, npartitions=3))
     assert model.categories_[4].tolist() == ["first", "second"]
     assert model.n_smoothing_rounds_ > 0
@@ -104,7 +111,7 @@ def test_chunks_of_other_types_and_unknown_lengths():
     lazy = da.concatenate([da.from_array(part) for part in parts])
     keep = lazy[:, 0] > 0.2  # chunks of unknown lengths
     target = da.concatenate([da.from_array(part) for part in targets])[keep]
-    model = LogitBoostClassifier(100, bin_edges=EDGES, max_bins=20).fit(lazy[keep], target)
+    model = LogitBoostClassifier(100, max_bins=EDGES).fit(lazy[keep], target)
     kept = X[:, 0] > np.float32(0.2)
     assert_same(model, in_memory(model, X[kept], y[kept]), X)
 
@@ -112,7 +119,7 @@ def test_chunks_of_other_types_and_unknown_lengths():
 def test_monotonic_functions():
     X, y, _ = rows()
     X[:, 2] = np.nan_to_num(X[:, 2])
-    model = LogitBoostClassifier(200, bin_edges=EDGES, monotonic_cst=[0, -1, 0, 1])
+    model = LogitBoostClassifier(200, max_bins=EDGES, monotonic_cst=[0, -1, 0, 1])
     model.fit(da.from_array(X, chunks=(500, 4)), da.from_array(y, chunks=500))
     assert (np.diff(model.shape_functions_[1][1]) <= 1e-12).all()
     assert_same(model, in_memory(model, X, y), X)
@@ -127,7 +134,7 @@ def test_every_pass_over_the_rows_is_counted(monkeypatch):
         return applied(function, shared, *given)
 
     monkeypatch.setattr(blocks, "applied", counting)
-    model = LogitBoostClassifier(1500, bin_edges=EDGES)
+    model = LogitBoostClassifier(1500, max_bins=EDGES)
     model.fit(da.from_array(X, chunks=(300, 4)), da.from_array(y, chunks=300))
     assert passes["of_checked"] == 2 * 4  # the rows themselves, for the bins
     assert passes["_row_totals"] == 4
@@ -139,7 +146,7 @@ def test_every_pass_over_the_rows_is_counted(monkeypatch):
 
 REFUSED = {
     "pairs": ({"interactions": [(0, 4)]}, "interactions"),
-    "splits": ({"n_estimators": "cv", "cv": PredefinedSplit([0, 1])}, "cv must be an integer"),
+    "splits": ({"n_estimators": CVRounds(PredefinedSplit([0, 1]))}, "cv must be an integer"),
     "monotonic": ({"monotonic_cst": [1, 0]}, "monotonic_cst"),
 }
 
@@ -184,16 +191,19 @@ def test_labels_of_two_kinds():
 def test_memory_of_the_sums_is_bounded():
     X, y, _ = rows()
     lazy = da.from_array(X, chunks=(300, 4)), da.from_array(y, chunks=300)
-    with pytest.raises(ValueError, match=r"max_memory=0\.1 MiB is less than the"):
-        LogitBoostClassifier(5, max_memory=0.1).fit(*lazy)
+    message = r"working_memory=0\.1 MiB .* is less than the"
+    with config_context(working_memory=0.1), pytest.raises(ValueError, match=message):
+        LogitBoostClassifier(5).fit(*lazy)
 
 
 def test_sets_need_rows_in_memory_and_predict_lazily():
     X, y, _ = rows(3, n=600)
     lazy = da.from_array(X, chunks=(200, 4))
-    model = LogitBoostClassifier("cv", max_bins=8, max_estimators=20, learning_rate=0.2)
-    with pytest.raises(ValueError, match="by fit of rows in memory only, not of Dask collections"):
-        model.fit(lazy, da.from_array(y, chunks=200)).predict_set(X)
+    model = LogitBoostClassifier(
+        CVRounds(max_estimators=20), max_bins=8, learning_rate=0.2, held_out="cv"
+    )
+    with pytest.raises(ValueError, match="held_out requires rows in memory"):
+        model.fit(lazy, da.from_array(y, chunks=200))
     model.fit(X, y)
     found = model.predict_set(lazy, coverage=0.8)
     np.testing.assert_array_equal(found.compute(), model.predict_set(X, coverage=0.8))

@@ -10,7 +10,9 @@ from sklearn.model_selection import PredefinedSplit
 
 from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
 from sklearn_ensemble_theory import _blocks as blocks
+from sklearn_ensemble_theory.boosting import CVRounds
 
+from ..boosting.additive_data import cv_path
 from ..local_blocks import hashed_folds
 
 da = pytest.importorskip("dask.array")
@@ -19,10 +21,10 @@ dd = pytest.importorskip("dask.dataframe")
 CHUNKS = {"even": (300,) * 4, "uneven": (1, 0, 900, 299)}
 MODELS = {
     "values": L2BoostingRegressor(40, learning_rate=0.2, max_bins=12),
-    "folds": L2BoostingRegressor("cv", learning_rate=0.2, max_bins=12, max_estimators=30, cv=3),
+    "folds": L2BoostingRegressor(CVRounds(3, max_estimators=30), learning_rate=0.2, max_bins=12),
     "labels": LogitBoostClassifier(20, learning_rate=0.3, max_bins=8),
     "classes": LogitBoostClassifier(
-        "cv", learning_rate=0.3, max_bins=6, smoothing_rounds=3, max_estimators=8, cv=3
+        CVRounds(3, max_estimators=8), learning_rate=0.3, max_bins=6, smoothing_rounds=3
     ),
 }
 
@@ -42,10 +44,11 @@ def rows(kind, n=1200, seed=0):
 
 def in_memory(model, X, y, weight=None):
     kept = slice(None) if weight is None else weight > 0
-    parameters = model.get_params() | {"bin_edges": model.bin_edges_}
-    if model.n_estimators == "cv":
-        folds = hashed_folds(len(y[kept]), model.cv)
-        parameters["cv"] = PredefinedSplit(folds)
+    parameters = model.get_params(deep=False) | {"max_bins": model.bin_edges_}
+    rounds = CVRounds.of(model.n_estimators)
+    if rounds is not None:
+        folds = PredefinedSplit(hashed_folds(len(y[kept]), rounds.cv))
+        parameters["n_estimators"] = clone(rounds).set_params(cv=folds)
     return type(model)(**parameters).fit(X[kept], y[kept], None if weight is None else weight[kept])
 
 
@@ -55,15 +58,15 @@ def assert_same(model, expected, X):
     assert model.n_estimators_ == expected.n_estimators_
     assert model.n_smoothing_rounds_ == expected.n_smoothing_rounds_
     assert any(np.abs(table).max() > 0.01 for _, table in model.shape_functions_[X.shape[1] :])
-    np.testing.assert_allclose(model.train_path_, expected.train_path_, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(model.train_scores_, expected.train_scores_, rtol=0, atol=1e-10)
     terms, others = model.predict_terms(X), expected.predict_terms(X)
     np.testing.assert_allclose(terms, others, rtol=0, atol=1e-10)
     np.testing.assert_allclose(model.intercept_, expected.intercept_, rtol=0, atol=1e-10)
     for name in ("bin_weights_", "shape_standard_errors_"):
         for one, other in zip(getattr(model, name, []), getattr(expected, name, [])):
             np.testing.assert_allclose(one, other, rtol=0, atol=1e-10)
-    if hasattr(expected, "cv_path_"):
-        np.testing.assert_allclose(model.cv_path_, expected.cv_path_, rtol=0, atol=1e-10)
+    if hasattr(expected, "cv_results_"):
+        np.testing.assert_allclose(cv_path(model), cv_path(expected), rtol=0, atol=1e-10)
 
 
 def lazy(chunks, *arrays):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
+from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier, export
 
 from ..boosting.deployed_data import KINDS, NAMES, assert_predicts, finite, fitted, rows_of
 from ..boosting.test_additive_json import SCHEMA
@@ -26,7 +26,7 @@ def answer(model, X, types, **params):
     database.register("frame", X.assign(id=np.arange(len(X))))
     casts = ", ".join(f"CAST({name} AS {kind})" for name, kind in zip(names, types))
     database.execute(f"INSERT INTO rows SELECT id, {casts} FROM frame")
-    table = database.execute(model.to_sql("rows", dialect="duckdb", keep="id", **params)).df()
+    table = database.execute(export.sql(model, "rows", dialect="duckdb", keep="id", **params)).df()
     assert table["id"].is_unique
     assert len(table) == len(X)
     return table.sort_values("id", ignore_index=True)
@@ -68,7 +68,7 @@ def test_the_standard_dialect_runs_in_duckdb():
     database.execute(f"CREATE TABLE rows AS SELECT id, {casts} FROM frame")
     database.execute(f"UPDATE rows SET {names[0]} = NULL WHERE isnan({names[0]})")
     database.execute(f"UPDATE rows SET {names[1]} = NULL WHERE isnan({names[1]})")
-    table = database.execute(model.to_sql("rows", keep="id")).df()
+    table = database.execute(export.sql(model, "rows", keep="id")).df()
     X[NAMES[:2]] = X[NAMES[:2]].astype(float)
     table = table.sort_values("id", ignore_index=True)
     assert_predicts(model, X[NAMES], as_found(model, table), 1e-12)
@@ -111,7 +111,7 @@ def test_the_onnx_runtime_predicts_the_same(kind, dtype, tolerance):
     X = rows_of(model, dtype=np.dtype(dtype))
     # "" is a category of these data: where it is missing, another text that is none.
     X[NAMES[2]] = X[NAMES[2]].where(X[NAMES[2]].notna(), "missing")
-    made = model.to_onnx(dtype=dtype, with_terms=True)
+    made = export.onnx(model, dtype=dtype, with_terms=True)
     onnx.checker.check_model(made, full_check=True)
     found = run(made, X)
     assert_predicts(model, X, found, tolerance)
@@ -128,7 +128,7 @@ def test_onnx_of_a_matrix(opset):
     edges = np.unique([*edges, -1e300, -1e-310, 1e-310, 1e300])
     X = np.stack([rng.choice(edges, 500), rng.integers(-2, 3, 500) / 4], axis=1)
     X[rng.random(500) < 0.1, 1] = np.nan
-    params = {"bin_edges": [edges, []], "categorical_features": [1], "interactions": [(0, 1)]}
+    params = {"max_bins": [edges, []], "categorical_features": [1], "interactions": [(0, 1)]}
     model = L2BoostingRegressor(50, **params).fit(X, rng.normal(size=500))
     model.shape_functions_[0] = (edges, rng.normal(size=len(edges) + 1))
     rows = pd.DataFrame(
@@ -138,12 +138,13 @@ def test_onnx_of_a_matrix(opset):
     for dtype in ("float32", "float64"):
         x = rows.astype(dtype)
         expected = model.predict(x.to_numpy())
-        made = model.to_onnx(dtype=dtype, target_opset=opset)
+        made = export.onnx(model, dtype=dtype, target_opset=opset)
         assert made.opset_import[0].version == (opset or 17)
         found = run(made, x)["prediction"]
         np.testing.assert_allclose(found, expected, rtol=1e-6)
         found = run(
-            model.to_onnx(dtype=dtype, inputs="columns"), x.rename(columns={"a": "x0", "b": "x1"})
+            export.onnx(model, dtype=dtype, inputs="columns"),
+            x.rename(columns={"a": "x0", "b": "x1"}),
         )
         np.testing.assert_allclose(found["prediction"], expected, rtol=1e-6)
 
@@ -154,7 +155,7 @@ def test_labels_in_onnx(classes):
     X = np.arange(12.0)[:, None]
     y = np.array(classes * (12 // len(classes)))
     model = LogitBoostClassifier(20).fit(X, y)
-    found = run(model.to_onnx(), pd.DataFrame(X, columns=["x0"]))
+    found = run(export.onnx(model), pd.DataFrame(X, columns=["x0"]))
     np.testing.assert_array_equal(found["label"], model.predict(X))
     assert set(found) == {"label", "probabilities", "scores"}
 
@@ -162,7 +163,7 @@ def test_labels_in_onnx(classes):
 def test_onnx_of_a_model_without_any_term():
     tool("onnx")
     model = L2BoostingRegressor(3).fit([[0.0], [0.0], [0.0]], [1.0, 2.0, 6.0])
-    found = run(model.to_onnx(), pd.DataFrame({"x0": [0.0, np.nan]}))
+    found = run(export.onnx(model), pd.DataFrame({"x0": [0.0, np.nan]}))
     assert found["prediction"].tolist() == [3.0, 3.0]
 
 
@@ -180,7 +181,7 @@ def test_onnx_of_categories_of_other_kinds():
     rows = X.astype(object)
     rows.loc[3, ["flag", "dose"]] = None
     rows.loc[4, "dose"] = 0.3
-    found = run(model.to_onnx(), rows)["prediction"]
+    found = run(export.onnx(model), rows)["prediction"]
     np.testing.assert_allclose(found, model.predict(rows), rtol=1e-6)
 
 
@@ -192,7 +193,7 @@ def test_documents_fit_the_schema(kind):
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     validator = tool("jsonschema").Draft202012Validator
     validator.check_schema(schema)
-    document = json.loads(fitted(kind).to_json())
+    document = json.loads(export.json(fitted(kind)))
     validator(schema).validate(document)
     document["features"][0]["categories"] = {"dtype": "str", "values": []}
     assert not validator(schema).is_valid(document)

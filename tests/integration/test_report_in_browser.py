@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from sklearn_ensemble_theory import LogitBoostClassifier
+from sklearn_ensemble_theory.boosting import CVRounds
 from sklearn_ensemble_theory.inspection import report_html
 
 playwright = pytest.importorskip("playwright.sync_api")
@@ -37,7 +38,7 @@ def report(tmp_path_factory):
     X["city"] = pd.Categorical(rng.choice([EVIL, "Rome"], 300))
     X.loc[:20, "age"] = np.nan
     y = np.where(X[EVIL] + (X["city"] == "Rome") + rng.normal(size=300) > 0, EVIL, "other")
-    model = LogitBoostClassifier("cv", max_bins=8, interactions=1, max_estimators=200).fit(X, y)
+    model = LogitBoostClassifier(CVRounds(max_estimators=200), max_bins=8, interactions=1).fit(X, y)
     path = tmp_path_factory.mktemp("report") / "report.html"
     report_html(model, X, y, title=EVIL, path=path)
     return path.as_uri()

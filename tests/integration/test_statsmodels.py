@@ -32,7 +32,7 @@ def test_a_saturated_table(loss, weighted):
     glm = sm.GLM(y, design, family=family, offset=offset, freq_weights=weight)
     expected = glm.fit(tol=1e-14, maxiter=200).params
     X = group[:, None].astype(float)
-    model = AdditiveBoostingRegressor(loss, n_estimators=2000, learning_rate=1.0)
+    model = AdditiveBoostingRegressor(loss=loss, n_estimators=2000, learning_rate=1.0)
     model.fit(X, y, sample_weight=weight, offset=offset)
     scores = model.intercept_ + model.predict_terms(np.arange(7.0)[:, None])[:, 0]
     np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-8)
@@ -56,7 +56,7 @@ def test_two_categories_that_add_up(loss):
     design = np.column_stack([np.eye(4)[first], np.eye(5)[second][:, 1:]])
     expected = sm.GLM(y, design, family=family, offset=offset).fit(tol=1e-14, maxiter=200)
     model = AdditiveBoostingRegressor(
-        loss, n_estimators=6000, learning_rate=0.5, categorical_features=[0, 1]
+        loss=loss, n_estimators=6000, learning_rate=0.5, categorical_features=[0, 1]
     )
     X = np.column_stack([first, second]).astype(float)
     model.fit(X, y, offset=offset)

@@ -21,6 +21,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from sklearn_ensemble_theory import LogitBoostClassifier
+from sklearn_ensemble_theory.boosting import CVRounds
 from sklearn_ensemble_theory.inspection import (
     ImportanceDisplay,
     LocalExplanationDisplay,
@@ -32,7 +33,7 @@ from sklearn_ensemble_theory.inspection import (
 data = load_breast_cancer(as_frame=True)
 X, y = data.data, np.where(data.target == 0, "malignant", "benign")
 folds = StratifiedKFold(5, shuffle=True, random_state=0)
-model = LogitBoostClassifier("cv", max_bins=32, cv=folds)
+model = LogitBoostClassifier(CVRounds(folds), max_bins=32)
 peers = {
     "additive (LogitBoost)": model,
     "gradient boosting": HistGradientBoostingClassifier(learning_rate=0.05, max_iter=150),

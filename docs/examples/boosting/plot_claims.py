@@ -44,7 +44,7 @@ train, test = slice(0, 40_000), slice(40_000, n)
 # %%
 # The fit, and a generalised linear model of scikit-learn beside it. That one gets rates with the
 # exposures as weights, which is the same likelihood.
-model = AdditiveBoostingRegressor("poisson")
+model = AdditiveBoostingRegressor(loss="poisson")
 model.fit(X[train], claims[train], offset=np.log(exposure[train]))
 linear = make_pipeline(
     make_column_transformer(

@@ -20,6 +20,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from sklearn_ensemble_theory import L2BoostingRegressor
+from sklearn_ensemble_theory.boosting import CVRounds
 
 
 def sample(n, seed):
@@ -40,7 +41,7 @@ time = 60.0
 rates = [1.0, 0.3, 0.1, 0.001]
 models = [
     L2BoostingRegressor(
-        "cv", learning_rate=rate, smoothing_rounds=0, max_estimators=round(time / rate)
+        CVRounds(max_estimators=round(time / rate)), learning_rate=rate, smoothing_rounds=0
     ).fit(X, y)
     for rate in rates
 ]
@@ -48,7 +49,7 @@ for rate, model in zip(rates, models):
     error = np.mean((y_test - model.predict(X_test)) ** 2)
     print(
         f"rate {rate:5g}: {model.n_estimators_:6d} rounds, "
-        f"error by folds {model.cv_path_.mean(axis=1).min():.3f}, on new rows {error:.3f}"
+        f"error by folds {model.cv_results_['mean_score'].min():.3f}, on new rows {error:.3f}"
     )
 
 # %%
@@ -58,7 +59,7 @@ for rate, model in zip(rates, models):
 # differences between folds are much larger than those between rounds near the minimum.
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
 for rate, model, color in zip(rates, models, ["C3", "C1", "C2", "C0"]):
-    path = model.cv_path_.mean(axis=1)
+    path = model.cv_results_["mean_score"]
     times = rate * np.arange(len(path))
     left.plot(times, path, color=color, lw=1.3, label=f"{rate:g}")
     left.plot(times[model.n_estimators_], path.min(), "o", color=color, ms=6)
@@ -67,11 +68,19 @@ left.set_ylabel("mean squared error, held out")
 left.legend(title="learning rate", loc="upper right")
 model = models[-1]
 rate = rates[-1]
-times = rate * np.arange(len(model.cv_path_))
-right.plot(times, model.cv_path_, color="C0", lw=0.8, alpha=0.6)
-right.plot(times, model.cv_path_.mean(axis=1), color="C0", lw=2, label="held out, five folds")
+results = model.cv_results_
+times = rate * results["n_estimators"]
+for fold in range(5):
+    right.plot(times, results[f"split{fold}_score"], color="C0", lw=0.8, alpha=0.6)
+right.plot(times, results["mean_score"], color="C0", lw=2, label="held out, five folds")
 longer = L2BoostingRegressor(round(time / rate), learning_rate=rate).fit(X, y)
-right.plot(times, longer.train_path_, color="0.4", lw=1.5, label="training")
+right.plot(
+    rate * np.arange(len(longer.train_scores_)),
+    longer.train_scores_,
+    color="0.4",
+    lw=1.5,
+    label="training",
+)
 right.axvline(rate * model.n_estimators_, color="C0", ls=":", lw=1)
 right.axhline(1, color="0.7", lw=0.8)
 right.text(0.5, 1.01, "noise", color="0.4", ha="left", va="bottom", fontsize=9)
@@ -90,7 +99,7 @@ for seed, row in enumerate(errors):
     X, y = sample(400, 100 + seed)
     for k, rate in enumerate(rates):
         model = L2BoostingRegressor(
-            "cv", learning_rate=rate, smoothing_rounds=0, max_estimators=round(time / rate)
+            CVRounds(max_estimators=round(time / rate)), learning_rate=rate, smoothing_rounds=0
         )
         row[k] = np.mean((y_test - model.fit(X, y).predict(X_test)) ** 2)
 excess = errors[:, :-1] - errors[:, -1:]

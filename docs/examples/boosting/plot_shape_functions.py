@@ -21,9 +21,10 @@ from sklearn.datasets import load_diabetes
 from sklearn.model_selection import cross_val_score
 
 from sklearn_ensemble_theory import BaggingRegressor, L2BoostingRegressor
+from sklearn_ensemble_theory.boosting import CVRounds
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-model = L2BoostingRegressor("cv", learning_rate=0.01, max_estimators=4_000)
+model = L2BoostingRegressor(CVRounds(max_estimators=4_000), learning_rate=0.01)
 model.fit(X, y)
 r2 = cross_val_score(model, X, y, cv=5)
 print(f"{model.n_smoothing_rounds_} smoothing rounds, {model.n_estimators_} stumps")

@@ -19,7 +19,7 @@ from ..._rows import MemoryRows, Rows
 from ..._scaling import TargetScale
 from ..losses import AbsoluteLoss, HuberLoss, Loss, QuantileLoss
 from ..losses._losses import lower_quantile
-from .additive_plan import MAX_SMOOTHING_ROUNDS, SMOOTHING_PATIENCE, Plan, Report
+from .additive_plan import MAX_SMOOTHING_ROUNDS, MOST_ROUNDS, SMOOTHING_PATIENCE, Plan, Report
 from .bins import (
     BinnedBlocks,
     FeatureBins,
@@ -125,31 +125,39 @@ def fit_additive(plan: Plan, problem: Problem, report: Report) -> AdditiveModel:
     # The rows of a fold may be so far from the others that its model leaves the range of floats
     # there; its held-out loss is infinite then.
     with np.errstate(over="ignore", invalid="ignore"):
-        # First the main effects alone: pairs are found and fitted by what these leave.
-        smoothing, stumps = _boosted(plan, problem, risk, report)
         # Folds choose among the pairs of one score and of rows in memory.
         refused = risk.rows is None or risk.n_splits == 0 or risk.n_scores > 1
+        fits_pairs = plan.fits_pairs and not (plan.pairs_by_folds and refused)
+        fits_pairs = fits_pairs and problem.pair_fit is not None
+        # First the main effects alone: pairs are found and fitted by what these leave. If there are
+        # folds these choose the number of rounds before pairs, whatever that of the last rounds is.
+        first = plan
+        if fits_pairs and risk.n_splits and plan.rule != "minimum":
+            n_rounds = plan.n_rounds if plan.rule else MOST_ROUNDS
+            first = replace(plan, rule="minimum", n_rounds=n_rounds)
+        smoothing, stumps = _boosted(first, problem, risk, report)
         pairs = None
-        if plan.fits_pairs and not (plan.pairs_by_folds and refused) and problem.pair_fit:
+        if fits_pairs and problem.pair_fit is not None:
             pairs = problem.pair_fit.fit(stumps.models, plan.pairs, plan.allowed, risk)
             if pairs is None:
                 report(0).message("no pairs of features")
+                if first is not plan:
+                    smoothing, stumps = _boosted(plan, problem, risk.again(), report)
         if pairs is not None:
             if plan.signs is not None:
                 pairs = monotonic_pairs(pairs, stumps.models, plan.signs, layout.missing)
             report(0).message(f"{len(pairs.pairs)} pairs of features")
             # Main effects that were fitted without the pairs have taken over a part of them.
             again = _boosted(plan, problem, risk.given(pairs), report)
-            without, given = (
-                each.held_path.mean(axis=1).min() if plan.pairs_by_folds else np.inf
-                for each in (stumps, again[1])
-            )
-            if plan.pairs_by_folds and given >= without:
+            if plan.pairs_by_folds and _least(again[1], plan) >= _least(stumps, first):
                 report(0).message("the folds are predicted no better with pairs")
                 pairs = None
+                if first is not plan:
+                    smoothing, stumps = _boosted(plan, problem, risk.again(), report)
             else:
                 smoothing, stumps = again
     terms, folds, rounds = _tabulated(problem, smoothing, stumps, pairs)
+    folds = folds if plan.keeps_folds else None
     folds = _with_left_out_rows(folds, terms, risk.rows, problem.score_of)
     return AdditiveModel(
         terms,
@@ -161,6 +169,12 @@ def fit_additive(plan: Plan, problem: Problem, report: Report) -> AdditiveModel:
         n_refreshes=None if isinstance(risk, SquaredError) else risk.n_refreshes,
         n_passes=None if problem.passes is None else problem.passes.n,
     )
+
+
+def _least(stumps: PhaseResult, plan: Plan) -> float:
+    """The least mean loss over the folds."""
+    path = stumps.held_path if plan.rule else stumps.held_path[: stumps.n_rounds + 1]
+    return float(path.mean(axis=1).min())
 
 
 def _boosted(
@@ -183,14 +197,14 @@ def _boosted(
             longest=SMOOTHING_PATIENCE if is_auto else np.inf,
             tolerance=0.5 * limit,
             patience=SMOOTHING_PATIENCE if is_auto else None,
-            choose=is_auto,
+            rule="minimum" if is_auto else None,
             by_rows=_rows_are_faster(risk),
         )
         models = smoothing.models
         report(0).message(f"{smoothing.n_rounds} smoothing rounds")
     # Of a single row there are no folds, nor is there any round that changes its model.
-    n_rounds = plan.n_rounds
-    many = int(np.ceil(min(10 / plan.learning_rate, n_rounds)))
+    n_rounds, whole_stages = plan.n_rounds, plan.rule is None and n_splits > 0
+    many = int(np.ceil(min(10 / plan.learning_rate, MOST_ROUNDS if whole_stages else n_rounds)))
     stumps = run_phase(
         risk,
         models,
@@ -201,10 +215,12 @@ def _boosted(
         longest=many,
         tolerance=0.5 * limit,
         # after smoothing rounds few stumps are left to be found
-        patience=many if smoothing and n_splits else None,
+        patience=many if smoothing and n_splits and plan.rule else None,
+        rule=plan.rule,
+        whole_stages=whole_stages,
         progress=report(n_rounds),
     )
-    if n_splits:
+    if n_splits and plan.rule:
         report(0).message(f"{stumps.n_rounds} rounds have the least mean error over the folds")
     return smoothing, stumps
 
@@ -552,8 +568,8 @@ def check_memory(
     if needed > memory:
         rounds = ", or a number of rounds, which needs no folds" if n_splits else ""
         raise ValueError(
-            f"max_memory={memory} MiB is less than the {needed:.0f} MiB of the sums "
-            f"over all pairs of the {n_cuts} cuts; use fewer bins{rounds}."
+            f"working_memory={memory} MiB of sklearn.set_config is less than the {needed:.0f} MiB "
+            f"of the sums over all pairs of the {n_cuts} cuts; use fewer bins{rounds}."
         )
 
 

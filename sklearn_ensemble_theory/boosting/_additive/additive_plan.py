@@ -19,6 +19,8 @@ from .pair_rounds import Pair
 
 # Smoothing rounds: how many at most, and how many without a new minimum before they end.
 MAX_SMOOTHING_ROUNDS, SMOOTHING_PATIENCE = 2000, 40
+# Numbers of stumps that are compared before pairs are fitted, if the fit has a number of its own.
+MOST_ROUNDS = 10_000
 
 # What reports some number of rounds, and messages.
 Report = Callable[[int], Progress]
@@ -32,8 +34,8 @@ class Plan:
     ----------
     n_rounds : int
         How many stumps are added, or how many numbers of them are compared.
-    chooses : bool
-        Whether the folds choose the number of stumps.
+    rule : {"minimum", "one_standard_error"} or None
+        How the folds choose the number of stumps; None for all of them.
     learning_rate : float
     smoothing_rounds : int or "auto"
         Rounds before the stumps; "auto" for as many as the folds choose, and none without folds.
@@ -49,10 +51,12 @@ class Plan:
         1 or -1 for features whose function increases or decreases; None without constraints.
     memory : float
         For sums over pairs of cuts, in MiB.
+    keeps_folds : bool
+        Whether the models of the folds are kept.
     """
 
     n_rounds: int
-    chooses: bool
+    rule: Literal["minimum", "one_standard_error"] | None
     learning_rate: float
     smoothing_rounds: int | Literal["auto"]
     max_bins: int | Literal["auto"]
@@ -62,6 +66,7 @@ class Plan:
     allowed: "AllowedTerms"
     signs: np.ndarray | None
     memory: float
+    keeps_folds: bool = False
 
     @property
     def fits_pairs(self) -> bool:
@@ -75,80 +80,60 @@ class Plan:
 
 @dataclass(frozen=True)
 class AllowedTerms:
-    """The features that have functions, and which pairs of them may.
+    """The features that have functions, and the pairs of them that have none.
 
     Attributes
     ----------
     features : bool array of shape (p,)
-    together : bool array of shape (p,)
-        The features that may be in pairs with each other.
-    also : frozenset of tuples (a, b), a < b
-        Pairs that are allowed beside those.
     without : frozenset of tuples (a, b), a < b
-        Pairs that are not.
     """
 
     features: np.ndarray
-    together: np.ndarray
-    also: frozenset[Pair]
     without: frozenset[Pair]
 
     def allows(self, pair: Pair) -> bool:
-        return (self._joins(pair) or pair in self.also) and pair not in self.without
+        return bool(self.features[list(pair)].all()) and pair not in self.without
 
     def n_pairs(self) -> int:
         """How many pairs are allowed."""
-        n = int(np.count_nonzero(self.together))
-        others = sum(self.allows(pair) - self._joins(pair) for pair in self.also | self.without)
-        return n * (n - 1) // 2 + others
+        n = int(np.count_nonzero(self.features))
+        return n * (n - 1) // 2 - sum(bool(self.features[list(p)].all()) for p in self.without)
 
     def pairs(self, among: np.ndarray | None = None) -> list[Pair]:
         """All pairs that are allowed, of all features or of some, in order; O(number of pairs)."""
-        here = self.together.copy()
+        here = self.features.copy()
         if among is not None:
             here &= np.isin(np.arange(len(here)), among)
-        found = list(combinations(np.flatnonzero(here).tolist(), 2))
-        if self.also or self.without:
-            found = sorted({*found, *self.also} - self.without)
-        return found
-
-    def _joins(self, pair: Pair) -> bool:
-        return bool(self.together[list(pair)].all())
+        found = combinations(np.flatnonzero(here).tolist(), 2)
+        return [pair for pair in found if pair not in self.without]
 
 
-def allowed_terms(exclude: Any, include: Any, features: Features) -> AllowedTerms:
-    """Read `exclude` and `include`, sequences of features and of pairs of features, or None.
+def allowed_terms(exclude: Any, features: Features) -> AllowedTerms:
+    """Read `exclude`, a sequence of features and of pairs of features, or None.
 
     Raises
     ------
     ValueError
         If a member is neither, or no feature of X.
     """
-    mains, pairs = np.ones(features.n, dtype=bool), frozenset[Pair]()
-    together = mains.copy()
-    if include is not None:
-        named, pairs = _members(include, features, "include")
-        together = np.isin(np.arange(features.n), named)
-        # A pair is fitted beside the functions of its features, and has no part of these.
-        mains = together | np.isin(np.arange(features.n), [j for pair in pairs for j in pair])
-    dropped, without = _members([] if exclude is None else exclude, features, "exclude")
-    mains[dropped] = together[dropped] = False
-    also = frozenset((a, b) for a, b in pairs if mains[a] and mains[b])
-    return AllowedTerms(mains, together, also, without)
+    allowed = np.ones(features.n, dtype=bool)
+    dropped, without = _members([] if exclude is None else exclude, features)
+    allowed[dropped] = False
+    return AllowedTerms(allowed, without)
 
 
-def _members(given: Any, features: Features, name: str) -> tuple[list[int], frozenset[Pair]]:
+def _members(given: Any, features: Features) -> tuple[list[int], frozenset[Pair]]:
     """The features and the pairs among the members of a parameter."""
     if isinstance(given, str) or not isinstance(given, Collection | np.ndarray):
-        raise ValueError(f"{name} must be a sequence of features and pairs; got {given!r}.")
+        raise ValueError(f"exclude must be a sequence of features and pairs; got {given!r}.")
     mains, pairs = [], set()
     for k, one in enumerate(given):
         if isinstance(one, str) or not isinstance(one, Sequence | np.ndarray):
-            mains.append(features.place(one, name))
+            mains.append(features.place(one, "exclude"))
             continue
-        pair = sorted({features.place(j, name) for j in one})
+        pair = sorted({features.place(j, "exclude") for j in one})
         if len(pair) != 2 or len(one) != 2:
-            raise ValueError(f"{name}[{k}] must be a feature or a pair of two; got {one!r}.")
+            raise ValueError(f"exclude[{k}] must be a feature or a pair of two; got {one!r}.")
         pairs.add((pair[0], pair[1]))
     return mains, frozenset(pairs)
 

@@ -4,9 +4,10 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NoReturn, Self
+from typing import Any, ClassVar, Literal, NoReturn, Self, cast
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
@@ -16,6 +17,8 @@ from ..._bins import check_bin_edges
 from ..._blocks import any_collection, checked_offset
 from ..._categories import CategoricalColumns, categories_of_blocks
 from ..._compat import Interval, RealNotInt, StrOptions
+from ..._cv_rounds import CVRounds
+from ..._documentation import documented
 from ..._features import Features
 from ..._folds import checked_n_splits, fold_numbers
 from ..._rows import (
@@ -42,23 +45,213 @@ from .edits import (
     smooth_term,
     with_refitted,
 )
-from .fitted_terms import AdditiveModel, FoldModels, LeftOutRows, Rounds
-from .json_document import json_of, model_of_json
-from .onnx_graph import onnx_of
-from .scorecard import text_of
-from .sql import sql_of
-from .terms import explain_terms
+from .fitted_terms import AdditiveModel, FoldModels, LeftOutRows, Rounds, results_of_folds
+from .shapley import explain_terms
+
+# Texts of the docstrings of the additive models.
+TEXTS = {
+    "n_estimators": """
+        n_estimators : int, "cv" or CVRounds, default="cv"
+            Number of stumps. "cv" chooses the number, from 0 on, with the least mean loss over the
+            held-out folds, after smoothing rounds that are chosen in the same way; `CVRounds` has
+            the options of this choice. The search ends if ``10 / learning_rate`` rounds give no
+            new minimum. If you pass `n_estimators_` back, with the same folds as `held_out`, you
+            get the same model.
+        """,
+    "rates": """
+        learning_rate : float, default=0.01
+            Share of each stump that is added, from 1e-300 to 1. The model depends mainly on
+            ``n_estimators * learning_rate``; smaller rates give smoother functions. Smoothing
+            rounds do not depend on it.
+        smoothing_rounds : int or "auto", default="auto"
+            Number of rounds before the first stump that add the mean of all stumps of a feature
+            instead of the best one; they fit smooth functions with less variance. "auto" is the
+            number from 0 to 2000 with the least mean loss over the held-out folds, and 0 in a fit
+            without folds. The search ends after 40 rounds without a new minimum.
+        """,
+    "bins_and_terms": """
+        max_bins : int, "auto" or sequence of p sequences of float, default="auto"
+            Maximum number of bins per feature, of about the same weight each, or the increasing
+            thresholds of each feature. A feature with at most this number of distinct values has a
+            bin for each value. "auto" means 64, of which the first and the last are divided into
+            up to seven of falling weight, and refined bins in fits with folds and at least 10,000
+            rows: a first fit with 32 bins shows which features matter; these get more bins, at
+            most 240, and thresholds at the jumps that the data show.
+        interactions : int, float, "auto", "cv" or array-like of pairs, default="cv"
+            Pairs of features whose functions are added to those of single features: so many, or
+            this multiple of p, of those that are found to interact most [Lou et al. 2013]; "auto"
+            for those whose interaction is significant at the level 0.05, all pairs taken together,
+            and at most 0.9 p; "cv" for these if there are folds, and the held-out rows are
+            predicted better with them; given pairs of numbers or names of features; 0 for none.
+            "auto" and "cv" look among about 1,000 pairs and scores: of many features, those with
+            the largest functions. With three or more classes, Dask collections or `partial_fit`,
+            "cv" looks for none.
+        exclude : array-like, default=None
+            Terms that are left out: features by name or number, and pairs of them as tuples. An
+            excluded feature has no function and is in no pair.
+        categorical_features : array-like, "from_dtype" or None, default="from_dtype"
+            The features whose values are categories, by a mask, their numbers or their names.
+            "from_dtype" takes the columns of a data frame with a categorical dtype. Stumps
+            separate any set of categories from the others.
+        monotonic_cst : array-like of int of shape (p,) or dict, default=None
+            1 for features whose function may only increase, -1 for decreasing ones, and 0 without
+            a constraint, for each feature, or by the names of the constrained ones; for two
+            classes of the log-odds, for more it is not possible. With `interactions` it is the sum
+            of all terms that is monotonic in the feature. These features have no smoothing rounds.
+        """,
+    "cv": """
+        cv : int, cross-validation generator, iterable or None, default=None
+            The splits of ``n_estimators="cv"``, for all choices of the fit. None takes those of
+            `CVRounds`, five folds by default, which are drawn in the order of y.
+        """,
+    "held_out": """
+        held_out : "cv", int, cross-validation generator, iterable or None, default=None
+            The folds whose models are kept for predictions of rows that a model has not seen, by
+            which intervals and sets of predictions are computed: "cv" for those of
+            ``n_estimators="cv"``, or with a number of rounds a number of folds or their splits.
+            The methods do not exist for None.
+        verbose : int, default=0
+            1 prints progress every few seconds, 2 more often. Callbacks of `sklearn.callback` see
+            the model at the end of the fit only.
+        """,
+    "terms": """
+        model_ : AdditiveModel
+            What the fit has found, as one record: terms, rounds, and the models of the folds.
+        term_features_ : list of n_terms tuples
+            The features of each term: ``(0,)``, ..., ``(p - 1,)``, then the pairs ``(a, b)``.
+        term_names_ : list of n_terms str
+            The name of each term; "a & b" for a pair.
+        term_importances_ : ndarray of shape (n_terms,)
+            Mean absolute value of each term over the training rows, and over three or more
+            classes.
+        shape_functions_ : list of n_terms tuples (edges, values)
+            The function of each feature: ``values[b]`` for x in bin b, that is between
+            ``edges[b - 1]`` (excluded) and ``edges[b]`` (included), in units of the score. A
+            feature with missing values in the training rows has one more value, the last, for
+            those. For a categorical feature `edges` are the categories, and the last value is that
+            of missing and unknown ones. For a pair, `edges` are those of both features, and
+            `values` a table whose weighted means over both features are 0. The weighted mean of
+            every function over the training rows is 0. For three or more classes `values` has a
+            last axis of classes.
+        shape_standard_errors_ : list of n_terms ndarrays
+            Standard errors of the `values` of `shape_functions_` over new training rows, by a
+            jackknife over the folds; only of a fit with at least two folds.
+        edits_ : list of records
+            What was changed after the fit, by `set_term` and the like: `method`, `term`, the values
+            `before` and `after`, the `shift` of the intercept, and further `arguments`.
+        bin_edges_ : list of p ndarrays
+            The thresholds of each feature; none of categorical ones.
+        bin_weights_ : list of n_terms ndarrays
+            The weight of the training rows in each bin, or in each cell of a pair, up to a common
+            factor.
+        categories_ : list of p ndarrays or None
+            The categories of each categorical feature.
+        missing_bins_ : ndarray of bool of shape (p,)
+            Whether the feature has a bin for missing values. If not, the term of a missing value
+            is 0.
+        link_ : {"identity", "log", "logit", "softmax", "other"}
+            What the score, the intercept plus the terms, is of the prediction.
+        """,
+    "rounds": """
+        n_smoothing_rounds_ : int
+            Number of smoothing rounds.
+        n_estimators_ : int
+            Number of stumps after those. It is less than a given `n_estimators` if no stump
+            lowered the loss any further.
+        category_sets_ : list of p lists
+            For each categorical feature the sets of categories that stumps separate from the
+            others, as masks of its categories.
+        stump_features_, stump_cuts_ : ndarray of shape (n_estimators_,)
+            Each round's feature j and the number of its threshold in ``bin_edges_[j]``. The number
+            ``len(bin_edges_[j])`` is the cut that separates missing values from the others. For a
+            categorical feature it is the number of the set in ``category_sets_[j]``. With three or
+            more classes there is a column for each, as for the next two.
+        stump_left_, stump_right_ : ndarray of shape (n_estimators_,)
+            What each round added to the score at or below the threshold and above it; for a set of
+            categories, to those in the set and to all others. If the feature has a bin for missing
+            values, thresholds add nothing to these.
+        train_scores_ : ndarray of shape (n_estimators_ + 1,)
+            Mean loss on the training rows after the smoothing rounds and 0, 1, ... others. Between
+            two computations of the gradients it is that of the quadratic approximation.
+        cv_results_ : dict
+            The choice of the number of stumps: arrays "n_estimators", "mean_score" (the mean loss
+            over the folds), "standard_error" of that mean, and "split0_score", ...; only of a fit
+            with folds.
+        smoothing_results_ : dict
+            The same for the smoothing rounds, with "smoothing_rounds"; only if the folds chose
+            their number.
+        n_passes_ : int
+            How often the rows or their bins were read; only after a fit of Dask collections.
+        n_refreshes_ : int
+            How often gradients were computed, before the pairs; not for the squared error.
+        """,
+    "X_to_predict": """
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+        """,
+    "offset_to_predict": """
+        offset : array-like of shape (n_samples,), default=None
+            As in `fit`; 0 by default. Not with three or more classes.
+        """,
+    "to_predict": """
+        %(X_to_predict)s
+        %(offset_to_predict)s
+        """,
+    "to_score": """
+        %(X_to_predict)s
+        y : array-like of shape (n_samples,)
+            Targets or class labels.
+        %(sample_weight)s
+        %(offset_to_predict)s
+        """,
+    "to_fit": """
+        X : array-like or Dask collection of shape (n_samples, n_features)
+            Numbers, NaN where they are missing, or a data frame with categorical columns.
+        y : array-like or Dask collection of shape (n_samples,)
+            Targets or class labels.
+        sample_weight : array-like or Dask collection of shape (n_samples,), default=None
+            Weights of the rows, not negative; equal weights by default. Rows of weight 0 are left
+            out.
+        groups : array-like of shape (n_samples,), default=None
+            Labels of the rows that belong together, such as those of one patient: no fold divides
+            them. Splitters by groups, such as `GroupKFold`, get them; an integer is then a number
+            of folds of whole groups.
+        offset : array-like of shape (n_samples,), default=None
+            What is known of the scores, such as logarithms of exposures: the scores are the offset
+            and what is fitted, and predictions require an offset too. Of rows in memory, and not
+            with three or more classes.
+        """,
+    "edited": """
+        model : estimator
+            A new model, as by `set_term`.
+        """,
+}
 
 
+def keeps_folds(model: "BaseAdditive") -> bool:
+    """Whether predictions of rows that the model has not seen are kept."""
+    if model.held_out is None:
+        raise AttributeError("set held_out='cv', or held_out=5 with a number of rounds, and fit.")
+    return True
+
+
+@documented(TEXTS)
 class BaseAdditive(BaseEstimator):
     """An additive model of boosted stumps: all but the fit, and the predictions of a target."""
 
     _parameter_constraints: ClassVar = {
-        "n_estimators": [Interval(Integral, 1, None, closed="left"), StrOptions({"cv"})],
+        "n_estimators": [
+            Interval(Integral, 0, None, closed="left"),
+            StrOptions({"cv"}),
+            CVRounds,
+        ],
         "learning_rate": [Interval(Real, 1e-300, 1, closed="both")],
         "smoothing_rounds": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
-        "max_bins": [Interval(Integral, 2, 2**16 - 2, closed="both"), StrOptions({"auto"})],
-        "bin_edges": ["array-like", None],
+        "max_bins": [
+            Interval(Integral, 2, 2**16 - 2, closed="both"),
+            StrOptions({"auto"}),
+            "array-like",
+        ],
         "interactions": [
             Interval(Integral, 0, None, closed="left"),
             Interval(RealNotInt, 0, None, closed="left"),
@@ -66,28 +259,23 @@ class BaseAdditive(BaseEstimator):
             "array-like",
         ],
         "exclude": ["array-like", None],
-        "include": ["array-like", None],
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "monotonic_cst": ["array-like", dict, None],
         "cv": ["cv_object"],
-        "max_estimators": [Interval(Integral, 1, None, closed="left")],
-        "max_memory": [Interval(Real, 0, None, closed="neither")],
+        "held_out": [StrOptions({"cv"}), "cv_object"],
         "verbose": ["verbose"],
     }
 
-    n_estimators: int | Literal["cv"]
+    n_estimators: int | Literal["cv"] | CVRounds
     learning_rate: float
     smoothing_rounds: int | Literal["auto"]
-    max_bins: int | Literal["auto"]
-    bin_edges: Any
+    max_bins: Any
     interactions: Any
     exclude: Any
-    include: Any
     categorical_features: Any
     monotonic_cst: Any
     cv: Any
-    max_estimators: int
-    max_memory: float
+    held_out: Any
     verbose: bool | int
 
     n_features_in_: int
@@ -167,11 +355,11 @@ class BaseAdditive(BaseEstimator):
                 raise ValueError(f"y has labels that are not in classes: {unknown.tolist()}.")
             self._check_classes(labels)
             numbers = np.searchsorted(labels, rows.y)
-        # `cv` splits all rows that were given, those of weight 0 too, as scikit-learn does.
+        # Splitters split all rows that were given, those of weight 0 too, as scikit-learn does.
         folds, n_splits = None, 0
-        if self.n_estimators == "cv":
+        if self._has_folds():
             kept = slice(None) if isinstance(rows.numbers, range) else rows.numbers
-            given = self.cv, X, y, kept, classifies, groups
+            given = self._splits(), X, y, kept, classifies, groups
             folds, n_splits = fold_numbers(*given, at_most=True)
         return TrainingRows(
             rows.X,
@@ -200,9 +388,10 @@ class BaseAdditive(BaseEstimator):
 
         A chunk of fewer rows begins where no chunk before it has, so that all folds get rows.
         """
-        if self.n_estimators != "cv" or not (self.cv is None or isinstance(self.cv, Integral)):
+        splits = self._splits()
+        if not self._has_folds() or not (splits is None or isinstance(splits, Integral)):
             return rows
-        folds, n_splits = rows.folds, checked_n_splits(self.cv)
+        folds, n_splits = rows.folds, checked_n_splits(splits)
         if folds is None or rows.n_splits < n_splits:
             folds = np.zeros(len(rows.y), np.intp) if folds is None else folds.astype(np.intp)
             folds = ((folds + n_chunks) % n_splits).astype(np.min_scalar_type(n_splits))
@@ -218,10 +407,10 @@ class BaseAdditive(BaseEstimator):
     def _plan(self, p: int, columns: CategoricalColumns | None, n_classes: int = 2) -> Plan:
         """Check the parameters that name columns, and say what is fitted."""
         features = Features.known_to(self, p)
-        allowed = allowed_terms(self.exclude, self.include, features)
+        allowed, rounds = allowed_terms(self.exclude, features), self._cv_rounds()
         wanted, by_folds = self.interactions, False
         if isinstance(wanted, str) and wanted == "cv":  # without folds there are none
-            wanted, by_folds = "auto" if self.n_estimators == "cv" else 0, True
+            wanted, by_folds = "auto" if self._has_folds() else 0, True
         signs = features.signs(self.monotonic_cst, n_classes)
         categories = [None] * p if columns is None else columns.categories
         for j in [] if signs is None else np.flatnonzero(signs).tolist():
@@ -229,21 +418,58 @@ class BaseAdditive(BaseEstimator):
                 raise ValueError(
                     f"monotonic_cst constrains feature {features.label(j)}, which is categorical."
                 )
-        edges = self.bin_edges
-        n_rounds = self.n_estimators
+        max_bins, edges = self.max_bins, None
+        if not isinstance(max_bins, str | Integral):
+            edges = check_bin_edges(max_bins, p, features.names)
         return Plan(
-            self.max_estimators if n_rounds == "cv" else n_rounds,
-            n_rounds == "cv",
+            rounds.max_estimators if rounds else cast(int, self.n_estimators),
+            rounds.rule if rounds else None,
             self.learning_rate,
             self.smoothing_rounds,
-            self.max_bins,
-            None if edges is None else check_bin_edges(edges, p, features.names),
+            "auto" if edges is not None else max_bins,
+            edges,
             resolve_interactions(wanted, p, features.names, allowed),
             by_folds,
             allowed,
             signs,
-            self.max_memory,
+            get_config()["working_memory"],
+            self.held_out is not None,
         )
+
+    def _cv_rounds(self) -> CVRounds | None:
+        """The options of the choice of the number of rounds; None for a number."""
+        rounds = CVRounds.of(self.n_estimators)
+        if rounds is not None and rounds.prediction != "refit":
+            raise ValueError(
+                f"{type(self).__name__} returns a fit to all rows; use prediction='refit' in "
+                "n_estimators=CVRounds(...)."
+            )
+        if rounds is not None and rounds.scoring != "loss":
+            raise ValueError(
+                f"{type(self).__name__} compares the loss; use scoring='loss' in "
+                "n_estimators=CVRounds(...)."
+            )
+        held_out = self.held_out
+        if rounds is not None and held_out is not None and not isinstance(held_out, str):
+            raise ValueError(
+                "n_estimators='cv' has folds of its own: use held_out='cv', and cv=... for other "
+                "folds."
+            )
+        if rounds is None and isinstance(held_out, str):
+            raise ValueError(
+                "held_out='cv' are the folds of n_estimators='cv'; with a number of rounds use a "
+                "number of folds, such as held_out=5."
+            )
+        return rounds
+
+    def _has_folds(self) -> bool:
+        return self._cv_rounds() is not None or self.held_out is not None
+
+    def _splits(self) -> Any:
+        rounds = self._cv_rounds()
+        if rounds is None:
+            return self.held_out
+        return rounds.cv if self.cv is None else self.cv
 
     def _blocks(
         self, rows: ChunkedRows, target_of: Callable[..., Any]
@@ -251,7 +477,12 @@ class BaseAdditive(BaseEstimator):
         """The plan, and the bins of rows in blocks: a pass, and another one for categories."""
         p = rows.n_features
         self._plan(p, None)  # refused before rows are read
-        n_splits = checked_n_splits(self.cv) if self.n_estimators == "cv" else 0
+        if self.held_out is not None:
+            raise ValueError(
+                "held_out requires rows in memory, for predictions of the rows of the folds; use "
+                "held_out=None with Dask collections."
+            )
+        n_splits = checked_n_splits(self._splits()) if self._has_folds() else 0
         columns = categories_of_blocks(rows.given, rows.meta, self.categorical_features)
         plan = self._plan(p, columns)
         return plan, bins_of_blocks(plan, rows, columns, n_splits, target_of)
@@ -369,22 +600,22 @@ class BaseAdditive(BaseEstimator):
         return self._rounds().stumps("right")
 
     @property
-    def train_path_(self) -> np.ndarray:
+    def train_scores_(self) -> np.ndarray:
         return self._rounds().train_path
 
     @property
-    def cv_path_(self) -> np.ndarray:
+    def cv_results_(self) -> dict[str, np.ndarray]:
         path = self._rounds().held_path
         if path is None:
-            self._has_no("cv_path_", 'n_estimators="cv"')
-        return path
+            self._has_no("cv_results_", 'the folds of n_estimators="cv" or held_out')
+        return results_of_folds("n_estimators", path)
 
     @property
-    def smoothing_path_(self) -> np.ndarray:
+    def smoothing_results_(self) -> dict[str, np.ndarray]:
         path = self._rounds().smoothing_path
         if path is None:
-            self._has_no("smoothing_path_", 'n_estimators="cv" and smoothing rounds')
-        return path
+            self._has_no("smoothing_results_", "folds and smoothing rounds")
+        return results_of_folds("smoothing_rounds", path)
 
     def _fitted(self) -> AdditiveModel:
         try:
@@ -514,8 +745,8 @@ class BaseAdditive(BaseEstimator):
         folds = model.folds
         if folds is None:
             raise ValueError(
-                f"{what} require the models of the folds of n_estimators='cv'; this model was "
-                "fitted with a number of rounds, or read from JSON, which does not keep them."
+                f"{what} require the models of the folds, which a model that was read from JSON "
+                "does not have."
             )
         if folds.are_weighted:
             raise unequal_weights(what)
@@ -805,7 +1036,7 @@ class BaseAdditive(BaseEstimator):
                 (term[0], term[1]) for term in map(own.features.__getitem__, chosen) if term[1:]
             ],
             pairs_by_folds=False,
-            allowed=allowed_terms(left_out, None, Features(features.n)),
+            allowed=allowed_terms(left_out, Features(features.n)),
         )
         with blas_threads_by_work():
             fitted = other._solved(plan, rows)
@@ -823,278 +1054,3 @@ class BaseAdditive(BaseEstimator):
         for name in ("sums_", "_kept"):
             new.__dict__.pop(name, None)
         return new
-
-    # --- other forms of the fitted model ----------------------------------------------------------
-
-    def to_onnx(
-        self,
-        *,
-        dtype: Literal["float32", "float64"] = "float32",
-        inputs: Literal["auto", "matrix", "columns"] = "auto",
-        with_terms: bool = False,
-        target_opset: int | None = None,
-    ) -> Any:
-        """Convert the model to ONNX, whose runtimes need no Python.
-
-        Parameters
-        ----------
-        dtype : {"float32", "float64"}, default="float32"
-            The type of numbers in the inputs and outputs. A number of single precision falls in the
-            same bin as by `predict`; sums are made in double precision for both types.
-        inputs : {"auto", "matrix", "columns"}, default="auto"
-            "matrix" is a single input `X` of shape (n, p). "columns" has an input of shape (n, 1)
-            for each feature, with its name, or x0, x1, ...: categories that are text are strings,
-            all others numbers. "auto" means columns where a feature has categories that are text.
-        with_terms : bool, default=False
-            Whether to add the output `terms`: (n, n_terms), for three or more classes
-            (n, n_terms, n_classes), as by `predict_terms`.
-        target_opset : int, default=None
-            The version of the operators, at least 13; None means 17. Those for machine learning
-            have the version 3.
-
-        Returns
-        -------
-        model : onnx.ModelProto
-            With the output `variable` of shape (n, 1), the predictions, for a regressor; for a
-            classifier `label` (n,), `probabilities` (n, n_classes) in the order of `classes_`, and
-            `scores` (n, 1), or (n, n_classes) for three or more classes, as by `decision_function`.
-            ``model.SerializeToString()`` are the bytes of the file.
-
-        Raises
-        ------
-        ImportError
-            If onnx is not installed.
-        TypeError
-            If categories or classes are neither text nor numbers nor bools.
-        ValueError
-            If an option is none of these, a category is no number of `dtype`, the terms have more
-            than 2^24 values, or a feature has the name of an output in "columns".
-
-        Notes
-        -----
-        NaN is missing; so is any text that is no category, such as "". Rows cost O(log B) for each
-        term of B bins. The file has some 30 bytes for each edge of a term and 8 for each value.
-
-        Examples
-        --------
-        With the ONNX runtime, for a classifier of numbers::
-
-            session = onnxruntime.InferenceSession(model.to_onnx().SerializeToString())
-            label, probabilities, scores = session.run(None, {"X": X.astype("float32")})
-        """
-        return onnx_of(self, dtype, inputs, with_terms, target_opset)
-
-    def to_sql(
-        self,
-        table: str | Sequence[str],
-        *,
-        dialect: Literal["ansi", "duckdb", "postgres", "sqlite"] = "ansi",
-        keep: str | Sequence[str] = (),
-        with_terms: bool = False,
-    ) -> str:
-        """Write a query that predicts the rows of a table, so that a database needs no Python.
-
-        Each term is a CASE over the thresholds or the categories of its features, whose columns
-        have the names that they had in `fit`, or x0, x1, ... NULL is missing, and so is NaN in
-        DuckDB and PostgreSQL. A category that `fit` has not seen is treated as by `predict`.
-
-        Parameters
-        ----------
-        table : str or sequence of str
-            The table, or a schema and a table; quotes are added.
-        dialect : {"ansi", "duckdb", "postgres", "sqlite"}, default="ansi"
-            What is written in different ways: numbers of double precision, the test for missing
-            values, the largest of several values, and what keeps queries from being computed more
-            than once. "ansi" is the standard of 2023, and knows no NaN.
-        keep : str or sequence of str, default=()
-            Columns of the table that the result has too, before the predictions. A result has no
-            order: rows are recognised by their keys.
-        with_terms : bool, default=False
-            Whether to add the columns ``term_<name>``, those of `predict_terms`; for three or more
-            classes ``term_<name>_<class>``.
-
-        Returns
-        -------
-        query : str
-            A SELECT with the column `prediction`; of classifiers `label`, ``probability_<class>``
-            for each class and `score`, for three or more classes ``score_<class>``. Columns of
-            which a database would not tell the names apart get a number.
-
-        Raises
-        ------
-        TypeError
-            If categories or classes are neither text nor numbers nor bools.
-        ValueError
-            If `dialect` is none of these, features are the same column in it (SQLite and DuckDB do
-            not tell A and a apart), or a column in `keep` has the name of one of the result.
-
-        Notes
-        -----
-        A row costs O(log B) comparisons for each term of B bins, and O(number of categories) for a
-        categorical one; the length of the query grows with the number of values of all terms,
-        some 60 characters for each, and 25 for each value of a pair in DuckDB and PostgreSQL, which
-        have lists. Predictions agree with `predict` to the rounding of the sums.
-        SQLite needs exp for probabilities, which is in most builds; from Python,
-        ``connection.create_function("exp", 1, math.exp)`` adds it. Text is compared as the database
-        compares it: a column that ignores case finds other categories than `predict`.
-
-        Examples
-        --------
-        >>> import sqlite3
-        >>> import numpy as np
-        >>> from sklearn_ensemble_theory import L2BoostingRegressor
-        >>> X = np.arange(8.0)[:, None]
-        >>> model = L2BoostingRegressor(max_bins=2).fit(X, 10.0 * (X[:, 0] > 3))
-        >>> print(model.to_sql("items", dialect="sqlite", keep="id"))
-        WITH q0 AS (
-          SELECT
-            t."id" AS k0,
-            (5e0 + CASE WHEN t."x0" <= 3.5e0 THEN ... ELSE 0e0 END) AS s0
-          FROM "items" AS t
-        )
-        SELECT
-          k0 AS "id",
-          s0 AS "prediction"
-        FROM q0
-        >>> database = sqlite3.connect(":memory:")
-        >>> _ = database.execute("CREATE TABLE items (id TEXT, x0 REAL)")
-        >>> _ = database.execute("INSERT INTO items VALUES ('a', 1.0), ('b', NULL)")
-        >>> rows = database.execute(model.to_sql("items", dialect="sqlite", keep="id"))
-        >>> [(key, round(abs(y), 1)) for key, y in sorted(rows)]
-        [('a', 0.0), ('b', 5.0)]
-        """
-        return sql_of(self, table, dialect, keep, with_terms)
-
-    def to_json(self, *, indent: int | None = None) -> str:
-        """Write the model as a JSON document, which `from_json` reads.
-
-        The document has parameters, bins, categories, classes, terms with their weights and
-        standard errors, importances of features, and a text for each edit. It has no code. Its
-        schema is published with the documentation.
-
-        Parameters
-        ----------
-        indent : int, default=None
-            So many spaces for each level; None writes one line.
-
-        Returns
-        -------
-        text : str
-            The document, of version 1.
-
-        Raises
-        ------
-        TypeError
-            If categories or classes are neither text nor numbers nor bools.
-        ValueError
-            If a term has a value that is not finite.
-
-        Notes
-        -----
-        The model that is read predicts the same, bit for bit, and has `predict_terms`, `explain`,
-        the displays and `export.frame`. These are not kept: the rounds (staged predictions,
-        `predict_path`, ``stump_...``), the paths, the models of the folds (`predict_interval`,
-        `predict_set`), what `partial_fit` goes on from, and parameters that are objects, such as a
-        splitter as `cv`, which get their default. A `loss` that is an object becomes the name of
-        one with the same link.
-
-        Examples
-        --------
-        >>> import json
-        >>> from sklearn.datasets import load_diabetes
-        >>> from sklearn_ensemble_theory import L2BoostingRegressor
-        >>> X, y = load_diabetes(return_X_y=True)
-        >>> model = L2BoostingRegressor(n_estimators=200).fit(X, y)
-        >>> text = model.to_json()
-        >>> json.loads(text)["link"]
-        'identity'
-        >>> same = L2BoostingRegressor.from_json(text)
-        >>> bool((same.predict(X) == model.predict(X)).all())
-        True
-        """
-        return json_of(self, indent)
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> Self:
-        """Read a model that `to_json` has written.
-
-        Parameters
-        ----------
-        text : str or bytes
-            The document.
-
-        Returns
-        -------
-        model : estimator
-            A fitted model; see `to_json` for what it has.
-
-        Raises
-        ------
-        TypeError
-            If `text` is something else.
-        ValueError
-            If it is no JSON, has another version, is of another estimator, or is broken: fields
-            that are missing or unknown, tables of other shapes, edges that do not increase, numbers
-            that are not finite, and so on.
-
-        Notes
-        -----
-        Nothing in the document is executed, so that it may come from anyone; what it predicts is
-        theirs.
-        """
-        return model_of_json(cls, text)
-
-    def _complete(self) -> None:
-        """Set what `predict` needs beside the terms, of a model that is being read from JSON."""
-
-    def to_text(self, *, max_rows: int = 8, max_terms: int | None = None) -> str:
-        """Write a card to read: the intercept, and the terms by their importance with a few values.
-
-        Neighbouring bins are merged where they differ least, and categories of little weight come
-        together: the card shows the model, it is not all of it. `export.frame` has all values,
-        `to_sql` and `to_onnx` predict.
-
-        Parameters
-        ----------
-        max_rows : int, default=8
-            At most so many rows for each term, beside that of missing values; pairs have tables of
-            four rows and columns.
-        max_terms : int, default=None
-            So many terms, those of the largest `term_importances_`; None means all that are not 0.
-
-        Returns
-        -------
-        text : str
-            Also the edits that were made after the fit.
-
-        Raises
-        ------
-        ValueError
-            If a number is less than 1.
-
-        Notes
-        -----
-        O(B^2) for each term of B bins.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_diabetes
-        >>> from sklearn_ensemble_theory import L2BoostingRegressor
-        >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-        >>> model = L2BoostingRegressor(n_estimators=300).fit(X, y)
-        >>> print(model.to_text(max_rows=3, max_terms=1))
-        L2BoostingRegressor: score = intercept + one value of each term; prediction = score.
-        <BLANKLINE>
-          intercept  152.1
-        <BLANKLINE>
-        s5: 20.0 on average, in absolute value
-                                  value    rows
-          <= 4.63955              -19.2  52.0 %
-          4.63955 < x <= 4.88655   10.6  15.2 %
-          > 4.88655                25.5  32.8 %
-        <BLANKLINE>
-        4 terms of less importance are not shown.
-        Always 0: age, sex, s1, s2, s4.
-        Rows of several bins or categories have means over the training rows.
-        """
-        return text_of(self, max_rows, max_terms)

@@ -21,7 +21,7 @@ from ..._categories import CategoricalColumns
 from ..._features import Features
 from .bins import FeatureBins
 from .pairs import PurePairs
-from .rounds import Segment, TableModel
+from .rounds import Segment, TableModel, standard_errors
 from .sums import CutLayout
 
 # The models that leave out a fold have the number of rounds of all rows, whose choice adds to the
@@ -170,6 +170,16 @@ class AdditiveModel:
     edits: list = field(default_factory=list)
     n_refreshes: int | None = None
     n_passes: int | None = None
+
+
+def results_of_folds(name: str, path: np.ndarray) -> dict[str, np.ndarray]:
+    """`cv_results_` of losses (n + 1, n_folds) after 0, 1, ... rounds."""
+    found = {
+        name: np.arange(len(path)),
+        "mean_score": path.mean(axis=1),
+        "standard_error": standard_errors(path),
+    }
+    return found | {f"split{k}_score": losses for k, losses in enumerate(path.T)}
 
 
 # --- the models of the folds ----------------------------------------------------------------------

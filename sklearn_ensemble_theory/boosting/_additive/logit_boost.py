@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -13,15 +12,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._blocks import by_chunks
 from ..._categories import CategoricalColumns
-from ..._compat import CallbackSupportMixin, Interval
+from ..._compat import CallbackSupportMixin
+from ..._cv_rounds import CVRounds
+from ..._documentation import documented
 from ..._door import CLASS_WEIGHT, fit_context
 from ..._rows import ChunkedRows, Rows, checked_classes
-from ..._typing import ArrayLike, CVLike, RandomStateLike
+from ..._typing import ArrayLike, CVLike, RandomStateLike, available_if
 from ...ensembles._prediction_sets import ClassPlaces, SetRule, set_by_folds
 from .._loop import begin_fit
 from .additive_fit import Task, fit_additive, task_of_bins, task_of_blocks, task_of_rows
 from .additive_plan import Plan
-from .base import BaseAdditive
+from .base import TEXTS, BaseAdditive, keeps_folds
 from .bins import (
     ClassLabels,
     FeatureBins,
@@ -35,6 +36,9 @@ from .edits import refuse_edited
 from .fitted_terms import AdditiveModel
 from .risk import PointwiseLogistic
 from .rounds import BinnedRows
+
+# By how much log-odds move between two computations of the gradients.
+REFRESH = 0.5
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,7 @@ class _KeptRows:
     n_splits: int
 
 
+@documented(TEXTS)
 class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
     """Additive logistic regression by boosting stumps, at a cost per round independent of n.
 
@@ -61,203 +66,30 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
     Each round is a Newton step on the logistic loss: a stump is fitted by weighted least squares to
     the working residuals, and `learning_rate` times it is added. Gradients and weights are computed
-    again when the scores have moved by `refresh_tol`, and not in every round. The rounds between
-    are those of :class:`L2BoostingRegressor` for weighted rows, on sums over the bins.
+    again when the log-odds have moved by 0.5, and not in every round. The rounds between are
+    those of :class:`L2BoostingRegressor` for weighted rows, on sums over the bins.
 
     Parameters
     ----------
-    n_estimators : int or "cv", default="cv"
-        Number of rounds. "cv" selects the number from 0 to `max_estimators` with the smallest mean
-        logistic loss over the held-out folds, after smoothing rounds that are selected in the same
-        way. It ends early if ``10 / learning_rate`` rounds after these give no new minimum. The
-        models of the folds stay, for `predict_set`.
-
-    learning_rate : float, default=0.01
-        Share of each stump that is added, from 1e-300 to 1. The model depends mainly on
-        ``n_estimators * learning_rate``. Smoothing rounds do not depend on it.
-
-    smoothing_rounds : int or "auto", default="auto"
-        Number of rounds before the first stump that add the mean of all stumps of a feature instead
-        of the best one; they fit smooth functions with less variance. "auto" means none where
-        `n_estimators` is a number. With "cv" it is the number from 0 to 2000 with the smallest
-        mean logistic loss over the held-out folds; the search ends after 40 rounds without a new
-        minimum. It is left out if `max_memory` is too small for the sums of all cuts of two
-        features.
-
-    max_bins : int or "auto", default="auto"
-        Maximum number of bins per feature, of about the same weight each. A feature with at most
-        this number of distinct values has a bin for each value. "auto" means 64, of which the
-        first and the last are divided into up to seven of falling weight, and refined bins
-        with ``n_estimators="cv"`` and at least 10,000 rows of two
-        classes: a first fit with 32 bins
-        shows which features matter; these get more bins, at most 240, and thresholds at the jumps
-        that the data show. Ignored if `bin_edges` is given.
-
-    bin_edges : sequence of p sequences of float, default=None
-        The thresholds that stumps may use, increasing, for each feature; an ordered feature with an
-        empty sequence has no thresholds. Those of categorical features are ignored.
-
-    interactions : int, float, "auto", "cv" or array-like of pairs, default="cv"
-        Pairs of features whose functions are added to those of single features: so many, or this
-        multiple of p, of those that are found to interact most [Lou et al. 2013]; "auto" for those
-        whose interaction is significant at the level 0.05, all pairs taken together, and at most
-        0.9 p; "cv" for these if ``n_estimators="cv"`` and the held-out folds are predicted better
-        with them, and otherwise for none; or given pairs of numbers or names of features; 0 for
-        none. "auto" and "cv" look among about 1,000 pairs and scores: of many features, those with
-        the largest functions. Of three or more
-        classes, and of Dask collections, "cv" looks for none.
-
-    exclude : array-like, default=None
-        Terms that are left out: features by name or number, and pairs of them as tuples. An
-        excluded feature has no function and is in no pair; an excluded pair is not looked for.
-
-    include : array-like, default=None
-        The only terms that are fitted, if given. A feature stands for its function and for pairs
-        with other features of `include`, a pair for itself and the functions of both features.
-        Pairs are fitted where `interactions` asks for them. `exclude` goes before `include`.
-
-    categorical_features : array-like, "from_dtype" or None, default="from_dtype"
-        The features whose values are categories, by a mask, their numbers or their names.
-        "from_dtype" takes the columns of a data frame with a categorical dtype. Stumps separate any
-        set of categories from the others.
-
-    monotonic_cst : array-like of int of shape (p,) or dict, default=None
-        1 for features of which the log-odds may only be an increasing function, -1 for decreasing
-        ones, and 0 without a constraint, for each feature, or by the names of the constrained ones;
-        for two classes only. With `interactions` it is the sum of all terms that is monotonic in
-        the feature, for any values of the others. These features have no smoothing rounds.
-
-    refresh_tol : float, default=0.5
-        Gradients are computed again when a function has moved by this since they were, in log-odds
-        (1.5 times as far in smoothing rounds). The second derivatives are then kept if they have
-        changed by no more than half this share on average. Small values follow the path of exact
-        Newton steps more closely and take longer.
-
-    cv : int, cross-validation generator or iterable, default=5
-        The splits of ``n_estimators="cv"``. An integer specifies the number of stratified folds,
-        which are drawn from a fixed seed; pass ``StratifiedKFold(5)`` for rows in their order.
-        There are at most as many as rows. The folds that test on all rows of a rare class have a
-        model without it. Each
-        split has to train on all rows that it does not test on, and no row may be in more than one
-        test set.
-
-    max_estimators : int, default=10000
-        Largest number of rounds that ``n_estimators="cv"`` compares.
-
-    max_memory : float, default=1024
-        Bound on the memory for the sums over pairs of cuts, in MiB. If the sums of all selected
-        cuts exceed it, some of them are computed more than once, which is slower and gives the same
-        model.
-
-    verbose : int, default=0
-        1 prints progress every few seconds, 2 more often. Callbacks of `sklearn.callback`
-        (scikit-learn 1.9), set by `set_callbacks`, see the model at the end of the fit only: the
-        rounds change sums over rows. `staged_predict` computes the predictions after each of them.
-
+    %(n_estimators)s
+    %(rates)s
+    %(bins_and_terms)s
+    %(cv)s
+    %(held_out)s
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
         "balanced" for weights that give all classes the same total.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-
+    %(classes_)s
     intercept_ : float or ndarray of shape (n_classes,)
         The mean over the training rows of the log-odds, or of each score.
-
-    model_ : AdditiveModel
-        What the fit has found, as one record: terms, rounds, and the models of the folds.
-
-    term_features_ : list of n_terms tuples
-        The features of each term: ``(0,)``, ..., ``(p - 1,)``, then the pairs ``(a, b)``.
-
-    term_names_ : list of n_terms str
-        The name of each term; "a & b" for a pair.
-
-    term_importances_ : ndarray of shape (n_terms,)
-        Mean absolute value of each term over the training rows and
-        over the classes.
-
-    shape_functions_ : list of n_terms tuples (edges, values)
-        The function of each feature: ``values[b]`` for x in bin b, that is between ``edges[b - 1]``
-        (excluded) and ``edges[b]`` (included). A feature with missing values in the
-        training rows has one more value, the last, for those. For a categorical feature `edges` are
-        the categories, and the last value is that of missing and unknown ones. For a pair, `edges`
-        are those of both features, and `values` a table; its weighted means over both features are
-        0. The weighted mean of every function over the training rows is 0. For three or more
-        classes `values` has a last axis of classes.
-
-    shape_standard_errors_ : list of n_terms ndarrays
-        Standard errors of the `values` of `shape_functions_`: how much these vary over new training
-        rows, by a jackknife over the folds; only with ``n_estimators="cv"`` and at least two folds.
-
-    edits_ : list of records
-        What was changed after the fit, by `set_term` and the like: `method`, `term`, the values
-        `before` and `after`, the `shift` of the intercept, and further `arguments`. Empty after a
-        fit.
-
-    bin_edges_ : list of p ndarrays
-        The thresholds of each feature; none of categorical ones.
-
-    bin_weights_ : list of n_terms ndarrays
-        The weight of the training rows in each bin, or in each cell of a pair, up to a common
-        factor.
-
-    categories_ : list of p ndarrays or None
-        The categories of each categorical feature.
-
-    missing_bins_ : ndarray of bool of shape (p,)
-        Whether the feature has a bin for missing values. Where it has none, the term of a missing
-        value is 0.
-
-    n_smoothing_rounds_ : int
-        Number of smoothing rounds.
-
-    n_estimators_ : int
-        Number of rounds after those. It is less than `n_estimators` if no stump lowered the
-        loss any further.
-
-    category_sets_ : list of p lists
-        For each categorical feature the sets of categories that stumps separate from the others,
-        as masks of its categories.
-
-    stump_features_, stump_cuts_ : ndarray of shape (n_estimators_,) or (n_estimators_, n_classes)
-        Each round's feature j and the number of its threshold in ``bin_edges_[j]``. The number
-        ``len(bin_edges_[j])`` is the cut that separates missing values from the others. For a
-        categorical feature it is the number of the set in ``category_sets_[j]``.
-
-    stump_left_, stump_right_ : ndarray of shape (n_estimators_,) or (n_estimators_, n_classes)
-        What each round added at or below the threshold and above it in log-odds; for a
-        set of categories, to those in the set and to all others. Where the feature has a bin for
-        missing values, thresholds add nothing to these.
-
-    train_path_ : ndarray of shape (n_estimators_ + 1,)
-        Mean logistic loss on the training rows after the smoothing rounds and 0, 1, ... others.
-        Between two computations of the gradients it is that of the quadratic approximation.
-
-    cv_path_ : ndarray of shape (max_estimators + 1, n_folds)
-        The same on each held-out fold; only with ``n_estimators="cv"``. Where the search ended
-        earlier the last row is repeated.
-
-    smoothing_path_ : ndarray of shape (n_rounds + 1, n_folds)
-        Mean logistic loss on each held-out fold after 0, 1, ... smoothing rounds, with those that
-        were compared after the best number; only where both were made.
-
-    n_refreshes_ : int
-        How often gradients were computed, before the pairs.
-
-    n_passes_ : int
-        How often the rows or their bins were read; only after a fit of Dask collections.
-
+    %(terms)s
+    %(rounds)s
     feature_importances_ : ndarray of shape (p,)
         The importances of the terms of single features, divided by their sum.
-
-    n_features_in_ : int
-        Number of features seen during `fit`.
-
-    feature_names_in_ : ndarray of shape (p,)
-        Names of features seen during `fit`, where they are all strings.
+    %(names_in_fit)s
 
     See Also
     --------
@@ -280,7 +112,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
     for the sums of each selected feature where second derivatives are too, and O(P k K) for each
     round. Prediction is O(p K) per row. The memory in addition to X is one byte per value for the
     bins (two for more than 255 bins), O(n k K) for the scores, and for the sums at most
-    ``8 (k + K (1 + 2 k)) P^2`` bytes with "cv" and `max_memory`.
+    ``8 (k + K (1 + 2 k)) P^2`` bytes with "cv" and the `working_memory`.
 
     With Dask collections, `fit` reads the rows twice: for the bins, which are quantiles up to the
     error of a sketch, and for the bin of every value, one byte, which stays on the workers. If
@@ -332,7 +164,6 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
     _parameter_constraints: ClassVar = {
         **BaseAdditive._parameter_constraints,
-        "refresh_tol": [Interval(Real, 0, None, closed="neither")],
         "class_weight": CLASS_WEIGHT,
     }
     classes_: np.ndarray
@@ -343,21 +174,17 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
     def __init__(
         self,
-        n_estimators: int | Literal["cv"] = "cv",
+        n_estimators: int | Literal["cv"] | CVRounds = "cv",
         *,
         learning_rate: float = 0.01,
         smoothing_rounds: int | Literal["auto"] = "auto",
-        max_bins: int | Literal["auto"] = "auto",
-        bin_edges: ArrayLike | None = None,
+        max_bins: int | Literal["auto"] | ArrayLike = "auto",
         interactions: int | float | Literal["auto", "cv"] | ArrayLike = "cv",
         exclude: ArrayLike | None = None,
-        include: ArrayLike | None = None,
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
-        refresh_tol: float = 0.5,
-        cv: CVLike | None = 5,
-        max_estimators: int = 10_000,
-        max_memory: float = 1024,
+        cv: CVLike | None = None,
+        held_out: Literal["cv"] | CVLike | None = None,
         verbose: bool | int = 0,
         class_weight: dict | Literal["balanced"] | None = None,
     ) -> None:
@@ -365,16 +192,12 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         self.learning_rate = learning_rate
         self.smoothing_rounds = smoothing_rounds
         self.max_bins = max_bins
-        self.bin_edges = bin_edges
         self.interactions = interactions
         self.exclude = exclude
-        self.include = include
         self.categorical_features = categorical_features
         self.monotonic_cst = monotonic_cst
-        self.refresh_tol = refresh_tol
         self.cv = cv
-        self.max_estimators = max_estimators
-        self.max_memory = max_memory
+        self.held_out = held_out
         self.verbose = verbose
         self.class_weight = class_weight
 
@@ -391,32 +214,18 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
         Parameters
         ----------
-        X : array-like or Dask collection of shape (n_samples, n_features)
-            Numbers, NaN where they are missing, or a data frame with categorical columns.
-        y : array-like or Dask collection of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like or Dask collection of shape (n_samples,), default=None
-            Non-negative weights of the rows; equal weights by default. Rows of weight 0 are left
-            out.
-        groups : array-like of shape (n_samples,), default=None
-            Labels of the rows that belong together, such as those of one patient: no split of
-            `n_estimators="cv"` divides them. A `cv` that splits by groups, such as
-            `GroupKFold`, gets them; an integer is then a number of folds of whole groups.
-        offset : array-like of shape (n_samples,), default=None
-            What is known of the log-odds of two classes: these are the offset and what is fitted,
-            and predictions require an offset too. Of rows in memory.
+        %(to_fit)s
 
         Returns
         -------
-        self : LogitBoostClassifier
-            The fitted estimator.
+        %(self)s
 
         Raises
         ------
         ValueError
-            If `cv` tests on a row more than once, or if the sums over a single cut with
-            all others exceed `max_memory`. With Dask collections, if the sums over all pairs of
-            cuts exceed it, or `cv` is no integer.
+            If a row is in more than one fold; if the sums over a single cut with all others, or
+            with Dask collections those over all pairs of cuts, exceed the `working_memory` of
+            scikit-learn's configuration.
         """
         rows = self._checked_rows(X, y, sample_weight, groups=groups, offset=offset)
         classes = rows.classes
@@ -447,9 +256,9 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         """Add a chunk of rows to those of the earlier calls and fit the model to all of them.
 
         The bins of all rows are kept, one byte a value (two for more than 255 bins). They are
-        `bin_edges`, or quantiles of the first chunk; with `bin_edges` given the model is that of
-        `fit` on all chunks together. Categories are those of the first chunk; others are treated
-        as missing. With ``n_estimators="cv"`` each chunk is split into folds by itself.
+        given by `max_bins`, or quantiles of the first chunk; with given thresholds the model
+        is that of `fit` on all chunks together. Categories are those of the first chunk; others are
+        treated as missing. With ``n_estimators="cv"`` each chunk is split into folds by itself.
 
         Parameters
         ----------
@@ -467,8 +276,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
         Returns
         -------
-        self : LogitBoostClassifier
-            The fitted estimator.
+        %(self)s
 
         Raises
         ------
@@ -513,7 +321,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         else:
             if known.n_splits != rows.n_splits:
                 raise ValueError(
-                    "n_estimators and cv must give the same number of folds in every call of "
+                    "n_estimators and held_out must give the same number of folds in every call of "
                     "partial_fit."
                 )
             folds = rows.folds
@@ -569,7 +377,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
     def _task(self, classes: np.ndarray) -> Task:
         loss = PointwiseLogistic(len(classes))
-        return Task(loss, self.refresh_tol, _places_of_own_class)
+        return Task(loss, REFRESH, _places_of_own_class)
 
     @by_chunks
     def decision_function(self, X: ArrayLike, offset: ArrayLike | None = None) -> np.ndarray:
@@ -577,10 +385,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
-        offset : array-like of shape (n_samples,), default=None
-            As in `fit`, for two classes; 0 by default.
+        %(to_predict)s
 
         Returns
         -------
@@ -596,10 +401,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
-        offset : array-like of shape (n_samples,), default=None
-            As in `fit`, for two classes; 0 by default.
+        %(to_predict)s
 
         Returns
         -------
@@ -614,10 +416,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
-        offset : array-like of shape (n_samples,), default=None
-            As in `fit`, for two classes; 0 by default.
+        %(to_predict)s
 
         Returns
         -------
@@ -632,10 +431,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
-        offset : array-like of shape (n_samples,), default=None
-            As in `fit`, for two classes; 0 by default.
+        %(to_predict)s
 
         Returns
         -------
@@ -675,6 +471,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         """
         return float(accuracy_score(y, self.predict(X, offset), sample_weight=sample_weight))
 
+    @available_if(keeps_folds)
     @by_chunks
     def predict_set(
         self,
@@ -691,7 +488,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
     ) -> np.ndarray:
         """Predict sets of classes that contain the class of a new row with a given probability.
 
-        Of a model with ``n_estimators="cv"``, from the folds that have chosen the number of rounds.
+        By the models of the folds of `held_out`.
         With s_k(i) the score of a class by the model that the fold of row i is left out of, a class
         c is in the set of x if fewer than `coverage` (n + 1) of the n training rows have
         s_k(i)(y_i | x_i) below s_k(i)(c | x): the CV+ of classes [Romano, Sesia and Candès, 2020].
@@ -740,8 +537,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         Raises
         ------
         ValueError
-            If `n_estimators` was a number, if the rows have different weights or were not in
-            memory, or if a parameter is not valid.
+            If the rows have different weights, or a parameter is not valid.
 
         Notes
         -----
@@ -773,7 +569,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         >>> from sklearn_ensemble_theory import LogitBoostClassifier
         >>> X, y = load_iris(return_X_y=True)
         >>> X = X[:, :2]  # the sepals alone do not tell two of the species apart
-        >>> model = LogitBoostClassifier(n_estimators="cv", max_bins=16).fit(X[::2], y[::2])
+        >>> model = LogitBoostClassifier(held_out="cv", max_bins=16).fit(X[::2], y[::2])
         >>> model.predict_set(X[1::50])
         array([[ True, False, False],
                [False,  True,  True],
@@ -795,10 +591,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
-        offset : array-like of shape (n_samples,), default=None
-            As in `fit`, for two classes; 0 by default.
+        %(to_predict)s
 
         Yields
         ------
@@ -813,10 +606,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
-        offset : array-like of shape (n_samples,), default=None
-            As in `fit`, for two classes; 0 by default.
+        %(to_predict)s
 
         Yields
         ------
@@ -833,10 +623,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
-        offset : array-like of shape (n_samples,), default=None
-            As in `fit`, for two classes; 0 by default.
+        %(to_predict)s
 
         Yields
         ------

@@ -56,8 +56,8 @@ def merge_additive_models(
     ----------
     models : sequence of n_models fitted estimators
         `L2BoostingRegressor`, `AdditiveBoostingRegressor` or `LogitBoostClassifier`, all of one
-        class, in the same bins: they were fitted with the same `bin_edges`, to the same features
-        with the same categories, and have the same pairs.
+        class, in the same bins: they were fitted with the same thresholds (`max_bins`), to the same
+        features with the same categories, and have the same pairs.
     weights : array-like of shape (n_models,), default=None
         The weights of the models in averages; by default those of their training rows,
         which models that were read from JSON do not know.
@@ -107,11 +107,11 @@ def merge_additive_models(
     >>> y = X[:, 0] + rng.normal(scale=0.1, size=300)
     >>> edges = [np.linspace(0.1, 0.9, 9)] * 2
     >>> sites = [
-    ...     L2BoostingRegressor(bin_edges=edges).partial_fit(X[part], y[part], refit=False)
+    ...     L2BoostingRegressor(max_bins=edges).partial_fit(X[part], y[part], refit=False)
     ...     for part in (slice(100), slice(100, 300))
     ... ]
     >>> model = merge_additive_models(sites, method="sums")
-    >>> of_all = L2BoostingRegressor(bin_edges=edges).fit(X, y)
+    >>> of_all = L2BoostingRegressor(max_bins=edges).fit(X, y)
     >>> bool(np.allclose(model.predict(X), of_all.predict(X)))
     True
     """
@@ -155,7 +155,9 @@ def _check_same_bins(models: Sequence[BaseAdditive], bins: Sequence[FeatureBins]
             ):
                 raise ValueError(f"{where.format('categories')}.")
             if not np.array_equal(bins[0].edges[j], own.edges[j]):
-                raise ValueError(f"{where.format('bins')}; fit all with the same bin_edges.")
+                raise ValueError(
+                    f"{where.format('bins')}; fit all with the same thresholds, max_bins."
+                )
         differing = np.setxor1d(bins[0].single, own.single)
         if len(differing):
             raise ValueError(
@@ -269,7 +271,7 @@ def _added_sums(models: Sequence[BaseAdditive]) -> KnownSums:
         if own.n_groups != known[0].n_groups:
             raise ValueError(
                 f"models[{k}] has {own.n_groups - 1} folds, but models[0] has "
-                f"{known[0].n_groups - 1}: n_estimators and cv must give the same number in all."
+                f"{known[0].n_groups - 1}: n_estimators must give the same number in all."
             )
     total: KnownSums = reduce(add, known)
     if not total.sums.moderate():

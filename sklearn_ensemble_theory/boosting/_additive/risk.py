@@ -123,11 +123,11 @@ class SquaredError:
         self.per_square = 1.0 / np.array(weights)
 
     @classmethod
-    def of_rows(cls, rows: BinnedRows, max_memory: float) -> "SquaredError":
+    def of_rows(cls, rows: BinnedRows, memory: float) -> "SquaredError":
         """Sum over rows in memory, whose products of cuts are counted when they are needed."""
         options = {"sample_weight": rows.weight, "folds": rows.folds}
         sums = cut_sums(rows.codes, rows.layout, rows.y, n_folds=rows.n_groups, **options)
-        max_cuts = cuts_in_memory(max_memory, rows)
+        max_cuts = cuts_in_memory(memory, rows)
         gram = CountedGram(rows.codes, rows.layout, sums.left_weight, max_cuts=max_cuts, **options)
         blocks = MemoryRows(rows, rows.codes.shape[1])
         return cls(sums, gram, rows.n_splits, max_cuts, blocks)
@@ -175,6 +175,10 @@ class SquaredError:
     def work(self) -> WorkOf:
         """What computes the residuals beside which pairs are fitted."""
         return squared_work
+
+    def again(self) -> "SquaredError":
+        """The same risk for other rounds."""
+        return self
 
     def given(self, pairs: PairTerms) -> "SquaredError":
         """Subtract the pairs from the targets of the main effects; one pass."""
@@ -673,8 +677,12 @@ class NewtonLoss(ABC):
         """Whether the score is another than the prediction."""
         return not (isinstance(self.loss, PointwiseOf) and self.loss.is_on_scale_of_y)
 
+    def again(self) -> "NewtonLoss":
+        """The same risk for other rounds."""
+        return self.given(None)
+
     @abstractmethod
-    def given(self, pairs: PairTerms) -> "NewtonLoss":
+    def given(self, pairs: PairTerms | None) -> "NewtonLoss":
         """The risk of main effects that are added to pairs."""
 
     @abstractmethod
@@ -761,7 +769,7 @@ class NewtonLossOfRows(NewtonLoss):
         self.residuals: list = []  # negative gradients of each model
         self.curvatures = np.empty((0, 0))  # of the first model
 
-    def given(self, pairs: PairTerms) -> "NewtonLossOfRows":
+    def given(self, pairs: PairTerms | None) -> "NewtonLossOfRows":
         return NewtonLossOfRows(self.rows, self.loss, self.max_cuts, pairs)
 
     def _totals(self):
@@ -934,7 +942,7 @@ class NewtonLossOfBlocks(NewtonLoss):
         self.pairs: PairTerms | None = None
         self.found: _GradientSums
 
-    def given(self, pairs: PairTerms) -> "NewtonLossOfBlocks":
+    def given(self, pairs: PairTerms | None) -> "NewtonLossOfBlocks":
         other = copy.copy(self)
         other.pairs, other.known, other.n_refreshes = pairs, [None] * self.n_scores, 0
         return other

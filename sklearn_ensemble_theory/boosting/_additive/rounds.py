@@ -40,7 +40,7 @@ one for the squared error, as many as gradients are computed for other losses.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -464,6 +464,8 @@ NO_SHARE = 1e-9
 # Where no round is left, intercepts have further stages until they move by no more than this.
 STILL, MOST_IDLE = 1e-9, 60
 
+Rule = Literal["minimum", "one_standard_error"]
+
 
 @dataclass
 class BinnedRows:
@@ -580,18 +582,18 @@ class Risk(Protocol):
         """The next stage: see `NewtonLoss.open`."""
 
 
-def cuts_in_memory(max_memory: float, rows: BinnedRows, n_scores: int = 1) -> int | None:
+def cuts_in_memory(memory: float, rows: BinnedRows, n_scores: int = 1) -> int | None:
     """Tell of how many cuts the sums with all cuts can be kept; None for all."""
     n_cuts, n_groups, n_splits = rows.layout.n_cuts, rows.n_groups, rows.n_splits
     # as counted, and as products of columns of each model, held-out rows apart
     copies = n_scores * (n_groups + 1 + 2 * n_splits)
     each = copies * n_cuts * 8 / MIB
-    if each > max_memory:
+    if each > memory:
         raise ValueError(
-            f"max_memory={max_memory} MiB is less than the {each:.2g} MiB of the sums "
-            f"over one of the {n_cuts} cuts with all others; use fewer bins."
+            f"working_memory={memory} MiB of sklearn.set_config is less than the {each:.2g} MiB of "
+            f"the sums over one of the {n_cuts} cuts with all others; use fewer bins."
         )
-    return None if each * n_cuts <= max_memory else int(max_memory / each)
+    return None if each * n_cuts <= memory else int(memory / each)
 
 
 @dataclass
@@ -647,7 +649,8 @@ def run_phase(
     longest: float = np.inf,
     tolerance: float = 0.0,
     patience: int | None = None,
-    choose: bool = True,
+    rule: Rule | None = "minimum",
+    whole_stages: bool = False,
     by_rows: bool = False,
     progress: Progress | None = None,
 ) -> PhaseResult:
@@ -670,8 +673,10 @@ def run_phase(
         See `NewtonLoss.open`.
     patience : int, default=None
         The phase ends when the mean held-out loss has had no new minimum for so many rounds.
-    choose : bool, default=True
-        Whether to go back to the best number of rounds.
+    rule : str or None, default="minimum"
+        By which held-out losses choose the number of rounds; None for `max_rounds`.
+    whole_stages : bool, default=False
+        Whether the last stage is that of a fit with more rounds, of which the first ones are kept.
     by_rows : bool, default=False
         Whether the rounds sum residuals of rows and not products of cuts.
     progress : Progress, default=None
@@ -683,7 +688,9 @@ def run_phase(
         # The risk gives states of the residuals, and rounds change these until the stage is over.
         stage = risk.open(models, tolerance, by_rows)
         rounds = [[make_rounds(state) for state in own] for own in stage.states]
-        most = max_rounds - done if risk.is_quadratic else min(max_rounds - done, longest)
+        most = max_rounds - done
+        if not risk.is_quadratic:
+            most = longest if whole_stages else min(most, longest)
         count, moved = _run_stage(rounds, int(most), limit, patience, progress)
         exhausted = all(each.exhausted for each in rounds[0])
         if not risk.is_quadratic:
@@ -731,8 +738,11 @@ def run_phase(
                 break
     train_path, held_path = np.concatenate(train), np.concatenate(held)
     # Back to the best number of rounds: the stages until then, and the models after it.
-    if choose and held_path.shape[1]:
-        left, kept = int(held_path.mean(axis=1).argmin()), []
+    wanted = max_rounds if whole_stages or max_rounds == 0 else None
+    if rule and held_path.shape[1]:
+        wanted = _best(held_path, rule)
+    if wanted is not None:
+        left, kept = min(wanted, len(train_path) - 1), []
         for segment in segments if left else segments[:1]:
             count = min(left, segment.n_rounds)
             paths = [[path.until(count) for path in own] for own in segment.paths]
@@ -744,6 +754,24 @@ def run_phase(
         segments, models = kept, kept[-1].models_after(kept[-1].n_rounds)
     n_rounds = sum(max(len(path.steps) for path in s.paths[0]) for s in segments)
     return PhaseResult(models, n_rounds, train_path, held_path, segments)
+
+
+def standard_errors(path: np.ndarray) -> np.ndarray:
+    """Of the means over folds that are taken as independent; 0 with a single one."""
+    n_folds = path.shape[1]
+    if n_folds < 2:
+        return np.zeros(len(path))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return path.std(axis=1, ddof=1) / np.sqrt(n_folds)
+
+
+def _best(path: np.ndarray, rule: Rule) -> int:
+    """The number of rounds with the least mean, or the fewest within a standard error of it."""
+    mean = path.mean(axis=1)
+    best = int(mean.argmin())
+    if rule == "minimum":
+        return best
+    return int((mean <= mean[best] + standard_errors(path)[best]).argmax())
 
 
 def _run_stage(rounds, max_rounds, limit, patience, progress):

@@ -17,9 +17,9 @@ of its uses: MATERIALIZED keeps them from that.
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from .export import PlainModel, PlainTerm
+from ._plain import Additive, PlainModel, PlainTerm
 
 # Branches of a CASE for a range of bins, and parts of a sum or of a maximum within parentheses:
 # SQLite takes expressions of depth 1000 and functions of 127 arguments.
@@ -133,8 +133,87 @@ DIALECTS = {
 # --- the query ------------------------------------------------------------------------------------
 
 
-def sql_of(model: Any, table: Any, dialect: str, keep: Any, with_terms: bool) -> str:
-    """See `BaseAdditive.to_sql`."""
+def sql(
+    model: Additive,
+    table: str | Sequence[str],
+    *,
+    dialect: Literal["ansi", "duckdb", "postgres", "sqlite"] = "ansi",
+    keep: str | Sequence[str] = (),
+    with_terms: bool = False,
+) -> str:
+    """Write a query that predicts the rows of a table, so that a database needs no Python.
+
+    Each term is a CASE over the thresholds or the categories of its features, whose columns
+    have the names that they had in `fit`, or x0, x1, ... NULL is missing, and so is NaN in
+    DuckDB and PostgreSQL. A category that `fit` has not seen is treated as by `predict`.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted `AdditiveBoostingRegressor`, `L2BoostingRegressor` or `LogitBoostClassifier`.
+    table : str or sequence of str
+        The table, or a schema and a table; quotes are added.
+    dialect : {"ansi", "duckdb", "postgres", "sqlite"}, default="ansi"
+        What is written in different ways: numbers of double precision, the test for missing
+        values, the largest of several values, and what keeps queries from being computed more
+        than once. "ansi" is the standard of 2023, and knows no NaN.
+    keep : str or sequence of str, default=()
+        Columns of the table that the result has too, before the predictions. A result has no
+        order: rows are recognised by their keys.
+    with_terms : bool, default=False
+        Whether to add the columns ``term_<name>``, those of `predict_terms`; for three or more
+        classes ``term_<name>_<class>``.
+
+    Returns
+    -------
+    query : str
+        A SELECT with the column `prediction`; of classifiers `label`, ``probability_<class>``
+        for each class and `score`, for three or more classes ``score_<class>``. Columns of
+        which a database would not tell the names apart get a number.
+
+    Raises
+    ------
+    TypeError
+        If categories or classes are neither text nor numbers nor bools.
+    ValueError
+        If `dialect` is none of these, features are the same column in it (SQLite and DuckDB do
+        not tell A and a apart), or a column in `keep` has the name of one of the result.
+
+    Notes
+    -----
+    A row costs O(log B) comparisons for each term of B bins, and O(number of categories) for a
+    categorical one; the length of the query grows with the number of values of all terms,
+    some 60 characters for each, and 25 for each value of a pair in DuckDB and PostgreSQL, which
+    have lists. Predictions agree with `predict` to the rounding of the sums.
+    SQLite needs exp for probabilities, which is in most builds; from Python,
+    ``connection.create_function("exp", 1, math.exp)`` adds it. Text is compared as the database
+    compares it: a column that ignores case finds other categories than `predict`.
+
+    Examples
+    --------
+    >>> import sqlite3
+    >>> import numpy as np
+    >>> from sklearn_ensemble_theory import L2BoostingRegressor, export
+    >>> X = np.arange(8.0)[:, None]
+    >>> model = L2BoostingRegressor(max_bins=2).fit(X, 10.0 * (X[:, 0] > 3))
+    >>> print(export.sql(model, "items", dialect="sqlite", keep="id"))
+    WITH q0 AS (
+      SELECT
+        t."id" AS k0,
+        (5e0 + CASE WHEN t."x0" <= 3.5e0 THEN ... ELSE 0e0 END) AS s0
+      FROM "items" AS t
+    )
+    SELECT
+      k0 AS "id",
+      s0 AS "prediction"
+    FROM q0
+    >>> database = sqlite3.connect(":memory:")
+    >>> _ = database.execute("CREATE TABLE items (id TEXT, x0 REAL)")
+    >>> _ = database.execute("INSERT INTO items VALUES ('a', 1.0), ('b', NULL)")
+    >>> rows = database.execute(export.sql(model, "items", dialect="sqlite", keep="id"))
+    >>> [(key, round(abs(y), 1)) for key, y in sorted(rows)]
+    [('a', 0.0), ('b', 5.0)]
+    """
     if dialect not in DIALECTS:
         raise ValueError(f"dialect must be one of {sorted(DIALECTS)}; got {dialect!r}.")
     plain, write = PlainModel.of(model), DIALECTS[dialect]

@@ -13,12 +13,13 @@ the numbers of the last bin. A category that is a number has a bin of no width, 
 """
 
 import json
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from ..._version import __version__
-from .export import PlainModel, PlainTerm
+from sklearn_ensemble_theory._version import __version__
+
+from ._plain import Additive, PlainModel, PlainTerm
 
 # Single precision has all integers up to this one.
 _MOST_VALUES = 2**24
@@ -26,8 +27,64 @@ _MOST_VALUES = 2**24
 _FIRST_OPSET, _OPSET, _ML_OPSET = 13, 17, 3
 
 
-def onnx_of(model: Any, dtype: str, inputs: str, with_terms: bool, target_opset: int | None) -> Any:
-    """See `BaseAdditive.to_onnx`."""
+def onnx(
+    model: Additive,
+    *,
+    dtype: Literal["float32", "float64"] = "float32",
+    inputs: Literal["auto", "matrix", "columns"] = "auto",
+    with_terms: bool = False,
+    target_opset: int | None = None,
+) -> Any:
+    """Convert the model to ONNX, whose runtimes need no Python.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted `AdditiveBoostingRegressor`, `L2BoostingRegressor` or `LogitBoostClassifier`.
+    dtype : {"float32", "float64"}, default="float32"
+        The type of numbers in the inputs and outputs. A number of single precision falls in the
+        same bin as by `predict`; sums are made in double precision for both types.
+    inputs : {"auto", "matrix", "columns"}, default="auto"
+        "matrix" is a single input `X` of shape (n, p). "columns" has an input of shape (n, 1)
+        for each feature, with its name, or x0, x1, ...: categories that are text are strings,
+        all others numbers. "auto" means columns where a feature has categories that are text.
+    with_terms : bool, default=False
+        Whether to add the output `terms`: (n, n_terms), for three or more classes
+        (n, n_terms, n_classes), as by `predict_terms`.
+    target_opset : int, default=None
+        The version of the operators, at least 13; None means 17. Those for machine learning
+        have the version 3.
+
+    Returns
+    -------
+    model : onnx.ModelProto
+        With the output `variable` of shape (n, 1), the predictions, for a regressor; for a
+        classifier `label` (n,), `probabilities` (n, n_classes) in the order of `classes_`, and
+        `scores` (n, 1), or (n, n_classes) for three or more classes, as by `decision_function`.
+        ``model.SerializeToString()`` are the bytes of the file.
+
+    Raises
+    ------
+    ImportError
+        If onnx is not installed.
+    TypeError
+        If categories or classes are neither text nor numbers nor bools.
+    ValueError
+        If an option is none of these, a category is no number of `dtype`, the terms have more
+        than 2^24 values, or a feature has the name of an output in "columns".
+
+    Notes
+    -----
+    NaN is missing; so is any text that is no category, such as "". Rows cost O(log B) for each
+    term of B bins. The file has some 30 bytes for each edge of a term and 8 for each value.
+
+    Examples
+    --------
+    With the ONNX runtime, for a classifier of numbers::
+
+        session = onnxruntime.InferenceSession(export.onnx(model).SerializeToString())
+        label, probabilities, scores = session.run(None, {"X": X.astype("float32")})
+    """
     if dtype not in ("float32", "float64"):
         raise ValueError(f"dtype must be 'float32' or 'float64'; got {dtype!r}.")
     if inputs not in ("auto", "matrix", "columns"):
@@ -55,9 +112,7 @@ def onnx_of(model: Any, dtype: str, inputs: str, with_terms: bool, target_opset:
     try:
         from onnx import TensorProto, checker, helper, numpy_helper
     except ImportError as error:
-        raise ImportError(
-            f"{type(model).__name__}.to_onnx requires onnx: pip install onnx."
-        ) from error
+        raise ImportError("export.onnx requires onnx: pip install onnx.") from error
     real = np.dtype(dtype)
     of_type = TensorProto.FLOAT if dtype == "float32" else TensorProto.DOUBLE
     nodes, n_names = [], 0

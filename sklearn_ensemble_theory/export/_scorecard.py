@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._scaling import power_of_two
-from .export import PlainModel, PlainTerm
+from sklearn_ensemble_theory._scaling import power_of_two
+
+from ._plain import Additive, PlainModel, PlainTerm
 
 # A pair has a table of so many groups of each feature.
 _GROUPS_OF_PAIR = 4
@@ -28,8 +29,58 @@ _LINKS = {
 }
 
 
-def text_of(model: Any, max_rows: int, max_terms: int | None) -> str:
-    """See `BaseAdditive.to_text`."""
+def text(model: Additive, *, max_rows: int = 8, max_terms: int | None = None) -> str:
+    """Write a card to read: the intercept, and the terms by their importance with a few values.
+
+    Neighbouring bins are merged where they differ least, and categories of little weight come
+    together: the card shows the model, it is not all of it. `frame` has all values,
+    `sql` and `onnx` predict.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted `AdditiveBoostingRegressor`, `L2BoostingRegressor` or `LogitBoostClassifier`.
+    max_rows : int, default=8
+        At most so many rows for each term, beside that of missing values; pairs have tables of
+        four rows and columns.
+    max_terms : int, default=None
+        So many terms, those of the largest `term_importances_`; None means all that are not 0.
+
+    Returns
+    -------
+    text : str
+        Also the edits that were made after the fit.
+
+    Raises
+    ------
+    ValueError
+        If a number is less than 1.
+
+    Notes
+    -----
+    O(B^2) for each term of B bins.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_ensemble_theory import L2BoostingRegressor, export
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    >>> model = L2BoostingRegressor(n_estimators=300).fit(X, y)
+    >>> print(export.text(model, max_rows=3, max_terms=1))
+    L2BoostingRegressor: score = intercept + one value of each term; prediction = score.
+    <BLANKLINE>
+      intercept  152.1
+    <BLANKLINE>
+    s5: 20.0 on average, in absolute value
+                              value    rows
+      <= 4.63955              -19.2  52.0 %
+      4.63955 < x <= 4.88655   10.6  15.2 %
+      > 4.88655                25.5  32.8 %
+    <BLANKLINE>
+    4 terms of less importance are not shown.
+    Always 0: age, sex, s1, s2, s4.
+    Rows of several bins or categories have means over the training rows.
+    """
     counts: list[tuple[str, Any]] = [("max_rows", max_rows), ("max_terms", max_terms)]
     for name, value in counts:
         is_int = isinstance(value, Integral) and not isinstance(value, bool)

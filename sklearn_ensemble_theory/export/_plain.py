@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..._features import feature_names
+from sklearn_ensemble_theory._features import feature_names
+from sklearn_ensemble_theory.boosting import AdditiveBoostingRegressor, LogitBoostClassifier
 
+Additive = AdditiveBoostingRegressor | LogitBoostClassifier
 LINKS = ("identity", "log", "logit", "softmax")
 
 
@@ -69,7 +71,7 @@ class PlainModel:
     classes: list | None
 
     @classmethod
-    def of(cls, model: Any) -> "PlainModel":
+    def of(cls, model: Additive) -> "PlainModel":
         """Read the tables of a fitted model.
 
         Raises
@@ -79,6 +81,11 @@ class PlainModel:
         ValueError
             If a value is not finite.
         """
+        if not isinstance(model, Additive):
+            raise TypeError(
+                f"model must be an additive model, such as L2BoostingRegressor; got "
+                f"{type(model).__name__}."
+            )
         check_is_fitted(model)
         names, terms = feature_names(model), []
         intercept = np.atleast_1d(np.asarray(model.intercept_, dtype=float))
@@ -88,9 +95,10 @@ class PlainModel:
         for name, features, (edges, values), weights in zip(*parts, model.bin_weights_):
             if not np.isfinite(values).all():
                 raise ValueError(f"The values of the term {name!r} are not finite.")
-            values = model.model_.terms.bins.padded(np.asarray(values, dtype=float), *features)
+            widths = [int(not model.missing_bins_[j]) for j in features]
+            values = padded(np.asarray(values, dtype=float), widths)
             values = values.reshape(*values.shape[: len(features)], len(intercept))
-            weights = model.model_.terms.bins.padded(np.asarray(weights, dtype=float), *features)
+            weights = padded(np.asarray(weights, dtype=float), widths)
             places = (edges,) if len(features) == 1 else tuple(edges)
             terms.append(PlainTerm(name, tuple(features), places, values, weights))
         categories = [
@@ -116,6 +124,12 @@ class PlainModel:
     def terms_that_matter(self) -> list[PlainTerm]:
         """The terms that are not 0 everywhere."""
         return [term for term in self.terms if term.values.any()]
+
+
+def padded(table: np.ndarray, widths: list[int]) -> np.ndarray:
+    """Append entries 0 for missing values to a table of a term, where these have no bin."""
+    ends = [(0, width) for width in widths]
+    return np.pad(table, ends + [(0, 0)] * (table.ndim - len(ends)))
 
 
 def python_values(values: Iterable[Any], what: str) -> list:

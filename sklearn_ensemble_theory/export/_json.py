@@ -9,20 +9,28 @@ What is read is checked in full before a model is made of it. Nothing of it is e
 function or file is named in a document, but for the estimator, which has to be the one that reads.
 """
 
-import json
 import math
 from itertools import pairwise
+from json import dumps, loads
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 
-from ..._categories import CategoricalColumns
-from ..._features import Features
-from ..._version import __version__
-from .bins import FeatureBins
-from .export import PlainModel, python_values
-from .fitted_terms import AdditiveModel, AdditiveTerms
+from sklearn_ensemble_theory._categories import CategoricalColumns
+from sklearn_ensemble_theory._compat import check_constraints
+from sklearn_ensemble_theory._features import Features
+from sklearn_ensemble_theory._version import __version__
+from sklearn_ensemble_theory.boosting import (
+    AdditiveBoostingRegressor,
+    L2BoostingRegressor,
+    LogitBoostClassifier,
+)
+from sklearn_ensemble_theory.boosting._additive.bins import FeatureBins
+from sklearn_ensemble_theory.boosting._additive.fitted_terms import AdditiveModel, AdditiveTerms
+from sklearn_ensemble_theory.boosting._additive.regressors import loss_of
+
+from ._plain import Additive, PlainModel, python_values
 
 FORMAT, VERSION = "sklearn_ensemble_theory/additive-model", 1
 # The fields of the document, of a feature, of a term, and of a list of labels: those that it must
@@ -65,11 +73,64 @@ _DTYPES = {
 _LOSS_OF_LINK = {"identity": "squared_error", "log": "poisson", "logit": "binomial"}
 
 
+_CLASSES = {
+    cls.__name__: cls
+    for cls in (AdditiveBoostingRegressor, L2BoostingRegressor, LogitBoostClassifier)
+}
+
+
 # --- writing --------------------------------------------------------------------------------------
 
 
-def json_of(model: Any, indent: int | None) -> str:
-    """See `BaseAdditive.to_json`."""
+def json(model: Additive, *, indent: int | None = None) -> str:
+    """Write the model as a JSON document, which `from_json` reads.
+
+    The document has parameters, bins, categories, classes, terms with their weights and
+    standard errors, importances of features, and a text for each edit. It has no code. Its
+    schema is published with the documentation.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted `AdditiveBoostingRegressor`, `L2BoostingRegressor` or `LogitBoostClassifier`.
+    indent : int, default=None
+        So many spaces for each level; None writes one line.
+
+    Returns
+    -------
+    text : str
+        The document, of version 1.
+
+    Raises
+    ------
+    TypeError
+        If categories or classes are neither text nor numbers nor bools.
+    ValueError
+        If a term has a value that is not finite.
+
+    Notes
+    -----
+    The model that is read predicts the same, bit for bit, and has `predict_terms`, `explain`,
+    the displays and `frame`. These are not kept: the rounds (staged predictions,
+    `predict_path`, ``stump_...``), the paths, the models of the folds (`predict_interval`,
+    `predict_set`), what `partial_fit` goes on from, and parameters that are objects, such as a
+    splitter as `cv`, which get their default. A `loss` that is an object becomes the name of
+    one with the same link.
+
+    Examples
+    --------
+    >>> from json import loads as parsed
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_ensemble_theory import L2BoostingRegressor, export
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = L2BoostingRegressor(n_estimators=200).fit(X, y)
+    >>> text = export.json(model)
+    >>> parsed(text)["link"]
+    'identity'
+    >>> same = export.from_json(text)
+    >>> bool((same.predict(X) == model.predict(X)).all())
+    True
+    """
     plain = PlainModel.of(model)
     plain.check_link()
     parameters = {}
@@ -119,7 +180,7 @@ def json_of(model: Any, indent: int | None) -> str:
         "n_estimators": int(getattr(model, "n_estimators_", 0)),  # of an average
         "edits": [str(edit) for edit in getattr(model, "edits_", ())],
     }
-    return json.dumps(document, allow_nan=False, indent=indent)
+    return dumps(document, allow_nan=False, indent=indent)
 
 
 def _parameter(value: Any) -> Any:
@@ -159,8 +220,43 @@ def _encoded(values: Any) -> Any:
 # --- reading --------------------------------------------------------------------------------------
 
 
-def model_of_json(cls: type, text: Any) -> Any:
-    """See `BaseAdditive.from_json`."""
+def from_json(text: str | bytes) -> Any:
+    """Read a model that `json` has written.
+
+    Parameters
+    ----------
+    text : str or bytes
+        The document.
+
+    Returns
+    -------
+    model : estimator
+        A fitted model of the class that the document names; see `json` for what it has.
+
+    Raises
+    ------
+    TypeError
+        If `text` is something else.
+    ValueError
+        If it is no JSON, has another version, is of no additive model, or is broken: fields
+        that are missing or unknown, tables of other shapes, edges that do not increase, numbers
+        that are not finite, and so on.
+
+    Notes
+    -----
+    Nothing in the document is executed, so that it may come from anyone; what it predicts is
+    theirs.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_ensemble_theory import L2BoostingRegressor, export
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = L2BoostingRegressor(50).fit(X, y)
+    >>> same = export.from_json(export.json(model))
+    >>> bool((same.predict(X) == model.predict(X)).all())
+    True
+    """
     document = _parsed(text)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError(f"This is no document of an additive model, whose format is {FORMAT!r}.")
@@ -170,10 +266,11 @@ def model_of_json(cls: type, text: Any) -> Any:
             f"The document has the version {_short(version)}; this release of "
             f"sklearn_ensemble_theory reads version {VERSION}."
         )
-    if name != cls.__name__:
+    cls = _CLASSES.get(name) if isinstance(name, str) else None
+    if cls is None:
         raise ValueError(
-            f"The document is of the estimator {_short(name)}, not of {cls.__name__}; use the "
-            "from_json of that class."
+            f"The document is of the estimator {_short(name)}; additive models are "
+            f"{', '.join(_CLASSES)}."
         )
     _check_fields(document, "document", "The document")
 
@@ -183,7 +280,7 @@ def model_of_json(cls: type, text: Any) -> Any:
     unknown = [key for key in parameters if key not in model.get_params(deep=False)]
     _demand(not unknown, f"{cls.__name__} has no parameters {unknown}.")
     model = cls(**parameters)
-    model._validate_params()
+    check_constraints(model)
 
     # Features: their names and bins.
     entries = document["features"]
@@ -242,7 +339,8 @@ def model_of_json(cls: type, text: Any) -> Any:
         isinstance(link, str) and numbers_fit.get(link),
         f"The link {_short(link)} does not go with {n_classes} classes and {n_scores} scores.",
     )
-    model._complete()
+    if isinstance(model, AdditiveBoostingRegressor):
+        model.loss_ = loss_of(model.loss)
     _demand(
         model.link_ == link,
         f"The link {_short(link)} is not that of {cls.__name__} with the parameters of the "
@@ -349,7 +447,7 @@ def _parsed(text: Any) -> Any:
         return found
 
     try:
-        return json.loads(text, parse_constant=refuse, object_pairs_hook=distinct)
+        return loads(text, parse_constant=refuse, object_pairs_hook=distinct)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"The text is no JSON: {error}.") from None
 

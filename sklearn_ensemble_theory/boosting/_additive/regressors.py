@@ -1,0 +1,682 @@
+"""Additive models for any loss by boosting stumps on binned columns; L2-boosting by stumps.
+
+With the squared error the rounds need sums over rows only: rows in blocks are read twice, and
+`partial_fit` keeps the sums alone.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils.validation import check_is_fitted
+
+from ..._blocks import by_chunks
+from ..._categories import CategoricalColumns
+from ..._compat import CallbackSupportMixin, HasMethods, StrOptions
+from ..._cv_rounds import CVRounds
+from ..._documentation import documented
+from ..._door import fit_context
+from ..._rows import ChunkedRows, finite_predictions
+from ..._running import warn_user
+from ..._scaling import TargetScale, power_of_two
+from ..._typing import ArrayLike, CVLike, LossLike, available_if
+from .._loop import begin_fit
+from ..losses import HuberLoss, Loss
+from ..losses._losses import BinomialLoss, LogLinkLoss, loss_names, make_loss
+from .additive_fit import (
+    KnownSums,
+    check_memory,
+    fit_additive,
+    losses_of_blocks,
+    losses_of_rows,
+    squares_of_blocks,
+    squares_of_rows,
+    sums_of_rows,
+)
+from .additive_plan import Plan
+from .base import TEXTS, BaseAdditive, keeps_folds
+from .bins import TargetRange, TrainingRows, choose_bins
+from .edits import refuse_edited
+from .fitted_terms import AdditiveModel
+from .risk import PointwiseOf
+
+# The mean distance by which scores move between two computations of the gradients, as a share of
+# their unit.
+REFRESH = 0.2
+
+
+def loss_of(loss: str | LossLike) -> Loss:
+    """The loss that the parameter `loss` asks for."""
+    return make_loss(loss, alpha=0.9, power=1.5)
+
+
+def _is_squared(model: "AdditiveBoostingRegressor") -> bool:
+    if isinstance(model.loss, str):
+        return model.loss == "squared_error"
+    if getattr(model.loss, "is_quadratic", False):
+        return True
+    raise AttributeError("partial_fit requires loss='squared_error'.")
+
+
+@documented(TEXTS)
+class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
+    """An additive model for any loss, by boosting stumps at a cost per round independent of n.
+
+    The score is an additive model, ``intercept + f_1(x_1) + ... + f_p(x_p)``, with one step
+    function per feature, and functions of those pairs of features that help (`interactions`). The
+    prediction is the score for losses of the residual, and its exponential for the losses of counts
+    and amounts, so that there the terms multiply. An `offset` is added to the score, such as the
+    logarithm of an exposure. Missing values, categories and monotonic constraints are supported.
+
+    Each round fits a stump, ``a`` where ``x_j <= c`` and ``b`` elsewhere, to the residuals by least
+    squares, over all features j and the edges c of their bins, and adds `learning_rate` times it.
+    The sums over rows that this needs are counted once for each pair of features: after that a
+    round consists of operations on vectors with one element for each cut. Other losses than the
+    squared error have weighted working residuals, of a Newton step. Their gradients and weights are
+    computed again when a function has moved by 0.2: on the scale of the logarithm or of log-odds,
+    and for losses of the residual in mean absolute deviations of y.
+
+    Parameters
+    ----------
+    %(n_estimators)s
+    loss : str or object, default="squared_error"
+        "squared_error", "absolute_error", "huber" or "quantile", whose score is the prediction;
+        "poisson", "gamma" or "tweedie", whose prediction is the exponential of the score;
+        "binomial", for shares of successes, whose score is the log-odds; an instance of a class in
+        `boosting.losses`, such as ``QuantileLoss(0.9)``, ``TweedieLoss(1.3)`` or
+        ``HuberLoss(quantile=0.9)``, which are what the names stand for at their defaults, or any
+        object with methods ``value(y, u)`` and ``gradient(y, u)`` of targets and scores. A method
+        ``hessian(y, u)`` makes the steps those of Newton; without it they are those of a parabola
+        with the curvature `smoothness` of the object, or with the slope of the gradient.
+    %(rates)s
+    %(bins_and_terms)s
+    %(cv)s
+    %(held_out)s
+
+    Attributes
+    ----------
+    loss_ : Loss
+        The loss.
+    intercept_ : float
+        The mean of the scores over the training rows, without their offset.
+    %(terms)s
+    %(rounds)s
+    feature_importances_ : ndarray of shape (p,)
+        The importances of the terms of single features, divided by their sum; for the squared error
+        the shares of the features in the decrease of the training error.
+    %(names_in_fit)s
+
+    See Also
+    --------
+    L2BoostingRegressor : The same class with the squared error only.
+    LogitBoostClassifier : The same model for the log-odds of classes.
+    GradientBoostingRegressor : Any loss and any base learner; the cost of a round grows with n.
+    sklearn.ensemble.HistGradientBoostingRegressor : Deeper trees on binned columns.
+
+    Notes
+    -----
+    With the mean m = exp(u) and a variance proportional to m^p (p = 1 for Poisson, 2 for gamma, the
+    power for Tweedie), the working residuals are ``(y - m) / m`` and the weights m^(2 - p), the
+    expected second derivatives, as in Fisher's scoring [McCullagh and Nelder 1989].
+    The absolute and the quantile loss and Huber's have no useful second derivative; there the
+    weights are the curvatures of the parabola that touches the loss at the score and lies above it,
+    such as ``1 / abs(y - u)`` [Hunter and Lange 2000]. Rows at the kink have the curvature of those
+    a tenth of a mean loss away. A share of the step that does not raise the loss is taken where a
+    step went far.
+
+    The number of events in a row of exposure e has the mean ``e * exp(u)``: with ``loss="poisson"``
+    ``fit(X, events, offset=np.log(e))`` has the likelihood of ``fit(X, events / e,
+    sample_weight=e)``, and the same rounds in the same bins. Bins and folds of the former have
+    about the same numbers of rows, those of the latter of exposure, and only predictions of the
+    former include the exposure of the row.
+
+    The models of the folds have gradients of their own and the second derivatives of the model of
+    all rows, so that products of cuts are counted once for all of them.
+
+    With p features of B bins, P = p B cuts, n rows and k folds the cost is O(n p log n) for the
+    bins, O(n p k) each time that gradients are computed, O(n p) for the sums of each selected
+    feature where second derivatives are too, and O(P k) for each round. Memory, Dask collections,
+    missing values, categories and pairs are those of :class:`LogitBoostClassifier` with two
+    classes; where a whole interval of constants has the
+    least loss, as for the median of an even number of rows, models of chunks may start elsewhere in
+    it. ``loss="huber"`` needs all rows in memory for its quantile, an instance of `HuberLoss` does
+    not. Offsets are of rows in memory.
+
+    References
+    ----------
+    J. Friedman, T. Hastie and R. Tibshirani (2000). "Additive logistic regression: a statistical
+    view of boosting". The Annals of Statistics 28.
+
+    P. McCullagh and J. A. Nelder (1989). *Generalized Linear Models*, 2nd edition. Chapman & Hall.
+
+    D. R. Hunter and K. Lange (2000). "Quantile regression via an MM algorithm". Journal of
+    Computational and Graphical Statistics 9.
+
+    *DS-GA 1003: Machine Learning*, lecture 8, "Boosting and 'classical ML' review". New York
+    University.
+
+    Examples
+    --------
+    Numbers of claims, in years of different length. The terms are logarithms of factors:
+
+    >>> import numpy as np
+    >>> from sklearn_ensemble_theory import AdditiveBoostingRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(2000, 2))
+    >>> exposure = rng.uniform(0.1, 1, size=2000)
+    >>> claims = rng.poisson(exposure * np.exp(X[:, 0]))
+    >>> model = AdditiveBoostingRegressor(loss="poisson")
+    >>> model = model.fit(X, claims, offset=np.log(exposure))
+    >>> year, quarter = (model.predict([[0.9, 0.5]], offset=np.log([e])) for e in (1, 0.25))
+    >>> bool(np.isclose(year, 4 * quarter))
+    True
+    """
+
+    _parameter_constraints: ClassVar = {
+        "loss": [StrOptions(loss_names("real")), HasMethods(["value", "gradient"])],
+        **BaseAdditive._parameter_constraints,
+    }
+    loss_: Loss
+
+    def __init__(
+        self,
+        n_estimators: int | Literal["cv"] | CVRounds = "cv",
+        *,
+        loss: str | LossLike = "squared_error",
+        learning_rate: float = 0.01,
+        smoothing_rounds: int | Literal["auto"] = "auto",
+        max_bins: int | Literal["auto"] | ArrayLike = "auto",
+        interactions: int | float | Literal["auto", "cv"] | ArrayLike = "cv",
+        exclude: ArrayLike | None = None,
+        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
+        monotonic_cst: ArrayLike | dict[str, int] | None = None,
+        cv: CVLike | None = None,
+        held_out: Literal["cv"] | CVLike | None = None,
+        verbose: bool | int = 0,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.loss = loss
+        self.learning_rate = learning_rate
+        self.smoothing_rounds = smoothing_rounds
+        self.max_bins = max_bins
+        self.interactions = interactions
+        self.exclude = exclude
+        self.categorical_features = categorical_features
+        self.monotonic_cst = monotonic_cst
+        self.cv = cv
+        self.held_out = held_out
+        self.verbose = verbose
+
+    @property
+    def link_(self) -> str:
+        loss = self.loss_
+        if isinstance(loss, LogLinkLoss):
+            return "log"
+        if isinstance(loss, BinomialLoss):
+            return "logit"
+        return "identity" if PointwiseOf(loss).is_on_scale_of_y else "other"
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        %(to_fit)s
+
+        Returns
+        -------
+        %(self)s
+
+        Raises
+        ------
+        ValueError
+            If y is not in the domain of the loss, such as negative counts; if a row is in more than
+            one fold; if the sums over a single cut with all others, or with Dask collections those
+            over all pairs of cuts, exceed the `working_memory` of scikit-learn's configuration.
+        """
+        rows = self._checked_rows(X, y, sample_weight, groups=groups, offset=offset)
+        plan = self._plan(rows.X.shape[1], rows.columns)
+        loss_of(self.loss).check_target(rows.y)
+        end_fit = begin_fit(self, X, y, sample_weight)
+        self.model_ = self._solved(plan, rows)
+        self.__dict__.pop("sums_", None)  # what `partial_fit` left behind
+        end_fit()
+        return self
+
+    def _solved(self, plan: Plan, rows: TrainingRows) -> AdditiveModel:
+        self.loss_ = loss_of(self.loss)
+        if self.loss_.is_quadratic:
+            problem = squares_of_rows(plan, rows, self._report)
+        else:
+            problem, self.loss_ = losses_of_rows(plan, self.loss_, REFRESH, rows, self._report)
+        return fit_additive(plan, problem, self._report)
+
+    def _fit_chunks(self, rows: ChunkedRows) -> None:
+        """`fit` of rows in blocks."""
+        loss = loss_of(self.loss)
+        if isinstance(loss, HuberLoss) and loss.quantile is not None:
+            raise ValueError(
+                "loss='huber' requires all rows in memory, for a quantile of the absolute "
+                "deviations; use loss=HuberLoss(delta)."
+            )
+        plan, found = self._blocks(rows, TargetRange.of)
+        if loss.is_quadratic:
+            problem = squares_of_blocks(plan, found, self._report)
+        else:
+            problem = losses_of_blocks(plan, loss, REFRESH, found, self._report)
+        self.model_, self.loss_ = fit_additive(plan, problem, self._report), loss
+        self.__dict__.pop("sums_", None)
+
+    @available_if(_is_squared)
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        refit: bool = True,
+    ) -> Self:
+        """Add a chunk of rows to those of the earlier calls and fit the model to all of them.
+
+        For the squared error. Only sums are kept, never rows. The bins are given by `max_bins`, or
+        quantiles of the first chunk; with given thresholds the model is the one of `fit` on all
+        chunks together. Categories are those of the first chunk; others are treated as missing.
+        With ``n_estimators="cv"`` each chunk is split into folds by itself, and all sums are kept
+        for each fold.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows of the chunk.
+        y : array-like of shape (n_samples,)
+            Targets.
+        %(sample_weight)s
+        refit : bool, default=True
+            Whether to update the model. With False the chunk is only added to the sums.
+
+        Returns
+        -------
+        %(self)s
+
+        Raises
+        ------
+        ValueError
+            If the sums over all pairs of cuts exceed the `working_memory` of scikit-learn's
+            configuration: the rows of earlier chunks cannot be counted again. If the model was
+            edited, which a fit would undo.
+
+        Warns
+        -----
+        UserWarning
+            If called after `fit`, which does not store the sums: the model is then fitted to this
+            chunk alone.
+        """
+        if not isinstance(refit, (bool, np.bool_)):
+            raise TypeError(f"refit must be a bool, got {type(refit).__name__}.")
+        if self.held_out is not None:
+            raise ValueError(
+                "held_out requires rows in memory in one call of fit; use held_out=None with "
+                "partial_fit."
+            )
+        if self.__sklearn_is_fitted__():
+            refuse_edited(self.model_, "partial_fit goes on from")
+        known: KnownSums | None = getattr(self, "sums_", None)
+        if known is None and self.__sklearn_is_fitted__():
+            warn_user(
+                "The rows of an earlier call of fit are not used: fit does not store the sums, so "
+                "partial_fit starts again with this chunk.",
+                UserWarning,
+            )
+        rows = self._checked_rows(X, y, sample_weight, known is None)
+        plan = self._plan(rows.X.shape[1], rows.columns)
+        if plan.keeps_bins_for_pairs:
+            raise ValueError(
+                "partial_fit keeps sums over rows, from which pairs of features cannot be fitted; "
+                "use interactions=0."
+            )
+        # The units of weights and of the target are those of the first chunk.
+        weight, unit = rows.weight, 1.0
+        if known is not None:
+            unit = known.weight_unit
+        elif weight is not None:
+            unit = power_of_two(weight.max())
+        if weight is not None:
+            with np.errstate(over="ignore"):
+                weight = weight / unit
+        n_chunks = 0 if known is None else known.n_chunks
+        rows = self._folds_of_chunk(replace(rows, weight=weight), n_chunks)
+        n_splits, n_groups = rows.n_splits, rows.n_splits + 1
+        if known is None:
+            target = TargetScale.in_powers_of_two(rows.y, weight)
+            bins, _ = choose_bins(plan, rows, rows.y, keep_missing=True)
+        else:
+            bins, target = known.bins, known.target
+            bins.check_allowed(plan.allowed.features)
+            if n_groups != known.n_groups:
+                raise ValueError(
+                    "n_estimators must give the same number of folds in every call of partial_fit."
+                )
+        # Rows of earlier chunks cannot be counted again: all products of cuts have to fit at once.
+        check_memory(plan.memory, bins.layout().n_cuts, n_groups, n_splits)
+        sums = sums_of_rows(bins, rows.X, target(rows.y), rows.weight, rows.folds, n_groups)
+        # Sums of chunks are added, which is all that is needed of their rows.
+        if known is not None:
+            sums = known.sums + sums
+        if not sums.moderate():
+            raise ValueError("y or sample_weight is too large compared with the first chunk.")
+        known = KnownSums(sums, bins, rows.columns, target, unit, n_chunks + 1)
+        if refit:
+            self.model_ = fit_additive(plan, known.problem(), self._report)
+            self.loss_ = loss_of(self.loss)
+        self.sums_ = known
+        return self
+
+    def fit_to_sums(self, sums: KnownSums) -> Self:
+        """Fit the model to sums that other models have kept."""
+        plan, self.loss_ = self._plan(self.n_features_in_, sums.columns), loss_of(self.loss)
+        self.model_ = fit_additive(plan, sums.problem(), self._report)
+        self.sums_ = sums
+        return self
+
+    def _known_columns(self) -> CategoricalColumns | None:
+        return self.sums_.columns
+
+    @finite_predictions
+    def predict(self, X: ArrayLike, offset: ArrayLike | None = None) -> np.ndarray:
+        """Predict the targets by table look-up and the inverse link of the loss.
+
+        Parameters
+        ----------
+        %(to_predict)s
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Predictions, in the units of y, at a cost of O(p) each.
+        """
+        check_is_fitted(self)
+        return self._inverse_link(self._scores(X, offset))
+
+    def _inverse_link(self, u: np.ndarray) -> np.ndarray:
+        return u if self.loss_.is_quadratic else self.loss_.inverse_link(u)
+
+    def score(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> float:
+        """Return the coefficient of determination R² of the predictions, whatever the loss.
+
+        Parameters
+        ----------
+        %(to_score)s
+
+        Returns
+        -------
+        score : float
+            1 for perfect predictions, 0 for the mean of y.
+        """
+        return float(r2_score(y, self.predict(X, offset), sample_weight=sample_weight))
+
+    @available_if(keeps_folds)
+    @by_chunks
+    def predict_interval(
+        self,
+        X: ArrayLike,
+        coverage: float = 0.9,
+        method: Literal["cv+"] = "cv+",
+        side: Literal["both", "lower", "upper"] = "both",
+        offset: ArrayLike | None = None,
+    ) -> np.ndarray:
+        """Predict intervals that contain the target of a new row with a given probability.
+
+        By the models of the folds of `held_out`, with residuals in the units of y.
+        Row i is predicted by the model f_k(i) that its fold is left out of. With alpha = 1 -
+        `coverage`, n rows and the residuals R_i = abs(y_i - f_k(i)(x_i)), the interval is from the
+        floor(alpha (n + 1))-th smallest f_k(i)(x) - R_i to the ceil((1 - alpha) (n + 1))-th
+        smallest f_k(i)(x) + R_i: the CV+ [Barber, Candès, Ramdas and Tibshirani, 2021].
+
+        Parameters
+        ----------
+        %(X_to_predict)s
+        coverage : float, default=0.9
+            The probability 1 - alpha aimed at, on average over the rows.
+        method : {"cv+"}, default="cv+"
+            How the interval is computed.
+        side : {"both", "lower", "upper"}, default="both"
+            Which ends there are; the other one is infinite. A single end has residuals with their
+            sign.
+        %(offset_to_predict)s
+
+        Returns
+        -------
+        interval : ndarray of shape (n_samples, 2)
+            Lower and upper ends, in the units of y.
+
+        Raises
+        ------
+        ValueError
+            If the rows have different weights, or if (n + 1) `coverage` > n.
+
+        Notes
+        -----
+        For exchangeable rows the CV+ covers with a probability of at least 1 - 2 alpha - sqrt(2/n),
+        whatever the distribution, where nothing was chosen on the rows that a fold leaves out;
+        usually it is about 1 - alpha. The number of rounds, the bins and the pairs of features are
+        chosen by all rows, which is not covered by this theorem; simulations (see the user guide)
+        show no difference.
+
+        Coverage is an average over rows. The intervals have about the same width everywhere, and
+        cover less than the average where the noise is large. With groups they are for a row of a
+        new group. Rows that no split of `cv` tests on have no residual, and do not count in n; with
+        a single split this is the split conformal interval.
+
+        Cost: O(p K) for each row with K folds, and O(K log n) for its ends. A fit with
+        `held_out` keeps the tables of the K models, and nine bytes for each row.
+
+        References
+        ----------
+        R. F. Barber, E. J. Candès, A. Ramdas and R. J. Tibshirani (2021). "Predictive inference
+        with the jackknife+". *The Annals of Statistics* 49(1), 486-507.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sklearn_ensemble_theory import L2BoostingRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = L2BoostingRegressor(held_out="cv").fit(X[:400], y[:400])
+        >>> model.predict_interval(X[400:402]).round()
+        array([[ 57., 241.],
+               [ -1., 184.]])
+        """
+        return self._interval(X, coverage, method, side, offset, self._inverse_link)
+
+    def predict_path(
+        self, X: ArrayLike, n_estimators: ArrayLike, offset: ArrayLike | None = None
+    ) -> np.ndarray:
+        """Predict with the models after given numbers of rounds.
+
+        Parameters
+        ----------
+        %(X_to_predict)s
+        n_estimators : array-like of int, of shape (m,)
+            Numbers of rounds, in increasing order, from 0 to `n_estimators_`.
+        %(offset_to_predict)s
+
+        Returns
+        -------
+        y : ndarray of shape (m, n_samples)
+            Predictions, one row for each number of rounds. The cost is O(n p) for each.
+        """
+        check_is_fitted(self)
+        refuse_edited(self.model_, "Predictions after some rounds are those of")
+        rounds = np.asarray(n_estimators)
+        if rounds.ndim != 1 or rounds.dtype.kind not in "iu" or len(rounds) == 0:
+            raise ValueError("n_estimators must be a non-empty one-dimensional sequence of ints.")
+        if rounds[0] < 0 or rounds[-1] > self.n_estimators_ or (np.diff(rounds) < 0).any():
+            raise ValueError(
+                f"n_estimators must be increasing numbers from 0 to {self.n_estimators_}."
+            )
+        found = self._scores_after(X, rounds.tolist(), offset)
+        return np.array([self._inverse_link(u) for u in found])
+
+    def staged_predict(self, X: ArrayLike, offset: ArrayLike | None = None) -> Iterator[np.ndarray]:
+        """Predict with the models after 1, 2, ... rounds, one after the other.
+
+        Parameters
+        ----------
+        %(to_predict)s
+
+        Yields
+        ------
+        y : ndarray of shape (n_samples,)
+            Predictions after the round. `predict_path` is faster if not every round is needed.
+        """
+        check_is_fitted(self)
+        for u in self._scores_after(X, None, offset):
+            yield self._inverse_link(u)
+
+
+@documented(TEXTS)
+class L2BoostingRegressor(AdditiveBoostingRegressor):
+    """L2-boosting by regression stumps: :class:`AdditiveBoostingRegressor` with the squared error.
+
+    Each round fits a stump, ``a`` where ``x_j <= c`` and ``b`` elsewhere, to the residuals by least
+    squares, over all features j and the edges c of their bins, and adds `learning_rate` times that
+    stump. The result is an additive model, ``intercept + f_1(x_1) + ... + f_p(x_p)``, with one step
+    function per feature, and functions of those pairs of features that help.
+
+    Small learning rates with many rounds are feasible, as the cost of a round does
+    not depend on the number of rows, and the path of all folds needs no further pass over them.
+
+    Parameters
+    ----------
+    %(n_estimators)s
+    loss : {"squared_error"}, default="squared_error"
+        The squared error. :class:`AdditiveBoostingRegressor` has other losses.
+    %(rates)s
+    %(bins_and_terms)s
+    %(cv)s
+    %(held_out)s
+
+    Attributes
+    ----------
+    loss_ : Loss
+        The squared error.
+    intercept_ : float
+        The mean of the scores over the training rows, without their offset.
+    %(terms)s
+    %(rounds)s
+    feature_importances_ : ndarray of shape (p,)
+        The shares of the features in the decrease of the training error.
+    %(names_in_fit)s
+
+    See Also
+    --------
+    AdditiveBoostingRegressor : Other losses.
+    LogitBoostClassifier : The same model for the log-odds of classes.
+
+    Notes
+    -----
+    With p features of B bins, P = p B cuts, n rows and k folds, the cost is O(n p log n) for the
+    bins, O(n p) for the sums of each selected feature, O(P) for each round, O(P B) for each
+    smoothing round, all of these k + 1 times with "cv", and O(p) for the prediction of a row,
+    independent of the number of rounds. A categorical feature with K categories adds O(K log K) to
+    a round. The memory in addition to X is one byte per value for the bins (two for more than 255
+    bins), ``16 P^2`` bytes for the sums if every feature is selected, ``8 (3 k + 1) P^2`` for "cv",
+    at most scikit-learn's `working_memory`, and 24 bytes per round and model. Pairs cost O(n p^2)
+    for the tables in which they are found, and passes over the rows for the chosen ones.
+
+    *Missing values.* A threshold separates the values that are present, and adds nothing to missing
+    ones. A cut of its own separates these from the others.
+
+    *Pairs* are found and boosted on the residuals of the single features, with at most 64 bins of
+    each and a number of steps for which held-out rows decide; then the functions of single features
+    are fitted again to what the pairs leave. The paths and the stumps are those of that second fit.
+
+    The bins are those of all rows, also for the folds. With given thresholds, `cv_results_` is what
+    refits on each training fold would give.
+
+    With Dask collections, `fit` reads the rows twice: for the bins, which are quantiles up to the
+    error of a sketch, and for all sums, of which a chunk returns ``8 k P^2`` bytes (k = 1 without
+    "cv"). If there are categorical features, these are read once more before. Folds are drawn by a
+    hash of the row's number, and bins are not refined. With pairs the bin of every value, one byte,
+    stays on the workers, and so do ``8 k`` bytes of residuals for each row while pairs are boosted
+    (k = 5 without "cv"). The bins are read once for the sums; to find pairs, once for about 1000
+    pairs of features, whose tables have 24 bytes for each of at most 32 x 32 cells; three times for
+    the chosen pairs; and about once for each visit of a pair that makes steps, in which
+    a chunk returns ``16 k`` bytes for each cell of a table: 30 times in all for four pairs of ten
+    features. The model is that of the same rows in memory with the same bins and folds, whatever
+    the chunks.
+
+    Rows of weight 0 are left out: the splits of `cv` refer to all rows, while an integer `cv`
+    splits the rows of positive weight. Integer weights are equivalent to repeating rows, except for
+    the folds of "cv", and except for bins that are refined and pairs.
+
+    With steps of `learning_rate` over normalised stumps, this is matching pursuit [Bach, §10.3.3];
+    it is also forward stagewise additive modelling with the squared loss and regression
+    stumps [DS-GA 1003, lecture 8], and L2-boosting [Bühlmann and Yu 2003]. A smoothing round is the
+    kernel of the statistic of Anderson and Darling (1952) in the ranks of a feature. The best set
+    of categories is among those with the lowest means [Fisher 1958].
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    *DS-GA 1003: Machine Learning*, lecture 8, "Boosting and 'classical ML' review". New York
+    University.
+
+    P. Bühlmann and B. Yu (2003). "Boosting with the L2 loss: regression and classification".
+    Journal of the American Statistical Association 98.
+
+    T. W. Anderson and D. A. Darling (1952). "Asymptotic theory of certain 'goodness of fit'
+    criteria based on stochastic processes". The Annals of Mathematical Statistics 23.
+
+    W. D. Fisher (1958). "On grouping for maximum homogeneity". Journal of the American Statistical
+    Association 53.
+
+    Y. Lou, R. Caruana, J. Gehrke and G. Hooker (2013). "Accurate intelligible models with pairwise
+    interactions". KDD.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_ensemble_theory import L2BoostingRegressor
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = L2BoostingRegressor(interactions=0).fit(X, y)
+    >>> model.n_smoothing_rounds_, model.n_estimators_
+    (27, 0)
+    >>> model.score(X, y)
+    0.5...
+    >>> edges, values = model.shape_functions_[X.columns.get_loc("bmi")]
+    >>> bool(values[0] < 0 < values[-1])
+    True
+
+    Smooth functions suffice for these data. A function that may only increase has no smoothing
+    rounds, and stumps are needed:
+
+    >>> model = L2BoostingRegressor(n_estimators="cv", monotonic_cst={"bmi": 1}).fit(X, y)
+    >>> model.n_estimators_ > 0
+    True
+    >>> values = model.shape_functions_[X.columns.get_loc("bmi")][1]
+    >>> bool((values[1:] >= values[:-1]).all())
+    True
+    """
+
+    _parameter_constraints: ClassVar = {
+        **AdditiveBoostingRegressor._parameter_constraints,
+        "loss": [StrOptions({"squared_error"})],
+    }
