@@ -193,12 +193,10 @@ ENTRIES = {
     "LogitBoostClassifier": Entry(
         # Fewer bins and rounds than by default, which take longer for ten classes than all others.
         params=lambda: {
-            "n_estimators": "cv",
+            "n_estimators": boosting.CVRounds(3, max_estimators=100),
             "learning_rate": 0.1,
-            "cv": 3,
             "max_bins": 16,
             "smoothing_rounds": 10,
-            "max_estimators": 100,
         },
         peer=of(ensemble.HistGradientBoostingClassifier, max_depth=1, early_stopping=False),
     ),

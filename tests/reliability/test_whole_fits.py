@@ -109,7 +109,11 @@ PARTIAL = [cls for cls in CLASSES if hasattr(cls, "partial_fit")]
 
 @pytest.mark.parametrize("cls", PARTIAL, ids=lambda c: c.__name__)
 def test_an_interrupted_partial_fit_changes_nothing(cls):
-    known = {"BallConstrainedClassifier": {"solver": "sgd"}}
+    # Settings with which the method exists.
+    known = {
+        "BallConstrainedClassifier": {"solver": "sgd"},
+        "AdditiveBoostingRegressor": {"loss": "squared_error"},
+    }
     X, y = data(0, 60, 4)
     model = make(cls, **known.get(cls.__name__, {}))
     y = target(model, y)

@@ -43,7 +43,8 @@ def test_other_refusals():
     with pytest.raises(ValueError, match="'name' parameter of TimeCriterion"):
         fit(time=TimeCriterion("aic"))
     for time in ([-1.0], TimeCriterion("loo", times=[-1.0]), CVChoice([-1.0])):
-        with pytest.raises(ValueError, match="times must be"):
+        name = "values" if isinstance(time, CVChoice) else "times"
+        with pytest.raises(ValueError, match=f"{name} must be"):
             fit(time=time)
     with pytest.raises(ValueError, match=r"subsample=0\.01"):
         fit(subsample=0.01)
