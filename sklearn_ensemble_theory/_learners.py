@@ -614,7 +614,7 @@ def reads_numbers(learner: Any, prepares: str) -> bool:
     """
     if learner is None or reads_single_precision(learner):
         return True
-    return getattr(fast_path(learner), prepares.lstrip("_")) is not None
+    return getattr(fast_path(learner), prepares) is not None
 
 
 def largest_column(scores: np.ndarray, ties: str = "first") -> np.ndarray:

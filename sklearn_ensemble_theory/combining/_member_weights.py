@@ -90,11 +90,13 @@ class MemberWeights(BaseEstimator):
             If a parameter is not valid, or cannot be used for such predictions.
         """
         self._validate_params()
-        loss = self._loss_name(of_classes)
+        self._check_loss(self._loss_name(of_classes), of_classes)
+        return clone(self)
+
+    def _check_loss(self, loss: str, of_classes: bool) -> None:
         if (loss == "absolute_error") if of_classes else (loss not in LOSSES_OF_NUMBERS):
             what = "probabilities" if of_classes else "numbers"
             raise ValueError(f"loss={loss!r} is not a loss of {what}.")
-        return clone(self)
 
     def fit(
         self,
@@ -356,26 +358,8 @@ class WeightedMean(MemberWeights):
         self.radius = radius
         self.positive = positive
 
-    def checked(self, of_classes: bool) -> Self:
-        """A clone, after the checks of the parameters for numbers or for probabilities.
-
-        Parameters
-        ----------
-        of_classes : bool
-            Whether members predict probabilities.
-
-        Returns
-        -------
-        rule : object
-            The clone.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is not valid, or cannot be used for such predictions.
-        """
-        rule = super().checked(of_classes)
-        loss = self._loss_name(of_classes)
+    def _check_loss(self, loss: str, of_classes: bool) -> None:
+        super()._check_loss(loss, of_classes)
         if self.weights in SETS and self.weights not in RISKS[loss].rules:
             raise ValueError(f"weights={self.weights!r} cannot be learned with loss={loss!r}.")
         if loss == "log_loss" and self.weights in ("l1", "l2") and not self.positive:
@@ -383,7 +367,6 @@ class WeightedMean(MemberWeights):
                 "loss='log_loss' needs positive=True, as sums with negative weights are no "
                 "probabilities; loss='logistic' has weights of both signs."
             )
-        return rule
 
     def _loss_name(self, of_classes: bool) -> str:
         if self.loss != "auto":
