@@ -321,7 +321,7 @@ class FastPath:
         (learner, X, weight, task) -> `PreparedRounds`, or None for other tasks.
     prepare_sums : callable
         (learner, task) -> what finds members from sums over rows, or None for other tasks; see
-        `erm._stumps.rounds`.
+        `erm._stumps.stump_rounds`.
     prepare_members : callable
         (learner, X, sample_weight, n_jobs) -> `PreparedMembers`, or None for this X.
     predict_validated : callable

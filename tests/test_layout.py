@@ -186,23 +186,6 @@ def test_private_names_of_others_are_not_read():
     )
 
 
-# Names of modules that several rooms have; the others occur once. It may only become shorter.
-SHARED_NAMES = {
-    # averaging, bounds
-    "_averages",
-    # erm, trees
-    "_columns",
-    # bounds, smoothing
-    "_linear_boosting",
-    # bounds, inspection
-    "_margins",
-    # averaging, bounds
-    "_neighbors",
-    # boosting, erm
-    "rounds",
-}
-
-
 def test_names_of_modules_occur_once():
     """Who looks for a name finds one file."""
     rooms = {}
@@ -210,9 +193,7 @@ def test_names_of_modules_occur_once():
         if not is_folder and module.count("."):
             rooms.setdefault(module.split(".")[-1], set()).add(room_of(module))
     shared = {name: sorted(found) for name, found in rooms.items() if len(found) > 1}
-    more = {name: found for name, found in shared.items() if name not in SHARED_NAMES}
-    assert more == {}, "Give one of the modules another name."
-    assert SHARED_NAMES - set(shared) == set(), "These occur once now: delete them in SHARED_NAMES."
+    assert shared == {}, "Give one of the modules another name."
 
 
 # --- engines -------------------------------------------------------------------------------------

@@ -26,16 +26,16 @@ from sklearn_ensemble_theory._documentation import documented
 # these files define.
 # ruff: noqa: F403, F405
 from ._arguments import TEXTS
-from ._averages import *
+from ._averaged_risks import *
 from ._behaviours import *
 from ._concentration import *
 from ._finite_classes import *
 from ._gauge import *
 from ._greedy import *
-from ._linear_boosting import *
+from ._linear_boosting_errors import *
 from ._majority_votes import *
 from ._margins import *
-from ._neighbors import *
+from ._neighbor_risks import *
 from ._projections import *
 from ._rademacher import *
 from ._stability import *

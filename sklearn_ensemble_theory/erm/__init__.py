@@ -5,7 +5,7 @@ from sklearn_ensemble_theory._addresses import publish
 from ._ball.balls import project_l1_ball, project_l2_ball, project_simplex
 from ._ball.descent import projected_gradient_descent
 from ._ball.estimator import BallConstrainedClassifier
-from ._columns import BestColumnRegressor
+from ._best_column import BestColumnRegressor
 from ._histogram import HistogramClassifier, HistogramRegressor
 from ._relu import ReLUNetwork, ReLUUnitRegressor
 from ._stumps.estimators import (

@@ -14,7 +14,7 @@ from sklearn_ensemble_theory import (
     GradientBoostingRegressor,
     export,
 )
-from sklearn_ensemble_theory.erm._stumps import rounds
+from sklearn_ensemble_theory.erm._stumps import stump_rounds
 
 from .counterparts import assert_same_predictions, diabetes
 
@@ -81,7 +81,7 @@ def test_the_weights_of_boosted_stumps(kind, by_sides, monkeypatch):
     y = targets[kind]
     model = AdaBoostClassifier(n_estimators=6, variant="discrete")
     if not by_sides:  # as with more bins than that search has
-        monkeypatch.setattr(rounds, "side_index", lambda *given: None)
+        monkeypatch.setattr(stump_rounds, "side_index", lambda *given: None)
     model.fit(X, y)
     theirs = export.sklearn(model)
     assert type(theirs) is Peer

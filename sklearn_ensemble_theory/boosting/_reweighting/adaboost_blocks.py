@@ -113,7 +113,7 @@ class ScoreMoves(NamedTuple):
     moves : array of shape (T, n_slots, 2)
         What to add to the scores of a slot on the left and on the right.
     slots : int64 array of shape (K, m)
-        The slot of each class of rows and score; see `erm._stumps.rounds`.
+        The slot of each class of rows and score; see `erm._stumps.stump_rounds`.
     """
 
     features: NDArray[np.int64]

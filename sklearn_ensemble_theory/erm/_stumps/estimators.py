@@ -27,7 +27,8 @@ from sklearn_ensemble_theory.bounds import stump_generalization_bound
 from sklearn_ensemble_theory.bounds._arguments import check_option
 
 from .hamming import side_values
-from .rounds import (
+from .split_search import Split
+from .stump_rounds import (
     Side,
     StumpClasses,
     SummedStumps,
@@ -36,7 +37,6 @@ from .rounds import (
     rows_of_sides,
     stumps_of_sums,
 )
-from .split_search import Split
 
 MAX_BINS = 2**16 - 1
 LARGEST_DIFFERENCE = np.finfo(np.float64).max / 4
