@@ -11,7 +11,7 @@ the predictor's outputs on the rows. For outputs of fixed weighted norm, such as
 the same as maximising the inner product of psi with weight * target = -F'(u), the weak learner of
 [Bach, §10.3.1]. Where it returns None the loop ends.
 
-A step rule (`_steps.Step`) chooses b_t and makes the move; Frank-Wolfe's also shrinks the scores so
+A step rule (`steps.Step`) chooses b_t and makes the move; Frank-Wolfe's also shrinks the scores so
 far.
 
 The loop depends on no algorithm: AdaBoost, gradient boosting and matching pursuit are choices of
@@ -33,7 +33,7 @@ from sklearn_ensemble_theory._rows import Rows, kept_rows
 from sklearn_ensemble_theory._running import Progress
 
 from ._risk import RiskState
-from ._steps import Step
+from .steps import Step
 
 # Scores are looked at where the risk or a step is not below: a pass over the rows is not free.
 LARGE = 1e100

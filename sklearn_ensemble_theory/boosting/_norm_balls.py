@@ -43,8 +43,8 @@ from ._conditional_gradients import (
 from ._dictionary import ColumnDictionary, GramRows, coefficients_in_units
 from ._loop import RoundReports, boost
 from ._risk import EmpiricalRisk, RiskState
-from ._steps import Step, StepResult
 from .losses import Loss
+from .steps import Step, StepResult
 
 # radius * scale of X, over the size of y. Beyond it the ball is no constraint in floating point,
 # and its square overflows.

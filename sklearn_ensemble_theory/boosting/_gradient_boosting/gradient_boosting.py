@@ -31,10 +31,9 @@ from ..._typing import (
 )
 from ...trees._binned_tree import BinnedTreeRegressor
 from ...trees._columns import MISSING, MOST_BINS
-from .._steps import Step
 from ..losses import Loss
 from ..losses._losses import loss_names, make_loss
-from ..steps import STEP_CONSTRAINTS, FixedStep, name_of, step_of
+from ..steps import STEP_CONSTRAINTS, FixedStep, Step, name_of, step_of
 from .fit import BaseGradientBoosting, GivenRows, accepts_sparse, is_small
 from .fitted import BoostedClassifier, BoostedRegressor
 from .model import AdditiveModel

@@ -18,8 +18,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from ..._compat import openmp_threads
 from ..._cv_rounds import CVRounds
 from ..._rows import Rows
-from .._steps import LearningRate, Step
 from ..losses import Loss
+from ..steps import LearningRate, Step
 
 # A larger target cannot be squared and summed.
 LARGEST_TARGET = 1e150

@@ -26,7 +26,7 @@ from sklearn_ensemble_theory._scaling import power_of_two
 
 from .._loop import Round
 from .._risk import Array, MarginRisk
-from .._steps import Step
+from ..steps import Step
 
 # Weights are multiples of 2^-62 of their sum, so that sums are below 2^63.
 UNIT_BITS = 62

@@ -20,7 +20,7 @@ from sklearn_ensemble_theory._typing import RandomStateLike
 
 from .._loop import LARGE, BoostingRounds, Round
 from .._risk import Array, MarginRisk, MarginState, RiskState
-from .._steps import LearningRate, Step, StepResult
+from ..steps import LearningRate, Step, StepResult
 from .adaboost_blocks import SummedRounds
 from .votes import VoteStep, vote_product
 

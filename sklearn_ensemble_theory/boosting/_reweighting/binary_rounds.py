@@ -42,7 +42,7 @@ from sklearn_ensemble_theory._rows import Rows, positive_rows
 from .._base_learners import Clones
 from .._loop import BoostingRounds
 from .._risk import RiskState
-from .._steps import StepResult
+from ..steps import StepResult
 from .votes import ALL, Votes, VoteStep, signs_of, vote_product
 
 # An edge below this is rounding.

@@ -13,7 +13,7 @@ from sklearn_ensemble_theory._running import warn_user
 
 from .._loop import BoostingRounds, boost
 from .._risk import RiskState
-from .._steps import Step, StepResult
+from ..steps import Step, StepResult
 from .binary import CONSTRAINTS, BinaryBooster
 from .binary_rounds import (
     BinaryPlan,

@@ -12,7 +12,7 @@ from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._learners import PreparedRounds
 
 from .._loop import BoostingRounds, boost
-from .._steps import StepResult
+from ..steps import StepResult
 from .binary import CONSTRAINTS, EARLY_STOPPING, BinaryBooster
 from .binary_rounds import (
     BinaryPlan,

@@ -51,7 +51,7 @@ from sklearn_ensemble_theory.trees._sklearn_trees import (
 )
 
 from .._base_learners import probability_score
-from .._steps import Step
+from ..steps import Step
 
 # A sparse X of at most so many values, 2 GB, becomes dense for learners that need or prefer that.
 MOST_DENSE_VALUES = 2**28
