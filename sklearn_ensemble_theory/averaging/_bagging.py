@@ -844,12 +844,9 @@ class BaggedRegressor(AveragedRegressor):
         The other methods cover about 1 - alpha in simulations. Coverage is an average over rows:
         intervals of "jackknife+" and "conformal" have about the same width everywhere.
 
-        *Weights* of the fit say how much a row matters there. Each row of positive weight counts
-        once among the residuals, and intervals are for new rows that are drawn as the training rows
-        were, with their weights: they are exchangeable then, as long as the weight of a row does
-        not depend on the other rows. Rows of large weight are outside of few members, which makes
-        intervals rather too long. For a weighted population, or counts of equal rows, repeat or
-        draw the rows instead.
+        *Weights* of the fit: each row of positive weight counts once among the residuals, and
+        intervals are for new rows that are drawn as the training rows were. They are rather too
+        long, because rows of large weight are outside of few members.
 
         *Groups.* Of an ensemble fitted with `groups`, intervals are for one row of a new group
         [Lee, Barber and Willett, 2023]. With `bootstrap="moving_block"` there is no guarantee.

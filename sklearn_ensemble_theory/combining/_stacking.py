@@ -309,7 +309,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
         fit_params = with_groups(fit_params, groups, self)
         params = fit_arguments(sample_weight, fit_params, X, rows)
         # Errors that need no fit come before the first fit.
-        obstacle = None if self.held_out is None else obstacle_to_scores(rows.y, rows.weight)
+        obstacle = None if self.held_out is None else obstacle_to_scores(rows.y)
         holds_out = self.held_out is not None and obstacle is None
         if holds_out and of_classes and rule is None and not hasattr(final, "predict_proba"):
             raise ValueError(

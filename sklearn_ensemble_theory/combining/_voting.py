@@ -249,7 +249,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
             rows = replace(rows, y=self.le_.transform(rows.y))
         else:
             self._n_outputs = 1 if rows.y.ndim == 1 else rows.y.shape[1]
-        obstacle = obstacle_to_scores(rows.y, rows.weight)
+        obstacle = obstacle_to_scores(rows.y)
         learned = isinstance(self.weights, str)
         needs_held_out = learned or (self.held_out is not None and obstacle is None)
         held: HeldOutMembers | None = None

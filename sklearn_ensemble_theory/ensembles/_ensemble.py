@@ -16,7 +16,6 @@ from sklearn_ensemble_theory._features import Features
 from sklearn_ensemble_theory.ensembles._training_rows import (
     OutsideMasks,
     TrainingRows,
-    unequal_weights,
 )
 from sklearn_ensemble_theory.trees._packed import PackedCache
 
@@ -202,7 +201,10 @@ def rows_of_equal_weight(ensemble: Ensemble, what: str) -> np.ndarray | None:
     """
     rows, weight = fitted_rows(ensemble, what), ensemble.draws.scheme.sample_weight
     if weight is not None and np.ptp(weight if rows is None else weight[rows]) > 0:
-        raise unequal_weights(what)
+        raise ValueError(
+            f"{what} are defined for rows of equal weight; this model was fitted with "
+            "sample_weight or class_weight."
+        )
     return rows
 
 

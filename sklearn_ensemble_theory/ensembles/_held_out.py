@@ -2,7 +2,8 @@
 
 A stack has them by the splits of its members, a vote by splits of its own, and fitted members by
 rows that are new to them. An interval, or a set of classes, around the prediction of the whole
-model is that of split conformal prediction.
+model is that of split conformal prediction. Each held-out row counts once, whatever its weight in
+the fit: rows with their weights are as exchangeable as rows.
 """
 
 from collections.abc import Callable
@@ -15,7 +16,6 @@ from sklearn_ensemble_theory._rows import Rows
 
 from ._intervals import checked_coverage, interval_by_folds, one_of
 from ._prediction_sets import ClassPlaces, SetRule, set_by_folds
-from ._training_rows import unequal_weights
 
 
 @dataclass(frozen=True)
@@ -75,14 +75,11 @@ class HeldOut:
         return set_by_folds(own, self.y, fold, self.groups, at[:, None], rule)
 
 
-def obstacle_to_scores(y: np.ndarray, weight: np.ndarray | None) -> str | None:
+def obstacle_to_scores(y: np.ndarray) -> str | None:
     """Why rows of a fit give no intervals and sets: the error of who asks for them later."""
-    what = "Intervals and sets by held-out rows"
-    if y.ndim > 1:
-        return f"{what} require a single output; y had {y.shape[1]}."
-    if weight is not None and np.ptp(weight) > 0:
-        return str(unequal_weights(what))
-    return None
+    if y.ndim == 1:
+        return None
+    return f"Intervals and sets by held-out rows require a single output; y had {y.shape[1]}."
 
 
 class HoldsOut(Protocol):
@@ -136,8 +133,8 @@ TEXTS = {
         Raises
         ------
         ValueError
-            If rows of the fit have different weights or y several columns, if a parameter is not
-            valid, or if (n + 1) `coverage` > n for n held-out rows.
+            If y had several columns, if a parameter is not valid, or if (n + 1) `coverage` > n for
+            n held-out rows.
         """,
     "set_parameters": """
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
@@ -189,8 +186,7 @@ TEXTS = {
         Raises
         ------
         ValueError
-            If rows of the fit have different weights or y several columns, or if a parameter is not
-            valid.
+            If y had several columns, or if a parameter is not valid.
         """,
     "references_of_intervals": """
         J. Lei, M. G'Sell, A. Rinaldo, R. J. Tibshirani and L. Wasserman (2018). "Distribution-free

@@ -79,14 +79,6 @@ class TrainingRows:
         return self._derived[name]
 
 
-def unequal_weights(what: str) -> ValueError:
-    """The error of what needs exchangeable rows."""
-    return ValueError(
-        f"{what} are defined for rows of equal weight; this model was fitted with sample_weight or "
-        "class_weight."
-    )
-
-
 class OutsideMasks:
     """Which members are not fitted to which rows, as bits.
 

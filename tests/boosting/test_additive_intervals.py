@@ -231,14 +231,8 @@ def test_what_is_refused():
         model.predict_interval(NEW, 0.995)
     with pytest.raises(ValueError, match="X has 4 features"):
         model.predict_interval(NEW[:, :4])
-    weight = np.arange(len(Y)) % 2 + 1.0
-    with pytest.raises(ValueError, match="intervals are defined for rows of equal weight"):
-        model.fit(X, Y, weight).predict_interval(NEW)
     with pytest.raises(ValueError, match="held_out requires rows in memory in one call"):
         clone(FOLDED).partial_fit(X, Y)
-    classifier = LogitBoostClassifier(class_weight={0: 1, 1: 3}, **FAST).fit(X, Y > 1)
-    with pytest.raises(ValueError, match="sets are defined for rows of equal weight"):
-        classifier.predict_set(NEW)
     assert not hasattr(LogitBoostClassifier(5).fit(X, Y > 1), "predict_set")
     for params, message in (
         ({"held_out": 3}, "folds of its own: use held_out='cv'"),

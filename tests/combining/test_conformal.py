@@ -326,8 +326,6 @@ def test_what_is_refused(numbers, labels):
     for model in (stack, VotingRegressor(REGRESSORS, held_out=3)):
         with pytest.raises(ValueError, match="require a single output; y had 2"):
             model.fit(X, np.column_stack([y, y])).predict_interval(X)
-        with pytest.raises(ValueError, match="rows of equal weight"):
-            model.fit(X, y, 1.0 + (y > 1)).predict_interval(X)
         model.fit(X, y, np.full(len(y), 3.0))
         with pytest.raises(ValueError, match="coverage must be"):
             model.predict_interval(X, 1)
@@ -347,10 +345,6 @@ def test_what_is_refused(numbers, labels):
     X, y, _ = labels
     with pytest.raises(ValueError, match="final_estimator with predict_proba, which RidgeCl"):
         StackingClassifier(CLASSIFIERS, RidgeClassifier(), held_out="cv").fit(X, y)
-    weight = np.arange(1.0, len(y) + 1)
-    stack = StackingClassifier(CLASSIFIERS, held_out="cv").fit(X, y, sample_weight=weight)
-    with pytest.raises(ValueError, match="rows of equal weight"):
-        stack.predict_set(X)
     vote = VotingClassifier(CLASSIFIERS, held_out=ShuffleSplit(3, random_state=0)).fit(X, y)
     with pytest.raises(ValueError, match="method must be"):
         vote.predict_set(X, method="score")

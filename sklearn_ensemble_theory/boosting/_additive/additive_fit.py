@@ -338,12 +338,10 @@ def _with_left_out_rows(
 ) -> FoldModels | None:
     """Keep how far off the models of the folds are at the rows that these leave out.
 
-    Nothing of rows that are not in memory, or of different weights.
+    Nothing of rows that are not in memory.
     """
     if folds is None or rows is None:
         return folds
-    if rows.weight is not None:
-        return replace(folds, are_weighted=True)
     assert rows.folds is not None
     n_scores = terms.n_scores
     scores: Any = None

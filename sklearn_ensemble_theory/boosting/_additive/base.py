@@ -33,7 +33,6 @@ from ..._rows import (
 from ..._running import Progress, blas_threads_by_work
 from ..._typing import ArrayLike
 from ...ensembles._intervals import checked_coverage, interval_by_folds, one_of
-from ...ensembles._training_rows import unequal_weights
 from .additive_plan import Plan, allowed_terms, resolve_interactions
 from .bins import BinnedBlocks, TrainingRows, bins_of_blocks
 from .edits import (
@@ -748,8 +747,6 @@ class BaseAdditive(BaseEstimator):
                 f"{what} require the models of the folds, which a model that was read from JSON "
                 "does not have."
             )
-        if folds.are_weighted:
-            raise unequal_weights(what)
         if folds.rows is None:
             raise ValueError(
                 f"{what} require predictions for the rows of the folds, which are computed by fit "

@@ -220,8 +220,7 @@ class FoldModels:
         Predictions and residuals are in the units of the rounds, in which no target is far from 1;
         targets are these times `scale` plus `mean`.
     rows : LeftOutRows or None
-        None where the rows have different weights, or were not in memory.
-    are_weighted : bool
+        None where the rows were not in memory.
     """
 
     intercepts: np.ndarray
@@ -229,7 +228,6 @@ class FoldModels:
     scale: float
     mean: float
     rows: LeftOutRows | None = None
-    are_weighted: bool = False
 
     def scores(self, terms: AdditiveTerms, X: np.ndarray, offset: Any = None) -> np.ndarray:
         """The scores by all models, in the units of the rounds: (n, K) or (n, K, n_classes)."""

@@ -537,7 +537,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         Raises
         ------
         ValueError
-            If the rows have different weights, or a parameter is not valid.
+            If a parameter is not valid.
 
         Notes
         -----

@@ -469,7 +469,7 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         Raises
         ------
         ValueError
-            If the rows have different weights, or if (n + 1) `coverage` > n.
+            If (n + 1) `coverage` > n.
 
         Notes
         -----

@@ -40,7 +40,6 @@ from ...ensembles._distributions import (
 )
 from ...ensembles._intervals import interval_by_folds
 from ...ensembles._prediction_sets import ClassPlaces, SetRule, set_by_folds
-from ...ensembles._training_rows import unequal_weights
 from ...trees._packed import PackedCache
 from ..losses import GammaLoss, Loss, QuantileLoss, SquaredLoss
 from ..losses._losses import LogLinkLoss
@@ -284,7 +283,7 @@ class Resampling:
 
     def interval(self, at: Rows, coverage: float, method: str, side: str) -> np.ndarray:
         """The ends of the intervals of these rows, an array of shape (m, 2)."""
-        rows = self._exchangeable("Prediction intervals").rows
+        rows = self._kept("Prediction intervals").rows
         groups = codes_of_groups(rows)
         y, scale = rows.y, None
         alpha = (1 - coverage) / 2 if side == "both" else 1 - coverage
@@ -309,19 +308,16 @@ class Resampling:
 
     def prediction_set(self, at: Rows, rule: SetRule) -> np.ndarray:
         """Whether each class is in the set of each of these rows, a bool array of shape (m, K)."""
-        rows = self._exchangeable("Prediction sets").rows
+        rows = self._kept("Prediction sets").rows
         folds = self.folds()
         # Two classes are -1 and +1.
         codes = (rows.y > 0 if folds.out_of_fold.shape[1] == 2 else rows.y).astype(np.intp)
         own, groups = ClassPlaces.of_own(folds.out_of_fold, codes), codes_of_groups(rows)
         return set_by_folds(own, codes, folds.fold, groups, folds.at(at), rule)
 
-    def _exchangeable(self, what: str) -> Problem:
+    def _kept(self, what: str) -> Problem:
         if self.problem is None:
             raise ValueError(f"{what} require the training rows, which were removed; fit again.")
-        weight = self.problem.rows.weight
-        if weight is not None and np.ptp(weight) > 0:
-            raise unequal_weights(what)
         return self.problem
 
     def distribution(self, at: Rows, family: str) -> Any:

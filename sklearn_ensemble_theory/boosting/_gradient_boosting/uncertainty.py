@@ -239,7 +239,7 @@ def predict_interval(
     Raises
     ------
     ValueError
-        If rows have different weights, if y has several columns, or if (n + 1) `coverage` > n.
+        If y has several columns, or if (n + 1) `coverage` > n.
 
     Notes
     -----
@@ -428,7 +428,7 @@ def predict_set(
     Raises
     ------
     ValueError
-        If rows have different weights, or if a parameter is not valid.
+        If a parameter is not valid.
 
     Notes
     -----
