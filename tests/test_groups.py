@@ -26,6 +26,7 @@ BY_CV = {
 # The parameter whose object has the splits, and this object.
 OBJECTS = {
     "AdditiveBoostingRegressor": ("n_estimators", CVRounds(max_estimators=20)),
+    "BallConstrainedClassifier": ("radius", CVChoice([0.01, 0.1, 1.0])),
     "FrankWolfeClassifier": ("radius", CVChoice([0.5, 2.0, 8.0])),
     "FrankWolfeRegressor": ("radius", CVChoice([0.5, 20.0, 800.0])),
     "L2BoostingRegressor": ("n_estimators", CVRounds(max_estimators=20)),

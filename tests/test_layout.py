@@ -214,6 +214,7 @@ ENGINES = {
     *("erm._hinges", "erm._stumps.joint", "erm._stumps.split_search"),
     # linear functions in a ball
     *("erm._ball.balls", "erm._ball.descent", "erm._ball.interior_point", "erm._ball.problem"),
+    *("erm._ball.fits", "erm._ball.kernels", "erm._ball.solvers"),
     # linear smoothers
     *("smoothing._criteria", "smoothing._operators", "smoothing._paths"),
     # draws of rows

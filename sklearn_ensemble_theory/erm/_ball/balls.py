@@ -238,6 +238,10 @@ class L2Ball:
     def dual_norm(self, g: np.ndarray) -> float:
         return float(np.linalg.norm(g))
 
+    def steepest(self, g: np.ndarray) -> np.ndarray:
+        """The point of norm 1 with the largest inner product with g, which is not 0."""
+        return g / self.dual_norm(g)
+
     def row_size(self, X: Matrix) -> float:
         """C: the largest dual norm of a row."""
         return float(np.sqrt(row_squares(X).max()))
@@ -298,6 +302,13 @@ class L1Ball:
 
     def dual_norm(self, g: np.ndarray) -> float:
         return float(np.abs(g).max())
+
+    def steepest(self, g: np.ndarray) -> np.ndarray:
+        """The point of norm 1 with the largest inner product with g, which is not 0."""
+        k = int(np.abs(g).argmax())
+        point = np.zeros(len(g))
+        point[k] = np.sign(g[k])
+        return point
 
     def row_size(self, X: Matrix) -> float:
         """C: the largest dual norm of a row."""

@@ -1,6 +1,6 @@
 """Linear classifiers and kernel machines with a convex loss over a ball [Shah, §3]."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -15,39 +15,41 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import Interval, StrOptions
+from sklearn_ensemble_theory._cv_choice import CVChoice, results_of_choice
 from sklearn_ensemble_theory._door import CLASS_WEIGHT, fit_context
+from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._margin_losses import MARGIN_FUNCTIONS
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     Rows,
     check_usual_units,
     checked_classes,
+    checked_groups,
     finite_predictions,
     kept_rows,
     validate_data,
 )
 from sklearn_ensemble_theory._running import warn_user
-from sklearn_ensemble_theory._scaling import largest_entry, power_of_two
+from sklearn_ensemble_theory._scaling import largest_entry
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike, available_if
 from sklearn_ensemble_theory.bounds._arguments import check_number, check_option
 
-from .balls import BALLS, Ball, Matrix
+from .balls import BALLS, Matrix
 from .descent import Descent
-from .kernels import MAX_KERNEL_ROWS, kernel_features, kernel_scores, kernel_values
-from .problem import BallPoint, BallProblem, BallSet
-from .solvers import (
-    MAX_COLUMNS,
-    BallRows,
-    averaged_gradient_descent,
-    averaged_stochastic_descent,
-    solve_in_ball,
-    solve_in_blocks,
-    stochastic_bound,
-    stochastic_steps,
+from .fits import (
+    LARGEST_SCALE,
+    BallFit,
+    BallPlan,
+    ClassRows,
+    check_blocks,
+    fit_blocks,
+    fit_in_ball,
+    held_out_risks,
+    positive_classes,
+    usual_radii,
 )
-
-# Features between these are used as they are; others are divided by a power of two.
-SMALLEST_SCALE, LARGEST_SCALE = 1e-50, 1e50
+from .kernels import MAX_KERNEL_ROWS, kernel_features, kernel_scores, kernel_values
+from .solvers import BallRows, stochastic_bound, stochastic_steps
 
 
 def _goes_row_by_row(model: "BallConstrainedClassifier") -> bool:
@@ -55,6 +57,18 @@ def _goes_row_by_row(model: "BallConstrainedClassifier") -> bool:
         raise AttributeError(f"partial_fit needs solver='sgd', got solver={model.solver!r}.")
     if model.kernel != "linear":
         raise AttributeError(f"partial_fit needs kernel='linear', got kernel={model.kernel!r}.")
+    if CVChoice.of(model.radius) is not None:
+        raise AttributeError("partial_fit: the radius must be a number; set radius to `radius_`.")
+    return True
+
+
+def _ball_is_given(model: "BallConstrainedClassifier") -> bool:
+    """Whether the theorem of `error_bound` is about these parameters."""
+    if CVChoice.of(model.radius) is not None:
+        raise AttributeError(
+            "error_bound: the bound is for a ball that does not depend on the rows; set radius to "
+            "a number."
+        )
     return True
 
 
@@ -62,11 +76,6 @@ def _has_link(model: "BallConstrainedClassifier") -> bool:
     if not MARGIN_FUNCTIONS[model.loss].has_link:
         raise AttributeError(f"predict_proba: loss={model.loss!r} gives no probabilities.")
     return True
-
-
-def positive_classes(n_classes: int) -> Sequence[int]:
-    """The class that is +1 in each problem: one against the others, and one of two only."""
-    return [1] if n_classes == 2 else range(n_classes)
 
 
 def as_csr_or_array(X: Matrix) -> Matrix:
@@ -86,9 +95,13 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    radius : float, default=1.0
+    radius : float, array-like, "cv" or CVChoice, default=1.0
         lambda, the bound on the norm of the coefficients, in units of 1/X; with a kernel the bound
-        on the norm of h.
+        on the norm of h. A list, "cv" or :class:`~sklearn_ensemble_theory.boosting.CVChoice`
+        selects the candidate with the smallest held-out risk, which is the mean over the problems
+        of several classes. "cv" compares 16 values by 5 stratified folds. The values are 1/8 to 64
+        times the norm of the least-squares fit along one direction, that of the steepest descent
+        from 0.
     loss : {"logistic", "hinge", "exponential"}, default="logistic"
         phi(m) = log(1 + exp(-m)) with the natural logarithm, max(1 - m, 0) or exp(-m).
     norm : {"l2", "l1"}, default="l2"
@@ -142,6 +155,11 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         These rows; only for kernels other than "linear" and "precomputed".
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts.
+    radius_ : float
+        The radius used.
+    cv_results_ : dict of ndarrays of shape (n_radii,)
+        Only if the radius was chosen: the candidates "radius", their held-out risks
+        "split0_score", ..., the "mean_score" and its "standard_error".
     dual_gap_ : float
         The risk on the training rows is at most this above the minimum over the ball: the
         difference between it and the value of the dual problem at a feasible point. With several
@@ -226,7 +244,12 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        "radius": [Interval(Real, 0, None, closed="neither")],
+        "radius": [
+            Interval(Real, 0, None, closed="neither"),
+            StrOptions({"cv"}),
+            CVChoice,
+            "array-like",
+        ],
         "loss": [StrOptions(set(MARGIN_FUNCTIONS))],
         "norm": [StrOptions(set(BALLS))],
         "solver": [StrOptions({"auto", "gd", "sgd"})],
@@ -242,6 +265,7 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         "kernel_params": [dict, None],
     }
 
+    radius: Any
     n_features_in_: int
     classes_: np.ndarray
     coef_: np.ndarray
@@ -249,10 +273,12 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
     X_fit_: Matrix
     intercept_: np.ndarray
     feature_bound_: float
+    radius_: float
+    _states: list[Descent | None]
 
     def __init__(
         self,
-        radius: float = 1.0,
+        radius: float | ArrayLike | Literal["cv"] | CVChoice = 1.0,
         *,
         loss: Literal["logistic", "hinge", "exponential"] = "logistic",
         norm: Literal["l2", "l1"] = "l2",
@@ -284,7 +310,13 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         self.kernel_params = kernel_params
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Minimise the loss over the ball.
 
         Parameters
@@ -295,7 +327,12 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Class labels, of at least two classes; a Dask collection where X is one.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights. Rows of weight 0 are ignored.
+            Non-negative weights. Rows of weight 0 are left out: the splits of `cv` refer to all
+            rows, while an integer `cv` splits the rows of positive weight.
+        groups : array-like of shape (n_samples,), default=None
+            Labels of the rows that belong together, such as those of one patient: no split that
+            compares radii divides them. A `cv` that splits by groups, such as `GroupKFold`, gets
+            them; an integer is then a number of folds of whole groups.
 
         Returns
         -------
@@ -308,7 +345,8 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
             If the rows of positive weight have one class only, or if the exponential loss
             overflows in the ball with "gd" or "sgd". With a kernel, if the norm is not "l2", if
             there are more than 5,000 rows of positive weight, or if the matrix of the kernel is not
-            finite, not symmetric or not positive semi-definite.
+            finite, not symmetric or not positive semi-definite. If radii are compared, if the
+            training rows of a split lack a class.
 
         Warns
         -----
@@ -317,63 +355,57 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         """
         if self.kernel != "linear" and self.norm != "l2":
             raise ValueError(f"kernel={self.kernel!r} needs norm='l2', got norm={self.norm!r}.")
+        choice, plan, radius = CVChoice.of(self.radius), self._plan(), self.radius
+        radii = None if choice is None else choice.candidates("radius")
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, order="C")
         check_classification_targets(y)
         n_given = X.shape[0]
         rows = kept_rows(as_csr_or_array(X), y, sample_weight)
-        X, y = rows.X, rows.y
-        classes, codes = np.unique(y, return_inverse=True)
+        groups, splits = checked_groups(groups, X), None
+        if choice is not None:
+            splits = splits_of_rows(choice.cv, X, y, rows.numbers, True, groups=groups)
+        classes, codes = np.unique(rows.y, return_inverse=True)
         self._check_labels(classes)
-        weight, rng = rows.shares(), check_random_state(self.random_state)
+        weight, rng, X = rows.shares(), check_random_state(self.random_state), rows.X
         if self.kernel != "linear":
-            Z, eigenvalues = kernel_features(self._kernel_matrix(rows, n_given))
-            X = Z
-        # Features of extreme size are divided by a power of two, which changes no digit: the ball
-        # grows by the same factor, and squares neither overflow nor vanish.
-        ball, scale = self._scaled_ball(largest_entry(X))
-        X = X if scale == 1 else X / scale
-        phi = MARGIN_FUNCTIONS[self.loss]
-        problems, points, bounds, states = [], [], [], []
-        # Two classes are one problem, more are one for each class against the others.
-        for k in positive_classes(len(classes)):
-            y = np.where(codes == k, 1.0, -1.0)
-            problem = BallProblem(X, y, weight, phi, ball, fit_intercept=self.fit_intercept)
-            if self.solver != "auto" and not np.isfinite(phi.lipschitz(problem.largest_score)):
-                raise ValueError(
-                    f"The exponential loss overflows in the ball: with this radius scores can be "
-                    f"{problem.largest_score:.3g}. Scale X, reduce radius, or use solver='auto'."
-                )
-            state = None  # what `partial_fit` goes on from
-            if self.solver == "auto":
-                point = solve_in_ball(problem, self.tol, self.max_iter or 10_000)
-                bound = point.gap
-            elif self.solver == "gd":
-                point, bound = averaged_gradient_descent(problem, self.max_iter or 1_000)
-            else:
-                n_steps = self.max_iter or problem.n
-                point, bound, state = averaged_stochastic_descent(problem, n_steps, rng)
-            problems.append(problem)
-            points.append(point)
-            bounds.append(bound)
-            # Further rows come in their own units.
-            states.append(state if scale == 1 and self.kernel == "linear" else None)
-        self.feature_bound_ = problems[0].C * scale
-        coef = self._set_solution(classes, problems, points, scale)
+            X, eigenvalues = kernel_features(self._kernel_matrix(rows, n_given))
+        features = ClassRows.of(X, codes, weight, len(classes))
+        self.__dict__.pop("cv_results_", None)
+        if splits is not None:
+            radii = usual_radii(plan, features) if radii is None else radii
+            risks = held_out_risks(plan, features, radii, splits, rng)
+            radius = radii[risks.mean(axis=1).argmin()]
+            self.cv_results_ = results_of_choice("radius", radii, risks)
+        fit = fit_in_ball(plan, features, float(radius), rng)
+        coef = self._set_solution(fit, classes, features.scale)
+        self.feature_bound_ = fit.problems[0].C * features.scale
         for name in ("coef_", "dual_coef_", "X_fit_"):  # of a fit with another kernel
             self.__dict__.pop(name, None)
         if self.kernel == "linear":
             self.coef_ = coef
         else:  # beta = Z'alpha
-            self.dual_coef_ = coef @ (Z / eigenvalues).T
+            self.dual_coef_ = coef @ (X / eigenvalues).T
             if self.kernel == "precomputed":
                 of_kept = self.dual_coef_
                 self.dual_coef_ = np.zeros((len(of_kept), n_given))
                 self.dual_coef_[:, rows.numbers] = of_kept
             else:
                 self.X_fit_ = rows.X
-        self.suboptimality_bound_ = max(bounds)
-        self._states, self._n_effective = states, float(1 / np.sum(weight**2))
+        # Further rows come in their own units.
+        goes_on = features.scale == 1 and self.kernel == "linear"
+        self._states = list(fit.states) if goes_on else [None] * len(fit.states)
+        self.radius_, self._n_effective = float(radius), float(1 / np.sum(weight**2))
         return self
+
+    def _plan(self) -> BallPlan:
+        return BallPlan(
+            MARGIN_FUNCTIONS[self.loss],
+            BALLS[self.norm],
+            self.solver,
+            self.fit_intercept,
+            self.tol,
+            self.max_iter,
+        )
 
     def _kernel_matrix(self, rows: Rows, n_given: int) -> np.ndarray:
         """K of the rows of positive weight, among so many that were given."""
@@ -403,36 +435,21 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
 
     def _fit_chunks(self, rows: ChunkedRows) -> None:
         """`fit` of rows in blocks: once over them, and once for each point of Newton's method."""
-        phi, p = MARGIN_FUNCTIONS[self.loss], rows.checks.n_features
         if self.kernel != "linear":
             raise ValueError(f"kernel={self.kernel!r} needs all rows in memory.")
-        if self.solver != "auto":
-            raise ValueError(f"solver={self.solver!r} needs all rows in memory; use solver='auto'.")
-        if phi.is_piecewise_linear:
-            raise ValueError(
-                f"loss={self.loss!r}, which has no second derivatives, needs all rows in memory; "
-                "use loss='logistic' or loss='exponential'."
-            )
-        if p > MAX_COLUMNS:
-            raise ValueError(
-                f"X has {p} features; with Dask collections at most {MAX_COLUMNS} are possible, "
-                "because each chunk sends a matrix of second derivatives."
-            )
+        if CVChoice.of(self.radius) is not None:
+            raise ValueError("The choice of radius needs all rows in memory; set it to a number.")
+        plan = self._plan()
+        check_blocks(plan, rows.checks.n_features)
         # The first pass tells the classes and the size of the rows, which set the problems.
-        seen = rows.sum(BallRows.of, BALLS[self.norm](1.0))
+        seen = rows.sum(BallRows.of, plan.ball(1.0))
         self._check_labels(seen.classes)
-        ball, scale = self._scaled_ball(seen.largest)
-        problems = {}
-        for k in positive_classes(len(seen.classes)):
-            log_odds = seen.log_odds(k) if self.fit_intercept else None
-            problems[k] = BallSet(phi, ball, seen.size / scale, log_odds)
-        rows, total = rows.knowing(classes=seen.classes), float(seen.weights.sum())
-        max_iter = self.max_iter or 10_000
-        points = solve_in_blocks(rows, problems, total, scale, self.tol, max_iter)
-        self.feature_bound_ = seen.size
-        self.coef_ = self._set_solution(seen.classes, list(problems.values()), points, scale)
-        self.suboptimality_bound_ = self.dual_gap_
-        self._states, self._n_effective = [None] * len(points), total**2 / seen.squares
+        fit, scale = fit_blocks(plan, rows, seen, float(self.radius))
+        self.coef_ = self._set_solution(fit, seen.classes, scale)
+        self.__dict__.pop("cv_results_", None)
+        self.feature_bound_, self.radius_ = seen.size, float(self.radius)
+        self._states = list(fit.states)
+        self._n_effective = float(seen.weights.sum()) ** 2 / seen.squares
 
     def _check_labels(self, classes: np.ndarray) -> None:
         if len(classes) < 2:
@@ -441,23 +458,9 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
                 f"{classes.tolist()[0]!r}."
             )
 
-    def _scaled_ball(self, largest: float) -> tuple[Ball, float]:
-        """The ball for X in units of `scale`, and this power of 2; `largest` is that of X."""
-        scale = 1.0 if SMALLEST_SCALE < largest < LARGEST_SCALE else power_of_two(largest)
-        radius = float(self.radius) * scale
-        if not 1e-290 < radius < 1e290:
-            radius_given = float(self.radius)
-            raise ValueError(f"radius={radius_given!r} times the largest value of X is no float.")
-        return BALLS[self.norm](radius), scale
-
-    def _set_solution(
-        self,
-        classes: np.ndarray,
-        problems: Sequence[BallSet],
-        points: Sequence[BallPoint],
-        scale: float,
-    ) -> np.ndarray:
+    def _set_solution(self, fit: BallFit, classes: np.ndarray, scale: float) -> np.ndarray:
         """Set what all solvers know, and warn of gaps above tol; return the coefficients."""
+        points = fit.points
         self.dual_gap_ = max(point.gap for point in points)
         if not all(point.converged for point in points):
             warn_user(
@@ -468,7 +471,8 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = classes
         self.intercept_ = np.array([point.intercept for point in points], dtype=np.float64)
         self.n_iter_ = max(point.n_iter for point in points)
-        self.intercept_bound_ = np.array([problem.reach for problem in problems])
+        self.intercept_bound_ = np.array([problem.reach for problem in fit.problems])
+        self.suboptimality_bound_ = max(fit.bounds)
         return np.array([point.beta / scale for point in points])
 
     @available_if(_goes_row_by_row)
@@ -554,6 +558,7 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
                 )
             )
         self.classes_, self._states = labels, list(moved)
+        self.radius_ = ball.radius
         self.coef_ = np.array([state.mean[:-1] for state in moved])
         self.intercept_ = np.array([state.mean[-1] for state in moved])
         self.n_iter_ = moved[0].n_steps
@@ -563,7 +568,8 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
             for state, reach in zip(moved, reaches)
         )
         self.feature_bound_ = max(size, 0.0 if first else self.feature_bound_)
-        self.__dict__.pop("dual_gap_", None)  # which was that of an earlier fit
+        for name in ("dual_gap_", "cv_results_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         return self
 
     def _labels_of(self, classes: ArrayLike | None, first: bool) -> np.ndarray:
@@ -666,6 +672,7 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         """
         return np.log(np.maximum(self.predict_proba(X), np.finfo(np.float64).tiny))
 
+    @available_if(_ball_is_given)
     def error_bound(
         self,
         X: MatrixLike | None = None,
@@ -736,10 +743,10 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
                 f"feature_bound={feature_bound!r} is exceeded by a training row, of "
                 f"{self.feature_bound_:.6g}."
             )
-        ball, phi = BALLS[self.norm](self.radius), MARGIN_FUNCTIONS[self.loss]
+        ball, phi = BALLS[self.norm](self.radius_), MARGIN_FUNCTIONS[self.loss]
         n, p = self._n_effective, self.n_features_in_
         complexity = ball.complexity(C, p, n)
-        B = self.intercept_bound_ + self.radius * (C - self.feature_bound_) * self.fit_intercept
+        B = self.intercept_bound_ + self.radius_ * (C - self.feature_bound_) * self.fit_intercept
         if intercept_bound is not None:
             B = np.full(len(B), float(intercept_bound))
             if not np.all(np.abs(self.intercept_) <= B):
@@ -751,7 +758,7 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         return (
             max(
                 2 * phi.lipschitz(r) * (complexity + b / np.sqrt(n)) + phi.largest(r) * float(tail)
-                for b, r in zip(B.tolist(), (B + self.radius * C).tolist())
+                for b, r in zip(B.tolist(), (B + self.radius_ * C).tolist())
             )
             + self.dual_gap_
         )

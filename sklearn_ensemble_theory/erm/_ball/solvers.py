@@ -60,11 +60,14 @@ GAP_EVERY = 10
 # --- Newton's method in memory --------------------------------------------------------------------
 
 
-def solve_in_ball(problem: BallProblem, tol: float, max_iter: int) -> BallPoint:
+def solve_in_ball(
+    problem: BallProblem, tol: float, max_iter: int, start: BallPoint | None = None
+) -> BallPoint:
     """Minimise F to a duality gap of `tol`, as a share of what can be gained at most.
 
     That is the risk of the best constant, or the duality gap there if it is smaller. `max_iter`
-    counts Newton steps, and gradient steps where there are too many columns.
+    counts Newton steps, and gradient steps where there are too many columns. For a smooth function
+    Newton's method goes on from `start`, a point of the set.
     """
     beta, b = np.zeros(problem.p), problem.start
     u = problem.scores(beta, b)
@@ -78,10 +81,12 @@ def solve_in_ball(problem: BallProblem, tol: float, max_iter: int) -> BallPoint:
         best, is_small = interior_descent(problem, best, end, max_iter)
         if is_small:
             return best
-    if not best.converged and not problem.phi.is_piecewise_linear and problem.p > FEW_COLUMNS:
-        start = replace(best, gap=np.inf)
-        last = min(max_iter, FIRST_STEPS)
-        best = accelerated_descent(problem, problem.phi, start, end, last)
+    if not best.converged and not problem.phi.is_piecewise_linear:
+        if start is not None:
+            best = replace(start, gap=np.inf, n_iter=0, converged=False)
+        elif problem.p > FEW_COLUMNS:
+            first, last = replace(best, gap=np.inf), min(max_iter, FIRST_STEPS)
+            best = accelerated_descent(problem, problem.phi, first, end, last)
     # A smooth function is its own only stage; the hinge has ever narrower smoothed ones.
     stages = list(problem.phi.smoothed())
     stage = 0
