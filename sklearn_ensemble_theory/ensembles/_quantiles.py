@@ -27,7 +27,12 @@ from sklearn_ensemble_theory.ensembles._predictions import (
 from sklearn_ensemble_theory.ensembles._training_rows import (
     OutsideMasks,
 )
-from sklearn_ensemble_theory.trees._packed import DeepTrees, fits_in_words, packed_places
+from sklearn_ensemble_theory.trees._packed import (
+    AddedTrees,
+    DeepTrees,
+    fits_in_words,
+    packed_places,
+)
 from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 
 # Shares of 1 that are sums of at most some thousand terms are equal if they differ by less.
@@ -96,7 +101,7 @@ class LeafFinder:
         assert trees is not None
         self.packed = None
         if fits_in_words(trees, features):
-            self.packed = DeepTrees(trees, features, None, 1, None)
+            self.packed = DeepTrees(AddedTrees(trees=trees, features=features))
             self.packed.values = np.empty(0)
         sizes = [len(tree) for tree in trees]
         self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

@@ -1,17 +1,18 @@
 """Sums of the trees of an ensemble, laid out once for all predictions (`packed_trees`).
 
-For each row the outputs of the trees are added in the order of the trees: each of the classes here,
-and any split of the rows over threads, gives the same sums to the last bit. Compiled loops ask all
-inner nodes of small trees for many rows at a time (`SmallTrees`), or walk down deep ones, eight
-bytes a node, siblings together (`DeepTrees`). For a few rows of deep trees nothing is laid out
-(`LooseTrees`).
+For each row the outputs of the trees are added in the order of the trees: each layout, and any
+split of the rows over threads, gives the same sums to the last bit. The layouts are `LAYOUTS`:
+compiled loops ask all inner nodes of small trees for many rows at a time, or walk down deep ones,
+eight bytes a node. For a few rows of deep trees nothing is laid out.
 """
 
 import operator
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
+from dataclasses import dataclass
 from threading import Lock
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -37,6 +38,10 @@ MOST_LEAVES = 32
 # The cut of a deep node of categories is a NaN, whose last bits are the number of its set.
 NUMBERED = np.uint32(0x7FC00000)
 MOST_SETS = 2**22
+# Laying out a node takes as long as a tenth of the way of a row through a tree; in addition a tree
+# takes as long as so many nodes.
+NODES_A_ROW = 10
+NODES_A_TREE = 100
 
 
 def column_of_tree(t: int, width: int) -> int:
@@ -57,37 +62,129 @@ def single_precision_cuts(threshold: np.ndarray) -> np.ndarray:
     return cuts
 
 
-class DeepTrees:
-    """T trees one after the other.
+@dataclass(frozen=True, kw_only=True)
+class AddedTrees:
+    """T trees, and what each adds to the sums of a row.
 
     Parameters
     ----------
     trees : list of T `Nodes`
-    features : list of T (int array or None)
-        The columns of X that the features of a tree stand for; None for all of them.
-    scale : float array of shape (T,) or None
-        Factors of the values.
+    width : int, default=1
+        Number of sums of a row. Tree t adds its (single) value to the sum of index t mod `width`.
+    features : list of T (int array or None), default=None
+        The columns of X that a tree was fitted to; None for all of them.
+    scale : float array of shape (T,), default=None
+        Factors of the trees' values.
+    leaf_outputs : callable, default=None
+        ``leaf_outputs(t, value)``: what tree t adds to all `width` sums instead, if its values are
+        `value`, row by row: (m, K) -> (m, width).
+    members : list of T fitted estimators, default=()
+        Of these trees; `LooseTrees` asks them.
+    """
+
+    trees: Sequence[Nodes]
+    width: int = 1
+    features: Sequence[np.ndarray | None] | None = None
+    scale: np.ndarray | None = None
+    leaf_outputs: LeafFunction | None = None
+    members: Sequence[Any] = ()
+
+    @property
+    def columns(self) -> Sequence[np.ndarray | None]:
+        """`features`, one for each tree."""
+        return [None] * len(self.trees) if self.features is None else self.features
+
+    @property
+    def n_nodes(self) -> int:
+        return sum(map(len, self.trees))
+
+
+class TreeSums(ABC):
+    """Trees whose outputs are added up, in a layout of their nodes.
+
+    Attributes
+    ----------
     width : int
-        Tree t adds to column t mod `width` of the sums.
-    leaf_outputs : callable or None
-        ``leaf_outputs(t, value)``: what tree t adds to all sums, instead of its values. None: every
-        tree adds one number.
+        Number of sums of a row.
+    is_kept : bool
+        Whether something is laid out, which is worth keeping for the next prediction.
+    parallel_size : int
+        Fewer rows times trees are not shared out among threads.
     """
 
     is_kept: ClassVar[bool] = True
     parallel_size: ClassVar[int] = 2**18
 
-    def __init__(
-        self,
-        trees: Sequence[Nodes],
-        features: Sequence[np.ndarray | None],
-        scale: np.ndarray | None,
-        width: int,
-        leaf_outputs: LeafFunction | None,
-    ) -> None:
+    def __init__(self, given: AddedTrees) -> None:
+        self.n_trees, self.width = len(given.trees), given.width
+        self.adds_vectors = given.leaf_outputs is not None
+
+    def __len__(self) -> int:
+        return self.n_trees
+
+    @classmethod
+    @abstractmethod
+    def takes(cls, given: AddedTrees, n_rows: int | None) -> bool:
+        """Whether these trees fit the layout, and it pays for so many rows (None for many)."""
+
+    def add(self, X: np.ndarray, out: np.ndarray) -> None:
+        """Add the outputs of all trees to `out`, in the order of the trees.
+
+        Parameters
+        ----------
+        X : float array of shape (n, p)
+            Read in single precision; NaN is a missing value.
+        out : C-contiguous float array of shape (n, width)
+        """
+        for rows in self._chunks(X):
+            self._add(self._read(X[rows]), out[rows], 0, len(self))
+
+    def rounds(self, X: np.ndarray, out: np.ndarray) -> Iterator[np.ndarray]:
+        """The same; `out` after each round: `width` trees, or one that adds vectors."""
+        rows = self._read(X)
+        step = 1 if self.adds_vectors else self.width
+        for t in range(0, len(self), step):
+            self._add(rows, out, t, t + step)
+            yield out
+
+    def _chunks(self, X: np.ndarray) -> Iterator[slice]:
+        """The rows that are read at once."""
+        size = max(1, CHUNK_SIZE // X.shape[1])
+        return (slice(start, start + size) for start in range(0, len(X), size))
+
+    def _read(self, X: np.ndarray) -> np.ndarray:
+        """Rows as the layout takes them."""
+        return np.ascontiguousarray(X, dtype=np.float32)
+
+    @abstractmethod
+    def _add(self, rows: np.ndarray, out: np.ndarray, first: int, stop: int) -> None:
+        """Add the outputs of the trees first, ..., stop - 1."""
+
+
+class DeepTrees(TreeSums):
+    """The nodes of all trees one after the other, siblings together; rows walk down.
+
+    A leaf has its value, or the place of its vector in a table.
+    """
+
+    @classmethod
+    def takes(cls, given: AddedTrees, n_rows: int | None) -> bool:
+        if not fits_in_words(given.trees, given.columns):
+            return False
+        # Of compact trees `LooseTrees` would first write out all nodes.
+        if n_rows is None or any(
+            isinstance(tree, FittedNodes) and not tree.is_built for tree in given.trees
+        ):
+            return True
+        n_trees = len(given.trees)
+        return NODES_A_ROW * n_rows * n_trees >= given.n_nodes + NODES_A_TREE * n_trees
+
+    def __init__(self, given: AddedTrees) -> None:
+        super().__init__(given)
+        trees, features, width = given.trees, given.columns, given.width
+        scale, leaf_outputs = given.scale, given.leaf_outputs
         sizes = [len(tree) for tree in trees]
         self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self.width = width
         self.shift = shift_of(trees, features)
         self.nodes = np.empty((self.starts[-1], 2), dtype=np.uint32)
         self.sets = sets_of(trees)
@@ -130,31 +227,6 @@ class DeepTrees:
                 self.values[own][position[is_leaf]] = found
         self.table = None if vectors is None else vectors.table()
 
-    def __len__(self) -> int:
-        return len(self.starts) - 1
-
-    def add(self, X: np.ndarray, out: np.ndarray) -> None:
-        """Add the outputs of all trees to `out`, in the order of the trees.
-
-        Parameters
-        ----------
-        X : float array of shape (n, p)
-            Read in single precision; NaN is a missing value.
-        out : C-contiguous float array of shape (n, width)
-        """
-        chunk = max(1, CHUNK_SIZE // X.shape[1])
-        for start in range(0, len(X), chunk):
-            rows = slice(start, start + chunk)
-            self._add(np.ascontiguousarray(X[rows], dtype=np.float32), out[rows], 0, len(self))
-
-    def rounds(self, X: np.ndarray, out: np.ndarray) -> Iterator[np.ndarray]:
-        """The same; `out` after each round: `width` trees, or one that adds vectors."""
-        X = np.ascontiguousarray(X, dtype=np.float32)
-        step = self.width if self.table is None else 1
-        for t in range(0, len(self), step):
-            self._add(X, out, t, t + step)
-            yield out
-
     def leaves(self, X: np.ndarray, out: np.ndarray) -> None:
         """The place of the leaf of each row in each tree, among the nodes of all trees.
 
@@ -164,18 +236,16 @@ class DeepTrees:
         out : C-contiguous int64 array of shape (n, T)
             Output.
         """
-        chunk = max(1, CHUNK_SIZE // X.shape[1])
-        for start in range(0, len(X), chunk):
-            rows = slice(start, start + chunk)
-            part = np.ascontiguousarray(X[rows], dtype=np.float32)
+        for rows in self._chunks(X):
+            part = self._read(X[rows])
             prediction.deep_leaves(part, self.nodes, self.starts, self.shift, out[rows], self.sets)
 
-    def _add(self, X: np.ndarray, out: np.ndarray, first: int, stop: int) -> None:
+    def _add(self, rows: np.ndarray, out: np.ndarray, first: int, stop: int) -> None:
         trees = self.nodes, self.starts[first : stop + 1], self.shift
         if self.table is None:
-            prediction.add_deep_values(X, *trees, self.values, out, self.sets)
+            prediction.add_deep_values(rows, *trees, self.values, out, self.sets)
         else:
-            prediction.add_deep_vectors(X, *trees, self.values, self.table, out, self.sets)
+            prediction.add_deep_vectors(rows, *trees, self.values, self.table, out, self.sets)
 
 
 def packed_places(left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -225,31 +295,23 @@ class VectorTable:
         return np.concatenate(self.parts)
 
 
-class SmallTrees:
+class SmallTrees(TreeSums):
     """T trees of at most 32 leaves, all of whose inner nodes are asked for many rows at a time.
 
     Each sends rows to the right past the leaves on its left; a row is in the first leaf that it has
     not passed (Lucchese et al. 2015, "QuickScorer").
-
-    Parameters
-    ----------
-    trees, features, scale, width, leaf_outputs
-        As in `DeepTrees`.
     """
 
-    is_kept: ClassVar[bool] = True
     parallel_size: ClassVar[int] = 2**22
 
-    def __init__(
-        self,
-        trees: Sequence[Nodes],
-        features: Sequence[np.ndarray | None],
-        scale: np.ndarray | None,
-        width: int,
-        leaf_outputs: LeafFunction | None,
-    ) -> None:
-        self.width, self.adds_vectors = width, leaf_outputs is not None
-        sizes, left, right, feature, threshold, missing_left = joined(trees, features)
+    @classmethod
+    def takes(cls, given: AddedTrees, n_rows: int | None) -> bool:
+        return max(map(len, given.trees)) < 2 * MOST_LEAVES
+
+    def __init__(self, given: AddedTrees) -> None:
+        super().__init__(given)
+        trees, scale, leaf_outputs = given.trees, given.scale, given.leaf_outputs
+        sizes, left, right, feature, threshold, missing_left = joined(trees, given.columns)
         first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.starts = np.empty_like(first)
         leaf = np.empty(np.count_nonzero(left < 0), dtype=np.int64)
@@ -272,34 +334,15 @@ class SmallTrees:
             values = values * np.repeat(scale, np.diff(self.starts) + 1)[:, None]
         self.values = np.ascontiguousarray(values, dtype=np.float64)
 
-    def __len__(self) -> int:
-        return len(self.starts) - 1
+    def _chunks(self, X: np.ndarray) -> Iterator[slice]:
+        return (slice(start, start + CHUNK) for start in range(0, len(X), CHUNK))
 
-    def add(self, X: np.ndarray, out: np.ndarray) -> None:
-        """Add the outputs of all trees to `out`, in the order of the trees.
+    def _read(self, X: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(X.T, dtype=np.float32)
 
-        Parameters
-        ----------
-        X : float array of shape (n, p)
-            Read in single precision; NaN is a missing value.
-        out : C-contiguous float array of shape (n, width)
-        """
-        for start in range(0, len(X), CHUNK):
-            rows = slice(start, start + CHUNK)
-            columns = np.ascontiguousarray(X[rows].T, dtype=np.float32)
-            self._add(columns, out[rows], 0, len(self))
-
-    def rounds(self, X: np.ndarray, out: np.ndarray) -> Iterator[np.ndarray]:
-        """The same; `out` after each round: `width` trees, or one that adds vectors."""
-        columns = np.ascontiguousarray(X.T, dtype=np.float32)
-        step = 1 if self.adds_vectors else self.width
-        for t in range(0, len(self), step):
-            self._add(columns, out, t, t + step)
-            yield out
-
-    def _add(self, columns: np.ndarray, out: np.ndarray, first: int, stop: int) -> None:
+    def _add(self, rows: np.ndarray, out: np.ndarray, first: int, stop: int) -> None:
         prediction.add_small_trees(
-            columns, self.nodes, self.starts, self.values, first, stop, out, self.sets
+            rows, self.nodes, self.starts, self.values, first, stop, out, self.sets
         )
 
 
@@ -326,84 +369,34 @@ def joined(trees: Sequence[Nodes], features: Sequence[np.ndarray | None]) -> tup
     return sizes, left, right, feature, threshold, missing_left.astype(np.uint8, copy=False)
 
 
-# --- the trees of an ensemble ---------------------------------------------------------------------
-
-# Laying out a node takes as long as a tenth of the way of a row through a tree; in addition a tree
-# takes as long as so many nodes.
-NODES_A_ROW = 10
-NODES_A_TREE = 100
-
-
-class TreeSums(Protocol):
-    """Trees whose outputs are added up.
-
-    Attributes
-    ----------
-    width : int
-        Number of sums of a row.
-    is_kept : bool
-        Whether there is anything laid out, worth keeping for the next prediction.
-    parallel_size : int
-        Fewer rows times trees are not shared out among threads.
-    """
-
-    width: int
-    is_kept: ClassVar[bool]
-    parallel_size: ClassVar[int]
-
-    def __len__(self) -> int: ...
-
-    def add(self, X: np.ndarray, out: np.ndarray) -> None: ...
-
-    def rounds(self, X: np.ndarray, out: np.ndarray) -> Iterator[np.ndarray]: ...
-
-
-class LooseTrees:
-    """The same sums from the trees themselves, one tree at a time, with nothing laid out."""
+class LooseTrees(TreeSums):
+    """The trees themselves, asked one after the other, with nothing laid out."""
 
     is_kept: ClassVar[bool] = False
-    parallel_size: ClassVar[int] = 2**18
 
-    def __init__(
-        self,
-        members: Sequence[Any],
-        trees: Sequence[Nodes],
-        features: Sequence[np.ndarray | None],
-        scale: np.ndarray | None,
-        width: int,
-        leaf_outputs: LeafFunction | None,
-    ) -> None:
-        self.predictors = [predictor(*pair) for pair in zip(members, trees)]
-        self.features, self.scale, self.width = features, scale, width
-        self.leaf_outputs = leaf_outputs
+    @classmethod
+    def takes(cls, given: AddedTrees, n_rows: int | None) -> bool:
+        return True
 
-    def __len__(self) -> int:
-        return len(self.predictors)
+    def __init__(self, given: AddedTrees) -> None:
+        super().__init__(given)
+        self.predictors = [predictor(*pair) for pair in zip(given.members, given.trees)]
+        self.features, self.scale, self.leaf_outputs = (
+            given.columns,
+            given.scale,
+            given.leaf_outputs,
+        )
 
-    def add(self, X: np.ndarray, out: np.ndarray) -> None:
-        chunk = max(1, CHUNK_SIZE // X.shape[1])
-        for start in range(0, len(X), chunk):
-            rows = slice(start, start + chunk)
-            part = np.ascontiguousarray(X[rows], dtype=np.float32)
-            with np.errstate(over="ignore", invalid="ignore"):  # callers see that it is infinite
-                for t in range(len(self)):
-                    self._add_tree(t, part, out[rows])
-
-    def rounds(self, X: np.ndarray, out: np.ndarray) -> Iterator[np.ndarray]:
-        X = np.ascontiguousarray(X, dtype=np.float32)
-        for t in range(len(self)):
-            self._add_tree(t, X, out)
-            if self.leaf_outputs is not None or (t + 1) % self.width == 0:
-                yield out
-
-    def _add_tree(self, t: int, X: np.ndarray, out: np.ndarray) -> None:
-        columns = self.features[t]
-        found = self.predictors[t](X if columns is None else X[:, columns])
-        if self.leaf_outputs is not None:
-            out += self.leaf_outputs(t, found)
-        else:
-            values = found[:, 0] if self.scale is None else found[:, 0] * self.scale[t]
-            out[:, column_of_tree(t, self.width)] += values
+    def _add(self, rows: np.ndarray, out: np.ndarray, first: int, stop: int) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):  # callers see that it is infinite
+            for t in range(first, min(stop, len(self))):
+                columns = self.features[t]
+                found = self.predictors[t](rows if columns is None else rows[:, columns])
+                if self.leaf_outputs is not None:
+                    out += self.leaf_outputs(t, found)
+                else:
+                    values = found[:, 0] if self.scale is None else found[:, 0] * self.scale[t]
+                    out[:, column_of_tree(t, self.width)] += values
 
 
 def predictor(member: Any, nodes: Nodes) -> Callable[[np.ndarray], np.ndarray]:
@@ -416,56 +409,37 @@ def predictor(member: Any, nodes: Nodes) -> Callable[[np.ndarray], np.ndarray]:
     return member.tree_.predict
 
 
+# --- the trees of an ensemble ---------------------------------------------------------------------
+
+# The layouts in the order of their speed for many rows: the first that takes the trees is theirs.
+LAYOUTS: tuple[type[TreeSums], ...] = (SmallTrees, DeepTrees, LooseTrees)
+
+
 def packed_trees(
-    members: Sequence[Any],
-    *,
-    width: int = 1,
-    features: Sequence[np.ndarray | None] | None = None,
-    scale: np.ndarray | None = None,
-    leaf_outputs: LeafFunction | None = None,
-    n_rows: int | None = None,
+    members: Sequence[Any], *, n_rows: int | None = None, **given: Any
 ) -> TreeSums | None:
-    """The sums of the trees' outputs, laid out where that pays.
+    """The sums of the trees' outputs, laid out if that pays.
 
     Parameters
     ----------
-    members : list of T fitted estimators
-    width : int, default=1
-        Number of sums of a row.
-    features : list of T (int array or None), default=None
-        The columns of X that a tree was fitted to; None for all of them.
-    scale : float array of shape (T,), default=None
-        Factors of the trees' values.
-    leaf_outputs : callable, default=None
-        ``leaf_outputs(t, value)``: what tree t adds to all `width` sums where its values are
-        `value`, row by row: (m, K) -> (m, width). If None, tree t adds its (single) value, times
-        its factor, to the sum of index t mod `width`.
+    members : list of fitted estimators
     n_rows : int, default=None
         Rows to predict so far; None for many. For a few rows deep trees are not laid out.
+    **given
+        Other parameters of `AddedTrees`.
 
     Returns
     -------
     sums : TreeSums
-        None where the members are not all trees of one output.
+        None if the members are not all trees of one output.
     """
     if not len(members):
         return None
-    trees = member_nodes(members, with_vectors=leaf_outputs is not None)
+    trees = member_nodes(members, with_vectors=given.get("leaf_outputs") is not None)
     if trees is None:
         return None
-    if features is None:
-        features = [None] * len(trees)
-    given = trees, features, scale, width, leaf_outputs
-    if max(map(len, trees)) < 2 * MOST_LEAVES:
-        return SmallTrees(*given)
-    if fits_in_words(trees, features):
-        n_nodes, n_trees = sum(map(len, trees)), len(trees)
-        laid_out = n_nodes + NODES_A_TREE * n_trees
-        # Of compact trees `LooseTrees` would first write out all nodes.
-        is_compact = any(isinstance(tree, FittedNodes) and not tree.is_built for tree in trees)
-        if n_rows is None or is_compact or NODES_A_ROW * n_rows * n_trees >= laid_out:
-            return DeepTrees(*given)
-    return LooseTrees(members, *given)
+    added = AddedTrees(trees=trees, members=members, **given)
+    return next(layout for layout in LAYOUTS if layout.takes(added, n_rows))(added)
 
 
 def each_tree(sums: TreeSums) -> TreeSums:

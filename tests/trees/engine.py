@@ -22,6 +22,7 @@ from sklearn_ensemble_theory.trees._histograms import TreeReply, goes_left
 from sklearn_ensemble_theory.trees._isotonic import isotonic_regression, leaf_order
 from sklearn_ensemble_theory.trees._options import GrowthOptions
 from sklearn_ensemble_theory.trees._packed import (
+    AddedTrees,
     DeepTrees,
     LooseTrees,
     PackedCache,
@@ -48,6 +49,7 @@ __all__ = [
     "LEAF",
     "MISSING",
     "MOST_BINS",
+    "AddedTrees",
     "BinnedColumns",
     "BinnedMembers",
     "CategoricalTree",

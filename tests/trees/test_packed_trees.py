@@ -27,6 +27,7 @@ from sklearn_ensemble_theory.ensembles._predictions import tree_sums
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
 from .engine import (
+    AddedTrees,
     DeepTrees,
     PackedCache,
     SmallTrees,
@@ -117,7 +118,7 @@ def test_leaves_of_deep_trees():
     X, y = data(missing=0.1)
     members = trees_fitted(DecisionTreeRegressor, X, y, n_trees=3)
     trees = member_nodes(members)
-    packed = DeepTrees(trees, [None] * 3, None, 1, None)
+    packed = DeepTrees(AddedTrees(trees=trees))
     rows = data(n=2049, missing=0.1, seed=1)[0].astype(np.float32)
     expected = np.column_stack(
         [
