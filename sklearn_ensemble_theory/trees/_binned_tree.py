@@ -31,6 +31,7 @@ from sklearn_ensemble_theory._compat import (
     constraints_of,
     parameter_names,
 )
+from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._features import Features, naming_columns
 from sklearn_ensemble_theory._learners import LeastSquaresTask, PreparedRounds, Task, register
@@ -66,7 +67,111 @@ from ._weak_learners import (
     weights_of_outputs,
 )
 
+# What the docstrings of both trees, and of their methods, say.
+TEXTS = {
+    "binned_tree": """
+        The tree has the parameters, methods and attributes of scikit-learn's tree and is grown in
+        the same way [Breiman et al. 1984; Shah, §4.2], but the thresholds are edges of bins. If no
+        column has more than `max_bins` distinct values, these are all thresholds. On large data the
+        tree is several times as fast, above all as the base learner of an ensemble, which cuts the
+        columns into bins once for all its members.
+        """,
+    "max_bins": """
+        max_bins : int, default=255
+            The largest number of bins of a column, from 2 to 65,535. A column with no more distinct
+            values gets a bin for each of them, any other column gets bins of about equal weight.
+            Missing values have a bin of their own, which is not counted. Gradient boosting is
+            fastest with at most 255 bins.
+        """,
+    "rules_of_growth": """
+        splitter : {"best", "random"}, default="best"
+            "best" splits a node at the best edge of the best feature, "random" at the best of cuts
+            drawn at random, one for each feature. The bins of these cuts are uniform at random
+            between the smallest and the largest in the node.
+        max_depth : int, default=None
+            The largest depth. If None, nodes are split until they are pure or have fewer than
+            `min_samples_split` rows.
+        max_leaf_nodes : int, default=None
+            If given, the nodes that decrease the impurity most are split first, until there are
+            `max_leaf_nodes` leaves.
+        min_samples_split : int or float, default=2
+            The number of rows, or the share of all rows, that a node needs to be split.
+        min_samples_leaf : int or float, default=1
+            The least number of rows, or share of all rows, in a leaf.
+        min_weight_fraction_leaf : float, default=0.0
+            The least share of the weight of all rows in a leaf.
+        min_impurity_decrease : float, default=0.0
+            A node is split if the impurity, weighted by the share of the rows in the node,
+            decreases by at least this.
+        max_features : int, float, {"sqrt", "log2"} or None, default=None
+            The number or the share of the features that are drawn at each node, or the square root
+            or the logarithm of their number. None considers all features.
+        """,
+    "pruning_and_features": """
+        ccp_alpha : float, default=0.0
+            The complexity parameter of minimal cost-complexity pruning.
+        random_state : int, RandomState instance or None, default=None
+            Seed for the features of `max_features` and the cuts of `splitter="random"`. If neither
+            is drawn, a seed decides between equally good splits, and None takes the first of them.
+        categorical_features : array-like, "from_dtype" or None, default="from_dtype"
+            Which features are categorical: a mask, their indices, or their names. "from_dtype"
+            takes the columns of a data frame with the dtype category (pandas) or Categorical or
+            Enum (polars). Values may be of any type with a hash, for example text. A node sends a
+            set of categories to the left. At most `max_bins` categories, and at most 255, have a
+            bin of their own: those of the fewest rows share one, with a warning.
+        cat_smooth : float, default=10.0
+            For the search of splits the mean of a category's targets is shrunk to the mean of the
+            node, by the factor W / (W + `cat_smooth`) with W the weight of the category in the
+            node; 0 shrinks nothing. The values of leaves are never shrunk.
+        interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
+            Which features may interact: all features that are cut on a path from the root to a leaf
+            are from one of these groups (lists, tuples or sets) of indices or names. Features in no
+            group form one together. "pairwise" allows any two features on a path,
+            "no_interactions" one. The features of `max_features` are drawn from those that may be
+            cut.
+        """,
+    "nodes": """
+        tree_ : Tree
+            The tree as scikit-learn's `Tree`, made when it is first asked for.
+        %(categories_)s
+        max_features_ : int
+            The number of features considered at each node.
+        feature_importances_ : ndarray of shape (n_features_in_,)
+            The decrease of impurity by each feature; they sum to 1.
+        n_outputs_ : int
+            Number of columns of y.
+        %(names_in_fit)s
+        """,
+    "cost_of_growth": """
+        Binning takes O(n p log n) operations and each level of the tree O(n p). Values are read in
+        single precision, as in scikit-learn. Missing values go to the side with the larger decrease
+        of impurity; in nodes that have seen none, to the side with more rows. Categories that `fit`
+        or the node has not seen go with them.
+        """,
+    "integer_weights": """
+        Integer weights are equivalent to repeating rows, with two exceptions: `min_samples_split`
+        and `min_samples_leaf` count rows; and values that are missing in `predict` only go to the
+        side with more rows.
+        """,
+    "binned_tree_references": """
+        %(Shah)s
 
+        L. Breiman, J. H. Friedman, R. A. Olshen and C. J. Stone (1984). *Classification and
+        Regression Trees*. Wadsworth.
+
+        D. Coppersmith, S. J. Hong and J. R. M. Hosking (1999). "Partitioning nominal attributes in
+        decision trees". *Data Mining and Knowledge Discovery* 3, 197-217.
+        """,
+    "rows_to_predict": """
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+        check_input : bool, default=True
+            Whether to check X.
+        """,
+}
+
+
+@documented(TEXTS)
 class BaseBinnedTree:
     """What makes a binned tree of one of scikit-learn's trees: growth, predictions.
 
@@ -217,10 +322,7 @@ class BaseBinnedTree:
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
-        check_input : bool, default=True
-            Whether to check X.
+        %(rows_to_predict)s
 
         Returns
         -------
@@ -293,22 +395,15 @@ class BaseBinnedTree:
         return tags
 
 
+@documented(TEXTS)
 class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
     """Regression tree whose columns are cut into bins before it is grown.
 
-    The tree has the parameters, methods and attributes of scikit-learn's `DecisionTreeRegressor`
-    and is grown in the same way [Breiman et al. 1984; Shah, §4.2], but it considers only the edges
-    of the bins as thresholds. Where every column has at most `max_bins` distinct values, these are
-    all thresholds. For large data it is several times as fast, above all as the weak learner of an
-    ensemble, which cuts the columns into bins once for all its members.
+    %(binned_tree)s
 
     Parameters
     ----------
-    max_bins : int, default=255
-        The largest number of bins of a column, from 2 to 65,535. A column with no more distinct
-        values gets a bin for each of them, any other one bins of about equal weight. Missing values
-        have a bin of their own, which is not counted. Gradient boosting is fastest for at most
-        255 bins.
+    %(max_bins)s
     criterion : {"squared_error", "absolute_error", "quantile", "poisson"}, \
             default="squared_error"
         What a split minimises: the squared error, the absolute error, for which the value of a node
@@ -316,28 +411,7 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         `quantile`, or half the mean Poisson deviance. Where all numbers between two targets are
         quantiles, the value is the middle, as in scikit-learn. Medians and quantiles require
         `monotonic_cst=None` and features that are not categorical.
-    splitter : {"best", "random"}, default="best"
-        Whether a node is split at the best edge of the best feature, or at the best of cuts drawn
-        at random, one for each feature. The codes of the bins are uniform at random between the
-        smallest and the largest in the node.
-    max_depth : int, default=None
-        The largest depth. If None, nodes are split until they are pure or have fewer than
-        `min_samples_split` rows.
-    max_leaf_nodes : int, default=None
-        If given, nodes are split in the order of their decrease of impurity until there are so many
-        leaves.
-    min_samples_split : int or float, default=2
-        The number of rows, or the share of all rows, that a node needs to be split.
-    min_samples_leaf : int or float, default=1
-        The least number of rows, or share of all rows, in a leaf.
-    min_weight_fraction_leaf : float, default=0.0
-        The least share of the weight of all rows in a leaf.
-    min_impurity_decrease : float, default=0.0
-        A node is split if the impurity, weighted by the share of the rows in the node, decreases by
-        at least this.
-    max_features : int, float, {"sqrt", "log2"} or None, default=None
-        The number or the share of the features that are drawn at each node, or the square root or
-        the logarithm of their number. None considers all features.
+    %(rules_of_growth)s
     l2_regularization : float, default=0.0
         With criterion="squared_error", the value of a node is the sum of the residuals about the
         mean of y, divided by the weight of the node plus this number, and added to the mean.
@@ -354,45 +428,13 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         1, -1 or 0 for predictions that increase, decrease or are free in a feature. A dict has the
         signs of the constrained features by their names.
-    ccp_alpha : float, default=0.0
-        The complexity parameter of minimal cost-complexity pruning.
-    random_state : int, RandomState instance or None, default=None
-        Draws the features of `max_features` and the cuts of `splitter="random"`. Without these
-        nothing is drawn with `None`; otherwise it decides between equally good splits.
-    categorical_features : array-like, "from_dtype" or None, default="from_dtype"
-        Which features are categorical: a mask, their indices, or their names. "from_dtype" takes
-        the columns of a data frame with the dtype category (pandas) or Categorical or Enum
-        (polars). Their values may be anything that has a hash, text for instance. A node sends a
-        set of categories to the left. At most `max_bins` categories, and at most 255, have a bin
-        of their own: those of the fewest rows share one, with a warning.
-    cat_smooth : float, default=10.0
-        For the search of splits the mean of a category's targets is shrunk to the mean of the node,
-        by the factor W / (W + `cat_smooth`) with W the weight of the category in the node; 0 takes
-        the means as they are. The values of leaves are not shrunk.
-    interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
-        Which features may interact: all features that are cut on a path from the root to a leaf are
-        from one of these groups (lists, tuples or sets) of indices or names. Features that are in
-        no group form one together. "pairwise" allows any two features on a path, "no_interactions"
-        one. The features of `max_features` are drawn from those that may be cut.
+    %(pruning_and_features)s
     quantile : float, default=0.5
         The level, in (0, 1), of the quantiles of `criterion="quantile"`.
 
     Attributes
     ----------
-    tree_ : Tree
-        The tree as scikit-learn's `Tree`, made when it is first asked for.
-    categories_ : list of n_features arrays or None
-        The categories of each categorical feature, in increasing order; None for other features.
-    max_features_ : int
-        The number of features considered at each node.
-    feature_importances_ : ndarray of shape (n_features,)
-        The normalised decrease of impurity by each feature.
-    n_outputs_ : int
-        Number of columns of y.
-    n_features_in_ : int
-        Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of features seen during `fit`, where they are all strings.
+    %(nodes)s
 
     See Also
     --------
@@ -402,13 +444,11 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
 
     Notes
     -----
-    Binning takes O(n p log n) operations and each level of the tree O(n p). Values are read in
-    single precision, as in scikit-learn. Missing values go to the side where the decrease of
-    impurity is larger; in nodes that have seen none, to the side with more rows. Categories that
-    `fit` or the node has not seen go with them. Of two sets of categories the best are found at the
-    cost of sorting: in the order of the means of their targets they lie side by side [Breiman et
-    al. 1984, theorem 4.5]. For several targets the order is that of the first principal component
-    of the means [Coppersmith et al. 1999], which is near the best.
+    %(cost_of_growth)s
+    The best two sets of categories are found at the cost of sorting: in the order of the means of
+    their targets they lie side by side [Breiman et al. 1984, theorem 4.5]. For several targets the
+    order is that of the first principal component of the means [Coppersmith et al. 1999], which is
+    near the best.
 
     Trees of ensembles are bound to the bins of all rows: edges do not move to where the data of a
     node are dense. With 255 bins this rarely changes the accuracy, except that of ensembles of full
@@ -420,19 +460,11 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
     take O(n p) for each level: while rows move from one side to the other, a quantile moves a few
     rows in the order of the targets.
 
-    Integer weights are equivalent to repeating rows, except for `min_samples_split` and
-    `min_samples_leaf`, which count rows, and for values that are missing in `predict` only: they
-    go where more rows go.
+    %(integer_weights)s
 
     References
     ----------
-    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
-
-    L. Breiman, J. H. Friedman, R. A. Olshen and C. J. Stone (1984). *Classification and Regression
-    Trees*. Wadsworth.
-
-    D. Coppersmith, S. J. Hong and J. R. M. Hosking (1999). "Partitioning nominal attributes in
-    decision trees". *Data Mining and Knowledge Discovery* 3, 197-217.
+    %(binned_tree_references)s
 
     L. Iosipovoi and A. Vakhrushev (2022). "SketchBoost: fast gradient boosted decision tree for
     multioutput problems". *Advances in Neural Information Processing Systems* 35, 25422-25435.
@@ -535,15 +567,13 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets; with criterion="poisson" non-negative and not all 0. A tree of several targets
             has a value for each in every leaf, and is split by the sum of their squared errors.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights. Rows of weight 0 are ignored.
+        %(sample_weight)s
         check_input : bool, default=True
             If False, X must be an array of floats and y one of float64, which are not checked.
 
         Returns
         -------
-        self : object
-            The fitted estimator.
+        %(self)s
 
         Raises
         ------
@@ -573,46 +603,18 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         return super()._compute_partial_dependence_recursion(grid, target_features)
 
 
+@documented(TEXTS)
 class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
     """Classification tree whose columns are cut into bins before it is grown.
 
-    The tree has the parameters, methods and attributes of scikit-learn's `DecisionTreeClassifier`
-    and is grown in the same way [Breiman et al. 1984; Shah, §4.2], but it considers only the edges
-    of the bins as thresholds. Where every column has at most `max_bins` distinct values, these are
-    all thresholds. For large data it is several times as fast, above all as the weak learner of an
-    ensemble, which cuts the columns into bins once for all its members.
+    %(binned_tree)s
 
     Parameters
     ----------
-    max_bins : int, default=255
-        The largest number of bins of a column, from 2 to 65,535. A column with no more distinct
-        values gets a bin for each of them, any other one bins of about equal weight. Missing values
-        have a bin of their own, which is not counted. Gradient boosting is fastest for at most
-        255 bins.
+    %(max_bins)s
     criterion : {"gini", "log_loss", "entropy"}, default="gini"
         The impurity that a split decreases: the Gini index or the entropy (two names).
-    splitter : {"best", "random"}, default="best"
-        Whether a node is split at the best edge of the best feature, or at the best of cuts drawn
-        at random, one for each feature. The codes of the bins are uniform at random between the
-        smallest and the largest in the node.
-    max_depth : int, default=None
-        The largest depth. If None, nodes are split until they are pure or have fewer than
-        `min_samples_split` rows.
-    max_leaf_nodes : int, default=None
-        If given, nodes are split in the order of their decrease of impurity until there are so many
-        leaves.
-    min_samples_split : int or float, default=2
-        The number of rows, or the share of all rows, that a node needs to be split.
-    min_samples_leaf : int or float, default=1
-        The least number of rows, or share of all rows, in a leaf.
-    min_weight_fraction_leaf : float, default=0.0
-        The least share of the weight of all rows in a leaf.
-    min_impurity_decrease : float, default=0.0
-        A node is split if the impurity, weighted by the share of the rows in the node, decreases by
-        at least this.
-    max_features : int, float, {"sqrt", "log2"} or None, default=None
-        The number or the share of the features that are drawn at each node, or the square root or
-        the logarithm of their number. None considers all features.
+    %(rules_of_growth)s
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         For two classes: 1, -1 or 0 for probabilities of the second class that increase, decrease or
         are free in a feature. A dict has the signs of the constrained features by their names.
@@ -620,26 +622,7 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
         Weights of the classes, multiplied with the sample weights. "balanced" weighs classes
         inversely to their numbers of rows. For several outputs, a list of a dict for each; their
         weights are multiplied.
-    ccp_alpha : float, default=0.0
-        The complexity parameter of minimal cost-complexity pruning.
-    random_state : int, RandomState instance or None, default=None
-        Draws the features of `max_features` and the cuts of `splitter="random"`. Without these
-        nothing is drawn with `None`; otherwise it decides between equally good splits.
-    categorical_features : array-like, "from_dtype" or None, default="from_dtype"
-        Which features are categorical: a mask, their indices, or their names. "from_dtype" takes
-        the columns of a data frame with the dtype category (pandas) or Categorical or Enum
-        (polars). Their values may be anything that has a hash, text for instance. A node sends a
-        set of categories to the left. At most `max_bins` categories, and at most 255, have a bin
-        of their own: those of the fewest rows share one, with a warning.
-    cat_smooth : float, default=10.0
-        For the search of splits the mean of a category's targets is shrunk to the mean of the node,
-        by the factor W / (W + `cat_smooth`) with W the weight of the category in the node; 0 takes
-        the means as they are. The values of leaves are not shrunk.
-    interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
-        Which features may interact: all features that are cut on a path from the root to a leaf are
-        from one of these groups (lists, tuples or sets) of indices or names. Features that are in
-        no group form one together. "pairwise" allows any two features on a path, "no_interactions"
-        one. The features of `max_features` are drawn from those that may be cut.
+    %(pruning_and_features)s
 
     Attributes
     ----------
@@ -647,20 +630,7 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
         The class labels; a list of those of each output where y has several columns.
     n_classes_ : int or ndarray of shape (n_outputs,)
         The number of classes.
-    tree_ : Tree
-        The tree as scikit-learn's `Tree`, made when it is first asked for.
-    categories_ : list of n_features arrays or None
-        The categories of each categorical feature, in increasing order; None for other features.
-    max_features_ : int
-        The number of features considered at each node.
-    feature_importances_ : ndarray of shape (n_features,)
-        The normalised decrease of impurity by each feature.
-    n_outputs_ : int
-        Number of columns of y.
-    n_features_in_ : int
-        Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of features seen during `fit`, where they are all strings.
+    %(nodes)s
 
     See Also
     --------
@@ -670,30 +640,20 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
 
     Notes
     -----
-    Binning takes O(n p log n) operations and each level of the tree O(n p). Values are read in
-    single precision, as in scikit-learn. Missing values go to the side where the decrease of
-    impurity is larger; in nodes that have seen none, to the side with more rows. Categories that
-    `fit` or the node has not seen go with them. Of two sets of categories the best are found at the
-    cost of sorting: for two classes they lie side by side in the order of the shares of the second
-    [Breiman et al. 1984, theorem 4.5]. For more classes, or several outputs, the order is that of
-    the first principal component of the shares [Coppersmith et al. 1999], which is near the best.
+    %(cost_of_growth)s
+    The best two sets of categories are found at the cost of sorting: for two classes they lie side
+    by side in the order of the shares of the second [Breiman et al. 1984, theorem 4.5]. For more
+    classes, or several outputs, the order is that of the first principal component of the shares
+    [Coppersmith et al. 1999], which is near the best.
 
     `AdaBoostClassifier` cuts the columns into bins once for all rounds, unless features or cuts are
     drawn or classes are weighted.
 
-    Integer weights are equivalent to repeating rows, except for `min_samples_split` and
-    `min_samples_leaf`, which count rows, and for values that are missing in `predict` only: they
-    go where more rows go.
+    %(integer_weights)s
 
     References
     ----------
-    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
-
-    L. Breiman, J. H. Friedman, R. A. Olshen and C. J. Stone (1984). *Classification and Regression
-    Trees*. Wadsworth.
-
-    D. Coppersmith, S. J. Hong and J. R. M. Hosking (1999). "Partitioning nominal attributes in
-    decision trees". *Data Mining and Knowledge Discovery* 3, 197-217.
+    %(binned_tree_references)s
 
     Examples
     --------
@@ -770,15 +730,13 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Class labels. A tree of several outputs has the shares of the classes of each in every
             leaf, and is split by the mean of their impurities.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights. Rows of weight 0 are ignored.
+        %(sample_weight)s
         check_input : bool, default=True
             If False, X must be an array of floats, which is not checked.
 
         Returns
         -------
-        self : object
-            The fitted estimator.
+        %(self)s
 
         Raises
         ------
@@ -795,10 +753,7 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
-        check_input : bool, default=True
-            Whether to check X.
+        %(rows_to_predict)s
 
         Returns
         -------
@@ -815,10 +770,7 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
-        check_input : bool, default=True
-            Whether to check X.
+        %(rows_to_predict)s
 
         Returns
         -------

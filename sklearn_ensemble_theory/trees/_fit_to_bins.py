@@ -7,12 +7,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_ensemble_theory._compat import prune_tree
 from sklearn_ensemble_theory._running import seeded
+from sklearn_ensemble_theory._typing import TreeLearner
 from sklearn_ensemble_theory.trees._columns import MISSING, BinnedColumns
 from sklearn_ensemble_theory.trees._growth import grown_arrays
 from sklearn_ensemble_theory.trees._options import (
     GrowthOptions,
+    TreePlan,
     TreeShape,
-    growth_options,
     n_features_drawn,
 )
 from sklearn_ensemble_theory.trees._shrinkage import SHRINKAGE
@@ -20,13 +21,10 @@ from sklearn_ensemble_theory.trees._tree_arrays import GrownTree, TreeArrays, gi
 from sklearn_ensemble_theory.trees._vector_growth import grown_classes, grown_vectors
 
 
-class TreeInBins(Protocol):
-    """What growth and its checks read of a `BinnedTreeRegressor` or `BinnedTreeClassifier`."""
+class TreeInBins(TreeLearner, Protocol):
+    """A `BinnedTreeRegressor` or `BinnedTreeClassifier`."""
 
-    criterion: str
-    max_bins: int
     max_features: Any
-    ccp_alpha: float
 
 
 def grow_on(
@@ -45,18 +43,18 @@ def grow_on(
     total = float(len(target) if weight is None else weight.sum())
     n_classes = 0 if classes is None else max(map(len, each_output(classes)))
     shape = TreeShape(len(target), total, columns.n_features, n_classes)
-    options = growth_options(tree, shape, columns.any_missing, columns.categorical)
+    plan = TreePlan.of(tree, columns.n_features)
+    options = plan.options(shape, columns.any_missing, columns.categorical)
     features = None
     if options.features_per_tree:
         rank = seeded(options.seed).permutation(columns.n_features)
         features = np.flatnonzero(rank < options.features_per_tree)
         columns, options = columns.take_features(features), options.of_features(features)
     if target.ndim == 2:
-        check_vectors(tree, columns, options)
+        check_vectors(plan, columns, options)
         some = columns if rows is None else columns.take_rows(rows)
         if classes is None:
-            components = vars(tree)["target_components"]
-            arrays = grown_vectors(some, target, weight, options, components)
+            arrays = grown_vectors(some, target, weight, options, plan.target_components)
         else:
             counts = [len(labels) for labels in classes]
             arrays = grown_classes(some, target, counts, weight, options)
@@ -92,7 +90,7 @@ def takes_targets(tree: TreeInBins) -> bool:
     return isinstance(tree, DecisionTreeClassifier) or tree.criterion == "squared_error"
 
 
-def check_vectors(tree: TreeInBins, columns: BinnedColumns, options: GrowthOptions) -> None:
+def check_vectors(plan: TreePlan, columns: BinnedColumns, options: GrowthOptions) -> None:
     """Raise a ValueError for what trees of several targets do not have."""
     given = {
         "monotonic_cst": options.monotonic_cst is not None and np.any(options.monotonic_cst),
@@ -101,14 +99,14 @@ def check_vectors(tree: TreeInBins, columns: BinnedColumns, options: GrowthOptio
     for name, is_given in given.items():
         if is_given:
             raise ValueError(f"y of several columns requires trees without {name}.")
-    if not takes_targets(tree):
+    if not options.n_classes and plan.criterion != "squared_error":
         raise ValueError(
-            f"criterion={tree.criterion!r} requires y of one column; for several use "
+            f"criterion={plan.criterion!r} requires y of one column; for several use "
             "criterion='squared_error'."
         )
     if columns.missing > MISSING:
         raise ValueError(
-            f"max_bins={tree.max_bins!r} requires y of one column; for several it is at most "
+            f"max_bins={plan.max_bins!r} requires y of one column; for several it is at most "
             f"{MISSING}."
         )
 

@@ -1,15 +1,20 @@
-"""What determines the growth of a tree, apart from the data."""
+"""What determines the growth of a tree, apart from the data.
 
-from dataclasses import dataclass, replace
+`TreePlan` has the parameters of an estimator; for data of a known shape they become the numbers of
+`GrowthOptions`, which growth reads.
+"""
+
+from dataclasses import dataclass, fields, replace
 from math import ceil
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from sklearn_ensemble_theory._features import Features, Interactions
 from sklearn_ensemble_theory._running import seeded
+from sklearn_ensemble_theory._typing import Fitted, TreeLearner
 
 # The criteria whose nodes have quantiles of their targets.
 QUANTILE_CRITERIA = ("absolute_error", "quantile")
@@ -116,99 +121,147 @@ class TreeShape(NamedTuple):
     n_classes: int  # 0 for regression
 
 
-def growth_options(
-    tree: Any, shape: TreeShape, has_missing: bool, categorical: np.ndarray | None = None
-) -> GrowthOptions:
-    """The parameters of a tree as numbers, for data of this shape.
+@dataclass(frozen=True, kw_only=True)
+class TreePlan:
+    """The parameters of a tree as they were given; growth never sees the estimator.
 
-    Raises
-    ------
-    ValueError
-        If `monotonic_cst` or `interaction_cst` does not fit the data, or is combined with what it
-        does not work with.
+    Those after `random_state` are of trees in bins only. `features` has the names of the columns.
     """
-    n, p = shape.n_rows, shape.n_features
-    min_leaf, min_split = tree.min_samples_leaf, tree.min_samples_split
-    # Python's integers, because those of NumPy may overflow below.
-    min_leaf = int(min_leaf) if isinstance(min_leaf, Integral) else ceil(min_leaf * n)
-    min_split = int(min_split) if isinstance(min_split, Integral) else max(2, ceil(min_split * n))
-    criterion = "log_loss" if tree.criterion == "entropy" else tree.criterion
-    l2 = float(getattr(tree, "l2_regularization", 0.0))
-    if l2 and criterion != "squared_error":
-        raise ValueError(
-            "l2_regularization requires criterion='squared_error'; "
-            f"got criterion={tree.criterion!r}."
+
+    features: Features
+    criterion: str
+    splitter: str
+    max_depth: int | None
+    max_leaf_nodes: int | None
+    min_samples_split: float
+    min_samples_leaf: float
+    min_weight_fraction_leaf: float
+    min_impurity_decrease: float
+    max_features: Any
+    monotonic_cst: Any
+    ccp_alpha: float
+    random_state: Any
+    max_bins: int = 0
+    l2_regularization: float = 0.0
+    min_weight_leaf: float | None = None
+    features_per_tree: float | None = None
+    target_components: int | None = None
+    cat_smooth: float = 0.0
+    interaction_cst: Any = None
+    quantile: float = 0.5
+
+    @classmethod
+    def of(cls, tree: TreeLearner, n_features: int) -> Self:
+        """The plan of a tree for so many columns."""
+        given = vars(tree)
+        parameters = {name: given[name] for name in PARAMETERS if name in given}
+        return cls(features=Features.known_to(cast(Fitted, tree), n_features), **parameters)
+
+    def options(
+        self, shape: TreeShape, has_missing: bool, categorical: np.ndarray | None = None
+    ) -> GrowthOptions:
+        """The parameters as numbers, for data of this shape.
+
+        Raises
+        ------
+        ValueError
+            If `monotonic_cst` or `interaction_cst` does not fit the data, or parameters cannot be
+            combined.
+        """
+        n, p = shape.n_rows, shape.n_features
+        min_leaf, min_split = self.min_samples_leaf, self.min_samples_split
+        # Python's integers, because those of NumPy may overflow below.
+        min_leaf = int(min_leaf) if isinstance(min_leaf, Integral) else ceil(min_leaf * n)
+        if isinstance(min_split, Integral):
+            min_split = int(min_split)
+        else:
+            min_split = max(2, ceil(min_split * n))
+        constraints = self.features.signs(self.monotonic_cst, shape.n_classes)
+        interactions = self.features.interactions(self.interaction_cst)
+        self._check(constraints, interactions, has_missing, categorical)
+        n_drawn = n_features_drawn(self.max_features, p)
+        n_of_tree = n_features_drawn(self.features_per_tree, p)
+        if n_of_tree > p:
+            raise ValueError(f"features_per_tree={n_of_tree} is more than the {p} features of X.")
+        least = self.min_weight_fraction_leaf * shape.total_weight
+        least = max(float(least), float(self.min_weight_leaf or 0.0))
+        is_random, given = self.splitter == "random", self.random_state
+        seed = 0  # where nothing is drawn it orders equally good cuts
+        if is_random or n_drawn < p or n_of_tree < p or given is not None:
+            # As scikit-learn's splitter draws the seed of its own generator.
+            rng = seeded(int(given)) if isinstance(given, Integral) else check_random_state(given)
+            seed = int(rng.randint(0, MAX_SEED))
+        return GrowthOptions(
+            criterion="log_loss" if self.criterion == "entropy" else self.criterion,
+            n_classes=shape.n_classes,
+            max_depth=MAX_SEED if self.max_depth is None else int(self.max_depth),
+            max_leaf_nodes=0 if self.max_leaf_nodes is None else int(self.max_leaf_nodes),
+            min_samples_split=max(min_split, 2 * min_leaf),
+            min_samples_leaf=min_leaf,
+            min_weight_leaf=least,
+            min_impurity_decrease=float(self.min_impurity_decrease),
+            max_features=0 if n_drawn >= p else n_drawn,
+            features_per_tree=0 if n_of_tree >= p else n_of_tree,
+            l2_regularization=float(self.l2_regularization),
+            monotonic_cst=constraints,
+            interactions=interactions,
+            random_splits=is_random,
+            cat_smooth=float(self.cat_smooth),
+            seed=seed,
+            quantile=float(self.quantile) if self.criterion == "quantile" else 0.5,
         )
-    features = Features.known_to(tree, p)
-    interactions = features.interactions(getattr(tree, "interaction_cst", None))
-    constraints = features.signs(tree.monotonic_cst, shape.n_classes)
-    if constraints is not None and has_missing and criterion in ("poisson", "log_loss"):
-        raise ValueError(
-            f"monotonic_cst with criterion={tree.criterion!r} requires X without missing values."
-        )
-    check_no_signs(criterion, constraints)
-    if criterion in QUANTILE_CRITERIA and interactions is not None:
-        raise ValueError(f"criterion={criterion!r} in bins requires interaction_cst=None.")
-    is_random = tree.splitter == "random"
-    if categorical is not None:
-        check_no_quantiles(criterion)
-        check_no_constraint(features, constraints, categorical)
-        if tree.ccp_alpha > 0:
-            raise ValueError("ccp_alpha > 0 requires X without categorical features.")
-    if is_random and (l2 or (constraints is not None and has_missing)):
-        raise ValueError(
-            "splitter='random' requires l2_regularization=0, and X without missing values with "
-            "monotonic_cst."
-        )
-    n_drawn = n_features_drawn(tree.max_features, p)
-    n_of_tree = n_features_drawn(getattr(tree, "features_per_tree", None), p)
-    if n_of_tree > p:
-        raise ValueError(f"features_per_tree={n_of_tree} is more than the {p} features of X.")
-    least = tree.min_weight_fraction_leaf * shape.total_weight
-    least = max(float(least), float(getattr(tree, "min_weight_leaf", None) or 0.0))
-    seed = 0  # where nothing is drawn it orders equally good cuts
-    if is_random or n_drawn < p or n_of_tree < p or tree.random_state is not None:
-        # As scikit-learn's splitter draws the seed of its own generator.
-        given = tree.random_state
-        rng = seeded(int(given)) if isinstance(given, Integral) else check_random_state(given)
-        seed = int(rng.randint(0, MAX_SEED))
-    return GrowthOptions(
-        criterion=criterion,
-        n_classes=shape.n_classes,
-        max_depth=MAX_SEED if tree.max_depth is None else int(tree.max_depth),
-        max_leaf_nodes=0 if tree.max_leaf_nodes is None else int(tree.max_leaf_nodes),
-        min_samples_split=max(min_split, 2 * min_leaf),
-        min_samples_leaf=min_leaf,
-        min_weight_leaf=least,
-        min_impurity_decrease=float(tree.min_impurity_decrease),
-        max_features=0 if n_drawn >= p else n_drawn,
-        features_per_tree=0 if n_of_tree >= p else n_of_tree,
-        l2_regularization=l2,
-        monotonic_cst=constraints,
-        interactions=interactions,
-        random_splits=is_random,
-        cat_smooth=float(getattr(tree, "cat_smooth", 0.0)),
-        seed=seed,
-        quantile=float(tree.quantile) if criterion == "quantile" else 0.5,
-    )
+
+    def _check(
+        self,
+        constraints: np.ndarray | None,
+        interactions: Interactions | None,
+        has_missing: bool,
+        categorical: np.ndarray | None,
+    ) -> None:
+        """Raise a ValueError for parameters that cannot be combined."""
+        criterion, is_random = self.criterion, self.splitter == "random"
+        has_quantiles, constrained = criterion in QUANTILE_CRITERIA, constraints is not None
+        if self.l2_regularization and criterion != "squared_error":
+            raise ValueError(
+                "l2_regularization requires criterion='squared_error'; "
+                f"got criterion={criterion!r}."
+            )
+        if constrained and has_missing and criterion in ("poisson", "log_loss", "entropy"):
+            raise ValueError(
+                f"monotonic_cst with criterion={criterion!r} requires X without missing values."
+            )
+        for name, is_given in (
+            ("monotonic_cst", constrained),
+            ("interaction_cst", interactions is not None),
+        ):
+            if has_quantiles and is_given:
+                raise ValueError(f"criterion={criterion!r} in bins requires {name}=None.")
+        if categorical is not None:
+            check_no_quantiles(criterion)
+            check_no_constraint(self.features, constraints, categorical)
+            if self.ccp_alpha > 0:
+                raise ValueError("ccp_alpha > 0 requires X without categorical features.")
+        if is_random and (self.l2_regularization or (constrained and has_missing)):
+            raise ValueError(
+                "splitter='random' requires l2_regularization=0, and X without missing values with "
+                "monotonic_cst."
+            )
+
+
+PARAMETERS = [field.name for field in fields(TreePlan) if field.name != "features"]
 
 
 def check_no_quantiles(criterion: str) -> None:
-    """Raise a ValueError where categories have no order by which a cut of them is a best one."""
+    """Raise a ValueError if a cut of categories would be one by quantiles."""
+    # Categories then have no order by which a cut of them is a best one.
     if criterion in QUANTILE_CRITERIA:
         raise ValueError(f"criterion={criterion!r} requires X without categorical features.")
-
-
-def check_no_signs(criterion: str, constraints: np.ndarray | None) -> None:
-    """Raise a ValueError where nodes have quantiles and features constraints."""
-    if criterion in QUANTILE_CRITERIA and constraints is not None:
-        raise ValueError(f"criterion={criterion!r} in bins requires monotonic_cst=None.")
 
 
 def check_no_constraint(
     features: Features, constraints: np.ndarray | None, categorical: np.ndarray
 ) -> None:
-    """Raise a ValueError where a categorical feature has a monotonic constraint."""
+    """Raise a ValueError if a categorical feature has a monotonic constraint."""
     for j in [] if constraints is None else np.flatnonzero(constraints * categorical).tolist():
         raise ValueError(
             f"monotonic_cst constrains feature {features.label(j)}, which is categorical."

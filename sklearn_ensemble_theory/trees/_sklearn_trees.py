@@ -24,8 +24,8 @@ from sklearn_ensemble_theory._running import seeded
 from sklearn_ensemble_theory._scaling import largest_magnitude, range_exponent, shifted_by
 from sklearn_ensemble_theory._typing import Estimator, Predictor, TreeLearner
 from sklearn_ensemble_theory.trees._options import (
+    TreePlan,
     TreeShape,
-    growth_options,
     n_features_drawn,
 )
 from sklearn_ensemble_theory.trees._tree_arrays import nodes_of
@@ -136,7 +136,7 @@ def _grow_unchecked(tree: Any, X: np.ndarray, y: np.ndarray, weight: np.ndarray 
         tree.classes_, y = np.unique(y, return_inverse=True)
         n_classes = len(tree.classes_)
         tree.n_classes_ = np.intp(n_classes)
-    options = growth_options(tree, TreeShape(n, total, p, n_classes), has_missing=False)
+    options = TreePlan.of(tree, p).options(TreeShape(n, total, p, n_classes), has_missing=False)
     tree.n_features_in_, tree.n_outputs_ = p, 1
     tree.max_features_ = n_features_drawn(tree.max_features, p)
     counts = np.array([n_classes], dtype=np.intp)

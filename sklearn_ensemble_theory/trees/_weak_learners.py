@@ -26,8 +26,8 @@ from sklearn_ensemble_theory.trees._isotonic import MOST_ORDERED, monotonic_valu
 from sklearn_ensemble_theory.trees._options import (
     MAX_SEED,
     GrowthOptions,
+    TreePlan,
     TreeShape,
-    growth_options,
 )
 from sklearn_ensemble_theory.trees._tree_arrays import LEAF, LeafOutputs, TreeArrays, nodes_of
 
@@ -97,7 +97,8 @@ class BinnedTreeRounds:
         self.shape = TreeShape(self.n_drawn, total, p, 0)
         self.random_state = check_random_state(task.random_state)
         columns = self.columns
-        options = growth_options(estimator, self.shape, columns.any_missing, columns.categorical)
+        plan = TreePlan.of(estimator, p)
+        options = plan.options(self.shape, columns.any_missing, columns.categorical)
         given = estimator.min_weight_leaf
         self.least_weight = task.min_weight_leaf if given is None else float(given)
         least = max(options.min_weight_leaf, self.least_weight)

@@ -53,7 +53,7 @@ from ...trees._histograms import (
     answered,
     integer_rows,
 )
-from ...trees._options import TreeShape, growth_options
+from ...trees._options import TreePlan, TreeShape
 from ...trees._sklearn_trees import check_single_precision
 from ...trees._tree_arrays import LeafOutputs
 from ...trees._weak_learners import monotonic_after_growth, set_leaf_values, tree_member
@@ -790,7 +790,8 @@ class BlockBoosting:
         learner, loss, columns = problem.learner, problem.loss, problem.columns
         self.pattern = clone(learner)
         self.shape = TreeShape(targets.n_rows, targets.weight, columns.n_features, 0)
-        options = growth_options(learner, self.shape, columns.any_missing, columns.categorical)
+        growth = TreePlan.of(learner, columns.n_features)
+        options = growth.options(self.shape, columns.any_missing, columns.categorical)
         self.options = monotonic_after_growth(options, targets.n_rows)
         if self.options.max_features:
             raise ValueError(
