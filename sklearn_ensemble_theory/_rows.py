@@ -277,6 +277,29 @@ def _checked_numbers(
     return check_array(X, estimator=estimator, input_name="X", **options)
 
 
+def fits_single_precision(X: Any) -> bool:
+    """Whether all values but NaN are in the range of single precision; infinite float32 ones are.
+
+    O(n p), without a copy.
+    """
+    values = X.data if issparse(X) else X
+    if values.dtype.kind != "f" or values.dtype == np.float32 or not values.size:
+        return True
+    limit = np.finfo(np.float32).max
+    # Of NaN and a number these take the number, other than `max` and `min`.
+    high, low = np.fmax.reduce(values, axis=None), np.fmin.reduce(values, axis=None)
+    return not (high > limit or low < -limit)
+
+
+def check_single_precision(X: Any) -> None:
+    """Raise a ValueError where a value, not NaN, is beyond the range of single precision."""
+    if not fits_single_precision(X):
+        raise ValueError(
+            "Input X contains infinity or a value too large for dtype('float32'), in which trees "
+            "store it."
+        )
+
+
 def has_columns(y: Any) -> bool:
     """Whether the targets have two dimensions; what is no array is not asked for its own."""
     if isinstance(y, list | tuple):

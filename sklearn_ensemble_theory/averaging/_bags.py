@@ -24,7 +24,7 @@ from sklearn_ensemble_theory._learners import (
     reads_numbers,
     reads_single_precision,
 )
-from sklearn_ensemble_theory._rows import LabelTotals, is_frame
+from sklearn_ensemble_theory._rows import LabelTotals, check_single_precision, is_frame
 from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._scaling import range_exponent
 from sklearn_ensemble_theory.averaging._bag_members import (
@@ -58,11 +58,7 @@ from sklearn_ensemble_theory.bounds._stability import LAWS_BY_ROWS
 from sklearn_ensemble_theory.ensembles._ensemble_stability import weighs_by_all_rows
 from sklearn_ensemble_theory.ensembles._predictions import member_input
 from sklearn_ensemble_theory.ensembles._training_rows import TrainingRows
-from sklearn_ensemble_theory.trees._sklearn_trees import (
-    check_counts,
-    check_single_precision,
-    target_offset,
-)
+from sklearn_ensemble_theory.trees._sklearn_trees import check_counts, target_offset
 
 # --- what is fitted, and to what ------------------------------------------------------------------
 

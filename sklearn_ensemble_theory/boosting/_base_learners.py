@@ -30,14 +30,10 @@ from sklearn_ensemble_theory._learners import (
     prepare_rounds,
     probabilities_of,
 )
+from sklearn_ensemble_theory._rows import check_single_precision
 from sklearn_ensemble_theory._typing import TreeLearner
 from sklearn_ensemble_theory.trees._isotonic import monotonic_values
-from sklearn_ensemble_theory.trees._sklearn_trees import (
-    check_counts,
-    check_single_precision,
-    on_grid,
-    single_precision,
-)
+from sklearn_ensemble_theory.trees._sklearn_trees import check_counts, on_grid, single_precision
 from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 from sklearn_ensemble_theory.trees._weak_learners import category_flags, drawn_rows
 

@@ -100,6 +100,20 @@ class Round(NamedTuple):
 class BoostingRounds:
     """Iterator of `Round` records, without end unless the learner or the step ends it.
 
+    Parameters
+    ----------
+    risk : EmpiricalRisk
+        Or any object with ``at(u)`` that returns a `RiskState`.
+    learner : object with ``best(target, weight, scores)``
+    step : Step
+        Or any callable ``step(t, risk, u, psi, state, gain)`` that returns a `StepResult`, with a
+        method ``move(u, psi, b)``.
+    u : float array of shape (n,) or (n, K)
+        Scores on the training rows to start from; changed in place, so that it holds u_t when the
+        t-th record is returned.
+    start : int, default=0
+        Index of the first round.
+
     Attributes
     ----------
     state : RiskState or None
@@ -112,7 +126,7 @@ class BoostingRounds:
     """
 
     def __init__(
-        self, risk: Risk, learner: WeakLearner, step: Step, u: np.ndarray, start: int
+        self, risk: Risk, learner: WeakLearner, step: Step, u: np.ndarray, start: int = 0
     ) -> None:
         self.risk, self.learner, self.step, self.u = risk, learner, step, u
         self.index = start
@@ -209,32 +223,6 @@ class BoostingRounds:
                 f"learning_rate={rate:g} makes scores that overflow in round {index + 1}; use "
                 "a smaller one."
             )
-
-
-def boost(
-    risk: Risk, learner: WeakLearner, step: Step, u: np.ndarray, start: int = 0
-) -> BoostingRounds:
-    """Rounds of boosting, as many as are taken from the iterator.
-
-    Parameters
-    ----------
-    risk : EmpiricalRisk
-        Or any object with ``at(u)`` that returns a `RiskState`.
-    learner : object with ``best(target, weight, scores)``
-    step : Step
-        Or any callable ``step(t, risk, u, psi, state, gain)`` that returns a `StepResult`, with a
-        method ``move(u, psi, b)``.
-    u : float array of shape (n,) or (n, K)
-        Scores on the training rows to start from; changed in place, so that it holds u_t when the
-        t-th record is returned.
-    start : int, default=0
-        Index of the first round.
-
-    Returns
-    -------
-    BoostingRounds
-    """
-    return BoostingRounds(risk, learner, step, u, start)
 
 
 # --- reports: lines for `verbose`, and calls of callbacks, while a fit by rounds runs -------------

@@ -41,7 +41,7 @@ from ._conditional_gradients import (
     conditional_gradients,
 )
 from ._dictionary import ColumnDictionary, GramRows, coefficients_in_units
-from ._loop import RoundReports, boost
+from ._loop import BoostingRounds, RoundReports
 from ._risk import EmpiricalRisk, RiskState
 from .losses import Loss
 from .steps import Step, StepResult
@@ -555,7 +555,7 @@ class AtomSolver:
             step: FrankWolfeStep = CorrectiveStep(inner_radius, end, active, self.risk)
         else:
             step = FrankWolfeStep(inner_radius, self.options.step, end, active)
-        rounds = boost(self.risk, self.atoms, step, u)
+        rounds = BoostingRounds(self.risk, self.atoms, step, u)
         gaps: list[float] = []
         risks: list[float] = []
         reason = "stalled"

@@ -20,6 +20,7 @@ from sklearn_ensemble_theory._learners import (
     is_tree,
     reads_single_precision,
 )
+from sklearn_ensemble_theory._rows import check_single_precision
 from sklearn_ensemble_theory._running import seeded
 from sklearn_ensemble_theory._scaling import largest_magnitude, range_exponent, shifted_by
 from sklearn_ensemble_theory._typing import Estimator, Predictor, TreeLearner
@@ -181,29 +182,6 @@ def single_precision(X: Any) -> Any:
     if sp.issparse(X):
         return X.tocsr().astype(np.float32)
     return np.ascontiguousarray(X, dtype=np.float32)
-
-
-def fits_single_precision(X: Any) -> bool:
-    """Whether all values but NaN are in the range of single precision; infinite float32 ones are.
-
-    O(n p), without a copy.
-    """
-    values = X.data if sp.issparse(X) else X
-    if values.dtype.kind != "f" or values.dtype == np.float32 or not values.size:
-        return True
-    limit = np.finfo(np.float32).max
-    # Of NaN and a number these take the number, other than `max` and `min`.
-    high, low = np.fmax.reduce(values, axis=None), np.fmin.reduce(values, axis=None)
-    return not (high > limit or low < -limit)
-
-
-def check_single_precision(X: Any) -> None:
-    """Raise a ValueError where a value, not NaN, is beyond the range of single precision."""
-    if not fits_single_precision(X):
-        raise ValueError(
-            "Input X contains infinity or a value too large for dtype('float32'), in which trees "
-            "store it."
-        )
 
 
 def single_precision_if_finite(X: Any) -> np.ndarray | None:

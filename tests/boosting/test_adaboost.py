@@ -17,7 +17,7 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory._learners import SignTask, prepare_rounds
 from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting._loop import boost
+from sklearn_ensemble_theory.boosting._loop import BoostingRounds
 from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting.steps import LineSearchStep
 
@@ -106,7 +106,7 @@ def test_is_forward_stagewise_modelling_with_the_exponential_loss():
     u, before = np.zeros(len(y)), 1.0
     stumps = prepare_rounds(DecisionStumpClassifier(), X, None, SignTask())
     risk = EmpiricalRisk(losses.ExponentialLoss(), y.astype(float))
-    rounds = boost(risk, stumps, LineSearchStep(), u)
+    rounds = BoostingRounds(risk, stumps, LineSearchStep(), u)
     for t, record in enumerate(islice(rounds, 30)):
         ours = model.estimators_[t]
         assert (ours.feature_, ours.threshold_) == (

@@ -7,7 +7,7 @@ import pytest
 
 from sklearn_ensemble_theory._rows import normalised_weights
 from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting._loop import boost
+from sklearn_ensemble_theory.boosting._loop import BoostingRounds
 from sklearn_ensemble_theory.boosting._risk import (
     EmpiricalRisk,
     MarginRisk,
@@ -46,7 +46,7 @@ def test_squared_loss_over_normalised_columns_is_matching_pursuit():
     """Against the update of [Bach, §10.3.3], without the printed absolute value."""
     psi, y = problem()
     n = len(y)
-    rounds = boost(
+    rounds = BoostingRounds(
         EmpiricalRisk(losses.SquaredLoss(), y), Columns(psi), LineSearchStep(), u := np.zeros(n)
     )
     by_hand, printed = np.zeros(n), np.zeros(n)
@@ -71,7 +71,7 @@ def test_exponential_loss_over_signs_is_adaboost():
     psi, y = rng.choice([-1.0, 1.0], (60, 15)), rng.choice([-1.0, 1.0], 60)
     u, before = np.zeros(60), 1.0
     risk = EmpiricalRisk(losses.ExponentialLoss(), y)
-    for record in islice(boost(risk, Columns(psi), LineSearchStep(), u), 25):
+    for record in islice(BoostingRounds(risk, Columns(psi), LineSearchStep(), u), 25):
         e = record.first_order_gain / before
         assert record.step == pytest.approx(0.5 * np.log((1 + e) / (1 - e)), rel=1e-9)
         assert record.risk == pytest.approx(before * np.sqrt(1 - e**2), rel=1e-12)
@@ -109,7 +109,7 @@ def test_smooth_step_descends_by_the_bound_of_10_8(loss):
         risk = EmpiricalRisk(loss, y, w)
         u, before = np.zeros(len(y)), risk.value(np.zeros(len(y)))
         rule = QuadraticBoundStep() if radius is None else SmoothStep(output_bound=radius)
-        for record in islice(boost(risk, Columns(psi), rule, u), 50):
+        for record in islice(BoostingRounds(risk, Columns(psi), rule, u), 50):
             reach = record.outputs if radius is None else np.full(len(y), radius)
             bound = loss.smoothness * np.sum(w * reach**2)
             assert record.risk <= before - record.first_order_gain**2 / (2 * bound) + 1e-15
@@ -121,7 +121,7 @@ def test_quadratic_bound_step_is_the_exact_one_for_the_squared_loss():
     paths = []
     for rule in (QuadraticBoundStep(), LineSearchStep()):
         u = np.zeros(len(y))
-        rounds = boost(EmpiricalRisk(losses.SquaredLoss(), y), Columns(psi), rule, u)
+        rounds = BoostingRounds(EmpiricalRisk(losses.SquaredLoss(), y), Columns(psi), rule, u)
         paths.append([record.step for record in islice(rounds, 20)])
     np.testing.assert_allclose(paths[0], paths[1], rtol=1e-12)
 
@@ -141,7 +141,11 @@ def test_smooth_step_needs_a_bound_that_holds():
     with pytest.raises(
         ValueError, match=r"output_bound=0.5 is too small: .* root mean square of 1"
     ):
-        next(boost(EmpiricalRisk(losses.SquaredLoss(), y), Columns(psi), rule, np.zeros(len(y))))
+        next(
+            BoostingRounds(
+                EmpiricalRisk(losses.SquaredLoss(), y), Columns(psi), rule, np.zeros(len(y))
+            )
+        )
 
 
 def test_joint_step_needs_one_score():
@@ -153,7 +157,7 @@ def test_joint_step_needs_one_score():
 def test_learning_rate_may_depend_on_the_round():
     psi, y = problem()
     rule = FixedStep().at_rate(lambda t: 1 / (t + 1))
-    rounds = boost(
+    rounds = BoostingRounds(
         EmpiricalRisk(losses.SquaredLoss(), y), Columns(psi), rule, np.zeros(len(y)), start=3
     )
     assert [(r.index, r.step) for r in islice(rounds, 2)] == [(3, 0.25), (4, 0.2)]
@@ -167,10 +171,10 @@ def test_the_loop_ends_with_its_parts():
     psi, y = problem()
     risk = EmpiricalRisk(losses.SquaredLoss(), y)
     u = np.zeros(len(y))
-    rounds = boost(risk, Nothing(), FixedStep(), u)
+    rounds = BoostingRounds(risk, Nothing(), FixedStep(), u)
     assert list(rounds) == []
     assert rounds.stop_details is None
-    rounds = boost(risk, Columns(psi), lambda *a: StepResult(None, "why"), u)
+    rounds = BoostingRounds(risk, Columns(psi), lambda *a: StepResult(None, "why"), u)
     assert list(rounds) == list(rounds) == []
     assert rounds.stop_details == "why"
     assert (u == 0).all()
@@ -184,7 +188,7 @@ def test_the_details_of_a_step_come_with_its_round_and_with_the_end():
             return StepResult(super().__call__(t, risk, u, psi, state, gain).coefficient, gain)
 
     psi, y = problem()
-    rounds = boost(
+    rounds = BoostingRounds(
         EmpiricalRisk(losses.SquaredLoss(), y), Columns(psi), Thrice(), u := np.zeros(40)
     )
     assert rounds.state is rounds.stop_details is None
@@ -205,7 +209,7 @@ def test_learners_are_given_the_current_scores():
 
     _, y = problem()
     risk = EmpiricalRisk(losses.SquaredLoss(), y)
-    rounds = boost(risk, Residuals(), FixedStep().at_rate(0.5), u := np.zeros(40))
+    rounds = BoostingRounds(risk, Residuals(), FixedStep().at_rate(0.5), u := np.zeros(40))
     assert len(list(islice(rounds, 4))) == 4
     np.testing.assert_allclose(u, y * (1 - 0.5**4))
 
@@ -219,7 +223,7 @@ def test_several_scores_a_row():
             return None, target.copy()
 
     risk = EmpiricalRisk(losses.MultinomialLoss(), y)
-    risks = [r.risk for r in islice(boost(risk, Gradient(), LineSearchStep(), u), 3)]
+    risks = [r.risk for r in islice(BoostingRounds(risk, Gradient(), LineSearchStep(), u), 3)]
     assert np.log(3) > risks[0] > risks[-1]
 
 

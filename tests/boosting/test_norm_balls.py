@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 from sklearn_ensemble_theory import FrankWolfeClassifier, FrankWolfeRegressor
 from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting._loop import boost
+from sklearn_ensemble_theory.boosting._loop import BoostingRounds
 from sklearn_ensemble_theory.boosting._norm_balls import (
     ActiveAtoms,
     Atoms,
@@ -45,7 +45,7 @@ def test_columns_are_the_boosting_loop_in_other_coordinates(step, loss):
     risk, u = ProfiledRisk(loss, y, weight), np.zeros(len(y))
     active = ActiveAtoms()
     rule = FrankWolfeStep(1.5, step, 0.0, active)
-    records = list(islice(boost(risk, Atoms(ColumnLearner(X), centre=True), rule, u), 30))
+    records = list(islice(BoostingRounds(risk, Atoms(ColumnLearner(X), centre=True), rule, u), 30))
     risks = [records[0].details.risk, *(record.risk for record in records)]
     np.testing.assert_allclose(risks, model.train_scores_, rtol=1e-7)
     gaps = [record.details.gap for record in records]
@@ -60,7 +60,7 @@ def test_a_step_reports_in_its_records_and_keeps_no_result():
     X, y, weight = problem(n=40, d=3)
     u = np.zeros(len(y))
     step = FrankWolfeStep(0.5, "line_search", 0.01, ActiveAtoms())
-    rounds = boost(
+    rounds = BoostingRounds(
         ProfiledRisk(losses.SquaredLoss(), y, weight), Atoms(ColumnLearner(X), True), step, u
     )
     known = set(vars(step))

@@ -19,7 +19,7 @@ from sklearn_ensemble_theory.boosting._column_moments import (
     moments_of_splits,
 )
 from sklearn_ensemble_theory.boosting._dictionary import ColumnDictionary, GramRows, RowCache
-from sklearn_ensemble_theory.boosting._loop import boost
+from sklearn_ensemble_theory.boosting._loop import BoostingRounds
 from sklearn_ensemble_theory.boosting._pursuit_rounds import (
     held_out_squares,
     held_out_squares_of_products,
@@ -146,7 +146,7 @@ def test_plain_pursuit_is_the_loop_with_columns_and_line_search():
     dictionary = ColumnDictionary(X, weight, centre=True)
     psi = dictionary.columns(np.arange(X.shape[1])).T
     risk, u = EmpiricalRisk(SquaredLoss(), y - weight @ y, weight), np.zeros(len(y))
-    records = list(islice(boost(risk, Columns(psi), LineSearchStep(), u), 40))
+    records = list(islice(BoostingRounds(risk, Columns(psi), LineSearchStep(), u), 40))
     assert [record.predictor for record in records] == model.selected_.tolist()
     np.testing.assert_allclose(
         np.sqrt(2 * np.array([record.risk for record in records])),

@@ -8,7 +8,7 @@ from scipy.optimize import linprog, minimize_scalar
 from scipy.special import expit
 
 from sklearn_ensemble_theory import MatchingPursuitRegressor, bounds
-from sklearn_ensemble_theory.boosting._loop import boost
+from sklearn_ensemble_theory.boosting._loop import BoostingRounds
 from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting.losses import HuberLoss, LogisticLoss, SquaredLoss
 from sklearn_ensemble_theory.boosting.steps import SmoothStep
@@ -39,7 +39,7 @@ def greedy_run(loss, psi, y, rounds, radius=None):
     risk, u = EmpiricalRisk(loss, y), np.zeros(len(y))
     R = np.abs(psi).max() if radius is None else radius
     risks, scores = [risk.value(u)], [u.copy()]
-    for record in islice(boost(risk, Columns(psi), SmoothStep(output_bound=R), u), rounds):
+    for record in islice(BoostingRounds(risk, Columns(psi), SmoothStep(output_bound=R), u), rounds):
         risks.append(record.risk)
         scores.append(u.copy())
     return np.array(risks), np.array(scores), loss.smoothness * R**2
@@ -99,7 +99,8 @@ def test_exercise_10_6_holds_along_runs(seed):
     risk, u = EmpiricalRisk(SquaredLoss(), y), np.zeros(15)
     # The columns have mean square 1: the step 1/(L C²) is matching pursuit's.
     risks = [
-        r.risk for r in islice(boost(risk, Columns(psi), SmoothStep(output_bound=1.0), u), 400)
+        r.risk
+        for r in islice(BoostingRounds(risk, Columns(psi), SmoothStep(output_bound=1.0), u), 400)
     ]
     right = bounds.quadratic_boosting_bound(np.arange(1, 401), 1.0, gauge(psi, y))
     assert (np.array(risks) <= right).all()
@@ -367,7 +368,9 @@ def test_proposition_10_2_holds_on_average():
         assert risks.mean() > best - 0.01
     # One of the runs by the loop of the package.
     u, of_loop = np.zeros(n), np.zeros(d)
-    steps = boost(EmpiricalRisk(loss, y[0]), Columns(X[0]), SmoothStep(output_bound=1.0), u)
+    steps = BoostingRounds(
+        EmpiricalRisk(loss, y[0]), Columns(X[0]), SmoothStep(output_bound=1.0), u
+    )
     for record in islice(steps, max(rounds)):
         sign = np.sign(record.outputs @ X[0, :, record.predictor])
         of_loop[record.predictor] += sign * record.step

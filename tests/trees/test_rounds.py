@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._base_learners import weak_learner
-from sklearn_ensemble_theory.boosting._loop import boost
+from sklearn_ensemble_theory.boosting._loop import BoostingRounds
 from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting.steps import FixedStep, LineSearchStep
 from sklearn_ensemble_theory.trees import BinnedTreeRegressor
@@ -33,7 +33,7 @@ def rounds_of(estimator, X, y, loss, *, weight=None, n_rounds=12, step=None, n_s
     task = step.task(risk, n_scores=n_scores, random_state=np.random.RandomState(0), **options)
     learner = weak_learner(estimator, X, weight, task)
     u = np.zeros(len(y) if n_scores == 1 else (len(y), n_scores))
-    return list(islice(boost(risk, learner, step, u), n_rounds)), learner, u
+    return list(islice(BoostingRounds(risk, learner, step, u), n_rounds)), learner, u
 
 
 # scikit-learn 1.6 splits nodes whose targets are equal up to rounding.

@@ -39,7 +39,7 @@ from ..._compat import check_constraints
 from ..._folds import checked_n_splits, first_rows_of, folds_by_hash
 from ..._learners import reads_single_precision
 from ..._roots import root_search
-from ..._rows import ChunkedRows, Rows
+from ..._rows import ChunkedRows, Rows, check_single_precision
 from ..._running import Progress
 from ...trees._binned_tree import BinnedTreeRegressor
 from ...trees._columns import MISSING, BinnedColumns
@@ -54,7 +54,6 @@ from ...trees._histograms import (
     integer_rows,
 )
 from ...trees._options import TreePlan, TreeShape
-from ...trees._sklearn_trees import check_single_precision
 from ...trees._tree_arrays import LeafOutputs
 from ...trees._weak_learners import monotonic_after_growth, set_leaf_values, tree_member
 from .._loop import RoundReports

@@ -41,6 +41,7 @@ from ..._learners import (
 from ..._rows import (
     ChunkedRows,
     Rows,
+    check_single_precision,
     checked_groups,
     checked_weights,
     has_columns,
@@ -52,7 +53,7 @@ from ..._rows import (
 from ..._running import Progress
 from ...trees._binned_tree import BinnedTreeRegressor
 from ...trees._options import check_no_constraint
-from ...trees._sklearn_trees import check_single_precision, single_precision
+from ...trees._sklearn_trees import single_precision
 from ...trees._weak_learners import category_flags
 from .._base_learners import check_takes_weights
 from .._loop import BoostingRounds, RoundReports
@@ -134,8 +135,8 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
     # The generator after the last fit, and the seed of its validation split: for a warm start.
     _rng: np.random.RandomState
     _split_seed: int | None
-    # The name of the parameter that has the number of rounds.
-    _rounds_parameter = "n_estimators"
+    # Whether y may have several columns.
+    _takes_targets = False
 
     # --- what each class says of itself -----------------------------------------------------------
 
@@ -151,20 +152,9 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
     def _is_no_better(self, model: AdditiveModel) -> bool:
         """Whether early stopping ends the rounds."""
 
-    def _patience(self) -> int | None:
-        """The number of rounds that early stopping waits for an improvement; None without it."""
-        return None
-
-    def _takes_targets(self) -> bool:
-        """Whether y may have several columns."""
-        return False
-
     def _plan_for(self, plan: Plan, problem: Problem) -> Plan:
         """The plan once the rows are known."""
         return plan
-
-    def _seed_of_rounds(self) -> Any:
-        return self.random_state
 
     def _seed_of_split(self, rng: np.random.RandomState) -> int:
         """A number as `random_state` is the seed itself, as in scikit-learn."""
@@ -214,22 +204,24 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
         plan = self._plan_for(plan, Problem(train, loss, classes))
         n_classes = 0 if classes is None else len(classes)
         self._check_constraints(plan, self.n_features_in_, loss, n_classes)
-        given_y, checked_X, groups = np.asarray(y), train.X, checked_groups(groups, X)
-        offset = checked_offset(offset, X)
+        given_y, checked_X = np.asarray(y), train.X
+        if groups is not None:
+            groups = checked_groups(groups, X)
+            train = replace(train, groups=train.of(groups))
         if offset is not None:
+            offset = checked_offset(offset, X)
             check_one_score(loss.n_scores(n_classes))
-            offset = train.of(offset)
-        train = replace(train, groups=None if groups is None else train.of(groups), offset=offset)
+            train = replace(train, offset=train.of(offset))
 
         # The rows that decide when to stop: given ones, or a share of X, which stays the same when
         # a fit is continued. The generator is a copy: a fit that fails must not have drawn from
         # the earlier model's.
-        rng = deepcopy(self._rng) if continued else check_random_state(self._seed_of_rounds())
+        rng = deepcopy(self._rng) if continued else check_random_state(plan.random_state)
         split_seed = self._split_seed if continued else None
         validation = None
         if given.X is not None:
             validation = self._read_validation(given, train, classes, loss)
-        elif self._patience() is not None and self.validation_fraction is not None:
+        elif plan.patience is not None and self.validation_fraction is not None:
             if split_seed is None:
                 split_seed = self._seed_of_split(rng)
             train, validation = self._split(train, split_seed, loss)
@@ -307,7 +299,7 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
                 reports_of(n_more),
                 held_out,
                 judge,
-                self._patience(),
+                plan.patience,
                 self._is_no_better,
                 None if monitor is None else monitored,
             )
@@ -407,7 +399,7 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
             )
         if plan.choice is None:
             return
-        refused = {"warm_start": self.warm_start, "n_iter_no_change": self._patience() is not None}
+        refused = {"warm_start": self.warm_start, "n_iter_no_change": plan.patience is not None}
         for name, is_given in refused.items():
             if is_given:
                 raise ValueError(
@@ -454,7 +446,7 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
         of_classes, learner = isinstance(self, ClassifierMixin), plan.learner
         if continued:
             check_same_columns(self, X, learner)
-        several = self._takes_targets() and has_columns(y) and np.shape(y)[1] > 1
+        several = self._takes_targets and has_columns(y) and np.shape(y)[1] > 1
         options = {"multi_output": True} if several else {}
         X, y = self._validate(
             X, y, learner=learner, reset=not continued, y_numeric=not of_classes, **options

@@ -196,6 +196,8 @@ class GradientBoosting(MetaEstimatorMixin, BaseGradientBoosting):
             init=self.init,
             subsample=self.subsample,
             default_trees=self.estimator is None,
+            random_state=self.random_state,
+            patience=self.n_iter_no_change,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
@@ -209,7 +211,7 @@ class GradientBoosting(MetaEstimatorMixin, BaseGradientBoosting):
             raise ValueError(
                 f"multi_output='one_tree' requires trees {obstacle}; use multi_output='separate'."
             )
-        asked = self.multi_output == "one_tree" or self._takes_targets()
+        asked = self.multi_output == "one_tree" or self._takes_targets
         return replace(plan, one_tree=asked and obstacle is None)
 
     def _obstacle_to_one_tree(self, plan: Plan) -> str | None:
@@ -312,9 +314,6 @@ class GradientBoosting(MetaEstimatorMixin, BaseGradientBoosting):
 
     # --- early stopping ---------------------------------------------------------------------------
 
-    def _patience(self) -> int | None:
-        return self.n_iter_no_change
-
     def _is_no_better(self, model: AdditiveModel) -> bool:
         """Whether the last risk is not below one of those before it by more than tol.
 
@@ -359,7 +358,7 @@ class GradientBoosting(MetaEstimatorMixin, BaseGradientBoosting):
         is_binned = type(learner) is BinnedTreeRegressor
         tags.input_tags.sparse = self.estimator is None or is_binned or accepts_sparse(learner)
         tags.input_tags.allow_nan = has_input_tag(learner, "allow_nan")
-        tags.target_tags.multi_output = self._takes_targets()
+        tags.target_tags.multi_output = self._takes_targets
         return tags
 
 
@@ -458,6 +457,7 @@ class GradientBoostingRegressor(BoostedRegressor, GradientBoosting):
     True
     """
 
+    _takes_targets = True
     _parameter_constraints: ClassVar[dict] = {
         **GradientBoosting._parameter_constraints,
         "loss": [StrOptions(loss_names("real")), HasMethods(["value", "gradient"])],
@@ -533,9 +533,6 @@ class GradientBoostingRegressor(BoostedRegressor, GradientBoosting):
 
     def _make_loss(self, n_classes: int) -> Loss:
         return make_loss(self.loss, n_classes, alpha=self.alpha)
-
-    def _takes_targets(self) -> bool:
-        return True
 
     predict_interval = predict_interval
     predict_quantiles = predict_quantiles

@@ -21,10 +21,9 @@ from ..._categories import fitted_encoder
 from ..._compat import HasMethods, Interval, RealNotInt, StrOptions
 from ..._documentation import documented
 from ..._door import CLASS_WEIGHT, fit_context
-from ..._rows import Rows, validate_data
+from ..._rows import Rows, fits_single_precision, validate_data
 from ..._typing import ArrayLike, InteractionGroups, LossLike, MatrixLike, RandomStateLike
 from ...trees._binned_tree import BinnedTreeRegressor
-from ...trees._sklearn_trees import fits_single_precision
 from .._loop import BoostingRounds
 from ..losses import Loss
 from ..losses._losses import make_loss
@@ -161,6 +160,7 @@ class HistogramBoosting(BaseGradientBoosting):
         )
 
     def _plan(self, X: Any = None) -> Plan:
+        is_fixed = self.random_state is None and self.max_features == 1
         return Plan(
             name=type(self).__name__,
             learner=self._base_learner(),
@@ -168,12 +168,17 @@ class HistogramBoosting(BaseGradientBoosting):
             learning_rate=self.learning_rate,
             newton="if_curved",
             n_rounds=self.max_iter,
+            # As in scikit-learn, the rounds are random only where features are drawn: equally good
+            # splits are drawn in the same way in every fit.
+            random_state=0 if is_fixed else self.random_state,
+            patience=self.n_iter_no_change if self.do_early_stopping_ else None,
             verbose=self.verbose,
         )
 
     def _plan_for(self, plan: Plan, problem: Problem) -> Plan:
         if isinstance(self.early_stopping, str) and len(problem.rows) > MANY_ROWS:
             self.do_early_stopping_ = True
+            plan = replace(plan, patience=self.n_iter_no_change)
         n_drawn = math.ceil(self.max_features * self.n_features_in_)  # rounded up
         return replace(plan, learner=clone(plan.learner).set_params(max_features=n_drawn))
 
@@ -188,12 +193,6 @@ class HistogramBoosting(BaseGradientBoosting):
             read = np.clip(read, -largest, largest)
         return (read, *y) if y else read
 
-    def _seed_of_rounds(self) -> Any:
-        # As in scikit-learn, the rounds are random only where features are drawn: equally good
-        # splits are drawn in the same way in every fit.
-        is_fixed = self.random_state is None and self.max_features == 1
-        return 0 if is_fixed else self.random_state
-
     def _seed_of_split(self, rng: np.random.RandomState) -> int:
         """The seed of scikit-learn's validation split."""
         is_own = isinstance(self.random_state, np.random.RandomState)
@@ -201,9 +200,6 @@ class HistogramBoosting(BaseGradientBoosting):
         return int(rng.randint(np.iinfo(np.uint32).max, dtype="u8"))
 
     # --- early stopping: scores are larger where they are better ----------------------------------
-
-    def _patience(self) -> int | None:
-        return self.n_iter_no_change if self.do_early_stopping_ else None
 
     def _followed_training(
         self,

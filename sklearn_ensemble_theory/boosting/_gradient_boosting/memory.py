@@ -25,7 +25,7 @@ from ..._learners import grows_leaves
 from ..._rows import Rows
 from ..._running import Progress, in_threads
 from .._base_learners import seeded_clone, weak_learner
-from .._loop import BoostingRounds, RoundReports, boost
+from .._loop import BoostingRounds, RoundReports
 from .._risk import LEAST_CURVATURE, EmpiricalRisk, SecondOrderRisk
 from ..losses._base import share_taken
 from .model import AdditiveModel, outputs, packed_rounds
@@ -93,7 +93,7 @@ def begin(
                 "offset differs too much between rows: derivatives of the loss are "
                 f"{size:.1g}, above {LARGEST_TARGET:g}."
             )
-    return model, boost(risk, weak, step, u, start=len(model.members))
+    return model, BoostingRounds(risk, weak, step, u, start=len(model.members))
 
 
 def _start(plan: Plan, problem: Problem, rng: np.random.RandomState) -> Any:
@@ -148,19 +148,19 @@ class Watch:
         """Whether the scores after each round are looked at."""
         return not self.reports.is_silent or self.ends is not None or self.judge is not None
 
-    def follow(self, model: AdditiveModel, members: list[Any], step: float, u: np.ndarray) -> None:
-        """Add what is followed besides the risk to the model's history."""
+    def after(self, index: int, model: AdditiveModel, u: np.ndarray) -> str | None:
+        """Follow the last round of a model; why the rounds end with it, None where they go on."""
         if self.held_out is not None:
-            model.validation_scores.append(self.held_out.score_after(members, step))
+            last = model.members[-1], model.steps[-1]
+            model.validation_scores += self.held_out.scores_after([last])
         if self.judge is not None:
             model.judged_scores.append(self.judge(u))
-
-    def reason(self, index: int, model: AdditiveModel, u: np.ndarray) -> str | None:
-        """Why the rounds end with this one; None where they go on."""
         if self.reports.end_round(model.last_risks, lambda: model):
             return "callback"
         if self.ends is not None and self.ends(index, model, u):
             return "monitor"
+        if self.patience is not None and self.is_no_better(model):
+            return "early stopping"
         return None
 
 
@@ -206,13 +206,10 @@ def add_rounds(
         else:
             before = model.oob_scores[-1] if model.oob_scores else 0.0
             model.add_risks(record.risk, drawn.after(rows, before))
-        watch.follow(model, members, record.step, rounds.u)
         index = record.index
         del record  # its outputs are an array of n numbers
-        reason = watch.reason(index, model, rounds.u)
+        reason = watch.after(index, model, rounds.u)
         rounds.allow(min(at_once, last - len(model.members)))
-        if reason is None and patience is not None and watch.is_no_better(model):
-            reason = "early stopping"
         if reason is not None:
             model.stop_reason = reason
             break
@@ -290,10 +287,6 @@ class HeldOut:
         if self.metric is None:
             return self.risk.value(self.scores)
         return self.metric(self.model, self.scores)
-
-    def score_after(self, members: list[Any], step: float) -> float:
-        """The same once a round is added to the scores."""
-        return self.scores_after([(members, step)])[0]
 
     def scores_after(self, rounds: list[tuple[list[Any], float]]) -> list[float]:
         """The same after each of some rounds."""

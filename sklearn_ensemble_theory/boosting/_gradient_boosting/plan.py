@@ -50,6 +50,10 @@ class Plan:
         Whether the learner is the estimator's own.
     one_tree : bool
         Whether one tree is grown for all scores of a round, if there are several.
+    random_state : int, RandomState or None
+        What the rounds draw by.
+    patience : int or None
+        So many rounds at least pass before early stopping may end them; None without it.
     n_jobs : int or None
     verbose : int
     """
@@ -65,6 +69,8 @@ class Plan:
     subsample: float = 1.0
     default_trees: bool = True
     one_tree: bool = False
+    random_state: Any = None
+    patience: int | None = None
     n_jobs: int | None = None
     verbose: bool | int = 0
 

@@ -10,7 +10,7 @@ from sklearn_ensemble_theory._compat import Interval
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._learners import PreparedRounds
 
-from .._loop import BoostingRounds, boost
+from .._loop import BoostingRounds
 from .binary import CONSTRAINTS, EARLY_STOPPING, BinaryBooster
 from .binary_rounds import (
     SMALLEST_EDGE,
@@ -104,7 +104,7 @@ class AgnosticPlan(BinaryPlan):
         if not weak.is_exact:
             weak = RelabelledRounds(problem, risk)
         learner = VotesOrOpposite(weak, problem.signs, self.tol)
-        rounds = boost(
+        rounds = BoostingRounds(
             risk, learner, CorrelationStep(self.learning_rate), np.zeros(len(problem.rows))
         )
         return rounds, BinaryVotes(problem.labels, threshold=0.0)

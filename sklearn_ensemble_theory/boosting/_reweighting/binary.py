@@ -24,9 +24,14 @@ from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._learners import has_fast_path, is_tree, with_groups
-from sklearn_ensemble_theory._rows import Rows, checked_groups, kept_rows, validate_data
+from sklearn_ensemble_theory._rows import (
+    Rows,
+    check_single_precision,
+    checked_groups,
+    kept_rows,
+    validate_data,
+)
 from sklearn_ensemble_theory._typing import ArrayLike, available_if
-from sklearn_ensemble_theory.trees._sklearn_trees import check_single_precision
 
 from .._loop import RoundReports, rows_for_callbacks
 from .binary_rounds import BinaryPlan, BinaryProblem, BinaryVotes, by_class, votes_of_problem
@@ -64,7 +69,7 @@ class BinaryBooster(WeightedVotes):
                 risk = CappedExponentialRisk(problem.weight)  # .at(margins): value, target, weight
                 learner = VotesWithEdge(problem.weak_learner())  # .best(...): the move of a round
                 step = CorrelationStep(self.learning_rate)       # its coefficient
-                rounds = boost(risk, learner, step, np.zeros(len(problem.rows)))
+                rounds = BoostingRounds(risk, learner, step, np.zeros(len(problem.rows)))
                 return rounds, BinaryVotes(problem.labels)
 
     and a subclass with `_parameter_constraints`, `__init__`, and `_plans`, which makes the plan of

@@ -11,7 +11,7 @@ from sklearn_ensemble_theory._compat import Interval
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._running import warn_user
 
-from .._loop import BoostingRounds, boost
+from .._loop import BoostingRounds
 from .._risk import RiskState
 from ..steps import Step, StepResult
 from .binary import CONSTRAINTS, BinaryBooster
@@ -76,7 +76,7 @@ class LPPlan(BinaryPlan):
     def start(self, problem: BinaryProblem) -> tuple[BoostingRounds, BinaryVotes]:
         margin = SoftMargin(problem.weight, max(self.nu, 1e-300), self.tol)  # finite caps
         learner = VotesWithEdge(problem.weak_learner())
-        rounds = boost(margin, learner, margin, np.zeros(len(problem.rows)))
+        rounds = BoostingRounds(margin, learner, margin, np.zeros(len(problem.rows)))
         return rounds, CorrectedVotes(problem.labels)
 
 

@@ -13,7 +13,7 @@ from sklearn_ensemble_theory._learners import PreparedRounds
 from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.bounds import massart_confidence_threshold
 
-from .._loop import BoostingRounds, boost
+from .._loop import BoostingRounds
 from .binary import CONSTRAINTS, EARLY_STOPPING, BinaryBooster
 from .binary_rounds import (
     SMALLEST_EDGE,
@@ -106,7 +106,7 @@ class MassartPlan(BinaryPlan):
         learner = VotesOfTheUnconfident(problem.weak_learner(), s, self.smoothness, self.tol)
         step = CorrelationStep(self.learning_rate, LONGEST_STEP * s)
         risk = CappedExponentialRisk(problem.weight)
-        rounds = boost(risk, learner, step, np.zeros(len(problem.rows)))
+        rounds = BoostingRounds(risk, learner, step, np.zeros(len(problem.rows)))
         return rounds, BinaryVotes(problem.labels, threshold=s)
 
 

@@ -11,7 +11,7 @@ from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._learners import PreparedRounds
 
-from .._loop import BoostingRounds, boost
+from .._loop import BoostingRounds
 from ..steps import StepResult
 from .binary import CONSTRAINTS, EARLY_STOPPING, BinaryBooster
 from .binary_rounds import (
@@ -89,7 +89,7 @@ class SmoothPlan(BinaryPlan):
         risk = CappedExponentialRisk(problem.weight)
         learner = DenseVotes(problem.weak_learner(), self.smoothness)
         step = EqualVotesStep(risk, self.edge)
-        rounds = boost(risk, learner, step, np.zeros(len(problem.rows)))
+        rounds = BoostingRounds(risk, learner, step, np.zeros(len(problem.rows)))
         return rounds, BinaryVotes(problem.labels, by_mean=True)
 
 

@@ -38,17 +38,15 @@ from sklearn_ensemble_theory._learners import (
 from sklearn_ensemble_theory._native.stumps import add_votes, weighted_votes
 from sklearn_ensemble_theory._rows import (
     are_wrong,
+    check_single_precision,
     checked_weights,
+    fits_single_precision,
     normalised_weights,
     validate_data,
 )
 from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.erm import DecisionStumpClassifier
 from sklearn_ensemble_theory.trees._packed import PackedCache, TreeSums, packed_trees
-from sklearn_ensemble_theory.trees._sklearn_trees import (
-    check_single_precision,
-    fits_single_precision,
-)
 
 from .._base_learners import probability_score
 from ..steps import Step
