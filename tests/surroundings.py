@@ -2,7 +2,7 @@
 
 The tests of these modules name them here only: a name that moves is changed in one place."""
 
-from sklearn_ensemble_theory import _bins, _door, _running
+from sklearn_ensemble_theory import _bins, _blocks, _door, _running
 from sklearn_ensemble_theory._bins import (
     QuantileSketch,
     bin_codes,
@@ -21,9 +21,9 @@ from sklearn_ensemble_theory._blocks import (
     second_of,
     split_arguments,
 )
-from sklearn_ensemble_theory._categories import CategoricalColumns
+from sklearn_ensemble_theory._categories import CategoricalColumns, fitted_categories
 from sklearn_ensemble_theory._features import Features
-from sklearn_ensemble_theory._folds import folds_by_hash
+from sklearn_ensemble_theory._folds import fold_numbers, folds_by_hash
 from sklearn_ensemble_theory._learners import (
     ClassTask,
     JointTask,
@@ -34,17 +34,26 @@ from sklearn_ensemble_theory._learners import (
     outputs_have_scale,
     predict_codes,
     predict_validated,
+    prepare_members,
     prepare_rounds,
     register,
 )
+from sklearn_ensemble_theory._roots import root_of_increasing, root_of_jumps
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     RowChecks,
+    Rows,
     checked_target,
     in_usual_units,
+    normalised_weights,
     positive_weights,
 )
-from sklearn_ensemble_theory._running import blas_threads_by_work, one_blas_thread, threads_for
+from sklearn_ensemble_theory._running import (
+    Progress,
+    blas_threads_by_work,
+    one_blas_thread,
+    threads_for,
+)
 from sklearn_ensemble_theory._scaling import mean_from_first
 
 __all__ = [
@@ -56,10 +65,13 @@ __all__ = [
     "GroupedBlocks",
     "JointTask",
     "LeastSquaresTask",
+    "Progress",
     "QuantileSketch",
     "RowChecks",
+    "Rows",
     "SignTask",
     "_bins",
+    "_blocks",
     "_door",
     "_running",
     "added",
@@ -72,18 +84,24 @@ __all__ = [
     "checked_target",
     "fast_path",
     "first_of",
+    "fitted_categories",
+    "fold_numbers",
     "folds_by_hash",
     "has_fast_path",
     "in_tree_order",
     "in_usual_units",
     "mean_from_first",
+    "normalised_weights",
     "one_blas_thread",
     "outputs_have_scale",
     "positive_weights",
     "predict_codes",
     "predict_validated",
+    "prepare_members",
     "prepare_rounds",
     "register",
+    "root_of_increasing",
+    "root_of_jumps",
     "second_of",
     "split_arguments",
     "sum_of_tables",

@@ -13,7 +13,6 @@ from sklearn.base import is_classifier
 from sklearn.utils.fixes import parse_version
 
 import sklearn_ensemble_theory as package
-from sklearn_ensemble_theory._documentation import LINE
 
 from .estimators import SKLEARN_VERSION, estimator_classes, make
 
@@ -45,6 +44,8 @@ WORK = rf"(?:(?:{AUTHORS})(?:, {PLACES})?|[A-Z][\w., ]+, \d{{4}})"
 CITATION = re.compile(rf"\[(?:{AUTHORS})(?:, {PLACES})?(?:; {WORK})*\]")
 # A source by number: 000 to 004 by itself, not a part of 0.001 or of 1,000.
 SOURCE_NUMBER = re.compile(r"(?<![\d.,_e-])00[0-4](?![\d.,_%]*\d)\b")
+# A line that stands for a text which several docstrings share.
+SHARED = re.compile(r"^[ \t]*%\(\w+\)s[ \t]*$", flags=re.M)
 every_estimator = pytest.mark.parametrize("cls", estimator_classes(), ids=lambda c: c.__name__)
 
 
@@ -393,8 +394,8 @@ def test_docstrings_are_in_the_source():
             if name.split(".")[-1][0] == "_":
                 continue
             written, doc = ast.get_docstring(node), doc and inspect.cleandoc(doc)
-            if written and LINE.search(written):  # the lines around shared texts
-                around = map(re.escape, re.split(r"^[ \t]*%\(\w+\)s[ \t]*$", written, flags=re.M))
+            if written and re.search(SHARED, written):  # the lines around shared texts
+                around = map(re.escape, re.split(SHARED, written))
                 assert "%(" not in doc
                 written = doc if re.fullmatch("(?s:.+?)".join(around), doc) else None
             if written != doc:

@@ -11,9 +11,9 @@ from sklearn.tree import DecisionTreeRegressor
 
 import sklearn_ensemble_theory as package
 from sklearn_ensemble_theory import export
-from sklearn_ensemble_theory.boosting._additive.additive_plan import resolve_interactions
 from tests.estimators import POLARS_IS_READ, estimator_classes, make
 
+from .boosting.pairs_data import resolve_interactions
 from .surroundings import Features
 
 RNG = np.random.default_rng(0)

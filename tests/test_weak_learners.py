@@ -15,9 +15,8 @@ from sklearn_ensemble_theory import (
     ReLUUnitRegressor,
 )
 from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting._base_learners import weak_learner
-from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 
+from .boosting.engine import EmpiricalRisk, weak_learner
 from .estimators import estimator_classes, make
 from .surroundings import (
     ClassTask,

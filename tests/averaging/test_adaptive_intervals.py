@@ -10,7 +10,6 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
 from sklearn_ensemble_theory import BaggingRegressor, ExtraTreesRegressor, RandomForestRegressor
-from sklearn_ensemble_theory.ensembles import _scales
 from sklearn_ensemble_theory.inspection import forget_training_rows
 
 METHODS = ("jackknife+", "conformal", "normalized", "quantile")
@@ -57,12 +56,12 @@ def by_definition(model, X, y, new, coverage, method, side, values=None, groups=
     if method == "normalized":
         residual = np.abs(y - mu)
         at_rows, at_points = [], []
-        for rows, weights in draws[: _scales.TREES]:
-            tree = DecisionTreeRegressor(min_samples_leaf=_scales.ROWS_OF_A_LEAF, random_state=0)
+        for rows, weights in draws[:50]:
+            tree = DecisionTreeRegressor(min_samples_leaf=20, random_state=0)
             tree.fit(X[rows], residual[rows], sample_weight=weights)
             at_rows.append(tree.predict(X))
             at_points.append(tree.predict(new))
-        used, least = outside[:, : _scales.TREES], _scales.LEAST * residual.mean()
+        used, least = outside[:, :50], 0.01 * residual.mean()
         scale = [np.mean(np.array(at_rows)[used[i], i]) for i in range(n)]
         scale = np.maximum(scale, least)
         new_scale = np.maximum(np.mean(at_points, axis=0), least)

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_friedman1
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text
+from sklearn.tree._tree import Tree
 
 from sklearn_ensemble_theory import (
     BaggingClassifier,
@@ -29,7 +30,6 @@ from sklearn_ensemble_theory.inspection import (
     training_weights,
     unbiased_feature_importances,
 )
-from sklearn_ensemble_theory.trees._compact import CompactTree
 
 ANSWERS = (
     *("predict", "predict_proba", "predict_log_proba", "apply", "standard_error"),
@@ -113,7 +113,7 @@ def test_all_answers_are_the_same_bits(name):
     # The nodes one by one: what is read, by the names of scikit-learn.
     for tree, member in zip(trees, loaded.estimators_):
         own, leaf = member.tree_, tree.children_left < 0
-        assert isinstance(own, CompactTree)
+        assert not isinstance(own, Tree)
         for field in ("children_left", "children_right", "feature", "n_leaves", "max_depth"):
             np.testing.assert_array_equal(getattr(own, field), getattr(tree, field))
         went = tree.missing_go_to_left[~leaf]
@@ -243,7 +243,7 @@ def test_later_fits_and_conversions(name):
     with pytest.raises(AttributeError, match="compact"):
         export_text(forest.estimators_[0], show_weights=True)
     theirs = export.sklearn(forest)
-    assert not any(isinstance(tree.tree_, CompactTree) for tree in theirs.estimators_)
+    assert all(isinstance(tree.tree_, Tree) for tree in theirs.estimators_)
     np.testing.assert_allclose(theirs.predict(X), before, rtol=1e-12)
     assert np.isnan(theirs.estimators_[0].tree_.weighted_n_node_samples).all()
     with pytest.raises(ValueError, match="not compact ones"):
@@ -279,6 +279,6 @@ def test_bad_input_changes_nothing():
     for wrong in (np.float16, "float32", None, [1.0]):
         with pytest.raises(ValueError, match=r"dtype must be np\.float64 or np\.float32"):
             compact(forest, wrong)
-    assert not any(isinstance(tree.tree_, CompactTree) for tree in forest.estimators_)
+    assert all(isinstance(tree.tree_, Tree) for tree in forest.estimators_)
     with pytest.raises(ValueError, match="not fitted"):
         compact(RandomForestRegressor())

@@ -17,7 +17,6 @@ from sklearn_ensemble_theory import (
     RandomForestRegressor,
     export,
 )
-from sklearn_ensemble_theory._learners import prepare_members
 from sklearn_ensemble_theory.averaging import StandardErrorWarning
 from sklearn_ensemble_theory.averaging._honesty import drawn_for_leaves
 from sklearn_ensemble_theory.inspection import (
@@ -25,9 +24,10 @@ from sklearn_ensemble_theory.inspection import (
     training_weights,
     unbiased_feature_importances,
 )
-from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 
 from ..estimators import TREES_TRY_BOTH_SIDES
+from ..surroundings import prepare_members
+from ..trees.engine import member_nodes
 from .test_forest_weights import indicators, outside_of
 
 

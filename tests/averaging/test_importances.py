@@ -19,7 +19,8 @@ from sklearn_ensemble_theory.inspection import (
     oob_permutation_importances,
     unbiased_feature_importances,
 )
-from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
+
+from ..trees.engine import member_nodes
 
 
 @pytest.mark.parametrize("kind", ["regression", "classification"])

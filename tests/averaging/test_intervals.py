@@ -18,11 +18,12 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory.bounds import jackknife_plus_coverage_bound
 from sklearn_ensemble_theory.ensembles import _leave_one_out_ranks
-from sklearn_ensemble_theory.ensembles._intervals import conformal_rank
 from sklearn_ensemble_theory.ensembles._leave_one_out_ranks import LookedUpSums, order_statistics
 from sklearn_ensemble_theory.ensembles._quantiles import rows_of_leaves
 from sklearn_ensemble_theory.ensembles._training_rows import OutsideMasks
 from sklearn_ensemble_theory.inspection import forget_training_rows, proximity
+
+from ..conformal import conformal_rank
 
 LEVELS = (0.9, 0.0, 0.25, 0.5, 1.0)
 

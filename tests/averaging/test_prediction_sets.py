@@ -15,6 +15,8 @@ from sklearn_ensemble_theory import (
 from sklearn_ensemble_theory.ensembles import _prediction_sets
 from sklearn_ensemble_theory.ensembles._prediction_sets import ClassPlaces, SetRule, set_by_folds
 
+from ..conformal import sets_by_loops
+
 METHODS = ("lac", "aps", "raps")
 
 
@@ -23,47 +25,6 @@ def probabilities(n, K, rng, digits=None):
     u = np.exp(rng.choice([0.3, 3.0], size=(n, 1)) * rng.standard_normal((n, K)))
     p = u / u.sum(axis=1, keepdims=True)
     return p if digits is None else np.round(p, digits)
-
-
-def score(p, c, u, method, penalty, k_reg):
-    """The score of class c by loops over the classes."""
-    if method == "lac":
-        return 1 - p[c]
-    more = [p[j] for j in range(len(p)) if p[j] > p[c] + 1e-12]
-    equal = [p[j] for j in range(len(p)) if abs(p[j] - p[c]) <= 1e-12]
-    extra = penalty * max(0, len(more) + 1 - k_reg) if method == "raps" else 0.0
-    return sum(more) + u * sum(equal) + extra
-
-
-def sets_by_loops(own, codes, fold, groups, at, rule, numbers):
-    m, _, K = at.shape
-    u_train, u_new, tie = numbers
-    found = np.zeros((m, K), dtype=bool)
-    arguments = rule.method, rule.penalty, rule.k_reg
-    for j in range(m):
-        for c in range(K):
-            rows = [i for i in range(len(codes)) if codes[i] == c or not rule.per_class]
-            units = len(set(groups[rows])) if groups is not None else len(rows)
-            total = 0.0
-            for i in rows:
-                share = 1 / (units + 1)
-                if groups is not None:
-                    share /= np.sum(groups[rows] == groups[i])
-                new = score(at[j, fold[i]], c, u_new[j], *arguments)
-                low = score(own[i], codes[i], 0.0, *arguments)
-                high = score(own[i], codes[i], 1.0, *arguments)
-                if rule.randomized:
-                    known = low + u_train[i] * (high - low)
-                    is_equal = abs(known - new) <= 1e-12
-                    total += share * (tie[j] if is_equal else known < new)
-                elif high - low < 1e-6:
-                    total += share * (high < new - 1e-12)
-                else:  # the share of all U for which the score is lower
-                    total += share * np.clip((new - low) / (high - low), 0, 1)
-            if rule.randomized:
-                total += tie[j] / (units + 1)
-            found[j, c] = total < rule.coverage - 1e-9
-    return found
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -78,16 +39,14 @@ def test_sets_by_loops(method, randomized, digits, per_class):
     fold, own = rng.integers(0, n_folds, n), ClassPlaces.of_own(p, codes)
     for groups in (None, rng.integers(0, 9, n)):
         rule = SetRule(0.4, method, per_class, randomized, 0.05, 2, 3)
-        numbers = np.random.RandomState(3)
-        drawn = (numbers.uniform(size=n), numbers.uniform(size=m), numbers.uniform(size=m))
-        if not randomized:
-            drawn = drawn[0], np.zeros(m), drawn[2]
         found = set_by_folds(own, codes, fold, groups, at, rule)
-        np.testing.assert_array_equal(found, sets_by_loops(p, codes, fold, groups, at, rule, drawn))
+        expected = sets_by_loops(p, codes, fold, groups, at, **vars(rule))
+        np.testing.assert_array_equal(found, expected)
         assert 0 < found.mean() < 1
         if per_class:
             # Nothing is known of a class without rows: its p-value is only that of the new row.
-            expected = drawn[2] < 0.4 if randomized else np.ones(m, dtype=bool)
+            tie = np.random.RandomState(3).uniform(size=n + 2 * m)[-m:]
+            expected = tie < 0.4 if randomized else np.ones(m, dtype=bool)
             np.testing.assert_array_equal(found[:, 3], expected)
 
 
@@ -226,8 +185,7 @@ def test_sets_of_forests_by_loops(method):
             worst = ClassPlaces(*(np.where(unknown, v, a) for a, v in zip(places, (-9, 9, 0, 9))))
             expected = set_by_folds(worst, y, zero, None, at, rule)
         else:
-            drawn = np.zeros(120), np.zeros(10), np.zeros(10)
-            expected = sets_by_loops(own, y, zero, groups, at, rule, drawn)
+            expected = sets_by_loops(own, y, zero, groups, at, 0.8, method)
         np.testing.assert_array_equal(model.predict_set(new, 0.8, method=method), expected)
 
 

@@ -10,9 +10,10 @@ from sklearn.tree import DecisionTreeRegressor
 
 from sklearn_ensemble_theory import BaggingRegressor, RandomForestRegressor
 from sklearn_ensemble_theory.averaging import SeriesIntervals
-from sklearn_ensemble_theory.ensembles._intervals import conformal_rank
 from sklearn_ensemble_theory.ensembles._time_series import narrowest_ends
 from sklearn_ensemble_theory.inspection import forget_training_rows, shrink
+
+from ..conformal import conformal_rank
 
 
 def series(n, rng, noise=1.0, correlation=0.6):

@@ -18,7 +18,7 @@ from sklearn_ensemble_theory.boosting._additive.pair_rounds import (
     purify,
     quadrant_steps,
 )
-from sklearn_ensemble_theory.boosting._additive.pairs import interaction_gains
+from sklearn_ensemble_theory.boosting._additive.pairs import interaction_gains, isotonic_table
 
 from ..local_blocks import LocalBlocks
 
@@ -30,6 +30,7 @@ __all__ = [
     "additive_rest",
     "interaction_gains",
     "inverse_weights",
+    "isotonic_table",
     "ordered_bins",
     "purify",
     "quadrant_steps",

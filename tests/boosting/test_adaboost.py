@@ -15,13 +15,12 @@ from sklearn_ensemble_theory import (
     DecisionStumpClassifier,
     DecisionStumpRegressor,
 )
-from sklearn_ensemble_theory._learners import SignTask, prepare_rounds
 from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting._loop import BoostingRounds
-from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting.steps import LineSearchStep
 
+from ..surroundings import SignTask, prepare_rounds
 from .adaboost_data import VARIANTS, noisy
+from .engine import BoostingRounds, EmpiricalRisk
 
 
 def weights_along(model, X, y):

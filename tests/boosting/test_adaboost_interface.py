@@ -20,8 +20,8 @@ from sklearn_ensemble_theory import (
     LPBoostClassifier,
     SmoothBoostClassifier,
 )
-from sklearn_ensemble_theory.erm._stumps import stump_rounds
 
+from ..erm.stump_search import without_side_search
 from .adaboost_data import VARIANTS, noisy
 
 MODULES = "sklearn_ensemble_theory.boosting._reweighting"
@@ -161,7 +161,7 @@ def test_both_searches_give_the_same_ensemble(data, max_bins, monkeypatch):
     weight = rng.exponential(size=3000)
     model = AdaBoostClassifier(DecisionStumpClassifier(max_bins=max_bins), n_estimators=20)
     fitted = clone(model).fit(X, y, sample_weight=weight)
-    monkeypatch.setattr(stump_rounds, "side_index", lambda *given: None)
+    without_side_search(monkeypatch)
     other = clone(model).fit(X, y, sample_weight=weight)
     for one, same in zip(fitted.estimators_, other.estimators_, strict=True):
         assert (one.feature_, one.threshold_) == (same.feature_, same.threshold_)

@@ -10,8 +10,9 @@ from sklearn_ensemble_theory.boosting._reweighting.adaboost_rounds import (
     VotingRounds,
     margin_risk,
 )
-from sklearn_ensemble_theory.boosting._risk import MarginRisk
-from sklearn_ensemble_theory.erm._stumps import stump_rounds
+
+from ..erm.stump_search import without_side_search
+from .engine import MarginRisk
 
 
 @pytest.mark.parametrize("shape", [(500,), (200, 3)])
@@ -106,7 +107,7 @@ def test_one_call_makes_all_rounds(n, monkeypatch):
     y = X.sum(axis=1) + rng.normal(size=n) > 0
     model = AdaBoostClassifier(n_estimators=20).fit(X, y)
     assert made == [0]
-    monkeypatch.setattr(stump_rounds, "side_index", lambda *given: None)
+    without_side_search(monkeypatch)
     other = AdaBoostClassifier(n_estimators=20).fit(X, y)
     assert len(made) == 1 + 20
     for one, two in zip(model.estimators_, other.estimators_, strict=True):

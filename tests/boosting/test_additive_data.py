@@ -7,7 +7,6 @@ from sklearn.base import clone
 
 from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
 from sklearn_ensemble_theory.boosting import CVRounds
-from sklearn_ensemble_theory.boosting._additive.pairs import isotonic_table
 
 MODELS = [L2BoostingRegressor, LogitBoostClassifier]
 
@@ -106,25 +105,6 @@ def test_pairs_with_monotonic_features(model):
             assert_monotonic(fitted, X[:40], cst)
     # the first signs are nearly those of the truth
     assert scores["[1, 0, -1]"] > 0.95 * scores["None"]
-
-
-def test_monotonic_tables():
-    """No other monotonic table is nearer, by the inequalities of an optimum."""
-    rng = np.random.default_rng(0)
-    table, weight = rng.standard_normal((6, 5)), rng.uniform(0.1, 2.0, (6, 5))
-    weight[2, 3] = 0.0
-    for signs in ([1, 0], [0, -1], [1, -1]):
-        found = isotonic_table(table, weight, signs, [6, 4])
-        for axis, sign in enumerate(signs):
-            inner = found if axis == 0 else found[:, :4]
-            assert not sign or (sign * np.diff(inner, axis=axis) >= 0).all()
-        np.testing.assert_array_equal(found[:, 4] == table[:, 4], signs[0] == 0)
-        # the projection on a cone: <table - found, other - found> <= 0 for all others in it
-        for _ in range(20):
-            other = rng.standard_normal((6, 5)).cumsum(axis=0)
-            other = isotonic_table(3 * other, weight, signs, [6, 4])
-            excess = np.sum(weight * (table - found) * (other - found))
-            assert excess <= 2e-2 * np.sum(weight * np.abs(table - found) * np.abs(other - found))
 
 
 @pytest.mark.slow

@@ -6,10 +6,10 @@ from sklearn.base import clone
 
 from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
 from sklearn_ensemble_theory.boosting import CVRounds
-from sklearn_ensemble_theory.boosting._additive import logit_boost
 from sklearn_ensemble_theory.boosting._additive.bins import jumps_of
 
 from .additive_data import cv_path
+from .engine import refresh_at
 from .l2_boosting_data import additive_data
 
 
@@ -70,7 +70,7 @@ def test_stages_are_near_the_exact_path(monkeypatch):
     y = rng.uniform(size=4000) < 1 / (1 + np.exp(-log_odds))
     model = LogitBoostClassifier(500, learning_rate=0.1, max_bins=32)
     staged = clone(model).fit(X, y)
-    monkeypatch.setattr(logit_boost, "REFRESH", 0.005)
+    refresh_at(monkeypatch, 0.005)
     exact = clone(model).fit(X, y)
     assert staged.n_refreshes_ <= 8 < 400 < exact.n_refreshes_
     assert np.abs(exact.predict_proba(X) - staged.predict_proba(X)).max() < 0.03

@@ -13,14 +13,10 @@ from sklearn_ensemble_theory import (
     LogitBoostClassifier,
 )
 from sklearn_ensemble_theory.boosting import CVRounds
-from sklearn_ensemble_theory.boosting._additive import logit_boost
-from sklearn_ensemble_theory.ensembles._intervals import (
-    conformal_rank,
-    hierarchical_shares,
-    weighted_ranks,
-)
 
+from ..conformal import conformal_rank, end_of_groups
 from .additive_data import cv_path, fold_scores
+from .engine import refresh_at
 from .l2_boosting_data import additive_data, quantile_edges
 
 X, Y = additive_data(n=120)
@@ -124,8 +120,7 @@ def test_groups_are_of_new_groups():
     assert len(rows.scores) == 115
     assert all(len(np.unique(rows.fold[rows.groups == g])) == 1 for g in range(23))
     at, size = fold_scores(model, NEW), np.abs(rows.scores)
-    shares = hierarchical_shares(rows.groups)
-    upper = weighted_ranks(at[:, rows.fold] + size, shares, 0.8)
+    upper = np.array([end_of_groups(a[rows.fold] + size, rows.groups, 0.8) for a in at])
     np.testing.assert_allclose(
         model.predict_interval(NEW, 0.8)[:, 1],
         model.model_.folds.scale * upper + model.model_.folds.mean,
@@ -138,7 +133,7 @@ def test_groups_are_of_new_groups():
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_sets_of_classes_by_counting(n_classes, monkeypatch):
     """The folds are nearly refits, whose second derivatives are their own; sets are counts."""
-    monkeypatch.setattr(logit_boost, "REFRESH", 0.02)
+    refresh_at(monkeypatch, 0.02)
     y = np.digitize(Y, [0.5, 1.8][: n_classes - 1])
     labels = np.array([*"abc"])[y]
     splits = list(KFold(5, shuffle=True, random_state=0).split(X))

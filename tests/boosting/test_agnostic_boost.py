@@ -6,9 +6,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_ensemble_theory import AgnosticBoostClassifier, DecisionStumpClassifier
-from sklearn_ensemble_theory._learners import register
 from sklearn_ensemble_theory.bounds import agnostic_boosting_error_bound
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier
+
+from ..surroundings import register
 
 
 def phi(z):

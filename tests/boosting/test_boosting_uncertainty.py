@@ -17,13 +17,9 @@ from sklearn_ensemble_theory import (
 from sklearn_ensemble_theory.boosting import CVRounds
 from sklearn_ensemble_theory.boosting._gradient_boosting.memory import SEEDS
 from sklearn_ensemble_theory.boosting._gradient_boosting.resampling import calibrated_power
-from sklearn_ensemble_theory.ensembles._intervals import (
-    FoldScores,
-    conformal_rank,
-    hierarchical_shares,
-    weighted_ranks,
-)
+from sklearn_ensemble_theory.ensembles._intervals import FoldScores
 
+from ..conformal import conformal_rank, end_of_groups
 from .gradient_boosting_data import fold_scores
 
 X, Y = make_friedman1(121, 5, noise=1.0, random_state=0)
@@ -255,7 +251,7 @@ def test_ends_of_groups_are_weighted_order_statistics():
     fold, n = groups % 5, len(groups)
     scores, centre = rng.exponential(size=n), rng.normal(size=(7, 5))
     found = FoldScores(scores, fold, groups).upper_ends(centre, None, 0.8)
-    expected = weighted_ranks(centre[:, fold] + scores, hierarchical_shares(groups), 0.8)
+    expected = [end_of_groups(c[fold] + scores, groups, 0.8) for c in centre]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     with pytest.raises(ValueError, match=r"coverage=0\.99 requires more rows, or groups"):
         FoldScores(scores, fold, groups).upper_ends(centre, None, 0.99)

@@ -18,12 +18,11 @@ from sklearn_ensemble_theory import (
     HistGradientBoostingRegressor,
 )
 from sklearn_ensemble_theory.boosting import CVRounds, losses
-from sklearn_ensemble_theory.boosting.losses._base import safe_length
-from sklearn_ensemble_theory.boosting.losses._compiled import compiled_loss
 from sklearn_ensemble_theory.boosting.steps import NewtonStep
 
 from ..trees.reference_growth import reference_trees
 from .additive_data import cv_path
+from .engine import compiled_loss, safe_length
 from .loss_cases import OF_REALS, ROWS, targets
 
 N = 600

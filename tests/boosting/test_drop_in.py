@@ -15,9 +15,9 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn_ensemble_theory import GradientBoostingClassifier, GradientBoostingRegressor
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.trees import BinnedTreeRegressor
-from sklearn_ensemble_theory.trees._weak_learners import drawn_rows, selected_rows
 
 from ..estimators import SKLEARN_VERSION, parse_version
+from ..trees.engine import drawn_rows, selected_rows
 
 # scikit-learn's own default where it has one criterion only; before 1.9 it has to be asked for.
 CRITERION = {} if parse_version("1.9") <= SKLEARN_VERSION else {"criterion": "squared_error"}

@@ -20,10 +20,10 @@ from sklearn_ensemble_theory import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
-from sklearn_ensemble_theory._learners import register
 from sklearn_ensemble_theory.boosting import CVRounds, losses
 
 from ..estimators import SKLEARN_VERSION, parse_version
+from ..surroundings import register
 from .gradient_boosting_data import BestColumn
 from .loss_cases import BINARY, BY_NAME, REGRESSION
 

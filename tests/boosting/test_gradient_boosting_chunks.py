@@ -5,8 +5,6 @@ import pytest
 from sklearn.base import clone
 
 from sklearn_ensemble_theory import GradientBoostingClassifier, GradientBoostingRegressor
-from sklearn_ensemble_theory._rows import ChunkedRows, RowChecks
-from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting.losses import (
     ExponentialLoss,
     HuberLoss,
@@ -15,19 +13,14 @@ from sklearn_ensemble_theory.boosting.losses import (
     PoissonLoss,
     SquaredLoss,
 )
-from sklearn_ensemble_theory.boosting.losses._base import as_loss
 from sklearn_ensemble_theory.boosting.steps import FixedStep
 from sklearn_ensemble_theory.trees import BinnedTreeRegressor
-from sklearn_ensemble_theory.trees._histograms import (
-    GridUnits,
-    TreeRequest,
-    answered,
-    integer_rows,
-)
 from tests.boosting.gradient_boosting_data import assert_same_rounds
 
 from ..local_blocks import LocalBlocks
-from ..trees.engine import nodes_of
+from ..surroundings import ChunkedRows, RowChecks
+from ..trees.engine import GridUnits, TreeRequest, answered, integer_rows, nodes_of
+from .engine import EmpiricalRisk, as_loss
 from .loss_cases import CASES, OF_REALS, OF_USERS, LogCosh, far_problem
 
 

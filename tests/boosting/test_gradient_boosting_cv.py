@@ -10,9 +10,9 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 
 from sklearn_ensemble_theory import GradientBoostingClassifier, GradientBoostingRegressor, export
-from sklearn_ensemble_theory._folds import fold_numbers
 from sklearn_ensemble_theory.boosting import CVRounds
 
+from ..surroundings import fold_numbers
 from .gradient_boosting_data import fold_scores
 
 X, Y = make_friedman1(150, 6, noise=1.0, random_state=0)

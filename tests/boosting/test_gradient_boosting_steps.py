@@ -16,12 +16,12 @@ from sklearn_ensemble_theory import (
     ReLUUnitRegressor,
     bounds,
 )
-from sklearn_ensemble_theory._learners import register
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting.steps import FixedStep, SmoothStep
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
-from sklearn_ensemble_theory.trees._sklearn_trees import on_grid
 
+from ..surroundings import register
+from ..trees.engine import on_grid
 from .gradient_boosting_data import BestColumn
 from .loss_cases import BINARY, REGRESSION, LogCosh
 

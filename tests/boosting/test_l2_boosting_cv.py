@@ -15,9 +15,9 @@ from sklearn.model_selection import (
 )
 
 from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
-from sklearn_ensemble_theory._folds import fold_numbers
 from sklearn_ensemble_theory.boosting import CVRounds
 
+from ..surroundings import fold_numbers
 from .additive_data import cv_path
 from .l2_boosting_data import additive_data, quantile_edges
 

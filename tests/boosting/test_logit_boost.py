@@ -11,9 +11,9 @@ from sklearn.model_selection import PredefinedSplit, StratifiedKFold
 
 from sklearn_ensemble_theory import LogitBoostClassifier
 from sklearn_ensemble_theory.boosting import CVRounds
-from sklearn_ensemble_theory.boosting._additive import logit_boost
 
 from .additive_data import cv_path
+from .engine import refresh_at
 
 EDGES = [np.linspace(-1, 1, 5)] * 3
 
@@ -66,7 +66,7 @@ def plain_logit_boost(X, y, rate, n_rounds, weight, n_classes=2, *, joint=True):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_rounds_are_those_of_the_loop_over_rows(n_classes, monkeypatch):
-    monkeypatch.setattr(logit_boost, "REFRESH", 1e-9)
+    refresh_at(monkeypatch, 1e-9)
     X, y = logistic_data(n_classes=n_classes)
     weight = np.random.default_rng(1).exponential(size=len(y))
     model = LogitBoostClassifier(150, learning_rate=0.01, max_bins=EDGES)
@@ -85,7 +85,7 @@ def test_fewer_refreshes_change_little(n_classes, monkeypatch):
     exact = plain_logit_boost(X, y, 0.01, 400, np.ones(len(y)), n_classes)
     off, passes = [], []
     for tol in (1.0, 0.5, 0.05, 0.0125):
-        monkeypatch.setattr(logit_boost, "REFRESH", tol)
+        refresh_at(monkeypatch, tol)
         model = LogitBoostClassifier(400, max_bins=EDGES).fit(X, y)
         off.append(np.abs(model.decision_function(X) - exact).max())
         passes.append(model.n_refreshes_)
@@ -100,7 +100,7 @@ def test_the_limit_is_the_maximum_of_the_likelihood(monkeypatch):
     """The score equations of the maximum: in each bin probabilities add up to frequencies."""
     X, y = logistic_data(n_classes=3)
     for rate, tol in [(0.2, 0.02), (1.0, 0.2)]:
-        monkeypatch.setattr(logit_boost, "REFRESH", tol)
+        refresh_at(monkeypatch, tol)
         model = LogitBoostClassifier(3000, learning_rate=rate, max_bins=EDGES)
         model.fit(X, y)
         p = model.predict_proba(X)
@@ -124,7 +124,7 @@ def test_a_score_that_needs_no_rounds(monkeypatch):
     """The frequency of the first class does not depend on x: its rounds end at once."""
     X = np.repeat([[0.0], [1.0]], 30, axis=0)
     y = np.concatenate([np.tile([0, 1, 1], 10), np.tile([0, 2, 2], 10)])
-    monkeypatch.setattr(logit_boost, "REFRESH", 0.2)
+    refresh_at(monkeypatch, 0.2)
     model = LogitBoostClassifier(20, learning_rate=0.5).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X)[:, 0], 1 / 3, atol=0.01)
     assert model.stump_left_.shape == (model.n_estimators_, 3)
@@ -164,7 +164,7 @@ def test_separable_classes_have_finite_scores(rate):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_held_out_losses_are_those_of_the_refits(n_classes, monkeypatch):
-    monkeypatch.setattr(logit_boost, "REFRESH", 0.01)
+    refresh_at(monkeypatch, 0.01)
     X, y = logistic_data(n_classes=n_classes)
     folds = np.arange(len(y)) % 3 - 1  # the first third is never held out
     model = LogitBoostClassifier(

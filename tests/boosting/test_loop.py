@@ -5,13 +5,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory._rows import normalised_weights
 from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting._loop import BoostingRounds
-from sklearn_ensemble_theory.boosting._risk import (
-    EmpiricalRisk,
-    MarginRisk,
-)
 from sklearn_ensemble_theory.boosting.steps import (
     FixedStep,
     JointStep,
@@ -21,18 +15,8 @@ from sklearn_ensemble_theory.boosting.steps import (
     StepResult,
 )
 
-
-class Columns:
-    """The columns of a matrix, normalised or of signs: the best inner product [Bach, §10.3.1]."""
-
-    def __init__(self, psi):
-        self.psi = psi
-
-    def best(self, target, weight, scores=None):
-        products = (weight * target) @ self.psi
-        j = np.argmax(np.abs(products))
-        sign = np.sign(products[j]) or 1.0
-        return (j, sign), sign * self.psi[:, j]
+from ..surroundings import normalised_weights
+from .engine import BoostingRounds, Columns, EmpiricalRisk, MarginRisk
 
 
 def problem(n=40, d=12, seed=0):

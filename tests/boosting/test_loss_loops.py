@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory._roots import root_of_jumps
 from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
-from sklearn_ensemble_theory.boosting.losses._compiled import compiled_loss
 
+from ..surroundings import root_of_jumps
 from . import loss_cases
+from .engine import EmpiricalRisk, compiled_loss
 from .loss_cases import targets, without_loops
 
 # A loss need not have loops.

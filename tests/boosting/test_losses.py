@@ -6,16 +6,11 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit, ndtr, ndtri
 from sklearn.base import clone
 
-from sklearn_ensemble_theory._roots import root_of_increasing, root_of_jumps
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting.losses import as_loss
-from sklearn_ensemble_theory.boosting.losses._losses import (
-    REGISTRY,
-    loss_names,
-    lower_quantile,
-    make_loss,
-)
 
+from ..surroundings import root_of_increasing, root_of_jumps
+from .engine import REGISTRY, loss_names, lower_quantile, make_loss
 from .loss_cases import ONE_SCORE, ROWS, targets
 
 each_loss = pytest.mark.parametrize(("loss", "kind"), ONE_SCORE, ids=lambda c: str(c))

@@ -10,13 +10,14 @@ from sklearn_ensemble_theory import (
     DecisionStumpClassifier,
     MassartBoostClassifier,
 )
-from sklearn_ensemble_theory._learners import register
 from sklearn_ensemble_theory.boosting import CVChoice
 from sklearn_ensemble_theory.bounds import (
     massart_boosting_error_bound,
     massart_boosting_n_rounds,
     massart_confidence_threshold,
 )
+
+from ..surroundings import register
 
 
 def phi(z):

@@ -14,10 +14,9 @@ from sklearn_ensemble_theory import (
     GradientBoostingRegressor,
 )
 from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
-from sklearn_ensemble_theory.boosting.losses._base import as_loss, longer_steps, safe_length
 
 from ..trees.reference_growth import reference_trees
+from .engine import EmpiricalRisk, as_loss, longer_steps, safe_length
 from .loss_cases import (
     CASES,
     OF_REALS,

@@ -8,15 +8,14 @@ from scipy.optimize import minimize
 
 from sklearn_ensemble_theory import FrankWolfeClassifier, FrankWolfeRegressor
 from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting._loop import BoostingRounds
 from sklearn_ensemble_theory.boosting._norm_balls import (
     ActiveAtoms,
     Atoms,
     FrankWolfeStep,
     ProfiledRisk,
 )
-from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 
+from .engine import BoostingRounds, EmpiricalRisk
 from .frank_wolfe_data import labels, problem
 
 

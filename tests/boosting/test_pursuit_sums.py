@@ -10,8 +10,6 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_ensemble_theory import MatchingPursuitRegressor
-from sklearn_ensemble_theory._folds import folds_by_hash
-from sklearn_ensemble_theory._rows import ChunkedRows, RowChecks, Rows
 from sklearn_ensemble_theory.boosting import _dictionary, _pursuit_rounds
 from sklearn_ensemble_theory.boosting._column_moments import (
     ColumnMoments,
@@ -19,7 +17,6 @@ from sklearn_ensemble_theory.boosting._column_moments import (
     moments_of_splits,
 )
 from sklearn_ensemble_theory.boosting._dictionary import ColumnDictionary, GramRows, RowCache
-from sklearn_ensemble_theory.boosting._loop import BoostingRounds
 from sklearn_ensemble_theory.boosting._pursuit_rounds import (
     held_out_squares,
     held_out_squares_of_products,
@@ -27,11 +24,12 @@ from sklearn_ensemble_theory.boosting._pursuit_rounds import (
     orthogonal_pursuit_on_gram,
     pursuit_on_gram,
 )
-from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting.losses import SquaredLoss
 from sklearn_ensemble_theory.boosting.steps import LineSearchStep
 
 from ..local_blocks import LocalBlocks
+from ..surroundings import ChunkedRows, RowChecks, Rows, folds_by_hash
+from .engine import BoostingRounds, Columns, EmpiricalRisk
 from .test_matching_pursuit import problem
 
 N, D = 300, 8
@@ -126,18 +124,6 @@ def test_moments_add_up_whatever_the_order():
         np.testing.assert_array_equal(total.unit, whole.unit)
         np.testing.assert_allclose(total.mean, whole.mean, atol=1e-8)
         np.testing.assert_allclose(total.gram, whole.gram, atol=1e-6)
-
-
-class Columns:
-    """Normalised columns as weak learners of the generic loop."""
-
-    def __init__(self, psi):
-        self.psi = psi
-
-    def best(self, target, weight, scores=None):
-        products = (weight * target) @ self.psi
-        j = int(np.argmax(np.abs(products)))
-        return j, np.sign(products[j]) * self.psi[:, j]
 
 
 def test_plain_pursuit_is_the_loop_with_columns_and_line_search():

@@ -16,7 +16,6 @@ from sklearn_ensemble_theory import (
     MatchingPursuitRegressor,
     SmoothBoostClassifier,
 )
-from sklearn_ensemble_theory._running import Progress
 
 from ..estimators import (
     SKLEARN_VERSION,
@@ -25,6 +24,7 @@ from ..estimators import (
     parse_version,
     with_rounds,
 )
+from ..surroundings import Progress
 
 HAS_CALLBACKS = parse_version("1.9.dev0") <= SKLEARN_VERSION
 ROUNDS = 6

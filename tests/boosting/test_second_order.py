@@ -16,11 +16,11 @@ from sklearn_ensemble_theory import (
     GradientBoostingRegressor,
 )
 from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk, SecondOrderRisk
 from sklearn_ensemble_theory.boosting.steps import NewtonStep
 from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 
 from ..trees.reference_growth import reference_trees
+from .engine import EmpiricalRisk, SecondOrderRisk
 
 LEAST = 1e-3
 

@@ -18,8 +18,9 @@ from sklearn_ensemble_theory import (
 from sklearn_ensemble_theory.boosting._reweighting import binary_rounds
 from sklearn_ensemble_theory.bounds import smooth_boosting_n_rounds
 from sklearn_ensemble_theory.datasets import add_label_noise, make_twonorm
-from sklearn_ensemble_theory.erm._stumps import stump_rounds
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier
+
+from ..erm.stump_search import without_side_search
 
 
 def noisy(n=300, p=4, seed=0, flips=0.15):
@@ -142,7 +143,7 @@ def test_many_rows_have_the_same_model(monkeypatch):
     X, y = noisy(n=9000)
     model = SmoothBoostClassifier(n_estimators=10).fit(X, y)
     monkeypatch.setattr(binary_rounds, "FEW_ROWS", 10_000)
-    monkeypatch.setattr(stump_rounds, "side_index", lambda *given: None)
+    without_side_search(monkeypatch)
     plain = clone(model).fit(X, y)
     assert [s.threshold_ for s in plain.estimators_] == [s.threshold_ for s in model.estimators_]
     np.testing.assert_allclose(plain.edges_, model.edges_, rtol=1e-9)

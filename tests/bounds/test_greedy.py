@@ -8,22 +8,10 @@ from scipy.optimize import linprog, minimize_scalar
 from scipy.special import expit
 
 from sklearn_ensemble_theory import MatchingPursuitRegressor, bounds
-from sklearn_ensemble_theory.boosting._loop import BoostingRounds
-from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting.losses import HuberLoss, LogisticLoss, SquaredLoss
 from sklearn_ensemble_theory.boosting.steps import SmoothStep
 
-
-class Columns:
-    """The best inner product over the columns of a matrix and their negatives."""
-
-    def __init__(self, psi):
-        self.psi = psi
-
-    def best(self, target, weight, scores=None):
-        products = (weight * target) @ self.psi
-        j = int(np.argmax(np.abs(products)))
-        return j, (np.sign(products[j]) or 1.0) * self.psi[:, j]
+from ..boosting.engine import BoostingRounds, Columns, EmpiricalRisk
 
 
 def gauge(psi, u):

@@ -19,12 +19,8 @@ from sklearn_ensemble_theory import (
     VotingRegressor,
 )
 from sklearn_ensemble_theory.combining import BestMember, WeightedMean
-from sklearn_ensemble_theory.ensembles._intervals import (
-    conformal_rank,
-    hierarchical_shares,
-    weighted_ranks,
-)
-from sklearn_ensemble_theory.ensembles._prediction_sets import ClassPlaces, SetRule, set_by_folds
+
+from ..conformal import conformal_rank, end_of_groups, sets_by_loops
 
 REGRESSORS = [
     ("line", LinearRegression()),
@@ -139,18 +135,14 @@ def test_sets_of_a_stack_by_loops(labels, weights):
             expected[test] = rule.fit(P[train], y[train]).predict_proba(P[test])
     np.testing.assert_allclose(stack.held_out_.predictions, expected, rtol=1e-5, atol=1e-7)
     new, zero = X[:20] + 0.01, np.zeros(150, dtype=int)
-    for rule in (
-        SetRule(0.8),
-        SetRule(0.8, "aps", per_class=True),
-        SetRule(0.7, "raps", randomized=True, random_state=1),
+    own, at = stack.held_out_.predictions, stack.predict_proba(new)[:, None]
+    for coverage, rule in (
+        (0.8, {}),
+        (0.8, {"method": "aps", "per_class": True}),
+        (0.7, {"method": "raps", "randomized": True, "random_state": 1}),
     ):
-        own = ClassPlaces.of_own(stack.held_out_.predictions, codes)
-        by_hand = set_by_folds(own, codes, zero, None, stack.predict_proba(new)[:, None], rule)
-        found = stack.predict_set(
-            new, rule.coverage, method=rule.method, per_class=rule.per_class,
-            randomized=rule.randomized, random_state=rule.random_state,
-        )  # fmt: skip
-        np.testing.assert_array_equal(found, by_hand)
+        by_hand = sets_by_loops(own, codes, zero, None, at, coverage, **rule)
+        np.testing.assert_array_equal(stack.predict_set(new, coverage, **rule), by_hand)
 
 
 @pytest.mark.parametrize("weights", [None, [1, 3]])
@@ -184,8 +176,8 @@ def test_votes_by_loops(numbers, labels, weights):
             parts = [np.eye(3)[p] for p in held_out(CLASSIFIERS, X, codes, splits, "predict")]
             at = [np.eye(3)[member.predict(new)] for member in vote.estimators_]
             at = np.average(at, axis=0, weights=weights)
-        own = ClassPlaces.of_own(np.average(parts, axis=0, weights=weights), codes)
-        expected = set_by_folds(own, codes, zero, None, at[:, None], SetRule(0.8, "aps"))
+        own = np.average(parts, axis=0, weights=weights)
+        expected = sets_by_loops(own, codes, zero, None, at[:, None], 0.8, "aps")
         np.testing.assert_array_equal(vote.predict_set(new, 0.8, method="aps"), expected)
 
 
@@ -220,7 +212,7 @@ def test_groups_repeats_and_rows_left_out(numbers):
     rows = stack.held_out_
     assert (len(rows.y), rows.groups.max()) == (145, 28)
     size = np.abs(rows.y - rows.predictions)
-    half = weighted_ranks(size[None], hierarchical_shares(rows.groups), 0.8)[0]
+    half = end_of_groups(size, rows.groups, 0.8)
     np.testing.assert_allclose(np.diff(stack.predict_interval(X[:2], 0.8))[:, 0], 2 * half)
     # A row that is held out twice counts once: two predictions of half its share.
     repeated = RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)

@@ -14,8 +14,8 @@ from sklearn_ensemble_theory import (
     GradientBoostingRegressor,
     export,
 )
-from sklearn_ensemble_theory.erm._stumps import stump_rounds
 
+from ..erm.stump_search import without_side_search
 from .counterparts import assert_same_predictions, diabetes
 
 FIELDS = ("feature", "threshold", "impurity", "n_node_samples", "weighted_n_node_samples")
@@ -81,7 +81,7 @@ def test_the_weights_of_boosted_stumps(kind, by_sides, monkeypatch):
     y = targets[kind]
     model = AdaBoostClassifier(n_estimators=6, variant="discrete")
     if not by_sides:  # as with more bins than that search has
-        monkeypatch.setattr(stump_rounds, "side_index", lambda *given: None)
+        without_side_search(monkeypatch)
     model.fit(X, y)
     theirs = export.sklearn(model)
     assert type(theirs) is Peer

@@ -15,13 +15,14 @@ from sklearn_ensemble_theory import (
     MatchingPursuitRegressor,
     bounds,
 )
-from sklearn_ensemble_theory._learners import LeastSquaresTask, SignTask, prepare_rounds
 from sklearn_ensemble_theory.boosting.losses import (
     HuberLoss,
     LogisticLoss,
     PoissonLoss,
     SquaredLoss,
 )
+
+from ..surroundings import LeastSquaresTask, SignTask, prepare_rounds
 
 LOSSES = {
     "logistic": LogisticLoss(),

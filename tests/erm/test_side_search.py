@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from sklearn_ensemble_theory import DecisionStumpClassifier
-from sklearn_ensemble_theory._learners import ClassTask, SignTask, prepare_rounds
-from sklearn_ensemble_theory._native.stumps import SideSearch
-from sklearn_ensemble_theory.erm._stumps import split_search, stump_rounds
+from sklearn_ensemble_theory.erm._stumps import split_search
 from sklearn_ensemble_theory.erm._stumps.split_search import SideIndex
+
+from ..native.loops import SideSearch
+from ..surroundings import ClassTask, SignTask, prepare_rounds
+from .stump_search import without_side_search
 
 KINDS = ("normal", "ties", "heavy tails", "sorted", "constant", "huge", "single precision")
 
@@ -164,7 +166,7 @@ def test_stumps_are_those_of_the_other_searches(kind, max_bins, monkeypatch):
     for task in (ClassTask(side.astype(int), np.array(["no", "yes"])), SignTask()):
         by_sides = prepare_rounds(stump, X, None, task)
         with monkeypatch.context() as patch:
-            patch.setattr(stump_rounds, "side_index", lambda *given: None)
+            without_side_search(patch)
             by_masses = prepare_rounds(stump, X, None, task)
         assert by_sides.index.by_sides
         assert not by_masses.index.by_sides

@@ -25,7 +25,6 @@ from sklearn_ensemble_theory import (
     RandomForestRegressor,
     export,
 )
-from sklearn_ensemble_theory._categories import fitted_categories
 from sklearn_ensemble_theory.averaging import MovingBlock
 from sklearn_ensemble_theory.inspection import (
     ensemble_std,
@@ -40,6 +39,8 @@ from sklearn_ensemble_theory.inspection import (
     variance_decomposition,
 )
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
+
+from ..surroundings import fitted_categories
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")

@@ -9,11 +9,11 @@ from sklearn.base import clone
 from sklearn.model_selection import PredefinedSplit
 
 from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
-from sklearn_ensemble_theory import _blocks as blocks
 from sklearn_ensemble_theory.boosting import CVRounds
 
 from ..boosting.additive_data import cv_path
 from ..local_blocks import hashed_folds
+from ..surroundings import _blocks as blocks
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")

@@ -13,10 +13,10 @@ from sklearn_ensemble_theory import (
     GradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    VotingClassifier,
     export,
 )
 from sklearn_ensemble_theory.averaging import SeriesIntervals
-from sklearn_ensemble_theory.ensembles._prediction_sets import ClassPlaces, SetRule, set_by_folds
 
 from .test_other_tools import tool
 
@@ -51,15 +51,14 @@ def test_sets_of_mapie():
 
     X, y = make_classification(900, 6, n_informative=5, n_redundant=0, n_classes=4, random_state=0)
     model = RandomForestClassifier(30, min_samples_leaf=5, random_state=0).fit(X[:300], y[:300])
-    own = ClassPlaces.of_own(model.predict_proba(X[300:500]), y[300:500])
-    at, fold = model.predict_proba(X[500:])[:, None], np.zeros(200, dtype=int)
+    ours = VotingClassifier([("forest", model)], voting="soft", held_out="prefit")
+    ours.fit(X[300:500], y[300:500])
     found = {}
     for score in ("lac", "aps"):
         peer = SplitConformalClassifier(model, confidence_level=0.8, conformity_score=score)
         peer.conformalize(X[300:500], y[300:500])
-        rule = SetRule(0.8, score)
         found[score] = (
-            set_by_folds(own, y[300:500], fold, None, at, rule),
+            ours.predict_set(X[500:], 0.8, method=score),
             peer.predict_set(X[500:])[1][:, :, 0],
         )
     np.testing.assert_array_equal(*found["lac"])

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 from sklearn_ensemble_theory import LinearL2BoostingRegressor, SmoothingSplineRegressor
-from sklearn_ensemble_theory._folds import folds_by_hash
-from sklearn_ensemble_theory._rows import ChunkedRows, RowChecks
 from sklearn_ensemble_theory.boosting import CVChoice
 from sklearn_ensemble_theory.smoothing import _best_feature
 from sklearn_ensemble_theory.smoothing._best_feature import (
@@ -29,6 +27,7 @@ from sklearn_ensemble_theory.smoothing._splines import (
 )
 
 from ..local_blocks import LocalBlocks
+from ..surroundings import ChunkedRows, RowChecks, folds_by_hash
 
 N = 150
 

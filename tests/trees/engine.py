@@ -18,7 +18,14 @@ from sklearn_ensemble_theory.trees._growth import (
     weight_units,
 )
 from sklearn_ensemble_theory.trees._histogram_growth import Grid, HistogramGrowth
-from sklearn_ensemble_theory.trees._histograms import TreeReply, goes_left
+from sklearn_ensemble_theory.trees._histograms import (
+    GridUnits,
+    TreeReply,
+    TreeRequest,
+    answered,
+    goes_left,
+    integer_rows,
+)
 from sklearn_ensemble_theory.trees._isotonic import isotonic_regression, leaf_order
 from sklearn_ensemble_theory.trees._options import GrowthOptions
 from sklearn_ensemble_theory.trees._packed import (
@@ -43,7 +50,12 @@ from sklearn_ensemble_theory.trees._tree_arrays import (
     nodes_of,
 )
 from sklearn_ensemble_theory.trees._vector_growth import CutRules, VectorGrower
-from sklearn_ensemble_theory.trees._weak_learners import BinnedMembers, monotonic_after_growth
+from sklearn_ensemble_theory.trees._weak_learners import (
+    BinnedMembers,
+    drawn_rows,
+    monotonic_after_growth,
+    selected_rows,
+)
 
 __all__ = [
     "LEAF",
@@ -56,6 +68,7 @@ __all__ = [
     "CutRules",
     "DeepTrees",
     "Grid",
+    "GridUnits",
     "GrowthOptions",
     "HistogramGrower",
     "HistogramGrowth",
@@ -64,6 +77,7 @@ __all__ = [
     "PackedCache",
     "SmallTrees",
     "TreeReply",
+    "TreeRequest",
     "VectorGrower",
     "WeightUnits",
     "_binned_tree",
@@ -73,11 +87,14 @@ __all__ = [
     "_weak_learners",
     "add_in_threads",
     "add_multiple",
+    "answered",
     "binned_equivalent",
+    "drawn_rows",
     "fitted_in_units",
     "goes_left",
     "grow_tree",
     "grown_tree",
+    "integer_rows",
     "isotonic_regression",
     "leaf_order",
     "member_nodes",
@@ -86,6 +103,7 @@ __all__ = [
     "on_grid",
     "packed_places",
     "packed_trees",
+    "selected_rows",
     "single_precision_cuts",
     "weight_units",
 ]

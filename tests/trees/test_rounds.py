@@ -7,12 +7,10 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting._base_learners import weak_learner
-from sklearn_ensemble_theory.boosting._loop import BoostingRounds
-from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting.steps import FixedStep, LineSearchStep
 from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 
+from ..boosting.engine import BoostingRounds, EmpiricalRisk, weak_learner
 from ..surroundings import LeastSquaresTask, prepare_rounds
 from .engine import BinnedColumns, GrowthOptions, HistogramGrower, LeafOutputs, add_multiple
 from .reference_growth import ReferenceGrower
