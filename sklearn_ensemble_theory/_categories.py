@@ -19,6 +19,7 @@ from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._features import Features, column_of, is_frame, naming_columns
+from sklearn_ensemble_theory._learners import BinnedTree
 from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._typing import Estimator, Fitted
 
@@ -55,7 +56,7 @@ class CategoricalColumns:
         for j in np.flatnonzero(self.features.flags(categorical_features, X)).tolist():
             with self._naming(j):
                 found = _occurring(column_of(X, j))
-            self._set(j, *found)
+            self.keep(j, *found)
 
     @classmethod
     def known(cls, features: Features, categories: list[np.ndarray | None]) -> "CategoricalColumns":
@@ -93,10 +94,11 @@ class CategoricalColumns:
                     numbers = _numbers(categories, found)
                     known = ~np.isnan(numbers)  # not the category that never occurs
                     counts[numbers[known].astype(np.intp)] += np.asarray(rows)[known]
-                both._set(j, found, counts)
+                both.keep(j, found, counts)
         return both
 
-    def _set(self, j: int, found: np.ndarray, counts: np.ndarray) -> None:
+    def keep(self, j: int, found: np.ndarray, counts: np.ndarray) -> None:
+        """Make these the categories of a column, or refuse them."""
         if len(found) > MAX_CATEGORIES:
             raise ValueError(
                 f"Feature {self.features.label(j)} has {len(found)} categories; at most "
@@ -248,7 +250,7 @@ def check_same_columns(estimator: Fitted, X: Any, learner: Any) -> None:
         If there are others; the message names the first one. If the learner has fewer bins than a
         column has numbers.
     """
-    known, takes = fitted_encoder(estimator), getattr(learner, "_takes_category_numbers", False)
+    known, takes = fitted_encoder(estimator), isinstance(learner, BinnedTree)
     if not (takes or known is not None):
         return
     categorical_features = learner.categorical_features if takes else None
@@ -292,7 +294,7 @@ def categories_of_blocks(
 
 def tree_categories_of_blocks(blocks: Any, meta: Any, tree: Any) -> CategoricalColumns | None:
     """The encoder of rows in blocks for a binned tree; None where no column is categorical."""
-    if not getattr(tree, "_takes_category_numbers", False):
+    if not isinstance(tree, BinnedTree):
         return None
     most = min(tree.max_bins, MOST_CATEGORY_BINS)
     columns = categories_of_blocks(blocks, meta, tree.categorical_features, most)

@@ -24,7 +24,7 @@ from typing import Any, TypeGuard, TypeVar, cast
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import RegressorMixin, is_classifier
+from sklearn.base import RegressorMixin, clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
@@ -36,6 +36,7 @@ from sklearn_ensemble_theory._compat import (
     sklearn_fit_context,
 )
 from sklearn_ensemble_theory._features import constraints_by_number, is_frame
+from sklearn_ensemble_theory._learners import WeighsClasses
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     LabelTotals,
@@ -45,7 +46,7 @@ from sklearn_ensemble_theory._rows import (
     weights_with_classes,
 )
 from sklearn_ensemble_theory._running import blas_threads_by_work
-from sklearn_ensemble_theory._typing import Estimator, Predictor, WeighsClasses
+from sklearn_ensemble_theory._typing import Estimator, FitsChunks, HasClassWeight, Predictor
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -68,8 +69,7 @@ def fit_context(
         @wraps(fit)
         def fit_by_steps(estimator: Estimator, X: Any, y: Any = None, *args: Any, **kwargs: Any):
             fresh = twin(estimator, running)
-            changed = python_numbers(fresh.__dict__)
-            changed |= constraints_by_number(fresh, X, continued=fit.__name__ == "partial_fit")
+            changed = in_numbers(fresh, X, continued=fit.__name__ == "partial_fit")
             given = {name: fresh.__dict__[name] for name in changed}
             fresh.__dict__.update(changed)
             # Members that are not ours may warn, and have large products anywhere.
@@ -114,16 +114,22 @@ def twin(estimator: Estimator, running: tuple[str, ...] = ()) -> Any:
 # --- numbers --------------------------------------------------------------------------------------
 
 
-def python_numbers(attributes: dict[str, Any]) -> dict[str, Any]:
-    """The parameters that are scalars of NumPy, as numbers of Python.
+def in_numbers(estimator: Estimator, X: Any, continued: bool) -> dict[str, Any]:
+    """The parameters that are scalars of NumPy, as numbers of Python; constraints by number.
 
     In sums and products np.uint8 would overflow, and np.float16 be rounded to its few digits.
     """
-    return {
+    params = vars(estimator)
+    found = {
         name: value.item()
-        for name, value in attributes.items()
+        for name, value in params.items()
         if isinstance(value, np.number) and not name.startswith("_") and name[-1] != "_"
     }
+    found |= constraints_by_number(estimator, estimator, X, continued)
+    learner = params.get("estimator")
+    if learner is not None and (own := constraints_by_number(estimator, learner, X, continued)):
+        found["estimator"] = clone(learner).set_params(**own)
+    return found
 
 
 # --- threads --------------------------------------------------------------------------------------
@@ -248,16 +254,16 @@ def naming_large_numbers(error: MemoryError, estimator: Estimator) -> MemoryErro
 CLASS_WEIGHT = [dict, StrOptions({"balanced"}), None]
 
 
-def weighs_classes(estimator: Estimator) -> TypeGuard[WeighsClasses]:
+def weighs_classes(estimator: Estimator) -> TypeGuard[HasClassWeight]:
     """Whether the weights of classes become a part of `sample_weight` here."""
     given = getattr(estimator, "class_weight", None)
     if not (isinstance(given, dict) or (isinstance(given, str) and given == "balanced")):
         return False  # None, or what the check of the parameters refuses
-    return not hasattr(estimator, "_weighs_its_trees")
+    return not isinstance(estimator, WeighsClasses)
 
 
 def weighted_arguments(
-    estimator: WeighsClasses, fit: Callable[..., Any], X: Any, y: Any, *args: Any, **kwargs: Any
+    estimator: HasClassWeight, fit: Callable[..., Any], X: Any, y: Any, *args: Any, **kwargs: Any
 ) -> tuple[tuple, dict[str, Any]]:
     """The arguments of `fit` after X and y, with the weights of the classes in `sample_weight`.
 
@@ -295,13 +301,13 @@ def fit_collections(
         If the estimator's fit does not read rows in chunks, or X is no Dask collection.
     """
     name = type(estimator).__name__
-    fit_chunks = getattr(estimator, "_fit_chunks", None)
-    if fit_chunks is None or fit.__name__ != "fit":
+    if not isinstance(estimator, FitsChunks) or fit.__name__ != "fit":
         raise TypeError(
             f"{name}.{fit.__name__} needs all rows in memory and was given a Dask collection. "
             "Call .compute() on it if the rows fit into memory; the user guide, 'Larger than "
             "memory', lists the estimators that fit Dask collections."
         )
+    fit_chunks = estimator._fit_chunks
     given = inspect.signature(fit).bind(estimator, X, y, *args, **kwargs).arguments
     weight = given.pop("sample_weight", None)
     known = ("self", "X", "y")

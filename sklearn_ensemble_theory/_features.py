@@ -12,7 +12,6 @@ from typing import Any, cast
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import clone
 
 from sklearn_ensemble_theory._typing import Estimator, Fitted
 
@@ -288,32 +287,27 @@ def feature_names(estimator: Fitted) -> list[str]:
     return list(features.names or (f"x{j}" for j in range(features.n)))
 
 
-def constraints_by_number(estimator: Estimator, X: Any, continued: bool) -> dict[str, Any]:
-    """The parameters of an estimator whose constraints have names, with numbers of columns instead.
+def constraints_by_number(
+    estimator: Estimator, owner: Any, X: Any, continued: bool
+) -> dict[str, Any]:
+    """The constraints by names of columns of `owner`, the estimator or its base learner, by number.
 
-    These are `monotonic_cst` and `interaction_cst`, its own and those of a base learner, which may
-    see the columns without their names. The names are those of X, or of the rows before that a fit
-    continues.
+    The names are those of X, or of the rows before that a fit continues: a base learner may see the
+    columns without them.
     """
+    params = getattr(owner, "__dict__", {})
+    signs, groups = params.get("monotonic_cst"), params.get("interaction_cst")
+    of_names = _is_group(groups) and [group for group in groups or () if _is_group(group)]
+    has_names = of_names and any(isinstance(one, str) for group in of_names for one in group)
+    if not has_names and not isinstance(signs, Mapping):
+        return {}
+    known = continued and hasattr(estimator, "n_features_in_")
+    features = Features.known_to(cast(Fitted, estimator)) if known else Features.of(X)
     found: dict[str, Any] = {}
-    learner = vars(estimator).get("estimator")
-    for owner in (estimator, learner):
-        params = getattr(owner, "__dict__", {})
-        signs, groups = params.get("monotonic_cst"), params.get("interaction_cst")
-        if signs is None and groups is None:
-            continue
-        known = continued and hasattr(estimator, "n_features_in_")
-        features = Features.known_to(cast(Fitted, estimator)) if known else Features.of(X)
-        own: dict[str, Any] = {}
-        if isinstance(signs, Mapping):
-            own["monotonic_cst"] = features.signs(signs)
-        of_names = _is_group(groups) and [group for group in groups or () if _is_group(group)]
-        if of_names and any(isinstance(one, str) for group in of_names for one in group):
-            own["interaction_cst"] = features.groups(groups)
-        if owner is estimator:
-            found = own
-        elif own:
-            found["estimator"] = clone(learner).set_params(**own)
+    if isinstance(signs, Mapping):
+        found["monotonic_cst"] = features.signs(signs)
+    if has_names:
+        found["interaction_cst"] = features.groups(groups)
     return found
 
 
@@ -424,9 +418,15 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def refuse_dates(X: Any) -> None:
-    """TypeError for a column of dates in a frame, whose numbers would depend on their unit."""
-    for name, dtype in zip(X.columns, X.dtypes) if is_frame(X) else ():
+def refuse_unread(X: Any, *, as_frame: bool = False) -> None:
+    """TypeError for a lazy frame, and for a column of dates, whose numbers depend on their unit.
+
+    Dates of a frame that a base learner gets as it is are the learner's. Of polars' lazy frame
+    older releases of scikit-learn would warn first.
+    """
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError("X is a LazyFrame; call .collect() on it if the rows fit into memory.")
+    for name, dtype in zip(X.columns, X.dtypes) if is_frame(X) and not as_frame else ():
         if getattr(dtype, "kind", "") in ("M", "m") or getattr(dtype, "is_temporal", bool)():
             raise TypeError(
                 f"Feature {name!r} has dates or times; make numbers of it, for example the days "

@@ -328,6 +328,9 @@ class FastPath:
         (member, X) -> the predictions for an X that the ensemble has validated.
     predict_codes : callable
         (member, X) -> the same as positions in the `classes_` of a classifier.
+    is_tree : bool
+        Whether it is a tree that keeps arrays of nodes, which are its predictions, and whose
+        `predict` takes X in single precision with `check_input=False`.
     """
 
     prepare_rounds: Callable[..., PreparedRounds | None] | None = None
@@ -335,6 +338,7 @@ class FastPath:
     prepare_members: Callable[..., "PreparedMembers | None"] | None = None
     predict_validated: Callable[[Any, Any], np.ndarray] | None = None
     predict_codes: Callable[[Any, Any], np.ndarray] | None = None
+    is_tree: bool = False
 
 
 _NONE = FastPath()
@@ -588,6 +592,20 @@ REGRESSION_TREES = (DecisionTreeRegressor, ExtraTreeRegressor)
 TREES = (*REGRESSION_TREES, DecisionTreeClassifier, ExtraTreeClassifier)
 
 
+class BinnedTree:
+    """Base of the trees in bins: of a learner that ensembles give the numbers of categories.
+
+    The values of the leaves of its fitted trees can be set, of subclasses too.
+    """
+
+    categorical_features: Any
+    max_bins: int
+
+
+class WeighsClasses:
+    """Base of classifiers whose `fit` weighs the classes itself, and not by `sample_weight`."""
+
+
 def is_tree(estimator: Estimator | None) -> bool:
     """Whether this is one of scikit-learn's trees itself; a subclass may override its methods."""
     return type(estimator) in TREES
@@ -595,15 +613,15 @@ def is_tree(estimator: Estimator | None) -> bool:
 
 def grows_leaves(estimator: Estimator) -> bool:
     """Whether the values of the leaves of its fitted trees can be set: scikit-learn's and ours."""
-    return is_tree(estimator) or bool(getattr(estimator, "_reads_single_precision", False))
+    return is_tree(estimator) or isinstance(estimator, BinnedTree)
 
 
 def reads_single_precision(estimator: Estimator | None) -> TypeGuard[TreeLearner]:
     """Whether its `predict` takes X in single precision with `check_input=False`, as trees' does.
 
-    A tree of scikit-learn's itself, or of a class whose own `_reads_single_precision` says so.
+    A tree of scikit-learn's or of ours itself, and not of a subclass.
     """
-    return is_tree(estimator) or bool(vars(type(estimator)).get("_reads_single_precision"))
+    return is_tree(estimator) or fast_path(estimator).is_tree
 
 
 def reads_numbers(learner: Any, prepares: str) -> bool:

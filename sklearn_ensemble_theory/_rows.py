@@ -43,8 +43,8 @@ from sklearn_ensemble_theory._compat import (
     check_sample_weight,
     safe_indexing,
 )
-from sklearn_ensemble_theory._features import Features, is_frame, naming_columns, refuse_dates
-from sklearn_ensemble_theory._learners import gets_missing, reads_single_precision
+from sklearn_ensemble_theory._features import Features, is_frame, naming_columns, refuse_unread
+from sklearn_ensemble_theory._learners import BinnedTree, gets_missing, reads_single_precision
 from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._typing import ArrayLike, Estimator, Fitted
 
@@ -141,12 +141,6 @@ def kept_rows(
 # --- X and y --------------------------------------------------------------------------------------
 
 
-def refuse_lazy_frame(X: Any) -> None:
-    """Refuse that of polars, of which older releases of scikit-learn would warn first."""
-    if type(X).__name__ == "LazyFrame":
-        raise TypeError("X is a LazyFrame; call .collect() on it if the rows fit into memory.")
-
-
 def validate_data(
     estimator: Estimator, *data: Any, as_frame: bool = False, learner: Any = None, **options: Any
 ) -> Any:
@@ -174,11 +168,9 @@ def validate_data(
             f"X and y must be in memory in this method of {type(estimator).__name__}, which was "
             "given a Dask collection; call .compute() on it if the rows fit into memory."
         )
-    refuse_lazy_frame(data[0])
+    refuse_unread(data[0], as_frame=as_frame)
     if as_frame:
         options.update(dtype=None, ensure_all_finite=False)
-    if not as_frame:
-        refuse_dates(data[0])
     encoder = None if as_frame else _encoder_of(estimator, data[0], learner, **options)
     if learner is not None:
         gets = not issparse(data[0]) and gets_missing(learner)
@@ -245,12 +237,11 @@ def _encoder_of(
     continues = getattr(estimator, "warm_start", False) and hasattr(estimator, "estimators_")
     if not reset or continues:
         return fitted_encoder(estimator)
-    takes = getattr(learner, "_takes_category_numbers", False)
-    if takes and learner is not estimator:
-        check_constraints(learner)
     vars(estimator).pop("_encoder", None)
-    if not takes:
+    if not isinstance(learner, BinnedTree):
         return None
+    if learner is not estimator:
+        check_constraints(cast(Estimator, learner))
     found = encoder_of(X, learner.categorical_features, min(learner.max_bins, MOST_CATEGORY_BINS))
     if found is not None:
         found.warn_of_shared_bins("max_bins")

@@ -5,7 +5,7 @@ a line of `help()`, for every parameter that has it.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Union, runtime_checkable
 
 import numpy as np
 
@@ -14,9 +14,11 @@ __all__ = [
     "ArrayLike",
     "CVLike",
     "Estimator",
+    "FitsChunks",
     "Fitted",
     "FittedClassifier",
     "FittedPredictor",
+    "HasClassWeight",
     "InteractionGroups",
     "LossLike",
     "MatrixLike",
@@ -24,7 +26,6 @@ __all__ = [
     "RandomStateLike",
     "StagedClassifier",
     "TreeLearner",
-    "WeighsClasses",
     "available_if",
 ]
 
@@ -119,11 +120,18 @@ class TreeLearner(Predictor, Protocol):
     n_outputs_: int  # after `fit`
 
 
-class WeighsClasses(Estimator, Protocol):
+class HasClassWeight(Estimator, Protocol):
     """A classifier with scikit-learn's parameter of this name."""
 
     @property
     def class_weight(self) -> Any: ...
+
+
+@runtime_checkable
+class FitsChunks(Estimator, Protocol):
+    """An estimator that is fitted to rows of Dask collections too, `_rows.ChunkedRows`."""
+
+    def _fit_chunks(self, rows: Any) -> None: ...
 
 
 if TYPE_CHECKING:

@@ -32,6 +32,7 @@ from sklearn_ensemble_theory._compat import (
 )
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._features import Features, is_frame
+from sklearn_ensemble_theory._learners import WeighsClasses
 from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._typing import (
     ArrayLike,
@@ -118,14 +119,13 @@ def regression_criterion(criterion: str) -> str:
     return "squared_error"
 
 
-class BaseForest(BaseBagging):
+class BaseForest(WeighsClasses, BaseBagging):  # "balanced_subsample" is by the rows of a tree
     """Base of the forests; not for direct use."""
 
     _tree_class: type[BaseEstimator]
     categorical_features: Any
     interaction_cst: Any
     honesty: bool | float
-    _weighs_its_trees = True  # "balanced_subsample" is by the rows of a tree
     # Whether the cuts of the trees are drawn.
     _random_cuts: ClassVar[bool] = False
     _validation: ClassVar[dict] = {"accept_sparse": "csr", "ensure_all_finite": False}

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._compat import HasMethods, Interval, StrOptions
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import LARGEST_COUNT, fit_context
-from sklearn_ensemble_theory._features import refuse_dates
+from sklearn_ensemble_theory._features import refuse_unread
 from sklearn_ensemble_theory._rows import (
     checked_rows,
     finite_predictions,
@@ -466,7 +466,7 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
         """
         self._validate_params()
         check_integer("n_draws", n_draws, 1, LARGEST_COUNT)
-        refuse_dates(X)
+        refuse_unread(X)
         with np.errstate(over="ignore", invalid="ignore"):
             X = check_array(X, accept_sparse="csr", dtype=np.float64, order="C")
         rows = kept_rows(X, np.zeros(X.shape[0]), sample_weight)

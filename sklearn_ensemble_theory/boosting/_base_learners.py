@@ -16,6 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 from sklearn_ensemble_theory._compat import check_method_params, safe_indexing
 from sklearn_ensemble_theory._features import Features
 from sklearn_ensemble_theory._learners import (
+    BinnedTree,
     ClassTask,
     Estimator,
     LeastSquaresTask,
@@ -315,7 +316,7 @@ class ClassClones(Clones):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.y, self.signs = self.task.classes.take(self.task.codes), self.task.signs
-        takes_categories = getattr(self.estimator, "_takes_category_numbers", False)
+        takes_categories = isinstance(self.estimator, BinnedTree)
         flags = category_flags(self.estimator, self.X.shape[1]) if takes_categories else None
         self.counts_rows = flags is not None
 

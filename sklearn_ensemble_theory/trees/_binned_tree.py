@@ -33,12 +33,18 @@ from sklearn_ensemble_theory._compat import (
 )
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import fit_context
-from sklearn_ensemble_theory._features import Features, naming_columns
-from sklearn_ensemble_theory._learners import LeastSquaresTask, PreparedRounds, Task, register
+from sklearn_ensemble_theory._features import Features, naming_columns, refuse_unread
+from sklearn_ensemble_theory._learners import (
+    BinnedTree,
+    LeastSquaresTask,
+    PreparedRounds,
+    Task,
+    WeighsClasses,
+    register,
+)
 from sklearn_ensemble_theory._rows import (
     has_columns,
     positive_weights,
-    refuse_lazy_frame,
     validate_data,
 )
 from sklearn_ensemble_theory._typing import (
@@ -172,7 +178,7 @@ TEXTS = {
 
 
 @documented(TEXTS)
-class BaseBinnedTree:
+class BaseBinnedTree(BinnedTree):
     """What makes a binned tree of one of scikit-learn's trees: growth, predictions.
 
     The nodes are kept as arrays until `tree_` is asked for.
@@ -203,9 +209,6 @@ class BaseBinnedTree:
     get_params: Callable[..., dict[str, Any]]
     set_params: Callable[..., Any]
     fit: Callable[..., Any]
-    # Where ensembles have made numbers of categories, it gets these.
-    _takes_category_numbers = True
-
     shrink = shrink
 
     # --- the fitted tree ----------------------------------------------------------------------
@@ -377,7 +380,7 @@ class BaseBinnedTree:
         if check_input and fitted_encoder(self) is not None:
             checks: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float32, "order": "C"}
             return validate_data(self, X, reset=False, learner=self, **checks)
-        refuse_lazy_frame(X)
+        refuse_unread(X)
         # Of what overflows in single precision scikit-learn's next check raises an error.
         with np.errstate(over="ignore", invalid="ignore"), naming_columns(X, True):
             return super()._validate_X_predict(X, check_input)  # type: ignore[misc]
@@ -586,9 +589,6 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         self._fit_to_bins(X, y, sample_weight, check_input)
         return self
 
-    _reads_single_precision = True
-    _gives_nodes = True  # which a subclass does not inherit
-
     def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> Any:
         if fitted_encoder(self) is not None or nodes_of(self).sets is not None:
             raise ValueError(
@@ -604,7 +604,7 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
 
 
 @documented(TEXTS)
-class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
+class BinnedTreeClassifier(BaseBinnedTree, WeighsClasses, DecisionTreeClassifier):
     """Classification tree whose columns are cut into bins before it is grown.
 
     %(binned_tree)s
@@ -670,7 +670,6 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
         **constraints_of(BaseBinnedTree),
         "criterion": [StrOptions({"gini", "log_loss", "entropy"})],
     }
-    _weighs_its_trees = True  # bins are quantiles by `sample_weight` alone
 
     def __init__(
         self,
@@ -781,9 +780,6 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
             shares = [np.log(part) for part in self._shares(self._values_at(X, check_input))]
         return shares[0] if self.n_outputs_ == 1 else shares
 
-    _reads_single_precision = True
-    _gives_nodes = True
-
 
 # --- what ensembles call instead of `fit` and `predict` -------------------------------------------
 
@@ -834,6 +830,7 @@ register(
     prepare_rounds=rounds_of_regressor,
     prepare_members=BinnedMembers,
     predict_validated=values_of_rows,
+    is_tree=True,
 )
 register(
     BinnedTreeClassifier,
@@ -841,6 +838,7 @@ register(
     prepare_members=BinnedMembers,
     predict_validated=labels_of_rows,
     predict_codes=codes_of_rows,
+    is_tree=True,
 )
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
 
 from sklearn_ensemble_theory._compat import make_tree
-from sklearn_ensemble_theory._learners import is_tree
+from sklearn_ensemble_theory._learners import fast_path, is_tree
 from sklearn_ensemble_theory._native.prediction import (
     add_leaf_values,
     leaves_in_arrays,
@@ -370,7 +370,7 @@ def nodes_of(member: Any) -> Nodes:
 
 def gives_nodes(member: Any) -> bool:
     """Whether the predictions of a tree in bins are those of its nodes: not of a subclass."""
-    return "_gives_nodes" in vars(type(member))
+    return fast_path(member).is_tree
 
 
 def member_nodes(

@@ -491,7 +491,9 @@ def sums_by_fold(rows: BinnedRows, values: Sequence[np.ndarray]) -> np.ndarray:
     return np.column_stack([np.bincount(folds, v, rows.n_groups) for v in each])
 
 
-def _scores(rows, model, pairs, number):
+def _scores(
+    rows: BinnedRows, model: TableModel, pairs: PairTerms | None, number: int
+) -> np.ndarray:
     """Add up a model, with its pairs and the offset if there are any: (n, n_scores)."""
     scores = model.scores(rows.codes)
     if rows.offset is not None:
@@ -1030,9 +1032,13 @@ def _distances(rows: BinnedRows, start: float) -> float:
     return float(distances.sum() if rows.weight is None else rows.weight @ distances)
 
 
-def _curvatures(rows, loss, model, pairs):
+def _curvatures(
+    rows: BinnedRows, loss: PointwiseLoss, model: TableModel, pairs: PairTerms | None
+) -> np.ndarray:
     """Compute the second derivatives at the scores of a model of all rows: (n, n_scores)."""
-    return loss.derivatives(rows.y, _scores(rows, model, pairs, 0))[1]
+    _, curvatures = loss.derivatives(rows.y, _scores(rows, model, pairs, 0))
+    assert curvatures is not None
+    return curvatures
 
 
 def _gradient_sums(

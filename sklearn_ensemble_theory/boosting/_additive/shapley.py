@@ -25,14 +25,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._typing import ArrayLike
+from sklearn_ensemble_theory._typing import AdditiveModel, ArrayLike
 
 from ..._features import feature_names
 
 # --- Shapley values -------------------------------------------------------------------------------
 
 
-def shapley_values(estimator: Any, X: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+def shapley_values(estimator: AdditiveModel, X: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Shapley values of each feature, and the mean prediction of the training rows.
 
     Parameters
@@ -53,7 +53,8 @@ def shapley_values(estimator: Any, X: ArrayLike) -> tuple[np.ndarray, np.ndarray
     features = [tuple(map(int, f)) for f in estimator.term_features_]
     # The same model with a feature's share of each term as its value: of the first feature of the
     # term, then of the second one, 0 for main effects.
-    own, other = copy.copy(estimator), copy.copy(estimator)
+    own: Any = copy.copy(estimator)
+    other: Any = copy.copy(estimator)
     own.shape_functions_, other.shape_functions_ = [], []
     base = np.asarray(estimator.intercept_, dtype=float).squeeze()
     for (edges, values), weights in zip(estimator.shape_functions_, estimator.bin_weights_):
@@ -92,7 +93,7 @@ def _shares(values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, list[n
     return mean, [0.5 * (both + difference), 0.5 * (both - difference)]
 
 
-def explain_terms(estimator: Any, X: Any) -> Any:
+def explain_terms(estimator: AdditiveModel, X: Any) -> Any:
     """`shapley_values` as a `shap.Explanation`.
 
     Raises
