@@ -409,7 +409,11 @@ def predict_codes(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:
     predict = fast_path(member).predict_codes
     if predict is not None:
         return predict(member, X)
-    labels = predictions_of(member, X)
+    return places_of_labels(predictions_of(member, X), member, classes)
+
+
+def places_of_labels(labels: np.ndarray, member: Any, classes: np.ndarray) -> np.ndarray:
+    """Labels as positions in `classes`, which are sorted; a ValueError for any other label."""
     codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
     if not (classes.take(codes) == labels).all():
         raise ValueError(f"estimator: {type(member).__name__} predicts labels that are no classes.")

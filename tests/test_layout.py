@@ -226,7 +226,7 @@ ENGINES = {
     *("boosting._additive.pairs", "boosting._additive.pair_rounds"),
     # weights of members
     *("combining._aggregation", "combining._member_fits", "combining._stack"),
-    *("combining._tandem_weights", "ensembles._held_out"),
+    "ensembles._held_out",
 }
 
 

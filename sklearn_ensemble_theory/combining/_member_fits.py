@@ -23,7 +23,12 @@ from sklearn_ensemble_theory._compat import (
     routing_enabled,
     safe_split,
 )
-from sklearn_ensemble_theory._learners import aligned_columns, checked_outputs
+from sklearn_ensemble_theory._learners import (
+    aligned_columns,
+    checked_outputs,
+    places_of_labels,
+    predictions_of,
+)
 from sklearn_ensemble_theory._rows import Rows
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes)
@@ -68,20 +73,102 @@ class Member:
 
 
 @dataclass(frozen=True)
+class Outputs:
+    """How the predictions of members are read.
+
+    Attributes
+    ----------
+    methods : list of str
+        The method that predicts, for each member.
+    classes : array, list of arrays for several outputs, or None for numbers
+        The labels.
+    known_by_labels : bool
+        Whether members predict labels; otherwise positions among them.
+    """
+
+    methods: list[str]
+    classes: Any
+    known_by_labels: bool = False
+
+    @property
+    def classes_of_columns(self) -> np.ndarray | None:
+        """The classes of the columns of `predict_proba`, as the members know them."""
+        if self.classes is None or isinstance(self.classes, list):
+            return None
+        return self.classes if self.known_by_labels else np.arange(len(self.classes))
+
+    def of_members(self, members: list[Any], X: Any, used: np.ndarray | None = None) -> list[Any]:
+        """What the fitted members predict, those that are used."""
+        classes = self.classes_of_columns
+        return [
+            predicted(member, method, X, classes)
+            for j, (member, method) in enumerate(zip(members, self.methods))
+            if used is None or used[j]
+        ]
+
+    def columns(self, predictions: list[Any]) -> list[np.ndarray]:
+        """The predictions of each member as columns, of two complementary ones the second."""
+        # The two columns sum to 1: with both, a linear final estimator would be singular.
+        binary = isinstance(self.classes, np.ndarray) and len(self.classes) == 2
+        columns = []
+        for values, method in zip(predictions, self.methods):
+            if isinstance(values, list):  # probabilities for each output
+                # Of each output the first class follows from the others.
+                values = np.hstack([proba[:, 1:] for proba in values])
+            elif values.ndim == 1:
+                values = values.reshape(-1, 1)
+            elif binary and method == "predict_proba":
+                values = values[:, 1:]
+            columns.append(values)
+        return columns
+
+    def tables(self, predictions: list[Any]) -> list[np.ndarray]:
+        """For each output the predictions side by side: numbers (n, k), probabilities (n, k, K).
+
+        Of several outputs, members predict a list of probabilities for each, or those of the second
+        of two classes as columns, or positions of classes as columns.
+        """
+        if self.classes is None:
+            columns = [values.reshape(len(values), -1) for values in predictions]
+            return [np.column_stack(output) for output in zip(*(part.T for part in columns))]
+        several = isinstance(self.classes, list)
+        tables = []
+        for output, classes in enumerate(self.classes if several else [self.classes]):
+            K = len(classes)
+            candidates = []
+            for values in predictions:
+                if isinstance(values, list):
+                    values = values[output]
+                elif several:
+                    second = values[:, output]
+                    values = np.column_stack([1.0 - second, second]) if K == 2 else second
+                if values.ndim == 1:  # votes are probabilities 0 and 1
+                    values = np.eye(K)[values.astype(np.intp)]
+                candidates.append(values)
+            tables.append(np.stack(candidates, axis=1))
+        return tables
+
+
+@dataclass(frozen=True)
 class MembersPlan:
     """How members are fitted.
 
     Attributes
     ----------
-    classes : array or None
-        0, ..., K-1 for a classifier with one output.
+    outputs : Outputs
+    are_fitted : bool
+        Whether members are taken as they are, and all rows are new to them.
+    holds_out : bool
+        Whether they predict rows that they are not fitted to.
     share : bool
         Whether a learner that is several members, or a part of several, is fitted once to the same
         rows; those members are fitted one after the other.
     """
 
     members: Sequence[Member]
-    classes: np.ndarray | None
+    outputs: Outputs
+    are_fitted: bool
+    holds_out: bool
     share: bool
     n_jobs: int | None
     verbose: int = 0
@@ -137,6 +224,15 @@ def fit_members(
     `known` has fits to all rows by another ensemble, to which those made here are added.
     """
     (X, y), splits, members = (problem.rows.X, problem.rows.y), problem.splits, plan.members
+    if plan.are_fitted:
+        given = [each.learner for each in members]
+        if not plan.holds_out:
+            return given, None
+        n = len(y)
+        held_out = HeldOutMembers(
+            plan.outputs.of_members(given, X), np.arange(n), np.zeros(n, dtype=np.intp)
+        )
+        return given, held_out
     fitted = [None if known is None else known.find(each.learner, X, y) for each in members]
     groups = [[j] for j in range(len(members))]
     if plan.share:
@@ -144,9 +240,9 @@ def fit_members(
     unknown = [left for group in groups if (left := [j for j in group if fitted[j] is None])]
     # The fits to all rows come first: with one job, generators are used as by scikit-learn.
     tasks = [delayed(_fit_group)([members[j] for j in group], X, y) for group in unknown]
-    X_parts = indexable(X)[0] if splits else X
+    X_parts, classes = indexable(X)[0] if splits else X, plan.outputs.classes_of_columns
     tasks += [
-        delayed(_hold_out)([members[j] for j in group], X_parts, y, split, number, plan.classes)
+        delayed(_hold_out)([members[j] for j in group], X_parts, y, split, number, classes)
         for group in groups
         for number, split in enumerate(splits)
     ]
@@ -236,22 +332,22 @@ def _hold_out(
     return [values[id(model)] for model in fitted]
 
 
-def predicted(
-    member: Any, method: str, X: Any, classes: np.ndarray | None, labels: bool = False
-) -> Any:
+def predicted(member: Any, method: str, X: Any, classes: np.ndarray | None) -> Any:
     """Call the method; its result has a column for each class also where the member saw fewer.
 
     A class that it has not seen has the probability 0 and the smallest of its scores. `classes` are
-    as the member knows them, None where there are no columns for classes; with `labels` the member
-    predicts labels, which become positions in `classes`.
+    as the member knows them, None where there are no columns for classes; what the member predicts
+    becomes positions among them.
     """
+    if not is_classifier(member):
+        classes = None
+    if classes is not None and method == "predict":
+        return places_of_labels(predictions_of(member, X), member, classes)
     values = getattr(member, method)(X)
     if not isinstance(values, list):  # probabilities for each output
         values = checked_outputs(values, member, X)
-    if classes is None or not is_classifier(member):
+    if classes is None:
         return values
-    if method == "predict":
-        return np.searchsorted(classes, values) if labels else values
     own = getattr(member, "classes_", classes)
     if isinstance(values, list) or len(own) == len(classes):
         return values

@@ -22,9 +22,11 @@ from sklearn_ensemble_theory._compat import (
     routing_enabled,
     safe_indexing,
 )
+from sklearn_ensemble_theory._folds import splits_of_rows
+from sklearn_ensemble_theory._learners import coded_learner
 from sklearn_ensemble_theory._rows import Rows, in_usual_units, one_column, positive_weights
 
-from ._member_fits import KnownFits, Learner
+from ._member_fits import KnownFits, Learner, Member, MembersPlan, Outputs, refuse_unweighted
 
 TEXTS = {
     "groups": """
@@ -45,6 +47,8 @@ class NamedMembers(MetaEstimatorMixin, BaseEstimator):
     """
 
     estimators: list
+    n_jobs: int | None
+    verbose: int
     _members_of_own_kind = True
     _known: KnownFits | None = None  # during a fit
 
@@ -158,14 +162,55 @@ class NamedMembers(MetaEstimatorMixin, BaseEstimator):
             return {name: dict(routed[name]["fit"]) for name, _ in self.estimators}
         return {name: dict(params) for name, _ in self.estimators}
 
-    def _routed_to_splitter(
-        self, cv: Any, groups: Any, sample_weight: Any, fit_params: dict[str, Any]
-    ) -> dict[str, Any]:
-        """Return the arguments of the splitter: the groups, or what metadata routing gives it."""
-        if not (routing_enabled() and hasattr(cv, "get_metadata_routing")):
-            return {"groups": groups}
-        given = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return process_routing(self, "fit", **fit_params, **given)["splitter"]["split"]
+    def _splits(
+        self,
+        cv: Any,
+        X: Any,
+        y: np.ndarray,
+        rows: Rows,
+        groups: Any,
+        sample_weight: Any,
+        fit_params: dict[str, Any],
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The splits of the rows that are fitted, by `cv` for all rows."""
+        params: dict[str, Any] = {"groups": groups}
+        if routing_enabled() and hasattr(cv, "get_metadata_routing"):
+            given = {} if sample_weight is None else {"sample_weight": sample_weight}
+            routed = process_routing(self, "fit", **fit_params, **given)
+            params = routed["splitter"]["split"]
+        return splits_of_rows(cv, X, y, rows.numbers, isinstance(self, ClassifierMixin), **params)
+
+    def _plan_of_members(
+        self,
+        pairs: list[tuple[str, Any]],
+        rows: Rows,
+        params: dict[str, Any],
+        holds_out: bool,
+        share: bool = True,
+    ) -> MembersPlan:
+        """How `fit` gets its members; `params` are its further arguments."""
+        classes, are_fitted = getattr(self, "classes_", None), self._members_are_fitted
+        # Errors that need no fit come before the first one.
+        for name, member in pairs:
+            if are_fitted:
+                check_is_fitted(member)
+            elif rows.weight is not None:
+                refuse_unweighted(member, name)
+        methods = [self._method_of(name, member) for name, member in pairs]
+        routed = self._routed({} if are_fitted else params)
+        members = [
+            Member(name, m if are_fitted else coded_learner(m, classes), method, routed[name])
+            for (name, m), method in zip(pairs, methods)
+        ]
+        return MembersPlan(
+            members,
+            Outputs(methods, classes, known_by_labels=are_fitted),
+            are_fitted,
+            holds_out,
+            share=share and not routing_enabled(),  # otherwise the arguments of fit may differ
+            n_jobs=self.n_jobs,
+            verbose=int(self.verbose),
+        )
 
     def _set_fitted(self, fitted: list[Any]) -> None:
         """Keep the fitted members, by name too, where dropped ones are "drop"."""
@@ -178,6 +223,10 @@ class NamedMembers(MetaEstimatorMixin, BaseEstimator):
         for member in fitted:
             if hasattr(member, "feature_names_in_"):
                 self.feature_names_in_ = member.feature_names_in_
+
+    def _method_of(self, name: str, member: Any) -> str:
+        """The method of a member whose results are combined."""
+        raise NotImplementedError
 
     @property
     def _members_are_fitted(self) -> bool:

@@ -28,89 +28,13 @@ from ._member_fits import (
     Learner,
     MembersPlan,
     MembersProblem,
+    Outputs,
     fit_members,
     fit_named,
     predicted,
 )
 
 LARGEST_TARGET = 1e145  # of the default final estimator, whose sums of squares overflow beyond
-
-
-@dataclass(frozen=True)
-class Outputs:
-    """How the predictions of members are read.
-
-    Attributes
-    ----------
-    methods : list of str
-        The method that predicts, for each member.
-    classes : array, list of arrays for several outputs, or None for numbers
-        The labels.
-    known_by_labels : bool
-        Whether members predict labels; otherwise positions among them.
-    """
-
-    methods: list[str]
-    classes: Any
-    known_by_labels: bool = False
-
-    @property
-    def classes_of_columns(self) -> np.ndarray | None:
-        """The classes of the columns of `predict_proba`, as the members know them."""
-        if self.classes is None or isinstance(self.classes, list):
-            return None
-        return self.classes if self.known_by_labels else np.arange(len(self.classes))
-
-    def of_members(self, members: list[Any], X: Any, used: np.ndarray | None = None) -> list[Any]:
-        """What the fitted members predict, those that are used."""
-        classes = self.classes_of_columns
-        return [
-            predicted(member, method, X, classes, self.known_by_labels)
-            for j, (member, method) in enumerate(zip(members, self.methods))
-            if used is None or used[j]
-        ]
-
-    def columns(self, predictions: list[Any]) -> list[np.ndarray]:
-        """The predictions of each member as columns, of two complementary ones the second."""
-        # The two columns sum to 1: with both, a linear final estimator would be singular.
-        binary = isinstance(self.classes, np.ndarray) and len(self.classes) == 2
-        columns = []
-        for values, method in zip(predictions, self.methods):
-            if isinstance(values, list):  # probabilities for each output
-                # Of each output the first class follows from the others.
-                values = np.hstack([proba[:, 1:] for proba in values])
-            elif values.ndim == 1:
-                values = values.reshape(-1, 1)
-            elif binary and method == "predict_proba":
-                values = values[:, 1:]
-            columns.append(values)
-        return columns
-
-    def tables(self, predictions: list[Any]) -> list[np.ndarray]:
-        """For each output the predictions side by side: numbers (n, k), probabilities (n, k, K).
-
-        Of several outputs, members predict a list of probabilities for each, or those of the second
-        of two classes as columns, or positions of classes as columns.
-        """
-        if self.classes is None:
-            columns = [values.reshape(len(values), -1) for values in predictions]
-            return [np.column_stack(output) for output in zip(*(part.T for part in columns))]
-        several = isinstance(self.classes, list)
-        tables = []
-        for output, classes in enumerate(self.classes if several else [self.classes]):
-            K = len(classes)
-            candidates = []
-            for values in predictions:
-                if isinstance(values, list):
-                    values = values[output]
-                elif several:
-                    second = values[:, output]
-                    values = np.column_stack([1.0 - second, second]) if K == 2 else second
-                if values.ndim == 1:  # votes are probabilities 0 and 1
-                    values = np.eye(K)[values.astype(np.intp)]
-                candidates.append(values)
-            tables.append(np.stack(candidates, axis=1))
-        return tables
 
 
 def with_features(columns: list[np.ndarray], X: Any, passthrough: bool) -> Any:
@@ -256,9 +180,6 @@ class StackPlan:
     Attributes
     ----------
     members : MembersPlan
-    are_fitted : bool
-        Whether members are taken as they are.
-    outputs : Outputs
     combination : Combination
         Not learned.
     holds_out : bool
@@ -266,8 +187,6 @@ class StackPlan:
     """
 
     members: MembersPlan
-    are_fitted: bool
-    outputs: Outputs
     combination: Combination
     holds_out: bool
 
@@ -279,21 +198,15 @@ def fit_stack(
 
     The splits of fitted members, for which all rows are new, are those of the combination only.
     """
-    rows, n = problem.rows, len(problem.rows)
-    if plan.are_fitted:
-        fitted: list[Any] = [each.learner for each in plan.members.members]
-        folds = np.zeros(n, dtype=np.intp)
-        held = HeldOutMembers(plan.outputs.of_members(fitted, rows.X), np.arange(n), folds)
-    else:
-        fitted, found = fit_members(plan.members, problem, known)
-        assert found is not None  # there are splits
-        held = found
+    rows = problem.rows
+    fitted, held = fit_members(plan.members, problem, known)
+    assert held is not None  # there are splits, or members that are fitted
     combination = plan.combination.learned(held, rows)
     if not plan.holds_out:
         return fitted, held, combination, None
     parts = held
-    if plan.are_fitted:
-        folds = np.zeros(n, dtype=np.intp)
+    if plan.members.are_fitted:
+        folds = np.zeros(len(rows), dtype=np.intp)
         for number, (_, test) in enumerate(problem.splits):
             folds[test] = number
         parts = replace(held, folds=folds)

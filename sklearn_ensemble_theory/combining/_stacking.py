@@ -38,7 +38,6 @@ from sklearn_ensemble_theory._compat import (
 )
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import fit_context
-from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._learners import (
     checked_outputs,
     coded_learner,
@@ -64,7 +63,7 @@ from sklearn_ensemble_theory.ensembles._held_out import (
 from sklearn_ensemble_theory.ensembles._prediction_sets import SetRule
 
 from ._aggregation import RISKS, probabilities_of, weighted_sums
-from ._member_fits import Member, MembersPlan, MembersProblem, refuse_unweighted
+from ._member_fits import MembersProblem
 from ._member_weights import (
     SHORTHANDS,
     BestMember,
@@ -82,7 +81,6 @@ from ._named_members import (
 from ._stack import (
     Combination,
     FinalEstimator,
-    Outputs,
     RuleOfWeights,
     StackPlan,
     fit_stack,
@@ -302,8 +300,6 @@ class BaseStacking(TransformerMixin, NamedMembers):
         if of_classes:
             rows = replace(rows, y=self._encode(rows.y))
             classes = self.classes_
-            if not are_fitted:
-                pairs = [(name, coded_learner(member, classes)) for name, member in pairs]
             final = coded_learner(final, classes)
         groups = checked_groups(groups, X)
         fit_params = with_groups(fit_params, groups, self)
@@ -316,44 +312,20 @@ class BaseStacking(TransformerMixin, NamedMembers):
                 'held_out="cv" requires a final_estimator with predict_proba, which '
                 f"{type(final).__name__} does not have."
             )
-        for name, member in pairs:
-            if are_fitted:
-                check_is_fitted(member)
-            elif rows.weight is not None:
-                refuse_unweighted(member, name)
-        self.stack_method_ = [self._method_of(name, member, rule) for name, member in pairs]
-
-        outputs = Outputs(self.stack_method_, classes, known_by_labels=are_fitted)
-        routed = self._routed({} if are_fitted else params)
-        members = MembersPlan(
-            [
-                Member(name, member, method, routed[name])
-                for (name, member), method in zip(pairs, self.stack_method_)
-            ],
-            outputs.classes_of_columns,
-            share=not routing_enabled(),  # otherwise the arguments of fit may differ
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
-        )
+        members = self._plan_of_members(pairs, rows, params, holds_out=True)
+        outputs, self.stack_method_ = members.outputs, members.outputs.methods
         combination: Combination
         if rule is not None:
             combination = RuleOfWeights(rule, outputs)
         else:
             is_default = self.final_estimator is None
             combination = FinalEstimator(final, outputs, self.passthrough, params, is_default)
-        cv, splitting = self.cv, {"groups": groups}
-        if are_fitted:
-            cv = None  # the folds of the combination
-        else:
-            splitting = self._routed_to_splitter(cv, groups, sample_weight, fit_params)
-        needs_splits = holds_out or not are_fitted
-        splits = (
-            splits_of_rows(cv, X, y, rows.numbers, of_classes, **splitting) if needs_splits else []
-        )
+        splits: list[Any] = []
+        if holds_out or not are_fitted:
+            cv = None if are_fitted else self.cv  # the folds of the combination, or of the members
+            splits = self._splits(cv, X, y, rows, groups, sample_weight, fit_params)
         fitted, held, learned, predictions = fit_stack(
-            StackPlan(members, are_fitted, outputs, combination, holds_out),
-            MembersProblem(rows, splits),
-            self._known,
+            StackPlan(members, combination, holds_out), MembersProblem(rows, splits), self._known
         )
 
         self._set_fitted(fitted)
@@ -409,13 +381,13 @@ class BaseStacking(TransformerMixin, NamedMembers):
             )
         return rule.checked(of_classes), None
 
-    def _method_of(self, name: str, member: Any, rule: MemberWeights | None) -> str:
+    def _method_of(self, name: str, member: Any) -> str:
         """The method of a member whose results are combined, the first that the member has."""
         # A weighted mean needs probabilities; a final estimator takes what a member has.
         methods = ["predict"]
         if isinstance(self, ClassifierMixin):
             methods = list(METHODS)
-            if rule is not None:
+            if self._has_weights:
                 methods = ["predict_proba", "predict"]
                 given = f"final_estimator={self.final_estimator!r}"
                 if not is_classifier(member):

@@ -18,19 +18,11 @@ from sklearn_ensemble_theory._compat import (
     StrOptions,
     check_feature_names_in,
     raise_for_params,
-    routing_enabled,
 )
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import fit_context
-from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._learners import (
-    aligned_columns,
-    checked_codes,
-    checked_outputs,
-    coded_learner,
     largest_column,
-    predictions_of,
-    probabilities_of,
     with_groups,
 )
 from sklearn_ensemble_theory._rows import (
@@ -68,13 +60,11 @@ from sklearn_ensemble_theory.ensembles._held_out import (
 from sklearn_ensemble_theory.ensembles._intervals import one_of
 from sklearn_ensemble_theory.ensembles._prediction_sets import SetRule
 
+from ._aggregation import tandem_weights
 from ._member_fits import (
-    HeldOutMembers,
-    Member,
-    MembersPlan,
     MembersProblem,
+    Outputs,
     fit_members,
-    refuse_unweighted,
 )
 from ._named_members import (
     TEXTS,
@@ -85,7 +75,6 @@ from ._named_members import (
     routed_to_splitter,
     rows_to_fit,
 )
-from ._tandem_weights import tandem_weights
 
 # Folds in which rows are held out for `weights="tandem"`.
 N_FOLDS = 5
@@ -252,52 +241,34 @@ class BaseVoting(TransformerMixin, NamedMembers):
         obstacle = obstacle_to_scores(rows.y)
         learned = isinstance(self.weights, str)
         needs_held_out = learned or (self.held_out is not None and obstacle is None)
-        held: HeldOutMembers | None = None
-        if self._members_are_fitted:
+        if of_classes and self._members_are_fitted:
             # Their columns are aligned with `classes_` by label, so that none may be unknown.
             for name, member in pairs:
                 check_is_fitted(member)
-                if of_classes and not np.isin(member.classes_, self.classes_).all():
+                if not np.isin(member.classes_, self.classes_).all():
                     unknown = np.setdiff1d(member.classes_, self.classes_).tolist()
                     raise ValueError(
                         f"The classes {unknown} of the fitted member {name!r} are not in y."
                     )
-            self._set_fitted([member for _, member in pairs])
-            if needs_held_out:
-                n = len(rows)
-                folds = np.zeros(n, dtype=np.intp)
-                held = HeldOutMembers(self._of_members(rows.X), np.arange(n), folds)
-        else:
-            if rows.weight is not None:
-                for name, member in pairs:
-                    refuse_unweighted(member, name)  # before the first of them is fitted
-            if of_classes:
-                pairs = [(name, coded_learner(member, self.classes_)) for name, member in pairs]
-            splits: list[Any] = []
-            if needs_held_out:
-                cv = N_FOLDS if self.held_out is None else self.held_out
-                splitting = self._routed_to_splitter(cv, groups, sample_weight, fit_params)
-                splits = splits_of_rows(cv, X, y, rows.numbers, of_classes, **splitting)
-            routed = self._routed(fit_arguments(sample_weight, fit_params, X, rows))
-            method = "predict_proba" if getattr(self, "voting", "hard") == "soft" else "predict"
-            members = [Member(name, member, method, routed[name]) for name, member in pairs]
-            if self.verbose and not needs_held_out:
-                members = [
-                    replace(
-                        each, message=("Voting", f"({k} of {len(pairs)}) Processing {each.name}")
-                    )
-                    for k, each in enumerate(members, 1)
-                ]
-            plan = MembersPlan(
-                members,
-                np.arange(len(self.classes_)) if of_classes else None,
-                # Otherwise the arguments of fit may differ.
-                share=needs_held_out and not routing_enabled(),
-                n_jobs=self.n_jobs,
-                verbose=int(self.verbose) if needs_held_out else 0,
-            )
-            fitted, held = fit_members(plan, MembersProblem(rows, splits), self._known)
-            self._set_fitted(fitted)
+        plan = self._plan_of_members(
+            pairs,
+            rows,
+            fit_arguments(sample_weight, fit_params, X, rows),
+            needs_held_out,
+            share=needs_held_out,
+        )
+        if self.verbose and not needs_held_out:
+            told = [
+                replace(each, message=("Voting", f"({k} of {len(pairs)}) Processing {each.name}"))
+                for k, each in enumerate(plan.members, 1)
+            ]
+            plan = replace(plan, members=told, verbose=0)
+        splits: list[Any] = []
+        if needs_held_out and not plan.are_fitted:
+            cv = N_FOLDS if self.held_out is None else self.held_out
+            splits = self._splits(cv, X, y, rows, groups, sample_weight, fit_params)
+        fitted, held = fit_members(plan, MembersProblem(rows, splits), self._known)
+        self._set_fitted(fitted)
         if self.held_out is not None:
             self._kept: HeldOut | str | None = obstacle
             if held is not None and obstacle is None:
@@ -311,9 +282,18 @@ class BaseVoting(TransformerMixin, NamedMembers):
         """Weights by the members' predictions of rows that they are not fitted to."""
         raise NotImplementedError
 
+    def _method_of(self, name: str = "", member: Any = None) -> str:
+        """The method of all members; `voting` is read at each prediction."""
+        return "predict_proba" if getattr(self, "voting", "hard") == "soft" else "predict"
+
     def _of_members(self, X: MatrixLike) -> list[np.ndarray]:
-        """The predictions of each member that are combined."""
-        raise NotImplementedError
+        """The predictions of each member that are combined: numbers, probabilities, or classes.
+
+        Classes are positions in `classes_`.
+        """
+        members, classes = self.estimators_, getattr(self, "classes_", None)
+        outputs = Outputs([self._method_of()] * len(members), classes, self._members_are_fitted)
+        return outputs.of_members(members, X)
 
     def _check_weights(self) -> None:
         if not isinstance(self.weights, str):
@@ -628,7 +608,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         Cost: a prediction of each member.
         """
         check_is_fitted(self)
-        return self._average(self._probabilities(X))
+        return self._average(self._of_members(X))
 
     def transform(self, X: MatrixLike) -> np.ndarray:
         """Return the labels or probabilities that each member predicts.
@@ -651,8 +631,8 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         """
         check_is_fitted(self)
         if self.voting == "hard":
-            return np.asarray(self._codes(X)).T
-        proba = self._probabilities(X)
+            return np.asarray(self._of_members(X)).T
+        proba = self._of_members(X)
         return np.hstack(proba) if self.flatten_transform else np.asarray(proba)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
@@ -677,22 +657,9 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         numbered = self.voting == "soft"
         return self._names_out(input_features, len(self.classes_) if numbered else None)
 
-    def _codes(self, X: MatrixLike) -> list[np.ndarray]:
-        """Return the classes that each member predicts, as positions in `classes_`."""
-        labels = [predictions_of(member, X) for member in self.estimators_]
-        # Members of this fit were trained on positions, fitted ones on the labels themselves.
-        if self._members_are_fitted:
-            return [self.le_.transform(found) for found in labels]
-        n_classes = len(self.classes_)
-        with np.errstate(invalid="ignore"):
-            return [
-                checked_codes(own, member, n_classes)
-                for own, member in zip(labels, self.estimators_)
-            ]
-
     def _scores(self, X: MatrixLike) -> np.ndarray:
         """The mean probability of each class, or the sum of the weights of the members for it."""
-        return self.predict_proba(X) if self.voting == "soft" else self._votes(self._codes(X))
+        return self.predict_proba(X) if self.voting == "soft" else self._votes(self._of_members(X))
 
     def _votes(self, codes: list[np.ndarray]) -> np.ndarray:
         """The sum of the weights of the members for each class."""
@@ -703,25 +670,12 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
             votes[np.arange(len(votes)), code] += weight
         return votes
 
-    def _of_members(self, X: MatrixLike) -> list[np.ndarray]:
-        return self._codes(X) if self.voting == "hard" else self._probabilities(X)
-
     def _shares(self, predictions: list[np.ndarray]) -> np.ndarray:
         """The mean probabilities, or shares of votes, of the classes."""
         if self.voting == "soft":
             return self._average(predictions)
         votes = self._votes([np.asarray(codes, dtype=np.intp) for codes in predictions])
         return votes / votes.sum(axis=1, keepdims=True)
-
-    def _probabilities(self, X: MatrixLike) -> list[np.ndarray]:
-        """The probabilities by each member, also of classes that a fitted one has not seen."""
-        found = [probabilities_of(member, X) for member in self.estimators_]
-        if not self._members_are_fitted:
-            return found
-        # A fitted member knows its own classes only: the others have probability 0.
-        places = [self.le_.transform(member.classes_) for member in self.estimators_]
-        n_classes = len(self.classes_)
-        return [aligned_columns(proba, place, n_classes) for proba, place in zip(found, places)]
 
     def _staged_margin_scores(self, X: MatrixLike) -> Iterator[np.ndarray]:
         """Yield the mean probabilities, or shares of votes, of all members."""
@@ -987,13 +941,7 @@ class VotingRegressor(RegressorMixin, BaseVoting):
         Cost: a prediction of each member.
         """
         check_is_fitted(self)
-        return self._average(self._predictions(X))
-
-    def _of_members(self, X: MatrixLike) -> list[np.ndarray]:
-        return self._predictions(X)
-
-    def _predictions(self, X: MatrixLike) -> list[np.ndarray]:
-        return [checked_outputs(member.predict(X), member, X) for member in self.estimators_]
+        return self._average(self._of_members(X))
 
     @available_if(held_out_is_set('5, a splitter or "prefit"'))
     @by_chunks
@@ -1045,7 +993,7 @@ class VotingRegressor(RegressorMixin, BaseVoting):
         Cost: a prediction of each member.
         """
         check_is_fitted(self)
-        return np.column_stack(self._predictions(X))
+        return np.column_stack(self._of_members(X))
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Names of the columns of `transform`.

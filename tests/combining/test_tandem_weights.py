@@ -11,7 +11,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_ensemble_theory import VotingClassifier, bounds
-from sklearn_ensemble_theory.combining._tandem_weights import minimise, tandem_weights
+from sklearn_ensemble_theory.combining._aggregation import entropic_minimum, tandem_weights
 
 
 def tandem_losses(n, n_members, seed=0):
@@ -25,7 +25,7 @@ def tandem_losses(n, n_members, seed=0):
 @pytest.mark.parametrize("c", [1.0, 0.01, 1e-4])
 def test_minimum_by_another_optimiser(c):
     tandem = tandem_losses(400, 6)
-    logs, gap = minimise(tandem, c, np.zeros(6))
+    logs, gap = entropic_minimum(tandem, c, np.zeros(6))
     rho = softmax(logs)
 
     def value(rho):
