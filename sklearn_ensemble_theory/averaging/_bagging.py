@@ -78,7 +78,7 @@ from sklearn_ensemble_theory.ensembles._ensemble import Ensemble, MemberDraws
 from sklearn_ensemble_theory.ensembles._hierarchical_shrinkage import Shrinkage
 from sklearn_ensemble_theory.ensembles._intervals import prediction_interval
 from sklearn_ensemble_theory.ensembles._jackknife import standard_error
-from sklearn_ensemble_theory.ensembles._prediction_sets import SetRule, prediction_set
+from sklearn_ensemble_theory.ensembles._prediction_sets import SET_TEXTS, SetRule, prediction_set
 from sklearn_ensemble_theory.ensembles._predictions import (
     each_prediction,
     mean_prediction,
@@ -897,7 +897,7 @@ class BaggedRegressor(AveragedRegressor):
         return prediction_interval(ensemble, ensemble.check(X), coverage, method, side, by)
 
 
-@documented(BAGGING)
+@documented(BAGGING, SET_TEXTS)
 class BaggedClassifier(AveragedClassifier):
     """A mean of probabilities by members of which each training row is left out of some."""
 
@@ -929,43 +929,11 @@ class BaggedClassifier(AveragedClassifier):
         coverage : float, default=0.9
             The probability aimed at, on average over the rows.
 
-        method : {"lac", "aps", "raps"}, default="lac"
-            The score s_c(x) of a class c, with p the probabilities at x:
-
-            - "lac": 1 - p_c, for the smallest sets on average; rows that are hard to classify
-              are covered less often than easy ones [Sadinle, Lei and Wasserman, 2019];
-            - "aps": the total probability of the classes that are more probable than c, plus U
-              times that of c and of those as probable, with U uniform on (0, 1), for a similar
-              coverage of easy and hard rows [Romano, Sesia and Candès, 2020];
-            - "raps": that of "aps" plus `penalty` for each class beyond the first `k_reg`, for
-              smaller sets with many classes [Angelopoulos, Bates, Jordan and Malik, 2021].
-
-        per_class : bool, default=False
-            Whether each class is compared with the training rows of this class only, so that the
-            coverage is that of each class. A class of too few rows, (n_c + 1) `coverage` > n_c, is
-            in all sets.
-
-        randomized : bool, default=False
-            Whether U is drawn, and ties are broken at random, so that the coverage is not larger
-            than asked for either; sets may then be empty. Otherwise sets of "aps" and "raps" have
-            at least one class: they are compared with the mean over U of the training rows, and U
-            is 0 at x, which covers more often.
-
-        penalty : float, default=0.05
-            Of "raps", at least 0.
-
-        k_reg : int, default=1
-            Of "raps", at least 0: the number of classes without a penalty.
-
-        random_state : int, RandomState instance or None, default=None
-            Of the numbers drawn with `randomized=True`.
+        %(set_method)s
 
         Returns
         -------
-        sets : ndarray of bool of shape (n_samples, n_classes)
-            Whether each class of `classes_` is in the set. A set of "lac" may be empty, if no
-            class is probable enough; it contains all classes if there are too few training rows,
-            (n + 1) `coverage` > n.
+        %(sets)s
 
         Raises
         ------
@@ -986,15 +954,7 @@ class BaggedClassifier(AveragedClassifier):
 
         References
         ----------
-        M. Sadinle, J. Lei and L. Wasserman (2019). "Least ambiguous set-valued classifiers with
-        bounded error levels". *Journal of the American Statistical Association* 114.
-
-        Y. Romano, M. Sesia and E. J. Candès (2020). "Classification with valid and adaptive
-        coverage". *Advances in Neural Information Processing Systems* 33.
-
-        A. N. Angelopoulos, S. Bates, M. I. Jordan and J. Malik (2021). "Uncertainty sets for image
-        classifiers using conformal prediction". *International Conference on Learning
-        Representations*.
+        %(references_of_sets)s
 
         Examples
         --------

@@ -261,3 +261,58 @@ def prediction_set(ensemble: Ensemble, X, rule: SetRule) -> np.ndarray:
     own, fold = ClassPlaces.of_own(mean, y), np.zeros(len(y), dtype=np.intp)
     probabilities = mean_prediction(ensemble, X, method)[:, None]
     return set_by_folds(own, y, fold, groups_of(ensemble, rows), probabilities, rule)
+
+
+# What the docstrings of `predict_set` share.
+SET_TEXTS = {
+    "set_method": """
+        method : {"lac", "aps", "raps"}, default="lac"
+            The score s_c(x) of a class c, with p the probabilities at x:
+
+            - ``"lac"``: 1 - p_c, for the smallest sets on average; rows that are hard to classify
+              are covered less often than easy ones [Sadinle, Lei and Wasserman, 2019];
+            - ``"aps"``: the total probability of the classes that are more probable than c, plus U
+              times that of c and of those as probable, with U uniform on (0, 1), for a similar
+              coverage of easy and hard rows [Romano, Sesia and Candès, 2020];
+            - ``"raps"``: that of "aps" plus `penalty` for each class beyond the first `k_reg`, for
+              smaller sets where there are many classes [Angelopoulos, Bates, Jordan and Malik,
+              2021].
+
+        per_class : bool, default=False
+            Whether each class is compared with the held-out rows of this class only, so that the
+            coverage is that of each class. A class of too few rows, (n_c + 1) `coverage` > n_c, is
+            in all sets.
+
+        randomized : bool, default=False
+            Whether U is drawn, and ties are broken at random, so that the coverage is not larger
+            than asked for either; sets may then be empty. Otherwise sets of "aps" and "raps" have
+            at least one class: they are compared with the mean over U of the held-out rows, and U
+            is 0 at x, which covers more often.
+
+        penalty : float, default=0.05
+            Of "raps", at least 0.
+
+        k_reg : int, default=1
+            Of "raps", at least 0: the number of classes without a penalty.
+
+        random_state : int, RandomState instance or None, default=None
+            Seed of the numbers drawn with ``randomized=True``; of a Dask collection for each chunk.
+        """,
+    "sets": """
+        sets : ndarray of bool of shape (n_samples, n_classes)
+            Whether each class of `classes_` is in the set. A set of "lac" may be empty, if no class
+            is probable enough; it contains all classes if there are too few held-out rows, (n + 1)
+            `coverage` > n.
+        """,
+    "references_of_sets": """
+        M. Sadinle, J. Lei and L. Wasserman (2019). "Least ambiguous set-valued classifiers with
+        bounded error levels". *Journal of the American Statistical Association* 114.
+
+        Y. Romano, M. Sesia and E. J. Candès (2020). "Classification with valid and adaptive
+        coverage". *Advances in Neural Information Processing Systems* 33.
+
+        A. N. Angelopoulos, S. Bates, M. I. Jordan and J. Malik (2021). "Uncertainty sets for image
+        classifiers using conformal prediction". *International Conference on Learning
+        Representations*.
+        """,
+}

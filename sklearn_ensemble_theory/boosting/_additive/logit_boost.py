@@ -18,7 +18,7 @@ from ..._documentation import documented
 from ..._door import CLASS_WEIGHT, fit_context
 from ..._rows import ChunkedRows, Rows, checked_classes
 from ..._typing import ArrayLike, CVLike, RandomStateLike, available_if
-from ...ensembles._prediction_sets import ClassPlaces, SetRule, set_by_folds
+from ...ensembles._prediction_sets import SET_TEXTS, ClassPlaces, SetRule, set_by_folds
 from .._loop import begin_fit
 from .additive_fit import Task, fit_additive, task_of_bins, task_of_blocks, task_of_rows
 from .additive_plan import Plan
@@ -54,7 +54,7 @@ class _KeptRows:
     n_splits: int
 
 
-@documented(TEXTS)
+@documented(TEXTS, SET_TEXTS)
 class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
     """Additive logistic regression by boosting stumps, at a cost per round independent of n.
 
@@ -501,38 +501,11 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             The probability 1 - alpha aimed at, on average over the rows.
         offset : array-like of shape (n_samples,), default=None
             As in `fit`, for two classes; 0 by default.
-        method : {"lac", "aps", "raps"}, default="lac"
-            The score s_c(x) of a class c, with p the probabilities at x:
-
-            - ``"lac"``: 1 - p_c, for the smallest sets on average; rows that are hard to classify
-              are covered less often than easy ones [Sadinle, Lei and Wasserman, 2019];
-            - ``"aps"``: the total probability of the classes that are more probable than c, plus U
-              times that of c and of those as probable, with U uniform on (0, 1), for a similar
-              coverage of easy and hard rows [Romano, Sesia and Candès, 2020];
-            - ``"raps"``: that of "aps" plus `penalty` for each class beyond the first `k_reg`, for
-              smaller sets where there are many classes [Angelopoulos, Bates, Jordan and Malik,
-              2021].
-        per_class : bool, default=False
-            Whether each class is compared with the training rows of this class only, so that the
-            coverage is that of each class. A class of too few rows, (n_c + 1) `coverage` > n_c, is
-            in all sets.
-        randomized : bool, default=False
-            Whether U is drawn, and ties are broken at random, so that the coverage is not larger
-            than asked for either; sets may then be empty. Otherwise sets of "aps" and "raps" have
-            at least one class: they are compared with the mean over U of the training rows, and U
-            is 0 at x, which covers more often.
-        penalty : float, default=0.05
-            Of "raps", at least 0.
-        k_reg : int, default=1
-            Of "raps", at least 0: the number of classes without a penalty.
-        random_state : int, RandomState instance or None, default=None
-            Of the numbers drawn with ``randomized=True``, for a Dask collection in each chunk anew.
+        %(set_method)s
 
         Returns
         -------
-        is_in_set : bool ndarray of shape (n_samples, n_classes)
-            The columns are in the order of `classes_`. A set of "lac" may be empty; it contains all
-            classes if there are too few rows, (n + 1) `coverage` > n.
+        %(sets)s
 
         Raises
         ------
@@ -553,15 +526,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
         References
         ----------
-        M. Sadinle, J. Lei and L. Wasserman (2019). "Least ambiguous set-valued classifiers with
-        bounded error levels". *Journal of the American Statistical Association* 114.
-
-        Y. Romano, M. Sesia and E. J. Candès (2020). "Classification with valid and adaptive
-        coverage". *Advances in Neural Information Processing Systems* 33.
-
-        A. N. Angelopoulos, S. Bates, M. I. Jordan and J. Malik (2021). "Uncertainty sets for image
-        classifiers using conformal prediction". *International Conference on Learning
-        Representations*.
+        %(references_of_sets)s
 
         Examples
         --------

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._documentation import documented
 from ..._typing import ArrayLike, MatrixLike, RandomStateLike, available_if
 from ...ensembles._intervals import checked_coverage, one_of
-from ...ensembles._prediction_sets import SetRule
+from ...ensembles._prediction_sets import SET_TEXTS, SetRule
 from ..losses._losses import loss_gives_probabilities
 from .resampling import Resampling, values_of
 from .texts import TEXTS
@@ -366,7 +366,7 @@ def predict_quantiles(
 
 
 @available_if(keeps_rows_of_classes)
-@documented(TEXTS)
+@documented(TEXTS, SET_TEXTS)
 def predict_set(
     self: Any,
     X: MatrixLike,
@@ -392,38 +392,11 @@ def predict_set(
     coverage : float, default=0.9
         The probability 1 - alpha aimed at, on average over the rows.
     %(offset_of_prediction)s
-    method : {"lac", "aps", "raps"}, default="lac"
-        The score s_c(x) of a class c, with p the probabilities at x:
-
-        - ``"lac"``: 1 - p_c, for the smallest sets on average; rows that are hard to classify
-          are covered less often than easy ones [Sadinle, Lei and Wasserman, 2019];
-        - ``"aps"``: the total probability of the classes that are more probable than c, plus U
-          times that of c and of those as probable, with U uniform on (0, 1), for a similar
-          coverage of easy and hard rows [Romano, Sesia and Candès, 2020];
-        - ``"raps"``: that of "aps" plus `penalty` for each class beyond the first `k_reg`, for
-          smaller sets where there are many classes [Angelopoulos, Bates, Jordan and Malik,
-          2021].
-    per_class : bool, default=False
-        Whether each class is compared with the training rows of this class only, so that the
-        coverage is that of each class. A class of too few rows, (n_c + 1) `coverage` > n_c, is
-        in all sets.
-    randomized : bool, default=False
-        Whether U is drawn, and ties are broken at random, so that the coverage is not larger
-        than asked for either; sets may then be empty. Otherwise sets of "aps" and "raps" have
-        at least one class: they are compared with the mean over U of the training rows, and U
-        is 0 at x, which covers more often.
-    penalty : float, default=0.05
-        Of "raps", at least 0.
-    k_reg : int, default=1
-        Of "raps", at least 0: the number of classes without a penalty.
-    random_state : int, RandomState instance or None, default=None
-        Of the numbers drawn with ``randomized=True``.
+    %(set_method)s
 
     Returns
     -------
-    is_in_set : bool ndarray of shape (n_samples, n_classes)
-        The columns are in the order of `classes_`. A set of "lac" may be empty; it contains all
-        classes if there are too few rows, (n + 1) `coverage` > n.
+    %(sets)s
 
     Raises
     ------
@@ -437,15 +410,7 @@ def predict_set(
 
     References
     ----------
-    M. Sadinle, J. Lei and L. Wasserman (2019). "Least ambiguous set-valued classifiers with
-    bounded error levels". *Journal of the American Statistical Association* 114.
-
-    Y. Romano, M. Sesia and E. J. Candès (2020). "Classification with valid and adaptive
-    coverage". *Advances in Neural Information Processing Systems* 33.
-
-    A. N. Angelopoulos, S. Bates, M. I. Jordan and J. Malik (2021). "Uncertainty sets for image
-    classifiers using conformal prediction". *International Conference on Learning
-    Representations*.
+    %(references_of_sets)s
     """
     resampling = _resampling(self, "predict_set")
     rule = SetRule(coverage, method, per_class, randomized, penalty, k_reg, random_state)
