@@ -1,6 +1,7 @@
 """Bias and variance of an estimator, by repeated draws of the training set: numbers and figure."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn_ensemble_theory.bounds._arguments import checked_generator
 
 from .._running import in_order
 from .._typing import ArrayLike, RandomStateLike
-from ._plotting import AXES, COLORS, documented, places_of, pyplot, set_value_axis
+from ._plotting import AXES, COLORS, documented, own_axes, places_of, set_value_axis
 from ._repeated_fits import (
     LARGEST,
     MAX_SEED,
@@ -33,31 +34,19 @@ TEXTS = {
         make_data : callable
             Draws a training set; see `bias_variance_decomposition`, as for the other arguments.
         """,
-    "X_test": """
+    "settings": """
         X_test : array-like of shape (n_test, n_features), default=None
             Test points.
-        """,
-    "target": """
         target : callable or array-like of shape (n_test,), default=None
             The regression function or Bayes rule.
-        """,
-    "noise": """
         noise : float, array-like or callable, default=None
             The variance of the noise, or the probability of another class.
-        """,
-    "loss": """
         loss : {"squared", "zero_one"}, default="squared"
             The loss.
-        """,
-    "n_repetitions": """
         n_repetitions : int, default=100
             Number of training sets.
-        """,
-    "n_jobs": """
         n_jobs : int, default=None
             Number of repetitions in parallel.
-        """,
-    "random_state": """
         random_state : int, RandomState instance or None, default=None
             Seed.
         """,
@@ -454,6 +443,7 @@ def _decompositions(
 
 
 @documented(TEXTS)
+@dataclass(eq=False, repr=False)
 class BiasVarianceDisplay:
     """Noise, bias and variance of estimators: stacked bars, or curves along a parameter.
 
@@ -507,17 +497,10 @@ class BiasVarianceDisplay:
     [0.1, 0.05, 0.08]
     """
 
-    def __init__(
-        self,
-        results: Sequence[Bunch],
-        values: Sequence[Any],
-        param_name: str | None = None,
-        loss: Literal["squared", "zero_one"] = "squared",
-    ) -> None:
-        self.results = results
-        self.values = values
-        self.param_name = param_name
-        self.loss = loss
+    results: Sequence[Bunch]
+    values: Sequence[Any]
+    param_name: str | None = None
+    loss: Literal["squared", "zero_one"] = "squared"
 
     @classmethod
     def from_estimators(
@@ -543,13 +526,7 @@ class BiasVarianceDisplay:
         estimators : dict of str to estimator
             The estimators, by name.
         %(make_data)s
-        %(X_test)s
-        %(target)s
-        %(noise)s
-        %(loss)s
-        %(n_repetitions)s
-        %(n_jobs)s
-        %(random_state)s
+        %(settings)s
         %(ax)s
 
         %(returns_display)s
@@ -610,13 +587,7 @@ class BiasVarianceDisplay:
             The name of a parameter of the estimator.
         param_range : sequence
             Its values.
-        %(X_test)s
-        %(target)s
-        %(noise)s
-        %(loss)s
-        %(n_repetitions)s
-        %(n_jobs)s
-        %(random_state)s
+        %(settings)s
         %(ax)s
 
         %(returns_display)s
@@ -646,15 +617,9 @@ class BiasVarianceDisplay:
     def plot(self, ax: Any = None) -> "BiasVarianceDisplay":
         """Draw the parts.
 
-        Parameters
-        ----------
-        %(ax)s
-
-        %(returns_display)s
+        %(of_plot)s
         """
-        plt = pyplot(type(self).__name__)
-        if ax is None:
-            _, ax = plt.subplots(layout="constrained")
+        ax = own_axes(self, ax)
         draw = self._bars if self.param_name is None else self._curves
         draw(ax)
         ax.axhline(0.0, color="k", linewidth=0.8)

@@ -14,7 +14,7 @@ from sklearn_ensemble_theory._rows import checked_weights
 from sklearn_ensemble_theory._typing import ArrayLike, FittedClassifier, FittedPredictor, MatrixLike
 from sklearn_ensemble_theory.metrics import check_rows, checked_values, predicted_distribution
 
-from ._plotting import AXES, COLORS, GREY, documented, few_ticks, pyplot, shortened
+from ._plotting import AXES, COLORS, GREY, documented, few_ticks, own_axes, shortened
 
 LEVELS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
@@ -452,6 +452,7 @@ def _checked_options(method: str, confidence: float, **given: Any) -> None:
 
 
 @documented(TEXTS)
+@dataclass(eq=False, repr=False)
 class ReliabilityDisplay:
     r"""What was observed against what was predicted: means, quantiles or whole distributions.
 
@@ -521,8 +522,7 @@ class ReliabilityDisplay:
     4
     """
 
-    def __init__(self, reliability: Reliability) -> None:
-        self.reliability = reliability
+    reliability: Reliability
 
     @classmethod
     def from_estimator(
@@ -651,16 +651,10 @@ class ReliabilityDisplay:
     def plot(self, ax: Any = None) -> "ReliabilityDisplay":
         """Draw the comparison.
 
-        Parameters
-        ----------
-        %(ax)s
-
-        %(returns_display)s
+        %(of_plot)s
         """
-        plt = pyplot(type(self).__name__)
-        if ax is None:
-            size = {} if isinstance(self.reliability, PITHistogram) else {"figsize": (4.8, 4.8)}
-            _, ax = plt.subplots(layout="constrained", **size)
+        size = {} if isinstance(self.reliability, PITHistogram) else {"figsize": (4.8, 4.8)}
+        ax = own_axes(self, ax, **size)
         self.reliability.draw(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -9,7 +9,7 @@ from sklearn_ensemble_theory._typing import ArrayLike
 
 from ..bounds import conditional_surrogate_risk
 from ..bounds._arguments import check_number, checked_numbers
-from ._plotting import AXES, COLORS, documented, pyplot
+from ._plotting import AXES, COLORS, documented, own_axes
 
 
 @documented(AXES)
@@ -112,15 +112,9 @@ class ConditionalRiskDisplay:
     def plot(self, ax: Any = None) -> "ConditionalRiskDisplay":
         """Draw the curves, dashed for scores of the wrong sign, with their minima.
 
-        Parameters
-        ----------
-        %(ax)s
-
-        %(returns_display)s
+        %(of_plot)s
         """
-        plt = pyplot(type(self).__name__)
-        if ax is None:
-            _, ax = plt.subplots(layout="constrained")
+        ax = own_axes(self, ax)
         for k, (p, risk) in enumerate(zip(self.eta, self.risks)):
             color = COLORS[k % len(COLORS)]
             right = self.scores * (2 * p - 1) >= 0

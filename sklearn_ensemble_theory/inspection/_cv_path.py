@@ -1,6 +1,7 @@
 """The scores of the held-out rows by the value of a parameter, and the values that are chosen."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,7 @@ def results_of(estimator: Fitted) -> Mapping[str, np.ndarray]:
 
 
 @documented(TEXTS)
+@dataclass(eq=False, repr=False)
 class CVPathDisplay:
     """The scores of held-out rows by the value of a parameter that the fit has chosen.
 
@@ -96,15 +98,9 @@ class CVPathDisplay:
     (True, True)
     """
 
-    def __init__(
-        self,
-        results: Mapping[str, np.ndarray],
-        chosen: float | None = None,
-        greater_is_better: bool = False,
-    ) -> None:
-        self.results = results
-        self.chosen = chosen
-        self.greater_is_better = greater_is_better
+    results: Mapping[str, np.ndarray]
+    chosen: float | None = None
+    greater_is_better: bool = False
 
     @classmethod
     def from_estimator(

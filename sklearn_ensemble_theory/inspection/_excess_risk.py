@@ -1,6 +1,7 @@
 """The parts of the excess risk over nested classes, by repeated draws: numbers and figure."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn_ensemble_theory._typing import FittedPredictor
 
 from .._running import in_order
 from .._typing import ArrayLike, RandomStateLike
-from ._plotting import AXES, COLORS, documented, places_of, pyplot, set_value_axis
+from ._plotting import AXES, COLORS, documented, own_axes, places_of, set_value_axis
 from ._repeated_fits import (
     LARGEST,
     check_arguments,
@@ -136,6 +137,7 @@ def _risks_of_one_draw(
 
 
 @documented(AXES)
+@dataclass(eq=False, repr=False)
 class ExcessRiskDisplay:
     r"""Approximation, estimation and optimisation error over nested classes, as stacked areas.
 
@@ -200,21 +202,12 @@ class ExcessRiskDisplay:
     (array([0.084, 0.021, 0.005]), array([0.013, 0.023, 0.051]))
     """
 
-    def __init__(
-        self,
-        values: Sequence[Any],
-        param_name: str,
-        approximation: np.ndarray,
-        estimation: np.ndarray,
-        optimization: np.ndarray | None = None,
-        standard_error: Bunch | None = None,
-    ) -> None:
-        self.values = values
-        self.param_name = param_name
-        self.approximation = approximation
-        self.estimation = estimation
-        self.optimization = optimization
-        self.standard_error = standard_error
+    values: Sequence[Any]
+    param_name: str
+    approximation: np.ndarray
+    estimation: np.ndarray
+    optimization: np.ndarray | None = None
+    standard_error: Bunch | None = None
 
     @classmethod
     def from_parameter(
@@ -331,15 +324,9 @@ class ExcessRiskDisplay:
     def plot(self, ax: Any = None) -> "ExcessRiskDisplay":
         """Draw the areas, with bars of one standard error of the sum.
 
-        Parameters
-        ----------
-        %(ax)s
-
-        %(returns_display)s
+        %(of_plot)s
         """
-        plt = pyplot(type(self).__name__)
-        if ax is None:
-            _, ax = plt.subplots(layout="constrained")
+        ax = own_axes(self, ax)
         at = places_of(self.values)
         parts = {
             "approximation error": self.approximation,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -32,7 +33,7 @@ from ._plotting import (
     decimals_of,
     documented,
     number,
-    pyplot,
+    own_axes,
     shortened,
 )
 
@@ -53,6 +54,7 @@ TEXTS = {
 
 
 @documented(TEXTS)
+@dataclass(eq=False, repr=False)
 class ImportanceDisplay:
     """Importances of features, or of the terms of an additive model, as horizontal bars.
 
@@ -97,17 +99,10 @@ class ImportanceDisplay:
     ['bmi', 's5', 'bp']
     """
 
-    def __init__(
-        self,
-        importances: np.ndarray,
-        names: Sequence[str],
-        standard_error: np.ndarray | None = None,
-        is_pair: np.ndarray | None = None,
-    ) -> None:
-        self.importances = importances
-        self.names = names
-        self.standard_error = standard_error
-        self.is_pair = is_pair
+    importances: np.ndarray
+    names: Sequence[str]
+    standard_error: np.ndarray | None = None
+    is_pair: np.ndarray | None = None
 
     @classmethod
     def from_estimator(
@@ -195,7 +190,7 @@ class ImportanceDisplay:
         sizes = np.asarray(self.importances, dtype=float)
         order = np.argsort(-sizes, kind="stable")[:max_bars]
         names = [shortened(self.names[t], NAME_LENGTH) for t in order]
-        ax = _own_axes(self, ax, names)
+        ax = axes_of_bars(self, ax, names)
         places = np.arange(len(order))
         are_terms = self.is_pair is not None
         pairs = np.asarray(self.is_pair)[order] if are_terms else np.zeros(len(order), dtype=bool)
@@ -243,17 +238,15 @@ def importances_of(estimator: FittedPredictor) -> tuple[np.ndarray, str]:
     return found, "feature importances"
 
 
-def _own_axes(display: Any, ax: Any, labels: Sequence[str]) -> Any:
+def axes_of_bars(display: Any, ax: Any, labels: Sequence[str]) -> Any:
     """The given axes, or those of a new figure with space for these labels of bars."""
-    plt = pyplot(type(display).__name__)
-    if ax is None:
-        # The labels are left of the bars and take their width from them.
-        width = 5.0 + 0.08 * max(map(len, labels))
-        _, ax = plt.subplots(figsize=(width, 0.32 * len(labels) + 1.3), layout="constrained")
-    return ax
+    # The labels are left of the bars and take their width from them.
+    width = 5.0 + 0.08 * max(map(len, labels))
+    return own_axes(display, ax, figsize=(width, 0.32 * len(labels) + 1.3))
 
 
 @documented(TEXTS)
+@dataclass(eq=False, repr=False)
 class LocalExplanationDisplay:
     """The prediction of an additive model for one row, as the sum that it is.
 
@@ -301,21 +294,12 @@ class LocalExplanationDisplay:
     ['intercept', 's5 = 4.89', 'bmi = 25.3', 'bp = 84', '7 other terms', 'prediction']
     """
 
-    def __init__(
-        self,
-        names: Sequence[str],
-        contributions: np.ndarray,
-        intercept: float,
-        unit: str = "prediction",
-        probability: float | None = None,
-        response: float | None = None,
-    ) -> None:
-        self.names = names
-        self.contributions = contributions
-        self.intercept = intercept
-        self.unit = unit
-        self.probability = probability
-        self.response = response
+    names: Sequence[str]
+    contributions: np.ndarray
+    intercept: float
+    unit: str = "prediction"
+    probability: float | None = None
+    response: float | None = None
 
     @classmethod
     def from_estimator(
@@ -408,7 +392,7 @@ class LocalExplanationDisplay:
             n_others = len(sizes) - len(own)
             steps = np.append(steps, np.delete(sizes, own).sum())
             names.append(f"{n_others} other term{'s' * (n_others > 1)}")
-        ax = _own_axes(self, ax, ["", *names, ""])
+        ax = axes_of_bars(self, ax, ["", *names, ""])
         # One number of decimals for all steps, so that they add up as printed, up to the last
         # digit.
         decimals = decimals_of(steps)

@@ -7,6 +7,7 @@ probabilities or scores by their public methods.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Literal, cast
 
@@ -177,6 +178,7 @@ def margins_after(
 
 
 @documented(TEXTS)
+@dataclass(eq=False, repr=False)
 class MarginDisplay:
     """Distribution functions of the margins of a vote after chosen rounds.
 
@@ -224,15 +226,9 @@ class MarginDisplay:
     {5: -0.35, 50: 0.07}
     """
 
-    def __init__(
-        self,
-        margins: Mapping[int, np.ndarray],
-        weight: np.ndarray | None = None,
-        is_normalized: bool = True,
-    ) -> None:
-        self.margins = margins
-        self.weight = weight
-        self.is_normalized = is_normalized
+    margins: Mapping[int, np.ndarray]
+    weight: np.ndarray | None = None
+    is_normalized: bool = True
 
     @classmethod
     def from_estimator(
@@ -299,11 +295,7 @@ class MarginDisplay:
     def plot(self, ax: Any = None) -> "MarginDisplay":
         """Draw the distribution functions.
 
-        Parameters
-        ----------
-        %(ax)s
-
-        %(returns_display)s
+        %(of_plot)s
         """
         plt = pyplot(type(self).__name__)
         if ax is None:
@@ -338,6 +330,7 @@ class MarginDisplay:
 
 
 @documented(TEXTS)
+@dataclass(eq=False, repr=False)
 class EdgeDisplay:
     """Edges of the weak learners by round, and the training error with its bounds.
 
@@ -389,15 +382,9 @@ class EdgeDisplay:
     (0.167, array([0.333, 0.333, 0.   ]))
     """
 
-    def __init__(
-        self,
-        edges: Mapping[str, np.ndarray],
-        training_error: np.ndarray | None = None,
-        bounds: Mapping[str, np.ndarray] | None = None,
-    ) -> None:
-        self.edges = edges
-        self.training_error = training_error
-        self.bounds = bounds
+    edges: Mapping[str, np.ndarray]
+    training_error: np.ndarray | None = None
+    bounds: Mapping[str, np.ndarray] | None = None
 
     @classmethod
     def from_estimator(

@@ -4,6 +4,7 @@ An ensemble answers by `variance_decomposition(model, X)`, its members by their 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,7 +17,7 @@ from .._running import in_order
 from .._typing import MatrixLike, RandomStateLike
 from ..ensembles._ensemble import Ensemble, HasEnsemble
 from ..ensembles._jackknife import member_blocks
-from ._plotting import COLORS, as_axes, places_of, pyplot, set_value_axis
+from ._plotting import AXES, COLORS, as_axes, documented, places_of, pyplot, set_value_axis
 from ._repeated_fits import (
     check_arguments,
     clone_with,
@@ -29,6 +30,17 @@ from ._repeated_fits import (
 )
 from ._spread_of_members import variance_decomposition
 
+TEXTS = {
+    **AXES,
+    "axes": """
+        axes : sequence of matplotlib.axes.Axes, default=None
+            Axes to draw on, three for several ensembles or values; a new figure by default.
+        """,
+    "points": """
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points over which variances are averaged.
+        """,
+}
 # Groups of members, at least, whose means are compared.
 LEAST_GROUPS = 4
 
@@ -144,6 +156,8 @@ def _means_of_one_draw(
 # --- the figure -----------------------------------------------------------------------------------
 
 
+@documented(TEXTS)
+@dataclass(eq=False, repr=False)
 class VarianceDecompositionDisplay:
     r"""Variance of the mean of B members against B, and what it consists of.
 
@@ -200,12 +214,9 @@ class VarianceDecompositionDisplay:
     [0.0, 0.2]
     """
 
-    def __init__(
-        self, results: Sequence[Bunch], values: Sequence[Any], param_name: str | None = None
-    ) -> None:
-        self.results = results
-        self.values = values
-        self.param_name = param_name
+    results: Sequence[Bunch]
+    values: Sequence[Any]
+    param_name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -222,15 +233,11 @@ class VarianceDecompositionDisplay:
         ----------
         estimator : estimator
             A fitted bagging ensemble or forest of this package.
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Points over which variances are averaged.
+        %(points)s
         axes : sequence of one matplotlib.axes.Axes, default=None
             Axes to draw on; a new figure by default.
 
-        Returns
-        -------
-        display : VarianceDecompositionDisplay
-            The display, drawn.
+        %(returns_display)s
 
         Raises
         ------
@@ -251,15 +258,10 @@ class VarianceDecompositionDisplay:
         ----------
         estimators : dict
             Fitted ensembles, by name.
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Points over which variances are averaged.
-        axes : sequence of matplotlib.axes.Axes, default=None
-            Axes to draw on, three for more than one ensemble; a new figure by default.
+        %(points)s
+        %(axes)s
 
-        Returns
-        -------
-        display : VarianceDecompositionDisplay
-            The display, drawn.
+        %(returns_display)s
 
         Raises
         ------
@@ -313,13 +315,9 @@ class VarianceDecompositionDisplay:
             Number of repetitions in parallel.
         random_state : int, RandomState instance or None, default=None
             Seed.
-        axes : sequence of matplotlib.axes.Axes, default=None
-            Axes to draw on, three for more than one value; a new figure by default.
+        %(axes)s
 
-        Returns
-        -------
-        display : VarianceDecompositionDisplay
-            The display, drawn.
+        %(returns_display)s
 
         Raises
         ------
@@ -354,13 +352,9 @@ class VarianceDecompositionDisplay:
 
         Parameters
         ----------
-        axes : sequence of matplotlib.axes.Axes, default=None
-            Axes to draw on, three for more than one ensemble; a new figure by default.
+        %(axes)s
 
-        Returns
-        -------
-        self : VarianceDecompositionDisplay
-            The display, drawn.
+        %(returns_display)s
 
         Raises
         ------

@@ -28,6 +28,25 @@ AXES = {
         display : display of this class
             The display, drawn.
         """,
+    "of_plot": """
+        Parameters
+        ----------
+        %(ax)s
+
+        %(returns_display)s
+        """,
+    "drawn_panels": """
+        axes_ : ndarray of matplotlib.axes.Axes of shape (n_panels,)
+            The axes of the panels, after `plot`.
+        ax_ : matplotlib.axes.Axes
+            The first of them.
+        figure_ : matplotlib.figure.Figure
+            The figure, after `plot`.
+        """,
+    "n_cols": """
+        n_cols : int, default=3
+            Largest number of panels in a row.
+        """,
     "use_from_estimator": """
         Use `from_estimator` to create a display; the constructor stores its arguments.
         """,
@@ -50,6 +69,12 @@ def pyplot(name: str) -> Any:
             f"{name} requires matplotlib: pip install 'sklearn-ensemble-theory[plot]'."
         ) from error
     return plt
+
+
+def own_axes(display: Any, ax: Any, **size: Any) -> Any:
+    """Return the given axes, or those of a new figure of this size."""
+    plt = pyplot(type(display).__name__)
+    return plt.subplots(layout="constrained", **size)[1] if ax is None else ax
 
 
 def shortened(text, length: int = 24) -> str:
@@ -118,6 +143,12 @@ def as_axes(ax, n_axes: int, name: str) -> np.ndarray:
     if len(axes) != n_axes:
         raise ValueError(f"{name} must have {n_axes} elements, one a panel; got {len(axes)}.")
     return axes
+
+
+def rows_of_panels(n: int, n_cols: int) -> tuple[int, int]:
+    """Return the numbers of rows and columns of n panels, with at most n_cols in a row."""
+    n_cols = min(n, n_cols) if n != 4 or n_cols != 3 else 2  # two by two, not three and one
+    return -(-n // n_cols), n_cols
 
 
 # --- an axis for the values of a parameter, which need not be numbers -----------------------------

@@ -16,17 +16,23 @@ from sklearn_ensemble_theory._features import Features, column_of, is_frame
 from sklearn_ensemble_theory._rows import rows_of
 from sklearn_ensemble_theory._typing import ArrayLike, FittedPredictor
 
-from ._plotting import AXES, COLORS, GREY, as_axes, documented, few_ticks, pyplot, shortened
+from ._plotting import (
+    AXES,
+    COLORS,
+    GREY,
+    as_axes,
+    documented,
+    few_ticks,
+    pyplot,
+    rows_of_panels,
+    shortened,
+)
 
 KINDS = ("interval", "standard_error")
 
 
 TEXTS = {
     **AXES,
-    "n_cols": """
-        n_cols : int, default=3
-            Largest number of panels in a row.
-        """,
     "ax": """
         ax : matplotlib.axes.Axes or array of them, default=None
             One axes for each feature; a new figure by default.
@@ -65,6 +71,7 @@ class BandPanel:
 
 
 @documented(TEXTS)
+@dataclass(eq=False, repr=False)
 class PredictionBandDisplay:
     """Predictions along one feature, with prediction intervals and bands of standard errors.
 
@@ -89,12 +96,7 @@ class PredictionBandDisplay:
 
     Attributes
     ----------
-    axes_ : ndarray of matplotlib.axes.Axes of shape (n_features,)
-        The axes of the panels, after `plot`.
-    ax_ : matplotlib.axes.Axes
-        The first of them.
-    figure_ : matplotlib.figure.Figure
-        The figure, after `plot`.
+    %(drawn_panels)s
 
     See Also
     --------
@@ -118,17 +120,10 @@ class PredictionBandDisplay:
     50.0
     """
 
-    def __init__(
-        self,
-        panels: Sequence[BandPanel],
-        coverage: float = 0.9,
-        y: np.ndarray | None = None,
-        reference: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.panels = panels
-        self.coverage = coverage
-        self.y = y
-        self.reference = reference
+    panels: Sequence[BandPanel]
+    coverage: float = 0.9
+    y: np.ndarray | None = None
+    reference: Mapping[str, Any] | None = None
 
     @classmethod
     def from_estimator(
@@ -268,8 +263,7 @@ class PredictionBandDisplay:
         if not isinstance(n_cols, Integral) or n_cols < 1:
             raise ValueError(f"n_cols must be a positive int, got {n_cols!r}.")
         n = len(self.panels)
-        n_cols = min(n, n_cols) if n != 4 or n_cols != 3 else 2  # two by two, not three and one
-        n_rows = -(-n // n_cols)
+        n_rows, n_cols = rows_of_panels(n, n_cols)
         if ax is None:
             size = (6.4, 4.8) if n == 1 else (3.6 * n_cols + 0.8, 3.1 * n_rows + 0.4)
             figure, grid = plt.subplots(
@@ -295,8 +289,7 @@ class PredictionBandDisplay:
                 axes[0].figure.supxlabel(text, fontsize="small", color="0.3")
         else:
             axes[0].legend(fontsize="small")
-        self.axes_ = np.empty(n, dtype=object)
-        self.axes_[:] = list(axes)
+        self.axes_ = as_axes(axes, n, "ax")
         self.ax_, self.figure_ = axes[0], axes[0].figure
         return self
 

@@ -34,6 +34,7 @@ from ._plotting import (
     few_ticks,
     label_of_scale,
     pyplot,
+    rows_of_panels,
     shortened,
     wrapped,
 )
@@ -46,10 +47,6 @@ FEW_LABELS = 12  # categories on an axis of a map that all get a label
 
 TEXTS = {
     **AXES,
-    "n_cols": """
-        n_cols : int, default=3
-            Largest number of panels in a row.
-        """,
     "n_standard_errors": """
         n_standard_errors : float, default=2.0
             Half the width of the bands, in standard errors.
@@ -66,6 +63,7 @@ TEXTS = {
 
 
 @documented(TEXTS)
+@dataclass(eq=False, repr=False)
 class ShapeFunctionDisplay:
     """The shape functions of an additive model, one panel for each term.
 
@@ -92,12 +90,7 @@ class ShapeFunctionDisplay:
 
     Attributes
     ----------
-    axes_ : ndarray of matplotlib.axes.Axes of shape (n_terms,)
-        The axes of the panels, after `plot`.
-    ax_ : matplotlib.axes.Axes
-        The first of them.
-    figure_ : matplotlib.figure.Figure
-        The figure, after `plot`.
+    %(drawn_panels)s
 
     See Also
     --------
@@ -117,15 +110,9 @@ class ShapeFunctionDisplay:
     ['bmi', 's5']
     """
 
-    def __init__(
-        self,
-        shapes: Sequence[TermShape],
-        unit: str = "prediction",
-        labels: Sequence[str] = ("",),
-    ) -> None:
-        self.shapes = shapes
-        self.unit = unit
-        self.labels = labels
+    shapes: Sequence[TermShape]
+    unit: str = "prediction"
+    labels: Sequence[str] = ("",)
 
     @classmethod
     def from_estimator(
@@ -222,8 +209,7 @@ class ShapeFunctionDisplay:
         if n_cols < 1 or max_categories < 1:
             raise ValueError("n_cols and max_categories must be at least 1.")
         n = len(self.shapes)
-        n_cols = min(n_cols, n) if n != 4 or n_cols != 3 else 2  # two by two, not three and one
-        n_rows = -(-n // n_cols)
+        n_rows, n_cols = rows_of_panels(n, n_cols)
         if ax is None:
             figure = plt.figure(figsize=(3.6 * n_cols + 0.8, 3.1 * n_rows), layout="constrained")
             grid = figure.add_gridspec(n_rows, n_cols)
@@ -259,8 +245,7 @@ class ShapeFunctionDisplay:
         if ax is None and any(s.errors is not None and not s.is_pair for s in self.shapes):
             text = f"bands: ± {n_standard_errors:g} standard errors, for new training rows"
             axes[0].figure.supxlabel(text, fontsize="small", color="0.3")
-        self.axes_ = np.empty(n, dtype=object)
-        self.axes_[:] = axes
+        self.axes_ = as_axes(axes, n, "ax")
         self.ax_, self.figure_ = axes[0], axes[0].figure
         return self
 

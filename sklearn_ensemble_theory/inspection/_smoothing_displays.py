@@ -1,6 +1,7 @@
 """Figures of linear L2-boosting: errors against time, and the spectrum of the learner."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._typing import ArrayLike
 
 from ..smoothing import LinearL2BoostingRegressor
-from ._plotting import AXES, documented, pyplot
+from ._plotting import AXES, as_axes, documented, own_axes, pyplot
 
 TEXTS = {
     **AXES,
@@ -34,6 +35,7 @@ def _checked(estimator: LinearL2BoostingRegressor) -> LinearL2BoostingRegressor:
 
 
 @documented(TEXTS)
+@dataclass(eq=False, repr=False)
 class BoostingPathDisplay:
     """Training, test and expected error of linear L2-boosting against the logarithm of time.
 
@@ -77,15 +79,9 @@ class BoostingPathDisplay:
     ['test', 'training']
     """
 
-    def __init__(
-        self,
-        times: np.ndarray,
-        errors: Mapping[str, np.ndarray],
-        chosen_time: float | None = None,
-    ) -> None:
-        self.times = times
-        self.errors = errors
-        self.chosen_time = chosen_time
+    times: np.ndarray
+    errors: Mapping[str, np.ndarray]
+    chosen_time: float | None = None
 
     @classmethod
     def from_estimator(
@@ -148,15 +144,9 @@ class BoostingPathDisplay:
     def plot(self, ax: Any = None) -> "BoostingPathDisplay":
         """Draw the curves.
 
-        Parameters
-        ----------
-        %(ax)s
-
-        %(returns_display)s
+        %(of_plot)s
         """
-        plt = pyplot(type(self).__name__)
-        if ax is None:
-            _, ax = plt.subplots(layout="constrained")
+        ax = own_axes(self, ax)
         self.lines_ = {
             label: ax.plot(self.times, values, label=label)[0]
             for label, values in self.errors.items()
@@ -171,6 +161,7 @@ class BoostingPathDisplay:
 
 
 @documented(TEXTS)
+@dataclass(eq=False, repr=False)
 class SmootherSpectrumDisplay:
     """Eigenvalues, smoothed projection and eigenvectors of a linear learner.
 
@@ -229,21 +220,12 @@ class SmootherSpectrumDisplay:
     (100, 2)
     """
 
-    def __init__(
-        self,
-        eigenvalues: np.ndarray,
-        times: Sequence[float],
-        coefficients: np.ndarray,
-        x: np.ndarray,
-        first: Mapping[int, np.ndarray],
-        last: Mapping[int, np.ndarray],
-    ) -> None:
-        self.eigenvalues = eigenvalues
-        self.times = times
-        self.coefficients = coefficients
-        self.x = x
-        self.first = first
-        self.last = last
+    eigenvalues: np.ndarray
+    times: Sequence[float]
+    coefficients: np.ndarray
+    x: np.ndarray
+    first: Mapping[int, np.ndarray]
+    last: Mapping[int, np.ndarray]
 
     @classmethod
     def from_estimator(
@@ -310,9 +292,7 @@ class SmootherSpectrumDisplay:
         plt = pyplot(type(self).__name__)
         if axes is None:
             _, axes = plt.subplots(2, 2, figsize=(9.5, 7), layout="constrained")
-        axes = np.asarray(axes, dtype=object).ravel()
-        if len(axes) != 4:
-            raise ValueError(f"axes must have four elements; got {len(axes)}.")
+        axes = as_axes(axes, 4, "axes")
         rank = np.arange(1, len(self.eigenvalues) + 1)
         mu = np.asarray(self.eigenvalues).real
         # The axis is logarithmic; the eigenvalues left out are 0 up to rounding, or make boosting

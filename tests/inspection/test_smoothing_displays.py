@@ -112,7 +112,7 @@ def test_spectrum_of_other_learners():
     for index, u in {**display.first, **display.last}.items():
         np.testing.assert_allclose(S @ u, model.eigenvalues_[index - 1] * u, atol=1e-9)
     assert display.axes_[2].get_xlabel() == "row"
-    with pytest.raises(ValueError, match="axes must have four elements"):
+    with pytest.raises(ValueError, match="axes must have 4 elements"):
         display.plot([plt.figure().add_subplot()])
 
 
