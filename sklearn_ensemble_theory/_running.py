@@ -143,6 +143,13 @@ _limit = _BlasLimit()
 # --- draws ----------------------------------------------------------------------------------------
 
 _of_thread = threading.local()
+MAX_SEED = np.iinfo(np.int32).max
+
+
+def random_state_names(estimator: Any) -> list[str]:
+    """Its `random_state` parameters, nested ones too, in a fixed order."""
+    names = sorted(estimator.get_params(deep=True))
+    return [n for n in names if n == "random_state" or n.endswith("__random_state")]
 
 
 def seeded(seed: int) -> np.random.RandomState:

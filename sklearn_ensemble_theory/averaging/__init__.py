@@ -2,10 +2,15 @@
 
 from sklearn_ensemble_theory._addresses import publish
 from sklearn_ensemble_theory.averaging._bagging import BaggingClassifier, BaggingRegressor
-from sklearn_ensemble_theory.averaging._bootstrap_options import Bernoulli, MovingBlock
 from sklearn_ensemble_theory.averaging._divide_and_conquer import (
     DivideAndConquerClassifier,
     DivideAndConquerRegressor,
+)
+from sklearn_ensemble_theory.averaging._draw_options import (
+    Bernoulli,
+    MovingBlock,
+    PACMembers,
+    StableSamples,
 )
 from sklearn_ensemble_theory.averaging._forest import (
     ExtraTreesClassifier,
@@ -26,7 +31,6 @@ from sklearn_ensemble_theory.averaging._random_projections import (
     RandomProjectionRegressor,
 )
 from sklearn_ensemble_theory.averaging._series_intervals import SeriesIntervals
-from sklearn_ensemble_theory.averaging._sizes import PACMembers, StableSamples
 from sklearn_ensemble_theory.averaging._sketching import SketchedLinearRegression
 from sklearn_ensemble_theory.ensembles._jackknife import StandardErrorWarning
 

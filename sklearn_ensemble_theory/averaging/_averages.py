@@ -27,7 +27,7 @@ from sklearn_ensemble_theory._rows import (
     rows_of,
 )
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, Predictor
-from sklearn_ensemble_theory.averaging._out_of_bag_scores import (
+from sklearn_ensemble_theory.averaging._out_of_bag import (
     first_codes,
     labels_by_output,
     split_outputs,
@@ -43,6 +43,15 @@ from sklearn_ensemble_theory.ensembles._ensemble import Ensemble
 from sklearn_ensemble_theory.ensembles._intervals import one_of
 
 
+def check_learner(owner: object, estimator: Predictor) -> None:
+    """A ValueError where an average of classifiers gets a regressor."""
+    if isinstance(owner, ClassifierMixin) and not is_classifier(estimator):
+        raise ValueError(
+            f"estimator must be a classifier, got {type(estimator).__name__}, whose predictions "
+            "are no labels."
+        )
+
+
 class AveragedRegressor(RegressorMixin):
     """A mean of real predictions.
 
@@ -51,9 +60,6 @@ class AveragedRegressor(RegressorMixin):
     """
 
     _several_outputs: Any = True
-
-    def _check_learner(self, estimator: Predictor) -> None:
-        """Any learner will do."""
 
     def _encode_y(self, y: np.ndarray) -> tuple[np.ndarray, dict]:
         y = one_column(y) if y.ndim == 1 or y.shape[1] == 1 else y
@@ -103,13 +109,6 @@ class AveragedClassifier(ClassifierMixin):
 
     # Whether y may have several outputs, as for the trees of a forest.
     _several_outputs: ClassVar[bool] = False
-
-    def _check_learner(self, estimator: Predictor) -> None:
-        if not is_classifier(estimator):
-            raise ValueError(
-                f"estimator must be a classifier, got {type(estimator).__name__}, whose "
-                "predictions are no labels."
-            )
 
     def _encode_y(self, y: np.ndarray) -> tuple[np.ndarray, dict]:
         several = self._several_outputs and y.ndim == 2 and y.shape[1] > 1

@@ -42,24 +42,26 @@ from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLi
 from sklearn_ensemble_theory.averaging._averages import (
     AveragedClassifier,
     AveragedRegressor,
+    check_learner,
     member_params,
     member_router,
 )
-from sklearn_ensemble_theory.averaging._bag_members import MemberSpec, OutOfBag
 from sklearn_ensemble_theory.averaging._bagging_texts import BAGGING
 from sklearn_ensemble_theory.averaging._bags import (
     Bag,
     BagFit,
     BaggingPlan,
     BaggingProblem,
+    MemberSpec,
     begin,
     members_of_block,
     out_of_bag_of,
     takes_frames,
 )
-from sklearn_ensemble_theory.averaging._bootstrap_options import (
+from sklearn_ensemble_theory.averaging._draw_options import (
     BOOTSTRAP_CONSTRAINTS,
-    draws_of,
+    PACMembers,
+    StableSamples,
 )
 from sklearn_ensemble_theory.averaging._forest_distributions import ForestDistribution
 from sklearn_ensemble_theory.averaging._learner_blocks import (
@@ -68,12 +70,13 @@ from sklearn_ensemble_theory.averaging._learner_blocks import (
     facts_of_block,
     of_learner_rows,
 )
-from sklearn_ensemble_theory.averaging._out_of_bag_scores import (
+from sklearn_ensemble_theory.averaging._out_of_bag import (
+    OutOfBag,
     check_metric,
+    out_of_bag_attributes,
     out_of_bag_score,
-    split_outputs,
 )
-from sklearn_ensemble_theory.averaging._sizes import PACMembers, StableSamples
+from sklearn_ensemble_theory.averaging._sampling import draws_of
 from sklearn_ensemble_theory.ensembles._ensemble import Ensemble, MemberDraws
 from sklearn_ensemble_theory.ensembles._hierarchical_shrinkage import Shrinkage
 from sklearn_ensemble_theory.ensembles._intervals import prediction_interval
@@ -158,7 +161,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         estimator = self._get_estimator()
         if callable(self.oob_score):
             check_metric(self.oob_score)
-        self._check_learner(estimator)
+        check_learner(self, estimator)
         return estimator
 
     @abstractmethod
@@ -245,7 +248,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         raise_for_params(fit_params, self, "fit")
         if sp.issparse(y):
             raise ValueError("sparse multilabel-indicator for y is not supported.")
-        learner, before = self._learner_for(X), self._bag_before()
+        goes_on = self.warm_start and hasattr(self, "estimators_")
+        learner, before = self._learner_for(X), self._bag_before() if goes_on else None
         drawn_twice = getattr(self, "bootstrap_features", False)
         frames = takes_frames(X, learner, drawn_twice) and (before is None or before.spec.frames)
         if before is not None:
@@ -308,10 +312,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         progress.finish("callback")
         context.call_on_fit_task_end(**given, reconstruction_attributes=fitted_so_far)
 
-    def _bag_before(self) -> Bag | None:
-        """The fit that a warm start goes on with; None for a new one."""
-        if not (self.warm_start and hasattr(self, "estimators_")):
-            return None
+    def _bag_before(self) -> Bag:
+        """The fit that a warm start goes on with."""
         names = "classes_", "n_classes_", "n_outputs_"
         return Bag(
             learner=self.estimator_,
@@ -327,21 +329,21 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
 
     def _keep(self, bag: Bag) -> None:
         """The fitted attributes."""
-        self._forget(SHRINKAGE)
+        for name in SHRINKAGE:
+            self.__dict__.pop(name, None)
         self.__dict__.update(bag.target)
         self.estimator_, self.estimators_ = bag.learner, bag.members
         self.estimators_features_, self._seeds = bag.features, bag.seeds
         self._member_spec, self._training = bag.spec, bag.rows
         self._packed = PackedCache()
 
-    def _forget(self, names: Sequence[str]) -> None:
-        for name in names:
-            self.__dict__.pop(name, None)
-
     def _set_out_of_bag(self, oob: OutOfBag | None, classes: Any) -> None:
         """Set the fitted attributes of the out-of-bag estimates, and remove those of before."""
-        self._forget(OUT_OF_BAG)
-        self.__dict__.update(out_of_bag_attributes(oob, classes, self.warm_start))
+        for name in OUT_OF_BAG:
+            self.__dict__.pop(name, None)
+        self._oob = None
+        if oob is not None:
+            self.__dict__.update(out_of_bag_attributes(oob, classes, self.warm_start))
 
     def _fit_chunks(self, rows: ChunkedRows) -> None:
         """`fit` to blocks of rows: member b is fitted to rows of block b mod K, where the block is.
@@ -472,21 +474,20 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
 
     def _out_of_bag_of(self, members: list) -> dict[str, Any]:
         """The attributes of the out-of-bag estimates of other members; none without the rows."""
-        oob, classes, rows = None, getattr(self, "classes_", None), self._training
-        if isinstance(rows, TrainingRows):
-            score = out_of_bag_score(
-                self.oob_score, rows.y, classes, getattr(self, "ties", "first")
-            )
-            known = Bag(
-                learner=self.estimator_,
-                members=members,
-                features=self.estimators_features_,
-                seeds=self._seeds,
-                spec=self._member_spec,
-                rows=rows,
-                target={},
-            )
-            oob = out_of_bag_of(known, self._member_spec, rows.X, rows.y, score, classes is None)
+        classes, rows = getattr(self, "classes_", None), self._training
+        if not isinstance(rows, TrainingRows):
+            return {"_oob": None}
+        score = out_of_bag_score(self.oob_score, rows.y, classes, getattr(self, "ties", "first"))
+        known = Bag(
+            learner=self.estimator_,
+            members=members,
+            features=self.estimators_features_,
+            seeds=self._seeds,
+            spec=self._member_spec,
+            rows=rows,
+            target={},
+        )
+        oob = out_of_bag_of(known, self._member_spec, rows.X, rows.y, score, classes is None)
         return out_of_bag_attributes(oob, classes, self.warm_start)
 
     def _validate_X(self, X: MatrixLike) -> Any:
@@ -653,31 +654,6 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         tags.input_tags.sparse = base.sparse
         tags.input_tags.allow_nan = base.allow_nan
         return tags
-
-
-def out_of_bag_attributes(oob: OutOfBag | None, classes: Any, keeps_sums: bool) -> dict[str, Any]:
-    """The fitted attributes; the sums are kept where a warm start may go on with them."""
-    if oob is None:
-        return {"_oob": None}
-    if not oob.n_predictions.all():
-        warn_user(
-            "Some inputs do not have OOB scores. This probably means too few estimators were "
-            "used to compute any reliable oob estimates."
-        )
-    found: dict[str, Any] = {
-        "_oob": oob.continued(score=None) if keeps_sums else None,
-        "oob_scores_": np.array(oob.scores),
-        "oob_score_": oob.scores[-1],
-    }
-    mean = oob.mean()
-    if classes is None:
-        return found | {"oob_prediction_": mean}
-    if isinstance(classes, list):
-        parts = split_outputs(mean, classes)
-        mean = np.zeros((len(mean), max(map(len, classes)), len(classes)))
-        for k, part in enumerate(parts):
-            mean[:, : part.shape[1], k] = part
-    return found | {"oob_decision_function_": mean}
 
 
 # --- what regressors and classifiers predict ------------------------------------------------------

@@ -42,7 +42,7 @@ from sklearn_ensemble_theory._rows import (
     positive_weights,
     validate_data,
 )
-from sklearn_ensemble_theory._running import in_order, seeded
+from sklearn_ensemble_theory._running import MAX_SEED, in_order, random_state_names, seeded
 from sklearn_ensemble_theory._scaling import largest_magnitude, within_range
 from sklearn_ensemble_theory._typing import ArrayLike, Estimator, MatrixLike, RandomStateLike
 from sklearn_ensemble_theory.bounds import divide_and_conquer_n_blocks
@@ -53,12 +53,14 @@ from sklearn_ensemble_theory.trees._sklearn_trees import (
     single_precision_if_finite,
 )
 
-from ._averages import AveragedClassifier, AveragedRegressor, member_params, member_router
-from ._bag_members import (
-    MAX_SEED,
-    random_state_names,
-    takes_sample_weight,
+from ._averages import (
+    AveragedClassifier,
+    AveragedRegressor,
+    check_learner,
+    member_params,
+    member_router,
 )
+from ._bags import takes_sample_weight
 from ._learner_blocks import LearnerBlock, LearnerRows, facts_of_block, of_learner_rows, recoded
 
 # Whatever the base learner accepts.
@@ -209,7 +211,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
         """
         raise_for_params(fit_params, self, "fit")
         estimator: Any = self._get_estimator()
-        self._check_learner(estimator)
+        check_learner(self, estimator)
         X, y = validate_data(self, X, y, multi_output=True, learner=estimator, **ROW_CHECKS)
         estimator = numbered_learner(estimator, fitted_encoder(self))
         y, description = self._encode_y(y)
@@ -322,7 +324,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
             for.
         """
         estimator: Any = self._get_estimator()
-        self._check_learner(estimator)
+        check_learner(self, estimator)
         if self.stratify and self.stratify != "auto":
             raise ValueError(
                 "stratify=True spreads the values of y over the blocks, which are the chunks of "

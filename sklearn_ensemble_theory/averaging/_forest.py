@@ -40,20 +40,20 @@ from sklearn_ensemble_theory._typing import (
     MatrixLike,
     RandomStateLike,
 )
-from sklearn_ensemble_theory.averaging._bag_members import AUTO_BINS
 from sklearn_ensemble_theory.averaging._bagging import (
     BaggedClassifier,
     BaggedRegressor,
     BaseBagging,
 )
 from sklearn_ensemble_theory.averaging._bagging_texts import BAGGING
-from sklearn_ensemble_theory.averaging._bags import BaggingPlan
-from sklearn_ensemble_theory.averaging._bootstrap_options import (
+from sklearn_ensemble_theory.averaging._bags import AUTO_BINS, BaggingPlan
+from sklearn_ensemble_theory.averaging._draw_options import StableSamples
+from sklearn_ensemble_theory.averaging._sampling import (
+    AllRows,
+    Draws,
+    MovingBlocks,
     draws_of,
 )
-from sklearn_ensemble_theory.averaging._sampling import AllRows, Draws, MovingBlocks
-from sklearn_ensemble_theory.averaging._sizes import StableSamples
-from sklearn_ensemble_theory.ensembles._predictions import member_input
 from sklearn_ensemble_theory.trees._binned_tree import (
     BaseBinnedTree,
     BinnedTreeRegressor,
@@ -64,6 +64,7 @@ from sklearn_ensemble_theory.trees._options import (
     check_no_constraint,
     check_no_quantiles,
 )
+from sklearn_ensemble_theory.trees._sklearn_trees import member_input
 
 # How much the means of small categories are shrunk in the search of splits.
 CAT_SMOOTH = 3.0

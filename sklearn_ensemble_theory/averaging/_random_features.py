@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import gen_batches
 
+from sklearn_ensemble_theory._running import random_state_names
 from sklearn_ensemble_theory._scaling import largest_magnitude, power_of_two
-from sklearn_ensemble_theory.averaging._bag_members import random_state_names
 from sklearn_ensemble_theory.bounds import random_features_bound
 
 from ._linear_projections import BoundTerms, Projection

@@ -28,7 +28,7 @@ from sklearn_ensemble_theory._rows import (
     kept_rows,
     validate_data,
 )
-from sklearn_ensemble_theory._running import in_order
+from sklearn_ensemble_theory._running import MAX_SEED, in_order
 from sklearn_ensemble_theory._scaling import largest_magnitude, mean_from_first, power_of_two
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
 from sklearn_ensemble_theory.bounds._arguments import (
@@ -37,7 +37,6 @@ from sklearn_ensemble_theory.bounds._arguments import (
     checked_numbers,
 )
 
-from ._bag_members import MAX_SEED
 from ._linear_projections import LINEAR_PROJECTIONS, Projection, centred_rows
 from ._random_features import (
     FourierFeatures,

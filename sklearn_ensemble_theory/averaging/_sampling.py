@@ -14,7 +14,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
 from numbers import Integral
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -1052,29 +1052,7 @@ class GroupDraws(SamplingScheme):
         return self.inner.jackknife_scale
 
 
-# --- the schemes by their names -------------------------------------------------------------------
-
-SCHEMES: dict[bool | str, type[SamplingScheme]] = {
-    scheme.bootstrap: scheme
-    for scheme in (
-        Bootstrap,
-        Subsample,
-        DisjointSubsamples,
-        IndependentRows,
-        Dirichlet,
-        Poisson,
-        Stratified,
-        MovingBlocks,
-    )
-}
-
-
-class Draws(NamedTuple):
-    """What the parameter `bootstrap` stands for."""
-
-    scheme: type[SamplingScheme]
-    block_length: int | None = None
-    empty: str = "redraw"
+# --- the scheme of a fit --------------------------------------------------------------------------
 
 
 def scheme_of_rows(
@@ -1102,3 +1080,40 @@ def same_law(one: SamplingScheme, other: SamplingScheme) -> bool:
     return all(
         same_law(a, b) if isinstance(a, SamplingScheme) else np.array_equal(a, b) for a, b in pairs
     )
+
+
+# --- the values of the parameter `bootstrap` ------------------------------------------------------
+
+SCHEMES: dict[bool | str, type[SamplingScheme]] = {
+    scheme.bootstrap: scheme
+    for scheme in (
+        Bootstrap,
+        Subsample,
+        DisjointSubsamples,
+        IndependentRows,
+        Dirichlet,
+        Poisson,
+        Stratified,
+        MovingBlocks,
+    )
+}
+
+
+class Draws(NamedTuple):
+    """What the parameter `bootstrap` stands for."""
+
+    scheme: type[SamplingScheme]
+    block_length: int | None = None
+    empty: str = "redraw"
+
+
+class HasDraws(Protocol):
+    """A value of the parameter that has options."""
+
+    def draws(self) -> Draws: ...
+
+
+def draws_of(bootstrap: bool | str | HasDraws) -> Draws:
+    """What a value of the parameter stands for."""
+    # NumPy's bools are hashed as those of Python.
+    return bootstrap.draws() if hasattr(bootstrap, "draws") else Draws(SCHEMES[bootstrap])

@@ -20,8 +20,8 @@ from scipy.linalg import lapack, solve_triangular
 from sklearn.utils.parallel import Parallel, delayed
 
 from sklearn_ensemble_theory._rows import BlockedRows, Rows
+from sklearn_ensemble_theory._running import MAX_SEED
 from sklearn_ensemble_theory._scaling import power_of_two
-from sklearn_ensemble_theory.averaging._bag_members import MAX_SEED
 
 from ._sketches import SKETCHES, CountSketch, Sketch
 

@@ -25,9 +25,8 @@ from sklearn_ensemble_theory._rows import (
     kept_rows,
     validate_data,
 )
-from sklearn_ensemble_theory._running import threads_for
+from sklearn_ensemble_theory._running import MAX_SEED, threads_for
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
-from sklearn_ensemble_theory.averaging._bag_members import MAX_SEED
 from sklearn_ensemble_theory.bounds import gaussian_sketch_risk
 from sklearn_ensemble_theory.bounds._arguments import (
     check_integer,

@@ -6,7 +6,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.parallel import delayed
 
 from sklearn_ensemble_theory._door import LARGEST_COUNT
-from sklearn_ensemble_theory._running import in_order
+from sklearn_ensemble_theory._running import MAX_SEED, in_order
 from sklearn_ensemble_theory._scaling import power_of_two
 from sklearn_ensemble_theory._typing import RandomStateLike
 from sklearn_ensemble_theory.bounds._arguments import (
@@ -25,7 +25,6 @@ from sklearn_ensemble_theory.ensembles._predictions import (
 )
 from sklearn_ensemble_theory.trees._tree_arrays import Nodes, levels_of, member_nodes
 
-MAX_SEED = np.iinfo(np.int32).max
 TOO_LARGE = "y is so large that importances in units of y squared are beyond the largest float."
 
 

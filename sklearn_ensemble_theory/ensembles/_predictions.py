@@ -20,7 +20,6 @@ from sklearn_ensemble_theory._learners import (
 )
 from sklearn_ensemble_theory._rows import columns_of, names_checked, rows_of
 from sklearn_ensemble_theory._scaling import range_exponent, shifted_by, within_range
-from sklearn_ensemble_theory._typing import Predictor
 from sklearn_ensemble_theory.ensembles._ensemble import (
     Ensemble,
     kept_rows,
@@ -33,7 +32,7 @@ from sklearn_ensemble_theory.trees._packed import (
     each_tree,
     packed_trees,
 )
-from sklearn_ensemble_theory.trees._sklearn_trees import single_precision_if_finite
+from sklearn_ensemble_theory.trees._sklearn_trees import member_input
 
 # At most so many tasks a prediction: more would cost more to hand out than they save.
 MAX_BLOCKS = 64
@@ -42,15 +41,6 @@ PREDICTIONS = 2**23
 
 
 # --- one member -----------------------------------------------------------------------------------
-
-
-def member_input(estimator: Predictor, X) -> tuple:
-    """Return X as the members take it, and whether they need not check it again.
-
-    Trees store X in single precision: it is converted once instead of by every member.
-    """
-    converted = single_precision_if_finite(X) if reads_single_precision(estimator) else None
-    return (X, False) if converted is None else (converted, True)
 
 
 def member_predictions(

@@ -210,6 +210,15 @@ def on_grid(target: np.ndarray) -> np.ndarray:
     return np.round(target / step) * step if step > 0 else target
 
 
+def member_input(estimator: Predictor, X) -> tuple:
+    """Return X as the members take it, and whether they need not check it again.
+
+    Trees store X in single precision: it is converted once instead of by every member.
+    """
+    converted = single_precision_if_finite(X) if reads_single_precision(estimator) else None
+    return (X, False) if converted is None else (converted, True)
+
+
 def target_offset(estimator: Estimator, y: np.ndarray) -> float | np.ndarray:
     """What is subtracted from y before trees are grown; 0.0 where it can stay as it is.
 

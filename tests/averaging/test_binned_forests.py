@@ -24,7 +24,7 @@ from sklearn_ensemble_theory import (
 from sklearn_ensemble_theory.inspection import ensemble_std, variance_decomposition
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
-AUTO_ROWS = "sklearn_ensemble_theory.averaging._bag_members.AUTO_ROWS"
+AUTO_ROWS = "sklearn_ensemble_theory.averaging._bags.AUTO_ROWS"
 ENSEMBLES = [RandomForestRegressor, RandomForestClassifier, BaggingRegressor, BaggingClassifier]
 BINNED = {
     RandomForestRegressor: BinnedTreeRegressor,

@@ -16,7 +16,7 @@ from sklearn_ensemble_theory.inspection import variance_decomposition
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
 BEFORE_1_9 = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 9)
-AUTO_ROWS = "sklearn_ensemble_theory.averaging._bag_members.AUTO_ROWS"
+AUTO_ROWS = "sklearn_ensemble_theory.averaging._bags.AUTO_ROWS"
 BINNED = {ExtraTreesRegressor: BinnedTreeRegressor, ExtraTreesClassifier: BinnedTreeClassifier}
 every_class = pytest.mark.parametrize("Trees", list(BINNED))
 

@@ -190,7 +190,7 @@ def test_error_on_chunks_of_random_rows_is_near_that_in_memory():
 
 
 def test_bins_are_chosen_by_the_largest_chunk(monkeypatch):
-    monkeypatch.setattr("sklearn_ensemble_theory.averaging._bag_members.AUTO_ROWS", 150)
+    monkeypatch.setattr("sklearn_ensemble_theory.averaging._bags.AUTO_ROWS", 150)
     X, y, _ = data()
     model = RandomForestRegressor(6, random_state=0).fit(*lazily((100, 200), X, y))
     assert len({type(member) for member in model.estimators_}) == 1

@@ -326,7 +326,7 @@ def test_when_medians_are_in_bins(monkeypatch):
     X, y, _ = problem(6, 60)
     median = RandomForestRegressor(2, criterion="absolute_error", random_state=0)
     assert type(median.fit(X, y).estimator_) is DecisionTreeRegressor
-    monkeypatch.setattr("sklearn_ensemble_theory.averaging._bag_members.MEDIAN_ROWS", 50)
+    monkeypatch.setattr("sklearn_ensemble_theory.averaging._bags.MEDIAN_ROWS", 50)
     assert median.fit(X, y).estimator_.max_bins == 2047
     bagged = BaggingRegressor(DecisionTreeRegressor(criterion="absolute_error"), 2, random_state=0)
     assert bagged.fit(X, y).estimator_.max_bins == 2047

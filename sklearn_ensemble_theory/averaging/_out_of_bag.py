@@ -1,17 +1,19 @@
-"""Scores of out-of-bag predictions, of one or several outputs.
+"""Out-of-bag predictions, of one or several outputs, and their scores.
 
 Of several outputs, the codes of each follow those of the one before.
 """
 
 import inspect
 from collections.abc import Callable, Sequence
+from typing import Any, Self
 
 import numpy as np
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.multiclass import type_of_target
 
 from sklearn_ensemble_theory._learners import largest_column
-from sklearn_ensemble_theory._scaling import range_exponent
+from sklearn_ensemble_theory._running import warn_user
+from sklearn_ensemble_theory._scaling import range_exponent, shifted_by
 
 Score = Callable[[np.ndarray, np.ndarray], float]
 
@@ -103,3 +105,85 @@ def out_of_bag_score(
     return lambda rows, mean: metric(
         labels[rows], labels_by_output(split_outputs(mean, classes), names, ties)
     )
+
+
+class OutOfBag:
+    """Running means of the members' predictions on the rows that they are not fitted to.
+
+    The sums take one member at a time, so that the score of every smaller ensemble costs no more
+    than scoring it.
+
+    Parameters
+    ----------
+    shape : tuple
+        Shape of the predictions on all training rows, (n,) or (n, k).
+    score : callable
+        `score(rows, predictions)`: the score on rows that have an estimate; NaN if None.
+    exponent : int, default=0
+        Sums are taken in units of this power of two.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        score: Score | None,
+        exponent: int = 0,
+    ) -> None:
+        self.total = np.zeros(shape)
+        self.n_predictions = np.zeros(shape[0], dtype=np.intp)
+        self.score = score
+        self.exponent = exponent
+        self.scores: list[float] = []
+
+    def continued(self, score: Score | None) -> Self:
+        """A copy to add members to; the original stays as it is should the fit fail."""
+        copy = type(self)(self.total.shape, score, self.exponent)
+        copy.total[:] = self.total
+        copy.n_predictions[:] = self.n_predictions
+        copy.scores = list(self.scores)
+        return copy
+
+    def add(self, outside: tuple[np.ndarray, np.ndarray] | None) -> None:
+        """Add a member, then score: the rows that it is not fitted to, and its predictions on them.
+
+        None for a member that is fitted to all rows.
+        """
+        if outside is not None:
+            rows, predictions = outside
+            self.total[rows] += np.ldexp(predictions, -self.exponent)
+            self.n_predictions[rows] += 1
+        known = np.flatnonzero(self.n_predictions)
+        score = np.nan
+        if self.score is not None and len(known):
+            score = self.score(known, self.mean(known))
+        self.scores.append(float(score))
+
+    def mean(self, rows: slice | np.ndarray = slice(None)) -> np.ndarray:
+        """Mean predictions; NaN for a row that all members are fitted to."""
+        counts = self.n_predictions[rows].reshape(-1, *[1] * (self.total.ndim - 1))
+        mean = np.full_like(self.total[rows], np.nan)
+        np.divide(self.total[rows], counts, out=mean, where=counts > 0)
+        return shifted_by(mean, self.exponent)
+
+
+def out_of_bag_attributes(oob: OutOfBag, classes: Any, keeps_sums: bool) -> dict[str, Any]:
+    """The fitted attributes; the sums are kept where a warm start may go on with them."""
+    if not oob.n_predictions.all():
+        warn_user(
+            "Some inputs do not have OOB scores. This probably means too few estimators were "
+            "used to compute any reliable oob estimates."
+        )
+    found: dict[str, Any] = {
+        "_oob": oob.continued(score=None) if keeps_sums else None,
+        "oob_scores_": np.array(oob.scores),
+        "oob_score_": oob.scores[-1],
+    }
+    mean = oob.mean()
+    if classes is None:
+        return found | {"oob_prediction_": mean}
+    if isinstance(classes, list):
+        parts = split_outputs(mean, classes)
+        mean = np.zeros((len(mean), max(map(len, classes)), len(classes)))
+        for k, part in enumerate(parts):
+            mean[:, : part.shape[1], k] = part
+    return found | {"oob_decision_function_": mean}
