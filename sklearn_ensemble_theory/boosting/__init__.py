@@ -4,8 +4,7 @@ Every algorithm consists of a loss, a weak learner and a step rule [Bach, §10.3
 """
 
 from sklearn_ensemble_theory._addresses import publish
-from sklearn_ensemble_theory._cv_choice import CVChoice
-from sklearn_ensemble_theory._cv_rounds import CVRounds
+from sklearn_ensemble_theory._cv_choice import CVChoice, CVRounds
 from sklearn_ensemble_theory.boosting import losses, steps
 from sklearn_ensemble_theory.boosting._additive.logit_boost import LogitBoostClassifier
 from sklearn_ensemble_theory.boosting._additive.merging import merge_additive_models

@@ -11,7 +11,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import CallbackSupportMixin, Interval, StrOptions
-from sklearn_ensemble_theory._cv_rounds import CVRounds
+from sklearn_ensemble_theory._cv_choice import CVRounds
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._folds import checked_n_splits, splits_of_rows

@@ -17,7 +17,7 @@ from ..._bins import check_bin_edges
 from ..._blocks import any_collection, checked_offset
 from ..._categories import CategoricalColumns, categories_of_blocks
 from ..._compat import Interval, RealNotInt, StrOptions
-from ..._cv_rounds import CVRounds
+from ..._cv_choice import CVRounds
 from ..._documentation import documented
 from ..._features import Features
 from ..._folds import checked_n_splits, fold_numbers

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._blocks import by_chunks
 from ..._categories import CategoricalColumns
 from ..._compat import CallbackSupportMixin
-from ..._cv_rounds import CVRounds
+from ..._cv_choice import CVRounds
 from ..._documentation import documented
 from ..._door import CLASS_WEIGHT, fit_context
 from ..._rows import ChunkedRows, Rows, checked_classes

@@ -62,19 +62,9 @@ from ..losses import Loss
 from ..losses._separable import SeparableLoss
 from ..steps import name_of
 from .blocks import boost_blocks, check_learner, needs_rows, read_blocks
-from .choosing_rounds import boost_folds, mean_model, results_of
+from .choosing_rounds import boost_folds, folds_of, mean_model, results_of
 from .fitted import FittedBoosting, check_one_score
-from .memory import (
-    SEEDS,
-    DrawnScores,
-    HeldOut,
-    Metric,
-    Watch,
-    add_rounds,
-    begin,
-    folds_of,
-    risks_of_rounds,
-)
+from .memory import SEEDS, DrawnScores, HeldOut, Metric, Watch, add_rounds, begin, risks_of_rounds
 from .model import AdditiveModel
 from .plan import Plan, Problem, check_part, classes_of, decoded, encoded
 from .resampling import Resampling, drawn_folds, fold_of_rows

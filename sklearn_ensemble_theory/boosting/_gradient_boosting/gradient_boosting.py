@@ -14,7 +14,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 
 from ..._categories import MOST_DENSE_VALUES
 from ..._compat import HasMethods, Interval, StrOptions, raise_for_params, routing_enabled
-from ..._cv_rounds import CVRounds
+from ..._cv_choice import CVRounds
 from ..._documentation import documented
 from ..._door import CLASS_WEIGHT, fit_context
 from ..._features import Features

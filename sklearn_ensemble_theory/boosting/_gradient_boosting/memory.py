@@ -3,7 +3,7 @@
 `begin` puts together the three parts of the boosting loop (`_loop`: the risk of a loss, a weak
 learner, a step rule), and `add_rounds` adds its rounds to an `AdditiveModel`, followed by a `Watch`
 where somebody looks at them. Fits to parts of the rows are the same two functions on rows that are
-taken: `fits_to_parts`, and the folds of a choice of the number of rounds, `folds_of`.
+taken: `fits_to_parts`, and the folds of `choosing_rounds.py`.
 """
 
 from __future__ import annotations
@@ -354,68 +354,3 @@ def fits_to_parts(
         models += in_threads(fit, [(number,) for number in numbers])
         progress.advance(steps=len(numbers))
     return models
-
-
-class Fold:
-    """The rounds of one fold, and the score of its validation rows after 0, 1, ... of them."""
-
-    def __init__(self, model: AdditiveModel, rounds: BoostingRounds, held_out: HeldOut) -> None:
-        self.model, self.rounds, self.held_out = model, rounds, held_out
-        self.path = [held_out.score()]
-
-    @property
-    def weight(self) -> float:
-        """The weight of its validation rows."""
-        rows = self.held_out.rows
-        return float(len(rows) if rows.weight is None else rows.weight.sum())
-
-    def add(self, n_rounds: int) -> None:
-        """Make so many rounds; where the learner has no more, the score stays as it is."""
-        length = len(self.path) + n_rounds
-        self.path += self.held_out.scores_after(add_rounds(self.model, self.rounds, n_rounds))
-        self.path += [self.path[-1]] * (length - len(self.path))
-
-
-@dataclass
-class MemoryFolds:
-    """The folds of a choice of rounds (`choosing_rounds.Folds`), `n_threads` at the same time."""
-
-    folds: list[Fold]
-    n_threads: int
-
-    @property
-    def shares(self) -> np.ndarray:
-        weights = np.array([fold.weight for fold in self.folds])
-        return weights / weights.sum()
-
-    @property
-    def path(self) -> np.ndarray:
-        return np.array([fold.path for fold in self.folds]).T
-
-    def add(self, n_rounds: int) -> None:
-        for k in range(0, len(self.folds), self.n_threads):
-            some = self.folds[k : k + self.n_threads]
-            in_threads(Fold.add, [(fold, n_rounds) for fold in some])
-
-    def models(self, n_rounds: int) -> list[AdditiveModel]:
-        return [fold.model.first(n_rounds) for fold in self.folds]
-
-
-def folds_of(
-    plan: Plan,
-    problem: Problem,
-    splits: Sequence[tuple[np.ndarray, np.ndarray]],
-    rng: np.random.RandomState,
-    metric_of: Callable[[Rows], Metric | None] = lambda rows: None,
-) -> MemoryFolds:
-    """The folds before their first round; `metric_of` rows is what is followed besides losses."""
-    n_threads, side_by_side = threads_of_parts(plan, len(splits))
-
-    def fold(number: int, part: np.ndarray, others: np.ndarray) -> Fold:
-        # A function, so that the training rows of a fold are not kept: their codes suffice.
-        name = f"cv: split {number}"
-        model, rounds = begin_part(plan, problem, part, rng.randint(SEEDS), n_threads, name)
-        rows = problem.rows.take(others)
-        return Fold(model, rounds, HeldOut(model, rows, metric_of(rows)))
-
-    return MemoryFolds([fold(number, *split) for number, split in enumerate(splits)], side_by_side)

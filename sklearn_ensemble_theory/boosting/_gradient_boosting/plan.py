@@ -16,7 +16,7 @@ from joblib import effective_n_jobs
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..._compat import openmp_threads
-from ..._cv_rounds import CVRounds
+from ..._cv_choice import CVRounds
 from ..._rows import Rows
 from ..losses import Loss
 from ..steps import LearningRate, Step

@@ -26,7 +26,7 @@ import scipy.sparse as sp
 from scipy.optimize import minimize_scalar
 from sklearn.base import clone
 
-from ..._cv_rounds import CVRounds
+from ..._cv_choice import CVRounds
 from ..._folds import drawn_splits
 from ..._rows import Rows, group_codes, is_frame
 from ..._running import Progress
@@ -44,8 +44,8 @@ from ...trees._packed import PackedCache
 from ..losses import GammaLoss, Loss, QuantileLoss, SquaredLoss
 from ..losses._losses import LogLinkLoss
 from ..steps import FixedStep
-from .choosing_rounds import boost_folds
-from .memory import MemoryFolds, fits_to_parts, folds_of
+from .choosing_rounds import MemoryFolds, boost_folds, folds_of
+from .memory import fits_to_parts
 from .model import AdditiveModel
 from .plan import Plan, Problem
 
