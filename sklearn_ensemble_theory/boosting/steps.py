@@ -65,7 +65,7 @@ class Step:
 
     Attributes
     ----------
-    reoptimizes_leaves : bool
+    reoptimize_leaves : bool
         Whether the leaf values of trees may be changed before the step, to lower the risk itself.
     fits_some_rows : bool
         Whether the weak learner may be fitted to a part of the rows.
@@ -78,7 +78,7 @@ class Step:
         takes a pass over the rows. Otherwise the outputs may be `LeafOutputs` and the gain is nan.
     """
 
-    reoptimizes_leaves: bool = False
+    reoptimize_leaves: bool = False
     fits_some_rows: bool = True
     is_newton: bool = False
     is_joint: bool = False
@@ -197,10 +197,6 @@ class FixedStep(BaseEstimator, Step):
     def __init__(self, reoptimize_leaves: bool = True) -> None:
         self.reoptimize_leaves = reoptimize_leaves
 
-    @property
-    def reoptimizes_leaves(self) -> bool:  # type: ignore[override]
-        return self.reoptimize_leaves
-
     def constant(self) -> float | None:
         return None if callable(self.learning_rate) else self.learning_rate
 
@@ -224,10 +220,6 @@ class LineSearchStep(BaseEstimator, Step):
 
     def __init__(self, reoptimize_leaves: bool = True) -> None:
         self.reoptimize_leaves = reoptimize_leaves
-
-    @property
-    def reoptimizes_leaves(self) -> bool:  # type: ignore[override]
-        return self.reoptimize_leaves
 
     def length(self, risk: Any, u: np.ndarray, psi: np.ndarray, state: Any, gain: float) -> float:
         return risk.line_search(u, psi, state)
@@ -264,7 +256,7 @@ class NewtonStep(FixedStep):
     """
 
     _parameter_constraints: ClassVar[dict] = {"line_search": ["boolean"]}
-    reoptimizes_leaves = False
+    reoptimize_leaves = False
     is_newton = True
 
     def __init__(self, line_search: bool = False) -> None:
@@ -311,7 +303,7 @@ class JointStep(FixedStep):
     """
 
     _parameter_constraints: ClassVar[dict] = {}
-    reoptimizes_leaves = False
+    reoptimize_leaves = False
     fits_some_rows = False
     is_joint = True
 

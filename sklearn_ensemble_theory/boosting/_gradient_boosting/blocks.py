@@ -800,7 +800,7 @@ class BlockBoosting:
         self.n_blocks, self.rng, self.held_weight = problem.n_blocks, rng, held_weight
         self.ties = np.random.RandomState(0)
         # Leaf means are the optimal values of the squared loss.
-        reoptimises = plan.step.reoptimizes_leaves and not loss.is_quadratic
+        reoptimises = plan.step.reoptimize_leaves and not loss.is_quadratic
         self.leaf_loss = loss if reoptimises else None
         self.bits = sum_bits(targets.n_rows)
         self.units: GridUnits | None = None

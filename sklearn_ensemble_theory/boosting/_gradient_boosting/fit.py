@@ -189,18 +189,18 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
         plan = self._plan(X)
         self._check_plan(plan, given, offset, monitor)
         continued = self.warm_start and self.__sklearn_is_fitted__()
-        train, classes, loss = self._read(X, y, sample_weight, plan, continued)
+        problem = self._read(X, y, sample_weight, plan, continued)
+        train, classes, loss = problem.rows, problem.classes, problem.loss
         plan = replace(plan, learner=numbered_learner(plan.learner, fitted_encoder(self)))
-        plan = self._plan_for(plan, Problem(train, loss, classes))
-        n_classes = 0 if classes is None else len(classes)
-        self._check_constraints(plan, self.n_features_in_, loss, n_classes)
+        plan = self._plan_for(plan, problem)
+        self._check_constraints(plan, self.n_features_in_, problem.n_scores, problem.n_classes)
         given_y, checked_X = np.asarray(y), train.X
         if groups is not None:
             groups = checked_groups(groups, X)
             train = replace(train, groups=train.of(groups))
         if offset is not None:
             offset = checked_offset(offset, X)
-            check_one_score(loss.n_scores(n_classes))
+            check_one_score(problem.n_scores)
             train = replace(train, offset=train.of(offset))
 
         # The rows that decide when to stop: given ones, or a share of X, which stays the same when
@@ -210,12 +210,12 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
         split_seed = self._split_seed if continued else None
         validation = None
         if given.X is not None:
-            validation = self._read_validation(given, train, classes, loss)
+            validation = self._read_validation(given, problem)
         elif plan.patience is not None and self.validation_fraction is not None:
             if split_seed is None:
                 split_seed = self._seed_of_split(rng)
             train, validation = self._split(train, split_seed, loss)
-        problem = Problem(train, loss, classes, train.params_of(X, fit_params))
+        problem = replace(problem, rows=train, fit_params=train.params_of(X, fit_params))
 
         # Callbacks, monitors and scorers may look at the model after each round.
         def attributes(model: AdditiveModel) -> dict:
@@ -317,7 +317,8 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
         problem = replace(problem, loss=self._loss_of_sums(problem.n_classes, plan))
         plan = replace(plan, learner=problem.learner)
         n_features = problem.columns.n_features
-        self._check_constraints(plan, n_features, problem.loss, problem.n_classes)
+        n_scores = problem.loss.n_scores(problem.n_classes)
+        self._check_constraints(plan, n_features, n_scores, problem.n_classes)
         rng = check_random_state(self.random_state)
         reports_of = partial(RoundReports, self)
         model, found = boost_blocks(plan, problem, rng, reports_of)
@@ -414,13 +415,14 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
                     f'init must be None or "zero" with CVRounds(prediction="mean"); got {init}.'
                 )
 
-    def _check_constraints(self, plan: Plan, n_features: int, loss: Loss, n_classes: int) -> None:
+    def _check_constraints(
+        self, plan: Plan, n_features: int, n_scores: int, n_classes: int
+    ) -> None:
         """Raise a ValueError where the constraints of the default trees do not fit the data."""
         if not plan.default_trees:
             return
         features = Features.known_to(self, n_features)
         features.interactions(getattr(plan.learner, "interaction_cst", None))
-        n_scores = loss.n_scores(n_classes)
         signs = features.signs(plan.learner.monotonic_cst, n_classes if n_scores > 1 else 0)
         if signs is not None and isinstance(plan.learner, BinnedTreeRegressor):
             flags = category_flags(plan.learner, n_features)
@@ -429,9 +431,7 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
 
     # --- rows -------------------------------------------------------------------------------------
 
-    def _read(
-        self, X: Any, y: Any, sample_weight: Any, plan: Plan, continued: bool
-    ) -> tuple[Rows, np.ndarray | None, Loss]:
+    def _read(self, X: Any, y: Any, sample_weight: Any, plan: Plan, continued: bool) -> Problem:
         """The rows of positive weight, the classes of a classifier, and the loss."""
         of_classes, learner = isinstance(self, ClassifierMixin), plan.learner
         if continued:
@@ -466,22 +466,20 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
         if plan.newton == "yes":
             check_takes_weights(learner, "estimator", "step='newton'")
             SecondOrderRisk.check(loss, rows.y, loss.n_scores(n_classes))
-        return rows, classes, loss
+        return Problem(rows, loss, classes)
 
-    def _read_validation(
-        self, given: GivenRows, train: Rows, classes: np.ndarray | None, loss: Loss
-    ) -> Rows:
+    def _read_validation(self, given: GivenRows, problem: Problem) -> Rows:
         """The validation rows that the user has given."""
         X, y = self._validate(given.X, reset=False), given.y
         check_consistent_length(X, y)
         if has_columns(y) and np.shape(y)[1] == 1:
             y = one_column(y)  # as y itself
-        y = encoded(np.asarray(y), classes)
+        y, known_y = encoded(np.asarray(y), problem.classes), problem.rows.y
         if not np.issubdtype(y.dtype, np.number) or not np.isfinite(y).all():
             raise ValueError("y_val must contain finite numbers only.")
-        if y.shape[1:] != train.y.shape[1:]:
+        if y.shape[1:] != known_y.shape[1:]:
             raise ValueError(
-                f"y_val must have the columns of y; got the shapes {y.shape} and {train.y.shape}."
+                f"y_val must have the columns of y; got the shapes {y.shape} and {known_y.shape}."
             )
         weight = None
         if given.sample_weight is not None:
@@ -490,7 +488,7 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
             except ValueError as error:
                 raise ValueError(f"sample_weight_val: {error}") from error
         # With those of the training rows: counts of which all are 0 have a risk.
-        check_part(loss, np.concatenate([train.y, y]), "y_val")
+        check_part(problem.loss, np.concatenate([known_y, y]), "y_val")
         known = checked_offset(given.offset, given.X, "offset_val")
         return Rows(X, y, weight, range(len(y)), offset=known)
 

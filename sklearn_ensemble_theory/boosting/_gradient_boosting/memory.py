@@ -75,7 +75,7 @@ def begin(
         n_scores=n_scores,
         random_state=rng,
         subsample=plan.subsample,
-        reoptimise_leaves=exact or (step.reoptimizes_leaves and not newton),
+        reoptimise_leaves=exact or (step.reoptimize_leaves and not newton),
         exact_leaves=exact,
         reweighted=newton,
         min_weight_leaf=LEAST_CURVATURE if second_order else 0.0,

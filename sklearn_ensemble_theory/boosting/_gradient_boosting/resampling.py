@@ -422,7 +422,7 @@ def for_other_targets(
     least = named.get("min_samples_leaf")
     if not same_trees and isinstance(least, int) and len(y) >= 10 * SCALE_ROWS:
         learner.set_params(min_samples_leaf=max(least, SCALE_ROWS))
-    step = FixedStep(reoptimize_leaves=getattr(plan.step, "reoptimize_leaves", True))
+    step = FixedStep(reoptimize_leaves=vars(plan.step).get("reoptimize_leaves", True))
     plan = replace(plan, learner=learner, init=None, step=step, newton="no")
     return plan, replace(problem, rows=replace(problem.rows, y=y, offset=None), loss=loss)
 
