@@ -1,9 +1,11 @@
 """Checks of the documentation that do not need a build of the site."""
 
 import ast
+import builtins
 import doctest
 import importlib.util
 import inspect
+import keyword
 import re
 from pathlib import Path
 
@@ -456,3 +458,96 @@ def test_sessions_on_the_pages_print_what_they_say(page):
     results = doctest.DocTestRunner(optionflags=flags).run(test)
     assert results.attempted > 0
     assert results.failed == 0
+
+
+# --- names in the text ----------------------------------------------------------------------------
+
+# Names of other projects and of the language, and examples of names.
+OF_OTHERS = """
+CalibrationDisplay colsample_bytree DaskLGBMRegressor FixedThresholdClassifier HSTreeRegressorCV
+initializer IterativeImputer KNNImputer liblinear multi_output_tree ParallelPostFit percentiles
+proximity_counts QuantileTransformer TableVectorizer TunedThresholdClassifierCV
+"""
+OF_ONE_NAME = {address.rsplit(".", 1)[1]: member for address, member in PUBLIC}
+
+
+def written_names():
+    """The words of all code, without its docstrings."""
+    found = {*OF_OTHERS.split(), *dir(builtins), *keyword.kwlist}
+    for folder in (package.__name__, "tests", "docs", ".ci"):
+        for path in files_of(folder, "*.py", "*.pyx", "*.h"):
+            code = re.sub(r'r?""".*?"""', "", read(path), flags=re.DOTALL)
+            found |= {path.stem, path.parent.name, *re.findall(r"[A-Za-z_]\w*", code)}
+    return found
+
+
+def texts_with_code():
+    for path in [*files_of("docs", "*.md"), ROOT / "README.md"]:
+        if path.stem not in ("changelog", "scikit_learn_tests"):
+            yield path.name, re.sub(r"^```.*?^```", "", read(path), flags=re.M | re.S)
+    for path in files_of("sklearn_ensemble_theory", "*.py"):
+        for node in definitions_of_module(ast.parse(read(path))):
+            yield path.name, ast.get_docstring(node) or ""
+
+
+def names_that_do_not_exist(code, words):
+    """Parameters and attributes of public names, calls and single words of an expression."""
+
+    def is_new(name):  # letters of formulas, and __all__, are no names of ours
+        return len(name) > 3 and not name.startswith("__") and name.split("__")[0] not in words
+
+    try:
+        tree = ast.parse(code.strip().lstrip("~"), mode="eval").body
+    except SyntaxError:  # a formula, a path, a command
+        return
+    if isinstance(tree, ast.Name) and is_new(tree.id):
+        yield tree.id
+    for node in ast.walk(tree):
+        owner = None
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            owner = OF_ONE_NAME.get(node.value.id)
+            if inspect.isclass(owner) and node.attr not in names_of_class(owner):
+                yield f"{node.value.id}.{node.attr}"
+        if isinstance(node, ast.Call):
+            called = node.func
+            if isinstance(called, ast.Name):
+                if is_new(called.id):
+                    yield called.id
+                owner = OF_ONE_NAME.get(called.id)
+            elif isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name):
+                owner = getattr(OF_ONE_NAME.get(called.value.id), called.attr, None)
+            known = inspect.signature(owner).parameters if callable(owner) else {}
+            given = [k.arg.split("__")[0] for k in node.keywords if k.arg and known]
+            if not any(p.kind is p.VAR_KEYWORD for p in known.values()):
+                yield from (
+                    f"{ast.unparse(called)}({name}=)" for name in given if name not in known
+                )
+
+
+def names_of_class(cls):
+    return {*dir(cls), *inspect.signature(cls).parameters, *re.findall(r"\w+", cls.__doc__ or "")}
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("L2BoostingRegressor.n_rounds_of_old", ["L2BoostingRegressor.n_rounds_of_old"]),
+        ("L2BoostingRegressor.learning_rate", []),
+        ("L2BoostingRegressor(rate_of_old=1)", ["L2BoostingRegressor(rate_of_old=)"]),
+        ("export.frame(model)", []),
+        ("name_of_old", ["name_of_old"]),
+        ("loss.name_of_old(y)", []),  # of an object that is not known
+        ("sum_i w_i x_i", []),
+    ],
+)
+def test_what_is_a_name_that_does_not_exist(code, found):
+    words = {"model", "export", "L2BoostingRegressor"}
+    assert list(names_that_do_not_exist(code, words)) == found
+
+
+def test_code_in_the_text_names_what_exists():
+    words, found = written_names(), []
+    for place, text in texts_with_code():
+        for _, code in re.findall(r"(?<!`)(`{1,2})(?!`)([^`\n]+)\1(?!`)", text):
+            found += [f"{place}: {name}" for name in names_that_do_not_exist(code, words)]
+    assert found == []

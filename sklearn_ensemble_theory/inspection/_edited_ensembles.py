@@ -161,7 +161,7 @@ def compact(model: Model, dtype: type = np.float64) -> Model:
     Notes
     -----
     What is gone until the next fit: partial dependence by recursion, drawings of a tree, and
-    impurities and weights in `to_sklearn()`, whose predictions are the same; they are NaN there
+    impurities and weights in `export.sklearn`, whose predictions are the same; they are NaN there
     as are its importances. Trees that a warm start adds are as usual until the next call.
 
     The training rows are kept; `forget_training_rows` removes them. The first prediction lays

@@ -59,7 +59,7 @@ class Interrupted:
 
 def check_interrupts(fit, model, n_places, seed=0):
     """Interrupt `fit`, which changes the model, at random calls; at last let it end."""
-    before = joblib.hash(vars(model))
+    before, in_bytes = joblib.hash(vars(model)), pickle.dumps(vars(model))
     for _ in range(2):  # the first run also compiles and fills caches
         trial = Interrupted(0)
         trial.run(fit, copied(model))
@@ -69,7 +69,9 @@ def check_interrupts(fit, model, n_places, seed=0):
     for k in places:
         with pytest.raises(KeyboardInterrupt):
             Interrupted(int(k)).run(fit, model)
-        assert joblib.hash(vars(model)) == before, f"changed by an interrupt at call {k}"
+        # The same bytes are the same model, and found sooner; the same model may have other bytes.
+        is_same = pickle.dumps(vars(model)) == in_bytes or joblib.hash(vars(model)) == before
+        assert is_same, f"changed by an interrupt at call {k}"
 
 
 def copied(model):
