@@ -213,8 +213,8 @@ plt.show()
 # If each row is drawn with the probability q, the i-th nearest row is the
 # nearest one that is drawn with the probability :math:`w_i = (1-q)^{i-1}q`, and
 # none is drawn with :math:`(1-q)^n`: the slides let this part predict 0
-# (`empty="zero"`) and ties go to 1 (`ties="last"`), the package by default
-# gives it to the class frequencies, and ties to the first class. Averaged 1-NN
+# (`Bernoulli(empty="zero")`) and ties go to 1 (`ties="last"`), the package by
+# default draws again, and gives ties to the first class. Averaged 1-NN
 # is the estimate with these weights, which
 # :class:`~sklearn_ensemble_theory.BaggedNearestNeighborsClassifier` computes.
 # It is consistent if q → 0 and n q → ∞, by Stone's conditions:

@@ -39,6 +39,7 @@ from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._scaling import range_exponent, shifted_by
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 
+from ._draw_options import Bernoulli
 from ._neighbor_search import NeighborSearch, TrainingPoints
 from ._neighbor_weights import (
     RANK_LAWS,
@@ -48,6 +49,7 @@ from ._neighbor_weights import (
     filled_share,
     rank_weights,
 )
+from ._sampling import draws_of
 
 # Metrics for which distances scale with X: their X is brought into a range where squares neither
 # overflow nor vanish, by a power of two, which is exact.
@@ -79,8 +81,7 @@ CONSTRAINTS: dict[str, list] = {
         StrOptions({"rate", "loo"}),
         "array-like",
     ],
-    "bootstrap": ["boolean", StrOptions({name for name in RANK_LAWS if isinstance(name, str)})],
-    "empty": [StrOptions({"mean", "zero", "redraw"})],
+    "bootstrap": ["boolean", StrOptions({"bernoulli"}), Bernoulli],
     "algorithm": [StrOptions({"auto", "ball_tree", "kd_tree", "brute"})],
     "leaf_size": [Interval(Integral, 1, None, closed="left")],
     "p": [Interval(Real, 0, None, closed="right"), None],
@@ -110,10 +111,12 @@ NEIGHBORS_TEXTS = {
             With `bootstrap="bernoulli"` a float is the probability q of each row, and the other
             values give q = s / n_samples.
 
-        bootstrap : bool or "bernoulli", default=False
+        bootstrap : bool, "bernoulli" or Bernoulli, default=False
             How rows are drawn: False, without replacement [Bach, §10.1.2]; True, s draws with
             replacement, where a row drawn c times counts as c neighbours; "bernoulli", each row
-            independently with probability q [Ghoshdastidar, theorem En.2].
+            independently with probability q [Ghoshdastidar, theorem En.2]. A draw of no rows, of
+            probability (1-q)^n, is repeated; :class:`~sklearn_ensemble_theory.averaging.Bernoulli`
+            has other rules in its parameter `empty`.
 
         algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
             How neighbours are found: by a ball tree, a k-d tree, or the distances to all rows.
@@ -189,14 +192,13 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
         n_neighbors: int = 1,
         *,
         max_samples: int | float | Literal["rate", "loo"] | ArrayLike = "rate",
-        bootstrap: bool | str = False,
+        bootstrap: bool | Literal["bernoulli"] | Bernoulli = False,
         algorithm: Literal["auto", "ball_tree", "kd_tree", "brute"] = "auto",
         leaf_size: int = 30,
         p: float | None = 2,
         metric: str | Callable[..., float] = "minkowski",
         metric_params: dict[str, Any] | None = None,
         n_jobs: int | None = None,
-        empty: Literal["mean", "zero", "redraw"] = "mean",
     ) -> None:
         self.n_neighbors = n_neighbors
         self.max_samples = max_samples
@@ -207,7 +209,6 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
         self.metric = metric
         self.metric_params = metric_params
         self.n_jobs = n_jobs
-        self.empty = empty
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -265,7 +266,9 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
         )
         if inspect.isclass(self.metric):
             raise ValueError(f"metric must be a name or a function of two rows, got {self.metric}.")
-        n_given, k, law = X.shape[0], self.n_neighbors, RANK_LAWS[self.bootstrap]
+        n_given, k, draws = X.shape[0], self.n_neighbors, draws_of(self.bootstrap)
+        law = RANK_LAWS[draws.scheme.bootstrap]
+        self._empty = draws.empty
         kept, weight, n, is_whole = _counted_rows(sample_weight, X, law, k)
         y, exponent = y if isinstance(kept, range) else y[kept], 0
         if is_regressor:
@@ -312,7 +315,7 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
             if weight is None:
                 W = weights_by_rank_and_size(laws, WEIGHT_TOL)
                 search = self._search(points, len(W) + 2)
-                errors = loo_errors(search, X, targets, points, W, laws, self.empty, self._zeros)
+                errors = loo_errors(search, X, targets, points, W, laws, self._empty, self._zeros)
             else:
                 shares = [filled_share(one, is_whole, WEIGHT_TOL) for one in laws]
                 search = self._search(points, n)
@@ -325,7 +328,7 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
                     is_whole,
                     shares,
                     laws,
-                    self.empty,
+                    self._empty,
                     self._zeros,
                 )
             best = best_size(errors)
@@ -353,9 +356,9 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
         self.max_samples_ = sizes[best]
         # The weights of rows, where no draw is empty, and that of the mean, by the same rule.
         mean_weight = max(0.0, float(1 - weights.sum()))
-        self.weights_ = without_empty_draws(weights, 0.0, 0.0, self._empty_share, self.empty)
+        self.weights_ = without_empty_draws(weights, 0.0, 0.0, self._empty_share, self._empty)
         self.mean_weight_ = max(
-            0.0, float(without_empty_draws(mean_weight, 1.0, 0.0, self._empty_share, self.empty))
+            0.0, float(without_empty_draws(mean_weight, 1.0, 0.0, self._empty_share, self._empty))
         )
         return self
 
@@ -422,7 +425,7 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
                     average[rows] = block.targets(sums) @ self._by_rank
             averages += (max(0.0, 1 - self._by_rank.sum()) * self._means)[:, None]
         means, zeros = self._means[:, None], self._zeros[:, None]
-        return without_empty_draws(averages, means, zeros, self._empty_share, self.empty)
+        return without_empty_draws(averages, means, zeros, self._empty_share, self._empty)
 
 
 @documented(NEIGHBORS_TEXTS)
@@ -440,12 +443,6 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
     Parameters
     ----------
     %(parameters)s
-
-    empty : {"mean", "zero", "redraw"}, default="mean"
-        What a draw of no rows predicts, of probability (1-q)^n with `bootstrap="bernoulli"`:
-        "mean", the mean of y; "zero", 0; "redraw", nothing, as rows are
-        drawn again. :class:`BaggingRegressor` has the same parameter, with "redraw" as its
-        default.
 
     Attributes
     ----------
@@ -529,13 +526,6 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
     ----------
     %(parameters)s
 
-    empty : {"mean", "zero", "redraw"}, default="mean"
-        What a draw of no rows predicts, of probability (1-q)^n with `bootstrap="bernoulli"`:
-        "mean", the class frequencies; "zero", the first class, the class 0 of
-        [Ghoshdastidar, theorem En.2]; "redraw", nothing, as rows are
-        drawn again. :class:`BaggingClassifier` has the same parameter, with "redraw" as its
-        default.
-
     ties : {"first", "last"}, default="first"
         Which of several classes with the same, largest probability (within 1e-12) is
         predicted: the first one in `classes_`, as in scikit-learn, or the last one. Of two classes
@@ -598,14 +588,13 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
         n_neighbors: int = 1,
         *,
         max_samples: int | float | Literal["rate", "loo"] | ArrayLike = "rate",
-        bootstrap: bool | str = False,
+        bootstrap: bool | Literal["bernoulli"] | Bernoulli = False,
         algorithm: Literal["auto", "ball_tree", "kd_tree", "brute"] = "auto",
         leaf_size: int = 30,
         p: float | None = 2,
         metric: str | Callable[..., float] = "minkowski",
         metric_params: dict[str, Any] | None = None,
         n_jobs: int | None = None,
-        empty: Literal["mean", "zero", "redraw"] = "mean",
         ties: Literal["first", "last"] = "first",
     ) -> None:
         super().__init__(
@@ -618,7 +607,6 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
             metric=metric,
             metric_params=metric_params,
             n_jobs=n_jobs,
-            empty=empty,
         )
         self.ties = ties
 
@@ -680,7 +668,7 @@ def without_empty_draws(average: Any, mean: Any, zero: Any, share: Any, empty: s
 
     Before, they have contributed their share of the mean.
     """
-    if empty == "mean":
+    if empty == "mean" or not np.any(share):
         return average
     if empty == "zero":
         return average + share * (zero - mean)
@@ -829,7 +817,7 @@ def loo_errors(
         One for each of the sizes.
     empty : str
     zeros : ndarray of shape (n_outputs,)
-        What draws of no rows predict with ``empty="zero"``.
+        What draws of no rows predict if `empty` is "zero".
 
     Returns
     -------

@@ -373,7 +373,7 @@ def test_draws_of_no_rows_against_simulation(empty, k):
     means[total == 0] = {"mean": y.mean(), "zero": 0.0, "redraw": np.nan}[empty]
     error = 4 * means.std() / np.sqrt(len(means))
     for cls in (Regressor, Classifier):
-        model = cls(k, max_samples=q, bootstrap="bernoulli", empty=empty).fit(X, y)
+        model = cls(k, max_samples=q, bootstrap=Bernoulli(empty)).fit(X, y)
         found = model.predict([[at]]) if cls is Regressor else model.predict_proba([[at]])[:, 1]
         assert found == pytest.approx(means.mean(), abs=error)
         total = model.weights_.sum() + model.mean_weight_
@@ -389,10 +389,11 @@ def test_the_three_predictions_of_no_rows():
     expected = {"mean": base + none * 5 / 12, "zero": base, "redraw": base / (1 - none)}
     assert [round(value, 3) for value in expected.values()] == [0.520, 0.461, 0.537]
     for empty, value in expected.items():
-        model = Classifier(max_samples=0.15, bootstrap="bernoulli", empty=empty).fit(X, y)
+        model = Classifier(max_samples=0.15, bootstrap=Bernoulli(empty)).fit(X, y)
         assert model.predict_proba([[-1.0]])[0, 1] == pytest.approx(value, rel=1e-9)
         assert model.predict([[-1.0]])[0] == int(value > 0.5)  # the convention decides
-    assert Classifier().empty == "mean"
+    model.set_params(bootstrap="bernoulli").fit(X, y)  # draws again
+    assert model.predict_proba([[-1.0]])[0, 1] == pytest.approx(expected["redraw"], rel=1e-9)
 
 
 class NearestRow(BaseEstimator):
@@ -430,7 +431,7 @@ def test_draws_of_no_rows_in_bagging(empty, closed, bagging, learner):
     B, draws = 1500, Bernoulli(empty)
     bag = bagging(learner, B, max_samples=0.15, bootstrap=draws, random_state=1).fit(X, y)
     at = np.array([[0.1], [3.2], [11.5]])
-    limit = closed(max_samples=0.15, bootstrap="bernoulli", empty=empty).fit(X, y)
+    limit = closed(max_samples=0.15, bootstrap=Bernoulli(empty)).fit(X, y)
     if closed is Regressor:
         found, expected = bag.predict(at), limit.predict(at)
     else:
@@ -473,7 +474,7 @@ def test_leave_one_out_with_draws_of_no_rows(empty, kind, cls):
     rng = np.random.default_rng(3)
     X, y = twelve(rng)
     w = {"none": None, "whole": rng.integers(1, 4, 12), "real": rng.uniform(0.5, 2, 12)}[kind]
-    settings = {"bootstrap": "bernoulli", "empty": empty}
+    settings = {"bootstrap": Bernoulli(empty)}
     model = cls(max_samples=[0.1, 0.4], **settings).fit(X, y, w)
     errors = np.zeros(2)
     weight = np.ones(12) if w is None else w / w.mean() if kind == "real" else w
@@ -552,12 +553,12 @@ def test_ties_of_votes(ties):
 def test_redrawn_samples_of_any_share(q):
     X, y = regression(40, 2)
     labels = (y > np.median(y)).astype(int) + (y > np.quantile(y, 0.8))
-    regressor = Regressor(bootstrap="bernoulli", max_samples=q, empty="redraw").fit(X, y)
+    regressor = Regressor(bootstrap="bernoulli", max_samples=q).fit(X, y)
     # A small draw is of one row; a large one is nearly all rows.
     expected = np.full(40, y.mean()) if q < 0.5 else y
     np.testing.assert_allclose(regressor.predict(X), expected, atol=1e-4)
     assert regressor.weights_.sum() + regressor.mean_weight_ == pytest.approx(1, abs=1e-9)
-    classifier = Classifier(bootstrap="bernoulli", max_samples=q, empty="redraw").fit(X, labels)
+    classifier = Classifier(bootstrap="bernoulli", max_samples=q).fit(X, labels)
     probabilities = classifier.predict_proba(X)
     assert probabilities.min() >= 0
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)

@@ -12,7 +12,7 @@ from sklearn.metrics import pairwise_distances
 
 from sklearn_ensemble_theory import BaggedNearestNeighborsClassifier as Classifier
 from sklearn_ensemble_theory import BaggedNearestNeighborsRegressor as Regressor
-from sklearn_ensemble_theory.averaging import _neighbor_search
+from sklearn_ensemble_theory.averaging import Bernoulli, _neighbor_search
 from sklearn_ensemble_theory.averaging import bagged_nearest_neighbors_weights as weights
 from sklearn_ensemble_theory.averaging._neighbor_search import (
     EuclideanTree,
@@ -173,7 +173,7 @@ def test_merging_survives_rows_that_share_a_hash(monkeypatch):
 def test_a_row_written_twice_counts_twice():
     X, y = regression(30)
     twice = np.repeat(np.arange(30), 2)
-    model = Regressor(max_samples=0.2, bootstrap="bernoulli").fit(X[twice], y[twice])
+    model = Regressor(max_samples=0.2, bootstrap=Bernoulli("mean")).fit(X[twice], y[twice])
     queries = regression(10, seed=1)[0]
     i = np.arange(30)
     w = 0.8 ** (2 * i) * (1 - 0.8**2)  # the i-th row is hit by its first or its second copy

@@ -11,6 +11,7 @@ from sklearn.neighbors import KNeighborsRegressor, sort_graph_by_row_values
 from sklearn_ensemble_theory import AdaBoostClassifier, BaggingRegressor
 from sklearn_ensemble_theory import BaggedNearestNeighborsClassifier as Classifier
 from sklearn_ensemble_theory import BaggedNearestNeighborsRegressor as Regressor
+from sklearn_ensemble_theory.averaging import Bernoulli
 
 from .neighbor_data import regression, schemes
 
@@ -114,7 +115,7 @@ def expected_by_all_draws(weight, y, size, k, bootstrap):
 
 @pytest.mark.parametrize(
     ("size", "k", "bootstrap"),
-    [(1, 1, True), (4, 1, True), (4, 3, True), (5, 5, True), (0.3, 1, "bernoulli")],
+    [(1, 1, True), (4, 1, True), (4, 3, True), (5, 5, True), (0.3, 1, Bernoulli("mean"))],
 )
 def test_any_weights_are_the_mean_over_all_draws(size, k, bootstrap):
     rng = np.random.default_rng(0)
