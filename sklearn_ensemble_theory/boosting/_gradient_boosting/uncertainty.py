@@ -84,19 +84,16 @@ def standard_error(
 ) -> np.ndarray:
     """Compute standard errors of the predictions over training sets.
 
-    The rows are split into halves `n_pairs` times, and the model is fitted to each half. For f and
-    f' the fits to both halves of a split, let Z = (f + f')/2 and D = (f - f')²/4, and var Z the
-    variance of Z over the P splits, for the same training rows.
+    The rows are split into halves `n_pairs` times, and the model is fitted to each half.
 
-    - ``"single"``: the standard deviation of all fits to halves. It is that of the fit to all rows,
-      which `predict` returns, as far as variances are proportional to 1/n; in simulations (see
-      the user guide) 1.0 to 1.15 times the true one.
-    - ``"unbiased"``: of the mean of all fits to halves, from V = mean D - (1 - 1/P) var Z. The mean
-      of V over training sets is the variance over training sets, for any learner and number of
-      rows [Wang and Lindsay, 2014]. V is noisy at a single point: it is mean D times the ratio of
-      the sums of V and of mean D at 500 points whose features are those of different rows.
-    - ``"conservative"``: of the same mean, from mean D, whose expectation is larger than its
-      variance.
+    - ``"single"``: of the fit to all rows, which `predict` returns, by the standard deviation of
+      all fits to halves.
+    - ``"unbiased"``: of the mean of these fits, by an estimate of its variance that is right on
+      average for any learner and number of rows [Wang and Lindsay, 2014].
+    - ``"conservative"``: of the same mean, by an estimate that is too large on average and never
+      negative.
+
+    The user guide, "How sure is the model?", has the formulas, and simulations of all three.
 
     Parameters
     ----------
@@ -120,13 +117,12 @@ def standard_error(
 
     Notes
     -----
-    The standard error is about the expectation of the prediction over training sets: bias, as
-    beside a jump that trees of a given depth smooth out, is not in it. Rows have to be independent;
-    with `groups` whole groups are drawn. With ``CVRounds(prediction="mean")``, which varies less
-    than one fit, "single" is too large, and "conservative" is closer.
+    The bias of the model is not part of it. Rows have to be independent; with `groups` whole groups
+    are drawn. With ``CVRounds(prediction="mean")``, which varies less than one fit, "single" is too
+    large, and "conservative" is closer.
 
-    Cost: the first call with some `n_pairs` takes that many fits of the rounds of the model to two
-    halves, the time of about 25 fits for 20 pairs; then 2 `n_pairs` predictions.
+    Cost: the first call takes the time of about 25 fits for 20 pairs; each call makes 2 `n_pairs`
+    predictions.
 
     References
     ----------
@@ -243,19 +239,15 @@ def predict_interval(
 
     Notes
     -----
-    For exchangeable rows, "cv+" and "cqr" cover with a probability of at least 1 - 2 alpha -
-    sqrt(2/n), whatever the distribution, where nothing was chosen on the same folds; usually it is
-    about 1 - alpha. Rounds that the folds have chosen and the sizes of "normalized", which the
-    residuals of all folds enter, are not covered by this theorem; simulations (see the user guide)
-    show no difference.
+    For exchangeable rows "cv+" and "cqr" cover with a probability of at least 1 - 2 alpha -
+    sqrt(2/n), and usually about 1 - alpha; "normalized" has no such theorem, nor have folds that
+    have chosen the number of rounds. Coverage is an average over rows: that of "cv+" is smaller
+    where the noise is large. With groups the intervals are for a row of a new group. The user
+    guide, "How sure is the model?", compares the methods.
 
-    Coverage is an average over rows. "cv+" has intervals of about the same width everywhere, and
-    covers less than the average where the noise is large. With groups, folds are of whole groups,
-    and the intervals are for a row of a new group.
-
-    Cost: the first call makes the fits, one a fold of the rounds of the model (none with
-    ``held_out="cv"``), about as many again for "normalized" and twice as many for "cqr" at each
-    coverage; then the predictions of all models, and O(K log n) for each row.
+    Cost: the first call fits one model a fold (none with ``held_out="cv"``), about as many again
+    for "normalized", and twice as many for "cqr" at each coverage; each call takes the predictions
+    of all models and O(K log n) for each row.
 
     References
     ----------
@@ -279,10 +271,8 @@ def predict_distribution(
 ) -> Any:
     """Predict the distribution of the targets.
 
-    The rows are split into folds, as for `predict_interval`. The location of a distribution is the
-    mean of the folds' models. Its scale is the mean of models that are fitted to the absolute
-    residuals out of fold, as the residuals of a fit are too small on its own rows. Its form is
-    fitted to the residuals out of fold divided by their scale:
+    By the models of the folds of `held_out`: their mean is the location, and models of the absolute
+    residuals out of fold give the scale. The family is that of the residuals in units of the scale:
 
     - ``"empirical"``: their own distribution, smoothed;
     - ``"normal"``, ``"student-t"``, ``"laplace"``: by the largest likelihood;
@@ -316,11 +306,10 @@ def predict_distribution(
 
     Notes
     -----
-    The mean of a distribution is that of the folds' models, which has usually a smaller error than
-    `predict`; with ``CVRounds(prediction="mean")`` both are the same where the form is symmetric.
+    The mean of a distribution is that of the folds' models, whose error is usually smaller than
+    that of `predict`. The user guide, "How sure is the model?", says which family is for what.
 
-    Cost: the first call makes the fits, two a fold of the rounds of the model; then the predictions
-    of all models.
+    Cost: the first call fits two models a fold; each call takes the predictions of all models.
     """
     resampling = _resampling(self, "predict_distribution")
     return resampling.distribution(self._rows_with(X, offset), family)
