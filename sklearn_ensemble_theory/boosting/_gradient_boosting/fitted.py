@@ -210,10 +210,7 @@ class BoostedRegressor(RegressorMixin, FittedBoosting):
     def predict(self, X: MatrixLike, offset: ArrayLike | None = None) -> np.ndarray:
         """Predict the target, by the inverse link of the loss.
 
-        Parameters
-        ----------
-        %(X)s
-        %(offset_of_prediction)s
+        %(rows_to_predict)s
 
         Returns
         -------
@@ -228,10 +225,7 @@ class BoostedRegressor(RegressorMixin, FittedBoosting):
     ) -> Iterator[np.ndarray]:
         """Predict the target after each round.
 
-        Parameters
-        ----------
-        %(X)s
-        %(offset_of_prediction)s
+        %(rows_to_predict)s
 
         Yields
         ------
@@ -280,10 +274,7 @@ class BoostedClassifier(ClassifierMixin, FittedBoosting):
         For two classes a positive score predicts the second class; for more, the class with the
         largest score is predicted.
 
-        Parameters
-        ----------
-        %(X)s
-        %(offset_of_prediction)s
+        %(rows_to_predict)s
 
         Returns
         -------
@@ -297,10 +288,7 @@ class BoostedClassifier(ClassifierMixin, FittedBoosting):
     ) -> Iterator[np.ndarray]:
         """Compute the scores after each round.
 
-        Parameters
-        ----------
-        %(X)s
-        %(offset_of_prediction)s
+        %(rows_to_predict)s
 
         Yields
         ------
@@ -317,10 +305,7 @@ class BoostedClassifier(ClassifierMixin, FittedBoosting):
     def predict(self, X: MatrixLike, offset: ArrayLike | None = None) -> np.ndarray:
         """Predict the class with the largest score; ties go to the first.
 
-        Parameters
-        ----------
-        %(X)s
-        %(offset_of_prediction)s
+        %(rows_to_predict)s
 
         Returns
         -------
@@ -334,10 +319,7 @@ class BoostedClassifier(ClassifierMixin, FittedBoosting):
     ) -> Iterator[np.ndarray]:
         """Predict the class after each round.
 
-        Parameters
-        ----------
-        %(X)s
-        %(offset_of_prediction)s
+        %(rows_to_predict)s
 
         Yields
         ------
@@ -355,10 +337,7 @@ class BoostedClassifier(ClassifierMixin, FittedBoosting):
 
         Only for losses with `probability`: not for the hinge loss, for instance.
 
-        Parameters
-        ----------
-        %(X)s
-        %(offset_of_prediction)s
+        %(rows_to_predict)s
 
         Returns
         -------
@@ -374,10 +353,7 @@ class BoostedClassifier(ClassifierMixin, FittedBoosting):
     def predict_log_proba(self, X: MatrixLike, offset: ArrayLike | None = None) -> np.ndarray:
         """Logarithms of the class probabilities.
 
-        Parameters
-        ----------
-        %(X)s
-        %(offset_of_prediction)s
+        %(rows_to_predict)s
 
         Returns
         -------
@@ -418,10 +394,7 @@ class BoostedClassifier(ClassifierMixin, FittedBoosting):
     ) -> Iterator[np.ndarray]:
         """Class probabilities after each round.
 
-        Parameters
-        ----------
-        %(X)s
-        %(offset_of_prediction)s
+        %(rows_to_predict)s
 
         Yields
         ------

@@ -287,6 +287,12 @@ TEXTS = {
             Is added to the scores: see `fit`. None is 0.
         """,
     # --- sections
+    "rows_to_predict": """
+        Parameters
+        ----------
+        %(X)s
+        %(offset_of_prediction)s
+        """,
     "references": """
         F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
 
