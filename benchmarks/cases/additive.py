@@ -37,7 +37,9 @@ def logit_boost(data, n_rounds, learning_rate):
     from sklearn_ensemble_theory import LogitBoostClassifier
 
     # Within a stage the second derivatives are a little too large and the rounds a little short.
-    return LogitBoostClassifier(round(1.15 * n_rounds), learning_rate=learning_rate)
+    return LogitBoostClassifier(
+        round(1.15 * n_rounds), learning_rate=learning_rate, smoothing_rounds=0, interactions=0
+    )
 
 
 def with_memory(memory, setup):

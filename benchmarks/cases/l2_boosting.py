@@ -18,7 +18,13 @@ def heavy_tails(seed, n, p, n_test):
 def ours(data, n_rounds, learning_rate, max_bins):
     from sklearn_ensemble_theory import L2BoostingRegressor
 
-    return L2BoostingRegressor(n_rounds, learning_rate=learning_rate, max_bins=max_bins)
+    return L2BoostingRegressor(
+        n_rounds,
+        learning_rate=learning_rate,
+        smoothing_rounds=0,
+        interactions=0,
+        max_bins=max_bins,
+    )
 
 
 def ours_cross_validated(data, n_rounds, learning_rate, max_bins):

@@ -6,6 +6,7 @@ Every algorithm consists of a loss, a weak learner and a step rule [Bach, §10.3
 from sklearn_ensemble_theory._addresses import publish
 from sklearn_ensemble_theory._cv_choice import CVChoice, CVRounds
 from sklearn_ensemble_theory.boosting import losses, steps
+from sklearn_ensemble_theory.boosting._additive.base import smooth_term
 from sklearn_ensemble_theory.boosting._additive.logit_boost import LogitBoostClassifier
 from sklearn_ensemble_theory.boosting._additive.merging import merge_additive_models
 from sklearn_ensemble_theory.boosting._additive.regressors import (
@@ -53,6 +54,7 @@ __all__ = [
     "SmoothBoostClassifier",
     "losses",
     "merge_additive_models",
+    "smooth_term",
     "steps",
 ]
 

@@ -27,7 +27,7 @@ from .losses._base import (
     newton_leaves,
     safe_length,
 )
-from .losses._compiled import compiled_loss
+from .losses._compiled import CompiledLoss, compiled_loss
 
 Array = NDArray[np.float64]
 
@@ -62,6 +62,112 @@ class RiskState(NamedTuple):
         return float(np.einsum("i,ik,ik->", self.weight, self.target, psi))
 
 
+class _ByMethods:
+    """The loss of the rows by the methods of the loss."""
+
+    def __init__(self, loss: Loss, y: NDArray[Any], weight: Array) -> None:
+        self.loss, self.y, self.weight = loss, y, weight
+        # Leaves that the loss does not solve itself get Newton steps from the known gradient.
+        own = "leaf_values" in vars(loss) or type(loss).leaf_values is not Loss.leaf_values
+        self.takes_newton_steps = not own
+        self.losses: Array | None = None  # of the rows, at the scores of `value_and_target`
+
+    def value(self, u: Array) -> float:
+        return inner(self.weight, self.loss.value(self.y, u))
+
+    def value_and_target(self, u: Array) -> tuple[float, Array]:
+        self.losses = self.loss.value(self.y, u)
+        return inner(self.weight, self.losses), -self.loss.gradient(self.y, u)
+
+    def arrays(self, u: Array, target: Array) -> None:
+        return None
+
+    def curvatures(self, u: Array, target: Array) -> Array:
+        return np.array(self.loss.hessian(self.y, u), dtype=np.float64)
+
+    def leaf_values(
+        self,
+        u: Array,
+        target: Array,
+        leaf: NDArray[Any],
+        n_leaves: int,
+        rows: NDArray[Any] | None,
+        score: int | None,
+        rate: float,
+        longest: float,
+    ) -> Array:
+        seen: Any = slice(None) if rows is None else rows
+        y, u, weight, leaf = self.y[seen], u[seen], self.weight[seen], leaf[seen]
+        second = self.loss.hessian(y, u) if self.takes_newton_steps else None
+        if second is None:
+            # A loss with one score need not know of the argument `score`.
+            which = {} if score is None else {"score": score}
+            return self.loss.leaf_values(y, u, weight, leaf, n_leaves, **which)
+        second = second if score is None else second[:, score]
+        before = None if self.losses is None else self.losses[seen]
+        given = self.loss, y, u, weight, leaf, n_leaves, score, -target[seen], second
+        return newton_leaves(*given, rate=rate, before=before)
+
+    def leaf_sums(
+        self, u: Array, target: Array, leaf: NDArray[Any], n_leaves: int, score: int | None
+    ) -> Array:
+        totals = group_totals(self.weight, leaf, n_leaves)
+        terms = self.loss.leaf_terms(self.y, u, score)
+        assert terms is not None
+        return np.column_stack([totals(np.asarray(t)) for t in (*terms, np.ones(len(leaf)))])
+
+
+class _ByLoops:
+    """The same by the compiled loops of the loss, for scores that these take."""
+
+    def __init__(self, loss: CompiledLoss, y: Array, weight: Array, n_threads: int) -> None:
+        self.loss, self.y, self.weight, self.n_threads = loss, y, weight, n_threads
+
+    def value(self, u: Array) -> float:
+        return self.value_and_target(u)[0]
+
+    def value_and_target(self, u: Array) -> tuple[float, Array]:
+        target = np.empty(u.shape)
+        arrays = self.y, np.ascontiguousarray(u), self.weight, target
+        return self.loss.value(arrays, self.n_threads), target
+
+    def arrays(self, u: Array, target: Array) -> RiskArrays | None:
+        if not (self.loss.boosts and u.flags.c_contiguous and target.flags.c_contiguous):
+            return None
+        return RiskArrays(self.loss.loops, self.y, self.weight, u, target)
+
+    def curvatures(self, u: Array, target: Array) -> Array:
+        # They are only inexact where they are far below the first derivative, and replaced.
+        return self.loss.hessian(u, target, self.n_threads)
+
+    def leaf_values(
+        self,
+        u: Array,
+        target: Array,
+        leaf: NDArray[Any],
+        n_leaves: int,
+        rows: NDArray[Any] | None,
+        score: int | None,
+        rate: float,
+        longest: float,
+    ) -> Array:
+        arrays: Any = self._arrays(u, target)
+        if rows is not None:
+            arrays = tuple(part if part.size == 1 else part.take(rows, axis=0) for part in arrays)
+            leaf = leaf.take(rows)
+        given = arrays, leaf_codes(leaf), n_leaves, score or 0, self.n_threads
+        return self.loss.leaf_values(*given, rate=rate, longest=longest)
+
+    def leaf_sums(
+        self, u: Array, target: Array, leaf: NDArray[Any], n_leaves: int, score: int | None
+    ) -> Array:
+        given = leaf_codes(leaf), n_leaves, score or 0, self.n_threads
+        return self.loss.leaf_sums(self._arrays(u, target), *given)
+
+    def _arrays(self, u: Array, target: Array) -> tuple[Array, Array, Array, Array]:
+        return self.y, np.ascontiguousarray(u), self.weight, np.ascontiguousarray(target)
+
+
 class EmpiricalRisk:
     """F(u) = sum_i w_i l(y_i, u_i), with weights that sum to 1 [Bach, §10.3.1].
 
@@ -83,29 +189,31 @@ class EmpiricalRisk:
         sample_weight: Array | None = None,
         n_threads: int = 1,
     ) -> None:
-        self.loss = as_loss(loss)
         self.y = y
         self.weight = normalised_weights(sample_weight, len(y))
-        # The default needs the gradient, which is known.
-        own = (
-            "leaf_values" in vars(self.loss) or type(self.loss).leaf_values is not Loss.leaf_values
-        )
-        self._takes_newton_steps = not own
         self.n_threads = n_threads
         self.same_weights = sample_weight is None
-        self._compiled = compiled_loss(self.loss)
-        if self._compiled is not None:
-            known = self._compiled.known_targets(np.asarray(y))
-            if known is None:
-                self._compiled = None
-            else:
-                self._known = known
-                self._loop_weight = self.weight[:1].copy() if self.same_weights else self.weight
-        self._losses: Array | None = None  # of the rows at the scores of `at`, without a loop
         self.rate = 1.0  # what is taken of the steps of leaves: see `share_taken`
         # Whether the loss may change with the scores, and the one whose risk was reported last.
         self.adapts = False
+        self._use(as_loss(loss))
         self.scored_loss = self.loss
+
+    def _use(self, loss: Loss) -> None:
+        self.loss = loss
+        self._by_methods = _ByMethods(loss, self.y, self.weight)
+        self._by_loops: _ByLoops | None = None
+        loops = compiled_loss(loss)
+        known = None if loops is None else loops.known_targets(np.asarray(self.y))
+        if loops is not None and known is not None:
+            weight = self.weight[:1].copy() if self.same_weights else self.weight
+            self._by_loops = _ByLoops(loops, known, weight, self.n_threads)
+
+    def _at_rows(self, u: Array) -> _ByMethods | _ByLoops:
+        """What computes the loss of the rows at scores u: its compiled loops, if it has any."""
+        loops = self._by_loops
+        takes = loops is not None and loops.loss.takes(u, len(self.y))
+        return loops if loops is not None and takes else self._by_methods
 
     def at(self, u: Array) -> RiskState:
         """The `RiskState` at the scores u."""
@@ -116,38 +224,17 @@ class EmpiricalRisk:
             self.scored_loss = self.loss
             if loss is not self.loss:
                 before = self.value(u)
-                self.loss = loss
-                if self._compiled is not None:
-                    self._compiled = compiled_loss(loss)
-        found = self._in_one_pass(u)
-        if found is None:
-            self._losses = self.loss.value(self.y, u)
-            found = inner(self.weight, self._losses), -self.loss.gradient(self.y, u)
-        value, target = found
+                self._use(loss)
+        value, target = self._at_rows(u).value_and_target(u)
         return RiskState(value if before is None else before, target, self.weight)
 
     def value(self, u: Array) -> float:
         """F(u)."""
-        found = self._in_one_pass(u)
-        return inner(self.weight, self.loss.value(self.y, u)) if found is None else found[0]
-
-    def _in_one_pass(self, u: Array) -> tuple[float, Array] | None:
-        """F(u) and the negative gradient by the loss's compiled loop, where it has one."""
-        loops = self._compiled
-        if loops is None or not loops.takes(u, len(self.y)):
-            return None
-        target = np.empty(u.shape)
-        scores = np.ascontiguousarray(u)
-        return loops.value((self._known, scores, self._loop_weight, target), self.n_threads), target
+        return self._at_rows(u).value(u)
 
     def arrays(self, u: Array, target: Array) -> RiskArrays | None:
         """The risk at the scores u, for rounds without Python; None where its loss needs that."""
-        loops = self._compiled
-        if loops is None or not loops.boosts or not loops.takes(u, len(self.y)):
-            return None
-        if not (u.flags.c_contiguous and target.flags.c_contiguous):
-            return None
-        return RiskArrays(loops.loops, self._known, self._loop_weight, u, target)
+        return self._at_rows(u).arrays(u, target)
 
     def leaf_values(
         self,
@@ -178,42 +265,10 @@ class EmpiricalRisk:
         -------
         steps : ndarray of shape (n_leaves,)
         """
-        loops = self._compiled
-        if loops is None or not loops.takes(u, len(self.y)):
-            seen: Any = slice(None) if rows is None else rows
-            if self._takes_newton_steps:
-                second = self.loss.hessian(self.y[seen], u[seen])
-                if second is not None:
-                    second = second if score is None else second[:, score]
-                    first = -target[seen]
-                    y, weight, options = self.y[seen], self.weight[seen], {"rate": self.rate}
-                    if self._losses is not None:
-                        options["before"] = self._losses[seen]
-                    return newton_leaves(
-                        self.loss,
-                        y,
-                        u[seen],
-                        weight,
-                        leaf[seen],
-                        n_leaves,
-                        score,
-                        first,
-                        second,
-                        **options,
-                    )
-            # A loss with one score need not know of the argument `score`.
-            which = {} if score is None else {"score": score}
-            return self.loss.leaf_values(
-                self.y[seen], u[seen], self.weight[seen], leaf[seen], n_leaves, **which
-            )
-        weight = self._loop_weight
-        arrays: Any = (self._known, np.ascontiguousarray(u), weight, np.ascontiguousarray(target))
-        if rows is not None:
-            arrays = tuple(part if part.size == 1 else part.take(rows, axis=0) for part in arrays)
-            leaf = leaf.take(rows)
-        codes = leaf_codes(leaf)
-        shorten = {"rate": self.rate, "longest": self.longest_step}
-        return loops.leaf_values(arrays, codes, n_leaves, score or 0, self.n_threads, **shorten)
+        longest = self.longest_step
+        return self._at_rows(u).leaf_values(
+            u, target, leaf, n_leaves, rows, score, self.rate, longest
+        )
 
     @property
     def longest_step(self) -> float:
@@ -230,15 +285,7 @@ class EmpiricalRisk:
         u, target, leaf, n_leaves, score
             As for `leaf_values`.
         """
-        loops = self._compiled
-        if loops is None or not loops.takes(u, len(self.y)):
-            totals = group_totals(self.weight, leaf, n_leaves)
-            terms = self.loss.leaf_terms(self.y, u, score)
-            assert terms is not None
-            return np.column_stack([totals(np.asarray(t)) for t in (*terms, np.ones(len(leaf)))])
-        weight = self._loop_weight
-        arrays: Any = (self._known, np.ascontiguousarray(u), weight, np.ascontiguousarray(target))
-        return loops.leaf_sums(arrays, leaf_codes(leaf), n_leaves, score or 0, self.n_threads)
+        return self._at_rows(u).leaf_sums(u, target, leaf, n_leaves, score)
 
     def line_search(self, u: Array, psi: Array, state: RiskState) -> float:
         """The b that minimises F(u + b psi)."""
@@ -366,9 +413,7 @@ class SecondOrderRisk(EmpiricalRisk):
 
     def _curvatures(self, u: Array, first: Array) -> Array:
         """The second derivatives, a new array; see the class for the smallest ones."""
-        second = self._known_curvatures(u, first)
-        if second is None:
-            second = np.array(self.loss.hessian(self.y, u), dtype=np.float64)
+        second = self._at_rows(u).curvatures(u, first)
         if not second.min() >= 0:
             raise ValueError(
                 "step='newton', and step='joint' with trees, require a convex loss; the second "
@@ -388,13 +433,6 @@ class SecondOrderRisk(EmpiricalRisk):
                 size = size / mean_size * (mean / LARGEST_TARGET)
             np.maximum(second, size, out=second)
         return np.maximum(second, SMALLEST_WEIGHT * mean, out=second)
-
-    def _known_curvatures(self, u: Array, first: Array) -> Array | None:
-        # They are only inexact where they are far below the first derivative, and replaced.
-        loops = self._compiled
-        if loops is None or not loops.takes(u, len(self.y)):
-            return None
-        return loops.hessian(u, first, self.n_threads)
 
     def lowering_values(
         self,

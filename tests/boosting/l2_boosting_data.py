@@ -4,10 +4,13 @@ import numpy as np
 
 from sklearn_ensemble_theory import L2BoostingRegressor
 
+# With a number as `n_estimators`: boosting of stumps alone, for which there are no folds.
+PLAIN = {"smoothing_rounds": 0, "interactions": 0}
+
 
 def quantile_edges(X, n_bins):
     """The thresholds of bins of equal weight."""
-    return L2BoostingRegressor(1, max_bins=n_bins).fit(X, X[:, 0]).bin_edges_
+    return L2BoostingRegressor(1, max_bins=n_bins, **PLAIN).fit(X, X[:, 0]).bin_edges_
 
 
 def left_of_cuts(X, edges):

@@ -23,6 +23,7 @@ from sklearn_ensemble_theory.boosting.losses import (
 )
 
 from .additive_data import cv_path, fold_scores
+from .l2_boosting_data import PLAIN
 
 N_GROUPS = 6
 OFFSETS = np.log(np.random.default_rng(1).uniform(0.1, 1, size=600))
@@ -45,7 +46,9 @@ def smooth():
 
 def whole(loss, **params):
     """Rounds with full steps, until nothing is left."""
-    return AdditiveBoostingRegressor(loss=loss, n_estimators=2000, learning_rate=1.0, **params)
+    return AdditiveBoostingRegressor(
+        loss=loss, n_estimators=2000, learning_rate=1.0, **params, **PLAIN
+    )
 
 
 def by_group(values, group):
@@ -107,7 +110,7 @@ def test_exposures_are_weights_of_rates(smooth):
     X, mean = smooth
     rng, exposure = np.random.default_rng(7), np.exp(OFFSETS[:400])
     y = rng.poisson(exposure * np.exp(mean))
-    model = AdditiveBoostingRegressor(loss="poisson", n_estimators=200)
+    model = AdditiveBoostingRegressor(loss="poisson", n_estimators=200, **PLAIN)
     offset = model.fit(X, y, offset=OFFSETS[:400]).predict(X)
     np.testing.assert_allclose(
         model.fit(X, y / exposure, sample_weight=exposure).predict(X), offset, rtol=1e-9
@@ -267,7 +270,7 @@ def test_offsets_are_routed(smooth):
     offset = OFFSETS[:400]
     y = np.random.default_rng(15).poisson(np.exp(mean + offset))
     with sklearn.config_context(enable_metadata_routing=True):
-        model = AdditiveBoostingRegressor(loss="poisson", n_estimators=50)
+        model = AdditiveBoostingRegressor(loss="poisson", n_estimators=50, **PLAIN)
         model.set_fit_request(offset=True).set_predict_request(offset=True)
         model.set_score_request(offset=True)
         found = cross_val_score(model, X, y, cv=KFold(3), params={"offset": offset})
@@ -355,7 +358,7 @@ def test_stages_without_rounds_belong_to_the_last_one(loss):
     X, offset = rng.normal(size=(12, 1)), 3 * rng.normal(size=12)
     y = rng.uniform(size=12).round(1)
     model = AdditiveBoostingRegressor(
-        loss=loss, n_estimators=200, learning_rate=1.0, monotonic_cst=[1]
+        loss=loss, n_estimators=200, learning_rate=1.0, monotonic_cst=[1], **PLAIN
     ).fit(X, y, offset=offset)
     *_, last = model.staged_predict(X, offset)
     assert model.n_estimators_ < 200
@@ -380,8 +383,9 @@ def test_no_rounds_are_the_quantile(q):
 
 def test_pairs_of_few_rows():
     model = AdditiveBoostingRegressor(n_estimators=3, interactions=1)
-    with pytest.raises(ValueError, match="interactions require at least 5 rows"):
-        model.fit(np.eye(4), np.arange(4))
+    with pytest.raises(ValueError, match="interactions require at least two rows"):
+        model.fit(np.eye(4), np.arange(4), sample_weight=[0, 1, 0, 0])
+    assert len(model.fit(np.eye(4), np.arange(4)).term_names_) == 5
 
 
 # --- losses of the user that are hard -------------------------------------------------------------
@@ -419,7 +423,9 @@ class NotANumber(Events):
 
 def test_second_derivatives_of_zero(table):
     _, X, mean = table
-    model = AdditiveBoostingRegressor(loss=WithoutCurvature(), n_estimators=100, learning_rate=1.0)
+    model = AdditiveBoostingRegressor(
+        loss=WithoutCurvature(), n_estimators=100, learning_rate=1.0, **PLAIN
+    )
     model.fit(X, mean)
     assert model.train_scores_[-1] < model.train_scores_[0]
 
@@ -451,9 +457,10 @@ def test_pairs_of_quantiles_do_not_overshoot(q):
     rng = np.random.default_rng(2)
     X = rng.normal(size=(3000, 3))
     y = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=3000)
-    settings = {"loss": QuantileLoss(q), "n_estimators": 100, "learning_rate": 0.1}
+    settings = PLAIN | {"loss": QuantileLoss(q), "n_estimators": 100, "learning_rate": 0.1}
     plain = AdditiveBoostingRegressor(**settings).fit(X, y)
-    model = AdditiveBoostingRegressor(interactions=[(1, 2)], **settings).fit(X, y)
+    settings["interactions"] = [(1, 2)]
+    model = AdditiveBoostingRegressor(**settings).fit(X, y)
     assert model.train_scores_[-1] < 0.8 * plain.train_scores_[-1]
     assert np.abs(model.shape_functions_[3][1]).max() < 2 * np.abs(X[:, 1] * X[:, 2]).max()
 

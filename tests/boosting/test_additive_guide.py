@@ -10,7 +10,7 @@ from sklearn_ensemble_theory.boosting._additive.bins import jumps_of
 
 from .additive_data import cv_path
 from .engine import refresh_at
-from .l2_boosting_data import additive_data
+from .l2_boosting_data import PLAIN, additive_data
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3, 4])
@@ -18,7 +18,9 @@ def test_a_smoothing_round_shrinks_legendre_polynomials(degree):
     """By 1/(d (d + 1)) for the degree d in the ranks [Anderson and Darling, 1952]."""
     x = (np.arange(6400) + 0.5) / 6400
     y = np.polynomial.legendre.Legendre.basis(degree)(2 * x - 1)
-    model = L2BoostingRegressor(1, learning_rate=1e-12, smoothing_rounds=1, max_bins=256)
+    model = L2BoostingRegressor(
+        1, learning_rate=1e-12, smoothing_rounds=1, max_bins=256, interactions=0
+    )
     fitted = model.fit(x[:, None], y).predict(x[:, None])
     assert fitted @ y / (y @ y) == pytest.approx(1 / (degree * (degree + 1)), rel=0.02)
 
@@ -68,7 +70,7 @@ def test_stages_are_near_the_exact_path(monkeypatch):
     X = rng.uniform(-1, 1, size=(4000, 6))
     log_odds = 2 * np.sin(3 * X[:, 0]) + 2 * (X[:, 1] > 0.3) + X[:, 2]
     y = rng.uniform(size=4000) < 1 / (1 + np.exp(-log_odds))
-    model = LogitBoostClassifier(500, learning_rate=0.1, max_bins=32)
+    model = LogitBoostClassifier(500, learning_rate=0.1, max_bins=32, **PLAIN)
     staged = clone(model).fit(X, y)
     refresh_at(monkeypatch, 0.005)
     exact = clone(model).fit(X, y)
@@ -127,7 +129,9 @@ def test_formats_of_the_terms(mixed, n_classes):
 def test_stumps_sum_to_the_functions(mixed):
     """Thresholds add nothing to missing values; one cut separates these from the others."""
     X, y = mixed
-    model = L2BoostingRegressor(80, learning_rate=0.2, max_bins=8, categorical_features=[2])
+    model = L2BoostingRegressor(
+        80, learning_rate=0.2, max_bins=8, categorical_features=[2], **PLAIN
+    )
     model.fit(X, y)
     assert model.n_smoothing_rounds_ == 0
     total = np.full(len(X), y.mean())

@@ -17,7 +17,7 @@ from sklearn_ensemble_theory.boosting._additive.sums import (
     cut_sums,
 )
 
-from .l2_boosting_data import additive_data, left_of_cuts, quantile_edges
+from .l2_boosting_data import PLAIN, additive_data, left_of_cuts, quantile_edges
 
 N = 500
 
@@ -165,7 +165,9 @@ def counted(monkeypatch):
 def test_little_memory_makes_the_same_model(n_estimators, cuts_kept, counted):
     X, y = additive_data(p=6)
     rounds = CVRounds(3, max_estimators=500) if n_estimators == "cv" else n_estimators
-    model = L2BoostingRegressor(rounds, learning_rate=0.1, max_bins=16, smoothing_rounds=0)
+    model = L2BoostingRegressor(
+        rounds, learning_rate=0.1, max_bins=16, smoothing_rounds=0, interactions=0
+    )
     ample = clone(model).fit(X, y)
     assert len(counted) == len(set(counted)) <= 6
     once = len(counted)
@@ -185,7 +187,9 @@ def test_little_memory_makes_the_same_model(n_estimators, cuts_kept, counted):
 
 def test_whole_features_are_counted_once_that_pays(counted):
     X, y = additive_data(n=400, p=10)
-    left, right = (L2BoostingRegressor(n, learning_rate=0.1, max_bins=255) for n in (3, 2000))
+    left, right = (
+        L2BoostingRegressor(n, learning_rate=0.1, max_bins=255, **PLAIN) for n in (3, 2000)
+    )
     left.fit(X, y)
     assert counted
     assert all(group < 2540 for group in counted)
@@ -202,5 +206,5 @@ def test_features_that_are_never_chosen_are_never_counted(counted):
     rng = np.random.default_rng(9)
     X = rng.standard_normal((400, 10))
     y = 10 * X[:, 3] + rng.standard_normal(400)
-    L2BoostingRegressor(20, learning_rate=0.1, max_bins=16).fit(X, y)
+    L2BoostingRegressor(20, learning_rate=0.1, max_bins=16, **PLAIN).fit(X, y)
     assert counted == [150 + 3]

@@ -13,7 +13,7 @@ from sklearn.model_selection import (
 from sklearn_ensemble_theory import L2BoostingRegressor
 from sklearn_ensemble_theory.boosting import CVRounds
 
-from .l2_boosting_data import additive_data, left_of_cuts, plain_l2_boosting, quantile_edges
+from .l2_boosting_data import PLAIN, additive_data, left_of_cuts, plain_l2_boosting, quantile_edges
 
 # --- the rounds -------------------------------------------------------------------------------
 
@@ -23,7 +23,7 @@ from .l2_boosting_data import additive_data, left_of_cuts, plain_l2_boosting, qu
 def test_rounds_are_those_of_the_plain_loop(learning_rate, weighted):
     X, y = additive_data()
     weight = np.random.default_rng(1).exponential(size=len(y)) if weighted else None
-    model = L2BoostingRegressor(1000, learning_rate=learning_rate, max_bins=16)
+    model = L2BoostingRegressor(1000, learning_rate=learning_rate, max_bins=16, **PLAIN)
     model.fit(X, y, sample_weight=weight)
     path, stumps = plain_l2_boosting(X, y, model.bin_edges_, learning_rate, 1000, weight)
     np.testing.assert_allclose(model.predict(X), path[-1], rtol=0, atol=1e-8)
@@ -43,7 +43,7 @@ def test_same_as_scikit_learns_boosting_of_stumps():
     y = rng.standard_normal(8)[X[:, 0].astype(int)] + np.abs(X[:, 1] - 4)
     y += 0.1 * rng.standard_normal(500)
     theirs = GradientBoostingRegressor(n_estimators=300, learning_rate=0.1, max_depth=1).fit(X, y)
-    ours = L2BoostingRegressor(300, learning_rate=0.1).fit(X, y)
+    ours = L2BoostingRegressor(300, learning_rate=0.1, **PLAIN).fit(X, y)
     new = rng.uniform(-1, 8, (200, 4))
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=0, atol=1e-9)
     np.testing.assert_allclose(ours.predict(new), theirs.predict(new), rtol=0, atol=1e-9)
@@ -57,7 +57,7 @@ def test_no_drift_in_many_rounds():
     """After 300,000 rounds each is still least squares on the residuals of the rows."""
     X, y = additive_data(n=200, p=4)
     n_rounds, rate = 300_000, 1e-3
-    model = L2BoostingRegressor(n_rounds, learning_rate=rate, max_bins=8).fit(X, y)
+    model = L2BoostingRegressor(n_rounds, learning_rate=rate, max_bins=8, **PLAIN).fit(X, y)
     assert model.n_estimators_ == n_rounds
     left, names = left_of_cuts(X, model.bin_edges_)
     z = left - left.mean(axis=0)
@@ -75,7 +75,7 @@ def test_no_drift_in_many_rounds():
 
 def test_the_limit_is_the_least_squares_fit():
     X, y = additive_data(n=200, p=4)
-    model = L2BoostingRegressor(10**6, learning_rate=1.0, max_bins=8).fit(X, y)
+    model = L2BoostingRegressor(10**6, learning_rate=1.0, max_bins=8, **PLAIN).fit(X, y)
     assert model.n_estimators_ < 10**5  # then the residuals were orthogonal to every stump
     left, _ = left_of_cuts(X, model.bin_edges_)
     basis = np.column_stack([np.ones(len(X)), left])
@@ -86,11 +86,11 @@ def test_the_limit_is_the_least_squares_fit():
 def test_ends_when_nothing_is_left():
     X = np.arange(6.0)[:, None]
     y = np.where(X[:, 0] > 2.5, 2.0, -1.0)
-    model = L2BoostingRegressor(1000, learning_rate=1.0).fit(X, y)
+    model = L2BoostingRegressor(1000, learning_rate=1.0, **PLAIN).fit(X, y)
     assert model.n_estimators_ == len(model.stump_left_) == 1
     np.testing.assert_allclose(model.predict(X), y, rtol=1e-14)
     np.testing.assert_allclose(model.train_scores_, [2.25, 0], atol=1e-15)
-    slow = L2BoostingRegressor(10_000, learning_rate=0.1).fit(X, y)
+    slow = L2BoostingRegressor(10_000, learning_rate=0.1, **PLAIN).fit(X, y)
     assert 250 < slow.n_estimators_ < 400  # 0.9^306 is 1e-14
     np.testing.assert_allclose(slow.predict(X), y, rtol=1e-12)
 
@@ -104,7 +104,7 @@ def test_matching_pursuit_bound():
     columns *= np.sqrt(len(X)) / np.linalg.norm(columns, axis=0)
     coefficients = rng.standard_normal(left.shape[1]) * (rng.random(left.shape[1]) < 0.3)
     y = columns @ coefficients
-    model = L2BoostingRegressor(500, learning_rate=1.0, max_bins=10).fit(X, y)
+    model = L2BoostingRegressor(500, learning_rate=1.0, max_bins=10, **PLAIN).fit(X, y)
     t = np.arange(1, model.n_estimators_ + 1)
     assert (model.train_scores_[1:] <= np.abs(coefficients).sum() ** 2 * t ** (-1 / 3)).all()
 
@@ -112,8 +112,8 @@ def test_matching_pursuit_bound():
 def test_duplicate_features_tie_to_the_first():
     X, y = additive_data(p=3)
     twice = np.column_stack([X, X[:, ::-1], -X])
-    model = L2BoostingRegressor(2000, learning_rate=0.05, max_bins=12).fit(twice, y)
-    alone = L2BoostingRegressor(2000, learning_rate=0.05, max_bins=12).fit(X, y)
+    model = L2BoostingRegressor(2000, learning_rate=0.05, max_bins=12, **PLAIN).fit(twice, y)
+    alone = L2BoostingRegressor(2000, learning_rate=0.05, max_bins=12, **PLAIN).fit(X, y)
     assert set(model.stump_features_) <= {0, 1, 2}
     np.testing.assert_array_equal(model.stump_cuts_, alone.stump_cuts_)
     np.testing.assert_allclose(model.predict(twice), alone.predict(X), atol=1e-12)
@@ -126,7 +126,7 @@ def test_shape_functions_are_centred_and_add_up():
     X, y = additive_data(decimals=1)
     X = np.column_stack([X, np.ones(len(X))])
     weight = np.random.default_rng(5).integers(0, 4, len(y))
-    model = L2BoostingRegressor(500, learning_rate=0.1, max_bins=20).fit(X, y, weight)
+    model = L2BoostingRegressor(500, learning_rate=0.1, max_bins=20, **PLAIN).fit(X, y, weight)
     assert model.intercept_ == pytest.approx(np.average(y, weights=weight))
     total = np.full(len(X), model.intercept_)
     terms = model.predict_terms(X)
@@ -145,7 +145,7 @@ def test_shape_functions_are_centred_and_add_up():
 
 def test_any_rounds_of_the_path():
     X, y = additive_data()
-    model = L2BoostingRegressor(60, learning_rate=0.3).fit(X, y)
+    model = L2BoostingRegressor(60, learning_rate=0.3, **PLAIN).fit(X, y)
     rounds = [0, 1, 1, 7, 60]
     path = model.predict_path(X, rounds)
     for prediction, n_rounds in zip(path[1:], rounds[1:]):
@@ -159,7 +159,7 @@ def test_any_rounds_of_the_path():
 
 def test_training_depends_on_the_order_of_values_alone():
     X, y = additive_data()
-    model = L2BoostingRegressor(200, learning_rate=0.1, max_bins=32)
+    model = L2BoostingRegressor(200, learning_rate=0.1, max_bins=32, **PLAIN)
     plain = model.fit(X, y).predict(X)
     np.testing.assert_allclose(model.fit(np.exp(3 * X), y).predict(np.exp(3 * X)), plain, atol=1e-9)
 
@@ -168,7 +168,7 @@ def test_training_depends_on_the_order_of_values_alone():
 def test_weights_are_repetitions_and_zeros_are_absences(max_bins):
     X, y = additive_data(n=150)
     weight = np.random.default_rng(6).integers(0, 4, len(y))
-    model = L2BoostingRegressor(300, learning_rate=0.1, max_bins=max_bins)
+    model = L2BoostingRegressor(300, learning_rate=0.1, max_bins=max_bins, **PLAIN)
     weighted = clone(model).fit(X, y, sample_weight=weight)
     repeated = clone(model).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
     np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=0, atol=1e-10)
@@ -184,7 +184,7 @@ def test_weights_are_repetitions_and_zeros_are_absences(max_bins):
 def test_given_edges():
     X, y = additive_data(p=3)
     edges = [[-1, 0, 1], [], [0.5]]
-    model = L2BoostingRegressor(100, learning_rate=0.1, max_bins=edges).fit(X, y)
+    model = L2BoostingRegressor(100, learning_rate=0.1, max_bins=edges, **PLAIN).fit(X, y)
     assert set(model.stump_features_) == {0, 2}
     np.testing.assert_array_equal(model.bin_edges_[0], [-1.0, 0.0, 1.0])
     path, _ = plain_l2_boosting(X, y, [np.array(e) for e in edges], 0.1, 100)
@@ -204,10 +204,10 @@ def test_given_edges():
 def test_units_of_y(size, offset):
     X, y = additive_data()
     y = y + offset
-    expected = L2BoostingRegressor(100, learning_rate=0.1).fit(X, y).predict(X)
+    expected = L2BoostingRegressor(100, learning_rate=0.1, **PLAIN).fit(X, y).predict(X)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = L2BoostingRegressor(100, learning_rate=0.1).fit(X, y * size)
+        model = L2BoostingRegressor(100, learning_rate=0.1, **PLAIN).fit(X, y * size)
         prediction = model.predict(X)
     np.testing.assert_allclose(prediction / size, expected, rtol=1e-9, atol=1e-9)
     assert not np.isnan(model.train_scores_).any()
@@ -242,7 +242,7 @@ def test_nothing_to_learn(n_estimators):
 def test_one_and_two_rows():
     one = L2BoostingRegressor().fit([[1.0, 2.0]], [3.0])
     np.testing.assert_array_equal(one.predict([[0.0, 0.0], [9.0, 9.0]]), [3.0, 3.0])
-    two = L2BoostingRegressor(1, learning_rate=1.0).fit([[1.0], [2.0]], [3.0, 5.0])
+    two = L2BoostingRegressor(1, learning_rate=1.0, **PLAIN).fit([[1.0], [2.0]], [3.0, 5.0])
     np.testing.assert_allclose(two.predict([[1.0], [1.5], [1.6], [2.0]]), [3, 3, 5, 5])
 
 
@@ -251,8 +251,8 @@ def test_rows_of_very_different_weight():
     weight = np.where(np.arange(100) % 2 == 0, 1.0, 1e-300)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = L2BoostingRegressor(500, learning_rate=0.1).fit(X, y, weight)
-    without = L2BoostingRegressor(500, learning_rate=0.1).fit(X[::2], y[::2])
+        model = L2BoostingRegressor(500, learning_rate=0.1, **PLAIN).fit(X, y, weight)
+    without = L2BoostingRegressor(500, learning_rate=0.1, **PLAIN).fit(X[::2], y[::2])
     np.testing.assert_allclose(model.train_scores_, without.train_scores_, rtol=1e-8)
 
 

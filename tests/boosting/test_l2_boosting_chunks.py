@@ -17,14 +17,14 @@ from sklearn_ensemble_theory import L2BoostingRegressor
 from sklearn_ensemble_theory.boosting import CVRounds
 
 from .additive_data import cv_path
-from .l2_boosting_data import additive_data, plain_l2_boosting, quantile_edges
+from .l2_boosting_data import PLAIN, additive_data, plain_l2_boosting, quantile_edges
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_chunks_make_the_model_of_one_fit(weighted):
     X, y = additive_data(n=500)
     weight = np.random.default_rng(8).exponential(size=500) if weighted else None
-    model = L2BoostingRegressor(500, learning_rate=0.1, max_bins=quantile_edges(X, 20))
+    model = L2BoostingRegressor(500, learning_rate=0.1, max_bins=quantile_edges(X, 20), **PLAIN)
     whole = clone(model).fit(X, y, weight)
     chunked = clone(model)
     for rows in np.split(np.arange(500), [50, 51, 300]):
@@ -64,7 +64,7 @@ def test_chunks_with_cross_validation():
 
 def test_chunks_keep_the_bins_of_the_first(tmp_path):
     X, y = additive_data(n=200)
-    model = L2BoostingRegressor(50, max_bins=9, learning_rate=0.1)
+    model = L2BoostingRegressor(50, max_bins=9, learning_rate=0.1, **PLAIN)
     model.partial_fit(X[:100], y[:100])
     np.testing.assert_equal(model.bin_edges_, quantile_edges(X[:100], 9))
     resumed = pickle.loads(pickle.dumps(model))
@@ -87,7 +87,7 @@ def test_chunks_keep_the_bins_of_the_first(tmp_path):
 def test_chunks_with_huge_and_tiny_weights(size):
     X, y = additive_data(n=100)
     weight = np.random.default_rng(12).exponential(size=100)
-    model = L2BoostingRegressor(100, learning_rate=0.1, max_bins=8)
+    model = L2BoostingRegressor(100, learning_rate=0.1, max_bins=8, **PLAIN)
     scaled, plain = clone(model), clone(model)
     for rows in (slice(0, 50), slice(50, 100)):
         scaled.partial_fit(X[rows], y[rows], size * weight[rows])
@@ -97,7 +97,7 @@ def test_chunks_with_huge_and_tiny_weights(size):
 
 def test_a_chunk_that_is_refused_changes_nothing():
     X, y = additive_data(n=100)
-    model = L2BoostingRegressor(20).partial_fit(X, y)
+    model = L2BoostingRegressor(20, **PLAIN).partial_fit(X, y)
     expected = clone(model).partial_fit(X, y).partial_fit(X, y).predict(X)
     with pytest.raises(ValueError, match="too large compared with the first chunk"):
         model.partial_fit(X, y * 1e300)
@@ -127,11 +127,11 @@ def test_few_rows_and_many_cuts(n_estimators):
 def test_memory_beside_X():
     """No copy of X, in either order: bins of one byte and a few columns at a time."""
     X, y = additive_data(n=60_000, p=20)
-    L2BoostingRegressor(2).fit(X[:50], y[:50])
+    L2BoostingRegressor(2, **PLAIN).fit(X[:50], y[:50])
     for order in "CF":
         data = np.asarray(X, order=order)
         tracemalloc.start()
-        L2BoostingRegressor(1000, max_bins=16).fit(data, y)
+        L2BoostingRegressor(1000, max_bins=16, **PLAIN).fit(data, y)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 0.8 * X.nbytes
@@ -149,5 +149,5 @@ def test_verbose_prints_progress(capsys):
     assert "smoothing rounds" in out
     assert "rounds have the least mean error over the folds" in out
     X = np.arange(6.0)[:, None]
-    L2BoostingRegressor(50, learning_rate=1.0, verbose=1).fit(X, (X[:, 0] > 2.5) * 1.0)
+    L2BoostingRegressor(50, learning_rate=1.0, verbose=1, **PLAIN).fit(X, (X[:, 0] > 2.5) * 1.0)
     assert "1/50 rounds" in capsys.readouterr().out

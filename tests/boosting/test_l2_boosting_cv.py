@@ -19,7 +19,7 @@ from sklearn_ensemble_theory.boosting import CVRounds
 
 from ..surroundings import fold_numbers
 from .additive_data import cv_path
-from .l2_boosting_data import additive_data, quantile_edges
+from .l2_boosting_data import PLAIN, additive_data, quantile_edges
 
 
 def test_cv_path_is_that_of_refits():
@@ -30,7 +30,7 @@ def test_cv_path_is_that_of_refits():
         CVRounds(folds, max_estimators=400),
         learning_rate=0.1,
         max_bins=edges,
-        smoothing_rounds=0,
+        **PLAIN,
     ).fit(X, y)
     assert cv_path(model).shape == (401, 4)
     for n_rounds in (1, 2, 50, model.n_estimators_, 400):

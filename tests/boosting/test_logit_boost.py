@@ -14,6 +14,7 @@ from sklearn_ensemble_theory.boosting import CVRounds
 
 from .additive_data import cv_path
 from .engine import refresh_at
+from .l2_boosting_data import PLAIN
 
 EDGES = [np.linspace(-1, 1, 5)] * 3
 
@@ -69,7 +70,7 @@ def test_rounds_are_those_of_the_loop_over_rows(n_classes, monkeypatch):
     refresh_at(monkeypatch, 1e-9)
     X, y = logistic_data(n_classes=n_classes)
     weight = np.random.default_rng(1).exponential(size=len(y))
-    model = LogitBoostClassifier(150, learning_rate=0.01, max_bins=EDGES)
+    model = LogitBoostClassifier(150, learning_rate=0.01, max_bins=EDGES, **PLAIN)
     model.fit(X, y, sample_weight=weight)
     exact = plain_logit_boost(X, y, 0.01, 150, weight, n_classes)
     np.testing.assert_allclose(model.decision_function(X), exact, rtol=0, atol=1e-8)
@@ -86,7 +87,7 @@ def test_fewer_refreshes_change_little(n_classes, monkeypatch):
     off, passes = [], []
     for tol in (1.0, 0.5, 0.05, 0.0125):
         refresh_at(monkeypatch, tol)
-        model = LogitBoostClassifier(400, max_bins=EDGES).fit(X, y)
+        model = LogitBoostClassifier(400, max_bins=EDGES, **PLAIN).fit(X, y)
         off.append(np.abs(model.decision_function(X) - exact).max())
         passes.append(model.n_refreshes_)
     assert off[1] < 0.15 * np.abs(exact).max()  # the default
@@ -101,7 +102,7 @@ def test_the_limit_is_the_maximum_of_the_likelihood(monkeypatch):
     X, y = logistic_data(n_classes=3)
     for rate, tol in [(0.2, 0.02), (1.0, 0.2)]:
         refresh_at(monkeypatch, tol)
-        model = LogitBoostClassifier(3000, learning_rate=rate, max_bins=EDGES)
+        model = LogitBoostClassifier(3000, learning_rate=rate, max_bins=EDGES, **PLAIN)
         model.fit(X, y)
         p = model.predict_proba(X)
         for j in range(3):
@@ -115,7 +116,7 @@ def test_the_limit_is_the_maximum_of_the_likelihood(monkeypatch):
 def test_full_steps_on_two_groups_end_at_their_frequencies():
     X = np.repeat([[0.0], [1.0]], 50, axis=0)
     y = np.arange(100) % 10 < np.where(X[:, 0] > 0, 9, 3)
-    model = LogitBoostClassifier(100, learning_rate=1.0).fit(X, y)
+    model = LogitBoostClassifier(100, learning_rate=1.0, **PLAIN).fit(X, y)
     np.testing.assert_allclose(model.predict_proba([[0], [1]])[:, 1], [0.3, 0.9], atol=1e-10)
     assert model.n_estimators_ < 100
 
@@ -125,7 +126,7 @@ def test_a_score_that_needs_no_rounds(monkeypatch):
     X = np.repeat([[0.0], [1.0]], 30, axis=0)
     y = np.concatenate([np.tile([0, 1, 1], 10), np.tile([0, 2, 2], 10)])
     refresh_at(monkeypatch, 0.2)
-    model = LogitBoostClassifier(20, learning_rate=0.5).fit(X, y)
+    model = LogitBoostClassifier(20, learning_rate=0.5, **PLAIN).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X)[:, 0], 1 / 3, atol=0.01)
     assert model.stump_left_.shape == (model.n_estimators_, 3)
     np.testing.assert_array_equal(model.stump_left_[:, 0], 0)
@@ -139,7 +140,9 @@ def test_coefficients_of_the_true_log_odds():
     effects = np.array([[-1.0, 0.5, 0.0, 0.5], [0.3, 0.3, -0.6, 0.0]])
     score = 0.4 + effects[0][X[:, 0].astype(int)] + effects[1][X[:, 1].astype(int)]
     y = rng.random(len(X)) < expit(score)
-    model = LogitBoostClassifier(300, learning_rate=0.1, categorical_features=[1]).fit(X, y)
+    model = LogitBoostClassifier(300, learning_rate=0.1, categorical_features=[1], **PLAIN).fit(
+        X, y
+    )
     assert model.intercept_ == pytest.approx(0.4, abs=0.05)
     for (_, values), effect in zip(model.shape_functions_, effects):
         np.testing.assert_allclose(values[:4], effect, atol=0.08)
@@ -151,7 +154,7 @@ def test_separable_classes_have_finite_scores(rate):
     for y in ((x[:, 0] > 0).astype(int), np.digitize(x[:, 0], [-0.5, 0.5])):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            model = LogitBoostClassifier(400, learning_rate=rate).fit(x, y)
+            model = LogitBoostClassifier(400, learning_rate=rate, **PLAIN).fit(x, y)
             log = model.predict_log_proba(np.vstack([x, [[1e30]]]))
         assert np.isfinite(log).all()
         assert np.isfinite(model.decision_function(x)).all()
@@ -190,7 +193,9 @@ def test_a_class_that_a_fold_lacks():
     model = LogitBoostClassifier(CVRounds(cv, max_estimators=50), learning_rate=0.1).fit(X, y)
     assert np.isfinite(cv_path(model)).all()
     assert model.predict_proba(X).shape == (250, 3)
-    later = LogitBoostClassifier(50, max_bins=EDGES).partial_fit(X, y == 1, classes=[0, 1, 2])
+    later = LogitBoostClassifier(50, max_bins=EDGES, **PLAIN).partial_fit(
+        X, y == 1, classes=[0, 1, 2]
+    )
     assert (later.predict_proba(X)[:, 2] < 0.02).all()
 
 
@@ -198,7 +203,9 @@ def test_weights():
     X, y = logistic_data()
     weight = np.random.default_rng(2).integers(0, 4, len(y))
     for interactions in (0, 1):
-        model = LogitBoostClassifier(100, learning_rate=0.1, max_bins=8, interactions=interactions)
+        model = LogitBoostClassifier(
+            100, learning_rate=0.1, max_bins=8, interactions=interactions, smoothing_rounds=0
+        )
         weighted = clone(model).fit(X, y, sample_weight=weight)
         scores = weighted.decision_function(X)
         if not interactions:
@@ -215,7 +222,7 @@ def test_partial_fit_is_fit_on_all_chunks(n_classes):
     weight = np.random.default_rng(3).integers(1, 9, len(y)) * np.where(
         np.arange(len(y)) < 90, 1, 6
     )
-    model = LogitBoostClassifier(100, learning_rate=0.1, max_bins=EDGES)
+    model = LogitBoostClassifier(100, learning_rate=0.1, max_bins=EDGES, **PLAIN)
     for w in (None, weight, np.where(np.arange(len(y)) < 90, 1.0, 5.0)):
         whole = clone(model).fit(X, y, sample_weight=w)
         chunks = clone(model)
@@ -238,11 +245,11 @@ def test_partial_fit_is_fit_on_all_chunks(n_classes):
 def test_labels_of_any_type(labels):
     X, y = logistic_data()
     named = np.array(labels)[y]
-    model = LogitBoostClassifier(30, learning_rate=0.2).fit(X, named)
+    model = LogitBoostClassifier(30, learning_rate=0.2, **PLAIN).fit(X, named)
     np.testing.assert_array_equal(model.classes_, np.unique(named))
     assert model.classes_.dtype == named.dtype
     sign = 1 if labels[0] < labels[1] else -1
-    scores = LogitBoostClassifier(30, learning_rate=0.2).fit(X, y).decision_function(X)
+    scores = LogitBoostClassifier(30, learning_rate=0.2, **PLAIN).fit(X, y).decision_function(X)
     np.testing.assert_allclose(model.decision_function(X), sign * scores, atol=1e-8)
     np.testing.assert_array_equal(model.predict(X), np.array(labels)[(scores > 0).astype(int)])
     np.testing.assert_array_equal(list(model.staged_predict(X))[-1], model.predict(X))
@@ -287,7 +294,7 @@ def test_long_steps_do_not_raise_the_loss(learning_rate, n_classes):
     X = rng.integers(0, 200, (4000, 2)) / 200
     y = np.where(X[:, 0] == 0.995, rng.integers(0, n_classes, 4000), 0)
     y[:40] = np.arange(40) % n_classes
-    model = LogitBoostClassifier(n_estimators=30, learning_rate=learning_rate).fit(X, y)
+    model = LogitBoostClassifier(n_estimators=30, learning_rate=learning_rate, **PLAIN).fit(X, y)
     share = np.bincount(y) / len(y)
     constant = -share @ np.log(share)
     assert model.train_scores_.max() <= 1.001 * constant

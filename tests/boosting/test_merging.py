@@ -11,7 +11,7 @@ from sklearn_ensemble_theory import (
     LogitBoostClassifier,
     export,
 )
-from sklearn_ensemble_theory.boosting import CVRounds, merge_additive_models
+from sklearn_ensemble_theory.boosting import CVRounds, merge_additive_models, smooth_term
 from sklearn_ensemble_theory.inspection import report_html
 
 from .test_additive_edits import by_hand, means, rows
@@ -21,7 +21,7 @@ NEW = rows(n=60, seed=1)[0]
 EDGES = [np.linspace(-1.5, 1.5, 9)] * 3 + [np.empty(0)]
 SITES = [slice(0, 60), slice(60, 250), slice(250, 400)]
 COUNTS = np.array([60, 190, 150])
-FAST = {"learning_rate": 0.1, "max_bins": EDGES}
+FAST = {"learning_rate": 0.1, "max_bins": EDGES, "smoothing_rounds": 0}
 WEIGHTS = np.random.default_rng(0).exponential(size=400)
 WEIGHTS[60:250] *= 37.0
 WEIGHTS[250:] = 0.3
@@ -35,11 +35,20 @@ def sites(model, y=Y, weight=None, X=X):
 
 
 AVERAGED = {
-    "regressor": (L2BoostingRegressor(30, **FAST), Y),
-    "pairs": (L2BoostingRegressor(10, interactions=[("a", "b"), ("b", "kind")], **FAST), Y),
-    "counts": (AdditiveBoostingRegressor(loss="poisson", n_estimators=10, **FAST), CLASSES),
-    "two classes": (LogitBoostClassifier(20, **FAST), CLASSES > 0),
-    "three classes": (LogitBoostClassifier(10, interactions=[("a", "b")], **FAST), CLASSES),
+    "regressor": (L2BoostingRegressor(30, interactions=0, **FAST), Y),
+    "pairs": (
+        L2BoostingRegressor(10, interactions=[("a", "b"), ("b", "kind")], **FAST),
+        Y,
+    ),
+    "counts": (
+        AdditiveBoostingRegressor(loss="poisson", n_estimators=10, interactions=0, **FAST),
+        CLASSES,
+    ),
+    "two classes": (LogitBoostClassifier(20, interactions=0, **FAST), CLASSES > 0),
+    "three classes": (
+        LogitBoostClassifier(10, interactions=[("a", "b")], **FAST),
+        CLASSES,
+    ),
 }
 
 
@@ -67,7 +76,7 @@ def test_averages_of_scores(kind, weight, given):
 
 
 def test_weights_of_merged_bins():
-    model = L2BoostingRegressor(5, **FAST)
+    model = L2BoostingRegressor(5, interactions=0, **FAST)
     merged, whole = merge_additive_models(sites(model)), model.fit(X, Y)
     for own, weight in zip(merged.bin_weights_, whole.bin_weights_):
         np.testing.assert_allclose(own, weight)
@@ -85,8 +94,8 @@ def test_weights_of_merged_bins():
 def test_weights_of_chunks():
     """The weights of the rows of a model do not depend on how it was fitted."""
     for model, y, more in (
-        (L2BoostingRegressor(5, **FAST), Y, {}),
-        (LogitBoostClassifier(5, **FAST), CLASSES, {"classes": [0, 1, 2]}),
+        (L2BoostingRegressor(5, interactions=0, **FAST), Y, {}),
+        (LogitBoostClassifier(5, interactions=0, **FAST), CLASSES, {"classes": [0, 1, 2]}),
     ):
         for weight in (None, WEIGHTS, np.full(400, 3.0)):
             chunks = clone(model)
@@ -129,7 +138,7 @@ def test_averages_have_no_rounds():
     ):
         with pytest.raises(ValueError, match="edited after it"):
             call()
-    edited = merged.smooth_term("a", df=3)
+    edited = smooth_term(merged, "a", df=3)
     assert [edit.method for edit in edited.edits_] == ["merge_additive_models", "smooth_term"]
     np.testing.assert_array_equal(edited.fit(X, Y).predict(NEW), model.fit(X, Y).predict(NEW))
 
@@ -173,7 +182,7 @@ def test_whole_numbers_in_one_unit_have_the_same_bits():
     rng = np.random.default_rng(0)
     x, y = rng.integers(0, 6, (64, 2)), np.tile([-4.0, 4.0, 1.0, -1.0], 16)
     edges = [np.arange(5) + 0.5] * 2
-    model = L2BoostingRegressor(50, max_bins=edges)
+    model = L2BoostingRegressor(50, max_bins=edges, smoothing_rounds=0, interactions=0)
     parts = [slice(0, 24), slice(24, 64)]
     models = [clone(model).partial_fit(x[part], y[part]) for part in parts]
     merged = merge_additive_models(models, method="sums")
@@ -189,7 +198,9 @@ def test_models_that_do_not_fit_together():
         return model(3, **(FAST | params)).fit(X, y)
 
     def of_loss(loss):
-        return AdditiveBoostingRegressor(loss=loss, n_estimators=3, **FAST).fit(X, CLASSES)
+        return AdditiveBoostingRegressor(loss=loss, n_estimators=3, interactions=0, **FAST).fit(
+            X, CLASSES
+        )
 
     first = fitted()
     edges = [*EDGES[:2], EDGES[2][1:], EDGES[3]]
@@ -230,7 +241,7 @@ def test_pairs_in_other_coarse_bins():
     models = []
     for power in (1, 2):
         x = rng.uniform(size=(500, 2)) ** power
-        model = L2BoostingRegressor(3, max_bins=edges, interactions=[(0, 1)])
+        model = L2BoostingRegressor(3, max_bins=edges, interactions=[(0, 1)], smoothing_rounds=0)
         models.append(model.fit(x, x[:, 0] * x[:, 1]))
     message = r"models\[1\] has other bins of feature 0 in the pair 'x0 & x1' .* at most 64 bins"
     with pytest.raises(ValueError, match=message):
@@ -238,7 +249,7 @@ def test_pairs_in_other_coarse_bins():
     # the same pairs in another order
     x = rng.uniform(size=(500, 3))
     pairs = [(0, 1), (1, 2)]
-    model = L2BoostingRegressor(3, max_bins=[[0.3, 0.6]] * 3)
+    model = L2BoostingRegressor(3, max_bins=[[0.3, 0.6]] * 3, smoothing_rounds=0, interactions=0)
     models = [
         type(model)(**model.get_params() | {"interactions": given}).fit(x, x.prod(axis=1))
         for given in (pairs, pairs[::-1])
@@ -248,10 +259,10 @@ def test_pairs_in_other_coarse_bins():
 
 
 def test_arguments_of_merging():
-    first = L2BoostingRegressor(3, **FAST).fit(X, Y)
-    chunk = L2BoostingRegressor(3, **FAST).partial_fit(X, Y)
+    first = L2BoostingRegressor(3, interactions=0, **FAST).fit(X, Y)
+    chunk = L2BoostingRegressor(3, interactions=0, **FAST).partial_fit(X, Y)
     folds = L2BoostingRegressor(CVRounds(max_estimators=5), **FAST).partial_fit(X, Y)
-    large = L2BoostingRegressor(3, **FAST).partial_fit(X, 1e200 * Y)
+    large = L2BoostingRegressor(3, interactions=0, **FAST).partial_fit(X, 1e200 * Y)
     for models, weights, method, message in [
         ([first], [1, 2], "average", "one number for each of 1 models"),
         ([first], [-1], "average", "not negative"),
@@ -260,7 +271,7 @@ def test_arguments_of_merging():
         ([first], ["x"], "average", "weights must be numbers"),
         ([first], None, "mean", "method must be 'average' or 'sums'; got 'mean'"),
         ([chunk, first], None, "sums", r"models\[1\] has no sums over rows"),
-        ([chunk.remove_term("a")], None, "sums", r"models\[0\] has no sums over rows"),
+        ([chunk.remove_terms(["a"])], None, "sums", r"models\[0\] has no sums over rows"),
         ([chunk], [1], "sums", "weights are those of averages"),
         ([chunk, folds], None, "sums", r"models\[1\] has 5 folds, but models\[0\] has 0"),
         ([chunk, large], None, "sums", "too large compared"),

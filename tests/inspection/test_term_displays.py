@@ -118,7 +118,7 @@ def test_other_terms_are_added_up(model, rows, max_terms, n_others):
 
 def test_terms_that_are_zero_have_no_bars():
     X = np.random.default_rng(0).uniform(size=(50, 4))
-    model = L2BoostingRegressor(5).fit(X, X[:, 2])
+    model = L2BoostingRegressor(5, smoothing_rounds=0, interactions=0).fit(X, X[:, 2])
     display = explain(model, X[:1])
     names = labels(display.ax_)
     assert names == ["intercept", f"x2 = {X[0, 2]:.3g}", "3 other terms", "prediction"]

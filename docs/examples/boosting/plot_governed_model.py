@@ -3,7 +3,7 @@ Corrections of a fitted model
 =============================
 
 The terms of an additive model can be looked at, and corrected where they contradict what is known.
-The methods that do this return a new model and keep a record.
+Each of these edits returns a new model and keeps a record.
 
 The data are simulated: the risk of 3,000 patients grows with age and with blood pressure. But the
 oldest patients were treated with more care, and a blood pressure that was not measured is a 0.
@@ -16,6 +16,7 @@ import pandas as pd
 from sklearn.metrics import log_loss
 
 from sklearn_ensemble_theory import LogitBoostClassifier
+from sklearn_ensemble_theory.boosting import smooth_term
 from sklearn_ensemble_theory.inspection import ShapeFunctionDisplay
 
 
@@ -43,11 +44,11 @@ ShapeFunctionDisplay.from_estimator(model, X=X)
 # pressure becomes smooth, except for its first bin, which holds the zeros: it has the value of its
 # neighbour while the curve is smoothed, and its own again in the end. All that was changed is on
 # record.
-corrected = model.monotonize_term("age")
+corrected = model.monotonize("age")
 term = model.term_names_.index("pressure")
 values = model.shape_functions_[term][1].copy()
 of_zeros, values[0] = values[0], values[1]
-corrected = corrected.set_term("pressure", values).smooth_term("pressure", df=8)
+corrected = smooth_term(corrected.set_term("pressure", values), "pressure", df=8)
 values = corrected.shape_functions_[term][1].copy()
 values[0] = of_zeros
 corrected = corrected.set_term("pressure", values)

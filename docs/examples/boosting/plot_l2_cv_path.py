@@ -73,7 +73,9 @@ times = rate * results["n_estimators"]
 for fold in range(5):
     right.plot(times, results[f"split{fold}_score"], color="C0", lw=0.8, alpha=0.6)
 right.plot(times, results["mean_score"], color="C0", lw=2, label="held out, five folds")
-longer = L2BoostingRegressor(round(time / rate), learning_rate=rate).fit(X, y)
+longer = L2BoostingRegressor(
+    round(time / rate), learning_rate=rate, smoothing_rounds=0, interactions=0
+).fit(X, y)
 right.plot(
     rate * np.arange(len(longer.train_scores_)),
     longer.train_scores_,

@@ -202,8 +202,9 @@ def _boosted(
         )
         models = smoothing.models
         report(0).message(f"{smoothing.n_rounds} smoothing rounds")
-    # Of a single row there are no folds, nor is there any round that changes its model.
-    n_rounds, whole_stages = plan.n_rounds, plan.rule is None and n_splits > 0
+    # A number of rounds that folds have chosen, of a longer fit, gives its rounds again.
+    n_rounds = plan.n_rounds
+    whole_stages = plan.rule is None and (n_splits > 0 or risk.is_rough)
     many = int(np.ceil(min(10 / plan.learning_rate, MOST_ROUNDS if whole_stages else n_rounds)))
     stumps = run_phase(
         risk,
@@ -410,7 +411,7 @@ def squares_of_blocks(plan: Plan, found: BinnedBlocks, report: Report) -> Proble
     # Without pairs the rows are put into bins and summed in one go, and nothing is kept.
     if plan.keeps_bins_for_pairs:
         passes.n += 1
-        blocks = found.rows.map(targets_in_bins, bins, target, n_splits, True)
+        blocks = found.rows.map(targets_in_bins, bins, target, n_splits)
         sums = blocks.sum(_sums_of_bins)
     else:
         sums = found.rows.sum(_sums_of_block, bins, target, n_splits)
@@ -541,9 +542,9 @@ def _sums_of_block(block: Rows, bins: FeatureBins, target: TargetScale, n_splits
 
 
 def targets_in_bins(
-    block: Rows, bins: FeatureBins, target: TargetScale, n_splits: int, with_pairs: bool
+    block: Rows, bins: FeatureBins, target: TargetScale, n_splits: int
 ) -> BinnedRows:
-    return binned_block(block, bins, target(block.y), n_splits, with_pairs)
+    return binned_block(block, bins, target(block.y), n_splits)
 
 
 def _sums_of_bins(rows: BinnedRows) -> StumpSums:
@@ -564,7 +565,9 @@ def check_memory(
     copies = 2 * n_groups + n_scores * (n_groups + (1 if n_splits == 0 else 1 + 2 * n_splits))
     needed = copies * n_cuts**2 * 8 / MIB
     if needed > memory:
-        rounds = ", or a number of rounds, which needs no folds" if n_splits else ""
+        rounds = ""
+        if n_splits:
+            rounds = ", or numbers of rounds and interactions=0, which need no folds"
         raise ValueError(
             f"working_memory={memory} MiB of sklearn.set_config is less than the {needed:.0f} MiB "
             f"of the sums over all pairs of the {n_cuts} cuts; use fewer bins{rounds}."
@@ -681,12 +684,12 @@ def task_of_blocks(
     in_bins: Callable[..., BinnedRows],
     *args: Any,
 ) -> Problem:
-    """`in_bins` puts a block into bins, by `args`, the number of folds, and whether for pairs."""
+    """`in_bins` puts a block into bins, by `args` and the number of folds."""
     layout, passes = found.bins.layout(), PassCount(found.n_passes)
     n_splits, n_scores = found.n_splits, task.loss.n_scores
     check_memory(plan.memory, layout.n_cuts, max(n_splits, 1), n_splits, n_scores)
     report(0).message(f"{layout.n_cuts} cuts in {len(found.bins.edges)} features")
-    blocks = found.rows.map(in_bins, *args, n_splits, plan.keeps_bins_for_pairs)
+    blocks = found.rows.map(in_bins, *args, n_splits)
     risk = NewtonLossOfBlocks(blocks, layout, task.loss, n_splits, passes)
     pair_fit = PairFit(
         blocks,

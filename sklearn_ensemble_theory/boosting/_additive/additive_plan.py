@@ -38,7 +38,7 @@ class Plan:
         How the folds choose the number of stumps; None for all of them.
     learning_rate : float
     smoothing_rounds : int or "auto"
-        Rounds before the stumps; "auto" for as many as the folds choose, and none without folds.
+        Rounds before the stumps; "auto" for as many as the folds choose.
     max_bins : int or "auto"
     edges : list of p arrays or None
         Given thresholds.
@@ -71,6 +71,12 @@ class Plan:
     @property
     def fits_pairs(self) -> bool:
         return self.pairs not in (0, [])
+
+    @property
+    def has_folds(self) -> bool:
+        """Whether folds choose anything, or are kept."""
+        chooses = self.rule is not None or self.smoothing_rounds == "auto" or self.fits_pairs
+        return chooses or self.keeps_folds
 
     @property
     def keeps_bins_for_pairs(self) -> bool:

@@ -4,7 +4,7 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NoReturn, Self, cast
+from typing import Any, ClassVar, Literal, NoReturn, Self, TypeVar, cast
 
 import numpy as np
 from sklearn import get_config
@@ -34,15 +34,15 @@ from ..._running import Progress, blas_threads_by_work
 from ..._typing import ArrayLike
 from ...ensembles._intervals import checked_coverage, interval_by_folds, one_of
 from .additive_plan import Plan, allowed_terms, resolve_interactions
-from .bins import BinnedBlocks, TrainingRows, bins_of_blocks
+from .bins import MIN_ROWS, BinnedBlocks, TrainingRows, bins_of_blocks
 from .edits import (
-    monotonize_term,
+    monotonize,
     refitted_terms,
     refuse_edited,
-    remove_term,
+    remove_terms,
     set_term,
-    smooth_term,
     with_refitted,
+    with_smoother_term,
 )
 from .fitted_terms import AdditiveModel, FoldModels, LeftOutRows, Rounds, results_of_folds
 from .shapley import explain_terms
@@ -51,11 +51,12 @@ from .shapley import explain_terms
 TEXTS = {
     "n_estimators": """
         n_estimators : int, "cv" or CVRounds, default="cv"
-            Number of stumps. "cv" chooses the number, from 0 on, with the least mean loss over the
-            held-out folds, after smoothing rounds that are chosen in the same way; `CVRounds` has
-            the options of this choice. The search ends if ``10 / learning_rate`` rounds give no
-            new minimum. If you pass `n_estimators_` back, with the same folds as `held_out`, you
-            get the same model.
+            Number of stumps, which follow the smoothing rounds. "cv" chooses the number, from 0 on,
+            with the least mean loss over the held-out folds; `CVRounds` has the options of this
+            choice. The search ends if ``10 / learning_rate`` rounds give no new minimum. A number
+            sets the stumps only: all other choices are made on the same folds as with "cv". So you
+            get the same model if you pass `n_estimators_` back, with the same `cv`. Plain boosting
+            of stumps is a number with ``smoothing_rounds=0, interactions=0``, which needs no folds.
         """,
     "rates": """
         learning_rate : float, default=0.01
@@ -65,23 +66,23 @@ TEXTS = {
         smoothing_rounds : int or "auto", default="auto"
             Number of rounds before the first stump that add the mean of all stumps of a feature
             instead of the best one; they fit smooth functions with less variance. "auto" is the
-            number from 0 to 2000 with the least mean loss over the held-out folds, and 0 in a fit
-            without folds. The search ends after 40 rounds without a new minimum.
+            number from 0 to 2000 with the least mean loss over the held-out folds. The search ends
+            after 40 rounds without a new minimum.
         """,
     "bins_and_terms": """
         max_bins : int, "auto" or sequence of p sequences of float, default="auto"
             Maximum number of bins per feature, of about the same weight each, or the increasing
             thresholds of each feature. A feature with at most this number of distinct values has a
             bin for each value. "auto" means 64, of which the first and the last are divided into
-            up to seven of falling weight, and refined bins in fits with folds and at least 10,000
-            rows: a first fit with 32 bins shows which features matter; these get more bins, at
+            up to seven of falling weight, and refined bins in fits to at least 10,000 rows in
+            memory: a first fit with 32 bins shows which features matter; these get more bins, at
             most 240, and thresholds at the jumps that the data show.
         interactions : int, float, "auto", "cv" or array-like of pairs, default="cv"
             Pairs of features whose functions are added to those of single features: so many, or
             this multiple of p, of those that are found to interact most [Lou et al. 2013]; "auto"
             for those whose interaction is significant at the level 0.05, all pairs taken together,
-            and at most 0.9 p; "cv" for these if there are folds, and the held-out rows are
-            predicted better with them; given pairs of numbers or names of features; 0 for none.
+            and at most 0.9 p; "cv" for these if the held-out rows are predicted better with them;
+            given pairs of numbers or names of features; 0 for none.
             "auto" and "cv" look among about 1,000 pairs and scores: of many features, those with
             the largest functions. With three or more classes, Dask collections or `partial_fit`,
             "cv" looks for none.
@@ -100,15 +101,15 @@ TEXTS = {
         """,
     "cv": """
         cv : int, cross-validation generator, iterable or None, default=None
-            The splits of ``n_estimators="cv"``, for all choices of the fit. None takes those of
-            `CVRounds`, five folds by default, which are drawn in the order of y.
+            The folds for all choices of the fit. None takes those of `CVRounds`, five by default,
+            which are drawn in the order of y.
         """,
     "held_out": """
         held_out : "cv", int, cross-validation generator, iterable or None, default=None
             The folds whose models are kept for predictions of rows that a model has not seen, by
-            which intervals and sets of predictions are computed: "cv" for those of
-            ``n_estimators="cv"``, or with a number of rounds a number of folds or their splits.
-            The methods do not exist for None.
+            which intervals and sets of predictions are computed: "cv" for those of `cv`, or with a
+            number of stumps and without `cv` a number of folds or their splits, for all choices of
+            the fit. The methods do not exist for None.
         verbose : int, default=0
             1 prints progress every few seconds, 2 more often. Callbacks of `sklearn.callback` see
             the model at the end of the fit only.
@@ -230,7 +231,7 @@ TEXTS = {
 def keeps_folds(model: "BaseAdditive") -> bool:
     """Whether predictions of rows that the model has not seen are kept."""
     if model.held_out is None:
-        raise AttributeError("set held_out='cv', or held_out=5 with a number of rounds, and fit.")
+        raise AttributeError("set held_out='cv' and fit.")
     return True
 
 
@@ -356,7 +357,8 @@ class BaseAdditive(BaseEstimator):
             numbers = np.searchsorted(labels, rows.y)
         # Splitters split all rows that were given, those of weight 0 too, as scikit-learn does.
         folds, n_splits = None, 0
-        if self._has_folds():
+        is_refined = isinstance(self.max_bins, str) and len(rows.y) >= MIN_ROWS
+        if self._has_folds() or is_refined:
             kept = slice(None) if isinstance(rows.numbers, range) else rows.numbers
             given = self._splits(), X, y, kept, classifies, groups
             folds, n_splits = fold_numbers(*given, at_most=True)
@@ -387,8 +389,10 @@ class BaseAdditive(BaseEstimator):
 
         A chunk of fewer rows begins where no chunk before it has, so that all folds get rows.
         """
+        if not self._has_folds():
+            return replace(rows, folds=None, n_splits=0)
         splits = self._splits()
-        if not self._has_folds() or not (splits is None or isinstance(splits, Integral)):
+        if not (splits is None or isinstance(splits, Integral)):
             return rows
         folds, n_splits = rows.folds, checked_n_splits(splits)
         if folds is None or rows.n_splits < n_splits:
@@ -408,8 +412,8 @@ class BaseAdditive(BaseEstimator):
         features = Features.known_to(self, p)
         allowed, rounds = allowed_terms(self.exclude, features), self._cv_rounds()
         wanted, by_folds = self.interactions, False
-        if isinstance(wanted, str) and wanted == "cv":  # without folds there are none
-            wanted, by_folds = "auto" if self._has_folds() else 0, True
+        if isinstance(wanted, str) and wanted == "cv":
+            wanted, by_folds = "auto", True
         signs = features.signs(self.monotonic_cst, n_classes)
         categories = [None] * p if columns is None else columns.categories
         for j in [] if signs is None else np.flatnonzero(signs).tolist():
@@ -448,27 +452,28 @@ class BaseAdditive(BaseEstimator):
                 f"{type(self).__name__} compares the loss; use scoring='loss' in "
                 "n_estimators=CVRounds(...)."
             )
-        held_out = self.held_out
-        if rounds is not None and held_out is not None and not isinstance(held_out, str):
+        if self._holds_out_others() and (rounds is not None or self.cv is not None):
             raise ValueError(
-                "n_estimators='cv' has folds of its own: use held_out='cv', and cv=... for other "
-                "folds."
-            )
-        if rounds is None and isinstance(held_out, str):
-            raise ValueError(
-                "held_out='cv' are the folds of n_estimators='cv'; with a number of rounds use a "
-                "number of folds, such as held_out=5."
+                "cv or n_estimators='cv' has folds of its own: use held_out='cv', and cv=... for "
+                "other folds."
             )
         return rounds
 
+    def _holds_out_others(self) -> bool:
+        return self.held_out is not None and not isinstance(self.held_out, str)
+
     def _has_folds(self) -> bool:
-        return self._cv_rounds() is not None or self.held_out is not None
+        """Whether folds choose anything, or are kept."""
+        plain = isinstance(self.n_estimators, Integral) and self.smoothing_rounds != "auto"
+        pairs = self.interactions
+        none = pairs == 0 if isinstance(pairs, Real) else np.size(pairs) == 0
+        return not (plain and none) or self.held_out is not None
 
     def _splits(self) -> Any:
-        rounds = self._cv_rounds()
-        if rounds is None:
+        """The folds by which all choices of the fit are made."""
+        if self._holds_out_others():
             return self.held_out
-        return rounds.cv if self.cv is None else self.cv
+        return (self._cv_rounds() or CVRounds()).cv if self.cv is None else self.cv
 
     def _blocks(
         self, rows: ChunkedRows, target_of: Callable[..., Any]
@@ -519,7 +524,7 @@ class BaseAdditive(BaseEstimator):
     def shape_standard_errors_(self) -> list[np.ndarray]:
         errors = self._fitted().terms.errors
         if errors is None:
-            self._has_no("shape_standard_errors_", 'at least two folds of n_estimators="cv"')
+            self._has_no("shape_standard_errors_", "at least two folds")
         return errors
 
     @property
@@ -606,7 +611,7 @@ class BaseAdditive(BaseEstimator):
     def cv_results_(self) -> dict[str, np.ndarray]:
         path = self._rounds().held_path
         if path is None:
-            self._has_no("cv_results_", 'the folds of n_estimators="cv" or held_out')
+            self._has_no("cv_results_", "folds")
         return results_of_folds("n_estimators", path)
 
     @property
@@ -785,8 +790,9 @@ class BaseAdditive(BaseEstimator):
         name : str, int or tuple of features
             The term: its name in `term_names_`, its number, or its features, ``("age", "bmi")`` or
             ``(0, 2)`` for a pair.
-        values : array-like
-            A value for each one of the term in `shape_functions_`, of the same shape.
+        values : array-like or callable
+            A value for each one of the term in `shape_functions_`, of the same shape, or a function
+            of the values that returns new ones.
 
         Returns
         -------
@@ -819,53 +825,12 @@ class BaseAdditive(BaseEstimator):
         >>> values[3] = (values[2] + values[4]) / 2
         >>> model.set_term("x0", values).edits_
         [set_term('x0'): 1 of 8 values changed by at most 6]
+        >>> model.set_term("x0", lambda values: values.clip(max=2.5)).edits_
+        [set_term('x0'): 1 of 8 values changed by at most 2.5]
         """
         return self._edited(set_term, name, values)
 
-    def smooth_term(self, name: str | int | tuple, df: float = 10.0) -> Self:
-        """Return a model in which the function of a feature is smoother.
-
-        The values of the bins are smoothed by a cubic spline (`SmoothingSplineRegressor`) with the
-        weights of the bins, over the ranks of the feature: the place of a bin is the share of the
-        training rows below its middle. The value of missing ones stays as it is.
-
-        Parameters
-        ----------
-        name : str, int or tuple of one feature
-            The feature.
-        df : float, default=10.0
-            Degrees of freedom of the spline, the constant included: from 2 (a straight line in the
-            ranks) to the number of bins (nothing changes).
-
-        Returns
-        -------
-        model : estimator
-            A new model, as by `set_term`.
-
-        Raises
-        ------
-        ValueError
-            If the term is a pair, the feature is categorical, or `df` is less than 2.
-
-        Notes
-        -----
-        O(B^3) for B bins, or 200 if there are more.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sklearn.datasets import load_diabetes
-        >>> from sklearn_ensemble_theory import L2BoostingRegressor
-        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-        >>> model = L2BoostingRegressor(n_estimators=300).fit(X, y)
-        >>> smooth = model.smooth_term("bmi", df=4)
-        >>> values, smoother = (m.shape_functions_[2][1] for m in (model, smooth))
-        >>> bool(abs(np.diff(smoother, 2)).max() < abs(np.diff(values, 2)).max() / 10)
-        True
-        """
-        return self._edited(smooth_term, name, df)
-
-    def monotonize_term(self, name: str | int | tuple, increasing: bool = True) -> Self:
+    def monotonize(self, name: str | int | tuple, increasing: bool = True) -> Self:
         """Return a model in which the function of a feature is monotonic.
 
         Its values become the monotonic ones next to them by least squares with the weights of the
@@ -903,24 +868,24 @@ class BaseAdditive(BaseEstimator):
         >>> from sklearn.datasets import load_diabetes
         >>> from sklearn_ensemble_theory import L2BoostingRegressor
         >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-        >>> model = L2BoostingRegressor(n_estimators=300).fit(X, y).monotonize_term("bmi")
+        >>> model = L2BoostingRegressor().fit(X, y).monotonize("bmi")
         >>> values = model.shape_functions_[2][1]
         >>> bool((values[1:] >= values[:-1]).all())
         True
         """
-        return self._edited(monotonize_term, name, increasing)
+        return self._edited(monotonize, name, increasing)
 
-    def remove_term(self, name: str | int | tuple) -> Self:
-        """Return a model without a term.
+    def remove_terms(self, terms: Sequence) -> Self:
+        """Return a model without some terms.
 
-        The other terms stay as they are: they do not take over what the term has explained, as they
-        would in a fit with ``exclude=[name]``. The function of a feature becomes 0; a pair is
-        removed from the list of terms.
+        The other terms stay as they are: they do not take over what these terms have explained, as
+        they would in a fit with `exclude`. The function of a feature becomes 0; a pair is removed
+        from the list of terms.
 
         Parameters
         ----------
-        name : str, int or tuple of features
-            The term, as in `set_term`.
+        terms : sequence of str, int or tuple of features
+            The terms, each as in `set_term`.
 
         Returns
         -------
@@ -937,11 +902,11 @@ class BaseAdditive(BaseEstimator):
         >>> from sklearn.datasets import load_diabetes
         >>> from sklearn_ensemble_theory import L2BoostingRegressor
         >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-        >>> model = L2BoostingRegressor(n_estimators=300).fit(X, y).remove_term("sex")
+        >>> model = L2BoostingRegressor().fit(X, y).remove_terms(["sex"])
         >>> float(model.term_importances_[model.term_names_.index("sex")])
         0.0
         """
-        return self._edited(remove_term, name)
+        return self._edited(remove_terms, terms)
 
     def refit(
         self,
@@ -1051,3 +1016,53 @@ class BaseAdditive(BaseEstimator):
         for name in ("sums_", "_kept"):
             new.__dict__.pop(name, None)
         return new
+
+
+ModelT = TypeVar("ModelT", bound=BaseAdditive)
+
+
+def smooth_term(model: ModelT, name: str | int | tuple, df: float = 10.0) -> ModelT:
+    """Smooth the function of a feature of a fitted additive model.
+
+    The values of the bins are smoothed by a cubic spline (`SmoothingSplineRegressor`) with the
+    weights of the bins, over the ranks of the feature: the place of a bin is the share of the
+    training rows below its middle. The value of missing ones stays as it is.
+
+    Parameters
+    ----------
+    model : AdditiveBoostingRegressor, L2BoostingRegressor or LogitBoostClassifier
+        A fitted model, which stays as it is.
+    name : str, int or tuple of one feature
+        The feature.
+    df : float, default=10.0
+        Degrees of freedom of the spline, the constant included: from 2 (a straight line in the
+        ranks) to the number of bins (nothing changes).
+
+    Returns
+    -------
+    model : estimator
+        A new model, as by `set_term`.
+
+    Raises
+    ------
+    ValueError
+        If the term is a pair, the feature is categorical, or `df` is less than 2.
+
+    Notes
+    -----
+    O(B^3) for B bins, or 200 if there are more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_ensemble_theory import L2BoostingRegressor
+    >>> from sklearn_ensemble_theory.boosting import smooth_term
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = L2BoostingRegressor(smoothing_rounds=0).fit(X, y)
+    >>> smooth = smooth_term(model, "bmi", df=4)
+    >>> values, smoother = (m.shape_functions_[2][1] for m in (model, smooth))
+    >>> bool(abs(np.diff(smoother, 2)).max() < abs(np.diff(values, 2)).max() / 10)
+    True
+    """
+    return model._edited(with_smoother_term, name, df)

@@ -40,12 +40,11 @@ from ..._bins import (
     edges_of_sorted,
 )
 from ..._categories import CategoricalColumns
-from ..._folds import first_rows_of, folds_by_hash, row_numbers
+from ..._folds import first_rows_of, folds_by_hash
 from ..._native.binning import EdgeTable
 from ..._rows import ChunkedRows, Rows
 from ..._scaling import TargetScale, power_of_two
 from .additive_plan import MAX_SMOOTHING_ROUNDS, SMOOTHING_PATIENCE, Plan, Report
-from .pairs import own_folds
 from .risk import SquaredError
 from .rounds import MIB, BinnedRows, SmoothingRounds, run_phase
 from .sums import CutLayout
@@ -167,7 +166,7 @@ def choose_bins(
     Parameters
     ----------
     plan : Plan
-        By "auto", many rows with folds have refined bins.
+        By "auto", many rows have refined bins.
     rows : TrainingRows
     y : array of shape (n,) or None
         The target that refined bins follow; None for bins of equal weight.
@@ -208,13 +207,14 @@ def rows_in_bins(
     bins, jumps = choose_bins(plan, guided, guide)
     layout = bins.layout()
     report(0).message(f"{layout.n_cuts} cuts in {len(bins.edges)} features")
+    folds, n_splits = (rows.folds, rows.n_splits) if plan.has_folds else (None, 0)
     binned = BinnedRows(
         bins.codes(rows.X),
         layout,
         y,
         rows.weight,
-        rows.folds,
-        rows.n_splits,
+        folds,
+        n_splits,
         groups=rows.groups,
         offset=rows.offset,
     )
@@ -547,10 +547,7 @@ def folds_of_block(block: Rows, n_splits: int) -> np.ndarray | None:
     return folds_by_hash(block.numbers, n_splits) if n_splits else None
 
 
-def binned_block(
-    block: Rows, bins: FeatureBins, y: np.ndarray, n_splits: int, with_pairs: bool
-) -> BinnedRows:
+def binned_block(block: Rows, bins: FeatureBins, y: np.ndarray, n_splits: int) -> BinnedRows:
     """Put a block into bins, with its targets y or the numbers of its classes."""
-    own = own_folds(row_numbers(block.numbers)) if with_pairs and not n_splits else None
     codes, folds = bins.codes(block.X), folds_of_block(block, n_splits)
-    return BinnedRows(codes, bins.layout(), y, block.weight, folds, n_splits, own)
+    return BinnedRows(codes, bins.layout(), y, block.weight, folds, n_splits)

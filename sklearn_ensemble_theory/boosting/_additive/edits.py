@@ -100,6 +100,19 @@ def term_number(terms: AdditiveTerms, features: Features, name: Any) -> int:
     return found[0]
 
 
+def term_numbers(terms: AdditiveTerms, features: Features, given: Any) -> list[int]:
+    """The numbers of several terms, each of them once.
+
+    Raises
+    ------
+    ValueError
+        If they are no list, or there is no such term.
+    """
+    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or not len(given):
+        raise ValueError(f"terms must be a list of terms; got {given!r}.")
+    return list(dict.fromkeys(term_number(terms, features, name) for name in given))
+
+
 def refuse_edited(model: AdditiveModel, what: str) -> None:
     """Raise a ValueError where the functions are no longer those of the rounds."""
     if model.edits:
@@ -155,6 +168,8 @@ def set_term(model: AdditiveModel, features: Features, name: Any, values: Any) -
     """See the method of the estimators."""
     t = term_number(model.terms, features, name)
     label, before = model.terms.names(features)[t], model.terms.tables[t]
+    if callable(values):
+        values = values(before.copy())
     try:
         given = np.asarray(values)
         if given.dtype.kind in "cSUmM":
@@ -172,8 +187,10 @@ def set_term(model: AdditiveModel, features: Features, name: Any, values: Any) -
     return with_values(model, t, label, given, "set_term")
 
 
-def smooth_term(model: AdditiveModel, features: Features, name: Any, df: Any) -> AdditiveModel:
-    """See the method of the estimators."""
+def with_smoother_term(
+    model: AdditiveModel, features: Features, name: Any, df: Any
+) -> AdditiveModel:
+    """See `smooth_term`."""
     t, label, n = _ordered_feature(model.terms, features, name, "smooth_term")
     least = SmoothingSplineRegressor().order
     if not isinstance(df, int | float | np.number) or isinstance(df, bool) or not df >= least:
@@ -188,18 +205,18 @@ def smooth_term(model: AdditiveModel, features: Features, name: Any, df: Any) ->
     return with_values(model, t, label, values, "smooth_term", df=df)
 
 
-def monotonize_term(
+def monotonize(
     model: AdditiveModel, features: Features, name: Any, increasing: Any
 ) -> AdditiveModel:
     """See the method of the estimators."""
     terms = model.terms
-    t, label, n = _ordered_feature(terms, features, name, "monotonize_term")
+    t, label, n = _ordered_feature(terms, features, name, "monotonize")
     if not isinstance(increasing, bool | np.bool_):
         raise TypeError(f"increasing must be a bool, got {type(increasing).__name__}.")
     before = terms.tables[t]
     if before.ndim > 1:
         raise ValueError(
-            "monotonize_term is possible for two classes only, where it makes the probability of "
+            "monotonize is possible for two classes only, where it makes the probability of "
             f"the second monotonic; the model has {before.shape[1]} classes."
         )
     each = zip(terms.features, terms.names(features))
@@ -214,28 +231,31 @@ def monotonize_term(
     sign = 1.0 if increasing else -1.0
     weight = np.maximum(weight, _LITTLE_WEIGHT * weight.max())
     values[:n] = sign * increasing_by_pooling(sign * values[:n], weight)
-    return with_values(model, t, label, values, "monotonize_term", increasing=bool(increasing))
+    return with_values(model, t, label, values, "monotonize", increasing=bool(increasing))
 
 
-def remove_term(model: AdditiveModel, features: Features, name: Any) -> AdditiveModel:
+def remove_terms(model: AdditiveModel, features: Features, given: Any) -> AdditiveModel:
     """See the method of the estimators."""
-    t = term_number(model.terms, features, name)
-    # Its mean is in the intercept already.
-    label, none = model.terms.names(features)[t], np.zeros_like(model.terms.tables[t])
-    model = with_values(model, t, label, none, "remove_term")
-    terms = model.terms
-    if len(terms.features[t]) == 1:
-        return model
-    # Features keep their place, as columns of X do; a pair goes.
+    for members in [model.terms.features[t] for t in term_numbers(model.terms, features, given)]:
+        terms = model.terms
+        t = terms.features.index(members)
+        # Its mean is in the intercept already.
+        label, none = terms.names(features)[t], np.zeros_like(terms.tables[t])
+        model = with_values(model, t, label, none, "remove_terms")
+        if len(members) == 2:  # features keep their place, as columns of X do; a pair goes
+            model = replace(model, terms=_without(model.terms, t))
+    return model
+
+
+def _without(terms: AdditiveTerms, t: int) -> AdditiveTerms:
     kept = [i for i in range(len(terms.features)) if i != t]
-    terms = replace(
+    return replace(
         terms,
         features=[terms.features[i] for i in kept],
         functions=[terms.functions[i] for i in kept],
         weights=[terms.weights[i] for i in kept],
         errors=None if terms.errors is None else [terms.errors[i] for i in kept],
     )
-    return replace(model, terms=terms)
 
 
 # --- terms that are fitted again ------------------------------------------------------------------
@@ -249,9 +269,7 @@ def refitted_terms(terms: AdditiveTerms, features: Features, given: Any) -> list
     ValueError
         If they cannot be fitted.
     """
-    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or not len(given):
-        raise ValueError(f"terms must be a list of terms; got {given!r}.")
-    chosen = sorted({term_number(terms, features, name) for name in given})
+    chosen = sorted(term_numbers(terms, features, given))
     names = terms.names(features)
     for t in chosen:
         for j in terms.features[t]:

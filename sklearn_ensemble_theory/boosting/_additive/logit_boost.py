@@ -614,8 +614,6 @@ def _probabilities(scores: np.ndarray) -> np.ndarray:
     return np.column_stack([expit(-scores), expit(scores)])
 
 
-def _classes_in_bins(
-    block: Rows, bins: FeatureBins, n_classes: int, n_splits: int, with_pairs: bool
-) -> BinnedRows:
+def _classes_in_bins(block: Rows, bins: FeatureBins, n_classes: int, n_splits: int) -> BinnedRows:
     y = block.y.astype(np.min_scalar_type(n_classes - 1))
-    return binned_block(block, bins, y, n_splits, with_pairs)
+    return binned_block(block, bins, y, n_splits)

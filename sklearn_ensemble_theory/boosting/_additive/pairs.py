@@ -86,8 +86,6 @@ _MOST_PAIRS = 0.9
 _CELLS_AT_ONCE = 2**21
 # Cells of the tables that a block returns at a time, of three numbers each: 12 MiB.
 _CELLS_OF_A_PASS = 2**19
-# Folds that choose the number of steps where the fit has none.
-OWN_FOLDS = 5
 # Of the search for a table that is monotonic along both axes.
 MOST_ALTERNATIONS = 20
 # Newton steps of a loss that is not squared: how many, up to where those of logarithms and log-odds
@@ -454,11 +452,6 @@ def weight_by_bin(rows: BinnedRows, weight: np.ndarray | None) -> np.ndarray:
     return np.concatenate([t.reshape(k, -1) for t in by_feature], axis=1).astype(float)
 
 
-def own_folds(numbers: np.ndarray) -> np.ndarray:
-    """The folds that choose the number of steps where the fit has none, by the rows' numbers."""
-    return (numbers % OWN_FOLDS).astype(np.uint8)
-
-
 class PairRisk(Protocol):
     """What is fitted: `SquaredError` or `NewtonLoss`."""
 
@@ -535,12 +528,7 @@ class PairFit:
             if not len(self.bin_weights):
                 self.bin_weights = self._by_feature(weight_by_bin(rows, rows.weight).sum(axis=0))
             if rows.folds is None:
-                if len(rows.codes) < OWN_FOLDS:
-                    raise ValueError(
-                        f"interactions require at least {OWN_FOLDS} rows of positive weight; got "
-                        f"{len(rows.codes)}."
-                    )
-                rows.pair_folds = own_folds(np.arange(len(rows.codes)))
+                raise ValueError("interactions require at least two rows of positive weight.")
         self._open(models, None)
         if isinstance(interactions, list):
             pairs = interactions
@@ -557,9 +545,7 @@ class PairFit:
             columns, weights = _columns_of_pairs(self.blocks.block, pairs, bins, n_folds=1)
         else:
             self.passes.n += 1
-            columns, weights = self.blocks.step(
-                _columns_of_pairs, pairs, bins, self.n_splits or OWN_FOLDS
-            )
+            columns, weights = self.blocks.step(_columns_of_pairs, pairs, bins, self.n_splits)
         cells = weights.tables
         shapes = [(1 + self.n_splits, self.n_scores, *weight.shape) for weight in cells]
         terms = PairTerms(pairs, bins, [np.zeros(shape) for shape in shapes], cells)
@@ -577,8 +563,7 @@ class PairFit:
                         size = np.maximum(np.abs(added), LONG_STEP)
                         added *= (LONG_STEP + np.log1p(size) - np.log1p(LONG_STEP)) / size
                     total[0, score] = added.mean(axis=0)
-                    if self.n_splits:
-                        total[1:, score] = added
+                    total[1:, score] = added
             if self.is_quadratic:
                 return replace(terms, tables=gained)
             # A quadratic holds nearby only: of a step that raises the loss, a share is taken.
@@ -595,9 +580,9 @@ class PairFit:
         return terms
 
     def _loss(self, risk: PairRisk, models: Sequence[TableModel], terms: PairTerms) -> float:
-        """The mean held-out loss of models with these pairs, or without folds that of all rows."""
+        """The mean held-out loss of models with these pairs."""
         _, losses = risk.given(terms).losses(models)
-        return float(losses[1:].mean() if self.n_splits else losses[0])
+        return float(losses[1:].mean())
 
     def _sizes(self, model: TableModel) -> np.ndarray:
         """The variance of the function of each feature, summed over the scores: (p,)."""
@@ -655,7 +640,7 @@ class PairFit:
         pairs, bins = terms.pairs, terms.bins
         if isinstance(self.blocks, MemoryRows):
             work = self.works[score]
-            state = PairResiduals(_of_members(work, self.n_splits), work.weight)
+            state = PairResiduals(work.residuals[1:], work.weight)
             return boost_rows(columns, state, pairs, bins).tables
         self.passes.n += 1
         state, sums = self.blocks.step(
@@ -699,21 +684,14 @@ def _columns_of_pairs(
     rows: BinnedRows, pairs: list[Pair], bins: CoarseBins, n_folds: int
 ) -> tuple[PairColumns, SummedTables]:
     """Place rows in the tables of pairs, and sum their weight in the cells by fold."""
-    folds = rows.pair_folds if rows.folds is None else rows.folds
-    assert folds is not None  # rows without folds have those of pairs
+    folds = rows.folds
+    assert folds is not None
     columns = PairColumns(coarse_columns(rows.codes, rows.layout.n_bins, pairs, bins), folds)
     counted = columns
     if n_folds == 1:
         counted = PairColumns(columns.columns, np.zeros(len(folds), np.uint8))
     weights = cell_weights(counted, rows.weight, n_folds, pairs, bins)
     return columns, SummedTables([table.sum(axis=0) for table in weights])
-
-
-def _of_members(work: WorkingResiduals, n_splits: int) -> list[np.ndarray]:
-    """Choose the models that leave out a fold; without folds, the only one again and again."""
-    if n_splits:
-        return work.residuals[1:]
-    return [work.residuals[0].copy() for _ in range(OWN_FOLDS)]
 
 
 def _residuals_of_members(
@@ -727,5 +705,5 @@ def _residuals_of_members(
     bins: CoarseBins,
 ) -> tuple[PairResiduals, ResidualSums]:
     (work,) = work_of(rows, models, terms, [score])
-    state = PairResiduals(np.array(_of_members(work, rows.n_splits)), work.weight)
+    state = PairResiduals(np.array(work.residuals[1:]), work.weight)
     return state, residual_sums(state, columns, pairs, bins)

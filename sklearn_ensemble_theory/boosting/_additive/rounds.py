@@ -482,8 +482,6 @@ class BinnedRows:
         The fold that tests on the row; `n_splits` for rows that none tests on.
     n_splits : int
         0 without cross-validation.
-    pair_folds : unsigned array of shape (n,), default=None
-        The fold of each row in the boosting of pairs, where there are no `folds`.
     groups : int array of shape (n,), default=None
         Codes of the groups that rows belong to.
     offset : float array of shape (n,), default=None
@@ -496,7 +494,6 @@ class BinnedRows:
     weight: np.ndarray | None = None
     folds: np.ndarray | None = None
     n_splits: int = 0
-    pair_folds: np.ndarray | None = None
     groups: np.ndarray | None = None
     offset: np.ndarray | None = None
 
@@ -738,7 +735,7 @@ def run_phase(
                 break
     train_path, held_path = np.concatenate(train), np.concatenate(held)
     # Back to the best number of rounds: the stages until then, and the models after it.
-    wanted = max_rounds if whole_stages or max_rounds == 0 else None
+    wanted = max_rounds if done > max_rounds or max_rounds == 0 else None
     if rule and held_path.shape[1]:
         wanted = _best(held_path, rule)
     if wanted is not None:
