@@ -138,7 +138,9 @@ class _ByLoops:
 
     def curvatures(self, u: Array, target: Array) -> Array:
         # They are only inexact where they are far below the first derivative, and replaced.
-        return self.loss.hessian(u, target, self.n_threads)
+        second = self.loss.hessian(u, target, self.n_threads)
+        assert second is not None  # as `SecondOrderRisk.check` has found
+        return second
 
     def leaf_values(
         self,

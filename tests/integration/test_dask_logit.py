@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn import config_context
-from sklearn.base import clone
 from sklearn.model_selection import PredefinedSplit
 
 from sklearn_ensemble_theory import LogitBoostClassifier
@@ -37,9 +36,10 @@ def in_memory(model, X, y, weight=None):
     kept = slice(None) if weight is None else weight > 0
     parameters = model.get_params(deep=False) | {"max_bins": model.bin_edges_}
     rounds = CVRounds.of(model.n_estimators)
-    if rounds is not None:
-        cv = PredefinedSplit(hashed_folds(len(y[kept]), 3))
-        parameters["n_estimators"] = clone(rounds).set_params(cv=cv)
+    n_folds = 5 if rounds is None else rounds.cv
+    if parameters["interactions"] == "cv":  # looks for none in Dask collections
+        parameters["interactions"] = 0
+    parameters["cv"] = PredefinedSplit(hashed_folds(len(y[kept]), n_folds))
     same = LogitBoostClassifier(**parameters)
     return same.fit(X[kept], y[kept], None if weight is None else weight[kept])
 

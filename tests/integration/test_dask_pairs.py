@@ -46,9 +46,8 @@ def in_memory(model, X, y, weight=None):
     kept = slice(None) if weight is None else weight > 0
     parameters = model.get_params(deep=False) | {"max_bins": model.bin_edges_}
     rounds = CVRounds.of(model.n_estimators)
-    if rounds is not None:
-        folds = PredefinedSplit(hashed_folds(len(y[kept]), rounds.cv))
-        parameters["n_estimators"] = clone(rounds).set_params(cv=folds)
+    n_folds = 5 if rounds is None else rounds.cv
+    parameters["cv"] = PredefinedSplit(hashed_folds(len(y[kept]), n_folds))
     return type(model)(**parameters).fit(X[kept], y[kept], None if weight is None else weight[kept])
 
 

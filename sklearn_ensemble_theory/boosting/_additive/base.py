@@ -826,9 +826,9 @@ class BaseAdditive(BaseEstimator):
         >>> model.set_term("x0", values).edits_
         [set_term('x0'): 1 of 8 values changed by at most 6]
         >>> model.set_term("x0", lambda values: values.clip(max=2.5)).edits_
-        [set_term('x0'): 1 of 8 values changed by at most 2.5]
+        [set_term('x0'): 2 of 8 values changed by at most 2.25]
         """
-        return self._edited(set_term, name, values)
+        return edited(self, set_term, name, values)
 
     def monotonize(self, name: str | int | tuple, increasing: bool = True) -> Self:
         """Return a model in which the function of a feature is monotonic.
@@ -873,7 +873,7 @@ class BaseAdditive(BaseEstimator):
         >>> bool((values[1:] >= values[:-1]).all())
         True
         """
-        return self._edited(monotonize, name, increasing)
+        return edited(self, monotonize, name, increasing)
 
     def remove_terms(self, terms: Sequence) -> Self:
         """Return a model without some terms.
@@ -906,7 +906,7 @@ class BaseAdditive(BaseEstimator):
         >>> float(model.term_importances_[model.term_names_.index("sex")])
         0.0
         """
-        return self._edited(remove_terms, terms)
+        return edited(self, remove_terms, terms)
 
     def refit(
         self,
@@ -1003,22 +1003,25 @@ class BaseAdditive(BaseEstimator):
         with blas_threads_by_work():
             fitted = other._solved(plan, rows)
         new = with_refitted(model, features, chosen, fitted.terms, len(X))
-        return self._with(new)
-
-    def _edited(self, edit: Callable[..., AdditiveModel], name: Any, *args: Any) -> Self:
-        check_is_fitted(self)
-        return self._with(edit(self.model_, Features.known_to(self), name, *args))
-
-    def _with(self, model: AdditiveModel) -> Self:
-        """A copy with another model, which `partial_fit` does not go on from."""
-        new = copy.copy(self)
-        new.model_ = model
-        for name in ("sums_", "_kept"):
-            new.__dict__.pop(name, None)
-        return new
+        return copy_with(self, new)
 
 
 ModelT = TypeVar("ModelT", bound=BaseAdditive)
+
+
+def edited(model: ModelT, edit: Callable[..., AdditiveModel], name: Any, *args: Any) -> ModelT:
+    """A copy whose record is edited."""
+    check_is_fitted(model)
+    return copy_with(model, edit(model.model_, Features.known_to(model), name, *args))
+
+
+def copy_with(model: ModelT, record: AdditiveModel) -> ModelT:
+    """A copy with another record, which `partial_fit` does not go on from."""
+    new = copy.copy(model)
+    new.model_ = record
+    for name in ("sums_", "_kept"):
+        new.__dict__.pop(name, None)
+    return new
 
 
 def smooth_term(model: ModelT, name: str | int | tuple, df: float = 10.0) -> ModelT:
@@ -1065,4 +1068,4 @@ def smooth_term(model: ModelT, name: str | int | tuple, df: float = 10.0) -> Mod
     >>> bool(abs(np.diff(smoother, 2)).max() < abs(np.diff(values, 2)).max() / 10)
     True
     """
-    return model._edited(with_smoother_term, name, df)
+    return edited(model, with_smoother_term, name, df)
