@@ -174,7 +174,7 @@ def test_a_fold_is_the_fit_in_which_its_rows_have_no_weight(n_classes):
 @pytest.mark.parametrize("weighted", ["none", "whole", "real"])
 def test_the_cut_of_the_rows_changes_nothing(weighted, prediction):
     X, y = rows()
-    model = GradientBoostingRegressor(**few_rounds(prediction=prediction), loss="poisson")
+    model = GradientBoostingRegressor(**few_rounds(5, 12, prediction=prediction), loss="poisson")
     given = X, np.exp(y).round(), weights(weighted)
     whole = in_chunks(model, *given, cuts=[])
     for cuts in (CUTS, [50, 100, 150, 250]):
