@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import raise_for_params, routing_enabled
+from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._learners import largest_column
 from sklearn_ensemble_theory._rows import (
     are_wrong,
@@ -27,6 +28,7 @@ from sklearn_ensemble_theory._rows import (
     rows_of,
 )
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, Predictor
+from sklearn_ensemble_theory.averaging._bagging_texts import AVERAGES
 from sklearn_ensemble_theory.averaging._out_of_bag import (
     first_codes,
     labels_by_output,
@@ -39,6 +41,7 @@ from sklearn_ensemble_theory.ensembles._certificates import (
     held_out_bound,
     out_of_bag_bound,
 )
+from sklearn_ensemble_theory.ensembles._certificates import TEXTS as TEXTS_OF_CERTIFICATES
 from sklearn_ensemble_theory.ensembles._ensemble import Ensemble
 from sklearn_ensemble_theory.ensembles._intervals import one_of
 
@@ -52,6 +55,7 @@ def check_learner(owner: object, estimator: Predictor) -> None:
         )
 
 
+@documented(AVERAGES)
 class AveragedRegressor(RegressorMixin):
     """A mean of real predictions.
 
@@ -74,11 +78,9 @@ class AveragedRegressor(RegressorMixin):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
+        %(X_predicted)s
 
-        **params : dict
-            Routed to the members' `predict` where metadata routing is enabled.
+        %(members_params)s
 
         Returns
         -------
@@ -87,7 +89,7 @@ class AveragedRegressor(RegressorMixin):
 
         Notes
         -----
-        Cost: one prediction of each member.
+        %(cost_of_members)s
         """
         raise_for_params(params, self, "predict")
         check_is_fitted(self)
@@ -100,6 +102,7 @@ class AveragedRegressor(RegressorMixin):
         return tags
 
 
+@documented(AVERAGES, TEXTS_OF_CERTIFICATES)
 class AveragedClassifier(ClassifierMixin):
     """A mean of class probabilities, or of votes.
 
@@ -137,11 +140,9 @@ class AveragedClassifier(ClassifierMixin):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to classify.
+        %(X_classified)s
 
-        **params : dict
-            Routed to the members' method where metadata routing is enabled.
+        %(members_params)s
 
         Returns
         -------
@@ -150,7 +151,7 @@ class AveragedClassifier(ClassifierMixin):
 
         Notes
         -----
-        Cost: one prediction of each member.
+        %(cost_of_members)s
         """
         raise_for_params(params, self, "predict")
         proba = self._mean_proba(X, member_params(self, params, "predict"))
@@ -165,11 +166,9 @@ class AveragedClassifier(ClassifierMixin):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to classify.
+        %(X_classified)s
 
-        **params : dict
-            Routed to the members' method where metadata routing is enabled.
+        %(members_params)s
 
         Returns
         -------
@@ -179,7 +178,7 @@ class AveragedClassifier(ClassifierMixin):
 
         Notes
         -----
-        Cost: one prediction of each member.
+        %(cost_of_members)s
         """
         raise_for_params(params, self, "predict_proba")
         proba = self._mean_proba(X, member_params(self, params, "predict_proba"))
@@ -191,11 +190,9 @@ class AveragedClassifier(ClassifierMixin):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to classify.
+        %(X_classified)s
 
-        **params : dict
-            Routed to the members' method where metadata routing is enabled.
+        %(members_params)s
 
         Returns
         -------
@@ -206,7 +203,7 @@ class AveragedClassifier(ClassifierMixin):
 
         Notes
         -----
-        Cost: one prediction of each member.
+        %(cost_of_members)s
         """
         raise_for_params(params, self, "predict_log_proba")
         check_is_fitted(self)
@@ -242,7 +239,8 @@ class AveragedClassifier(ClassifierMixin):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
             Rows that were not used in `fit`, or in its choice. None for the training rows, each
-            for the members that it was not drawn for: no rows need to be held out.
+            for the members that it was not drawn for: no rows need to be held out. `"markov"` and
+            `"binomial"` need held-out rows.
 
         y : array-like of shape (n_samples,), default=None
             Their labels.
@@ -258,17 +256,7 @@ class AveragedClassifier(ClassifierMixin):
         method : str, default="markov"
             What the bound is computed from:
 
-            - `"markov"`: twice the mean loss of the members on held-out rows, with Hoeffding's
-              inequality [Ghoshdastidar, theorem En.1]. See
-              :func:`~sklearn_ensemble_theory.bounds.held_out_voting_error_bound`.
-            - `"first-order"`: the same with the inequality for kl, also for out-of-bag rows. See
-              :func:`~sklearn_ensemble_theory.bounds.majority_vote_bound`.
-            - `"tandem"`: four times the mean product of the losses of two members. See
-              :func:`~sklearn_ensemble_theory.bounds.majority_vote_bound`.
-            - `"c-bound"`: by losses and disagreements. See
-              :func:`~sklearn_ensemble_theory.bounds.majority_vote_bound`.
-            - `"chebyshev-cantelli"`: by losses and their products. See
-              :func:`~sklearn_ensemble_theory.bounds.majority_vote_bound`.
+            %(bounds_by_members)s
             - `"binomial"`: the errors of the ensemble itself on held-out rows. See
               :func:`~sklearn_ensemble_theory.bounds.held_out_error_bound`.
 

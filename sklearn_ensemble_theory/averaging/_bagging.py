@@ -899,8 +899,7 @@ class BaggedClassifier(AveragedClassifier):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to classify.
+        %(X_classified)s
 
         coverage : float, default=0.9
             The probability aimed at, on average over the rows.
@@ -1232,8 +1231,7 @@ class BaggingClassifier(BaggedClassifier, AnyLearner):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to classify.
+        %(X_classified)s
 
         **params : dict
             Routed to the members' `decision_function` if metadata routing is enabled.

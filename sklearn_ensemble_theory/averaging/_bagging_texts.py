@@ -1,6 +1,25 @@
 """What the docstrings of bagging and forests share."""
 
-BAGGING = {
+# Of averages of members, also of members that are fitted to blocks of rows.
+AVERAGES = {
+    "X_predicted": """
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+        """,
+    "X_classified": """
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to classify.
+        """,
+    "members_params": """
+        **params : dict
+            Routed to the members' method where metadata routing is enabled.
+        """,
+    "cost_of_members": """
+        Cost: one prediction of each member.
+        """,
+}
+
+BAGGING = AVERAGES | {
     "n_estimators": """
         Number of members B. "pac" is short for
         :class:`~sklearn_ensemble_theory.averaging.PACMembers`, the number with which bagging of
@@ -234,6 +253,24 @@ BAGGING = {
             "friedman_mse" is deprecated.
         """,
     # Attributes.
+    "forest_notes": """
+        The cost is about O(m_try s' log² s') for each of the B trees, for s' distinct rows, and
+        O(s log s) for each draw; on bins about O(m_try s') for each level of a tree. With the same
+        `random_state` exact trees are those of scikit-learn's class (release 1.9), fitted to the
+        distinct rows with their counts. A `warm_start` computes the bins anew: the same for the
+        same X.
+
+        Random forests were proposed by [Breiman, 2001]; see also [Bach, §10.2]. The mean of B
+        trees of variance sigma² and correlation rho has variance rho sigma² + (1 - rho) sigma² / B
+        [Shah, §4.5], which :func:`~sklearn_ensemble_theory.inspection.variance_decomposition`
+        estimates. What else can be asked of a fitted forest is in
+        `sklearn_ensemble_theory.inspection`.
+        """,
+    "far_targets": """
+        With squared error, y whose mean is more than 10^4 standard deviations away from 0 is
+        centred before trees are grown, which scikit-learn's trees are not: they lose the digits of
+        their squared errors there.
+        """,
     "members": """
         estimator_ : estimator
             The base learner that the members are clones of.
@@ -296,9 +333,5 @@ BAGGING = {
     "Geurts": """
         P. Geurts, D. Ernst and L. Wehenkel (2006). "Extremely randomized trees". *Machine Learning*
         63.
-        """,
-    "X_predicted": """
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
         """,
 }

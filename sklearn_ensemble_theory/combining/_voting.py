@@ -50,6 +50,7 @@ from sklearn_ensemble_theory.ensembles._certificates import (
     VoteLosses,
     held_out_bound,
 )
+from sklearn_ensemble_theory.ensembles._certificates import TEXTS as TEXTS_OF_CERTIFICATES
 from sklearn_ensemble_theory.ensembles._held_out import TEXTS as TEXTS_OF_HELD_OUT
 from sklearn_ensemble_theory.ensembles._held_out import (
     HeldOut,
@@ -407,7 +408,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
         return tags
 
 
-@documented(TEXTS_OF_HELD_OUT, VOTING_TEXTS)
+@documented(TEXTS_OF_CERTIFICATES, TEXTS_OF_HELD_OUT, VOTING_TEXTS)
 class VotingClassifier(ClassifierMixin, BaseVoting):
     """Vote of given classifiers: the majority of their labels or the mean of their probabilities.
 
@@ -758,16 +759,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         method : str, default="markov"
             What the bound is computed from:
 
-            - `"markov"`: twice the weighted mean loss, with Hoeffding's inequality. See
-              :func:`~sklearn_ensemble_theory.bounds.held_out_voting_error_bound`.
-            - `"first-order"`: the same with the inequality for kl. See
-              :func:`~sklearn_ensemble_theory.bounds.majority_vote_bound`.
-            - `"tandem"`: four times the mean product of the losses of two members. See
-              :func:`~sklearn_ensemble_theory.bounds.majority_vote_bound`.
-            - `"c-bound"`: by losses and disagreements. See
-              :func:`~sklearn_ensemble_theory.bounds.majority_vote_bound`.
-            - `"chebyshev-cantelli"`: by losses and their products. See
-              :func:`~sklearn_ensemble_theory.bounds.majority_vote_bound`.
+            %(bounds_by_members)s
             - `"binomial"`: the errors of the vote itself on the rows. See
               :func:`~sklearn_ensemble_theory.bounds.held_out_error_bound`.
             - `"vc"`: the error of the vote on the training rows, independent draws without weights,

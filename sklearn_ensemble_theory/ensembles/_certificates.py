@@ -193,3 +193,17 @@ def out_of_bag_losses(ensemble: Ensemble) -> VoteLosses:
         return VoteLosses(members, n, tandem, disagreements, n_pairs)
 
     return training.derived(f"losses of {method}", ensemble.members, make)
+
+
+TEXTS = {
+    "bounds_by_members": """
+        - `"markov"`: twice the mean loss of the members on held-out rows, with Hoeffding's
+          inequality [Ghoshdastidar, theorem En.1]. See
+          :func:`~sklearn_ensemble_theory.bounds.held_out_voting_error_bound`.
+        - `"first-order"`: the same with the inequality for kl. See
+          :func:`~sklearn_ensemble_theory.bounds.majority_vote_bound`, also for the next three.
+        - `"tandem"`: four times the mean product of the losses of two members.
+        - `"c-bound"`: by losses and disagreements.
+        - `"chebyshev-cantelli"`: by losses and their products.
+        """,
+}
