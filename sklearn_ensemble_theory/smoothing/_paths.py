@@ -604,7 +604,7 @@ class InitialFitPath(BoostingPath):
             raise ValueError(
                 "With variant='best_feature' and an estimator as init there are no degrees of "
                 "freedom "
-                "and no expected errors. Use time='cv', time='discrepancy' or a number as time."
+                "and no expected errors. Use time='cv', time=Discrepancy(noise_level) or a number as time."
             )
         if self._started is None:
             check_dense_rows(self.n_rows, f"from init={type(self.initial.estimator).__name__}")
@@ -613,7 +613,7 @@ class InitialFitPath(BoostingPath):
             refusal = (
                 f"init={type(estimator).__name__} is not linear in y, so that degrees of freedom, "
                 "deleted residuals and expected errors are not defined. Use time='cv', "
-                "time='discrepancy' or a number as time."
+                "time=Discrepancy(noise_level) or a number as time."
             )
             try:
                 check_linear(estimator, rows.X, self.initial.params(rows))
