@@ -122,8 +122,49 @@ COMMON = {
         self : object
             The fitted estimator.
         """,
+    "returns_self": """
+        Returns
+        -------
+        %(self)s
+        """,
+    "rows_to_predict": """
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+        """,
+    "sparse_rows_to_predict": """
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+        """,
+    "returns_predictions": """
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Predictions.
+        """,
+    "fit_targets": """
+        Parameters
+        ----------
+        %(dense_X)s
+        %(y_regression)s
+        %(sample_weight)s
+
+        %(returns_self)s
+        """,
+    "class_weight": """
+        class_weight : dict, "balanced" or None, default=None
+            Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight},
+            or "balanced" for weights that give all classes the same total.
+        """,
     "Bach": """
         F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+        """,
+    "Dombry": """
+        C. Dombry and Y. Esstafa. "Behavior of linear L2-boosting algorithms in the vanishing
+        learning rate asymptotic".
         """,
     "Shah": """
         R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.

@@ -58,9 +58,6 @@ TEXTS = {
             Numbers or probabilities that each member predicts for rows that it has not seen; a list
             of such arrays for several outputs.
         """,
-    "Shah": """
-        R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
-        """,
 }
 
 
@@ -115,8 +112,7 @@ class MemberWeights(BaseEstimator):
         %(P)s
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets or labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, not negative.
+        %(sample_weight)s
         folds : int array-like of shape (n_samples,), default=None
             The number of the split that holds each row out; None is one split.
         rows : array-like of shape (n_samples,), default=None

@@ -187,7 +187,7 @@ STACKING_TEXTS = {
         Several outputs have weights of their own.
         """,
     "references": """
-        R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+        %(Shah)s
 
         D. H. Wolpert (1992). "Stacked generalization". *Neural Networks* 5.
         """,

@@ -884,7 +884,7 @@ class VotingRegressor(RegressorMixin, BaseVoting):
 
     References
     ----------
-    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+    %(Bach)s
 
     Examples
     --------

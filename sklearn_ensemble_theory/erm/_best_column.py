@@ -10,6 +10,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import StrOptions
+from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._learners import Task, register
 from sklearn_ensemble_theory._rows import (
@@ -136,6 +137,7 @@ class ColumnRounds:
         return member, outputs
 
 
+@documented()
 class BestColumnRegressor(RegressorMixin, BaseEstimator):
     """Linear function of a single column of X with the smallest squared error.
 
@@ -163,10 +165,7 @@ class BestColumnRegressor(RegressorMixin, BaseEstimator):
         with y.
     intercept_ : float
         The constant a, in units of y.
-    n_features_in_ : int
-        Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of features seen during `fit`, where they are all strings.
+    %(names_in_fit)s
 
     See Also
     --------
@@ -182,7 +181,7 @@ class BestColumnRegressor(RegressorMixin, BaseEstimator):
 
     References
     ----------
-    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+    %(Bach)s
 
     Examples
     --------
@@ -231,19 +230,7 @@ class BestColumnRegressor(RegressorMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Find the best column.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The training rows.
-        y : array-like of shape (n_samples,)
-            The targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights. Rows of weight 0 are ignored.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
+        %(fit_targets)s
         """
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
@@ -257,15 +244,9 @@ class BestColumnRegressor(RegressorMixin, BaseEstimator):
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict the linear function of the column.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+        %(rows_to_predict)s
 
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Predictions.
+        %(returns_predictions)s
         """
         check_is_fitted(self)
         return column_values(self, validate_data(self, X, dtype=np.float64, reset=False))

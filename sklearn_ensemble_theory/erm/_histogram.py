@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._blocks import SummedFields, by_chunks
 from sklearn_ensemble_theory._compat import Interval, StrOptions
+from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
@@ -283,6 +284,40 @@ def cells_of_block(block: Rows, edges: np.ndarray, n_classes: int) -> CellSums:
 # --- estimators -----------------------------------------------------------------------------------
 
 
+TEXTS = {
+    "box": """
+        box : array-like of shape (2,) or (n_features, 2), default=None
+            Lower and upper ends of the box, for all features or for each one, in units of X. If
+            None, they are the smallest and the largest value of each feature in the training rows
+            (with `partial_fit`, in those of the first call). Values outside the box, in `fit` as in
+            `predict`, belong to the nearest cell of its boundary.
+        """,
+    "partition": """
+        n_bins_ : int
+            The number m of intervals of each feature.
+        bin_edges_ : ndarray of shape (n_features, n_bins_ + 1)
+            The ends of the intervals of each feature. An interval contains its lower end. A feature
+            that is constant in the training rows has one interval, from -inf to inf, if `box` is
+            None.
+        cells_ : ndarray of shape (n_cells, n_features)
+            The cells with training rows, in lexicographic order: the number of the interval of each
+            feature, from 0 to ``n_bins_ - 1``.
+        """,
+    "cell_shares_": """
+        cell_shares_ : ndarray of shape (n_cells,)
+            Share of the weight of the training rows in each of these cells.
+        """,
+    "rows_seen": """
+        n_samples_seen_ : int
+            Number of training rows of positive weight, over all calls of `partial_fit`.
+        effective_n_samples_ : float
+            The square of the sum of the weights divided by the sum of their squares: the number of
+            training rows if their weights are equal, and less otherwise.
+        %(names_in_fit)s
+        """,
+}
+
+
 class BaseHistogram(BaseEstimator):
     """The partition of a box into cells; its subclasses know what is learned in each cell."""
 
@@ -425,6 +460,7 @@ def _box_is_given(model: "HistogramClassifier") -> bool:
     return True
 
 
+@documented(TEXTS)
 class HistogramClassifier(ClassifierMixin, BaseHistogram):
     """Histogram classifier: the majority class in each cell of a partition of a box.
 
@@ -441,41 +477,20 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
         the exponent 1/(p + 1) for p features is the extension for which m grows and the number of
         cells for each row, m^p/n, vanishes. At most 2^27 in all features. With `sample_weight`,
         n_samples is `effective_n_samples_`; with `partial_fit`, the first call determines m.
-    box : array-like of shape (2,) or (n_features, 2), default=None
-        Lower and upper ends of the box, for all features or for each one, in units of X. If None,
-        they are the smallest and the largest value of each feature in the training rows (with
-        `partial_fit`, in those of the first call). Values outside the box, in `fit` as in
-        `predict`, belong to the nearest cell of its boundary.
+    %(box)s
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-    n_bins_ : int
-        The number m of intervals of each feature.
-    bin_edges_ : ndarray of shape (n_features, n_bins_ + 1)
-        The ends of the intervals of each feature. An interval contains its lower end. A feature
-        that is constant in the training rows has one interval, from -inf to inf, if `box` is None.
-    cells_ : ndarray of shape (n_cells, n_features)
-        The cells with training rows, in lexicographic order: the number of the interval of each
-        feature, from 0 to ``n_bins_ - 1``.
+    %(classes_)s
+    %(partition)s
     cell_proba_ : ndarray of shape (n_cells, n_classes)
         Weighted shares of the classes in each of these cells.
-    cell_shares_ : ndarray of shape (n_cells,)
-        Share of the weight of the training rows in each of these cells.
+    %(cell_shares_)s
     class_prior_ : ndarray of shape (n_classes,)
         Weighted shares of the classes among all training rows; the prediction in empty cells.
     training_error_ : float
         Weighted share of errors on the training rows.
-    n_samples_seen_ : int
-        Number of training rows of positive weight, over all calls of `partial_fit`.
-    effective_n_samples_ : float
-        The square of the sum of the weights divided by the sum of their squares: the number of
-        training rows if their weights are equal, and less otherwise.
-    n_features_in_ : int
-        Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of features seen during `fit`, where they are all strings.
+    %(rows_seen)s
 
     See Also
     --------
@@ -501,7 +516,7 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
 
     References
     ----------
-    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+    %(Shah)s
 
     Examples
     --------
@@ -527,13 +542,9 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
             Training rows, or a Dask array or data frame.
         y : array-like of shape (n_samples,)
             Class labels; a Dask collection where X is one.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights. Rows of weight 0 are ignored.
+        %(sample_weight)s
 
-        Returns
-        -------
-        self : object
-            The fitted estimator.
+        %(returns_self)s
         """
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
@@ -555,19 +566,13 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows.
-        y : array-like of shape (n_samples,)
-            Class labels.
+        %(dense_X)s
+        %(y_classification)s
         classes : array-like of shape (n_classes,), default=None
             All labels that will occur. Required in the first call.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights. Rows of weight 0 are ignored.
+        %(sample_weight)s
 
-        Returns
-        -------
-        self : object
-            The fitted estimator.
+        %(returns_self)s
 
         Raises
         ------
@@ -609,10 +614,7 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
 
         O(p log n_bins + log n_cells) operations a row.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+        %(rows_to_predict)s
 
         Returns
         -------
@@ -626,10 +628,7 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Predict the class probabilities, the weighted shares of the classes in the row's cell.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+        %(rows_to_predict)s
 
         Returns
         -------
@@ -692,6 +691,7 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
         return finite_class_bound(self.effective_n_samples_, log_size, delta)
 
 
+@documented(TEXTS)
 class HistogramRegressor(RegressorMixin, BaseHistogram):
     """Histogram regression: the mean of the targets in each cell of a partition of a box.
 
@@ -705,39 +705,19 @@ class HistogramRegressor(RegressorMixin, BaseHistogram):
     n_bins : int or "rate", default="rate"
         Number m of intervals of each feature. ``"rate"`` is the smallest m with
         ``m ** (n_features + 1) >= n_samples``.
-    box : array-like of shape (2,) or (n_features, 2), default=None
-        Lower and upper ends of the box, for all features or for each one, in units of X. If None,
-        they are the smallest and the largest value of each feature in the training rows (with
-        `partial_fit`, in those of the first call). Values outside the box, in `fit` as in
-        `predict`, belong to the nearest cell of its boundary.
+    %(box)s
 
     Attributes
     ----------
-    n_bins_ : int
-        The number m of intervals of each feature.
-    bin_edges_ : ndarray of shape (n_features, n_bins_ + 1)
-        The ends of the intervals of each feature. An interval contains its lower end. A feature
-        that is constant in the training rows has one interval, from -inf to inf, if `box` is None.
-    cells_ : ndarray of shape (n_cells, n_features)
-        The cells with training rows, in lexicographic order: the number of the interval of each
-        feature, from 0 to ``n_bins_ - 1``.
+    %(partition)s
     cell_values_ : ndarray of shape (n_cells,) or (n_cells, n_outputs)
         Weighted means of the targets in each of these cells, in units of y.
-    cell_shares_ : ndarray of shape (n_cells,)
-        Share of the weight of the training rows in each of these cells.
+    %(cell_shares_)s
     mean_ : float or ndarray of shape (n_outputs,)
         Weighted mean of all targets; the prediction in empty cells.
     n_outputs_ : int
         Number of outputs.
-    n_samples_seen_ : int
-        Number of training rows of positive weight, over all calls of `partial_fit`.
-    effective_n_samples_ : float
-        The square of the sum of the weights divided by the sum of their squares: the number of
-        training rows if their weights are equal, and less otherwise.
-    n_features_in_ : int
-        Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of features seen during `fit`, where they are all strings.
+    %(rows_seen)s
 
     See Also
     --------
@@ -758,7 +738,7 @@ class HistogramRegressor(RegressorMixin, BaseHistogram):
 
     References
     ----------
-    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+    %(Shah)s
 
     Examples
     --------
@@ -782,13 +762,9 @@ class HistogramRegressor(RegressorMixin, BaseHistogram):
             Training rows, or a Dask array or data frame.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets; a Dask collection where X is one.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights. Rows of weight 0 are ignored.
+        %(sample_weight)s
 
-        Returns
-        -------
-        self : object
-            The fitted estimator.
+        %(returns_self)s
         """
         return self._fit_targets(X, y, sample_weight, first=True)
 
@@ -803,17 +779,12 @@ class HistogramRegressor(RegressorMixin, BaseHistogram):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows.
+        %(dense_X)s
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights. Rows of weight 0 are ignored.
+        %(sample_weight)s
 
-        Returns
-        -------
-        self : object
-            The fitted estimator.
+        %(returns_self)s
 
         Raises
         ------
@@ -855,10 +826,7 @@ class HistogramRegressor(RegressorMixin, BaseHistogram):
 
         O(p log n_bins + log n_cells) operations a row.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+        %(rows_to_predict)s
 
         Returns
         -------

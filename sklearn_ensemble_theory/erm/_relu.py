@@ -11,6 +11,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions
+from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._learners import Task, register
 from sklearn_ensemble_theory._rows import finite_predictions, kept_rows, validate_data
@@ -85,6 +86,7 @@ class ReLUNetwork(NamedTuple):
         )
 
 
+@documented()
 class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
     """Rectified linear unit a (±(x_j - c))+ with the smallest squared error.
 
@@ -124,10 +126,7 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
         The feature of an axis unit; None for a constant and for an oblique unit.
     knot_ : float or None
         The knot c, a value of the feature; None where `feature_` is None.
-    n_features_in_ : int
-        Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of features seen during `fit`, where they are all strings.
+    %(names_in_fit)s
 
     See Also
     --------
@@ -146,7 +145,7 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
 
     References
     ----------
-    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+    %(Bach)s
 
     Examples
     --------
@@ -195,19 +194,7 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Find the best unit.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The training rows.
-        y : array-like of shape (n_samples,)
-            The targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights. Rows of weight 0 are ignored.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
+        %(fit_targets)s
         """
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
@@ -233,15 +220,9 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict the output of the unit.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+        %(rows_to_predict)s
 
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Predictions.
+        %(returns_predictions)s
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)

@@ -17,6 +17,7 @@ from sklearn.utils import check_array, check_random_state, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
 
+from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._learners import checked_outputs, fitted_clone
 from sklearn_ensemble_theory._rows import positive_weights
 from sklearn_ensemble_theory._running import one_blas_thread, threads_for
@@ -252,6 +253,7 @@ def _check_additive(columns: list[int] | None) -> None:
 # --- what users can compute of such averages ------------------------------------------------------
 
 
+@documented()
 def bagged_smoother(
     estimator: Regressor,
     X: ArrayLike,
@@ -276,8 +278,7 @@ def bagged_smoother(
     estimator : regressor
         A regressor that is linear in y, as for
         :class:`~sklearn_ensemble_theory.LinearL2BoostingRegressor`.
-    X : array-like of shape (n_samples, n_features)
-        The training rows.
+    %(dense_X)s
     X_new : array-like of shape (n_new, n_features), default=None
         The rows to predict. By default the training rows.
     subsample : float in (0, 1], default=0.5
@@ -315,7 +316,7 @@ def bagged_smoother(
 
     References
     ----------
-    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+    %(Bach)s
 
     Examples
     --------
@@ -357,6 +358,7 @@ def bagged_smoother(
     return learner.outputs(new)
 
 
+@documented()
 def stochastic_variance_bound(
     matrices: ArrayLike, y: ArrayLike, learning_rate: float, n_rounds: int
 ) -> float:
@@ -404,8 +406,7 @@ def stochastic_variance_bound(
 
     References
     ----------
-    C. Dombry and Y. Esstafa. "Behavior of linear L2-boosting algorithms in the vanishing learning
-    rate asymptotic".
+    %(Dombry)s
 
     Examples
     --------

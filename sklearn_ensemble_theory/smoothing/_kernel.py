@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions
+from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._rows import checked_rows, finite_predictions, validate_data
 from sklearn_ensemble_theory._scaling import LARGEST, feature_ranges, largest_magnitude
@@ -151,6 +152,7 @@ class GaussianWeights:
         return float(sum(self.at(self.Z[rows]).diagonal(rows.start).sum() for rows in blocks))
 
 
+@documented()
 class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
     r"""Kernel regression: the average of y over the neighbourhood of x, weighted by a kernel.
 
@@ -193,11 +195,7 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
     cv_results_ : dict of ndarrays
         Only if the bandwidth was chosen: the candidates "bandwidth", of shape (n_bandwidths,
         n_features), and their mean squared leave-one-out errors "mean_score".
-    n_features_in_ : int
-        Number of features seen during :term:`fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of features seen during :term:`fit`. Defined only when X has feature names that are
-        all strings.
+    %(names_in_fit)s
 
     Raises
     ------
@@ -222,8 +220,7 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
 
     References
     ----------
-    C. Dombry and Y. Esstafa. "Behavior of linear L2-boosting algorithms in the vanishing learning
-    rate asymptotic".
+    %(Dombry)s
 
     E. A. Nadaraya (1964). "On estimating regression". Theory of Probability & Its Applications
     9(1), 141-142.
@@ -377,10 +374,7 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Return the weighted averages of y.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+        %(rows_to_predict)s
 
         Returns
         -------

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from sklearn_ensemble_theory._compat import HasMethods, Interval, StrOptions, routing_enabled
 from sklearn_ensemble_theory._cv_choice import CVChoice
+from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._folds import checked_n_splits, row_numbers, splits_of_rows
 from sklearn_ensemble_theory._rows import (
@@ -212,6 +213,15 @@ class BoostedLearner:
         return np.where(np.isfinite(error), error, np.inf)
 
 
+TEXTS = {
+    "times": """
+        times : array-like of shape (n_times,)
+            Times of boosting.
+        """,
+}
+
+
+@documented(TEXTS)
 class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     r"""L2-boosting of a linear smoother in closed form, at any learning rate including zero.
 
@@ -374,8 +384,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
 
     References
     ----------
-    C. Dombry and Y. Esstafa. "Behavior of linear L2-boosting algorithms in the vanishing learning
-    rate asymptotic".
+    %(Dombry)s
 
     P. Bühlmann and B. Yu (2003). "Boosting with the L2 loss: regression and classification".
     Journal of the American Statistical Association 98(462), 324-339.
@@ -782,10 +791,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict at the chosen time.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+        %(rows_to_predict)s
 
         Returns
         -------
@@ -800,10 +806,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
     def predict_path(self, X: ArrayLike, times: ArrayLike) -> np.ndarray:
         """Predict at several times.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+        %(rows_to_predict)s
         times : array-like of shape (n_times,)
             Times. They may exceed `time_`, unless the rounds were run one by one; with
             `variant="best_feature"` they may not exceed the largest that could be chosen.
@@ -837,8 +840,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
 
         Parameters
         ----------
-        times : array-like of shape (n_times,)
-            Times of boosting.
+        %(times)s
 
         Returns
         -------
@@ -853,8 +855,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
 
         Parameters
         ----------
-        times : array-like of shape (n_times,)
-            Times of boosting.
+        %(times)s
 
         Returns
         -------
@@ -899,10 +900,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
     def predict_terms(self, X: ArrayLike) -> np.ndarray:
         """Return the term of each feature; the prediction is their sum plus `intercept_`.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+        %(rows_to_predict)s
 
         Returns
         -------
@@ -971,8 +969,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
             array of shape (n, n_features).
         sigma : float
             Standard deviation of the noise.
-        times : array-like of shape (n_times,)
-            Times of boosting.
+        %(times)s
         X_new : array-like of shape (n_new, n_features), default=None
             A sample of new points; `f` must be callable.
 

@@ -603,8 +603,8 @@ class InitialFitPath(BoostingPath):
         if self.dense is None:
             raise ValueError(
                 "With variant='best_feature' and an estimator as init there are no degrees of "
-                "freedom "
-                "and no expected errors. Use time='cv', time=Discrepancy(noise_level) or a number as time."
+                "freedom and no expected errors. Use time='cv', time=Discrepancy(noise_level) or a "
+                "number as time."
             )
         if self._started is None:
             check_dense_rows(self.n_rows, f"from init={type(self.initial.estimator).__name__}")

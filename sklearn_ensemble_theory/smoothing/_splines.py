@@ -28,6 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._bins import QuantileSketch
 from sklearn_ensemble_theory._blocks import added
 from sklearn_ensemble_theory._compat import Interval, StrOptions
+from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._folds import FoldSums, first_rows_of, folds_by_hash, sums_by_fold
 from sklearn_ensemble_theory._rows import (
@@ -562,6 +563,7 @@ def gcv_score(form: CentredForm, moments: np.ndarray, total: float, n: int) -> f
 # --- the estimator --------------------------------------------------------------------------------
 
 
+@documented()
 class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
     r"""Smoothing splines: least squares with a penalty on the r-th derivative.
 
@@ -614,11 +616,7 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
         to the constant.
     intercept_ : float or ndarray of shape (n_outputs,)
         The weighted mean of y; the f_j have mean zero over the training rows.
-    n_features_in_ : int
-        Number of features seen during :term:`fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of features seen during :term:`fit`. Defined only when X has feature names that are
-        all strings.
+    %(names_in_fit)s
 
     Raises
     ------
@@ -648,8 +646,7 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
 
     References
     ----------
-    C. Dombry and Y. Esstafa. "Behavior of linear L2-boosting algorithms in the vanishing learning
-    rate asymptotic".
+    %(Dombry)s
 
     A. Demmler and C. Reinsch (1975). "Oscillation matrices with spline smoothing". Numerische
     Mathematik 24, 375-382.
@@ -789,10 +786,7 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Evaluate the splines.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+        %(rows_to_predict)s
 
         Returns
         -------
@@ -808,10 +802,7 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
     def predict_terms(self, X: ArrayLike) -> np.ndarray:
         """Return the f_j of each feature; the prediction is `intercept_` plus their sum.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+        %(rows_to_predict)s
 
         Returns
         -------

@@ -8,11 +8,20 @@ from sklearn.base import BaseEstimator
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._cv_choice import CVChoice
+from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._typing import ArrayLike, CVLike
 
 from ._criteria import CRITERIA, TimePlan, checked_times
 
+TEXTS = {
+    "times": """
+        times : array-like of shape (n_times,), default=None
+            The times to compare. None takes the usual ones.
+        """,
+}
 
+
+@documented(TEXTS)
 class TimeCriterion(BaseEstimator):
     """Stop boosting at the time that minimises a criterion.
 
@@ -23,8 +32,7 @@ class TimeCriterion(BaseEstimator):
     ----------
     name : {"gcv", "loo", "aicc", "bic", "gmdl"}, default="gcv"
         The criterion.
-    times : array-like of shape (n_times,), default=None
-        The times to compare. None takes the usual ones.
+    %(times)s
 
     Examples
     --------
@@ -55,6 +63,7 @@ class TimeCriterion(BaseEstimator):
         return self
 
 
+@documented(TEXTS)
 class Discrepancy(BaseEstimator):
     """Stop boosting when the residuals are as small as the noise (Morozov's principle).
 
@@ -65,8 +74,7 @@ class Discrepancy(BaseEstimator):
     ----------
     noise_level : float, default=1.0
         Standard deviation of the noise, in units of y.
-    times : array-like of shape (n_times,), default=None
-        The times to compare. None takes the usual ones.
+    %(times)s
 
     Examples
     --------

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._scaling import largest_entry
 from sklearn_ensemble_theory._typing import ArrayLike
 
@@ -29,6 +30,31 @@ RIDGE = 1e-13
 ON_SPHERE = 1e-12
 
 
+TEXTS = {
+    "vectors": """
+        v : array-like of shape (..., p)
+            A vector, or an array whose last axis contains vectors, each of which is projected.
+        """,
+    "into_ball": """
+        radius : float, default=1.0
+            The radius of the ball, not negative.
+
+        Returns
+        -------
+        z : ndarray of shape (..., p)
+            The projections. Vectors in the ball are returned unchanged.
+        """,
+    "raises": """
+        Raises
+        ------
+        ValueError
+            If v contains NaN or infinity or has no last axis of positive length, or if the radius
+            is negative or not finite.
+        """,
+}
+
+
+@documented(TEXTS)
 def project_simplex(v: ArrayLike, radius: float = 1.0) -> np.ndarray:
     """Project vectors onto the simplex of non-negative vectors with a given sum.
 
@@ -37,8 +63,7 @@ def project_simplex(v: ArrayLike, radius: float = 1.0) -> np.ndarray:
 
     Parameters
     ----------
-    v : array-like of shape (..., p)
-        A vector, or an array whose last axis contains vectors, each of which is projected.
+    %(vectors)s
     radius : float, default=1.0
         The sum of z, not negative.
 
@@ -47,11 +72,7 @@ def project_simplex(v: ArrayLike, radius: float = 1.0) -> np.ndarray:
     z : ndarray of shape (..., p)
         The projections.
 
-    Raises
-    ------
-    ValueError
-        If v contains NaN or infinity or has no last axis of positive length, or if the radius is
-        negative or not finite.
+    %(raises)s
 
     Notes
     -----
@@ -60,7 +81,7 @@ def project_simplex(v: ArrayLike, radius: float = 1.0) -> np.ndarray:
 
     References
     ----------
-    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+    %(Shah)s
 
     M. Held, P. Wolfe and H. P. Crowder (1974). "Validation of subgradient optimization".
     *Mathematical Programming* 6, 62-88.
@@ -74,6 +95,7 @@ def project_simplex(v: ArrayLike, radius: float = 1.0) -> np.ndarray:
     return simplex_projection(_checked_vectors(v, radius), radius)
 
 
+@documented(TEXTS)
 def project_l1_ball(v: ArrayLike, radius: float = 1.0) -> np.ndarray:
     """Project vectors onto the ball of the l1 norm.
 
@@ -82,21 +104,10 @@ def project_l1_ball(v: ArrayLike, radius: float = 1.0) -> np.ndarray:
 
     Parameters
     ----------
-    v : array-like of shape (..., p)
-        A vector, or an array whose last axis contains vectors, each of which is projected.
-    radius : float, default=1.0
-        The radius of the ball, not negative.
+    %(vectors)s
+    %(into_ball)s
 
-    Returns
-    -------
-    z : ndarray of shape (..., p)
-        The projections. Vectors in the ball are returned unchanged.
-
-    Raises
-    ------
-    ValueError
-        If v contains NaN or infinity or has no last axis of positive length, or if the radius is
-        negative or not finite.
+    %(raises)s
 
     Notes
     -----
@@ -106,7 +117,7 @@ def project_l1_ball(v: ArrayLike, radius: float = 1.0) -> np.ndarray:
 
     References
     ----------
-    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+    %(Shah)s
 
     Examples
     --------
@@ -117,6 +128,7 @@ def project_l1_ball(v: ArrayLike, radius: float = 1.0) -> np.ndarray:
     return l1_projection(_checked_vectors(v, radius), radius)
 
 
+@documented(TEXTS)
 def project_l2_ball(v: ArrayLike, radius: float = 1.0) -> np.ndarray:
     """Project vectors onto the ball of the Euclidean norm.
 
@@ -125,25 +137,14 @@ def project_l2_ball(v: ArrayLike, radius: float = 1.0) -> np.ndarray:
 
     Parameters
     ----------
-    v : array-like of shape (..., p)
-        A vector, or an array whose last axis contains vectors, each of which is projected.
-    radius : float, default=1.0
-        The radius of the ball, not negative.
+    %(vectors)s
+    %(into_ball)s
 
-    Returns
-    -------
-    z : ndarray of shape (..., p)
-        The projections. Vectors in the ball are returned unchanged.
-
-    Raises
-    ------
-    ValueError
-        If v contains NaN or infinity or has no last axis of positive length, or if the radius is
-        negative or not finite.
+    %(raises)s
 
     References
     ----------
-    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+    %(Shah)s
 
     Examples
     --------

@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from sklearn.utils import Bunch
 
+from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.bounds._arguments import check_integer, check_number, checked_numbers
 
@@ -89,6 +90,7 @@ def onto_product(ball: Ball, reach: float) -> Callable[[np.ndarray], np.ndarray]
     return project
 
 
+@documented()
 def projected_gradient_descent(
     gradient: Callable[..., ArrayLike],
     start: ArrayLike,
@@ -165,7 +167,7 @@ def projected_gradient_descent(
 
     References
     ----------
-    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+    %(Shah)s
 
     Examples
     --------

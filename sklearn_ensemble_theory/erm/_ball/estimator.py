@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._cv_choice import CVChoice, results_of_choice
+from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._margin_losses import MARGIN_FUNCTIONS
@@ -83,6 +84,7 @@ def as_csr_or_array(X: Matrix) -> Matrix:
     return sp.csr_matrix(X) if sp.issparse(X) else X
 
 
+@documented()
 class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
     """Linear classifier or kernel machine that minimises a convex loss over a ball.
 
@@ -125,9 +127,7 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         or of the gap of the best constant if that is smaller.
     random_state : int, RandomState instance or None, default=None
         Seed of the rows that "sgd" draws.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
-        "balanced" for weights that give all classes the same total.
+    %(class_weight)s
     kernel : str or callable, default="linear"
         A positive semi-definite kernel k(x, x'): one of
         ``sklearn.metrics.pairwise.pairwise_kernels`` by name, "linear", "poly" or "polynomial",
@@ -176,12 +176,8 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         B, a number that the absolute value of the best intercept does not exceed; 0 without one.
     n_iter_ : int
         Number of steps: k; Newton and gradient steps, or simplex iterations of the linear program.
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-    n_features_in_ : int
-        Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features; only for X with feature names that are all strings.
+    %(classes_)s
+    %(names_in_fit)s
 
     See Also
     --------
@@ -226,7 +222,7 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
 
     References
     ----------
-    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+    %(Shah)s
 
     Examples
     --------
@@ -334,10 +330,7 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
             compares radii divides them. A `cv` that splits by groups, such as `GroupKFold`, gets
             them; an integer is then a number of folds of whole groups.
 
-        Returns
-        -------
-        self : object
-            The fitted estimator.
+        %(returns_self)s
 
         Raises
         ------
@@ -502,10 +495,7 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative factors of the losses.
 
-        Returns
-        -------
-        self : object
-            The estimator.
+        %(returns_self)s
 
         Raises
         ------
@@ -592,10 +582,7 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Scores x'beta + b, or sum_i alpha_i k(x, x_i) + b.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
+        %(sparse_rows_to_predict)s
 
         Returns
         -------
@@ -617,10 +604,7 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict the class of each row: the largest score, the first class for ties.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
+        %(sparse_rows_to_predict)s
 
         Returns
         -------
@@ -638,10 +622,7 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
 
         With more than two classes, those of the problems divided by their sum.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
+        %(sparse_rows_to_predict)s
 
         Returns
         -------
@@ -660,10 +641,7 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
     def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
         """Logarithms of the class probabilities.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
+        %(sparse_rows_to_predict)s
 
         Returns
         -------

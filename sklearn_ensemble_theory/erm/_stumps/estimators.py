@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import Interval
+from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._learners import (
     ClassTask,
@@ -40,6 +41,30 @@ from .stump_rounds import (
 
 MAX_BINS = 2**16 - 1
 LARGEST_DIFFERENCE = np.finfo(np.float64).max / 4
+
+
+TEXTS = {
+    "max_bins": """
+        max_bins : int, default=None
+            If None, all thresholds between two distinct values are considered. If an integer, each
+            feature is first cut into at most `max_bins` bins of about equal weight, and only the
+            edges of the bins are considered.
+        """,
+    "split": """
+        feature_ : int
+            The feature of the threshold.
+        threshold_ : float
+            The threshold, a midpoint of two neighbouring values; inf for a constant stump.
+        """,
+    "sides": """
+        sides_ : ndarray of shape (2, 3)
+            Of the two sides: the number of rows, the share of the weight, and the impurity (of
+            classes 0, as it follows from the shares). Members of some ensembles do not have it.
+        feature_importances_ : ndarray of shape (n_features,)
+            1 for `feature_` and 0 for others; all 0 for a constant stump.
+        %(names_in_fit)s
+        """,
+}
 
 
 class _Stump(BaseEstimator):
@@ -113,6 +138,7 @@ def log_n_stumps(n_samples: int, n_features: int) -> float:
     return math.log(n_features * (n_samples - 1) + 1)
 
 
+@documented(TEXTS)
 class DecisionStumpClassifier(ClassifierMixin, _Stump):
     """Decision stump with the smallest weighted 0-1 error over all features and thresholds.
 
@@ -123,24 +149,15 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
 
     Parameters
     ----------
-    max_bins : int, default=None
-        If None, all thresholds between two distinct values are considered. If an integer, each
-        feature is first cut into at most `max_bins` bins of about equal weight, and only the edges
-        of the bins are considered.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
-        "balanced" for weights that give all classes the same total.
+    %(max_bins)s
+    %(class_weight)s
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
+    %(classes_)s
     n_classes_ : int
         The number of classes.
-    feature_ : int
-        The feature of the threshold.
-    threshold_ : float
-        The threshold, a midpoint of two neighbouring values; inf for a constant stump.
+    %(split)s
     left_class_, right_class_ : int
         Index in `classes_` of the prediction where the feature is at most the threshold, and where
         it is above.
@@ -148,15 +165,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         Weighted shares of the classes on the two sides.
     training_error_ : float
         Weighted share of errors on the training rows.
-    sides_ : ndarray of shape (2, 3)
-        Of the two sides: the number of rows, the share of the weight, and the impurity (of classes
-        0, as it follows from the shares). Members of some ensembles do not have it.
-    feature_importances_ : ndarray of shape (n_features,)
-        1 for `feature_` and 0 for others; all 0 for a constant stump.
-    n_features_in_ : int
-        Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of features seen during `fit`, where they are all strings.
+    %(sides)s
 
     See Also
     --------
@@ -173,7 +182,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
 
     References
     ----------
-    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+    %(Shah)s
 
     Examples
     --------
@@ -209,17 +218,11 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights. Rows of weight 0 are ignored.
+        %(dense_X)s
+        %(y_classification)s
+        %(sample_weight)s
 
-        Returns
-        -------
-        self : object
-            The fitted estimator.
+        %(returns_self)s
         """
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
@@ -243,15 +246,9 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict the class of each row.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+        %(rows_to_predict)s
 
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Predictions.
+        %(returns_predictions)s
         """
         left = self._left(X)
         return self.classes_.take(np.where(left, self.left_class_, self.right_class_))
@@ -260,10 +257,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Predict the class probabilities, the weighted shares of the classes on the row's side.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+        %(rows_to_predict)s
 
         Returns
         -------
@@ -288,8 +282,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            The training rows.
+        %(dense_X)s
         y : array-like of shape (n_samples,)
             Their labels.
         method : {"vc"}, default="vc"
@@ -325,6 +318,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         return tags
 
 
+@documented(TEXTS)
 class DecisionStumpRegressor(RegressorMixin, _Stump):
     """Decision stump with the smallest weighted residual sum of squares.
 
@@ -334,30 +328,16 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
 
     Parameters
     ----------
-    max_bins : int, default=None
-        If None, all thresholds between two distinct values are considered. If an integer, each
-        feature is first cut into at most `max_bins` bins of about equal weight, and only the edges
-        of the bins are considered.
+    %(max_bins)s
 
     Attributes
     ----------
-    feature_ : int
-        The feature of the threshold.
-    threshold_ : float
-        The threshold, a midpoint of two neighbouring values; inf for a constant stump.
+    %(split)s
     left_value_, right_value_ : float
         Weighted means of the targets on the two sides, in units of y. Members of an
         `AdaBoostClassifier` for several classes have arrays of shape (n_classes,) here: one value
         for each class.
-    sides_ : ndarray of shape (2, 3)
-        Of the two sides: the number of rows, the share of the weight, and the impurity (of classes
-        0, as it follows from the shares). Members of some ensembles do not have it.
-    feature_importances_ : ndarray of shape (n_features,)
-        1 for `feature_` and 0 for others; all 0 for a constant stump.
-    n_features_in_ : int
-        Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of features seen during `fit`, where they are all strings.
+    %(sides)s
 
     See Also
     --------
@@ -374,7 +354,7 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
     *DS-GA 1003: Machine Learning*, lecture 8, "Boosting and 'classical ML' review". New York
     University.
 
-    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+    %(Shah)s
 
     Examples
     --------
@@ -391,19 +371,7 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Find the best stump.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights. Rows of weight 0 are ignored.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
+        %(fit_targets)s
         """
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
@@ -426,10 +394,7 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict the value on the side of each row.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+        %(rows_to_predict)s
 
         Returns
         -------
@@ -531,6 +496,7 @@ register(
 )
 
 
+@documented()
 def stump_dictionary(X: ArrayLike, *, constant: bool = True) -> Bunch:
     """All decision stumps with outputs -1 and +1 that differ on the given rows.
 
@@ -569,7 +535,7 @@ def stump_dictionary(X: ArrayLike, *, constant: bool = True) -> Bunch:
 
     References
     ----------
-    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+    %(Bach)s
 
     Examples
     --------
