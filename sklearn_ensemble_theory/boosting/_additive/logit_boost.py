@@ -107,28 +107,9 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
     The models of the folds have gradients of their own and the second derivatives of the model of
     all rows, so that products of cuts are counted once for all of them.
 
-    With p features of B bins, P = p B cuts, n rows, k folds and K scores (1 for two classes), the
-    cost is O(n p log n) for the bins, O(n p k K) each time that gradients are computed, O(n p K)
-    for the sums of each selected feature where second derivatives are too, and O(P k K) for each
-    round. Prediction is O(p K) per row. The memory in addition to X is one byte per value for the
-    bins (two for more than 255 bins), O(n k K) for the scores, and for the sums at most
-    ``8 (k + K (1 + 2 k)) P^2`` bytes with "cv" and the `working_memory`.
-
-    With Dask collections, `fit` reads the rows twice: for the bins, which are quantiles up to the
-    error of a sketch, and for the bin of every value, one byte, which stays on the workers. If
-    there are categorical features, these are read once more before. All else is sums over the bins,
-    which are read once for the frequencies of the classes, once each time that gradients are
-    computed, and once more for each score whose second derivatives are. Scores are computed again
-    from the functions of the features, and not kept: 15,000 rounds with ``learning_rate=0.01`` read
-    200,000 rows of ten features twice, and their bins 24 times. A worker needs about ``90 n_c K``
-    bytes for each chunk that it works on, of n_c rows, and ``8 k P^2`` bytes (k = 1 without "cv")
-    for each of at most eight sums that are added at a time. What a chunk returns are such sums, or
-    ``8 K k (k + 1) P`` bytes where only gradients are computed. Folds are drawn by a hash of the
-    row's number, and bins are not refined. Pairs are found and boosted as in
-    :class:`L2BoostingRegressor`, for each of K scores and of three Newton steps; the gradients
-    given the pairs are then computed again. For nine pairs of ten features the bins were read 330
-    times in all, and 40 times without pairs. The model is that of the same rows in memory with the
-    same bins and folds, whatever the chunks.
+    The user guide has the costs, the memory, and how Dask collections are read:
+    :ref:`additive-costs`. Pairs are found and boosted as in :class:`L2BoostingRegressor`, for each
+    score and three Newton steps; the gradients given the pairs are then computed again.
 
     This is forward stagewise additive modelling [DS-GA 1003, lecture 8] with the logistic loss,
     each stage by a Newton step. Missing values, categories and pairs are those of

@@ -136,14 +136,11 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
     The models of the folds have gradients of their own and the second derivatives of the model of
     all rows, so that products of cuts are counted once for all of them.
 
-    With p features of B bins, P = p B cuts, n rows and k folds the cost is O(n p log n) for the
-    bins, O(n p k) each time that gradients are computed, O(n p) for the sums of each selected
-    feature where second derivatives are too, and O(P k) for each round. Memory, Dask collections,
-    missing values, categories and pairs are those of :class:`LogitBoostClassifier` with two
-    classes; where a whole interval of constants has the
-    least loss, as for the median of an even number of rows, models of chunks may start elsewhere in
-    it. ``loss="huber"`` needs all rows in memory for its quantile, an instance of `HuberLoss` does
-    not. Offsets are of rows in memory.
+    Costs, memory and Dask collections are described in the user guide: :ref:`additive-costs`.
+    Missing values, categories and pairs are those of :class:`L2BoostingRegressor`. If a whole
+    interval of constants has the least loss, as for the median of an even number of rows, models of
+    chunks may start elsewhere in it. ``loss="huber"`` needs all rows in memory for its quantile, an
+    instance of `HuberLoss` does not. Offsets are of rows in memory.
 
     References
     ----------
@@ -591,14 +588,10 @@ class L2BoostingRegressor(AdditiveBoostingRegressor):
 
     Notes
     -----
-    With p features of B bins, P = p B cuts, n rows and k folds, the cost is O(n p log n) for the
-    bins, O(n p) for the sums of each selected feature, O(P) for each round, O(P B) for each
-    smoothing round, all of these k + 1 times with "cv", and O(p) for the prediction of a row,
-    independent of the number of rounds. A categorical feature with K categories adds O(K log K) to
-    a round. The memory in addition to X is one byte per value for the bins (two for more than 255
-    bins), ``16 P^2`` bytes for the sums if every feature is selected, ``8 (3 k + 1) P^2`` for "cv",
-    at most scikit-learn's `working_memory`, and 24 bytes per round and model. Pairs cost O(n p^2)
-    for the tables in which they are found, and passes over the rows for the chosen ones.
+    After the bins, O(n p log n) for n rows of p features, and sums over the rows for each selected
+    feature, a round costs O(p B) for B bins, independent of n. The sums take up to
+    ``8 (3 k + 1) (p B)^2`` bytes with k folds, at most scikit-learn's `working_memory`. The user
+    guide has all costs, and those with Dask collections: :ref:`additive-costs`.
 
     *Missing values.* A threshold separates the values that are present, and adds nothing to missing
     ones. A cut of its own separates these from the others.
@@ -609,18 +602,6 @@ class L2BoostingRegressor(AdditiveBoostingRegressor):
 
     The bins are those of all rows, also for the folds. With given thresholds, `cv_results_` is what
     refits on each training fold would give.
-
-    With Dask collections, `fit` reads the rows twice: for the bins, which are quantiles up to the
-    error of a sketch, and for all sums, of which a chunk returns ``8 k P^2`` bytes (k = 1 without
-    "cv"). If there are categorical features, these are read once more before. Folds are drawn by a
-    hash of the row's number, and bins are not refined. With pairs the bin of every value, one byte,
-    stays on the workers, and so do ``8 k`` bytes of residuals for each row while pairs are boosted
-    (k = 5 without "cv"). The bins are read once for the sums; to find pairs, once for about 1000
-    pairs of features, whose tables have 24 bytes for each of at most 32 x 32 cells; three times for
-    the chosen pairs; and about once for each visit of a pair that makes steps, in which
-    a chunk returns ``16 k`` bytes for each cell of a table: 30 times in all for four pairs of ten
-    features. The model is that of the same rows in memory with the same bins and folds, whatever
-    the chunks.
 
     Rows of weight 0 are left out: the splits of `cv` refer to all rows, while an integer `cv`
     splits the rows of positive weight. Integer weights are equivalent to repeating rows, except for
