@@ -137,11 +137,7 @@ class MatchingPursuitRegressor(
     column, O(n d²) at most. Round t of orthogonal pursuit costs O(d t). In addition to X, the rows
     of the Gram matrix in use are stored.
 
-    With Dask collections the rows are read once, for the sums of products of all pairs of columns,
-    O(n d²): the model is that of all rows in memory up to rounding. A chunk sends 8 (d + q)² bytes
-    for q targets; there may be at most 8192 features. A choice among rounds by k folds reads the
-    rows twice, a chunk then sends k times as much, and there may be at most 8192 / √k features.
-    Held-out errors below 1e-15 of the mean square of y are rounding.
+    For Dask collections see :ref:`passes-over-chunks` in the user guide.
 
     Columns that are constant (or zero, without intercept) are never chosen. Ties go to the first
     column. Integer weights are equivalent to repeating rows, except for the folds.

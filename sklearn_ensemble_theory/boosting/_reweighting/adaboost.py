@@ -182,14 +182,7 @@ class AdaBoostClassifier(WeightedVotes):
     With a weight for each row and class, half of a row's weight is that of its own class at the
     start, and the other half is shared by the K - 1 other classes.
 
-    With Dask collections `fit` reads the rows twice: for the classes and the quantiles of the
-    columns, and for the numbers of the bins, which stay where the rows are, with one score for each
-    row (or row and class). A round then passes over these: the weights are summed in bins, as
-    integers, so that the model is the same, bit for bit, however the rows are cut into chunks with
-    the same bins; with these bins it is that of rows in memory up to rounding. Stumps without
-    `max_bins` have 255 bins then, which is the exact search for columns with fewer values. The
-    quantiles are those of samples where a chunk has more than 32,768 rows. Other weak learners,
-    resampling and callbacks, which need all rows at once, are refused.
+    For Dask collections see :ref:`passes-over-chunks` in the user guide.
 
     References
     ----------
