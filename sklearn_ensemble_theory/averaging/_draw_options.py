@@ -18,10 +18,11 @@ from sklearn_ensemble_theory.bounds import bagging_pac_n_estimators, bagging_sta
 
 
 class PACMembers(BaseEstimator):
-    """So many members that bagging of empirical risk minimisers has optimal sample complexity.
+    """The number of members for which bagging has optimal sample complexity.
 
-    For the parameter `n_estimators`, of which "pac" is short for ``PACMembers()``: ceil(18 ln(2 n /
-    delta)) members for n rows [Ghoshdastidar, theorem En.3; Larsen, 2023].
+    A value of the parameter `n_estimators`; "pac" is short for ``PACMembers()``. Bagging of
+    empirical risk minimisers then has ceil(18 ln(2 n / delta)) members for n rows [Ghoshdastidar,
+    theorem En.3; Larsen, 2023].
 
     Parameters
     ----------
@@ -58,11 +59,12 @@ class PACMembers(BaseEstimator):
 
 
 class StableSamples(BaseEstimator):
-    """As many rows for each member as keep the mean of infinitely many members stable.
+    """The largest number of rows for each member with which an ensemble is stable.
 
-    For the parameter `max_samples`, of which "stable" is short for ``StableSamples()``, whatever
-    the base learner [Soloff, Barber and Willett, 2024]. The rows have equal weight, and `bootstrap`
-    is `True`, `False`, "bernoulli" or "poisson".
+    A value of the parameter `max_samples`; "stable" is short for ``StableSamples()``. The mean of
+    infinitely many members is then stable for any base learner [Soloff, Barber and Willett, 2024].
+    It needs rows of equal weight, and `bootstrap` must be `True`, `False`, "bernoulli" or
+    "poisson".
 
     Parameters
     ----------
@@ -152,17 +154,18 @@ class MovingBlock(BaseEstimator):
 
 
 class Bernoulli(BaseEstimator):
-    """Each row by itself with the same probability, for the parameter `bootstrap`.
+    """Each row is drawn with the same probability, independently, for the parameter `bootstrap`.
 
     ``bootstrap="bernoulli"`` is short for ``bootstrap=Bernoulli()``.
 
     Parameters
     ----------
     empty : {"redraw", "mean", "zero"}, default="redraw"
-        What happens if no row is drawn: draw again; or let the member predict the mean of y (for
-        classes, their frequencies); or 0 (the first class) [Ghoshdastidar, theorem En.2]. A member
-        without rows is a constant and no tree, so that forests redraw, and `predict_quantiles` and
-        importances by out-of-bag rows need "redraw".
+        What happens if no row is drawn. "redraw" draws again. With "mean" the member predicts the
+        mean of y (for classes, their frequencies), and with "zero" it predicts 0 (the first class)
+        [Ghoshdastidar, theorem En.2]. Bagging and bagged neighbours take all three. Forests need
+        "redraw", because a member without rows is a constant and no tree; so do
+        `predict_quantiles` and importances by out-of-bag rows.
 
     References
     ----------
