@@ -138,6 +138,70 @@ TEXTS = {
         vc_dimension : int or array-like
             VC dimension d of the class, at least 0.
         """,
+    "bound_after_rounds": """
+        Returns
+        -------
+        bound : float or ndarray of the shape of n_rounds
+            The bound after each number of rounds.
+
+        %(raises)s
+        """,
+    "bound_in_squares": """
+        Returns
+        -------
+        bound : float
+            The bound, in units of y squared.
+
+        %(raises)s
+        """,
+    "bound_on_probability": """
+        Returns
+        -------
+        bound : float or ndarray
+            The bound on the probability, at most 1.
+
+        %(raises)s
+        """,
+    "bound_at_most_1": """
+        Returns
+        -------
+        bound : float
+            The bound, at most 1.
+
+        %(raises)s
+        """,
+    "bound_on_difference": """
+        Returns
+        -------
+        bound : float
+            The bound on the difference. It says nothing where it is 1 or more.
+
+        %(raises)s
+        """,
+    "rows_rounded_up": """
+        Returns
+        -------
+        n_samples : int
+            The number of rows, rounded up.
+
+        %(raises)s
+        """,
+    "bound_in_functions": """
+        Returns
+        -------
+        bound : float or ndarray
+            The bound, in units of the functions.
+
+        %(raises)s
+        """,
+    "bound_in_losses": """
+        Returns
+        -------
+        bound : float or ndarray
+            The bound, in units of the loss.
+
+        %(raises)s
+        """,
     "raises": """
         Raises
         ------

@@ -153,12 +153,7 @@ def sub_gaussian_tail(
         Parameter of W, above 0, in units of W. A normal variable has its standard deviation.
     %(two_sided)s
 
-    Returns
-    -------
-    bound : float or ndarray
-        The bound on the probability, at most 1.
-
-    %(raises)s
+    %(bound_on_probability)s
 
     See Also
     --------
@@ -303,12 +298,7 @@ def hoeffding_tail(
     %(interval)s
     %(two_sided)s
 
-    Returns
-    -------
-    bound : float or ndarray
-        The bound on the probability, at most 1.
-
-    %(raises)s
+    %(bound_on_probability)s
 
     See Also
     --------
@@ -441,12 +431,7 @@ def mcdiarmid_tail(
     %(differences)s
     %(two_sided)s
 
-    Returns
-    -------
-    bound : float or ndarray
-        The bound on the probability, at most 1.
-
-    %(raises)s
+    %(bound_on_probability)s
 
     See Also
     --------
@@ -520,12 +505,7 @@ def azuma_hoeffding_tail(
         2 c_i.
     %(two_sided)s
 
-    Returns
-    -------
-    bound : float or ndarray
-        The bound on the probability, at most 1.
-
-    %(raises)s
+    %(bound_on_probability)s
 
     Examples
     --------

@@ -354,12 +354,7 @@ def pac_n_samples_upper_bound(vc_dimension: int, eps: float, delta: float = 0.05
         Error, above 0 and at most 1.
     %(delta)s
 
-    Returns
-    -------
-    n_samples : int
-        The number of rows, rounded up.
-
-    %(raises)s
+    %(rows_rounded_up)s
 
     See Also
     --------

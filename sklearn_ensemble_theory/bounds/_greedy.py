@@ -42,12 +42,7 @@ def matching_pursuit_bound(
     weakness : float in (0, 1], default=1.0
         theta: each round's column has at least this share of the largest correlation.
 
-    Returns
-    -------
-    bound : float or ndarray of the shape of n_rounds
-        The bound after each number of rounds.
-
-    %(raises)s
+    %(bound_after_rounds)s
 
     Examples
     --------
@@ -76,12 +71,7 @@ def orthogonal_matching_pursuit_bound(n_rounds: ArrayLike, gauge: float) -> Any:
     %(n_rounds)s
     %(gauge_of_y)s
 
-    Returns
-    -------
-    bound : float or ndarray of the shape of n_rounds
-        The bound after each number of rounds.
-
-    %(raises)s
+    %(bound_after_rounds)s
 
     Examples
     --------
@@ -114,12 +104,7 @@ def greedy_boosting_bound(
     excess : float
         F(u_0) - F(v), or an upper bound on it.
 
-    Returns
-    -------
-    bound : float or ndarray of the shape of n_rounds
-        The bound after each number of rounds.
-
-    %(raises)s
+    %(bound_after_rounds)s
 
     Examples
     --------
@@ -186,12 +171,7 @@ def quadratic_boosting_bound(n_rounds: ArrayLike, curvature: float, gauge: float
     gauge : float
         gamma(u_0 - u*), with u* the minimiser of F.
 
-    Returns
-    -------
-    bound : float or ndarray of the shape of n_rounds
-        The bound after each number of rounds.
-
-    %(raises)s
+    %(bound_after_rounds)s
 
     Examples
     --------
@@ -233,12 +213,7 @@ def greedy_boosting_risk_bound(
     %(loss_at_zero)s
     %(rho)s
 
-    Returns
-    -------
-    bound : float or ndarray of the shape of n_rounds
-        The bound after each number of rounds.
-
-    %(raises)s
+    %(bound_after_rounds)s
 
     Examples
     --------
@@ -371,12 +346,7 @@ def frank_wolfe_bound(n_rounds: ArrayLike, curvature: float, radius: float) -> A
     radius : float
         D, the radius of the ball.
 
-    Returns
-    -------
-    bound : float or ndarray of the shape of n_rounds
-        The bound after each number of rounds.
-
-    %(raises)s
+    %(bound_after_rounds)s
 
     Examples
     --------

@@ -46,12 +46,7 @@ def rademacher_margin_bound(
         it; at least 0. That of the votes is the same.
     %(delta)s
 
-    Returns
-    -------
-    bound : float
-        The bound, at most 1.
-
-    %(raises)s
+    %(bound_at_most_1)s
 
     See Also
     --------
@@ -107,12 +102,7 @@ def pac_bayes_margin_bound(margins: ArrayLike, divergence: float, delta: float =
         ln|H| is the largest value for a finite class H with equal weights.
     %(delta)s
 
-    Returns
-    -------
-    bound : float
-        The bound, at most 1.
-
-    %(raises)s
+    %(bound_at_most_1)s
 
     See Also
     --------

@@ -133,12 +133,7 @@ def bagged_neighbors_variance_bound(
         Variance sigma^2 of the targets around their mean. With 1 the bound is on sum_i V_i^2.
     %(bootstrap)s
 
-    Returns
-    -------
-    bound : float
-        The bound, in units of y squared.
-
-    %(raises)s
+    %(bound_in_squares)s
 
     See Also
     --------
@@ -221,12 +216,7 @@ def bagged_neighbors_risk_bound(
     %(diameter)s
     %(noise_bound)s
 
-    Returns
-    -------
-    bound : float
-        The bound, in units of y squared.
-
-    %(raises)s
+    %(bound_in_squares)s
 
     See Also
     --------
@@ -332,12 +322,7 @@ def independent_neighbors_risk_bound(
     %(diameter)s
     %(noise_bound)s
 
-    Returns
-    -------
-    bound : float
-        The bound, in units of y squared.
-
-    %(raises)s
+    %(bound_in_squares)s
 
     Examples
     --------

@@ -169,12 +169,7 @@ def projection_risk_bound(
     %(noise_variance)s
     %(projection)s
 
-    Returns
-    -------
-    bound : float
-        The bound, in units of y squared.
-
-    %(raises)s
+    %(bound_in_squares)s
 
     See Also
     --------
@@ -233,12 +228,7 @@ def random_features_bound(
         f'K^{-1}f, with the means f of the targets and the kernel matrix K at the rows.
     %(noise_variance)s
 
-    Returns
-    -------
-    bound : float
-        The bound, in units of y squared.
-
-    %(raises)s
+    %(bound_in_squares)s
 
     Examples
     --------

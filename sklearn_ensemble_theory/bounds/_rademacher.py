@@ -343,12 +343,7 @@ def rademacher_union_bound(
     value_bound : float or array-like, default=1.0
         Bound M on the absolute values of the functions, at least 0.
 
-    Returns
-    -------
-    bound : float or ndarray
-        The bound, in units of the functions.
-
-    %(raises)s
+    %(bound_in_functions)s
 
     Examples
     --------
@@ -453,12 +448,7 @@ def symmetrization_bound(complexity: ArrayLike) -> float | np.ndarray:
         Rademacher complexity R_n(F), at least 0: the expectation over the Z_i of
         `empirical_rademacher_complexity`.
 
-    Returns
-    -------
-    bound : float or ndarray
-        The bound, in units of the functions.
-
-    %(raises)s
+    %(bound_in_functions)s
 
     See Also
     --------
@@ -504,12 +494,7 @@ def uniform_deviation_bound(
     empirical : bool, default=False
         Whether `complexity` is the empirical one, of the losses on the same rows.
 
-    Returns
-    -------
-    bound : float or ndarray
-        The bound, in units of the loss.
-
-    %(raises)s
+    %(bound_in_losses)s
 
     See Also
     --------
@@ -562,12 +547,7 @@ def rademacher_excess_risk_bound(
     lipschitz : float or array-like, default=1.0
         Lipschitz constant L of phi on [-r, r], at least 0.
 
-    Returns
-    -------
-    bound : float or ndarray
-        The bound, in units of the loss.
-
-    %(raises)s
+    %(bound_in_losses)s
 
     See Also
     --------

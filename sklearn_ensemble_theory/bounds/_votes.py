@@ -77,12 +77,7 @@ def held_out_voting_error_bound(
         None bounds the error on the given rows. A number in (0, 1) bounds the probability of an
         error on a new row; the rows must be independent draws that were not used for the members.
 
-    Returns
-    -------
-    bound : float
-        The bound, at most 1.
-
-    %(raises)s
+    %(bound_at_most_1)s
 
     See Also
     --------
@@ -223,12 +218,7 @@ def voting_generalization_bound(
         VC dimensions of the classes of the members, one number for each member, at least 1.
     %(delta)s
 
-    Returns
-    -------
-    bound : float
-        The bound on the difference. It says nothing where it is 1 or more.
-
-    %(raises)s
+    %(bound_on_difference)s
 
     See Also
     --------
@@ -279,12 +269,7 @@ def weighted_voting_generalization_bound(
         VC dimension d of the class of the members.
     %(delta)s
 
-    Returns
-    -------
-    bound : float
-        The bound on the difference. It says nothing where it is 1 or more.
-
-    %(raises)s
+    %(bound_on_difference)s
 
     See Also
     --------
@@ -331,12 +316,7 @@ def stump_generalization_bound(
         Number T of stumps: the largest possible one, if it depends on the data.
     %(delta)s
 
-    Returns
-    -------
-    bound : float
-        The bound on the difference. It says nothing where it is 1 or more.
-
-    %(raises)s
+    %(bound_on_difference)s
 
     See Also
     --------

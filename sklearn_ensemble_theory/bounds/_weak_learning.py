@@ -415,12 +415,7 @@ def weak_learning_n_samples(
         The error of the best classifier of the class, below 1/2 - gamma. 0 if the labels are those
         of the class, 1/3 for stumps and labels of an interval (`interval_stump_error`).
 
-    Returns
-    -------
-    n_samples : int
-        The number of rows, rounded up.
-
-    %(raises)s
+    %(rows_rounded_up)s
 
     See Also
     --------

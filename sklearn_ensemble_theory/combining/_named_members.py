@@ -35,7 +35,37 @@ TEXTS = {
             them. A splitter that splits by groups, such as `GroupKFold`, gets them; an integer is
             then a number of folds of whole groups. Members get them too if metadata routing is
             enabled and they request them.
-        """
+        """,
+    "rows_only": """
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        """,
+    "cost_of_members": """
+        Notes
+        -----
+        Cost: a prediction of each member.
+        """,
+    "names_of_members": """
+        n_features_in_ : int
+            Number of features seen at `fit`, if the first member has this attribute.
+
+        feature_names_in_ : ndarray of shape (n_features_in_,)
+            Names of the features, if a member has this attribute.
+        """,
+    "ignored_features": """
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Not used, except that it has to agree with `feature_names_in_`.
+        """,
+    "fitted_members": """
+        Returns
+        -------
+        self : object
+            The fitted ensemble.
+        """,
 }
 
 

@@ -175,11 +175,7 @@ STACKING_TEXTS = {
             With `held_out="cv"`, the held-out predictions of the stack: arrays `y`, `predictions`,
             `rows` and `groups`.
 
-        n_features_in_ : int
-            Number of features seen at `fit`, if the first member has this attribute.
-
-        feature_names_in_ : ndarray of shape (n_features_in_,)
-            Names of the features, if a member has this attribute.
+        %(names_of_members)s
         """,
     "notes": """
         The cost is v + 1 fits of each member for v splits, and the fit of the combination: for
@@ -271,10 +267,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
         **fit_params : dict
             Routed to the `fit` of the members and the splitter if metadata routing is enabled.
 
-        Returns
-        -------
-        self : object
-            The fitted ensemble.
+        %(fitted_members)s
 
         Raises
         ------
@@ -465,10 +458,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
     def transform(self, X: MatrixLike) -> np.ndarray:
         """Return the predictions of each member, with `passthrough` followed by X.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
+        %(rows_only)s
 
         Returns
         -------
@@ -476,9 +466,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
             A column for each member and output, or for each score of a classifier; of the
             probabilities of two classes the second.
 
-        Notes
-        -----
-        Cost: a prediction of each member.
+        %(cost_of_members)s
         """
         check_is_fitted(self)
         return self._features_of(X)
@@ -616,7 +604,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
         return VisualBlock("serial", (members, block), dash_wrapped=False)
 
 
-@documented(TEXTS_OF_HELD_OUT, STACKING_TEXTS)
+@documented(TEXTS, TEXTS_OF_HELD_OUT, STACKING_TEXTS)
 class StackingClassifier(ClassifierMixin, BaseStacking):
     """Combination of classifiers that is learned from their held-out predictions.
 
@@ -749,10 +737,7 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Predict probabilities of the classes.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
+        %(rows_only)s
 
         Returns
         -------
@@ -781,19 +766,14 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
     def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Scores of the final estimator; not with learned weights.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
+        %(rows_only)s
 
         Returns
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             The decision function of the final estimator.
 
-        Notes
-        -----
-        Cost: a prediction of each member.
+        %(cost_of_members)s
         """
         check_is_fitted(self)
         return self.final_estimator_.decision_function(self.transform(X))
@@ -839,7 +819,7 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         return held.set_around(self.predict_proba(X), rule)
 
 
-@documented(TEXTS_OF_HELD_OUT, STACKING_TEXTS)
+@documented(TEXTS, TEXTS_OF_HELD_OUT, STACKING_TEXTS)
 class StackingRegressor(RegressorMixin, BaseStacking):
     """Combination of regressors that is learned from their held-out predictions.
 

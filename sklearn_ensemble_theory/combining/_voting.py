@@ -114,11 +114,7 @@ VOTING_TEXTS = {
             With `held_out`, the predictions of each member for held-out rows: arrays `y`, `rows`
             and `groups`, and a list `predictions`.
 
-        n_features_in_ : int
-            Number of features seen at `fit`, if the first member has this attribute.
-
-        feature_names_in_ : ndarray of shape (n_features_in_,)
-            Names of the features, if a member has this attribute.
+        %(names_of_members)s
         """,
     "cost": """
         The cost is one fit of each member and, for n rows at `predict`, one prediction of each and
@@ -198,10 +194,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
         **fit_params : dict
             Routed to the `fit` of the members if metadata routing is enabled.
 
-        Returns
-        -------
-        self : object
-            The fitted ensemble.
+        %(fitted_members)s
 
         Raises
         ------
@@ -408,7 +401,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
         return tags
 
 
-@documented(TEXTS_OF_CERTIFICATES, TEXTS_OF_HELD_OUT, VOTING_TEXTS)
+@documented(TEXTS, TEXTS_OF_CERTIFICATES, TEXTS_OF_HELD_OUT, VOTING_TEXTS)
 class VotingClassifier(ClassifierMixin, BaseVoting):
     """Vote of given classifiers: the majority of their labels or the mean of their probabilities.
 
@@ -594,19 +587,14 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Predict the mean of the members' probabilities; with `voting="soft"`.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
+        %(rows_only)s
 
         Returns
         -------
         proba : ndarray of shape (n_samples, n_classes)
             Weighted mean probabilities, with columns in the order of `classes_`.
 
-        Notes
-        -----
-        Cost: a prediction of each member.
+        %(cost_of_members)s
         """
         check_is_fitted(self)
         return self._average(self._of_members(X))
@@ -614,10 +602,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
     def transform(self, X: MatrixLike) -> np.ndarray:
         """Return the labels or probabilities that each member predicts.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
+        %(rows_only)s
 
         Returns
         -------
@@ -626,9 +611,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
             n_classifiers); with `"soft"` the probabilities, of shape (n_samples, n_classifiers *
             n_classes), or with `flatten_transform=False` (n_classifiers, n_samples, n_classes).
 
-        Notes
-        -----
-        Cost: a prediction of each member.
+        %(cost_of_members)s
         """
         check_is_fitted(self)
         if self.voting == "hard":
@@ -639,10 +622,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Names of the columns of `transform`.
 
-        Parameters
-        ----------
-        input_features : array-like of str, default=None
-            Not used, except that it has to agree with `feature_names_in_`.
+        %(ignored_features)s
 
         Returns
         -------
@@ -841,7 +821,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         yield self._losses(*codes_of_labels(y, self.classes_, len(predictions[0])), predictions)
 
 
-@documented(TEXTS_OF_HELD_OUT, VOTING_TEXTS)
+@documented(TEXTS, TEXTS_OF_HELD_OUT, VOTING_TEXTS)
 class VotingRegressor(RegressorMixin, BaseVoting):
     """Mean of given regressors.
 
@@ -918,19 +898,14 @@ class VotingRegressor(RegressorMixin, BaseVoting):
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict the mean of the members' predictions.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
+        %(rows_only)s
 
         Returns
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Weighted mean predictions.
 
-        Notes
-        -----
-        Cost: a prediction of each member.
+        %(cost_of_members)s
         """
         check_is_fitted(self)
         return self._average(self._of_members(X))
@@ -970,19 +945,14 @@ class VotingRegressor(RegressorMixin, BaseVoting):
     def transform(self, X: MatrixLike) -> np.ndarray:
         """Return the predictions of each member.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
+        %(rows_only)s
 
         Returns
         -------
         predictions : ndarray of shape (n_samples, n_regressors * n_outputs)
             The outputs of the first member, then those of the second, ...
 
-        Notes
-        -----
-        Cost: a prediction of each member.
+        %(cost_of_members)s
         """
         check_is_fitted(self)
         return np.column_stack(self._of_members(X))
@@ -990,10 +960,7 @@ class VotingRegressor(RegressorMixin, BaseVoting):
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Names of the columns of `transform`.
 
-        Parameters
-        ----------
-        input_features : array-like of str, default=None
-            Not used, except that it has to agree with `feature_names_in_`.
+        %(ignored_features)s
 
         Returns
         -------
