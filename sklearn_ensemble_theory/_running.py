@@ -21,6 +21,7 @@ import sklearn
 from sklearn.utils.parallel import Parallel
 
 from sklearn_ensemble_theory._compat import threadpool_controller
+from sklearn_ensemble_theory._typing import Estimator
 
 
 def in_order(tasks: Iterable[Any], *, n_jobs: int | None, prefer: str | None = None) -> Iterator:
@@ -146,7 +147,7 @@ _of_thread = threading.local()
 MAX_SEED = np.iinfo(np.int32).max
 
 
-def random_state_names(estimator: Any) -> list[str]:
+def random_state_names(estimator: Estimator) -> list[str]:
     """Its `random_state` parameters, nested ones too, in a fixed order."""
     names = sorted(estimator.get_params(deep=True))
     return [n for n in names if n == "random_state" or n.endswith("__random_state")]

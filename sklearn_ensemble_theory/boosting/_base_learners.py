@@ -32,6 +32,7 @@ from sklearn_ensemble_theory._learners import (
     probabilities_of,
 )
 from sklearn_ensemble_theory._rows import check_single_precision
+from sklearn_ensemble_theory._running import random_state_names
 from sklearn_ensemble_theory._typing import TreeLearner
 from sklearn_ensemble_theory.trees._isotonic import monotonic_values
 from sklearn_ensemble_theory.trees._sklearn_trees import check_counts, on_grid, single_precision
@@ -353,11 +354,8 @@ def probability_score(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:
 def seeded_clone(estimator: Estimator, random_state: np.random.RandomState) -> Any:
     """A clone whose every `random_state` parameter is drawn from `random_state`."""
     member: Any = clone(estimator)
-    seeds = {
-        name: random_state.randint(np.iinfo(np.int32).max)
-        for name in sorted(member.get_params(deep=True))
-        if name == "random_state" or name.endswith("__random_state")
-    }
+    largest = np.iinfo(np.int32).max
+    seeds = {name: random_state.randint(largest) for name in random_state_names(member)}
     return member.set_params(**seeds) if seeds else member
 
 
