@@ -237,9 +237,10 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         """Add a chunk of rows to those of the earlier calls and fit the model to all of them.
 
         The bins of all rows are kept, one byte a value (two for more than 255 bins). They are
-        given by `max_bins`, or quantiles of the first chunk; with given thresholds the model
-        is that of `fit` on all chunks together. Categories are those of the first chunk; others are
-        treated as missing. With ``n_estimators="cv"`` each chunk is split into folds by itself.
+        given by `max_bins`, or quantiles of the first chunk. Categories are those of the first
+        chunk; others are treated as missing. Each chunk is split into folds by itself. With given
+        thresholds and without folds (see `n_estimators`) the model is that of `fit` on all chunks
+        together.
 
         Parameters
         ----------
