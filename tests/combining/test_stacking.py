@@ -522,3 +522,17 @@ def test_weights_of_classifiers_need_probabilities(iris):
         StackingClassifier(
             classifiers(), final_estimator="simplex", stack_method="decision_function"
         ).fit(X, y)
+
+
+def test_a_fitted_member_with_a_label_that_is_not_in_y_is_named():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2))
+    y = np.repeat(["a", "b", "c"], 20)
+    X[:, 0] += 9 * (y == "b") - 9 * (y == "a")
+    member = DecisionTreeClassifier(random_state=0).fit(X, y)
+    stack = StackingClassifier([("tree", member)], cv="prefit", stack_method="predict")
+    stack.fit(X, y)
+    two = y != "c"
+    stack.fit(X[two], y[two])
+    with pytest.raises(ValueError, match="DecisionTreeClassifier predicts labels that are no cl"):
+        stack.predict(X)
