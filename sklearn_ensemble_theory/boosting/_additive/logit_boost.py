@@ -107,8 +107,11 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
     The models of the folds have gradients of their own and the second derivatives of the model of
     all rows, so that products of cuts are counted once for all of them.
 
-    The user guide has the costs, the memory, and how Dask collections are read:
-    :ref:`additive-costs`. Pairs are found and boosted as in :class:`L2BoostingRegressor`, for each
+    For n rows, p features of B bins, k folds and K scores, the bins cost O(n p log n), gradients
+    O(n p k K) each time that they are computed, and a round O(p B k), independent of n. The user
+    guide has all costs, and how Dask collections are read: :ref:`additive-costs`.
+
+    Pairs are found and boosted as in :class:`L2BoostingRegressor`, for each
     score and three Newton steps; the gradients given the pairs are then computed again.
 
     This is forward stagewise additive modelling [DS-GA 1003, lecture 8] with the logistic loss,

@@ -136,7 +136,10 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
     The models of the folds have gradients of their own and the second derivatives of the model of
     all rows, so that products of cuts are counted once for all of them.
 
-    Costs, memory and Dask collections are described in the user guide: :ref:`additive-costs`.
+    For n rows, p features of B bins and k folds, the bins cost O(n p log n), gradients O(n p k)
+    each time that they are computed, and a round O(p B k), independent of n. The user guide has
+    all costs, and those with Dask collections: :ref:`additive-costs`.
+
     Missing values, categories and pairs are those of :class:`L2BoostingRegressor`. If a whole
     interval of constants has the least loss, as for the median of an even number of rows, models of
     chunks may start elsewhere in it. ``loss="huber"`` needs all rows in memory for its quantile, an
