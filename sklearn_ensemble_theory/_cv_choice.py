@@ -123,12 +123,12 @@ class CVChoice(BaseEstimator):
         if self.values is None:
             return None
         try:
-            values = np.sort(np.ravel(np.asarray(self.values, dtype=np.float64)))
+            values = np.asarray(self.values, dtype=np.float64)
         except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"{parameter} must be a list of positive numbers: {error}.") from None
-        if not (len(values) and np.isfinite(values).all() and values[0] > 0):
+        if values.ndim != 1 or not (len(values) and np.isfinite(values).all() and min(values) > 0):
             raise ValueError(f"{parameter} must be a list of positive numbers.")
-        return values
+        return np.sort(values)
 
 
 def results_of_choice(parameter: str, values: np.ndarray, scores: np.ndarray) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 
 Documented = TypeVar("Documented", bound=Any)
 LINE = re.compile(r"^([ \t]*)%\((\w+)\)s[ \t]*$", re.MULTILINE)
+# Texts name texts that name others, two or three times. A text that names itself does not end.
+MOST_LEVELS = 10
 
 
 def documented(*texts: Mapping[str, str]) -> Callable[[Documented], Documented]:
@@ -26,6 +28,8 @@ def documented(*texts: Mapping[str, str]) -> Callable[[Documented], Documented]:
     ------
     KeyError
         If a docstring names a text that does not exist, when the module is imported.
+    ValueError
+        If a text names itself, by others too.
     """
     known = {name: text for each in (COMMON, *texts) for name, text in each.items()}
 
@@ -36,9 +40,12 @@ def documented(*texts: Mapping[str, str]) -> Callable[[Documented], Documented]:
             return indent(dedent(known[line[2]]).strip("\n"), line[1])
 
         # A text may name others.
-        while LINE.search(text):
+        for _ in range(MOST_LEVELS):
+            if not LINE.search(text):
+                return text
             text = LINE.sub(shared, text)
-        return text
+        names = sorted({line[2] for line in LINE.finditer(text)})
+        raise ValueError(f"the docstring of {owner} names a text that contains itself: {names}")
 
     def decorated(target: Documented) -> Documented:
         members = [target]

@@ -24,7 +24,7 @@ from typing import Any, TypeGuard, TypeVar, cast
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import RegressorMixin, clone, is_classifier
+from sklearn.base import BaseEstimator, RegressorMixin, clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
@@ -100,7 +100,11 @@ def fit_context(
 
 
 def twin(estimator: Estimator, running: tuple[str, ...] = ()) -> Any:
-    """Another object with the same attributes; copies of lists, dicts and `running` attributes."""
+    """Another object with the same attributes; copies of lists, dicts and `running` attributes.
+
+    It is shallow: arrays, and objects among the parameters, are those of the estimator. A fit
+    replaces them and changes none in place.
+    """
     fresh = object.__new__(type(estimator))
     for name, value in estimator.__dict__.items():
         if name in running:
@@ -203,6 +207,11 @@ def _check_object(estimator: Estimator, name: str, value: Any) -> None:
             raise TypeError(
                 f"{name} must have an estimator, not a class: got {item.__name__} instead of "
                 f"{item.__name__}()."
+            )
+        if isinstance(item, type) and issubclass(item, BaseEstimator):  # options
+            check_constraints(estimator)
+            raise TypeError(
+                f"{name}: {item.__name__} is a class; pass an instance, such as {item.__name__}()."
             )
         if "estimator" in name and hasattr(item, "fit") and not hasattr(item, "get_params"):
             raise TypeError(

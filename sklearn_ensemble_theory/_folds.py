@@ -35,9 +35,14 @@ def splits_of_rows(
     y: np.ndarray,
     kept: slice | range | np.ndarray = slice(None),
     classifier: bool = False,
+    *,
+    parameter: str = "cv",
     **params: Any,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """The splits (train, test) of `cv`, as positions among the rows that are fitted.
+
+    Every fit that takes splits checks them here. Splits need not be a partition: a row may be held
+    out several times or never. A fit that needs a partition asks `folds_of_splits` in addition.
 
     Parameters
     ----------
@@ -50,6 +55,8 @@ def splits_of_rows(
         The rows that are fitted, as `Rows.numbers` has them; a range for all of them.
     classifier : bool, default=False
         Whether an integer stratifies by class.
+    parameter : str, default="cv"
+        The user's name of `cv`, for messages.
     **params
         Further arguments of the splitter, in the order of X; None is left out. With `groups` an
         integer is that of folds of whole groups.
@@ -75,46 +82,50 @@ def splits_of_rows(
     splitter = check_cv(cv, y, classifier=classifier)
     if "groups" not in params and get_routing_for_object(splitter).consumes("split", ("groups",)):
         raise ValueError(
-            f"cv={type(splitter).__name__} splits by groups, which fit was not given: pass "
-            "fit(X, y, groups=...), with a label for each row; in a search by metadata routing "
-            "(set_fit_request(groups=True))."
+            f"{parameter}={type(splitter).__name__} splits by groups, which fit was not given: "
+            "pass fit(X, y, groups=...), with a label for each row; in a search by metadata "
+            "routing (set_fit_request(groups=True))."
         )
     if by_count and "groups" in params:
         by_class, n_splits = isinstance(splitter, StratifiedKFold), splitter.get_n_splits()
         splitter = (StratifiedGroupKFold if by_class else GroupKFold)(n_splits)
         n_groups = len(np.unique(params["groups"]))
         if n_groups < n_splits:
-            raise ValueError(f"groups has {n_groups} groups, but cv is {n_splits} folds.")
+            raise ValueError(f"groups has {n_groups} groups, but {parameter} is {n_splits} folds.")
     # Sets are translated one split at a time; a row of weight 0 has no position and drops out.
     splits = []
-    for number, split in enumerate(_pairs(splitter.split(X, y, **params))):
-        train, test = (_positions(rows, position, number) for rows in split)
+    for number, split in enumerate(_pairs(splitter, parameter, X, y, **params)):
+        place = f"Split {number} of {parameter}"
+        train, test = (_positions(rows, position, place) for rows in split)
         if not (len(train) and len(test)):
-            raise ValueError(f"Split {number} of cv has no weight to train or to test on.")
+            raise ValueError(f"{place} has no weight to train or to test on.")
         splits.append((train, test))
     if not splits:
-        raise ValueError("cv must yield at least one split, it yields none.")
+        raise ValueError(f"{parameter} must yield at least one split, it yields none.")
     return splits
 
 
-def _pairs(splits):
+def _pairs(splitter, parameter, *args, **params):
     try:
-        yield from ((train, test) for train, test in splits)
+        yield from ((train, test) for train, test in splitter.split(*args, **params))
     except (TypeError, ValueError) as error:
-        if "unpack" not in str(error):
+        if "unpack" in str(error):
+            raise ValueError(
+                f"{parameter} must yield pairs of row indices (train, test): {error}."
+            ) from None
+        if type(error) is not ValueError:
             raise
-        raise ValueError(f"cv must yield pairs of row indices (train, test): {error}.") from None
+        raise ValueError(f"The splits of {parameter}: {error}") from error
 
 
-def _positions(rows, position, number):
+def _positions(rows, position, place):
     """The positions of `rows` among the kept rows; `rows` may be a boolean mask."""
     try:
         rows = np.asarray(rows)
         found = position[rows if rows.size else slice(0)]
     except IndexError:
         raise ValueError(
-            f"Split {number} of cv has row indices that are out of bounds for X with "
-            f"{len(position)} rows."
+            f"{place} has row indices that are out of bounds for X with {len(position)} rows."
         ) from None
     return found[found >= 0]
 
@@ -128,6 +139,7 @@ def fold_numbers(
     groups: np.ndarray | None = None,
     *,
     at_most: bool = False,
+    parameter: str = "cv",
 ) -> tuple[np.ndarray | None, int]:
     """The number of the split that tests on each fitted row, and the number of splits.
 
@@ -152,7 +164,7 @@ def fold_numbers(
             if n_splits < 2:
                 return None, 0
         else:
-            next(splitter.split(y[:, None], y))  # scikit-learn's checks of the number
+            next(_pairs(splitter, parameter, y[:, None], y))  # scikit-learn's checks of the number
         # Folds that are balanced in a real y would differ less than samples do, and so would the
         # models from which standard errors are computed: only classes are dealt out evenly.
         drawn = np.random.RandomState(0).permutation(n)
@@ -160,7 +172,29 @@ def fold_numbers(
         folds = np.empty(n, np.min_scalar_type(n_splits))
         folds[order] = np.arange(n) % n_splits
         return folds, n_splits
-    splits = splits_of_rows(cv, X, y, kept, classifier, groups=groups)
+    splits = splits_of_rows(cv, X, y, kept, classifier, parameter=parameter, groups=groups)
+    return folds_of_splits(splits, n, parameter), len(splits)
+
+
+def folds_of_splits(
+    splits: list[tuple[np.ndarray, np.ndarray]],
+    n: int,
+    parameter: str = "cv",
+    *,
+    each_row: bool = False,
+) -> np.ndarray:
+    """The number of the split that tests on each of n rows; their count if none does.
+
+    Raises
+    ------
+    ValueError
+        If a row is in more than one test set, or in neither or both sets of a split; with
+        `each_row` also if it is in no test set.
+    """
+    once = (
+        f"{parameter} requires splits that test on each row once, as KFold has; give a number of "
+        "folds."
+    )
     folds = np.full(n, len(splits), dtype=np.min_scalar_type(len(splits)))
     for number, (train, test) in enumerate(splits):
         in_test, in_train = np.zeros((2, n), dtype=bool)
@@ -168,12 +202,16 @@ def fold_numbers(
         in_train[train] = True
         if not np.array_equal(in_train, ~in_test):
             raise ValueError(
-                f"Split {number} of cv must train on exactly the rows that it does not test on."
+                f"Split {number} of {parameter} must train on exactly the rows that it does not "
+                "test on."
             )
         if (folds[in_test] < len(splits)).any():
-            raise ValueError("cv must not test on a row in more than one split.")
+            twice = f"{parameter} must not test on a row in more than one split."
+            raise ValueError(once if each_row else twice)
         folds[in_test] = number
-    return folds, len(splits)
+    if each_row and (folds == len(splits)).any():
+        raise ValueError(once)
+    return folds
 
 
 def drawn_splits(
@@ -183,11 +221,12 @@ def drawn_splits(
     kept: slice | range | np.ndarray,
     classifier: bool,
     groups: np.ndarray | None,
+    parameter: str = "cv",
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """The splits of `splits_of_rows`, where an integer draws the folds as `fold_numbers` does."""
     if groups is not None or not (cv is None or isinstance(cv, Integral)):
-        return splits_of_rows(cv, X, y, kept, classifier, groups=groups)
-    folds, n_splits = fold_numbers(cv, X, y, kept, classifier)
+        return splits_of_rows(cv, X, y, kept, classifier, parameter=parameter, groups=groups)
+    folds, n_splits = fold_numbers(cv, X, y, kept, classifier, parameter=parameter)
     assert folds is not None  # as many as were asked for
     return [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(n_splits)]
 

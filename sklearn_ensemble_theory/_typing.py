@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Union, runtime_check
 import numpy as np
 
 __all__ = [
-    "AdditiveModel",
+    "AdditiveEstimator",
     "ArrayLike",
     "CVLike",
     "Estimator",
@@ -81,7 +81,7 @@ class StagedClassifier(FittedClassifier, Protocol):
     def staged_predict(self) -> Callable[..., Any]: ...
 
 
-class AdditiveModel(FittedClassifier, Protocol):
+class AdditiveEstimator(FittedClassifier, Protocol):
     """A sum of functions of one or two features; a regressor has nothing of the classes."""
 
     @property

@@ -92,6 +92,31 @@ def test_an_unknown_name_is_an_error_at_import():
             """%(unknown)s"""
 
 
+@pytest.mark.parametrize(
+    "texts", [{"a": "%(a)s"}, {"a": "%(b)s", "b": "%(a)s"}], ids=["itself", "by another"]
+)
+def test_a_text_that_names_itself_is_an_error_at_import(texts):
+    with pytest.raises(ValueError, match=r"docstring of .*function names a text that contains"):
+
+        @documented(texts)
+        def function():
+            """Do.
+
+            %(a)s
+            """
+
+
+def test_texts_that_name_others_are_filled_in():
+    @documented({"a": "%(b)s", "b": "%(c)s", "c": "the end"})
+    def function():
+        """Do.
+
+        %(a)s
+        """
+
+    assert "the end" in function.__doc__
+
+
 @pytest.mark.parametrize("name", COMMON)
 def test_no_text_names_itself(name):
     assert f"%({name})s" not in COMMON[name]

@@ -290,6 +290,8 @@ def sampling_scheme(plan: BaggingPlan, problem: BaggingProblem) -> SamplingSchem
         if isinstance(size, StableSamples):
             check_stability(plan, scheme, weight, groups is not None, n_units, unit)
             size = size(n_units, problem.X.shape[1], bootstrap=scheme.bootstrap)
+            if scheme.bootstrap == "bernoulli" and groups is None:
+                size = size / n_units  # of the rows of positive weight, the probability
         else:
             size = counted("max_samples", size, n_units, problem.X.shape[1])
     return scheme_of_rows(scheme, len(y), size, weight, design)
@@ -305,7 +307,7 @@ def check_stability(
 ) -> None:
     """Refuse draws for which no size is known to be stable."""
     if scheme.bootstrap not in LAWS_BY_ROWS or (
-        not is_grouped and weight is not None and np.ptp(weight) > 0
+        not is_grouped and weight is not None and len(np.unique(weight[weight > 0])) > 1
     ):
         raise ValueError(
             f"max_samples='stable' requires one of bootstrap={list(LAWS_BY_ROWS)} and rows "

@@ -47,6 +47,7 @@ class PACMembers(BaseEstimator):
     179
     """
 
+    counts_for: ClassVar[str] = "n_estimators"  # the parameter that takes the number
     _parameter_constraints: ClassVar[dict] = {"delta": [Interval(Real, 0, 1, closed="neither")]}
 
     def __init__(self, delta: float = 0.05) -> None:
@@ -92,6 +93,7 @@ class StableSamples(BaseEstimator):
     404
     """
 
+    counts_for: ClassVar[str] = "max_samples"
     _parameter_constraints: ClassVar[dict] = {
         "stability": [Interval(Real, 0, 1, closed="right")],
         "delta": [Interval(Real, 0, 1, closed="neither")],
@@ -111,6 +113,8 @@ class StableSamples(BaseEstimator):
 
 def counted(name: str, given: Callable, n_samples: int, n_features: int) -> int:
     """What a parameter that is a function of (n_samples, n_features) stands for."""
+    if isinstance(given, (PACMembers, StableSamples)) and given.counts_for != name:
+        raise ValueError(f"{name} must not be {given!r}, which is a value of {given.counts_for}.")
     found = given(n_samples, n_features)
     if not isinstance(found, Integral) or isinstance(found, bool) or found < 1:
         raise ValueError(f"{name} must return an integer of at least 1, got {found!r}.")

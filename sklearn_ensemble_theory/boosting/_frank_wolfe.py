@@ -269,7 +269,9 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         rows = kept_rows(X, y, sample_weight)
         groups, splits = checked_groups(groups, X), None
         if choice is not None:
-            splits = splits_of_rows(choice.cv, X, y, rows.numbers, is_class, groups=groups)
+            splits = splits_of_rows(
+                choice.cv, X, y, rows.numbers, is_class, parameter="radius__cv", groups=groups
+            )
         plan = BallPlan(
             loss=loss,
             learner=self.estimator,

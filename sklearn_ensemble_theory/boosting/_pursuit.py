@@ -251,7 +251,9 @@ class MatchingPursuitRegressor(
         rows = kept_rows(X, Y, sample_weight)
         splits = None
         if choice is not None:
-            splits = splits_of_rows(choice.cv, X, Y, rows.numbers, groups=groups)
+            splits = splits_of_rows(
+                choice.cv, X, Y, rows.numbers, parameter="n_estimators__cv", groups=groups
+            )
         X, Y, weight = rows.X, rows.y, rows.shares()
         chosen = None
         if choice is not None and splits is not None:

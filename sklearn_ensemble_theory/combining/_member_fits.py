@@ -176,10 +176,11 @@ class MembersPlan:
 
 @dataclass(frozen=True)
 class MembersProblem:
-    """The rows, and the splits (train, test) of them."""
+    """The rows, the splits (train, test) of them, and the user's name of these splits."""
 
     rows: Rows
     splits: Sequence[tuple[np.ndarray, np.ndarray]] = ()
+    name_of_splits: str = "cv"
 
 
 @dataclass(frozen=True)
@@ -240,11 +241,12 @@ def fit_members(
     unknown = [left for group in groups if (left := [j for j in group if fitted[j] is None])]
     # The fits to all rows come first: with one job, generators are used as by scikit-learn.
     tasks = [delayed(_fit_group)([members[j] for j in group], X, y) for group in unknown]
+    places = [f"split {number} of {problem.name_of_splits}" for number in range(len(splits))]
     X_parts, classes = indexable(X)[0] if splits else X, plan.outputs.classes_of_columns
     tasks += [
-        delayed(_hold_out)([members[j] for j in group], X_parts, y, split, number, classes)
+        delayed(_hold_out)([members[j] for j in group], X_parts, y, split, place, classes)
         for group in groups
-        for number, split in enumerate(splits)
+        for place, split in zip(places, splits)
     ]
     results = iter(Parallel(n_jobs=plan.n_jobs, verbose=plan.verbose)(tasks))
 
@@ -309,12 +311,11 @@ def _hold_out(
     X: Any,
     y: np.ndarray,
     split: tuple[np.ndarray, np.ndarray],
-    number: int,
+    place: str,
     classes: np.ndarray | None,
 ) -> list[Any]:
     """The predictions for the test rows of one split by members fitted to its training rows."""
     train, test = split
-    place = f"split {number} of cv"
     # The rows to train on are freed before those to test on are gathered.
     fitted = _fit_group(members, X, y, train, place)
     taken: dict[bool, Any] = {}

@@ -80,6 +80,7 @@ class NamedMembers(MetaEstimatorMixin, BaseEstimator):
     n_jobs: int | None
     verbose: int
     _members_of_own_kind = True
+    _name_of_splits = "cv"  # the parameter that has them, or says "prefit"
     _known: KnownFits | None = None  # during a fit
 
     # -------------------------------------------------------------------- Names and parameters
@@ -208,7 +209,17 @@ class NamedMembers(MetaEstimatorMixin, BaseEstimator):
             given = {} if sample_weight is None else {"sample_weight": sample_weight}
             routed = process_routing(self, "fit", **fit_params, **given)
             params = routed["splitter"]["split"]
-        return splits_of_rows(cv, X, y, rows.numbers, isinstance(self, ClassifierMixin), **params)
+        is_class, name = isinstance(self, ClassifierMixin), self._name_of_splits
+        return splits_of_rows(cv, X, y, rows.numbers, is_class, parameter=name, **params)
+
+    def _check_is_fitted(self, name: str, member: Any) -> None:
+        try:
+            check_is_fitted(member)
+        except NotFittedError as error:
+            raise NotFittedError(
+                f'{self._name_of_splits}="prefit" takes fitted members, and {name!r} of estimators '
+                f"is not fitted: {error}"
+            ) from error
 
     def _plan_of_members(
         self,
@@ -223,7 +234,7 @@ class NamedMembers(MetaEstimatorMixin, BaseEstimator):
         # Errors that need no fit come before the first one.
         for name, member in pairs:
             if are_fitted:
-                check_is_fitted(member)
+                self._check_is_fitted(name, member)
             elif rows.weight is not None:
                 refuse_unweighted(member, name)
         methods = [self._method_of(name, member) for name, member in pairs]

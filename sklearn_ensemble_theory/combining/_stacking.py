@@ -592,6 +592,8 @@ class BaseStacking(TransformerMixin, NamedMembers):
         router.add(final_estimator_=final, method_mapping=mapping)
         return router
 
+    _name_of_splits = "cv"
+
     @property
     def _members_are_fitted(self) -> bool:
         return isinstance(self.cv, str)  # "prefit"

@@ -238,7 +238,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
         if of_classes and self._members_are_fitted:
             # Their columns are aligned with `classes_` by label, so that none may be unknown.
             for name, member in pairs:
-                check_is_fitted(member)
+                self._check_is_fitted(name, member)
                 if not np.isin(member.classes_, self.classes_).all():
                     unknown = np.setdiff1d(member.classes_, self.classes_).tolist()
                     raise ValueError(
@@ -261,7 +261,8 @@ class BaseVoting(TransformerMixin, NamedMembers):
         if needs_held_out and not plan.are_fitted:
             cv = N_FOLDS if self.held_out is None else self.held_out
             splits = self._splits(cv, X, y, rows, groups, sample_weight, fit_params)
-        fitted, held = fit_members(plan, MembersProblem(rows, splits), self._known)
+        problem = MembersProblem(rows, splits, self._name_of_splits)
+        fitted, held = fit_members(plan, problem, self._known)
         self._set_fitted(fitted)
         if self.held_out is not None:
             self._kept: HeldOut | str | None = obstacle
@@ -390,6 +391,8 @@ class BaseVoting(TransformerMixin, NamedMembers):
             Parameters of `fit` are routed to the `fit` of each member and to the splitter.
         """
         return routed_to_splitter(super().get_metadata_routing(), self.held_out)
+
+    _name_of_splits = "held_out"
 
     @property
     def _members_are_fitted(self) -> bool:

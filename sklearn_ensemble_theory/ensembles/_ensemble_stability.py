@@ -33,8 +33,12 @@ def stability_of(ensemble: Ensemble, delta: float) -> float | np.ndarray:
     spec, learner = ensemble.draws, ensemble.learner
     law, reason = spec.scheme, None
     output_range, exponent = np.ones(()), 0
-    weight = law.sample_weight
-    if law.n_units < 2 or law.bootstrap not in LAWS_BY_ROWS or not law.leaves_rows_out:
+    # Rows of weight 0 are in no member: the others are those that may be left out.
+    weight, n_units, is_fitted = law.sample_weight, law.n_units, slice(None)
+    if weight is not None and law.unit_of_row is None:
+        is_fitted = weight > 0
+        weight, n_units = weight[is_fitted], int(np.count_nonzero(is_fitted))
+    if n_units < 2 or law.bootstrap not in LAWS_BY_ROWS or not law.leaves_rows_out:
         reason = "some rows have to be left out of each member, all with the same probability"
     elif weight is not None and law.unit_of_row is None and np.ptp(weight) > 0:
         reason = "rows of different weights are drawn with different probabilities"
@@ -51,7 +55,7 @@ def stability_of(ensemble: Ensemble, delta: float) -> float | np.ndarray:
             reason = f"{type(learner).__name__} may predict outside of the range of its targets"
         else:
             exponent = range_exponent(y)  # the range of huge targets may overflow
-            y = np.ldexp(y.astype(np.float64), -exponent)
+            y = np.ldexp(y[is_fitted].astype(np.float64), -exponent)
             low, high = y.min(axis=0), y.max(axis=0)
             if law.bootstrap == "bernoulli" and spec.empty == "zero":
                 low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
@@ -63,7 +67,7 @@ def stability_of(ensemble: Ensemble, delta: float) -> float | np.ndarray:
     if reason is not None:
         raise ValueError(f"stability is not defined: {reason}.")
     share = bagging_stability(
-        law.n_units, law.size, len(ensemble.members), bootstrap=law.bootstrap, delta=delta
+        n_units, law.size, len(ensemble.members), bootstrap=law.bootstrap, delta=delta
     )
     with np.errstate(over="ignore"):
         bound = np.ldexp(share * output_range, exponent)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from sklearn_ensemble_theory._native.inference import leaf_quantiles
 from sklearn_ensemble_theory._typing import ArrayLike
@@ -85,6 +86,14 @@ def check_trees(ensemble: Ensemble, what: str) -> None:
     """Raise an error if a member is no tree."""
     for member in ensemble.members:
         if member_nodes([member], of_any_output=True) is None:
+            if ensemble.draws.empty != "redraw" and isinstance(
+                member, DummyRegressor | DummyClassifier
+            ):
+                raise ValueError(
+                    f"bootstrap: {what} requires members that are trees, and a member of no rows "
+                    f"is a constant with Bernoulli({ensemble.draws.empty!r}); use "
+                    "Bernoulli('redraw')."
+                )
             name = type(member).__name__
             raise ValueError(f"estimator: {what} requires members that are trees, got {name}.")
 

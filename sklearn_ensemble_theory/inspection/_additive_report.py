@@ -21,7 +21,7 @@ from sklearn.metrics import (
 
 from sklearn_ensemble_theory._features import feature_names
 from sklearn_ensemble_theory._rows import checked_weights
-from sklearn_ensemble_theory._typing import AdditiveModel, ArrayLike
+from sklearn_ensemble_theory._typing import AdditiveEstimator, ArrayLike
 from sklearn_ensemble_theory._version import __version__
 
 from ._additive_terms import (
@@ -80,7 +80,7 @@ MOST_ROWS = 400  # of a table of the values of a term
 
 
 def report_html(
-    estimator: AdditiveModel,
+    estimator: AdditiveEstimator,
     X: ArrayLike | None = None,
     y: ArrayLike | None = None,
     *,
@@ -220,7 +220,7 @@ def report_html(
 # --- the parts ------------------------------------------------------------------------------------
 
 
-def _summary(estimator: AdditiveModel, sizes: np.ndarray, used: Sequence[int]) -> list[str]:
+def _summary(estimator: AdditiveEstimator, sizes: np.ndarray, used: Sequence[int]) -> list[str]:
     classes = scores_of_classes(estimator)
     unit = unit_of_terms(estimator)
     sums = {
@@ -258,14 +258,14 @@ def _summary(estimator: AdditiveModel, sizes: np.ndarray, used: Sequence[int]) -
     ]
 
 
-def _importances(estimator: AdditiveModel) -> list[str]:
+def _importances(estimator: AdditiveEstimator) -> list[str]:
     figure, ax = _figure(7.0, 0.32 * min(20, len(estimator.term_features_)) + 1.3)
     ImportanceDisplay.from_estimator(estimator, ax=ax)
     ax.set_title("")
     return [_picture(figure, "Bars of the mean absolute contributions of the terms.")]
 
 
-def _terms(estimator: AdditiveModel, used: Sequence[int], max_terms: int, X) -> list[str]:
+def _terms(estimator: AdditiveEstimator, used: Sequence[int], max_terms: int, X) -> list[str]:
     if not used:
         return ["<p>No term has an effect: the prediction is the same for all rows.</p>"]
     classes = scores_of_classes(estimator)
@@ -366,7 +366,7 @@ def _bin_label(axis, b: int) -> str:
     return f"above {edges[b - 1]}" + (f", up to {edges[b]}" if b < len(edges) else "")
 
 
-def _unused(estimator: AdditiveModel, used: Sequence[int]) -> list[str]:
+def _unused(estimator: AdditiveEstimator, used: Sequence[int]) -> list[str]:
     known, names = {j for t in used for j in estimator.term_features_[t]}, feature_names(estimator)
     left = [j for j in range(len(names)) if j not in known]
     if not left or not used:
@@ -380,7 +380,7 @@ def _unused(estimator: AdditiveModel, used: Sequence[int]) -> list[str]:
     return lines
 
 
-def _edits(estimator: AdditiveModel) -> list[str]:
+def _edits(estimator: AdditiveEstimator) -> list[str]:
     rows = []
     for edit in getattr(estimator, "edits_", ()):
         given = getattr(edit, "arguments", None) or {}
@@ -396,7 +396,7 @@ def _edits(estimator: AdditiveModel) -> list[str]:
     ]
 
 
-def _rows(estimator: AdditiveModel, X, options) -> list[str]:
+def _rows(estimator: AdditiveEstimator, X, options) -> list[str]:
     """The rows of the least, the middle and the largest prediction, as sums of terms."""
     if len(scores_of_classes(estimator)) > 1 or options:
         return []
@@ -420,7 +420,7 @@ def _row(X, i: int) -> Any:
     return X[i : i + 1] if hasattr(X, "shape") else [X[i]]
 
 
-def _scores(estimator: AdditiveModel, X, y, sample_weight, options) -> list[str]:
+def _scores(estimator: AdditiveEstimator, X, y, sample_weight, options) -> list[str]:
     """Scores of predictions, and means of groups of them against what was observed."""
     figure, ax = _figure(4.8, 4.8)
     means = ReliabilityDisplay.from_estimator(
@@ -463,7 +463,7 @@ def _mean_difference(y: np.ndarray, found: np.ndarray, weight: np.ndarray | None
     return difference if abs(difference) > 1e-12 * float(np.abs(y).max()) else 0.0
 
 
-def _rounds(estimator: AdditiveModel) -> list[str]:
+def _rounds(estimator: AdditiveEstimator) -> list[str]:
     if not hasattr(estimator, "cv_results_"):
         return []
     figure, ax = _figure(6.4, 3.8)
@@ -491,7 +491,7 @@ def _rounds(estimator: AdditiveModel) -> list[str]:
     ]
 
 
-def _parameters(estimator: AdditiveModel) -> list[str]:
+def _parameters(estimator: AdditiveEstimator) -> list[str]:
     defaults = {
         name: p.default
         for name, p in inspect.signature(type(estimator).__init__).parameters.items()

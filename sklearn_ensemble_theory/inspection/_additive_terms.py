@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._features import feature_names
-from sklearn_ensemble_theory._typing import AdditiveModel, ArrayLike, Estimator
+from sklearn_ensemble_theory._typing import AdditiveEstimator, ArrayLike, Estimator
 
 RUG = 500  # rows that a picture marks, at most
 MISSING = {False: "missing", True: "missing or unseen"}  # by whether the feature is categorical
@@ -80,7 +80,7 @@ class TermShape:
         return len(self.axes) == 2
 
 
-def check_additive(estimator: Estimator) -> AdditiveModel:
+def check_additive(estimator: Estimator) -> AdditiveEstimator:
     """The estimator; what is not a fitted additive model is refused."""
     if not hasattr(estimator, "predict_terms"):
         raise TypeError(
@@ -88,16 +88,16 @@ def check_additive(estimator: Estimator) -> AdditiveModel:
             f"{type(estimator).__name__}."
         )
     check_is_fitted(estimator)
-    return cast(AdditiveModel, estimator)
+    return cast(AdditiveEstimator, estimator)
 
 
-def features_of_terms(estimator: AdditiveModel) -> list[tuple[int, ...]]:
+def features_of_terms(estimator: AdditiveEstimator) -> list[tuple[int, ...]]:
     """Return the features of each term; one term for each feature if the model does not tell."""
     default = [(j,) for j in range(estimator.n_features_in_)]
     return [tuple(map(int, t)) for t in getattr(estimator, "term_features_", default)]
 
 
-def names_of_terms(estimator: AdditiveModel) -> list[str]:
+def names_of_terms(estimator: AdditiveEstimator) -> list[str]:
     """Return the names of the terms."""
     return list(getattr(estimator, "term_names_", feature_names(estimator)))
 
@@ -110,7 +110,7 @@ def column_of(X, j: int) -> Any:
     return (X if hasattr(X, "shape") else np.asarray(X))[:, j]
 
 
-def number_of_class(estimator: AdditiveModel, target) -> int | None:
+def number_of_class(estimator: AdditiveEstimator, target) -> int | None:
     """The column of the scores of class `target`; None for all, or if there is only one score."""
     if not is_classifier(estimator):
         if target is not None:
@@ -133,14 +133,14 @@ def number_of_class(estimator: AdditiveModel, target) -> int | None:
     return None
 
 
-def scores_of_classes(estimator: AdditiveModel) -> list[str]:
+def scores_of_classes(estimator: AdditiveEstimator) -> list[str]:
     """Return a label for each score: one of a regressor and of two classes, K of K classes."""
     if not is_classifier(estimator) or len(estimator.classes_) <= 2:
         return [""]
     return [str(c) for c in estimator.classes_]
 
 
-def unit_of_terms(estimator: AdditiveModel, k: int | None = None) -> str:
+def unit_of_terms(estimator: AdditiveEstimator, k: int | None = None) -> str:
     """Return what the terms add to, for labels; k is the number of one of several classes."""
     if not is_classifier(estimator):
         is_log = getattr(estimator, "link_", "identity") == "log"
@@ -150,7 +150,7 @@ def unit_of_terms(estimator: AdditiveModel, k: int | None = None) -> str:
     return "score of each class" if k is None else f"score of {estimator.classes_[k]}"
 
 
-def find_term(estimator: AdditiveModel, term) -> int:
+def find_term(estimator: AdditiveEstimator, term) -> int:
     """The index of a term given by its index, its name, or the indices or names of a pair."""
     features, names = features_of_terms(estimator), names_of_terms(estimator)
     if isinstance(term, str):
@@ -182,7 +182,7 @@ def check_number_of(name: str, n: int) -> None:
 
 
 def chosen_terms(
-    estimator: AdditiveModel, terms: Sequence[Any] | None, max_terms: int
+    estimator: AdditiveEstimator, terms: Sequence[Any] | None, max_terms: int
 ) -> list[int]:
     """Return the indices of the given terms, or of the most important ones that are not zero."""
     if terms is not None:
@@ -203,7 +203,7 @@ def chosen_terms(
 
 
 def shapes_of_terms(
-    estimator: AdditiveModel, indices: Sequence[int], k: int | None, X: ArrayLike | None
+    estimator: AdditiveEstimator, indices: Sequence[int], k: int | None, X: ArrayLike | None
 ) -> list[TermShape]:
     """Return the terms with these indices; of class k, or with one curve for each class.
 
@@ -253,7 +253,7 @@ def of_one_class(shape: TermShape, c: int, label: str) -> TermShape:
     return replace(shape, values=shape.values[..., [c]], errors=errors, of_class=label)
 
 
-def _axis(estimator: AdditiveModel, j: int, edges: ArrayLike, X) -> TermAxis:
+def _axis(estimator: AdditiveEstimator, j: int, edges: ArrayLike, X) -> TermAxis:
     categories = getattr(estimator, "categories_", None)
     categorical = categories is not None and categories[j] is not None
     missing = getattr(estimator, "missing_bins_", None)

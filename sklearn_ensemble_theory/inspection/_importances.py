@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._typing import AdditiveModel, ArrayLike, FittedPredictor
+from sklearn_ensemble_theory._typing import AdditiveEstimator, ArrayLike, FittedPredictor
 from sklearn_ensemble_theory.ensembles._ensemble import Ensemble
 from sklearn_ensemble_theory.ensembles._out_of_bag_importances import unbiased_importances
 
@@ -304,7 +304,7 @@ class LocalExplanationDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: AdditiveModel,
+        estimator: AdditiveEstimator,
         X: ArrayLike,
         *,
         target: Any = None,

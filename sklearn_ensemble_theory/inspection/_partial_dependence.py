@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._features import feature_names
 from sklearn_ensemble_theory._learners import reads_single_precision
 from sklearn_ensemble_theory._rows import checked_weights, rows_of
-from sklearn_ensemble_theory._typing import AdditiveModel, ArrayLike, FittedPredictor
+from sklearn_ensemble_theory._typing import AdditiveEstimator, ArrayLike, FittedPredictor
 from sklearn_ensemble_theory.ensembles._ensemble import Ensemble
 
 from ._additive_terms import features_of_terms
@@ -157,7 +157,9 @@ def partial_dependence(
     if trees is not None:
         found = recursion(trees, np.array(grid, dtype=np.float32), columns)
     else:
-        found = mean_of_terms(cast(AdditiveModel, estimator), rows, sample_weight, grid, columns)
+        found = mean_of_terms(
+            cast(AdditiveEstimator, estimator), rows, sample_weight, grid, columns
+        )
     result.average = found.T.reshape(-1, *map(len, result.grid_values))
     return result
 
@@ -166,7 +168,7 @@ def partial_dependence(
 
 
 def mean_of_terms(
-    estimator: AdditiveModel, X: Any, sample_weight: Any, grid: list[tuple], columns: list[int]
+    estimator: AdditiveEstimator, X: Any, sample_weight: Any, grid: list[tuple], columns: list[int]
 ) -> np.ndarray:
     """The mean of the scores at each point of the grid, (G,) or (G, n_classes)."""
     weight = None if sample_weight is None else checked_weights(sample_weight, X)
@@ -191,7 +193,7 @@ def mean_of_terms(
 
 
 def mean_of_pair(
-    estimator: AdditiveModel, t: int, j: int, X: Any, moved: Any, weight: np.ndarray | None
+    estimator: AdditiveEstimator, t: int, j: int, X: Any, moved: Any, weight: np.ndarray | None
 ) -> np.ndarray:
     """A pair at the grid of its feature j, as a mean over the rows' bins of the other feature."""
     terms = estimator.model_.terms

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_ensemble_theory._typing import AdditiveModel, ArrayLike
+from sklearn_ensemble_theory._typing import AdditiveEstimator, ArrayLike
 
 from ._additive_terms import (
     MISSING,
@@ -117,7 +117,7 @@ class ShapeFunctionDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: AdditiveModel,
+        estimator: AdditiveEstimator,
         terms: Sequence[Any] | None = None,
         *,
         X: ArrayLike | None = None,

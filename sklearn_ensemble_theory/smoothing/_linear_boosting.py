@@ -528,7 +528,9 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         # part.
         groups, splits = checked_groups(groups, X), []
         if plan.criterion == "cv":
-            splits = splits_of_rows(plan.cv, X, y, rows.numbers, groups=groups)
+            splits = splits_of_rows(
+                plan.cv, X, y, rows.numbers, parameter="time__cv", groups=groups
+            )
         rows = replace(rows, y=rows.y.astype(np.float64, copy=False))
         self._n_samples = len(X)
 

@@ -83,6 +83,44 @@ def test_options_change_the_fit(rows):
     assert drawn == [StableSamples(s)(60, 3) for s in (0.5, 0.3)]
 
 
+@pytest.mark.parametrize(("name", "given", "grid"), OBJECTS, ids=IDS)
+def test_a_class_instead_of_an_instance_is_refused(rows, name, given, grid):
+    X, y = rows
+    with pytest.raises((TypeError, ValueError), match=name):
+        BaggingRegressor(TREE).set_params(**{name: type(given)}).fit(X, y)
+
+
+@pytest.mark.parametrize("cls", [PACMembers, StableSamples])
+@pytest.mark.parametrize("name", ["n_estimators", "max_samples"])
+def test_the_message_about_a_class_says_what_to_pass(rows, cls, name):
+    X, y = rows
+    with pytest.raises(TypeError, match=rf"{name}: {cls.__name__} is a class; pass an instance"):
+        BaggingRegressor(TREE).set_params(**{name: cls}).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "own"),
+    [
+        ("n_estimators", StableSamples(0.5), "max_samples"),
+        ("max_samples", PACMembers(0.9), "n_estimators"),
+    ],
+)
+def test_a_number_of_something_else_is_refused(rows, name, given, own):
+    X, y = rows
+    with pytest.raises(ValueError, match=f"{name} must not be .* which is a value of {own}"):
+        BaggingRegressor(TREE).set_params(**{name: given}).fit(X, y)
+
+
+@pytest.mark.parametrize("empty", ["mean", "zero"])
+def test_quantiles_need_members_that_have_rows(rows, empty):
+    X, y = rows
+    bag = BaggingRegressor(TREE, 50, max_samples=0.02, random_state=0)
+    bag.set_params(bootstrap=Bernoulli(empty)).fit(X, y)
+    with pytest.raises(ValueError, match=r"bootstrap: .*use Bernoulli\('redraw'\)"):
+        bag.predict_quantiles(X)
+    bag.set_params(bootstrap__empty="redraw").fit(X, y).predict_quantiles(X)
+
+
 def test_intervals_of_series_and_distributions_are_pickled(rows):
     X, y = rows
     forest = RandomForestRegressor(10, min_samples_leaf=5, random_state=0).fit(X, y)

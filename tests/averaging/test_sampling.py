@@ -41,6 +41,14 @@ LAWS = [
 ]
 
 
+# Schemes of classes and of blocks have moments of their own, in the tests named so.
+OTHER_LAWS = {"stratified", "moving_block"}
+
+
+def test_every_scheme_has_a_law():
+    assert {scheme for scheme, _ in LAWS} | OTHER_LAWS == set(SCHEMES)
+
+
 def dense_draws(scheme, n_draws, seed=0):
     rng = np.random.RandomState(seed)
     weights = np.zeros((n_draws, scheme.n_samples))

@@ -18,6 +18,8 @@ from sklearn_ensemble_theory.averaging import Bernoulli, StableSamples
 from sklearn_ensemble_theory.bounds import bagging_stability, bagging_stable_max_samples
 from sklearn_ensemble_theory.inspection import forget_training_rows, stability
 
+TREE = DecisionTreeRegressor(max_depth=2, random_state=0)
+
 
 @pytest.fixture
 def rows():
@@ -54,6 +56,20 @@ def test_groups_are_what_is_left_out(rows):
     assert bag._max_samples == bagging_stable_max_samples(30, 0.3)
 
 
+@pytest.mark.filterwarnings("ignore:When fitting BaggingRegressor with sample_weight")
+@pytest.mark.parametrize("bootstrap", [True, False, "poisson", "bernoulli"])
+def test_rows_of_weight_0_do_not_count(rows, bootstrap):
+    X, y = rows
+    weight = (np.arange(120) >= 20).astype(float)
+    y = np.where(weight, y, 1e6)  # nor does their target
+    bag = BaggingRegressor(TREE, 5, max_samples=StableSamples(0.2), bootstrap=bootstrap)
+    whole = bag.fit(X, y, sample_weight=weight)
+    size, bound = whole._max_samples, stability(whole)
+    part = bag.fit(X[20:], y[20:])
+    assert size == part._max_samples
+    np.testing.assert_allclose(bound, stability(part))
+
+
 @pytest.mark.parametrize("bootstrap", [True, False, "poisson", "bernoulli"])
 def test_largest_stable_subsample(rows, bootstrap):
     X, y = rows
@@ -76,7 +92,7 @@ def test_forests_and_weights_of_rows(rows):
     weight = np.ones(120)
     weight[:20] = 0.0
     with pytest.raises(ValueError, match=r"rows of equal weight.*and weights"):
-        RandomForestRegressor(3, max_samples="stable").fit(X, y, sample_weight=weight)
+        RandomForestRegressor(3, max_samples="stable").fit(X, y, sample_weight=weight + 1)
     forest = RandomForestClassifier(3, max_samples=StableSamples(0.25)).fit(X, y > 0)
     assert forest._max_samples == bagging_stable_max_samples(120, 0.25)
     forest.set_params(max_samples=None).fit(X, y > 0, sample_weight=np.full(120, 3.0))

@@ -142,7 +142,7 @@ def test_splits_are_of_the_rows_given_and_an_integer_of_the_rows_kept():
     expected = errors(3, *of_kept, sample_weight=weight[kept])
     np.testing.assert_allclose(counted, expected, rtol=1e-12)
     model.set_params(n_estimators__cv=[*splits[:1], (np.flatnonzero(weight == 0), kept)])
-    with pytest.raises(ValueError, match="Split 1 of cv has no weight"):
+    with pytest.raises(ValueError, match="Split 1 of n_estimators__cv has no weight"):
         model.fit(X, y, sample_weight=weight)
 
 

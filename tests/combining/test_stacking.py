@@ -34,8 +34,13 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory.bounds import cross_validation_oracle_bound
 from sklearn_ensemble_theory.combining import BestMember, GreedySelection, WeightedMean
+from sklearn_ensemble_theory.combining._member_weights import SHORTHANDS
 
 RULES = ["nnls", "simplex", "l1", "l2", "best", "greedy", "uniform"]
+
+
+def test_every_short_form_is_tested():
+    assert set(RULES) == set(SHORTHANDS)
 
 
 def members():

@@ -1,5 +1,7 @@
 """The radius of a ball by held-out risks: two routes, units, warm starts, and what is refused."""
 
+import warnings
+
 import dask.array as da
 import numpy as np
 import pytest
@@ -141,12 +143,25 @@ def test_what_needs_a_given_radius():
         assert message in str(error.value.__cause__)
     with pytest.raises(ValueError, match="needs all rows in memory; set it to a number"):
         BallConstrainedClassifier("cv").fit(da.from_array(X), da.from_array(y))
-    for values in ([], [-1.0], ["a"], [np.inf]):
+    for values in ([], [-1.0], ["a"], [np.inf], [[1.0, 2.0], [3.0, 4.0]]):
         with pytest.raises(ValueError, match="radius must be a list of positive numbers"):
             BallConstrainedClassifier(values).fit(X, y)
     one_class = [(np.flatnonzero(y == 1), np.flatnonzero(y == -1))]
-    with pytest.raises(ValueError, match="training rows that lack a class"):
+    match = "Split 0 of radius__cv has training rows that lack a class"
+    with pytest.raises(ValueError, match=match):
         BallConstrainedClassifier(CVChoice(RADII, cv=one_class)).fit(X, y)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("factor", [1.0, 1e-3, 1e6])
+def test_columns_without_a_slope_have_the_usual_radii(fit_intercept, factor):
+    """Sums of rounding errors are no slope."""
+    y = np.arange(60) % 2
+    model = BallConstrainedClassifier("cv", fit_intercept=fit_intercept, max_iter=1000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        radii = model.fit(np.full((60, 2), 0.1 * factor), y).cv_results_["radius"]
+    np.testing.assert_allclose(radii, np.geomspace(1 / 8, 64, 16))
 
 
 def test_a_given_radius_forgets_the_choice():

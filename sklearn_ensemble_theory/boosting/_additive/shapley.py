@@ -25,14 +25,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._typing import AdditiveModel, ArrayLike
+from sklearn_ensemble_theory._typing import AdditiveEstimator, ArrayLike
 
 from ..._features import feature_names
 
 # --- Shapley values -------------------------------------------------------------------------------
 
 
-def shapley_values(estimator: AdditiveModel, X: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+def shapley_values(estimator: AdditiveEstimator, X: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Shapley values of each feature, and the mean prediction of the training rows.
 
     Parameters
@@ -93,7 +93,7 @@ def _shares(values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, list[n
     return mean, [0.5 * (both + difference), 0.5 * (both - difference)]
 
 
-def explain_terms(estimator: AdditiveModel, X: Any) -> Any:
+def explain_terms(estimator: AdditiveEstimator, X: Any) -> Any:
     """`shapley_values` as a `shap.Explanation`.
 
     Raises

@@ -31,7 +31,7 @@ from ..._categories import (
 )
 from ..._compat import CallbackSupportMixin, parameter_names
 from ..._features import Features
-from ..._folds import drawn_splits, split_off
+from ..._folds import drawn_splits, folds_of_splits, split_off
 from ..._learners import (
     has_input_tag,
     is_tree,
@@ -250,14 +250,20 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
         by = given_y if given_y.ndim == 1 else given_y[:, 0]
         drawn_by = X, by, train.numbers, classes is not None, groups
         if plan.choice is not None:
-            splits = drawn_splits(plan.choice.cv, *drawn_by)
+            splits = drawn_splits(plan.choice.cv, *drawn_by, parameter="n_estimators__cv")
         fold = None
         if isinstance(held_out_folds, Integral):
+            if not 2 <= held_out_folds <= len(train):
+                raise ValueError(
+                    f"held_out={held_out_folds} must be a number of folds from 2 to {len(train)}, "
+                    "the number of rows that are fitted."
+                )
             fold = drawn_folds(int(held_out_folds), problem)
+        elif isinstance(held_out_folds, str):
+            fold = fold_of_rows(splits, len(train))
         elif held_out_folds is not None:
-            is_known = isinstance(held_out_folds, str)
-            splits_of = splits if is_known else drawn_splits(held_out_folds, *drawn_by)
-            fold = fold_of_rows(splits_of, len(train))
+            own = drawn_splits(held_out_folds, *drawn_by, parameter="held_out")
+            fold = folds_of_splits(own, len(train), "held_out", each_row=True).astype(np.intp)
         if plan.choice is not None:
             # The folds leave the generator of the final fit as it is.
             folds = folds_of(plan, problem, splits, deepcopy(rng), metric_of)

@@ -88,7 +88,7 @@ class GradientBoosting(MetaEstimatorMixin, BaseGradientBoosting):
         "monotonic_cst": ["array-like", dict, None],
         "estimator": [HasMethods(["fit", "predict"]), None],
         "n_estimators": [Interval(Integral, 1, None, closed="left"), StrOptions({"cv"}), CVRounds],
-        "held_out": [StrOptions({"cv"}), "cv_object", None],
+        "held_out": [StrOptions({"cv"}), "cv_object"],
         "learning_rate": [Interval(Real, 0, None, closed="left"), callable],
         "step": STEP_CONSTRAINTS,
         "init": [StrOptions({"zero"}), None, HasMethods(["fit", "predict"])],

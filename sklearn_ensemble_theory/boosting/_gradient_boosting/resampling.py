@@ -384,8 +384,8 @@ def fold_of_rows(splits: Sequence[tuple[np.ndarray, np.ndarray]], n_rows: int) -
         fold[test] = k
     if sum(len(test) for _, test in splits) != n_rows or (fold < 0).any():
         raise ValueError(
-            "held_out requires splits that test on each row once, as KFold has; give a number of "
-            "folds."
+            "held_out='cv' requires splits that test on each row once, as KFold has; give held_out "
+            "a number of folds."
         )
     return fold
 

@@ -7,7 +7,7 @@ their own. `fit` here checks the data and tells each of several classes from the
 from abc import abstractmethod
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
@@ -86,6 +86,7 @@ class BinaryBooster(WeightedVotes):
     n_jobs: int | None
     random_state: Any
     _fitted_votes: list[BinaryVotes]
+    _chosen: ClassVar[str] = ""  # the parameter that `_choice` is about
 
     @abstractmethod
     def _plans(self) -> Sequence[BinaryPlan]:
@@ -152,7 +153,9 @@ class BinaryBooster(WeightedVotes):
         splits = None
         if choice is not None and len(classes) > 1:
             cv = 3 if choice.cv is None else choice.cv
-            splits = splits_of_rows(cv, X, codes, rows.numbers, True, groups=groups)
+            splits = splits_of_rows(
+                cv, X, codes, rows.numbers, True, parameter=f"{self._chosen}__cv", groups=groups
+            )
         routed = rows.params_of(X, routed)
         X, codes, weight = rows.X, rows.y, rows.shares()
         groups = None if groups is None else rows.of(groups)

@@ -262,6 +262,8 @@ class MassartBoostClassifier(BinaryBooster):
         self.random_state = random_state
         self.verbose = verbose
 
+    _chosen = "noise_rate"
+
     def _choice(self) -> CVChoice | None:
         return CVChoice.of(self.noise_rate)
 

@@ -356,7 +356,9 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         rows = kept_rows(as_csr_or_array(X), y, sample_weight)
         groups, splits = checked_groups(groups, X), None
         if choice is not None:
-            splits = splits_of_rows(choice.cv, X, y, rows.numbers, True, groups=groups)
+            splits = splits_of_rows(
+                choice.cv, X, y, rows.numbers, True, parameter="radius__cv", groups=groups
+            )
         classes, codes = np.unique(rows.y, return_inverse=True)
         self._check_labels(classes)
         weight, rng, X = rows.shares(), check_random_state(self.random_state), rows.X

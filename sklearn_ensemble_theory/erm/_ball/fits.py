@@ -209,7 +209,9 @@ def norm_of_one_direction(rows: ClassRows, k: int, ball: Ball, fit_intercept: bo
         y = y - w @ y
     c = rows.X.T @ (w * y)
     size = ball.dual_norm(c)
-    if not size > 0:
+    # Of columns without a slope, such as constants, rounding leaves so much.
+    noise = len(y) * np.finfo(float).eps * ball.dual_norm(abs(rows.X).T @ (w * abs(y)))
+    if not size > noise:
         return 1.0
     s = rows.X @ ball.steepest(c)
     if fit_intercept:
@@ -233,7 +235,10 @@ def held_out_risks(
     for fold, (train, held) in enumerate(splits):
         part, held_out, start = rows.part(train), rows.part(held), None
         if len(np.unique(part.codes)) < rows.n_classes:
-            raise ValueError("A split of cv has training rows that lack a class of y.")
+            raise ValueError(
+                f"Split {fold} of radius__cv has training rows that lack a class of y; give splits "
+                "that stratify by class, such as StratifiedKFold, or a number of folds."
+            )
         for number, radius in enumerate(radii):
             start = fit_in_ball(plan, part, float(radius), rng, start).points
             found = [
