@@ -96,3 +96,31 @@ def test_refined_bins_do_not_depend_on_how_rounds_are_chosen():
     for one, other in zip(chosen.bin_edges_, again.bin_edges_):
         np.testing.assert_array_equal(one, other)
     np.testing.assert_allclose(again.predict(x), chosen.predict(x), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "choice", [CVRounds(max_estimators=20), CVRounds(rule="one_standard_error")], ids=repr
+)
+@pytest.mark.parametrize("loss", [None, "huber", losses.QuantileLoss(0.8)], ids=repr)
+def test_a_chosen_number_of_rounds_gives_the_pairs(choice, loss):
+    random = np.random.RandomState(1)
+    x = random.randn(120, 3)
+    y = np.where(x[:, 0] > 0.2, 2, 0) + np.sign(x[:, 1]) * np.sign(x[:, 2])
+    y = y + 0.3 * random.standard_t(2, 120)
+    model = L2BoostingRegressor(choice, learning_rate=0.1)
+    if loss is not None:
+        model = AdditiveBoostingRegressor(choice, loss=loss, learning_rate=0.1)
+    model.fit(x, y)
+    again = clone(model).set_params(n_estimators=model.n_estimators_).fit(x, y)
+    assert again.term_names_ == model.term_names_
+    np.testing.assert_allclose(again.predict(x), model.predict(x), rtol=1e-9, atol=1e-9)
+
+
+def test_the_last_loss_of_a_stage_is_that_of_a_longer_fit():
+    # Every number of rounds, and so the ends of all stages.
+    model = AdditiveBoostingRegressor(loss="huber", learning_rate=1.0, interactions=0).fit(X, Y)
+    path = model.cv_results_["mean_score"]
+    for n_rounds in range(len(path) - 1):
+        again = clone(model).set_params(n_estimators=n_rounds).fit(X, Y)
+        found = again.cv_results_["mean_score"]
+        np.testing.assert_allclose(found, path[: len(found)], rtol=1e-9)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 from sklearn.base import clone
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.model_selection import KFold
 
 from sklearn_ensemble_theory import (
@@ -447,3 +448,13 @@ def test_what_cannot_be_refitted():
     with pytest.raises(ValueError, match="has so many bins that its pairs have merged ones"):
         model.refit(x**2, x.prod(axis=1), [0, 1, (0, 1)])
     assert len(model.refit(x**2, x.prod(axis=1), [0]).edits_) == 1
+
+
+def test_messages_say_what_an_edit_needs():
+    with pytest.raises(ValueError, match="function for the term 'a' returned None"):
+        REGRESSOR.set_term("a", lambda values: values.sort())
+    for df in (np.inf, np.nan, 1):
+        with pytest.raises(ValueError, match=f"df={df} must be a finite number of at least 2"):
+            smooth_term(REGRESSOR, "a", df)
+    with pytest.raises(TypeError, match=r"needs an AdditiveBoosting.*got RandomForestRegressor"):
+        smooth_term(RandomForestRegressor(), 0)

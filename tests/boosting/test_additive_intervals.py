@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, KFold, PredefinedSplit
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, PredefinedSplit, ShuffleSplit
 
 from sklearn_ensemble_theory import (
     AdditiveBoostingRegressor,
@@ -282,3 +282,25 @@ def test_fewest_rounds_within_a_standard_error():
     ).fit(X, Y)
     assert search.best_params_["n_estimators__rule"] in ("minimum", "one_standard_error")
     assert pickle.loads(pickle.dumps(model)).n_estimators_ == model.n_estimators_
+
+
+@pytest.mark.parametrize(
+    ("held_out", "words"),
+    [
+        ([], "held_out must yield at least one split"),
+        (GroupKFold(3), "held_out=GroupKFold splits by groups"),
+        (ShuffleSplit(3, random_state=0), "held_out must not test on a row in more than one split"),
+        ([(np.arange(5), np.arange(5, 9))], "Split 0 of held_out must train on"),
+        (300, "held_out=300 is more folds than there are rows of positive weight, 120"),
+    ],
+    ids=["none", "groups", "shuffled", "rest", "many"],
+)
+def test_messages_name_held_out(held_out, words):
+    with pytest.raises(ValueError, match=words):
+        L2BoostingRegressor(1, held_out=held_out).fit(X, Y)
+
+
+def test_intervals_of_a_fit_without_folds_say_what_to_do():
+    model = L2BoostingRegressor(1).fit(X, Y).set_params(held_out="cv")
+    with pytest.raises(ValueError, match="set held_out='cv' and fit again"):
+        model.predict_interval(NEW)

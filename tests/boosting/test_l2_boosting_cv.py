@@ -199,3 +199,15 @@ def test_chunks_of_few_rows_fill_all_folds(size):
             chunk = slice(start, start + size)
             model.partial_fit(X[chunk], target[chunk], refit=start + size >= 40, **classes)
         assert cv_path(model).shape[1] == 5
+
+
+def test_folds_are_those_of_one_of_both():
+    X, y = additive_data(n=60)
+    model = L2BoostingRegressor(CVRounds(cv=3, max_estimators=20), learning_rate=0.1)
+    assert cv_path(clone(model).fit(X, y)).shape[1] == 3
+    assert cv_path(clone(model).set_params(cv=3).fit(X, y)).shape[1] == 3
+    assert cv_path(clone(model).set_params(n_estimators="cv", cv=4).fit(X, y)).shape[1] == 4
+    again = clone(model).set_params(n_estimators=model.fit(X, y).n_estimators_, cv=3).fit(X, y)
+    np.testing.assert_allclose(again.predict(X), model.predict(X), rtol=1e-9)
+    with pytest.raises(ValueError, match=r"cv=7 and n_estimators=CVRounds\(cv=3\) are different"):
+        model.set_params(cv=7).fit(X, y)

@@ -130,11 +130,11 @@ def fit_additive(plan: Plan, problem: Problem, report: Report) -> AdditiveModel:
         fits_pairs = plan.fits_pairs and not (plan.pairs_by_folds and refused)
         fits_pairs = fits_pairs and problem.pair_fit is not None
         # First the main effects alone: pairs are found and fitted by what these leave. If there are
-        # folds these choose the number of rounds before pairs, whatever that of the last rounds is.
-        first = plan
-        if fits_pairs and risk.n_splits and plan.rule != "minimum":
-            n_rounds = plan.n_rounds if plan.rule else MOST_ROUNDS
-            first = replace(plan, rule="minimum", n_rounds=n_rounds)
+        # folds these choose the number of rounds before pairs, whatever that of the last rounds is
+        # or how it is chosen: so a number that was chosen gives the same pairs.
+        first, by_folds = plan, ("minimum", MOST_ROUNDS)
+        if fits_pairs and risk.n_splits and (plan.rule, plan.n_rounds) != by_folds:
+            first = replace(plan, rule="minimum", n_rounds=MOST_ROUNDS)
         smoothing, stumps = _boosted(first, problem, risk, report)
         pairs = None
         if fits_pairs and problem.pair_fit is not None:
@@ -149,7 +149,7 @@ def fit_additive(plan: Plan, problem: Problem, report: Report) -> AdditiveModel:
             report(0).message(f"{len(pairs.pairs)} pairs of features")
             # Main effects that were fitted without the pairs have taken over a part of them.
             again = _boosted(plan, problem, risk.given(pairs), report)
-            if plan.pairs_by_folds and _least(again[1], plan) >= _least(stumps, first):
+            if plan.pairs_by_folds and _least(again[1]) >= _least(stumps):
                 report(0).message("the folds are predicted no better with pairs")
                 pairs = None
                 if first is not plan:
@@ -171,10 +171,9 @@ def fit_additive(plan: Plan, problem: Problem, report: Report) -> AdditiveModel:
     )
 
 
-def _least(stumps: PhaseResult, plan: Plan) -> float:
-    """The least mean loss over the folds."""
-    path = stumps.held_path if plan.rule else stumps.held_path[: stumps.n_rounds + 1]
-    return float(path.mean(axis=1).min())
+def _least(stumps: PhaseResult) -> float:
+    """The least mean loss over the folds, after at most the rounds of the model."""
+    return float(stumps.held_path[: stumps.n_rounds + 1].mean(axis=1).min())
 
 
 def _boosted(
@@ -202,9 +201,10 @@ def _boosted(
         )
         models = smoothing.models
         report(0).message(f"{smoothing.n_rounds} smoothing rounds")
-    # A number of rounds that folds have chosen, of a longer fit, gives its rounds again.
+    # A number of rounds that folds have chosen, of a longer fit, gives its rounds again: no stage
+    # is shorter because of the number of rounds, or of those that are compared.
     n_rounds = plan.n_rounds
-    whole_stages = plan.rule is None and (n_splits > 0 or risk.is_rough)
+    whole_stages = n_splits > 0 or risk.is_rough
     many = int(np.ceil(min(10 / plan.learning_rate, MOST_ROUNDS if whole_stages else n_rounds)))
     stumps = run_phase(
         risk,

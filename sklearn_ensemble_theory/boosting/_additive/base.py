@@ -53,10 +53,12 @@ TEXTS = {
         n_estimators : int, "cv" or CVRounds, default="cv"
             Number of stumps, which follow the smoothing rounds. "cv" chooses the number, from 0 on,
             with the least mean loss over the held-out folds; `CVRounds` has the options of this
-            choice. The search ends if ``10 / learning_rate`` rounds give no new minimum. A number
-            sets the stumps only: all other choices are made on the same folds as with "cv". So you
-            get the same model if you pass `n_estimators_` back, with the same `cv`. Plain boosting
-            of stumps is a number with ``smoothing_rounds=0, interactions=0``, which needs no folds.
+            choice, and its `cv` gives the folds if `cv` is None. The search ends if
+            ``10 / learning_rate`` rounds give no new minimum. A number sets the stumps only: all
+            other choices are made on the same folds as with "cv". So you get the same model if you
+            pass `n_estimators_` back, with the same folds: after ``CVRounds(cv=3)``, with ``cv=3``.
+            Plain boosting of stumps is a number with ``smoothing_rounds=0, interactions=0``, which
+            needs no folds.
         """,
     "rates": """
         learning_rate : float, default=0.01
@@ -361,7 +363,13 @@ class BaseAdditive(BaseEstimator):
         if self._has_folds() or is_refined:
             kept = slice(None) if isinstance(rows.numbers, range) else rows.numbers
             given = self._splits(), X, y, kept, classifies, groups
-            folds, n_splits = fold_numbers(*given, at_most=True)
+            parameter = "held_out" if self._holds_out_others() else "cv"
+            folds, n_splits = fold_numbers(*given, at_most=True, parameter=parameter)
+            if isinstance(self.held_out, Integral) and n_splits < int(self.held_out):
+                raise ValueError(
+                    f"held_out={self.held_out} is more folds than there are rows of positive "
+                    f"weight, {len(rows.y)}."
+                )
         return TrainingRows(
             rows.X,
             numbers,
@@ -451,6 +459,13 @@ class BaseAdditive(BaseEstimator):
             raise ValueError(
                 f"{type(self).__name__} compares the loss; use scoring='loss' in "
                 "n_estimators=CVRounds(...)."
+            )
+        own = None if rounds is None else rounds.cv
+        is_set = own is not None and repr(own) != repr(CVRounds().cv)
+        if is_set and self.cv is not None and repr(own) != repr(self.cv):
+            raise ValueError(
+                f"cv={self.cv!r} and n_estimators=CVRounds(cv={own!r}) are different folds, but a "
+                "fit has the same ones for all choices: use cv, and CVRounds without it."
             )
         if self._holds_out_others() and (rounds is not None or self.cv is not None):
             raise ValueError(
@@ -749,8 +764,8 @@ class BaseAdditive(BaseEstimator):
         folds = model.folds
         if folds is None:
             raise ValueError(
-                f"{what} require the models of the folds, which a model that was read from JSON "
-                "does not have."
+                f"{what} require the models of the folds: set held_out='cv' and fit again. A "
+                "model that was read from JSON has none."
             )
         if folds.rows is None:
             raise ValueError(
@@ -1048,8 +1063,10 @@ def smooth_term(model: ModelT, name: str | int | tuple, df: float = 10.0) -> Mod
 
     Raises
     ------
+    TypeError
+        If `model` is another estimator.
     ValueError
-        If the term is a pair, the feature is categorical, or `df` is less than 2.
+        If the term is a pair, the feature is categorical, or `df` is less than 2 or not finite.
 
     Notes
     -----
@@ -1068,4 +1085,9 @@ def smooth_term(model: ModelT, name: str | int | tuple, df: float = 10.0) -> Mod
     >>> bool(abs(np.diff(smoother, 2)).max() < abs(np.diff(values, 2)).max() / 10)
     True
     """
+    if not isinstance(model, BaseAdditive):
+        raise TypeError(
+            "smooth_term needs an AdditiveBoostingRegressor, L2BoostingRegressor or "
+            f"LogitBoostClassifier; got {type(model).__name__}."
+        )
     return edited(model, with_smoother_term, name, df)

@@ -170,6 +170,10 @@ def set_term(model: AdditiveModel, features: Features, name: Any, values: Any) -
     label, before = model.terms.names(features)[t], model.terms.tables[t]
     if callable(values):
         values = values(before.copy())
+        if values is None:
+            raise ValueError(
+                f"The function for the term {label!r} returned None; it must return the new values."
+            )
     try:
         given = np.asarray(values)
         if given.dtype.kind in "cSUmM":
@@ -193,8 +197,14 @@ def with_smoother_term(
     """See `smooth_term`."""
     t, label, n = _ordered_feature(model.terms, features, name, "smooth_term")
     least = SmoothingSplineRegressor().order
-    if not isinstance(df, int | float | np.number) or isinstance(df, bool) or not df >= least:
-        raise ValueError(f"df={df!r} must be at least {least}, that of a straight line.")
+    if (
+        not isinstance(df, int | float | np.number)
+        or isinstance(df, bool)
+        or not least <= df < np.inf
+    ):
+        raise ValueError(
+            f"df={df!r} must be a finite number of at least {least}, that of a straight line."
+        )
     values, weight = model.terms.tables[t].copy(), model.terms.weights[t][:n]
     spline, seen = SmoothingSplineRegressor(df=float(df)), weight > 0
     if seen.sum() > 2:  # a line passes through the values of two bins

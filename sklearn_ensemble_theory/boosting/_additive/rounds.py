@@ -40,7 +40,7 @@ one for the squared error, as many as gradients are computed for other losses.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -673,14 +673,15 @@ def run_phase(
     rule : str or None, default="minimum"
         By which held-out losses choose the number of rounds; None for `max_rounds`.
     whole_stages : bool, default=False
-        Whether the last stage is that of a fit with more rounds, of which the first ones are kept.
+        Whether stages, and the losses at their ends, are those of a fit with more rounds, of which
+        the first ones are kept.
     by_rows : bool, default=False
         Whether the rounds sum residuals of rows and not products of cuts.
     progress : Progress, default=None
     """
     segments: list[Segment] = []
     start, shares = models, np.ones(len(models))
-    train, held, done, exhausted, n_idle = [], [], 0, False, 0
+    train, held, done, exhausted, n_idle, at_start = [], [], 0, False, 0, None
     while not segments or (done < max_rounds and not exhausted):
         # The risk gives states of the residuals, and rounds change these until the stage is over.
         stage = risk.open(models, tolerance, by_rows)
@@ -720,6 +721,11 @@ def run_phase(
             for number, losses in enumerate((of_train, *of_held.T)):
                 if shares[number] < 1:
                     losses[:] = np.linspace(stage.losses[number], after[number], count + 1)
+        # A stage without rounds moves intercepts for the rounds after it: before these the losses
+        # are those of the models before it.
+        if whole_stages and at_start is not None:
+            of_train[0], of_held[0] = at_start
+        at_start = None if count else (of_train[0], of_held[0])
         # The next stage begins with the losses after the last round, computed again.
         keep_last = exhausted or done + count >= max_rounds
         train.append(of_train if keep_last else of_train[:-1])
@@ -727,13 +733,17 @@ def run_phase(
         done += count
         segments.append(segment)
         models = segment.models_after(count)
+        ends_here = done == max_rounds and count > 0 and not exhausted
+        if whole_stages and ends_here and not risk.is_quadratic:
+            _, losses = cast(Any, risk).losses(models)
+            of_train[-1], of_held[-1] = losses[0], losses[1:]
         if patience is not None and not keep_last and done:
             so_far = np.concatenate(held).mean(axis=1)
             if len(so_far) - so_far.argmin() > patience:
                 train.append(of_train[-1:])
                 held.append(of_held[-1:])
                 break
-    train_path, held_path = np.concatenate(train), np.concatenate(held)
+    train_path, held_path = (np.concatenate(path)[: max_rounds + 1] for path in (train, held))
     # Back to the best number of rounds: the stages until then, and the models after it.
     wanted = max_rounds if done > max_rounds or max_rounds == 0 else None
     if rule and held_path.shape[1]:
