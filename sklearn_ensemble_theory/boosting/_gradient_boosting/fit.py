@@ -253,7 +253,7 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
             splits = drawn_splits(plan.choice.cv, *drawn_by, parameter="n_estimators__cv")
         fold = None
         if isinstance(held_out_folds, Integral):
-            if not 2 <= held_out_folds <= len(train):
+            if not 2 <= int(held_out_folds) <= len(train):
                 raise ValueError(
                     f"held_out={held_out_folds} must be a number of folds from 2 to {len(train)}, "
                     "the number of rows that are fitted."
