@@ -100,6 +100,7 @@ TEXTS = {
         held_out : "cv", int, cross-validation generator, iterable or None, default=None
             Which folds predict the training rows by models that have not seen them, for
             uncertainty: "cv" takes those of ``n_estimators="cv"``, a number or a splitter its own.
+            Splits have to test on each row once, and those of its own to train on all others.
             The model then keeps its training rows, which are part of its pickle, and has the
             methods that make further fits to parts of them when they are first asked for; see
             `standard_error`. None keeps nothing, and these methods are hidden.
