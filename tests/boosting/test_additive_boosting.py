@@ -435,7 +435,7 @@ def test_losses_that_are_refused(smooth):
     with pytest.raises(ValueError, match=r"loss: NotANumber has losses .* not finite"):
         model.fit(*smooth)
     assert not hasattr(model, "shape_functions_")
-    with pytest.raises(TypeError, match=r"loss must be an object, such as PoissonLoss\(\)"):
+    with pytest.raises(TypeError, match=r"loss: PoissonLoss is a class; pass an instance"):
         model.set_params(loss=PoissonLoss).fit(*smooth)
 
 

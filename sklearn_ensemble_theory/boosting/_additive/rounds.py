@@ -721,11 +721,11 @@ def run_phase(
             for number, losses in enumerate((of_train, *of_held.T)):
                 if shares[number] < 1:
                     losses[:] = np.linspace(stage.losses[number], after[number], count + 1)
-        # A stage without rounds moves intercepts for the rounds after it: before these the losses
-        # are those of the models before it.
+        # A stage without rounds moves intercepts for the rounds after it. Fewer rounds are chosen
+        # by the held-out losses before it, because their models are those before it.
         if whole_stages and at_start is not None:
-            of_train[0], of_held[0] = at_start
-        at_start = None if count else (of_train[0], of_held[0])
+            of_held[0] = at_start
+        at_start = None if count else of_held[0]
         # The next stage begins with the losses after the last round, computed again.
         keep_last = exhausted or done + count >= max_rounds
         train.append(of_train if keep_last else of_train[:-1])
