@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.base import is_classifier
+from sklearn.dummy import DummyRegressor
+from sklearn.linear_model import LinearRegression
 
 import sklearn_ensemble_theory as package
 
@@ -49,6 +51,8 @@ def test_files_of_a_fit(name):
     X = rng.standard_normal((300, 3))
     y = X[:, 0] + X[:, 1] ** 2
     estimator = make(getattr(package, name))
+    if hasattr(estimator, "estimators"):  # the lives of members are those of other fits
+        estimator.set_params(estimators=[("line", LinearRegression()), ("mean", DummyRegressor())])
     target = (y > 0).astype(int) if is_classifier(estimator) else y
     files = met(lambda: estimator.fit(X, target))
     steps = re.findall(r"^\d+\. .*$", FITS[name], flags=re.MULTILINE)
@@ -59,10 +63,11 @@ def test_files_of_a_fit(name):
     assert met_files - ON_THE_WAY == set(told)
 
 
-def test_the_page_tells_four_fits():
+def test_the_page_tells_five_fits():
     assert set(FITS) == {
         "RandomForestRegressor",
         "GradientBoostingRegressor",
         "L2BoostingRegressor",
         "AdaBoostClassifier",
+        "StackingRegressor",
     }
