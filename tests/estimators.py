@@ -29,9 +29,13 @@ ROUNDS = ("n_estimators", "n_rounds", "max_iter")
 # Parameters that make a fit short; applied where the class has them.
 SHORT = {"n_estimators": 5}
 
+# Additive models of stumps alone: no folds, which rows of weight 2 and two equal rows
+# share differently.
+PLAIN = {"n_estimators": 40, "learning_rate": 0.2, "smoothing_rounds": 0, "interactions": 0}
+
 REGRESSORS = [
     ("stump", package.DecisionStumpRegressor()),
-    ("boosting", package.L2BoostingRegressor(20, learning_rate=0.2)),
+    ("boosting", package.L2BoostingRegressor(**{**PLAIN, "n_estimators": 20})),
 ]
 CLASSIFIERS = [
     ("boosting", package.AdaBoostClassifier(n_estimators=5)),
@@ -40,18 +44,14 @@ CLASSIFIERS = [
 
 # Classes that need more than that: name -> keyword arguments.
 REQUIRED = {
-    "AdditiveBoostingRegressor": {
-        "n_estimators": 40,
-        "learning_rate": 0.2,
-        "loss": "absolute_error",
-    },
+    "AdditiveBoostingRegressor": {**PLAIN, "loss": "absolute_error"},
     "HistGradientBoostingClassifier": {"max_iter": 5},
     "HistGradientBoostingRegressor": {"max_iter": 5},
-    "L2BoostingRegressor": {"n_estimators": 40, "learning_rate": 0.2},
+    "L2BoostingRegressor": PLAIN,
     # Labels drawn at random have a positive soft margin only if most rows may be on its wrong side.
     "LPBoostClassifier": {"nu": 0.7},
     "LinearL2BoostingRegressor": {"estimator": package.SmoothingSplineRegressor(5, max_knots=10)},
-    "LogitBoostClassifier": {"n_estimators": 40, "learning_rate": 0.2},
+    "LogitBoostClassifier": PLAIN,
     # Knots at all values of ten features would be 800 functions.
     "SmoothingSplineRegressor": {"max_knots": 10},
     "StackingClassifier": {"estimators": CLASSIFIERS, "cv": 2, "final_estimator": "simplex"},

@@ -1,10 +1,11 @@
 """Quantiles of columns in chunks: exact ones of few rows, and the stated error of many."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from sklearn_ensemble_theory import (
-    AdaBoostClassifier,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     SmoothingSplineRegressor,
@@ -94,7 +95,6 @@ def test_reductions_move_ranks_by_their_share(monkeypatch):
 @pytest.mark.parametrize(
     ("estimator", "n_most"),
     [
-        (AdaBoostClassifier, ["SAMPLE"]),
         (GradientBoostingClassifier, ["SAMPLE", "MOST"]),
         (GradientBoostingRegressor, ["SAMPLE", "MOST"]),
         (SmoothingSplineRegressor, ["SAMPLE", "MOST"]),
@@ -103,3 +103,8 @@ def test_reductions_move_ranks_by_their_share(monkeypatch):
 def test_the_numbers_of_rows_that_docstrings_tell(estimator, n_most):
     for name in n_most:
         assert f"{getattr(quantile_sketch, name):,}" in estimator.__doc__
+
+
+def test_the_number_of_rows_that_the_guide_tells():
+    page = Path(__file__).parents[1] / "docs" / "user_guide" / "larger_than_memory.md"
+    assert f"{quantile_sketch.SAMPLE:,} rows of each chunk" in page.read_text(encoding="utf-8")

@@ -874,9 +874,9 @@ class StackingRegressor(RegressorMixin, BaseStacking):
     >>> members = [("ridge", RidgeCV()), ("stumps", L2BoostingRegressor(300, learning_rate=0.05))]
     >>> stack = StackingRegressor(members, "simplex").fit(X, y)
     >>> stack.estimator_weights_.round(2)
-    array([0.72, 0.28])
+    array([0.6, 0.4])
     >>> stack.cv_results_["mean_score"].round(), stack.cv_results_["standard_error"].round()
-    (array([3007., 3151.]), array([182., 198.]))
+    (array([3007., 3067.]), array([182., 193.]))
     """
 
     _default_final = RidgeCV

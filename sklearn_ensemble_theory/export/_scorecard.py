@@ -71,14 +71,13 @@ def text(model: Additive, *, max_rows: int = 8, max_terms: int | None = None) ->
     <BLANKLINE>
       intercept  152.1
     <BLANKLINE>
-    s5: 20.0 on average, in absolute value
-                              value    rows
-      <= 4.63955              -19.2  52.0 %
-      4.63955 < x <= 4.88655   10.6  15.2 %
-      > 4.88655                25.5  32.8 %
+    s5: 22.5 on average, in absolute value
+                             value    rows
+      <= 4.2836              -32.2  26.2 %
+      4.2836 < x <= 4.74925   -7.8  32.4 %
+      > 4.74925               26.5  41.4 %
     <BLANKLINE>
-    4 terms of less importance are not shown.
-    Always 0: age, sex, s1, s2, s4.
+    10 terms of less importance are not shown.
     Rows of several bins or categories have means over the training rows.
     """
     counts: list[tuple[str, Any]] = [("max_rows", max_rows), ("max_terms", max_terms)]

@@ -291,7 +291,7 @@ class LocalExplanationDisplay:
     >>> model = L2BoostingRegressor(500).fit(X, y)
     >>> display = LocalExplanationDisplay.from_estimator(model, X.iloc[[3]], max_terms=3)
     >>> [label.get_text() for label in display.ax_.get_yticklabels()]
-    ['intercept', 's5 = 4.89', 'bmi = 25.3', 'bp = 84', '7 other terms', 'prediction']
+    ['intercept', 's5 = 4.89', 'age = 24', 'bp = 84', '8 other terms', 'prediction']
     """
 
     names: Sequence[str]
