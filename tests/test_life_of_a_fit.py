@@ -51,6 +51,8 @@ def test_files_of_a_fit(name):
     X = rng.standard_normal((300, 3))
     y = X[:, 0] + X[:, 1] ** 2
     estimator = make(getattr(package, name))
+    if hasattr(estimator, "smoothing_rounds"):  # with the folds of its default choices
+        estimator.set_params(smoothing_rounds="auto", interactions="cv")
     if hasattr(estimator, "estimators"):  # the lives of members are those of other fits
         estimator.set_params(estimators=[("line", LinearRegression()), ("mean", DummyRegressor())])
     target = (y > 0).astype(int) if is_classifier(estimator) else y

@@ -249,7 +249,7 @@ def test_arguments_of_edits():
         THREE.monotonize("a")
     with pytest.raises(TypeError, match="increasing must be a bool"):
         REGRESSOR.monotonize("c", increasing=1)
-    with pytest.raises(ValueError, match=r"df=1\.5 must be at least 2"):
+    with pytest.raises(ValueError, match=r"df=1\.5 must be a finite number of at least 2"):
         smooth_term(REGRESSOR, "c", df=1.5)
     with pytest.raises(ValueError, match="df='many' must be"):
         smooth_term(REGRESSOR, "c", df="many")

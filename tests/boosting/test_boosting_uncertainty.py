@@ -404,7 +404,7 @@ def test_refusals():
         model.predict_interval(NEW[:, :4])
     weighted = clone(KEPT).fit(X, Y, sample_weight=np.linspace(1, 2, 121))
     assert np.isfinite(weighted.standard_error(NEW, n_pairs=2)).all()
-    with pytest.raises(ValueError, match="at least 4 rows"):
+    with pytest.raises(ValueError, match="held_out=10 must be a number of folds from 2 to 3"):
         clone(KEPT).fit(X[:3], Y[:3]).standard_error(NEW)
     several = clone(KEPT).fit(X, np.column_stack([Y, Y]))
     with pytest.raises(ValueError, match="requires y of one column; it had 2"):

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn import config_context
+from sklearn.base import clone
 from sklearn.model_selection import PredefinedSplit
 
 from sklearn_ensemble_theory import LogitBoostClassifier
@@ -37,6 +38,8 @@ def in_memory(model, X, y, weight=None):
     parameters = model.get_params(deep=False) | {"max_bins": model.bin_edges_}
     rounds = CVRounds.of(model.n_estimators)
     n_folds = 5 if rounds is None else rounds.cv
+    if rounds is not None:  # its folds are given by `cv`
+        parameters["n_estimators"] = clone(rounds).set_params(cv=CVRounds().cv)
     if parameters["interactions"] == "cv":  # looks for none in Dask collections
         parameters["interactions"] = 0
     parameters["cv"] = PredefinedSplit(hashed_folds(len(y[kept]), n_folds))

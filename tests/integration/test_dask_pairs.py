@@ -47,6 +47,8 @@ def in_memory(model, X, y, weight=None):
     parameters = model.get_params(deep=False) | {"max_bins": model.bin_edges_}
     rounds = CVRounds.of(model.n_estimators)
     n_folds = 5 if rounds is None else rounds.cv
+    if rounds is not None:  # its folds are given by `cv`
+        parameters["n_estimators"] = clone(rounds).set_params(cv=CVRounds().cv)
     parameters["cv"] = PredefinedSplit(hashed_folds(len(y[kept]), n_folds))
     return type(model)(**parameters).fit(X[kept], y[kept], None if weight is None else weight[kept])
 
