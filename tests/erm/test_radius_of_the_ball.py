@@ -2,7 +2,6 @@
 
 import warnings
 
-import dask.array as da
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
@@ -141,8 +140,6 @@ def test_what_needs_a_given_radius():
         with pytest.raises(AttributeError) as error:
             getattr(model, name)
         assert message in str(error.value.__cause__)
-    with pytest.raises(ValueError, match="needs all rows in memory; set it to a number"):
-        BallConstrainedClassifier("cv").fit(da.from_array(X), da.from_array(y))
     for values in ([], [-1.0], ["a"], [np.inf], [[1.0, 2.0], [3.0, 4.0]]):
         with pytest.raises(ValueError, match="radius must be a list of positive numbers"):
             BallConstrainedClassifier(values).fit(X, y)

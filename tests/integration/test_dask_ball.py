@@ -122,6 +122,13 @@ def test_what_needs_rows_in_memory_is_refused(name):
         BallConstrainedClassifier().fit(wide, y[:10])
 
 
+@pytest.mark.parametrize("radius", ["cv", [0.1, 1.0]])
+def test_a_radius_by_folds_needs_rows_in_memory(radius):
+    X_lazy, y_lazy = lazily("even", *rows()[:2])
+    with pytest.raises(ValueError, match="needs all rows in memory; set it to a number"):
+        BallConstrainedClassifier(radius).fit(X_lazy, y_lazy)
+
+
 def test_one_class():
     X, y, _ = rows()
     with pytest.raises(ValueError, match="one class only"):
