@@ -414,6 +414,12 @@ def predict_codes(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:
 
 def places_of_labels(labels: np.ndarray, member: Any, classes: np.ndarray) -> np.ndarray:
     """Labels as positions in `classes`, which are sorted; a ValueError for any other label."""
+    if (
+        labels.dtype.kind in "iu"
+        and classes.dtype.kind in "iu"
+        and (classes[0], classes[-1]) == (0, len(classes) - 1)
+    ):
+        return checked_codes(labels, member, len(classes))  # labels that are positions: no search
     codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
     if not (classes.take(codes) == labels).all():
         raise ValueError(f"estimator: {type(member).__name__} predicts labels that are no classes.")

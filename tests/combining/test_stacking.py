@@ -529,15 +529,16 @@ def test_weights_of_classifiers_need_probabilities(iris):
         ).fit(X, y)
 
 
-def test_a_fitted_member_with_a_label_that_is_not_in_y_is_named():
+@pytest.mark.parametrize("labels", [["a", "b", "c"], [0, 1, 2], [-1, 0, 1], [0, 1, -1]])
+def test_a_fitted_member_with_a_label_that_is_not_in_y_is_named(labels):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 2))
-    y = np.repeat(["a", "b", "c"], 20)
-    X[:, 0] += 9 * (y == "b") - 9 * (y == "a")
+    y = np.repeat(labels, 20)
+    X[:, 0] += 9 * (y == labels[1]) - 9 * (y == labels[0])
     member = DecisionTreeClassifier(random_state=0).fit(X, y)
     stack = StackingClassifier([("tree", member)], cv="prefit", stack_method="predict")
     stack.fit(X, y)
-    two = y != "c"
+    two = y != labels[2]
     stack.fit(X[two], y[two])
     with pytest.raises(ValueError, match="DecisionTreeClassifier predicts labels that are no cl"):
         stack.predict(X)
