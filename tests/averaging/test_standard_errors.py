@@ -114,7 +114,9 @@ def test_noise_of_few_members_is_taken_out():
     many = BaggingRegressor(tree, 1000, random_state=0).fit(X, y)
     reference = jackknife_variance(many.ensemble_, POINTS)[0].mean()
     few = [
-        jackknife_variance(BaggingRegressor(tree, 60, random_state=s).fit(X, y), POINTS)[0].mean()
+        jackknife_variance(BaggingRegressor(tree, 60, random_state=s).fit(X, y).ensemble_, POINTS)[
+            0
+        ].mean()
         for s in range(1, 31)
     ]
     assert np.mean(few) == pytest.approx(reference, rel=0.1)

@@ -168,7 +168,7 @@ def test_search_over_interactions_and_rates():
     X, score, rng = interacting_data(400)
     y = score + 0.3 * rng.standard_normal(len(X))
     grid = {"interactions": [0, 1, [(1, 2)]], "learning_rate": [0.05, 0.3]}
-    model = L2BoostingRegressor(60, max_bins=16, categorical_features=[3])
+    model = L2BoostingRegressor(60, smoothing_rounds=0, max_bins=16, categorical_features=[3])
     search = GridSearchCV(model, grid, cv=3).fit(X, y)
     assert search.best_params_ == {"interactions": 1, "learning_rate": 0.3}
     labels = GridSearchCV(

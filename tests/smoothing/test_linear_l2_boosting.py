@@ -107,10 +107,10 @@ def test_hat_matrix_quantities(name):
         residual = y[:, None] - np.einsum("ijt,j->it", H, y)
         leverage = np.einsum("iit->it", H)
         expected = ((residual / (1 - leverage)) ** 2).mean(axis=0)
-        by_loo = clone(make).set_params(time="loo").fit(X, y)
+        by_loo = clone(make).set_params(time=TimeCriterion("loo", times=times)).fit(X, y)
         np.testing.assert_allclose(by_loo.cv_results_["mean_score"], expected, rtol=1e-7)
         rss = (residual**2).sum(axis=0)
-        by_gcv = clone(make).set_params(time="gcv").fit(X, y)
+        by_gcv = clone(make).set_params(time=times).fit(X, y)
         np.testing.assert_allclose(
             by_gcv.cv_results_["mean_score"], rss / n / (1 - df / n) ** 2, rtol=1e-7
         )
