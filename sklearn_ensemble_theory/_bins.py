@@ -301,8 +301,8 @@ def _blocks(X):
 
 
 def sorted_values(x: np.ndarray) -> np.ndarray:
-    """A column of single precision in increasing order, NaN last. O(n)."""
-    if len(x) < _ROWS_SORTED_BY_DIGITS:
+    """A column in increasing order, NaN last. O(n) in single precision."""
+    if len(x) < _ROWS_SORTED_BY_DIGITS or x.dtype != np.float32:
         return np.sort(x)
     values = np.empty_like(x)
     sorted_floats(x, values)

@@ -14,6 +14,7 @@ from sklearn.base import _fit_context as sklearn_fit_context
 from sklearn.isotonic import isotonic_regression
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.tree import _classes as tree_parts
+from sklearn.utils import Bunch
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads as openmp_threads
 from sklearn.utils._param_validation import (
@@ -77,6 +78,7 @@ __all__ = [
     "parse_version",
     "print_elapsed_time",
     "prune_tree",
+    "pruning_path",
     "raise_for_params",
     "random_sample_mask",
     "routing_enabled",
@@ -184,6 +186,11 @@ def tree_constraints(tree_class):
 def prune_tree(tree: Any) -> None:
     """scikit-learn's minimal cost-complexity pruning of a fitted tree, in place."""
     tree._prune_tree()
+
+
+def pruning_path(tree: Any) -> Bunch:
+    """scikit-learn's pruning path of a `Tree`."""
+    return Bunch(**tree_parts.ccp_pruning_path(tree))
 
 
 def check_columns_of_tree(tree: Any, X: Any) -> None:

@@ -50,7 +50,8 @@ BINS = (
     "`max_bins=None`: scikit-learn's exact trees, up to ties",
 )
 SINGLE = (
-    "Trees read X in single precision, and all rows decide the edges of bins, not 200,000.",
+    "Trees read X in single precision where it tells the values of a column apart, and all rows "
+    "decide the edges of bins, not 200,000.",
     "",
 )
 CATEGORIES = (

@@ -52,6 +52,11 @@ ctypedef fused Leaf:
     int32_t
     int64_t
 
+# Values of rows.
+ctypedef fused Value:
+    float
+    double
+
 # Codes of bins.
 ctypedef fused Code:
     uint8_t
@@ -231,7 +236,7 @@ def pack_nodes(
 
 
 def leaves_in_arrays(
-    const float[:, ::1] rows,
+    const Value[:, ::1] rows,
     const int32_t[::1] left,
     const int32_t[::1] right,
     const int32_t[::1] feature,
@@ -246,7 +251,7 @@ def leaves_in_arrays(
     """
     cdef Py_ssize_t i, m = left.shape[0]
     cdef int32_t at
-    cdef float x
+    cdef Value x
     cdef bint goes_left
     require(right.shape[0] == m and feature.shape[0] == m and threshold.shape[0] == m
             and missing_left.shape[0] == m and leaf.shape[0] == rows.shape[0] and m > 0)
@@ -261,7 +266,7 @@ def leaves_in_arrays(
                 while left[at] >= 0:
                     x = rows[i, feature[at]]
                     if threshold[at] != threshold[at]:
-                        goes_left = is_in_set(&sets[at, 0], category_of(x))
+                        goes_left = is_in_set(&sets[at, 0], category_of(<float>x))
                     else:
                         goes_left = missing_left[at] != 0 if x != x else x <= threshold[at]
                     at = left[at] if goes_left else right[at]

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -30,10 +30,11 @@ from sklearn_ensemble_theory._compat import (
     StrOptions,
     constraints_of,
     parameter_names,
+    pruning_path,
 )
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import fit_context
-from sklearn_ensemble_theory._features import Features, naming_columns, refuse_unread
+from sklearn_ensemble_theory._features import Features, refuse_unread
 from sklearn_ensemble_theory._learners import (
     BinnedTree,
     LeastSquaresTask,
@@ -62,7 +63,7 @@ from ._options import (
 from ._packed import predictor
 from ._shrinkage import shrink
 from ._sklearn_trees import check_counts
-from ._tree_arrays import VALUES_AT_ONCE, GrownTree, nodes_of
+from ._tree_arrays import VALUES_AT_ONCE, GrownTree, grown_tree, nodes_of, rows_as_read
 from ._vector_rounds import VectorTreeRounds
 from ._weak_learners import (
     ROUNDS,
@@ -72,6 +73,9 @@ from ._weak_learners import (
     classes_and_codes,
     weights_of_outputs,
 )
+
+# The types of numbers that are checked as they are; others become the first.
+NUMBERS = [np.float64, np.float32]
 
 # What the docstrings of both trees, and of their methods, say.
 TEXTS = {
@@ -150,9 +154,10 @@ TEXTS = {
         """,
     "cost_of_growth": """
         Binning takes O(n p log n) operations and each level of the tree O(n p). Values are read in
-        single precision, as in scikit-learn. Missing values go to the side with the larger decrease
-        of impurity; in nodes that have seen none, to the side with more rows. Categories that `fit`
-        or the node has not seen go with them.
+        single precision, as in scikit-learn, but for columns whose values it does not tell apart,
+        such as seconds since 1970: these are read in double precision. Missing values go to the
+        side with the larger decrease of impurity; in nodes that have seen none, to the side with
+        more rows. Categories that `fit` or the node has not seen go with them.
         """,
     "integer_weights": """
         Integer weights are equivalent to repeating rows, with two exceptions: `min_samples_split`
@@ -240,7 +245,7 @@ class BaseBinnedTree(BinnedTree):
                 self,
                 X,
                 y,
-                dtype=[np.float32, np.float64],
+                dtype=NUMBERS,
                 ensure_all_finite="allow-nan",
                 y_numeric=not is_class,
                 learner=self,
@@ -314,8 +319,9 @@ class BaseBinnedTree(BinnedTree):
             raise ValueError(
                 "cost_complexity_pruning_path requires X without categorical features."
             )
-        parent: Any = super()
-        return parent.cost_complexity_pruning_path(X, y, sample_weight)
+        full = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight)
+        grown: Any = grown_tree(full)
+        return pruning_path(grown.copy_of_tree())
 
     # --- predictions --------------------------------------------------------------------------
 
@@ -354,36 +360,36 @@ class BaseBinnedTree(BinnedTree):
         if not (is_large and check_input):
             X, check_input = self._validate_X_predict(X, check_input), False
         predict = predictor(self, nodes_of(self))
-        parts = [predict(rows) for rows in self._in_single_precision(X, check_input)]
+        parts = [predict(rows) for rows in self._as_read(X, check_input)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def _in_single_precision(self, X: Any, check_input: bool) -> Iterator[np.ndarray]:
-        """The rows of X in dense parts, each checked where that is asked for."""
+    def _as_read(self, X: Any, check_input: bool) -> Iterator[np.ndarray]:
+        """The rows of X in dense parts as trees read them, each checked where asked for."""
+        wide = nodes_of(self).wide
         step = max(VALUES_AT_ONCE // max(X.shape[1], 1), 1)
         for start in range(0, max(X.shape[0], 1), step):
             rows = X[start : start + step]
             if sp.issparse(rows):
-                rows = rows.astype(np.float32).toarray()
+                rows = rows.toarray()
             if check_input:
-                with np.errstate(over="ignore"):  # an error, and no warning before it
-                    if start == 0:
-                        rows = self._validate_X_predict(rows, True)
-                    else:  # the number of features and their names have been checked
-                        rows = check_array(
-                            rows, dtype=np.float32, ensure_all_finite="allow-nan", input_name="X"
-                        )
-            yield rows
+                if start == 0:
+                    rows = self._validate_X_predict(rows, True)
+                else:  # the number of features and their names have been checked
+                    rows = check_array(
+                        rows, dtype=NUMBERS, ensure_all_finite="allow-nan", input_name="X"
+                    )
+            yield rows_as_read(rows, wide)
 
     def _validate_X_predict(self, X: Any, check_input: bool) -> Any:
         if not isinstance(check_input, (bool, int, np.bool_)):
             raise TypeError(f"check_input must be a bool, got {type(check_input).__name__}.")
-        if check_input and fitted_encoder(self) is not None:
-            checks: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float32, "order": "C"}
-            return validate_data(self, X, reset=False, learner=self, **checks)
-        refuse_unread(X)
-        # Of what overflows in single precision scikit-learn's next check raises an error.
-        with np.errstate(over="ignore", invalid="ignore"), naming_columns(X, True):
-            return super()._validate_X_predict(X, check_input)  # type: ignore[misc]
+        if check_input:
+            checks: dict[str, Any] = {"accept_sparse": "csr", "ensure_all_finite": "allow-nan"}
+            X = validate_data(self, X, reset=False, learner=self, dtype=NUMBERS, **checks)
+        else:
+            refuse_unread(X)
+            X = super()._validate_X_predict(X, False)  # type: ignore[misc]
+        return rows_as_read(X, nodes_of(self).wide)
 
     def _support_missing_values(self, X: Any) -> bool:
         # scikit-learn 1.6 refuses missing values in `predict` of trees with `monotonic_cst`.
@@ -581,7 +587,7 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         Raises
         ------
         ValueError
-            If X has values too large for single precision, y has values that the criterion does not
+            If X has infinite values, y has values that the criterion does not
             allow, or parameters cannot be combined. With several columns of y also for
             `monotonic_cst`, `interaction_cst`, other criteria than the squared error and more than
             255 bins.
@@ -740,7 +746,7 @@ class BinnedTreeClassifier(BaseBinnedTree, WeighsClasses, DecisionTreeClassifier
         Raises
         ------
         ValueError
-            If X has values too large for single precision, or parameters cannot be combined. With
+            If X has infinite values, or parameters cannot be combined. With
             several columns of y also for `monotonic_cst`, `interaction_cst` and more than 255 bins.
         """
         self._fit_to_bins(X, y, sample_weight, check_input)
@@ -813,12 +819,11 @@ def rounds_of_classifier(
 
 
 def values_of_rows(tree: BinnedTreeRegressor, X: np.ndarray) -> np.ndarray:
-    values: np.ndarray = tree.tree_.predict(np.asarray(X, dtype=np.float32))
-    return values[:, 0] if tree.n_outputs_ == 1 else values[:, :, 0]
+    return tree.predict(X, check_input=False)
 
 
 def codes_of_rows(tree: BinnedTreeClassifier, X: np.ndarray) -> np.ndarray:
-    return tree.tree_.predict(np.asarray(X, dtype=np.float32)).argmax(axis=1)
+    return predictor(tree, nodes_of(tree))(np.asarray(X)).argmax(axis=1)
 
 
 def labels_of_rows(tree: BinnedTreeClassifier, X: np.ndarray) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Columns of X as codes of one or two bytes: the number of the bin of each value."""
 
 import os
+from math import ceil
 from threading import Lock
 from typing import Any
 
@@ -42,7 +43,8 @@ class BinnedColumns:
     codes of two bytes, whatever the number of bins.
 
     Value x has the code ``#{e in edges: e < x}``, so that ``x <= edges[c]`` if and only if its code
-    is at most c. Values are read in single precision, as scikit-learn's trees read them.
+    is at most c. Values are read in single precision, as scikit-learn's trees read them, but for
+    those of wide columns, which it does not tell apart (`is_wide`).
 
     Attributes
     ----------
@@ -58,6 +60,8 @@ class BinnedColumns:
         bins were asked for.
     categorical : bool array of shape (p,) or None
         Which columns have categories, whose bins are their numbers; None where none has.
+    wide : bool array of shape (p,) or None
+        Which columns are read in double precision; None where none is.
     """
 
     def __init__(
@@ -67,11 +71,12 @@ class BinnedColumns:
         has_missing: np.ndarray,
         missing: int = MISSING,
         categorical: np.ndarray | None = None,
+        wide: np.ndarray | None = None,
     ) -> None:
         self.codes = codes
         self.n_rows, self.n_features = codes.shape
         self.missing = missing
-        self.categorical = categorical
+        self.categorical, self.wide = categorical, wide
         self.edges = edges
         self.has_missing = has_missing
         self.n_bins = np.array([len(e) + 1 for e in edges], dtype=np.intp)
@@ -115,8 +120,7 @@ class BinnedColumns:
         Raises
         ------
         ValueError
-            If a value is infinite in single precision, or no number of a category where it has to
-            be one.
+            If a value is infinite, or no number of a category where it has to be one.
 
         Notes
         -----
@@ -144,15 +148,16 @@ class BinnedColumns:
                 for a, b in shares(p, n_threads)
             ],
         )
-        edges = [column_edges for part in found for column_edges, _ in part]
+        edges = [each[0] for part in found for each in part]
+        wide = np.array([each[2] for part in found for each in part], dtype=bool)
         for j in [] if categorical is None else np.flatnonzero(categorical).tolist():
             (x,) = columns_in_one_piece(X[:, j : j + 1], np.float32)
-            edges[j] = _edges_of_numbers(x, j, min(max_bins, MISSING))
+            edges[j], wide[j] = _edges_of_numbers(x, j, min(max_bins, MISSING)), False
             EdgeTable(edges[j], missing).code(x, codes[:, j])
-        has_missing = np.array([misses for part in found for _, misses in part], dtype=bool)
+        has_missing = np.array([each[1] for part in found for each in part], dtype=bool)
         if kept is not None:
             has_missing |= (codes == missing).any(axis=0)
-        return cls(codes, edges, has_missing, missing, categorical)
+        return cls(codes, edges, has_missing, missing, categorical, wide if wide.any() else None)
 
     def coded(self, X: Any) -> "BinnedColumns":
         """Other rows in the same bins. O(n p)."""
@@ -160,11 +165,17 @@ class BinnedColumns:
         has_missing = np.zeros(X.shape[1], dtype=bool)
         with np.errstate(over="ignore"):  # beyond single precision is beyond all edges
             for j, x in enumerate(columns_in_one_piece(X, np.float32)):
+                if self.wide is not None and self.wide[j]:
+                    (x,) = columns_in_one_piece(X[:, j : j + 1])
                 EdgeTable(self.edges[j], self.missing).code(x, codes[:, j])
                 if self.categorical is not None and self.categorical[j]:
                     codes[x > len(self.edges[j]), j] = self.missing  # not seen before
                 has_missing[j] = (codes[:, j] == self.missing).any()
-        return type(self)(codes, self.edges, has_missing, self.missing, self.categorical)
+        return type(self)(codes, self.edges, has_missing, self.missing, self.categorical, self.wide)
+
+    def wide_columns(self) -> np.ndarray | None:
+        """`wide` as `TreeArrays` has it, in an array of its own."""
+        return None if self.wide is None else np.flatnonzero(self.wide)
 
     @property
     def flags(self) -> np.ndarray | None:
@@ -188,7 +199,7 @@ class BinnedColumns:
         if self.missing > MISSING or self.codes.dtype == np.uint8:
             return self
         codes = self.codes.astype(np.uint8)
-        return type(self)(codes, self.edges, self.has_missing, MISSING, self.categorical)
+        return type(self)(codes, self.edges, self.has_missing, MISSING, self.categorical, self.wide)
 
     def in_two_bytes(self) -> "BinnedColumns":
         """The same columns with codes of two bytes, made when they are first asked for."""
@@ -198,7 +209,7 @@ class BinnedColumns:
             if self._wide is None:
                 codes = self.codes.astype(np.uint16)
                 self._wide = type(self)(
-                    codes, self.edges, self.has_missing, MISSING, self.categorical
+                    codes, self.edges, self.has_missing, MISSING, self.categorical, self.wide
                 )
             return self._wide
 
@@ -228,7 +239,8 @@ class BinnedColumns:
         codes = np.asfortranarray(self.codes[:, features])
         edges = [self.edges[j] for j in np.arange(self.n_features)[features]]
         categorical = None if self.categorical is None else self.categorical[features]
-        return type(self)(codes, edges, self.has_missing[features], self.missing, categorical)
+        wide = None if self.wide is None else self.wide[features]
+        return type(self)(codes, edges, self.has_missing[features], self.missing, categorical, wide)
 
     def take_rows(self, rows: Any) -> "BinnedColumns":
         """The rows with these indices, in this order, in the same bins.
@@ -236,7 +248,9 @@ class BinnedColumns:
         `has_missing` stays that of all rows.
         """
         codes = np.ascontiguousarray(self.codes.T[:, rows]).T
-        return type(self)(codes, self.edges, self.has_missing, self.missing, self.categorical)
+        return type(self)(
+            codes, self.edges, self.has_missing, self.missing, self.categorical, self.wide
+        )
 
 
 def _edges_of_numbers(x, j, n_bins):
@@ -260,30 +274,99 @@ def _edges_of_numbers(x, j, n_bins):
 
 
 def _bin_columns(X, max_bins, missing, kept, sample_weight, codes):
-    """Write the codes of some columns; the edges of each, and whether it has missing values."""
+    """Write the codes of some columns; of each its edges, and whether it has NaN and is wide."""
     found = []
-    with np.errstate(over="ignore"):  # infinite in single precision: refused below
+    with np.errstate(over="ignore"):  # beyond single precision: of wide columns
         for j, x in enumerate(columns_in_one_piece(X, np.float32)):
-            # The values in increasing order, and their cumulative weights; NaN comes last.
-            used = x if kept is None else x[kept]
-            cumulated = None
-            if sample_weight is None:
-                values = sorted_values(used)
-            else:
-                order = np.argsort(used)
-                values = used[order]
-            if len(values) and np.isnan(values[-1]):
-                values = values[: np.searchsorted(values, np.nan)]
-            if sample_weight is not None:
-                cumulated = np.cumsum(sample_weight[order[: len(values)]])
-            edges = np.empty(0)
+            values, cumulated = _in_order(x, kept, sample_weight)
+            edges, wide = np.empty(0), False
             if len(values):
-                if not -_LARGEST <= values[0] <= values[-1] <= _LARGEST:
-                    raise ValueError(
-                        "Input X contains infinity or a value too large for dtype('float32')."
-                    )
+                if _may_be_wide(X.dtype, values, max_bins, cumulated):
+                    (double,) = columns_in_one_piece(X[:, j : j + 1])
+                    if not np.array_equal(x, double, equal_nan=True):
+                        in_double = _in_order(double, kept, sample_weight)
+                        wide = is_wide(*in_double, max_bins)
+                if wide:
+                    x, (values, cumulated) = double, in_double
+                if not np.isfinite(values[[0, -1]]).all():
+                    raise ValueError("Input X contains infinity.")
                 edges = edges_of_sorted(values, cumulated, max_bins)
-            misses = len(values) < len(used)
             EdgeTable(edges, missing).code(x, codes[:, j])
-            found.append((edges, misses))
+            misses = len(values) < (len(x) if kept is None else len(kept))
+            found.append((edges, misses, wide))
     return found
+
+
+def _in_order(x, kept, sample_weight):
+    """The values of the kept rows in increasing order without NaN, and their running weights.
+
+    These are None where all rows have the same weight.
+    """
+    used = x if kept is None else x[kept]
+    if sample_weight is None:
+        values = sorted_values(used)
+    else:
+        order = np.argsort(used)
+        values = used[order]
+    if len(values) and np.isnan(values[-1]):  # NaN comes last
+        values = values[: np.searchsorted(values, np.nan)]
+    if sample_weight is None:
+        return values, None
+    return values, np.cumsum(sample_weight[order[: len(values)]])
+
+
+# With so few different values each is told from all others.
+_FEW_VALUES = MISSING
+# Beyond: different values that single precision takes for one are so by chance if they are two in
+# one place, with at most this share of the weight, and at most this share of all values are.
+_BY_CHANCE = 0.01
+
+
+def _may_be_wide(dtype, values, max_bins, cumulated):
+    """Whether sorted values in single precision could be those of a wide column. O(n).
+
+    If not, no value occurs as often as one that different values have become.
+    """
+    if dtype == np.float32:
+        return False
+    if not -_LARGEST <= values[0] <= values[-1] <= _LARGEST:
+        return True
+    run = 2
+    if cumulated is None and np.count_nonzero(values[1:] != values[:-1]) >= _FEW_VALUES:
+        run = max(2, ceil(len(values) / (2 * max_bins)))
+    return bool((values[run - 1 :] == values[: len(values) - run + 1]).any())
+
+
+def is_wide(values: np.ndarray, cumulated: np.ndarray | None, max_bins: int) -> bool:
+    """Whether a column has to be read in double precision.
+
+    Where it has a few values, these must stay apart in single precision. Where it has many, a
+    single number may stand for two of them by chance, which draws of a continuous distribution do;
+    but not for so much weight that bins become coarser, nor for many values.
+
+    Parameters
+    ----------
+    values : float64 array of shape (n,)
+        In increasing order, without NaN.
+    cumulated : array of shape (n,) or None
+        Their running weights; None for 1, 2, ..., n.
+    max_bins : int
+    """
+    if not len(values):
+        return False
+    last = np.append(np.flatnonzero(values[1:] != values[:-1]), len(values) - 1)
+    with np.errstate(over="ignore"):
+        single = values[last].astype(np.float32)
+    if not np.isfinite(single[[0, -1]]).all():
+        return bool(np.isfinite(values[[0, -1]]).all())
+    last_of_single = np.append(np.flatnonzero(single[1:] != single[:-1]), len(single) - 1)
+    n_lost = len(last) - len(last_of_single)
+    if n_lost == 0 or len(last) <= _FEW_VALUES:
+        return n_lost > 0
+    total = np.arange(1.0, len(values) + 1) if cumulated is None else cumulated
+    share = np.diff(total[last[last_of_single]], prepend=0) / total[-1]
+    n_values = np.diff(last_of_single, prepend=-1)
+    coarse = (n_values > 1) & (share >= 1 / (2 * max_bins))
+    if n_lost < _BY_CHANCE * len(last):
+        coarse &= (n_values > 2) | (share >= _BY_CHANCE)
+    return bool(coarse.any())

@@ -11,7 +11,7 @@ from sklearn_ensemble_theory.trees._packed import single_precision_cuts
 from sklearn_ensemble_theory.trees._tree_arrays import (
     LEAF,
     NO_FEATURE,
-    CategoricalTree,
+    ArrayTree,
     TreeArrays,
     give_grown,
     grown_tree,
@@ -28,19 +28,21 @@ class CompactTree:
 
     Of m nodes, inner ones keep their children as distances, their feature and their threshold in
     single precision, leaves their values. X is read in single precision, so that x <= t exactly
-    where x is at most the largest single number that is at most t: rows go the same ways. Nodes
+    where x is at most the largest single number that is at most t: rows go the same ways. Where
+    some columns are read in double precision, the thresholds are kept so. Nodes
     have the same numbers. The arrays of `Tree` are made at each access, and a `Tree` at each call
     of `predict`, `apply` or `decision_path`; O(m). Nodes of categories keep the bytes of their sets
     that are not the same in all of them.
 
     Parameters
     ----------
-    tree : Tree or CategoricalTree
+    tree : Tree or ArrayTree
     dtype : {np.float64, np.float32}
         Of the values, which are in single precision anyway where all of them are exact there.
     """
 
     is_built: ClassVar[bool] = False
+    wide: np.ndarray | None = None
 
     def __init__(self, tree: Any, dtype: type) -> None:
         is_leaf = tree.children_left == LEAF
@@ -57,8 +59,10 @@ class CompactTree:
         self._left = in_few_bytes(tree.children_left[inner] - inner)
         self._right = in_few_bytes(tree.children_right[inner] - inner)
         self._feature = in_few_bytes(tree.feature[inner])
-        arrays = getattr(tree, "arrays", tree)  # of a `CategoricalTree`
-        self._threshold = single_precision_cuts(arrays.threshold[inner])
+        arrays = getattr(tree, "arrays", tree)  # of a `ArrayTree`
+        self.wide = getattr(arrays, "wide", None)
+        threshold = arrays.threshold[inner]
+        self._threshold = threshold if self.wide is not None else single_precision_cuts(threshold)
         sets: np.ndarray | None = getattr(arrays, "sets", None)
         self._some_set: np.ndarray | None = None
         if sets is not None:
@@ -150,13 +154,14 @@ class CompactTree:
 
     def readable_tree(self) -> Any:
         """What finds the leaves of rows."""
-        sets = self.sets
-        if sets is None:
+        sets, left_bins = self.sets, None
+        if sets is None and self.wide is None:
             return self.sklearn_tree()
         threshold, nothing = self.threshold, np.full(self.node_count, np.nan)
         has_set = np.isnan(threshold)
-        left_bins = np.zeros((self.node_count, sets.shape[1]), dtype=np.uint8)
-        left_bins[has_set] = sets
+        if sets is not None:
+            left_bins = np.zeros((self.node_count, sets.shape[1]), dtype=np.uint8)
+            left_bins[has_set] = sets
         arrays = TreeArrays(
             self.children_left,
             self.children_right,
@@ -170,10 +175,11 @@ class CompactTree:
             of_all_outputs(self.value, self.n_classes),
             self.max_depth,
             left_bins,
+            self.wide,
         )
         several = self.n_outputs > 1 and self.n_classes.max() > 1
         counts = self.n_classes.tolist() if several else int(self.n_classes[0])
-        return CategoricalTree(arrays, self.n_features, counts)
+        return ArrayTree(arrays, self.n_features, counts)
 
     def sklearn_tree(self) -> Any:
         """scikit-learn's `Tree`, without sets; impurities and weights NaN, numbers of rows 0."""

@@ -17,7 +17,12 @@ from sklearn_ensemble_theory.trees._options import (
     n_features_drawn,
 )
 from sklearn_ensemble_theory.trees._shrinkage import SHRINKAGE
-from sklearn_ensemble_theory.trees._tree_arrays import GrownTree, TreeArrays, give_grown
+from sklearn_ensemble_theory.trees._tree_arrays import (
+    GrownTree,
+    TreeArrays,
+    give_grown,
+    grown_tree,
+)
 from sklearn_ensemble_theory.trees._vector_growth import grown_classes, grown_vectors
 
 
@@ -64,7 +69,17 @@ def grow_on(
         arrays.name_features(features)
     set_fitted(tree, arrays, shape, classes)
     if tree.ccp_alpha > 0:
-        prune_tree(tree)
+        prune(tree)
+
+
+def prune(tree: TreeInBins) -> None:
+    """Minimal cost-complexity pruning by `ccp_alpha`, in place."""
+    grown: Any = grown_tree(tree)
+    wide, grown.tree = grown.nodes.wide, grown.copy_of_tree()
+    prune_tree(tree)
+    if wide is not None:
+        arrays = TreeArrays.of(grown.tree, wide)
+        give_grown(tree, GrownTree(arrays, grown.n_features, grown.n_classes))
 
 
 def set_fitted(tree: TreeInBins, arrays: TreeArrays, shape: TreeShape, classes: Any) -> None:

@@ -115,7 +115,11 @@ def _tree_arrays(columns: BinnedColumns, fields: dict[str, Any]) -> TreeArrays:
     """The nodes with their thresholds; without sets where no node has one."""
     if "left_bins" in fields and not (fields["code"] == SET).any():
         fields = {**fields, "left_bins": None}
-    return TreeArrays(threshold=columns.thresholds(fields["feature"], fields["code"]), **fields)
+    return TreeArrays(
+        threshold=columns.thresholds(fields["feature"], fields["code"]),
+        wide=columns.wide_columns(),
+        **fields,
+    )
 
 
 # --- the trees of boosting, by histograms ---------------------------------------------------------
@@ -240,7 +244,8 @@ class HistogramGrower:
         trees, start = [], 0
         for n_nodes, depth in sizes:
             part = slice(start, start + n_nodes)
-            trees.append(TreeArrays(**{k: field[part] for k, field in fields.items()}, depth=depth))
+            nodes = {k: field[part] for k, field in fields.items()}
+            trees.append(TreeArrays(**nodes, depth=depth, wide=self.columns.wide_columns()))
             start += n_nodes
         return trees, risks, leaf
 

@@ -505,6 +505,7 @@ class HistogramGrowth:
             value=value.reshape(len(order), -1),
             depth=max(self.depth),
             left_bins=left_bins,
+            wide=self.columns.wide_columns(),
         )
 
     def tree(self, moments: np.ndarray) -> tuple[TreeArrays, np.ndarray]:

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from threading import Lock
 from typing import Any, ClassVar
 
@@ -23,8 +24,11 @@ from sklearn_ensemble_theory.trees._tree_arrays import (
     FittedNodes,
     Nodes,
     TreeArrays,
+    in_single_precision,
     member_nodes,
     of_all_outputs,
+    rows_as_read,
+    wide_columns,
 )
 
 # leaf_outputs(t, value): what tree t adds to the sums for rows of its values; (m, K) -> (m, width).
@@ -38,6 +42,8 @@ MOST_LEAVES = 32
 # The cut of a deep node of categories is a NaN, whose last bits are the number of its set.
 NUMBERED = np.uint32(0x7FC00000)
 MOST_SETS = 2**22
+# The first power of two beyond single precision, which rounding takes for the next number there.
+BEYOND = 2.0**128
 # Laying out a node takes as long as a tenth of the way of a row through a tree; in addition a tree
 # takes as long as so many nodes.
 NODES_A_ROW = 10
@@ -47,6 +53,89 @@ NODES_A_TREE = 100
 def column_of_tree(t: int, width: int) -> int:
     """The column that the values of a tree are added to."""
     return t % width
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cuts:
+    """The thresholds of trees as numbers of single precision, and rows that compare with them.
+
+    A value of a wide column becomes the number of different thresholds of the column below it, and
+    a threshold the number of those below itself: x <= threshold holds exactly where it holds for
+    these numbers, which single precision has up to 2^24.
+
+    Attributes
+    ----------
+    thresholds : dict
+        The different thresholds of each wide column of X, in increasing order.
+    """
+
+    thresholds: dict[int, np.ndarray]
+
+    @classmethod
+    def of(cls, trees: Sequence[Nodes], features: Sequence[np.ndarray | None]) -> "Cuts":
+        """The cuts of trees; `features` are the columns of X that each was fitted to."""
+        wide = wide_columns(trees, features)
+        if wide is None:
+            return cls(thresholds={})
+        found: dict[int, list[np.ndarray]] = {j: [] for j in wide.tolist()}
+        for tree, columns in zip(trees, features):
+            feature = _numbered(tree, columns)
+            threshold = double_precision_cuts(tree)
+            for j, parts in found.items():
+                parts.append(threshold[(feature == j) & (tree.left >= 0)])
+        return cls(thresholds={j: np.unique(np.concatenate(parts)) for j, parts in found.items()})
+
+    @property
+    def are_exact(self) -> bool:
+        """Whether single precision has the numbers of all thresholds."""
+        return all(len(each) < 2**24 for each in self.thresholds.values())
+
+    def of_nodes(self, trees: Sequence[Nodes], features: Sequence[np.ndarray | None]) -> np.ndarray:
+        """The cuts of the nodes of some of the trees; those of leaves are any numbers."""
+        cuts = single_precision_cuts(np.concatenate([tree.threshold for tree in trees]))
+        if self.thresholds:
+            feature = np.concatenate([_numbered(*pair) for pair in zip(trees, features)])
+            threshold = np.concatenate([double_precision_cuts(tree) for tree in trees])
+            for j, known in self.thresholds.items():
+                own = feature == j
+                cuts[own] = np.searchsorted(known, threshold[own])
+        return cuts
+
+    def read(self, X: np.ndarray, by_column: bool = False) -> np.ndarray:
+        """Rows, or their columns, that compare with the cuts: C-contiguous, single precision."""
+        found = in_single_precision(X.T if by_column else X)
+        if self.thresholds:
+            found = found.copy() if np.may_share_memory(found, X) else found
+            columns = found if by_column else found.T
+            for j, known in self.thresholds.items():
+                x = np.asarray(X[:, j], dtype=np.float64)
+                columns[j] = np.where(np.isnan(x), np.nan, np.searchsorted(known, x))
+        return found
+
+
+def _numbered(tree: Nodes, columns: np.ndarray | None) -> np.ndarray:
+    """The columns of X that the nodes of a tree cut."""
+    return tree.feature if columns is None else np.take(columns, tree.feature, mode="clip")
+
+
+def double_precision_cuts(tree: Nodes) -> np.ndarray:
+    """The thresholds of a tree for values in double precision.
+
+    Those of columns that the tree reads in single precision become the largest doubles that are not
+    above them there.
+    """
+    threshold: np.ndarray = np.array(tree.threshold, dtype=np.float64)
+    single = np.ones(len(threshold), dtype=bool)
+    if tree.wide is not None:
+        single = ~np.isin(tree.feature, tree.wide)
+    single &= np.isfinite(threshold)
+    below = single_precision_cuts(threshold[single])
+    above = np.nextafter(below, np.float32(np.inf)).astype(np.float64)
+    # A double in the middle of two neighbours is rounded to the even one.
+    middle = 0.5 * below.astype(np.float64) + 0.5 * np.minimum(above, BEYOND)
+    is_even = below.view(np.uint32) % 2 == 0
+    threshold[single] = np.where(is_even, middle, np.nextafter(middle, -np.inf))
+    return threshold
 
 
 def single_precision_cuts(threshold: np.ndarray) -> np.ndarray:
@@ -94,6 +183,11 @@ class AddedTrees:
         """`features`, one for each tree."""
         return [None] * len(self.trees) if self.features is None else self.features
 
+    @cached_property
+    def cuts(self) -> Cuts:
+        """The thresholds of the trees."""
+        return Cuts.of(self.trees, self.columns)
+
     @property
     def n_nodes(self) -> int:
         return sum(map(len, self.trees))
@@ -118,6 +212,7 @@ class TreeSums(ABC):
     def __init__(self, given: AddedTrees) -> None:
         self.n_trees, self.width = len(given.trees), given.width
         self.adds_vectors = given.leaf_outputs is not None
+        self.cuts = given.cuts
 
     def __len__(self) -> int:
         return self.n_trees
@@ -133,7 +228,7 @@ class TreeSums(ABC):
         Parameters
         ----------
         X : float array of shape (n, p)
-            Read in single precision; NaN is a missing value.
+            Read in single precision, but for wide columns; NaN is a missing value.
         out : C-contiguous float array of shape (n, width)
         """
         for rows in self._chunks(X):
@@ -154,7 +249,7 @@ class TreeSums(ABC):
 
     def _read(self, X: np.ndarray) -> np.ndarray:
         """Rows as the layout takes them."""
-        return np.ascontiguousarray(X, dtype=np.float32)
+        return self.cuts.read(X)
 
     @abstractmethod
     def _add(self, rows: np.ndarray, out: np.ndarray, first: int, stop: int) -> None:
@@ -169,7 +264,7 @@ class DeepTrees(TreeSums):
 
     @classmethod
     def takes(cls, given: AddedTrees, n_rows: int | None) -> bool:
-        if not fits_in_words(given.trees, given.columns):
+        if not fits_in_words(given.trees, given.columns) or not given.cuts.are_exact:
             return False
         # Of compact trees `LooseTrees` would first write out all nodes.
         if n_rows is None or any(
@@ -195,9 +290,7 @@ class DeepTrees(TreeSums):
         for t, (tree, columns) in enumerate(zip(trees, features)):
             own = slice(self.starts[t], self.starts[t + 1])
             left = np.ascontiguousarray(tree.left, dtype=np.int32)
-            feature = np.ascontiguousarray(tree.feature, dtype=np.int32)
-            if columns is not None:
-                feature = np.take(columns, feature, mode="clip").astype(np.int32)
+            feature = np.ascontiguousarray(_numbered(tree, columns), dtype=np.int32)
             position = np.empty(len(left), dtype=np.int32)
             words = np.empty(len(left), dtype=np.uint32)
             prediction.pack_nodes(
@@ -210,7 +303,7 @@ class DeepTrees(TreeSums):
                 words,
             )
             is_leaf = left < 0
-            cuts = single_precision_cuts(tree.threshold)
+            cuts = self.cuts.of_nodes([tree], [columns])
             cuts[is_leaf] = np.inf
             bits = cuts.view(np.uint32)
             if tree.sets is not None:
@@ -311,12 +404,12 @@ class SmallTrees(TreeSums):
     def __init__(self, given: AddedTrees) -> None:
         super().__init__(given)
         trees, scale, leaf_outputs = given.trees, given.scale, given.leaf_outputs
-        sizes, left, right, feature, threshold, missing_left = joined(trees, given.columns)
+        sizes, left, right, feature, missing_left = joined(trees, given.columns)
         first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.starts = np.empty_like(first)
         leaf = np.empty(np.count_nonzero(left < 0), dtype=np.int64)
         self.nodes = np.empty((len(left) - len(leaf), 4), dtype=np.uint32)
-        cuts = single_precision_cuts(threshold)
+        cuts = self.cuts.of_nodes(trees, given.columns)
         prediction.small_nodes(
             left, right, feature, cuts, missing_left, first, self.starts, self.nodes, leaf
         )
@@ -338,7 +431,7 @@ class SmallTrees(TreeSums):
         return (slice(start, start + CHUNK) for start in range(0, len(X), CHUNK))
 
     def _read(self, X: np.ndarray) -> np.ndarray:
-        return np.ascontiguousarray(X.T, dtype=np.float32)
+        return self.cuts.read(X, by_column=True)
 
     def _add(self, rows: np.ndarray, out: np.ndarray, first: int, stop: int) -> None:
         prediction.add_small_trees(
@@ -354,19 +447,14 @@ def sets_of(trees: Sequence[Nodes]) -> np.ndarray | None:
 
 def joined(trees: Sequence[Nodes], features: Sequence[np.ndarray | None]) -> tuple[np.ndarray, ...]:
     """The numbers of nodes, and the nodes of all trees one after the other, features as of X."""
-    left, right, threshold, missing_left = (
+    left, right, missing_left = (
         np.concatenate([getattr(tree, name) for tree in trees])
-        for name in ("left", "right", "threshold", "missing_left")
+        for name in ("left", "right", "missing_left")
     )
-    feature = np.concatenate(
-        [
-            tree.feature if columns is None else np.take(columns, tree.feature, mode="clip")
-            for tree, columns in zip(trees, features)
-        ]
-    )
+    feature = np.concatenate([_numbered(*pair) for pair in zip(trees, features)])
     left, right, feature = (a.astype(np.int32, copy=False) for a in (left, right, feature))
     sizes = np.array([len(tree) for tree in trees])
-    return sizes, left, right, feature, threshold, missing_left.astype(np.uint8, copy=False)
+    return sizes, left, right, feature, missing_left.astype(np.uint8, copy=False)
 
 
 class LooseTrees(TreeSums):
@@ -386,6 +474,10 @@ class LooseTrees(TreeSums):
             given.scale,
             given.leaf_outputs,
         )
+        self.wide = wide_columns(given.trees, given.columns)
+
+    def _read(self, X: np.ndarray) -> np.ndarray:
+        return rows_as_read(X, self.wide)
 
     def _add(self, rows: np.ndarray, out: np.ndarray, first: int, stop: int) -> None:
         with np.errstate(over="ignore", invalid="ignore"):  # callers see that it is infinite
@@ -400,13 +492,17 @@ class LooseTrees(TreeSums):
 
 
 def predictor(member: Any, nodes: Nodes) -> Callable[[np.ndarray], np.ndarray]:
-    """The values (n, K) of rows in single precision; no scikit-learn tree is made for them."""
+    """The values (n, K) of dense rows; no scikit-learn tree is made for them."""
     if isinstance(nodes, TreeArrays):
         return nodes.values_of_rows
-    if getattr(member, "n_outputs_", 1) > 1:
-        tree = member.tree_
-        return lambda rows: of_all_outputs(tree.predict(rows), tree.n_classes)
-    return member.tree_.predict
+    tree = member.tree_
+
+    def values(rows: np.ndarray) -> np.ndarray:
+        found: np.ndarray = tree.predict(rows_as_read(rows, nodes.wide))
+        several = getattr(member, "n_outputs_", 1) > 1
+        return of_all_outputs(found, tree.n_classes) if several else found
+
+    return values
 
 
 # --- the trees of an ensemble ---------------------------------------------------------------------

@@ -20,12 +20,14 @@ from sklearn_ensemble_theory._native.prediction import (
     leaves_in_arrays,
     leaves_of_codes,
 )
+from sklearn_ensemble_theory._rows import fits_single_precision
 from sklearn_ensemble_theory.trees._columns import SET, BinnedColumns
 
 # scikit-learn's marks of a leaf: no children, no feature.
 LEAF, NO_FEATURE = -1, -2
 # Numbers of X that are held in single precision at once in predictions: 8 MB.
 VALUES_AT_ONCE = 2**21
+LARGEST = np.finfo(np.float32).max
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +59,10 @@ class TreeArrays:
         A bit for each bin, the lowest first, where nodes have sets of categories: 1 where the bin
         goes to the left. The last bit is that of missing and unknown values. These nodes have the
         code -3 and the threshold NaN. None where no node has a set.
+    wide : int array or None
+        The columns whose values are read in double precision, because single precision does not
+        tell those of the training rows apart; all others are read in single precision. None where
+        there is none.
     """
 
     left: np.ndarray
@@ -71,6 +77,7 @@ class TreeArrays:
     value: np.ndarray
     depth: int
     left_bins: np.ndarray | None = None
+    wide: np.ndarray | None = None
 
     # Whether scikit-learn's `Tree` of these nodes is there, or would first have to be made.
     is_built: ClassVar[bool] = False
@@ -91,6 +98,8 @@ class TreeArrays:
         """The nodes of a tree on these columns get the numbers of the columns among all."""
         is_cut = ~self.is_leaf
         self.feature[is_cut] = features[self.feature[is_cut]]
+        if self.wide is not None:
+            self.wide[:] = features[self.wide]
 
     def leaves(self, columns: BinnedColumns) -> np.ndarray:
         """The leaf of each row, in the smallest integer type that holds it.
@@ -125,15 +134,15 @@ class TreeArrays:
         return np.unpackbits(self.left_bins, axis=1, bitorder="little").view(bool)
 
     def values_of_rows(self, X: np.ndarray) -> np.ndarray:
-        """The values (n, K) of rows in single precision."""
+        """The values (n, K) of dense rows."""
         return self.value[self.leaves_of_rows(X)]
 
     def leaves_of_rows(self, X: np.ndarray) -> np.ndarray:
-        """The leaves of rows in single precision. O(n depth)."""
+        """The leaves of dense rows. O(n depth)."""
         leaf = np.empty(len(X), dtype=np.int32)
         threshold = np.ascontiguousarray(self.threshold, dtype=np.float64)
         left, right, feature, missing_left = self._links()
-        X = np.ascontiguousarray(X)
+        X = rows_as_read(X, self.wide)
         leaves_in_arrays(X, left, right, feature, threshold, missing_left, leaf, self.left_bins)
         return leaf
 
@@ -141,6 +150,25 @@ class TreeArrays:
         """Children, features and directions of missing values, as compiled loops take them."""
         links = [np.ascontiguousarray(a, np.int32) for a in (self.left, self.right, self.feature)]
         return [*links, np.ascontiguousarray(self.missing_left, dtype=np.uint8)]
+
+    @classmethod
+    def of(cls, tree: Any, wide: np.ndarray | None) -> "TreeArrays":
+        """The nodes of scikit-learn's `Tree`, without codes."""
+        nodes = FittedNodes(tree)
+        return cls(
+            left=nodes.left,
+            right=nodes.right,
+            feature=nodes.feature,
+            code=np.zeros(len(nodes), dtype=np.int32),
+            threshold=nodes.threshold,
+            missing_left=nodes.missing_left,
+            impurity=tree.impurity,
+            n_rows=tree.n_node_samples,
+            weight=tree.weighted_n_node_samples,
+            value=nodes.value,
+            depth=nodes.depth,
+            wide=wide,
+        )
 
     def sklearn_tree(self, n_features: int, n_classes: Any = 1) -> Any:
         """The same tree as scikit-learn's `Tree`. O(m).
@@ -163,6 +191,50 @@ class TreeArrays:
         }
         values = by_output(self.value, n_classes)
         return make_tree(fields, values, self.depth, n_features, n_classes)
+
+
+def in_single_precision(X: np.ndarray) -> np.ndarray:
+    """Dense rows, C-contiguous; numbers beyond the range of single precision are its largest."""
+    if X.dtype == np.float32:
+        return np.ascontiguousarray(X)
+    with np.errstate(over="ignore", invalid="ignore"):
+        rows = np.ascontiguousarray(X, dtype=np.float32)
+        # Infinity would not be above the threshold that parts missing values from all others.
+        if not np.isfinite(rows.sum()) and not fits_single_precision(X):
+            rows = np.clip(rows, -LARGEST, LARGEST)
+    return rows
+
+
+def rows_as_read(X: Any, wide: np.ndarray | None) -> Any:
+    """Rows in the precision in which trees read them: double in the columns `wide`.
+
+    The values of all other columns of a dense X are those of single precision. A sparse X becomes
+    a CSR matrix, all in one precision.
+    """
+    if issparse(X):
+        X = X.tocsr()
+        data = X.data if wide is not None else in_single_precision(X.data)
+        return type(X)((data, X.indices, X.indptr), shape=X.shape)
+    rows = in_single_precision(X)
+    if wide is None or X.dtype == np.float32:
+        return rows
+    rows = rows.astype(np.float64)
+    rows[:, wide] = X[:, wide]
+    return rows
+
+
+def wide_columns(
+    trees: Sequence["Nodes"], features: Sequence[np.ndarray | None] | None = None
+) -> np.ndarray | None:
+    """The columns that one of the trees reads in double precision; None where none does.
+
+    `features` are the columns of X that each tree was fitted to, None for all of them.
+    """
+    found = []
+    for tree, columns in zip(trees, features or [None] * len(trees)):
+        if tree.wide is not None:
+            found.append(tree.wide if columns is None else columns[tree.wide])
+    return np.unique(np.concatenate(found)) if found else None
 
 
 def by_output(values: np.ndarray, n_classes: Any) -> np.ndarray:
@@ -190,7 +262,9 @@ class FittedNodes:
         self.tree = tree
         self.is_built: bool = getattr(tree, "is_built", True)  # False of a `CompactTree`
         self.depth: int = tree.max_depth
-        self.sets: np.ndarray | None = getattr(tree, "sets", None)  # of a `CompactTree`
+        # Of a `CompactTree`.
+        self.sets: np.ndarray | None = getattr(tree, "sets", None)
+        self.wide: np.ndarray | None = getattr(tree, "wide", None)
 
     # scikit-learn's trees have no sets of categories; those of compact ones are not written out.
     left_bins: ClassVar[None] = None
@@ -230,11 +304,12 @@ class FittedNodes:
 Nodes = TreeArrays | FittedNodes
 
 
-class CategoricalTree:
-    """Takes the place of scikit-learn's `Tree`, which has no sets of categories, as `tree_`.
+class ArrayTree:
+    """Takes the place, as `tree_`, of scikit-learn's `Tree`, which lacks what this tree has.
 
-    What it has is under scikit-learn's names. It has no `threshold`: what reads thresholds would
-    take sets for cuts.
+    That is sets of categories, and columns that are read in double precision. What it has is under
+    scikit-learn's names. With sets it has no `threshold`: what reads thresholds would take sets for
+    cuts.
     """
 
     is_built: ClassVar[bool] = True
@@ -248,7 +323,9 @@ class CategoricalTree:
         self.feature, self.missing_go_to_left = arrays.feature, arrays.missing_left
         self.impurity, self.n_node_samples = arrays.impurity, arrays.n_rows
         self.weighted_n_node_samples = arrays.weight
-        self.sets = arrays.sets
+        self.sets, self.wide = arrays.sets, arrays.wide
+        if arrays.left_bins is None:
+            self.threshold = arrays.threshold
         self.node_count, self.max_depth = len(arrays), arrays.depth
         self.n_leaves = int(np.count_nonzero(arrays.is_leaf))
 
@@ -261,7 +338,7 @@ class CategoricalTree:
             return self.arrays.leaves_of_rows(X).astype(np.intp)
         step = max(VALUES_AT_ONCE // max(X.shape[1], 1), 1)
         starts = range(0, max(X.shape[0], 1), step)
-        parts = (X[start : start + step].astype(np.float32).toarray() for start in starts)
+        parts = (X[start : start + step].toarray() for start in starts)
         return np.concatenate([self.apply(part) for part in parts])
 
     def decision_path(self, X: np.ndarray) -> Any:
@@ -319,8 +396,8 @@ class GrownTree:
     def tree(self) -> Any:
         """The tree as scikit-learn's."""
         arrays = self.arrays
-        if arrays is not None and arrays.left_bins is not None:
-            return CategoricalTree(arrays, self.n_features, self.n_classes)
+        if arrays is not None and (arrays.left_bins is not None or arrays.wide is not None):
+            return ArrayTree(arrays, self.n_features, self.n_classes)
         if arrays is not None and self._tree is None:
             self.tree = arrays.sklearn_tree(self.n_features, self.n_classes)
         return self._tree

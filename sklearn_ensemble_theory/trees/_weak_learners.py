@@ -451,7 +451,7 @@ class BinnedMembers:
     Raises
     ------
     ValueError
-        If X has values too large for single precision.
+        If X has infinite values.
     """
 
     def __init__(

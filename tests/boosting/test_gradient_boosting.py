@@ -339,8 +339,6 @@ def test_other_bad_input_is_refused_by_name(regression):
         GradientBoostingRegressor(KNeighborsRegressor()).fit(X, y, np.ones(len(y)))
     with pytest.raises(ValueError, match="cannot be squared"):
         GradientBoostingRegressor().fit(X, 1e200 * y)
-    with pytest.raises(ValueError, match="too large for dtype"):
-        GradientBoostingRegressor().fit(1e60 * X, y)
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="two classes, but y has 3 classes"):
         GradientBoostingClassifier(loss="exponential").fit(X, y)

@@ -42,7 +42,7 @@ from sklearn_ensemble_theory.trees._packed import (
 from sklearn_ensemble_theory.trees._sklearn_trees import fitted_in_units, on_grid
 from sklearn_ensemble_theory.trees._tree_arrays import (
     LEAF,
-    CategoricalTree,
+    ArrayTree,
     LeafOutputs,
     add_multiple,
     grown_tree,
@@ -62,9 +62,9 @@ __all__ = [
     "MISSING",
     "MOST_BINS",
     "AddedTrees",
+    "ArrayTree",
     "BinnedColumns",
     "BinnedMembers",
-    "CategoricalTree",
     "CutRules",
     "DeepTrees",
     "Grid",

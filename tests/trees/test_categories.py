@@ -21,8 +21,8 @@ from sklearn_ensemble_theory import (
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
 from .engine import (
+    ArrayTree,
     BinnedColumns,
-    CategoricalTree,
     GrowthOptions,
     HistogramGrower,
     grow_tree,
@@ -358,7 +358,7 @@ def test_tree_attributes():
     np.testing.assert_array_equal(np.asarray(path.sum(axis=0)).ravel(), tree.tree_.n_node_samples)
     # The importances of scikit-learn's tree are those of the same formula.
     plain = BinnedTreeRegressor(max_depth=4).fit(X, y)
-    ours = CategoricalTree(nodes_of(plain), 3, 1).compute_feature_importances()
+    ours = ArrayTree(nodes_of(plain), 3, 1).compute_feature_importances()
     np.testing.assert_allclose(ours, plain.feature_importances_)
     assert tree.feature_importances_[0] > 0.5
     with pytest.raises(AttributeError, match="'threshold': nodes of categorical_features have"):

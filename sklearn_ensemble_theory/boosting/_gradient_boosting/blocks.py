@@ -39,10 +39,10 @@ from ..._compat import check_constraints
 from ..._folds import checked_n_splits, first_rows_of, folds_by_hash
 from ..._learners import reads_single_precision
 from ..._roots import root_search
-from ..._rows import ChunkedRows, Rows, check_single_precision
+from ..._rows import ChunkedRows, Rows
 from ..._running import Progress
 from ...trees._binned_tree import BinnedTreeRegressor
-from ...trees._columns import MISSING, BinnedColumns
+from ...trees._columns import MISSING, BinnedColumns, is_wide
 from ...trees._histogram_growth import Grid, HistogramGrowth, sum_bits
 from ...trees._histograms import (
     GridUnits,
@@ -333,11 +333,7 @@ class RowSummary:
 def summary_of_block(block: Rows, classifies: bool) -> RowSummary:
     """The summary of one block; O(n p), and a sort of at most 32,768 rows of each column."""
     X, y, weight = block.X, block.y, block.weight
-    check_single_precision(X)
-    # Trees read single precision, and so do their bins.
-    sketch = QuantileSketch.of(
-        X.astype(np.float32, copy=False), weight, np.random.default_rng(block.block)
-    )
+    sketch = QuantileSketch.of(X, weight, np.random.default_rng(block.block))
     if classifies:
         check_classification_targets(y)
     targets = TargetSummary.of(y, weight, classifies)
@@ -743,13 +739,20 @@ def columns_of(
     summary: RowSummary, learner: Any, encoder: CategoricalColumns | None
 ) -> BinnedColumns:
     """The bins of all rows, without codes."""
-    edges = summary.sketch.edges(learner.max_bins)
+    sketch, wide = summary.sketch, np.zeros(len(summary.missing), dtype=bool)
+    for j, (x, w) in enumerate(zip(sketch.values, sketch.weights)):
+        wide[j] = x.dtype != np.float32 and is_wide(x, np.cumsum(w), learner.max_bins)
+        if not wide[j]:
+            sketch.values[j] = x.astype(np.float32)
+    edges = sketch.edges(learner.max_bins)
     if encoder is not None:
         for j in np.flatnonzero(encoder.flags).tolist():
             edges[j] = np.arange(encoder.numbers(j).max()) + 0.5
     codes = np.empty((0, len(summary.missing)), np.uint8)
     flags = None if encoder is None else encoder.flags
-    return BinnedColumns(codes, edges, summary.missing, MISSING, flags)
+    return BinnedColumns(
+        codes, edges, summary.missing, MISSING, flags, wide if wide.any() else None
+    )
 
 
 class BlockBoosting:

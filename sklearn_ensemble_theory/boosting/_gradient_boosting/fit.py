@@ -36,12 +36,10 @@ from ..._learners import (
     has_input_tag,
     is_tree,
     reads_numbers,
-    reads_single_precision,
 )
 from ..._rows import (
     ChunkedRows,
     Rows,
-    check_single_precision,
     checked_groups,
     checked_weights,
     has_columns,
@@ -514,11 +512,8 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
         if not as_frame:
             if sp.issparse(read) and is_small(read) and not accepts_sparse(learner):
                 read = read.toarray()  # a small one, for trees in bins
-                check_single_precision(read)
             elif is_tree(learner):
                 read = single_precision(read)
-            elif reads_single_precision(learner):
-                check_single_precision(read)
         return (read, *y) if y else read
 
     def _split(self, rows: Rows, seed: int, loss: Loss) -> tuple[Rows, Rows]:

@@ -6,7 +6,6 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import accuracy_score, r2_score
@@ -19,7 +18,7 @@ from ..._learners import grows_leaves, reads_single_precision
 from ..._rows import Rows
 from ..._typing import ArrayLike, MatrixLike, available_if
 from ...trees._packed import PackedCache
-from ...trees._sklearn_trees import single_precision
+from ...trees._tree_arrays import rows_as_read
 from ..losses import Loss
 from ..losses._losses import loss_gives_probabilities
 from .model import AdditiveModel
@@ -193,11 +192,12 @@ class FittedBoosting(BaseEstimator, metaclass=ABCMeta):
         """
         check_is_fitted(self)
         X = self._validate(X, reset=False)
-        X = single_precision(X) if sp.issparse(X) else np.ascontiguousarray(X, dtype=np.float32)
+        rows = rows_as_read(X, None)
         leaves = np.empty((X.shape[0], *self.estimators_.shape), dtype=np.int64)
         for t, members in enumerate(self.estimators_):
             for k, member in enumerate(members):
-                leaves[:, t, k] = member.tree_.apply(X)
+                tree = member.tree_
+                leaves[:, t, k] = tree.apply(rows if getattr(tree, "wide", None) is None else X)
         is_alone = isinstance(self, RegressorMixin) and leaves.shape[2] == 1
         return leaves[:, :, 0] if is_alone else leaves
 

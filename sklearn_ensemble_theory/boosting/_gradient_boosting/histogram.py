@@ -183,14 +183,19 @@ class HistogramBoosting(BaseGradientBoosting):
         return replace(plan, learner=clone(plan.learner).set_params(max_features=n_drawn))
 
     def _validate(self, X: Any, *y: Any, learner: Any = None, **options: Any) -> Any:
-        """X, and y where it is given; infinite values are the largest in single precision."""
+        """X, and y where it is given; infinite values are the largest finite ones.
+
+        In a fit whose other values single precision can hold, those of single precision.
+        """
         learner = self._base_learner() if learner is None else learner
         options |= {"dtype": [np.float64, np.float32], "ensure_all_finite": False}
         found = validate_data(self, X, *y, learner=learner, **options)
         read, *y = found if y else (found,)
         if not fits_single_precision(read):
-            largest = np.finfo(np.float32).max
-            read = np.clip(read, -largest, largest)
+            is_infinite = np.isinf(read)
+            single = options.get("reset", True) and fits_single_precision(read[~is_infinite])
+            largest = np.finfo(np.float32 if single else np.float64).max
+            read = np.where(is_infinite, np.copysign(largest, read), read)
         return (read, *y) if y else read
 
     def _seed_of_split(self, rng: np.random.RandomState) -> int:

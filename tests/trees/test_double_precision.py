@@ -1,0 +1,165 @@
+"""Trees tell any two different doubles apart, also where single precision has one number."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from sklearn_ensemble_theory import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
+from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
+
+from .engine import BinnedColumns, DeepTrees, LooseTrees, SmallTrees, nodes_of, packed_trees
+
+FAMILIES = {
+    "HistGradientBoosting": (
+        HistGradientBoostingRegressor(learning_rate=0.3, min_samples_leaf=5),
+        HistGradientBoostingClassifier(learning_rate=0.3, max_iter=20),
+    ),
+    "GradientBoosting": (
+        GradientBoostingRegressor(max_depth=5, learning_rate=0.3),
+        GradientBoostingClassifier(max_depth=5, learning_rate=0.3, n_estimators=20),
+    ),
+    "BinnedTree": (BinnedTreeRegressor(), BinnedTreeClassifier()),
+}
+
+
+@pytest.fixture(params=FAMILIES)
+def family(request):
+    return request.param
+
+
+def numbers(n=500):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3))
+    return X, X[:, 0] + np.sin(2 * X[:, 1]) + X[:, 0] * X[:, 2]
+
+
+def test_unix_seconds(family):
+    """Single precision has a number for 128 seconds there, and the wave a period of 300."""
+    seconds = 5.0 * np.arange(500)
+    y = np.sin(2 * np.pi * seconds / 300)
+    model = FAMILIES[family][0].fit(1.7e9 + seconds[:, None], y)
+    assert model.score(1.7e9 + seconds[:, None], y) > 0.85
+    assert model.score(1.7e9 + seconds[:, None] + 1, y) > 0.85
+
+
+def test_nanoseconds_and_identifiers(family):
+    seconds = np.arange(500)
+    labels = seconds // 25 % 2
+    X = (1_700_000_000 + seconds)[:, None] * 1_000_000_000
+    assert FAMILIES[family][1].fit(X, labels).score(X, labels) > 0.98
+    # All of them are one number in single precision.
+    ids = np.random.default_rng(0).integers(0, 40, 500)
+    X, y = 1e9 + ids[:, None], np.random.default_rng(1).normal(size=40)[ids]
+    assert FAMILIES[family][0].fit(X, y).score(X, y) > 0.95
+
+
+@pytest.mark.parametrize(("shift", "scale"), [(1e8, 1), (0, 1e-8), (0, 1e-49), (0, 1e39)])
+def test_units_and_origins_of_columns(family, shift, scale):
+    X, y = numbers()
+    model = FAMILIES[family][0]
+    expected = model.fit(X, y).score(X, y)
+    assert expected > 0.95
+    moved = shift + scale * X
+    assert model.fit(moved, y).score(moved, y) > expected - 0.01
+
+
+def test_values_are_as_good_as_their_ranks(family):
+    """Cuts between neighbouring doubles, on both sides of 0, and beside values that are missing."""
+    rng = np.random.default_rng(2)
+    ranks = np.column_stack([rng.integers(0, 100, 400), rng.integers(0, 100, 400)]).astype(float)
+    y = np.sin(ranks[:, 0]) + ranks[:, 1] / 50
+    X = ranks.copy()
+    X[:, 0] = np.where(ranks[:, 0] < 50, -1 + 2.0**-53 * ranks[:, 0], 1 + 2.0**-52 * ranks[:, 0])
+    X[::7, 0] = ranks[::7, 0] = np.nan
+    model = FAMILIES[family][0]
+    expected = model.fit(ranks, y).predict(ranks)
+    np.testing.assert_array_equal(model.fit(X, y).predict(X), expected)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), expected)
+    np.testing.assert_array_equal(again.predict(X[5:6]), expected[5:6])
+    if hasattr(model, "staged_predict"):
+        *_, last = model.staged_predict(X)
+        np.testing.assert_array_equal(last, expected)
+
+
+def walked(tree, X):
+    """The values at rows, by comparisons of single numbers."""
+    nodes, found = nodes_of(tree), []
+    wide = [] if nodes.wide is None else nodes.wide.tolist()
+    for row in X:
+        at = 0
+        while nodes.left[at] >= 0:
+            j = nodes.feature[at]
+            value = row[j] if j in wide else float(np.float32(np.clip(row[j], -1e38, 1e38)))
+            goes_left = nodes.missing_left[at] if np.isnan(value) else value <= nodes.threshold[at]
+            at = nodes.left[at] if goes_left else nodes.right[at]
+        found.append(nodes.value[at, 0])
+    return np.array(found)
+
+
+@pytest.mark.parametrize(
+    ("layout", "depth"), [(SmallTrees, 4), (DeepTrees, None), (LooseTrees, None)]
+)
+def test_trees_that_read_a_column_in_different_precision(layout, depth):
+    """In one ensemble, as after a warm start: each in its own way."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(90, 2))
+    X[:, 0] = 1 + 1e-8 * X[:, 0]
+    X[rng.random(X.shape) < 0.05] = np.nan
+    y = rng.normal(size=90)
+    single = X.astype(np.float32)
+    single[:, 0] += np.float32(2.0**-23) * rng.integers(-20, 20, 90)
+    trees = [BinnedTreeRegressor(max_depth=depth).fit(Z, y) for Z in (X, single, single, X)]
+    assert [nodes_of(tree).wide is None for tree in trees] == [False, True, True, False]
+    cuts = nodes_of(trees[1])
+    cuts = cuts.threshold[(cuts.feature == 0) & np.isfinite(cuts.threshold)]
+    # Beside the thresholds, and where doubles are rounded to the one or the other number.
+    near = np.concatenate([np.spacing(np.float32(1)) * k / 4 + cuts for k in range(-3, 4)])
+    near = np.concatenate([near, np.nextafter(near, 2), np.nextafter(near, 0)])
+    rows = np.vstack([X, np.column_stack([near, np.zeros(len(near))]), [[1e300, -1e300]]])
+    expected = sum(walked(tree, rows) for tree in trees)
+    sums = packed_trees(trees, n_rows=1 if layout is LooseTrees else None)
+    assert type(sums) is layout
+    out = np.zeros((len(rows), 1))
+    sums.add(rows, out)
+    np.testing.assert_allclose(out[:, 0], expected, rtol=1e-12)
+    for tree in trees:
+        np.testing.assert_array_equal(tree.predict(rows), walked(tree, rows))
+        leaf = tree.apply(rows)
+        np.testing.assert_array_equal(nodes_of(tree).value[leaf, 0], tree.predict(rows))
+        passed = tree.decision_path(rows).toarray()
+        assert passed[np.arange(len(rows)), leaf].all()
+
+
+def test_equal_numbers_by_chance_are_read_in_single_precision():
+    """Columns of a continuous distribution, of which some values are one number there."""
+    X = np.random.default_rng(4).random((20_000, 3))
+    assert len(np.unique(X[:, 0].astype(np.float32))) < len(X)
+    X[:, 1] = np.round(X[:, 1], 2)
+    X[:5000, 2] = 0.1
+    for weight in (None, np.random.default_rng(5).integers(0, 3, len(X)).astype(float)):
+        assert BinnedColumns.of(X, 255, weight).wide is None
+        X[:5000, 2] += np.where(np.arange(5000) % 2, 1e-12, 0)
+        np.testing.assert_array_equal(BinnedColumns.of(X, 255, weight).wide, [False, False, True])
+        X[:5000, 2] = 0.1
+
+
+def test_pruning():
+    rng = np.random.default_rng(6)
+    ranks = rng.integers(0, 50, (300, 2)).astype(float)
+    y = np.sin(ranks[:, 0]) + rng.normal(size=300)
+    X = 1 + 1e-12 * ranks
+    tree = BinnedTreeRegressor(ccp_alpha=0.01)
+    expected = tree.fit(ranks, y).predict(ranks)
+    assert 1 < tree.get_n_leaves() < 50
+    np.testing.assert_allclose(tree.fit(X, y).predict(X), expected, rtol=1e-12)
+    path = tree.cost_complexity_pruning_path(X, y)
+    np.testing.assert_allclose(
+        path.ccp_alphas, tree.cost_complexity_pruning_path(ranks, y).ccp_alphas, rtol=1e-9
+    )
