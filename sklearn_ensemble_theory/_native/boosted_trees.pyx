@@ -21,8 +21,8 @@ from .arrays cimport require
 from .growth cimport (
     PACKED, SET_BYTES, SET_CODE, SQUARED_ERROR, UNKNOWN, WIDE, Category, CategoryCut, Constraint,
     OneCut, Packing, PathRules, Rules, Sets, Sums, comparable, cut_categories, cut_score,
-    divide_categories, follow, integer_scale, lowest_bit, may_follow, node_score, set_sends_left,
-    unpack, write_set)
+    divide_categories, follow, integer_scale, lowest_bit, may_follow, nearly, node_score,
+    set_sends_left, unpack, write_set)
 from .losses cimport (
     Loss, LossRows, leaf_steps, sum_losses)
 from .threads cimport CHUNK_ROWS, do_in_threads, n_row_chunks, start_of_part
@@ -45,9 +45,6 @@ cdef enum:
 cdef enum:
     FIRST, SECOND, ALL, UNPARTED
 
-# A cut whose score, computed without a division, is below the best by more than this is worse, also
-# after rounding (see `comparable`).
-cdef double NEARLY = 1 - 2.0**-31
 # Only a gain below this share of the score can be one between equal targets.
 cdef double SUSPICIOUS = 1e-11
 
@@ -408,7 +405,7 @@ cdef inline void cut_of_bins(
                 left = unpack(Packing(WIDE, g.packing.bits), sums.q, sums.r)
                 s1, w1 = left.target, left.weight + l2
                 s2, w2 = total.target - s1, total.weight - left.weight + l2
-                if s1 * s1 * w2 + s2 * s2 * w1 < best * (w1 * w2) * NEARLY:
+                if s1 * s1 * w2 + s2 * s2 * w1 < nearly(best) * (w1 * w2):
                     continue
             if ruled:
                 score = comparable(cut_score(left, total, &g.rules, constraint))
@@ -428,7 +425,7 @@ cdef inline void cut_of_bins(
 
 cdef inline double least_square(double best, double uncut, double weight) noexcept nogil:
     """The least square of S1 - m W1 of a cut that may be better, for W1 W2 = 1."""
-    return (best * NEARLY - uncut) / weight
+    return (nearly(best) - uncut) / weight
 
 
 cdef inline void add_cell(Pair* sums, const Cell* cell) noexcept nogil:

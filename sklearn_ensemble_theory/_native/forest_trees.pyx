@@ -12,15 +12,15 @@ takes as long as there are rows. In nodes of few rows, rows are sorted by their 
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
 from libc.math cimport INFINITY, fabs, ldexp, log, nextafter, rint
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
 
 from .arrays cimport require
 from .growth cimport (
     CLASSES, GINI, LOG_LOSS, NO_CATEGORY, PACKED, POISSON, QUANTILE, SET_BYTES, SET_CODE,
     SQUARED_ERROR, UNKNOWN, WIDE, Category, CategoryCut, Constraint, OneCut, Packing, PathRules,
-    Rules, Sets, Sums, by_mean, comparable, cut_categories, cut_score, divide_categories, follow,
-    integer_scale, lowest_bit, may_follow, node_score, set_sends_left, unpack, write_set, x_log_x)
+    Rules, Sets, Sums, comparable, cut_categories, cut_score, divide_categories, follow,
+    integer_scale, lowest_bit, may_follow, node_score, set_sends_left, sort_categories, unpack,
+    write_set, x_log_x)
 from .order_statistics cimport (
     LEVELS, Places, Ranked, RankedSides, lowest_sum, make_set, move_places, move_row, n_words,
     next_candidate, put_places, start_sides, weight_of)
@@ -890,7 +890,7 @@ cdef void order_of_classes(Growth* g, Category* some, int n, const Sums* total) 
             a[k] = b[k]
     for i in range(n):
         some[i].mean = comparable(some[i].mean)
-    qsort(some, n, sizeof(Category), by_mean)
+    sort_categories(some, n)
 
 
 cdef inline void add_shifts(

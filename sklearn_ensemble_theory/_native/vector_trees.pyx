@@ -8,11 +8,11 @@ remains of a node without one child is exactly the other.
 
 from libc.math cimport INFINITY, fabs, log, rint
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport free, malloc, qsort
+from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from .arrays cimport require
-from .growth cimport comparable, lowest_bit
+from .growth cimport Category, Sums, comparable, lowest_bit, sort_categories
 from .threads cimport do_in_threads, start_of_part
 
 cdef extern from "vector_trees.h" nogil:
@@ -66,12 +66,6 @@ cdef struct Search:
     int64_t* place  # output: (n_bins) times the direction of missing values, plus the code
     double* share  # output for categories, and their order; the place has the last one on the left
     uint8_t* order
-
-
-# A category, and its place on the first principal component.
-cdef struct Category:
-    double place
-    uint8_t code
 
 
 # --- sums in bins --------------------------------------------------------------------------------
@@ -196,15 +190,6 @@ cdef inline void write_distance(const Search* s, const double* cell, double* z) 
         z[k] = x / (w + s.cat_smooth) if fabs(x) > NO_DISTANCE * fabs(cell[FIRST + k]) else 0.0
 
 
-cdef int by_place(const void* a, const void* b) noexcept nogil:
-    """The order of categories; equal ones by their codes."""
-    cdef const Category* one = <const Category*>a
-    cdef const Category* other = <const Category*>b
-    if one.place != other.place:
-        return 1 if one.place > other.place else -1
-    return 1 if one.code > other.code else -1
-
-
 cdef void order_categories(
     const Search* s, const double* h, uint8_t* bins, int n, double* z, double* a, double* b
 ) noexcept nogil:
@@ -250,13 +235,13 @@ cdef void order_categories(
         x, dot = z + i * s.q, 0.0
         for k in range(s.q):
             dot += a[k] * x[k]
-        some[i] = Category(-dot if is_turned else dot, bins[i])
+        some[i] = Category(-dot if is_turned else dot, Sums(0.0, 0.0, 0), bins[i])
         size = max(size, fabs(dot))
     for i in range(n if size > 0 else 0):  # what differs by rounding has one place
-        some[i].place = rint(some[i].place / size * PLACES)
-    qsort(some, n, sizeof(Category), by_place)
+        some[i].mean = rint(some[i].mean / size * PLACES)
+    sort_categories(some, n)
     for i in range(n):
-        bins[i] = some[i].code
+        bins[i] = <uint8_t>some[i].code
 
 
 cdef inline void add_distance(

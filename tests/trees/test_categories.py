@@ -208,6 +208,32 @@ def test_boosted_trees_are_those_of_the_reference(given, cat_smooth):
     assert n_sets >= 5
 
 
+@pytest.mark.parametrize("cat_smooth", [0.0, 10.0])
+@pytest.mark.parametrize("k", [2, 14, 15, 255])
+@pytest.mark.parametrize("means", ["normal", "tied", "equal", "outlier", "powers", "light"])
+def test_the_order_of_means(means, k, cat_smooth):
+    """Equal means, one far from the others, and of weights from 1 to 2^-32."""
+    rng, n = np.random.default_rng(k), 2000
+    X = rng.integers(0, k, (n, 2)).astype(float)
+    effect = {
+        "normal": rng.standard_normal(k),
+        "tied": rng.integers(0, 3, k).astype(float),
+        "equal": np.zeros(k),
+        "outlier": np.where(np.arange(k) == 1, 1e6, rng.integers(0, 9, k)),
+        "powers": (-2.0) ** (np.arange(k) % 20),
+        "light": rng.standard_normal(k),
+    }[means]
+    target = effect[X[:, 0].astype(int)] + (means != "equal") * rng.integers(-1, 2, n)
+    weight = 2.0 ** -(X[:, 0] % 33) if means == "light" else None
+    columns = BinnedColumns.of(X, 255, None, categorical=np.array([True, True]))
+    options = GrowthOptions(criterion="squared_error", max_depth=3, cat_smooth=cat_smooth)
+    a, leaf = HistogramGrower(columns, options).grow(target, weight, None)
+    b, node = ReferenceGrower(columns, options).grow(target, weight, None)
+    np.testing.assert_array_equal(a.left_bins, b.left_bins)
+    np.testing.assert_array_equal(a.feature, b.feature)
+    np.testing.assert_array_equal(leaf, node)
+
+
 def frames(n=400, seed=0):
     """Numbers, and the same with a column of text; a target."""
     rng = np.random.default_rng(seed)
