@@ -207,14 +207,16 @@ def check_bin_edges(
     try:
         n_given = len(bin_edges)
     except TypeError:
-        raise TypeError("bin_edges must be a sequence with the edges of every feature.") from None
+        raise TypeError(
+            "max_bins must be a number, 'auto' or a sequence with the edges of every feature."
+        ) from None
     if n_given != n_features:
         raise ValueError(
-            f"bin_edges has edges for {n_given} features, but X has {n_features} features."
+            f"max_bins has edges for {n_given} features, but X has {n_features} features."
         )
     checked = []
     for j, given in enumerate(bin_edges):
-        where = f"bin_edges[{j}]" + ("" if names is None else f", of feature {names[j]!r},")
+        where = f"max_bins[{j}]" + ("" if names is None else f", of feature {names[j]!r},")
         try:
             edges = np.array(given, dtype=np.float64)
         except (TypeError, ValueError):

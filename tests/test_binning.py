@@ -145,13 +145,13 @@ def test_weights_are_repetitions(max_bins, decimals):
 @pytest.mark.parametrize(
     ("bin_edges", "message"),
     [
-        (3, "must be a sequence"),
+        (3, "or a sequence"),
         ([[1.0]], "edges for 1 features, but X has 2"),
-        ([[1.0, 0.5], []], r"bin_edges\[0\] must be finite and strictly increasing"),
-        ([[], [1.0, 1.0]], r"bin_edges\[1\] must be finite and strictly increasing"),
-        ([[], [np.nan]], r"bin_edges\[1\] must be finite"),
-        ([[], ["a"]], r"bin_edges\[1\] must be a sequence of numbers"),
-        ([[], 1.0], r"bin_edges\[1\] must be finite and strictly increasing"),
+        ([[1.0, 0.5], []], r"max_bins\[0\] must be finite and strictly increasing"),
+        ([[], [1.0, 1.0]], r"max_bins\[1\] must be finite and strictly increasing"),
+        ([[], [np.nan]], r"max_bins\[1\] must be finite"),
+        ([[], ["a"]], r"max_bins\[1\] must be a sequence of numbers"),
+        ([[], 1.0], r"max_bins\[1\] must be finite and strictly increasing"),
         ([[], np.arange(2.0**16)], "more than 65536 bins"),
     ],
 )

@@ -226,7 +226,7 @@ def test_pairs_and_edges_are_named():
     ]:
         with pytest.raises(ValueError, match=message):
             resolve_interactions(given, 3, names)
-    with pytest.raises(ValueError, match=r"bin_edges\[1\], of feature 'bmi', must be finite"):
+    with pytest.raises(ValueError, match=r"max_bins\[1\], of feature 'bmi', must be finite"):
         package.L2BoostingRegressor(5, max_bins=[[], [1.0, 0.0], []]).fit(FRAME, NOISE)
 
 

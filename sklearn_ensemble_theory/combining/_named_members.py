@@ -362,6 +362,8 @@ def rows_to_fit(X: Any, y: np.ndarray, sample_weight: Any) -> Rows:
     X is not validated here: members may take frames of any columns, or text.
     """
     check_consistent_length(X, y)
+    if isinstance(X, memoryview):  # of which no rows can be taken
+        X = np.asarray(X)
     if sample_weight is None:
         return Rows(X, y, None, range(len(y)))
     kept, weight = positive_weights(sample_weight, X)

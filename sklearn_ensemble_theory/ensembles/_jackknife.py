@@ -493,6 +493,7 @@ def positive_posterior(
 
     It is the law of a number with a normal prior, of which an estimate with normal noise is known.
     """
+    noise = np.maximum(noise, 0.0)  # below 0 by rounding where all members agree
     trust = 1.0 - noise / np.maximum(variance + noise, np.finfo(float).tiny)
     centre = mean + trust * (estimate - mean)
     error = np.sqrt(trust * noise)

@@ -409,6 +409,8 @@ def test_posterior_of_a_positive_number_by_quadrature():
     # Without noise it is the estimate, without a variance the mean.
     np.testing.assert_allclose(positive_posterior(np.array([0.3]), 0.0, mean, mean)[0], 0.3)
     np.testing.assert_allclose(positive_posterior(np.array([0.3]), 0.1, mean, np.zeros(1))[0], 0.2)
+    # Noise that rounding makes negative is none.
+    np.testing.assert_allclose(positive_posterior(np.array([0.3]), -1e-20, mean, mean)[0], 0.3)
 
 
 @pytest.mark.filterwarnings("ignore:Monte Carlo noise exceeds")

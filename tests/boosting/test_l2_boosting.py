@@ -192,7 +192,7 @@ def test_given_edges():
     # an edge beyond the data is no cut; one without rows between it and the next is the same cut
     model.set_params(max_bins=[[-1, -0.9999999, 0, 1, 99.0], [77.0], [0.5]]).fit(X, y)
     np.testing.assert_allclose(model.predict(X), path[-1], atol=1e-9)
-    with pytest.raises(ValueError, match="bin_edges has edges for 2 features"):
+    with pytest.raises(ValueError, match="max_bins has edges for 2 features"):
         model.set_params(max_bins=[[0.0], [1.0]]).fit(X, y)
 
 

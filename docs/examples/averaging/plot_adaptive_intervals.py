@@ -58,6 +58,7 @@ for axis, (name, interval) in zip(axes.flat, intervals.items()):
 axes[0, 0].set_ylim(0, 3)
 axes[0, 0].legend(loc="upper right", fontsize="small", markerscale=4)
 figure.supxlabel("first feature")
+figure.supylabel("half the width of an interval")
 plt.show()
 
 # %%

@@ -764,8 +764,8 @@ class BaseAdditive(BaseEstimator):
         folds = model.folds
         if folds is None:
             raise ValueError(
-                f"{what} require the models of the folds: set held_out='cv' and fit again. A "
-                "model that was read from JSON has none."
+                f"{what} require the models of the folds: set held_out='cv' and fit again, to at "
+                "least two rows. A model that was read from JSON has none."
             )
         if folds.rows is None:
             raise ValueError(
