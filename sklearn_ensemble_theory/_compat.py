@@ -56,7 +56,9 @@ except ImportError:
     from sklearn.utils._estimator_html_repr import _VisualBlock as VisualBlock
 
 __all__ = [
+    "LEAST_GAP",
     "SKLEARN_VERSION",
+    "TREE_SORT",
     "CallbackSupportMixin",
     "HasMethods",
     "HistogramBuilder",
@@ -92,6 +94,12 @@ __all__ = [
 ]
 
 SKLEARN_VERSION = parse_version(sklearn.__version__)
+
+# The sort of scikit-learn's trees, which orders equal values: it inserts up to so many keys, and
+# whether its depth is limited by the natural logarithm, not the binary one.
+TREE_SORT = 15 if SKLEARN_VERSION.release >= (1, 9) else 1, SKLEARN_VERSION.release < (1, 7)
+# Its trees are not cut between values that are no further apart.
+LEAST_GAP = 1e-7 if SKLEARN_VERSION.release >= (1, 8) else 0.0
 
 
 class _ChecksParameters(Protocol):

@@ -12,6 +12,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 import scipy.sparse as sp
 from sklearn import get_config
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from sklearn_ensemble_theory._compat import make_tree, prune_tree, tree_parts, tree_state
 from sklearn_ensemble_theory._learners import (
@@ -19,6 +20,7 @@ from sklearn_ensemble_theory._learners import (
     aligned_columns,
     is_tree,
     reads_single_precision,
+    register,
 )
 from sklearn_ensemble_theory._rows import check_single_precision
 from sklearn_ensemble_theory._running import seeded
@@ -28,6 +30,13 @@ from sklearn_ensemble_theory.trees._options import (
     TreePlan,
     TreeShape,
     n_features_drawn,
+)
+from sklearn_ensemble_theory.trees._ranks import (
+    RankedRows,
+    Ranks,
+    grows_on_ranks,
+    ranks_of,
+    take_features,
 )
 from sklearn_ensemble_theory.trees._tree_arrays import nodes_of
 
@@ -86,7 +95,7 @@ def fitted_in_units(estimator: Predictor, X: Any, y: np.ndarray, **params: Any) 
             exponent, is_small = int(np.frexp(largest)[1]), True
     if exponent:
         y = np.ldexp(y, -exponent)
-    if _needs_no_check(estimator, X, y, params):
+    if isinstance(X, RankedRows) or _needs_no_check(estimator, X, y, params):
         _grow_unchecked(estimator, X, y, params.get("sample_weight"))
     else:
         estimator.fit(X, y, **params)
@@ -126,13 +135,15 @@ def _needs_no_check(tree: Any, X: Any, y: np.ndarray, params: dict[str, Any]) ->
     )
 
 
-def _grow_unchecked(tree: Any, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> None:
+def _grow_unchecked(
+    tree: Any, X: np.ndarray | RankedRows, y: np.ndarray, weight: np.ndarray | None
+) -> None:
     """The `fit` of scikit-learn's trees without its checks, which take as long as 500 rows."""
     (n, p), total = X.shape, float(len(y))
     if weight is not None:
         weight = np.ascontiguousarray(weight, dtype=np.float64)
         total = float(weight.sum())
-    n_classes = 1
+    n_classes = 0
     if type(tree) not in REGRESSION_TREES:
         tree.classes_, y = np.unique(y, return_inverse=True)
         n_classes = len(tree.classes_)
@@ -140,7 +151,11 @@ def _grow_unchecked(tree: Any, X: np.ndarray, y: np.ndarray, weight: np.ndarray 
     options = TreePlan.of(tree, p).options(TreeShape(n, total, p, n_classes), has_missing=False)
     tree.n_features_in_, tree.n_outputs_ = p, 1
     tree.max_features_ = n_features_drawn(tree.max_features, p)
-    counts = np.array([n_classes], dtype=np.intp)
+    if isinstance(X, RankedRows):
+        tree.tree_ = X.grown(y, weight, options)
+        prune_tree(tree)
+        return
+    counts = np.array([max(n_classes, 1)], dtype=np.intp)
     if type(tree) in REGRESSION_TREES:
         criterion = tree_parts.CRITERIA_REG[tree.criterion](1, n)
     else:
@@ -316,3 +331,38 @@ def with_all_classes(member: Any, n_classes: Sequence[int]) -> Any:
     found.classes_ = classes[0] if one else classes
     found.n_classes_ = n_classes[0] if one else np.asarray(n_classes)
     return found
+
+
+# --- members of ensembles ------------------------------------------------------------------------
+
+
+class RankedMembers:
+    """Trees of scikit-learn's that share the ranks of X (see `_learners.PreparedMembers`)."""
+
+    def __init__(self, ranks: Ranks) -> None:
+        self.ranks = ranks
+
+    def fit(
+        self,
+        member: Any,
+        rows: np.ndarray,
+        y: np.ndarray,
+        weights: np.ndarray | None,
+        features: np.ndarray | None,
+    ) -> Any:
+        """Fit one member to rows and features of the columns."""
+        ranks = self.ranks if features is None else take_features(self.ranks, features)
+        X = RankedRows(ranks, None if len(rows) == ranks.shape[0] else rows)
+        return fitted_in_units(member, X, y, sample_weight=weights)
+
+
+def ranked_members(
+    tree: Any, X: np.ndarray, sample_weight: np.ndarray | None, n_jobs: int | None
+) -> RankedMembers | None:
+    """None for trees that scikit-learn grows."""
+    ranks = ranks_of(X) if grows_on_ranks(tree) else None
+    return None if ranks is None else RankedMembers(ranks)
+
+
+for _kind in (DecisionTreeRegressor, DecisionTreeClassifier):
+    register(_kind, prepare_members=ranked_members)

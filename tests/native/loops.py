@@ -15,6 +15,8 @@ from sklearn_ensemble_theory._native.additive import (
 )
 from sklearn_ensemble_theory._native.binning import EdgeTable, sorted_floats
 from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees, count_in_bins
+from sklearn_ensemble_theory._native.exact_trees import Ranks, rank_values
+from sklearn_ensemble_theory._native.exact_trees import grow as grow_exact
 from sklearn_ensemble_theory._native.forest_trees import grow_tree
 from sklearn_ensemble_theory._native.inference import (
     BYTES,
@@ -58,6 +60,7 @@ __all__ = [
     "EdgeTable",
     "Loss",
     "PointTree",
+    "Ranks",
     "SideSearch",
     "add_deep_values",
     "add_group_sums",
@@ -80,6 +83,7 @@ __all__ = [
     "cumulate_tables",
     "exact_order_statistics",
     "exponential_weights",
+    "grow_exact",
     "grow_tree",
     "huber_slopes",
     "leaf_quantiles",
@@ -88,6 +92,7 @@ __all__ = [
     "leaves_of_codes",
     "moved_scores",
     "moved_sums",
+    "rank_values",
     "residual_ranges",
     "rows_near_rank",
     "scale_cut_products",

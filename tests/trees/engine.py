@@ -39,7 +39,8 @@ from sklearn_ensemble_theory.trees._packed import (
     packed_trees,
     single_precision_cuts,
 )
-from sklearn_ensemble_theory.trees._sklearn_trees import fitted_in_units, on_grid
+from sklearn_ensemble_theory.trees._ranks import grows_on_ranks, ranks_of, take_features
+from sklearn_ensemble_theory.trees._sklearn_trees import fitted_in_units, on_grid, ranked_members
 from sklearn_ensemble_theory.trees._tree_arrays import (
     LEAF,
     ArrayTree,
@@ -94,6 +95,7 @@ __all__ = [
     "goes_left",
     "grow_tree",
     "grown_tree",
+    "grows_on_ranks",
     "integer_rows",
     "isotonic_regression",
     "leaf_order",
@@ -103,7 +105,10 @@ __all__ = [
     "on_grid",
     "packed_places",
     "packed_trees",
+    "ranked_members",
+    "ranks_of",
     "selected_rows",
     "single_precision_cuts",
+    "take_features",
     "weight_units",
 ]

@@ -82,7 +82,8 @@ class DrawnLearners:
             X = self.X = X.toarray()
         if fit_params or issparse(X) or X.dtype.kind not in "fiub" or X.ndim != 2:
             return
-        self.prepared = prepare_members(learner, X, None)
+        # A tree's sums are rounded by the order of its rows: it gets them as they were drawn.
+        self.prepared = None if is_tree(learner) else prepare_members(learner, X, None)
         # Without its check of X a tree does not check the targets of this criterion either.
         if self.prepared is None and is_tree(learner) and learner.criterion != "poisson":
             blocks = (single_precision_if_finite(X[rows]) for rows in self._blocks())

@@ -1,0 +1,666 @@
+/* The growth of exact trees on ranks: what does not depend on the size of a rank.
+
+   The trees are scikit-learn's, bit for bit. It adds up numbers in the order in which its sorts and
+   partitions leave the rows of a node, and a sort that is not stable decides on rows of equal values:
+   where sums are rounded, that order is kept. Sums of whole weights are exact in any order. */
+#ifndef ENSEMBLE_EXACT_TREES_H
+#define ENSEMBLE_EXACT_TREES_H
+
+#include <math.h>
+#include <string.h>
+
+#include "forest_trees.h"
+
+#if defined(_MSC_VER)
+static inline int lowest_of(uint64_t bits)
+{
+    unsigned long place;
+    _BitScanForward64(&place, bits);
+    return (int)place;
+}
+#else
+#define lowest_of(bits) __builtin_ctzll(bits)
+#endif
+
+/* Rows of smaller nodes are sorted by keys: a rank times 64 plus the row's place. */
+#define SMALL_NODE 40
+#define PLACES 63
+/* So many cuts are compared with the best one together. */
+#define CUTS_OF_BLOCK 128
+/* A cut whose score, computed without a division, is below the best by more than this is worse. */
+#define NEARLY (1 - 1e-12)
+#define EPSILON 2.220446049250313e-16
+/* Values of a node that are no further above the one before are no other values. */
+#define LEAST_GAP 1e-7f
+
+/* NUMBERS: real targets. COUNTS: classes of whole weights, by Gini. CLASSES: any others. */
+enum { NUMBERS, COUNTS, CLASSES };
+enum { CONSTANT, NO_CUT, CUT };
+
+typedef union {
+    struct { double wy, w; } number;
+    struct { int32_t label, w; } count;
+    struct { double w; int32_t label; } real;
+} Target;
+
+static inline void set_number(Target *one, double y, double w)
+{
+    one->number.wy = w * y;
+    one->number.w = w;
+}
+
+static inline void set_count(Target *one, int64_t label, double w)
+{
+    one->count.label = (int32_t)label;
+    one->count.w = (int32_t)w;
+}
+
+static inline void set_class(Target *one, int64_t label, double w)
+{
+    one->real.label = (int32_t)label;
+    one->real.w = w;
+}
+
+typedef struct {
+    ptrdiff_t n, p;
+    int is_wide;                      /* ranks of 4 bytes, not 2 */
+    const void *by_column, *by_row;   /* ranks of shape (p, n) and (n, p) */
+    const double *values;             /* the distinct values of all columns, one after another */
+    const int64_t *first;             /* where those of each column begin, and the end */
+    const uint64_t *near;             /* a bit for each value: whether the next is within the gap */
+    const int64_t *near_at;           /* where the bits of each column begin; -1 where none is set */
+} RankedColumns;
+
+typedef struct {
+    int kind, is_entropy, n_classes, max_features, max_depth, min_split, min_leaf;
+    int few_keys;                     /* scikit-learn's sort inserts up to so many keys, ... */
+    int natural;                      /* ... and is as deep as the natural logarithm, not the binary */
+    double min_weight, min_decrease, total_weight;
+    uint32_t state;
+} ExactRules;
+
+typedef struct {
+    int32_t *left, *right, *feature;
+    double *threshold;
+    uint8_t *missing_left;
+    double *impurity;
+    int64_t *n_rows;
+    double *weight, *value;
+    int count, depth;
+} ExactNodes;
+
+/* Sums of a node. square: of the weights of its classes. */
+typedef struct { double s, w, yy; int64_t square; } NodeSums;
+
+/* The best cut so far, between the ranks at and after. unscaled: Σ_side Σ_class W²/W, of counts. */
+typedef struct { double score, unscaled; int32_t at, after; } BestCut;
+
+typedef struct { int start, stop, depth, parent, is_left, n_known; double impurity; } NodeTask;
+
+typedef struct {
+    RankedColumns columns;
+    ExactRules rules;
+    ExactNodes nodes;
+    int m;                            /* rows of the tree */
+    Target *target;                   /* by row, as wyy */
+    double *wyy;
+    int32_t *rows;                    /* those of a node next to each other */
+    int32_t *features, *constants;    /* as in scikit-learn's splitter */
+    NodeTask *waiting;
+    /* The rows of a node in the order of a column, and their ranks. */
+    int32_t *order, *rank;
+    /* The row of a rank, and of each row the one before it of the same rank, or -1. */
+    int32_t *of_rank, *before;
+    /* Whether a rank occurs, and whether one of 64 does; empty between searches. */
+    uint64_t *marks, *marked;
+    uint64_t *keys;
+    /* Weights of classes: in the node and left of a cut, for COUNTS and for others; of ranks. */
+    int64_t *whole_counts, *left_counts, *cells;
+    int32_t *rows_of_cell;
+    double *whole, *left;
+} Exact;
+
+static inline uint32_t next_of(uint32_t *state)
+{
+    uint32_t x = *state ? *state : 1;
+    x ^= x << 13;
+    x ^= x >> 17;
+    x ^= x << 5;
+    *state = x;
+    return x & 0x7FFFFFFF;
+}
+
+static inline void swap_places(int32_t *a, ptrdiff_t i, ptrdiff_t j)
+{
+    int32_t x = a[i];
+    a[i] = a[j];
+    a[j] = x;
+}
+
+/* --- scikit-learn's sort of (rank, row) in one word, of which the row is not compared ------------ */
+
+#define KEY(x) ((uint32_t)((x) >> 32))
+
+static inline void swap_keys(uint64_t *a, ptrdiff_t i, ptrdiff_t j)
+{
+    uint64_t x = a[i];
+    a[i] = a[j];
+    a[j] = x;
+}
+
+/* A stable sort of at most 15 keys: the place of each is the number of those before it. */
+static inline void insertion_sort(uint64_t *a, ptrdiff_t n)
+{
+    int32_t keys[16], place[8];
+    uint64_t old[16];
+    if (n < 2)
+        return;
+    if (n == 2) {
+        if (KEY(a[0]) > KEY(a[1]))
+            swap_keys(a, 0, 1);
+        return;
+    }
+    for (ptrdiff_t k = 0; k < n; k++) {
+        old[k] = a[k];
+        keys[k] = (int32_t)(KEY(a[k]) << 4 | k);
+    }
+    for (ptrdiff_t k = n; k < 16; k++)
+        keys[k] = 0x7FFFFFFF;
+    for (ptrdiff_t first = 0; first < n; first += 8) {
+        count_smaller(keys, n, keys + first, place);
+        for (int i = 0; i < 8 && first + i < n; i++)
+            a[place[i]] = old[first + i];
+    }
+}
+
+static void sift_down(uint64_t *a, ptrdiff_t start, ptrdiff_t end)
+{
+    for (ptrdiff_t root = start;;) {
+        ptrdiff_t child = 2 * root + 1, largest = root;
+        if (child < end && KEY(a[largest]) < KEY(a[child]))
+            largest = child;
+        if (child + 1 < end && KEY(a[largest]) < KEY(a[child + 1]))
+            largest = child + 1;
+        if (largest == root)
+            return;
+        swap_keys(a, root, largest);
+        root = largest;
+    }
+}
+
+static void heap_sort(uint64_t *a, ptrdiff_t n)
+{
+    for (ptrdiff_t start = (n - 2) / 2; start >= 0; start--)
+        sift_down(a, start, n);
+    for (ptrdiff_t end = n - 1; end > 0; end--) {
+        swap_keys(a, 0, end);
+        sift_down(a, 0, end);
+    }
+}
+
+static inline uint32_t middle_of_three(const uint64_t *a, ptrdiff_t n)
+{
+    uint32_t x = KEY(a[0]), y = KEY(a[n / 2]), z = KEY(a[n - 1]);
+    if (x < y)
+        return y < z ? y : x < z ? z : x;
+    if (y < z)
+        return x < z ? x : z;
+    return y;
+}
+
+/* `few` is 15, or 1 where keys are not inserted. There may be one word before a and two behind. */
+static void sort_keys(uint64_t *a, ptrdiff_t n, int depth, int few)
+{
+    while (n > few) {
+        if (depth-- <= 0) {
+            heap_sort(a, n);
+            return;
+        }
+        /* Lower keys are swapped to the left, higher ones to the right, equal ones stay; without a
+           branch. x is what is at i. What comes after it, and what is last, are read two steps
+           before they are needed. */
+        uint32_t pivot = middle_of_three(a, n);
+        ptrdiff_t i = 0, l = 0, r = n;
+        uint64_t x = a[0], next = a[1], last = a[n - 1];
+        while (i < r) {
+            uint32_t key = KEY(x);
+            uint64_t next2 = a[i + 2], last2 = a[r - 2], at_l = a[l];
+            uint64_t is_low = -(uint64_t)(key < pivot), is_high = -(uint64_t)(key > pivot);
+            ptrdiff_t j = i + (((l - i) & (ptrdiff_t)is_low) | ((r - 1 - i) & (ptrdiff_t)is_high));
+            a[i] = x ^ ((x ^ at_l) & is_low);
+            a[j] = x;
+            x = next ^ ((next ^ last) & is_high);
+            next = next2 ^ ((next2 ^ next) & is_high);
+            last = last ^ ((last ^ last2) & is_high);
+            l -= (ptrdiff_t)is_low;
+            r += (ptrdiff_t)is_high;
+            i += 1 + (ptrdiff_t)is_high;
+        }
+        sort_keys(a, l, depth, few);
+        a += r;
+        n -= r;
+    }
+    insertion_sort(a, n);
+}
+
+static inline void sort_as_sklearn(uint64_t *a, ptrdiff_t n, const ExactRules *rules)
+{
+    double depth = rules->natural ? log((double)n) : log2((double)n);
+    sort_keys(a, n, 2 * (int)depth, rules->few_keys);
+}
+
+/* --- the best cut between sorted rows -------------------------------------------------------------
+
+   target[ids[k]] is that of the row at place k, of this rank. */
+
+/* The values of a column where some are within the gap, else NULL. */
+static inline const double *near_values(const RankedColumns *c, int f)
+{
+    return c->near_at[f] < 0 ? NULL : c->values + c->first[f];
+}
+
+/* Whether there is no cut between two ranks that follow each other in a node. */
+static inline int tied(const double *near, int32_t a, int32_t b)
+{
+    return a == b || (near && (float)near[b] <= (float)near[a] + LEAST_GAP);
+}
+
+static inline int is_near(const RankedColumns *c, int f, int32_t rank)
+{
+    return (int)(c->near[c->near_at[f] + (rank >> 6)] >> (rank & 63)) & 1;
+}
+
+static inline int may_be_leaves(const ExactRules *r, int left, int right, double w, double w2)
+{
+    return left >= r->min_leaf && right >= r->min_leaf && w >= r->min_weight && w2 >= r->min_weight;
+}
+
+static inline int is_better(BestCut *best, double score, int32_t at, int32_t after)
+{
+    if (!(score > best->score))
+        return 0;
+    best->score = score;
+    best->at = at;
+    best->after = after;
+    return 1;
+}
+
+/* Numbers at different values: their sums run from the left. */
+static int scan_numbers(
+    const ExactRules *rules, const Target *target, const int32_t *ids, const int32_t *rank, int m,
+    const NodeSums *all, BestCut *best)
+{
+    double s[CUTS_OF_BLOCK], w[CUTS_OF_BLOCK], sum = 0, weight = 0;
+    int found = NO_CUT;
+    for (int first = 0, size; first < m - 1; first += size) {
+        size = m - 1 - first < CUTS_OF_BLOCK ? m - 1 - first : CUTS_OF_BLOCK;
+        for (int k = 0; k < size; k++) {
+            const Target *one = target + ids[first + k];
+            s[k] = sum += one->number.wy;
+            w[k] = weight += one->number.w;
+        }
+        if (m > SMALL_NODE && !may_score(s, w, size, all->s, all->w, best->score * NEARLY))
+            continue;
+        for (int k = 0; k < size; k++) {
+            double s2 = all->s - s[k], w2 = all->w - w[k];
+            int at = first + k;
+            if (s[k] * s[k] * w2 + s2 * s2 * w[k] < best->score * (w[k] * w2) * NEARLY
+                || !may_be_leaves(rules, at + 1, m - at - 1, w[k], w2))
+                continue;
+            if (is_better(best, s[k] * s[k] / w[k] + s2 * s2 / w2, rank[at], rank[at + 1]))
+                found = CUT;
+        }
+    }
+    return found;
+}
+
+/* Numbers, of which several share a value: where more do than there are to the right of them, sums
+   are taken anew, from the right. */
+static int scan_tied_numbers(
+    const ExactRules *rules, const Target *target, const int32_t *ids, const int32_t *rank, int m,
+    const double *near, const NodeSums *all, BestCut *best)
+{
+    double s = 0, w = 0;
+    int found = NO_CUT, done = 0;
+    for (int at = 1; at < m; at++) {
+        if (tied(near, rank[at - 1], rank[at]) || at < rules->min_leaf || m - at < rules->min_leaf)
+            continue;
+        if (at - done <= m - at)
+            for (int k = done; k < at; k++) {
+                s += target[ids[k]].number.wy;
+                w += target[ids[k]].number.w;
+            }
+        else {
+            s = all->s;
+            w = all->w;
+            for (int k = m - 1; k >= at; k--) {
+                s -= target[ids[k]].number.wy;
+                w -= target[ids[k]].number.w;
+            }
+        }
+        done = at;
+        double s2 = all->s - s, w2 = all->w - w;
+        if (s * s * w2 + s2 * s2 * w < best->score * (w * w2) * NEARLY
+            || !may_be_leaves(rules, at, m - at, w, w2))
+            continue;
+        if (is_better(best, s * s / w + s2 * s2 / w2, rank[at - 1], rank[at]))
+            found = CUT;
+    }
+    return found;
+}
+
+static inline int try_counts(
+    BestCut *best, int64_t left, int64_t right, int64_t w_left, int64_t w_right, int32_t at,
+    int32_t after)
+{
+    double a = (double)left, b = (double)right, w = (double)w_left, w2 = (double)w_right;
+    if (a * w2 + b * w < best->unscaled * (w * w2) * NEARLY)
+        return NO_CUT;
+    if (!is_better(best, -w2 * (1.0 - b / (w2 * w2)) - w * (1.0 - a / (w * w)), at, after))
+        return NO_CUT;
+    best->unscaled = a / w + b / w2;
+    return CUT;
+}
+
+/* The squares of the weights of the classes change by one of their terms for each row. */
+static inline void move_count(
+    int32_t label, int64_t w, const int64_t *whole, int64_t *left, int64_t *squares,
+    int64_t *other_squares)
+{
+    int64_t before = left[label];
+    *squares += w * (2 * before + w);
+    *other_squares += w * (w - 2 * (whole[label] - before));
+    left[label] = before + w;
+}
+
+static int scan_counts(
+    Exact *g, const Target *target, const int32_t *ids, const int32_t *rank, int m,
+    const double *near, const NodeSums *all, BestCut *best)
+{
+    int64_t *left = g->left_counts, a = 0, b = all->square, w = 0, whole = (int64_t)all->w;
+    int found = NO_CUT;
+    memset(left, 0, g->rules.n_classes * sizeof(int64_t));
+    for (int k = 0; k < m - 1; k++) {
+        int32_t more = target[ids[k]].count.w;
+        move_count(target[ids[k]].count.label, more, g->whole_counts, left, &a, &b);
+        w += more;
+        if (!tied(near, rank[k], rank[k + 1])
+            && may_be_leaves(&g->rules, k + 1, m - k - 1, (double)w, (double)(whole - w))
+            && try_counts(best, a, b, w, whole - w, rank[k], rank[k + 1]) == CUT)
+            found = CUT;
+    }
+    return found;
+}
+
+/* Σ W² or -Σ W/w log2 (W/w) over the classes, as the impurity of a side. */
+static inline double impurity_of(const double *weights, int n_classes, double w, int is_entropy)
+{
+    double sum = 0;
+    if (!is_entropy) {
+        for (int c = 0; c < n_classes; c++)
+            sum += weights[c] * weights[c];
+        return 1.0 - sum / (w * w);
+    }
+    for (int c = 0; c < n_classes; c++)
+        if (weights[c] > 0) {
+            double share = weights[c] / w;
+            sum -= share * (log(share) / log(2.0));
+        }
+    return sum;
+}
+
+static int scan_classes(
+    Exact *g, const Target *target, const int32_t *ids, const int32_t *rank, int m,
+    const double *near, const NodeSums *all, BestCut *best)
+{
+    const ExactRules *rules = &g->rules;
+    double *left = g->left, *right = left + rules->n_classes, w = 0;
+    int found = NO_CUT, done = 0, n_classes = rules->n_classes;
+    memset(left, 0, n_classes * sizeof(double));
+    for (int at = 1; at < m; at++) {
+        if (tied(near, rank[at - 1], rank[at]) || at < rules->min_leaf || m - at < rules->min_leaf)
+            continue;
+        if (at - done <= m - at)
+            for (int k = done; k < at; k++) {
+                left[target[ids[k]].real.label] += target[ids[k]].real.w;
+                w += target[ids[k]].real.w;
+            }
+        else {
+            memcpy(left, g->whole, n_classes * sizeof(double));
+            w = all->w;
+            for (int k = m - 1; k >= at; k--) {
+                left[target[ids[k]].real.label] -= target[ids[k]].real.w;
+                w -= target[ids[k]].real.w;
+            }
+        }
+        done = at;
+        double w2 = all->w - w;
+        if (!may_be_leaves(rules, at, m - at, w, w2))
+            continue;
+        for (int c = 0; c < n_classes; c++)
+            right[c] = g->whole[c] - left[c];
+        double a = impurity_of(left, n_classes, w, rules->is_entropy);
+        double b = impurity_of(right, n_classes, w2, rules->is_entropy);
+        if (is_better(best, -w2 * b - w * a, rank[at - 1], rank[at]))
+            found = CUT;
+    }
+    return found;
+}
+
+static inline int scan(
+    Exact *g, const Target *target, const int32_t *ids, const int32_t *rank, int m,
+    const double *near, int has_ties, const NodeSums *all, BestCut *best)
+{
+    if (g->rules.kind == COUNTS)
+        return scan_counts(g, target, ids, rank, m, near, all, best);
+    if (g->rules.kind == CLASSES)
+        return scan_classes(g, target, ids, rank, m, near, all, best);
+    if (has_ties)
+        return scan_tied_numbers(&g->rules, target, ids, rank, m, near, all, best);
+    return scan_numbers(&g->rules, target, ids, rank, m, all, best);
+}
+
+/* --- the sums of a node -------------------------------------------------------------------------- */
+
+static NodeSums sums_of(Exact *g, const int32_t *rows, int m)
+{
+    NodeSums all = {0, 0, 0, 0};
+    int n_classes = g->rules.n_classes;
+    if (g->rules.kind == NUMBERS) {
+        for (int k = 0; k < m; k++) {
+            const Target *one = g->target + rows[k];
+            all.s += one->number.wy;
+            all.w += one->number.w;
+            all.yy += g->wyy[rows[k]];
+        }
+    } else if (g->rules.kind == COUNTS) {
+        int64_t w = 0;
+        memset(g->whole_counts, 0, n_classes * sizeof(int64_t));
+        for (int k = 0; k < m; k++) {
+            const Target *one = g->target + rows[k];
+            g->whole_counts[one->count.label] += one->count.w;
+        }
+        for (int c = 0; c < n_classes; c++) {
+            w += g->whole_counts[c];
+            all.square += g->whole_counts[c] * g->whole_counts[c];
+        }
+        all.w = (double)w;
+    } else {
+        memset(g->whole, 0, n_classes * sizeof(double));
+        for (int k = 0; k < m; k++) {
+            const Target *one = g->target + rows[k];
+            g->whole[one->real.label] += one->real.w;
+            all.w += one->real.w;
+        }
+    }
+    return all;
+}
+
+static double impurity_of_node(const Exact *g, const NodeSums *all)
+{
+    double mean = all->s / all->w;
+    if (g->rules.kind == NUMBERS)
+        return all->yy / all->w - mean * mean;
+    if (g->rules.kind == COUNTS)
+        return 1.0 - (double)all->square / (all->w * all->w);
+    return impurity_of(g->whole, g->rules.n_classes, all->w, g->rules.is_entropy);
+}
+
+/* The impurities of both sides, and the decrease of impurity, when the first n_left rows go left. */
+static double divide(
+    Exact *g, const int32_t *rows, int m, int n_left, const NodeSums *all, double impurity,
+    double *impurity_left, double *impurity_right)
+{
+    const Target *target = g->target;
+    double w = 0, w2;
+    int from_left = n_left <= m - n_left, n_classes = g->rules.n_classes;
+    int start = from_left ? 0 : m - 1, stop = from_left ? n_left : n_left - 1, step = from_left ? 1 : -1;
+    if (g->rules.kind == NUMBERS) {
+        double s = 0, yy = 0;
+        if (from_left)
+            for (int k = 0; k < n_left; k++) {
+                s += target[rows[k]].number.wy;
+                w += target[rows[k]].number.w;
+            }
+        else {
+            s = all->s;
+            w = all->w;
+            for (int k = m - 1; k >= n_left; k--) {
+                s -= target[rows[k]].number.wy;
+                w -= target[rows[k]].number.w;
+            }
+        }
+        for (int k = 0; k < n_left; k++)
+            yy += g->wyy[rows[k]];
+        w2 = all->w - w;
+        double mean = s / w, mean2 = (all->s - s) / w2;
+        *impurity_left = yy / w - mean * mean;
+        *impurity_right = (all->yy - yy) / w2 - mean2 * mean2;
+    } else if (g->rules.kind == COUNTS) {
+        int64_t squares = 0, other = all->square, weight = 0, *left = g->left_counts;
+        memset(left, 0, n_classes * sizeof(int64_t));
+        for (int k = 0; k < n_left; k++) {
+            const Target *one = target + rows[k];
+            move_count(one->count.label, one->count.w, g->whole_counts, left, &squares, &other);
+            weight += one->count.w;
+        }
+        w = (double)weight;
+        w2 = all->w - w;
+        *impurity_left = 1.0 - (double)squares / (w * w);
+        *impurity_right = 1.0 - (double)other / (w2 * w2);
+    } else {
+        double *left = g->left, *right = left + n_classes, sign = from_left ? 1.0 : -1.0;
+        memset(left, 0, n_classes * sizeof(double));
+        if (!from_left) {
+            memcpy(left, g->whole, n_classes * sizeof(double));
+            w = all->w;
+        }
+        for (int k = start; k != stop; k += step) {
+            const Target *one = target + rows[k];
+            left[one->real.label] += sign * one->real.w;
+            w += sign * one->real.w;
+        }
+        for (int c = 0; c < n_classes; c++)
+            right[c] = g->whole[c] - left[c];
+        w2 = all->w - w;
+        *impurity_left = impurity_of(left, n_classes, w, g->rules.is_entropy);
+        *impurity_right = impurity_of(right, n_classes, w2, g->rules.is_entropy);
+    }
+    return (all->w / g->rules.total_weight)
+        * (impurity - (w2 / all->w * *impurity_right) - (w / all->w * *impurity_left));
+}
+
+/* The next node of the tree, a leaf so far. */
+static int add_node(Exact *g, const NodeTask *task, const NodeSums *all)
+{
+    ExactNodes *t = &g->nodes;
+    int node = t->count++, n_classes = g->rules.n_classes;
+    if (task->parent >= 0)
+        (task->is_left ? t->left : t->right)[task->parent] = node;
+    t->left[node] = t->right[node] = -1;
+    t->feature[node] = -2;
+    t->threshold[node] = -2;
+    t->missing_left[node] = 0;
+    t->impurity[node] = task->impurity;
+    t->n_rows[node] = task->stop - task->start;
+    t->weight[node] = all->w;
+    if (g->rules.kind == NUMBERS)
+        t->value[node] = all->s / all->w;
+    for (int c = 0; c < n_classes; c++) {
+        double w = g->rules.kind == COUNTS ? (double)g->whole_counts[c] : g->whole[c];
+        t->value[(size_t)node * n_classes + c] = w / all->w;
+    }
+    if (task->depth > t->depth)
+        t->depth = task->depth;
+    return node;
+}
+
+/* --- the growth of a tree, for both sizes of ranks --------------------------------------------- */
+
+#define RANK uint16_t
+#define FOR_RANK(name) name##_16
+#include "exact_growth.h"
+#undef RANK
+#undef FOR_RANK
+#define RANK uint32_t
+#define FOR_RANK(name) name##_32
+#include "exact_growth.h"
+
+static void grow_exact(Exact *g)
+{
+    if (g->columns.is_wide)
+        grow_32(g);
+    else
+        grow_16(g);
+}
+
+/* --- ranks --------------------------------------------------------------------------------------- */
+
+typedef struct { uint64_t key; int64_t row; } KeyedRow;
+
+/* Numbers as integers of the same order; both zeros are the same. */
+static inline uint64_t key_of_float(float x)
+{
+    uint32_t bits;
+    x += 0.0f;
+    memcpy(&bits, &x, sizeof bits);
+    return bits >> 31 ? ~bits : bits | 0x80000000u;
+}
+
+/* Sort by the keys, byte by byte from the lowest; bytes in which all agree are left out. Returns the
+   array that has the result. */
+static KeyedRow *sort_by_bytes(KeyedRow *a, KeyedRow *b, ptrdiff_t n, int n_bytes)
+{
+    for (int shift = 0; shift < 8 * n_bytes; shift += 8) {
+        ptrdiff_t count[257] = {0};
+        for (ptrdiff_t i = 0; i < n; i++)
+            count[(a[i].key >> shift & 255) + 1]++;
+        if (count[(a[0].key >> shift & 255) + 1] == n)
+            continue;
+        for (int c = 0; c < 256; c++)
+            count[c + 1] += count[c];
+        for (ptrdiff_t i = 0; i < n; i++)
+            b[count[a[i].key >> shift & 255]++] = a[i];
+        KeyedRow *c = a;
+        a = b;
+        b = c;
+    }
+    return a;
+}
+
+/* The rank of each value among the distinct ones, which are written in their order; their number. */
+static ptrdiff_t rank_floats(
+    const float *x, ptrdiff_t n, KeyedRow *a, KeyedRow *b, int32_t *rank, double *distinct)
+{
+    ptrdiff_t found = 0;
+    for (ptrdiff_t i = 0; i < n; i++)
+        a[i] = (KeyedRow){key_of_float(x[i]), i};
+    a = sort_by_bytes(a, b, n, 4);
+    for (ptrdiff_t k = 0; k < n; k++) {
+        if (k == 0 || a[k].key != a[k - 1].key)
+            distinct[found++] = x[a[k].row];
+        rank[a[k].row] = (int32_t)(found - 1);
+    }
+    return found;
+}
+#endif

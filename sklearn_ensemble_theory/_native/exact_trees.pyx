@@ -1,0 +1,349 @@
+"""Exact trees: scikit-learn's, bit for bit, grown on the ranks of the values of each column.
+
+The ranks are made once for all trees of an ensemble. A tree depends on the values by their order
+alone, but for its thresholds; see exact_trees.h.
+"""
+
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from libc.math cimport INFINITY, rint
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memset
+
+from .arrays cimport require
+
+import numpy as np
+
+cdef extern from "exact_trees.h" nogil:
+    const int NUMBERS, COUNTS, CLASSES
+
+    ctypedef struct RankedColumns:
+        Py_ssize_t n, p
+        bint is_wide
+        const void* by_column
+        const void* by_row
+        const double* values
+        const int64_t* first
+        const uint64_t* near
+        const int64_t* near_at
+
+    ctypedef struct ExactRules:
+        int kind, is_entropy, n_classes, max_features, max_depth, min_split, min_leaf, few_keys, natural
+        double min_weight, min_decrease, total_weight
+        uint32_t state
+
+    ctypedef struct ExactNodes:
+        int32_t* left
+        int32_t* right
+        int32_t* feature
+        double* threshold
+        uint8_t* missing_left
+        double* impurity
+        int64_t* n_rows
+        double* weight
+        double* value
+        int count, depth
+
+    ctypedef struct NodeTask:
+        pass
+
+    ctypedef union Target:
+        pass
+
+    ctypedef struct Exact:
+        RankedColumns columns
+        ExactRules rules
+        ExactNodes nodes
+        int m
+        Target* target
+        double* wyy
+        int32_t* rows
+        int32_t* features
+        int32_t* constants
+        NodeTask* waiting
+        int32_t* order
+        int32_t* rank
+        int32_t* of_rank
+        int32_t* before
+        uint64_t* marks
+        uint64_t* marked
+        uint64_t* keys
+        int64_t* whole_counts
+        int64_t* left_counts
+        int64_t* cells
+        int32_t* rows_of_cell
+        double* whole
+        double* left
+
+    ctypedef struct KeyedRow:
+        pass
+
+    void set_number(Target*, double y, double w)
+    void set_count(Target*, int64_t label, double w)
+    void set_class(Target*, int64_t label, double w)
+    void grow_exact(Exact*)
+    Py_ssize_t rank_floats(
+        const float*, Py_ssize_t, KeyedRow*, KeyedRow*, int32_t*, double*)
+
+# Places of small nodes are the low bits of keys of 31 bits.
+MOST_ROWS = 2**25 - 1
+# Squares of sums of whole weights are exact.
+cdef double MOST_COUNTS = 2.0**26
+
+
+cdef class Ranks:
+    """The columns of X as ranks of their values, which trees share.
+
+    Parameters
+    ----------
+    by_column : uint16 or uint32 array of shape (p, n)
+    values : float64 array
+        The distinct values of all columns, one after another, each in increasing order.
+    first : int64 array of shape (p + 1,)
+        Where those of each column begin, and the end.
+    near, near_at : uint64 array, int64 array of shape (p,)
+        A bit for each distinct value of a column, from the word `near_at`: whether the next one is
+        so near that scikit-learn does not cut between them. -1 for a column without such values.
+    """
+
+    cdef readonly object by_column, by_row
+    cdef const double[::1] values
+    cdef const int64_t[::1] first, near_at
+    cdef const uint64_t[::1] near
+    cdef Py_ssize_t most_ranks
+    cdef RankedColumns columns
+
+    def __init__(
+        self, by_column, const double[::1] values, const int64_t[::1] first,
+        const uint64_t[::1] near, const int64_t[::1] near_at,
+    ):
+        cdef Py_ssize_t p = by_column.shape[0], n = by_column.shape[1], size, j
+        cdef const uint16_t[:, ::1] codes, rows
+        cdef const uint32_t[:, ::1] wide_codes, wide_rows
+        require(0 < n <= MOST_ROWS and 0 < p < 2**31)
+        require(first.shape[0] == p + 1 and near_at.shape[0] == p and first[0] == 0)
+        require(first[p] == values.shape[0])
+        largest = by_column.max(axis=1)
+        for j in range(p):
+            size = first[j + 1] - first[j]
+            require(largest[j] < size <= n)
+            require(near_at[j] < 0 or near_at[j] + (size + 63) // 64 <= near.shape[0])
+            self.most_ranks = max(self.most_ranks, size)
+        self.by_column, self.by_row = by_column, np.ascontiguousarray(by_column.T)
+        self.values, self.first, self.near, self.near_at = values, first, near, near_at
+        self.columns.n, self.columns.p = n, p
+        self.columns.is_wide = by_column.dtype == np.uint32
+        if self.columns.is_wide:
+            wide_codes, wide_rows = by_column, self.by_row
+            self.columns.by_column, self.columns.by_row = &wide_codes[0, 0], &wide_rows[0, 0]
+        else:
+            codes, rows = by_column, self.by_row
+            self.columns.by_column, self.columns.by_row = &codes[0, 0], &rows[0, 0]
+        self.columns.values, self.columns.first = &values[0], &first[0]
+        self.columns.near = &near[0] if near.shape[0] else NULL
+        self.columns.near_at = &near_at[0]
+        by_column.flags.writeable = self.by_row.flags.writeable = False
+
+    def __reduce__(self):
+        return type(self), self.arrays
+
+    @property
+    def arrays(self):
+        """What it is made of."""
+        values, first = np.asarray(self.values), np.asarray(self.first)
+        return self.by_column, values, first, np.asarray(self.near), np.asarray(self.near_at)
+
+    @property
+    def shape(self):
+        """(n, p)."""
+        return self.columns.n, self.columns.p
+
+
+def rank_values(const float[::1] x, int32_t[::1] rank, double[::1] distinct, uint8_t[::1] room):
+    """Write the rank of each of n values among the distinct ones, and these; their number. O(n).
+
+    `room` has 32 bytes a value.
+    """
+    cdef Py_ssize_t n = x.shape[0], found
+    require(0 < n <= MOST_ROWS and rank.shape[0] == n and distinct.shape[0] == n)
+    require(room.shape[0] >= 2 * n * <Py_ssize_t>sizeof(KeyedRow))
+    with nogil:
+        found = rank_floats(
+            &x[0], n, <KeyedRow*>&room[0], <KeyedRow*>&room[0] + n, &rank[0], &distinct[0])
+    return found
+
+
+cdef inline char* place(char** end, Py_ssize_t size) noexcept nogil:
+    """Room for so many bytes behind `end`, which moves."""
+    cdef char* start = end[0]
+    end[0] += (size + 63) // 64 * 64
+    return start
+
+
+cdef Py_ssize_t lay_out(Exact* g, char* start, Py_ssize_t most_ranks) noexcept nogil:
+    """Give the arrays of a growth their places from `start` on; the bytes that they take."""
+    cdef char* end = start
+    cdef Py_ssize_t n = g.columns.n, p = g.columns.p, m = g.m, K = g.rules.n_classes
+    g.target = <Target*>place(&end, n * sizeof(Target))
+    g.rows = <int32_t*>place(&end, 4 * (m + 1))
+    g.features = <int32_t*>place(&end, 4 * p)
+    g.constants = <int32_t*>place(&end, 4 * p)
+    g.waiting = <NodeTask*>place(
+        &end, (min(m, g.rules.max_depth) + 2) * <Py_ssize_t>sizeof(NodeTask))
+    g.order = <int32_t*>place(&end, 4 * m)
+    g.rank = <int32_t*>place(&end, 4 * m)
+    g.of_rank = <int32_t*>place(&end, 4 * most_ranks)
+    g.marks = <uint64_t*>place(&end, most_ranks // 8 + 8)
+    g.marked = <uint64_t*>place(&end, most_ranks // 512 + 8)
+    if g.rules.kind == COUNTS:
+        g.before = <int32_t*>place(&end, 4 * n)
+        g.whole_counts = <int64_t*>place(&end, 8 * K)
+        g.left_counts = <int64_t*>place(&end, 8 * K)
+        g.cells = <int64_t*>place(&end, 16 * m)
+        g.rows_of_cell = <int32_t*>place(&end, 8 * m)
+        return end - start
+    # A key before those of the rows and two behind are read.
+    g.keys = <uint64_t*>place(&end, 8 * (m + 3)) + 1
+    if g.rules.kind == NUMBERS:
+        g.wyy = <double*>place(&end, 8 * n)
+    else:
+        g.whole = <double*>place(&end, 8 * K)
+        g.left = <double*>place(&end, 16 * K)
+    return end - start
+
+
+cdef int take_rows(
+    Exact* g, const int32_t* rows, const double* y, const int64_t* codes, const double* weight
+) noexcept nogil:
+    """The rows and their targets. -1 if arrays are not what they have to be."""
+    cdef Py_ssize_t k, i, before = -1
+    cdef double w
+    for k in range(g.columns.p):
+        g.features[k] = <int32_t>k
+    for k in range(g.m):
+        i = k if rows == NULL else rows[k]
+        w = 1.0 if weight == NULL else weight[k]
+        if not (before < i < g.columns.n) or not (0 < w < INFINITY):
+            return -1
+        before = g.rows[k] = <int32_t>i
+        g.rules.total_weight += w
+        if g.rules.kind == NUMBERS:
+            set_number(&g.target[i], y[k], w)
+            g.wyy[i] = w * y[k] * y[k]
+        elif not (0 <= codes[k] < g.rules.n_classes):
+            return -1
+        elif g.rules.kind == COUNTS:
+            set_count(&g.target[i], codes[k], w)
+        else:
+            set_class(&g.target[i], codes[k], w)
+    return 0
+
+
+cdef bint are_counts(const double[::1] weight):
+    cdef double total = 0
+    cdef Py_ssize_t k
+    for k in range(weight.shape[0]):
+        if weight[k] != rint(weight[k]):
+            return False
+        total += weight[k]
+    return total < MOST_COUNTS
+
+
+def grow(
+    Ranks ranks, const int32_t[::1] rows or None, const double[::1] y or None,
+    const int64_t[::1] codes or None, const double[::1] weight or None,
+    options, int few_keys, bint natural,
+):
+    """Grow a tree, without the interpreter lock.
+
+    O(m p depth), and O(m log m p depth) in columns where many rows share a value. It takes some 70
+    bytes a row beside the result.
+
+    Parameters
+    ----------
+    ranks : Ranks
+    rows : int32 array of shape (m,) or None
+        Increasing; None for all rows.
+    y : float64 array of shape (m,) or None
+    codes : int64 array of shape (m,) or None
+        The classes 0 ... K-1; one of `y` and `codes` is given.
+    weight : float64 array of shape (m,) or None
+        Positive; None where all weights are 1.
+    options : GrowthOptions
+        Of criterion "squared_error", "gini" or "log_loss".
+    few_keys : int
+        Up to how many keys scikit-learn's sort inserts, 1 to 15.
+    natural : bool
+        Whether its depth is limited by the natural logarithm, not the binary one.
+
+    Returns
+    -------
+    dict
+        The fields of the nodes, under scikit-learn's names.
+    values : array of shape (number of nodes, K), K at least 1
+    depth : int
+
+    Nodes are numbered from the left, parents before their children.
+    """
+    cdef Exact g
+    cdef Py_ssize_t n = ranks.columns.n, p = ranks.columns.p, size
+    cdef Py_ssize_t m = n if rows is None else rows.shape[0], K = options.n_classes
+    cdef char* memory
+    cdef const int32_t* chosen = NULL
+    cdef const double* targets = NULL
+    cdef const int64_t* labels = NULL
+    cdef const double* weights = NULL
+    cdef int failed
+    memset(&g, 0, sizeof(g))
+    require(0 < m <= n and 1 <= few_keys <= 15 and (y is None) == (K > 0))
+    require((codes is None) == (K == 0) and (weight is None or weight.shape[0] == m))
+    require((codes.shape[0] if y is None else y.shape[0]) == m)
+    require(options.criterion in (("gini", "log_loss") if K else ("squared_error",)))
+    g.columns, g.m = ranks.columns, <int>m
+    g.rules.is_entropy, g.rules.n_classes = options.criterion == "log_loss", <int>K
+    g.rules.kind = NUMBERS if K == 0 else CLASSES
+    if options.criterion == "gini" and (weight is None or are_counts(weight)):
+        g.rules.kind = COUNTS
+    g.rules.max_features, g.rules.max_depth = options.max_features or p, options.max_depth
+    g.rules.min_split, g.rules.min_leaf = options.min_samples_split, options.min_samples_leaf
+    g.rules.min_weight, g.rules.min_decrease = options.min_weight_leaf, options.min_impurity_decrease
+    g.rules.state, g.rules.few_keys, g.rules.natural = options.seed, few_keys, natural
+    if rows is not None:
+        chosen = &rows[0]
+    if y is not None:
+        targets = &y[0]
+    if codes is not None:
+        labels = &codes[0]
+    if weight is not None:
+        weights = &weight[0]
+    size = 2 * m - 1
+    if g.rules.max_depth < 30:
+        size = min(size, (<Py_ssize_t>2 << g.rules.max_depth) - 1)
+    cdef int32_t[::1] left = np.empty(size, dtype=np.int32), right = np.empty(size, dtype=np.int32)
+    cdef int32_t[::1] feature = np.empty(size, dtype=np.int32)
+    cdef double[::1] threshold = np.empty(size), impurity = np.empty(size)
+    cdef double[::1] node_weight = np.empty(size)
+    cdef uint8_t[::1] missing_left = np.empty(size, dtype=np.uint8)
+    cdef int64_t[::1] n_rows = np.empty(size, dtype=np.int64)
+    cdef double[:, ::1] values = np.empty((size, max(K, 1)))
+    g.nodes = ExactNodes(
+        &left[0], &right[0], &feature[0], &threshold[0], &missing_left[0], &impurity[0], &n_rows[0],
+        &node_weight[0], &values[0, 0], 0, 0)
+    memory = <char*>PyMem_RawCalloc(lay_out(&g, NULL, ranks.most_ranks), 1)
+    if memory == NULL:
+        raise MemoryError()
+    lay_out(&g, memory, ranks.most_ranks)
+    try:
+        with nogil:
+            failed = take_rows(&g, chosen, targets, labels, weights)
+            if not failed:
+                grow_exact(&g)
+    finally:
+        PyMem_RawFree(memory)
+    require(not failed)
+    fields = {
+        "left_child": left, "right_child": right, "feature": feature, "threshold": threshold,
+        "impurity": impurity, "n_node_samples": n_rows, "weighted_n_node_samples": node_weight,
+        "missing_go_to_left": missing_left}
+    size = g.nodes.count
+    fields = {name: np.asarray(array)[:size] for name, array in fields.items()}
+    return fields, np.asarray(values)[:size], g.nodes.depth

@@ -1,0 +1,79 @@
+"""The growth of exact trees refuses arrays that do not fit (tests/trees has the trees)."""
+
+import numpy as np
+import pytest
+
+from ..trees.engine import GrowthOptions
+from .loops import Ranks, grow_exact, rank_values
+
+N, P = 20, 2
+CODES = np.array([np.arange(N) % 5, np.arange(N) % 4], dtype=np.uint16)
+NO_BITS = np.zeros(0, np.uint64)
+NUMBERS = GrowthOptions(criterion="squared_error")
+
+
+def ranks(**others):
+    given = {
+        "by_column": CODES.copy(),
+        "values": np.concatenate([np.arange(5.0), np.arange(4.0)]),
+        "first": np.array([0, 5, 9]),
+        "near": NO_BITS,
+        "near_at": np.array([-1, -1]),
+        **others,
+    }
+    return Ranks(*given.values())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"by_column": CODES.astype(np.int32)},
+        {"by_column": CODES + np.uint16(1)},
+        {"by_column": CODES[:, ::2]},
+        {"by_column": CODES[:1].copy()},
+        {"values": np.arange(8.0)},
+        {"first": np.array([0, 4, 9])},
+        {"first": np.array([0, 9])},
+        {"near_at": np.array([-1])},
+        {"near_at": np.array([-1, 0])},
+    ],
+)
+def test_ranks_refuse_arrays_that_do_not_fit(wrong):
+    with pytest.raises(ValueError):
+        ranks(**wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"rows": np.array([0, 0], np.int32)},
+        {"rows": np.array([0, N], np.int32)},
+        {"rows": np.zeros(0, np.int32)},
+        {"y": np.zeros(N + 1)},
+        {"y": None},
+        {"codes": np.zeros(N, np.int64)},
+        {"weight": np.zeros(N)},
+        {"weight": np.full(N, np.inf)},
+        {"options": GrowthOptions(criterion="poisson")},
+        {"options": GrowthOptions(criterion="gini", n_classes=2)},
+        {
+            "y": None,
+            "codes": np.full(N, 2),
+            "options": GrowthOptions(criterion="gini", n_classes=2),
+        },
+        {"few_keys": 16},
+    ],
+)
+def test_growth_refuses_arrays_that_do_not_fit(wrong):
+    given = {"rows": None, "y": np.arange(1.0 * N), "codes": None, "weight": None}
+    given |= {"options": NUMBERS, "few_keys": 15, "natural": False}
+    grow_exact(ranks(), *given.values())
+    with pytest.raises(ValueError):
+        grow_exact(ranks(), *{**given, **wrong}.values())
+
+
+def test_room_for_ranks():
+    with pytest.raises(ValueError):
+        rank_values(
+            np.zeros(3, np.float32), np.zeros(3, np.int32), np.zeros(3), np.zeros(9, np.uint8)
+        )

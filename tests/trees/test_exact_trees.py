@@ -1,0 +1,171 @@
+"""Trees grown on ranks are scikit-learn's, bit for bit."""
+
+import os
+import pickle
+
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.ensemble import RandomForestClassifier as SklearnForest
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
+
+from sklearn_ensemble_theory import BaggingRegressor, RandomForestClassifier
+
+from .engine import grows_on_ranks, ranked_members, ranks_of, take_features
+
+N_RANDOM_TREES = int(os.environ.get("N_RANDOM_TREES", "100"))
+KINDS = "normal", "few values", "many ties", "mixed", "constant", "tiny", "mostly zero"
+TASKS = "numbers", "whole numbers", "few numbers", "one number", "two classes", "ten classes"
+
+
+def random_columns(rng, kind, n, p):
+    Z = rng.normal(size=(n, p))
+    return {
+        "normal": Z,
+        "few values": rng.integers(0, 10, (n, p)) * 1.0,
+        "many ties": Z.round(1),
+        "mixed": np.where(np.arange(p) % 2 == 0, Z, Z.round()),
+        "constant": np.where(np.arange(p) % 2 == 0, Z, 1.5),
+        "tiny": 1e-6 * Z,
+        "mostly zero": Z * (rng.random((n, p)) < 0.1),
+    }[kind]
+
+
+def random_target(rng, task, X):
+    signal = X[:, 0] / (np.abs(X[:, 0]).max() + 1e-300) + np.sin(3 * X[:, -1])
+    y = signal + 0.3 * rng.normal(size=len(X))
+    if task.endswith("classes"):
+        return np.digitize(y, np.linspace(-1, 1, 9 if task == "ten classes" else 1))
+    rounded = {"whole numbers": np.floor(5 * y), "few numbers": y.round(1)}
+    return np.full(len(y), 5.3) if task == "one number" else rounded.get(task, y)
+
+
+def random_weight(rng, n):
+    kind = rng.integers(3)
+    if kind == 0:
+        return None
+    if kind == 1:  # of a bootstrap sample
+        return np.bincount(rng.integers(0, n, n), minlength=n).astype(float)
+    return rng.exponential(size=n) * (rng.random(n) < 0.8) + 1e-9
+
+
+def random_tree(rng, is_classifier):
+    parameters = {
+        "max_features": [None, 0.4, "sqrt", 1][rng.integers(4)],
+        "max_depth": [None, None, 3, 8][rng.integers(4)],
+        "min_samples_leaf": int(rng.choice([1, 1, 1, 2, 5])),
+        "min_samples_split": int(rng.choice([2, 2, 7])),
+        "min_weight_fraction_leaf": float(rng.choice([0, 0, 0.02])),
+        "min_impurity_decrease": float(rng.choice([0, 0, 0.001])),
+        "ccp_alpha": float(rng.choice([0, 0, 0.001])),
+        "random_state": int(rng.integers(1000)),
+    }
+    if not is_classifier:
+        return DecisionTreeRegressor(**parameters)
+    criterion = str(rng.choice(["gini", "gini", "entropy"]))
+    return DecisionTreeClassifier(criterion=criterion, **parameters)
+
+
+def on_ranks(tree, X, y, weight=None, rows=None):
+    """A copy of the tree, as a member of an ensemble on some of the rows."""
+    rows = np.arange(len(y)) if rows is None else rows
+    y = y[rows] if y.dtype.kind == "i" else y[rows].astype(float)
+    member = type(tree)(**tree.get_params())
+    with config_context(skip_parameter_validation=True):
+        members = ranked_members(tree, X, None, 1)
+        return members.fit(member, rows, y, None if weight is None else weight[rows], None)
+
+
+def assert_same(found, expected):
+    """Trees of the same nodes, bit for bit, and the same fitted attributes."""
+    one, other = found.tree_.__getstate__(), expected.tree_.__getstate__()
+    for name in other["nodes"].dtype.names:
+        np.testing.assert_array_equal(one["nodes"][name], other["nodes"][name], err_msg=name)
+    np.testing.assert_array_equal(one["values"], other["values"])
+    assert one["max_depth"] == other["max_depth"]
+    assert vars(found).keys() == vars(expected).keys()
+    for name in vars(found).keys() - {"tree_"}:
+        np.testing.assert_array_equal(vars(found)[name], vars(expected)[name])
+
+
+@pytest.mark.parametrize("part", range(10))
+def test_random_trees(part):
+    for seed in range(part, N_RANDOM_TREES, 10):
+        rng = np.random.default_rng(seed)
+        n, p = int(rng.choice([5, 20, 60, 200, 900])), int(rng.choice([1, 2, 3, 10, 30]))
+        kind, task = rng.choice(KINDS), rng.choice(TASKS)
+        X = random_columns(rng, kind, n, p)
+        y, weight = random_target(rng, task, X), random_weight(rng, n)
+        tree = random_tree(rng, task.endswith("classes"))
+        rows = np.arange(n) if weight is None else np.flatnonzero(weight)
+        expected = type(tree)(**tree.get_params()).fit(
+            X.astype(np.float32)[rows], y[rows], None if weight is None else weight[rows]
+        )
+        assert_same(on_ranks(tree, X, y, weight, rows), expected)
+
+
+@pytest.mark.parametrize("n", [3000, 70_000])
+def test_many_rows(n):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3))
+    X[:, 1] = X[:, 1].round(2)
+    y = X[:, 0] + X[:, 1] ** 2 + rng.normal(size=n)
+    tree = DecisionTreeRegressor(max_depth=5, random_state=0)
+    assert ranks_of(X).by_column.dtype == (np.uint16 if n < 2**16 else np.uint32)
+    assert_same(on_ranks(tree, X, y), tree.fit(X.astype(np.float32), y))
+
+
+def test_a_forest_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 8)).round(1)
+    y = np.digitize(X[:, 0] + rng.normal(size=400), [-1, 1])
+    parameters = {"n_estimators": 5, "random_state": 0, "criterion": "entropy"}
+    found = RandomForestClassifier(**parameters).fit(X, y)
+    expected = SklearnForest(**parameters).fit(X, y)
+    for one, other in zip(found.estimators_, expected.estimators_):
+        assert_same(one, other)
+
+
+def test_members_of_some_rows_and_columns_are_those_of_their_fit():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(300, 6)).round(1), rng.normal(size=300)
+    bag = BaggingRegressor(
+        DecisionTreeRegressor(min_samples_leaf=2), n_estimators=4, max_samples=0.5, bootstrap=False,
+        max_features=4, bootstrap_features=True, random_state=0,
+    ).fit(X, y)  # fmt: skip
+    for member, rows, columns in zip(
+        bag.estimators_, bag.estimators_samples_, bag.estimators_features_
+    ):
+        rows = np.sort(rows)
+        expected = DecisionTreeRegressor(**member.get_params())
+        assert_same(member, expected.fit(X[rows][:, columns].astype(np.float32), y[rows]))
+
+
+def test_ranks_are_those_of_the_values_in_single_precision():
+    X = np.array([[0.0, 1.0], [-0.0, 1.0 + 1e-9], [-2.5, 7.0], [1e-46, -1.0]])
+    ranks = ranks_of(X)
+    np.testing.assert_array_equal(ranks.by_column, [[1, 1, 0, 1], [1, 1, 2, 0]])
+    np.testing.assert_array_equal(ranks.arrays[1], [-2.5, 0.0, -1.0, 1.0, 7.0])
+    swapped = take_features(pickle.loads(pickle.dumps(ranks)), np.array([1, 0, 1]))
+    np.testing.assert_array_equal(swapped.by_column, ranks.by_column[[1, 0, 1]])
+    np.testing.assert_array_equal(swapped.arrays[1], [-1.0, 1.0, 7.0, -2.5, 0.0, -1.0, 1.0, 7.0])
+    for value in (np.nan, -np.nan, np.inf, 1e39):
+        X[2, 1] = value
+        assert ranks_of(X) is None
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        ExtraTreeRegressor(),
+        DecisionTreeRegressor(criterion="absolute_error"),
+        DecisionTreeRegressor(criterion="poisson"),
+        DecisionTreeRegressor(max_leaf_nodes=5),
+        DecisionTreeRegressor(monotonic_cst=[1, 0]),
+        DecisionTreeClassifier(class_weight="balanced"),
+        type("Own", (DecisionTreeRegressor,), {})(),
+    ],
+    ids=repr,
+)
+def test_trees_that_scikit_learn_grows(tree):
+    assert not grows_on_ranks(tree)
