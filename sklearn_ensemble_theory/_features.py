@@ -278,6 +278,8 @@ class Features:
 
 
 def _is_group(given: Any) -> bool:
+    if getattr(given, "ndim", 1) == 0:  # an array of no dimension is a collection by its type only
+        return False
     return isinstance(given, Collection) and not isinstance(given, (str, Mapping))
 
 
@@ -297,7 +299,7 @@ def constraints_by_number(
     """
     params = getattr(owner, "__dict__", {})
     signs, groups = params.get("monotonic_cst"), params.get("interaction_cst")
-    of_names = _is_group(groups) and [group for group in groups or () if _is_group(group)]
+    of_names = _is_group(groups) and [group for group in groups if _is_group(group)]
     has_names = of_names and any(isinstance(one, str) for group in of_names for one in group)
     if not has_names and not isinstance(signs, Mapping):
         return {}

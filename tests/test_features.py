@@ -258,3 +258,10 @@ def test_dates_are_refused_by_name(name):
     for given in (X, X[["day"]], X.assign(day=X["day"].dt.tz_localize("UTC"))):
         with pytest.raises(TypeError, match="'day' has dates"):
             model.fit(given, X["x"])
+
+
+@pytest.mark.parametrize("groups", [pd.Series([1.0, 2.0]), np.array([[0, 1], [2, 3]]), np.array(3)])
+def test_groups_that_are_no_lists_are_refused_by_name(groups):
+    tree = package.trees.BinnedTreeRegressor(interaction_cst=groups)
+    with pytest.raises(ValueError, match="interaction_cst"):
+        tree.fit(np.eye(4), np.arange(4.0))

@@ -268,7 +268,7 @@ print(
 # logistic loss, which grows more slowly, is affected less; the guide has more
 # on :doc:`noisy labels </user_guide/noisy_labels>`.
 from sklearn_ensemble_theory import GradientBoostingClassifier
-from sklearn_ensemble_theory.boosting.steps import FixedStep
+from sklearn_ensemble_theory.boosting.steps import FixedStep, LineSearchStep
 
 noisy = np.where(np.random.default_rng(1).random(1_000) < 0.25, -clean, clean)
 models = {
@@ -352,17 +352,17 @@ plt.show()
 # (option 2), a parameter to tune. Option 1 decreases the training risk fastest,
 # which is not an aim in itself.
 options = {
-    "line search": {"step": "line_search", "learning_rate": 1.0},
-    "fixed, 1": {"learning_rate": 1.0},
-    "fixed, 0.1": {"learning_rate": 0.1},
+    "line search": (LineSearchStep(reoptimize_leaves=False), 1.0),
+    "fixed, 1": (FixedStep(reoptimize_leaves=False), 1.0),
+    "fixed, 0.1": (FixedStep(reoptimize_leaves=False), 0.1),
 }
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
-for name, params in options.items():
+for name, (step, rate) in options.items():
     model = GradientBoostingClassifier(
         DecisionTreeRegressor(max_depth=3),
         n_estimators=150,
-        step=FixedStep(reoptimize_leaves=False),
-        **params,
+        step=step,
+        learning_rate=rate,
     ).fit(X10, clean)
     error = [np.mean(p != clean_test) for p in model.staged_predict(X10_test)]
     axes[0].semilogy(model.train_scores_, label=name)
