@@ -2,6 +2,7 @@
 #ifndef ENSEMBLE_PREDICTION_H
 #define ENSEMBLE_PREDICTION_H
 
+#include <float.h>
 #include <string.h>
 
 #include "several_rows.h"
@@ -223,6 +224,93 @@ static void places_of_leaves(
                 out[(start + i) * n_trees + t] = starts[t] + leaf[i];
         }
 }
+/* A tree that is not laid out: its fields where they are, some bytes apart, with indices of 4 or of 8
+   bytes. NULL may be `sets`, a line for each node; `is_wide`, whether it reads a column in double
+   precision; `columns`, those of X that it was fitted to; and `places`, what the numbers of a leaf are
+   added to, nothing for -1. */
+enum { LEFT, RIGHT, FEATURE, CUT, MISSING_LEFT, N_FIELDS };
+
+typedef struct {
+    const char *field[N_FIELDS];
+    ptrdiff_t step[N_FIELDS];
+    ptrdiff_t n_nodes, n_columns, n_wide;
+    int has_wide_indices;
+    const int64_t *columns, *places;
+    const uint8_t *sets, *is_wide;
+    const char *value;
+    ptrdiff_t value_step, number_step, n_values;
+} LooseTree;
+
+/* Rows in single precision, or in double precision. */
+typedef struct { ptrdiff_t n, p; const float *single; const double *double_; } LooseRows;
+
+#define FIELD(type, name, at) (*(const type *)(tree->field[name] + (at) * tree->step[name]))
+
+static inline double value_as_read(
+    const LooseTree *tree, const LooseRows *X, ptrdiff_t i, ptrdiff_t feature)
+{
+    ptrdiff_t at = i * X->p + (tree->columns ? tree->columns[feature] : feature);
+    double x;
+    if (X->single)
+        return X->single[at];
+    x = X->double_[at];
+    if (feature < tree->n_wide && tree->is_wide[feature])
+        return x;
+    return x > FLT_MAX ? FLT_MAX : x < -FLT_MAX ? -FLT_MAX : (float)x;
+}
+
+/* The leaf of a row, or -1 where the nodes are no tree. Each step is checked, at no cost beside the
+   memory that it waits for: no node is read that the row does not pass. */
+#define LEAF_OF_ROW(name, Index)                                                               \
+    static ptrdiff_t name(const LooseTree *tree, const LooseRows *X, ptrdiff_t i)              \
+    {                                                                                          \
+        ptrdiff_t at = 0, n_columns = tree->columns ? tree->n_columns : X->p;                  \
+        for (ptrdiff_t depth = 0; depth < tree->n_nodes; depth++) {                            \
+            Index left = FIELD(Index, LEFT, at), right = FIELD(Index, RIGHT, at);              \
+            Index feature = FIELD(Index, FEATURE, at);                                         \
+            double cut = FIELD(double, CUT, at), x;                                            \
+            int goes_left;                                                                     \
+            if (left < 0)                                                                      \
+                return at;                                                                     \
+            if (feature < 0 || feature >= n_columns)                                           \
+                return -1;                                                                     \
+            x = value_as_read(tree, X, i, feature);                                            \
+            if (cut != cut && tree->sets)                                                      \
+                goes_left = is_in_set(tree->sets + at * SET_BYTES, category_of((float)x));     \
+            else                                                                               \
+                goes_left = x != x ? FIELD(uint8_t, MISSING_LEFT, at) != 0 : x <= cut;         \
+            at = goes_left ? left : right;                                                     \
+            if (at < 0 || at >= tree->n_nodes)                                                 \
+                return -1;                                                                     \
+        }                                                                                      \
+        return -1;                                                                             \
+    }
+LEAF_OF_ROW(leaf_by_4_bytes, int32_t)
+LEAF_OF_ROW(leaf_by_8_bytes, int64_t)
+
+static inline ptrdiff_t leaf_of_row(const LooseTree *tree, const LooseRows *X, ptrdiff_t i)
+{
+    return tree->has_wide_indices ? leaf_by_8_bytes(tree, X, i) : leaf_by_4_bytes(tree, X, i);
+}
+
+/* Whether the row reaches a leaf, whose numbers, times a factor, are added. */
+static inline int add_leaf_of_row(
+    const LooseTree *tree, const LooseRows *X, ptrdiff_t i, double factor, double *sums)
+{
+    ptrdiff_t leaf = leaf_of_row(tree, X, i);
+    const char *value;
+    if (leaf < 0)
+        return 0;
+    value = tree->value + leaf * tree->value_step;
+    if (!tree->places)
+        *sums += *(const double *)value * factor;
+    else
+        for (ptrdiff_t k = 0; k < tree->n_values; k++, value += tree->number_step)
+            if (tree->places[k] >= 0)
+                sums[tree->places[k]] += *(const double *)value * factor;
+    return 1;
+}
+
 /* A node of a tree over codes of bins. Rows with at most the code `cut`, or with the code
    `missing`, go to the first child, others to the second. A leaf is its own children. */
 typedef struct { int32_t feature, cut, missing, child[2]; } CodedNode;

@@ -4,7 +4,7 @@ For each row the outputs are added in the order of the trees, as by any other la
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from .arrays cimport require
@@ -43,6 +43,35 @@ cdef extern from "prediction.h" nogil:
     void places_of_leaves(
         const float*, Py_ssize_t, Py_ssize_t, const PackedNode*, const int64_t*, Py_ssize_t, int,
         const uint8_t*, int64_t*)
+    enum:
+        LEFT
+        RIGHT
+        FEATURE
+        CUT
+        MISSING_LEFT
+        N_FIELDS
+    ctypedef struct LooseTree:
+        const char* field[5]
+        Py_ssize_t step[5]
+        Py_ssize_t n_nodes
+        Py_ssize_t n_columns
+        int has_wide_indices
+        const int64_t* columns
+        const int64_t* places
+        const uint8_t* sets
+        const uint8_t* is_wide
+        Py_ssize_t n_wide
+        const char* value
+        Py_ssize_t value_step
+        Py_ssize_t number_step
+        Py_ssize_t n_values
+    ctypedef struct LooseRows:
+        Py_ssize_t n
+        Py_ssize_t p
+        const float* single
+        const double* double_
+    Py_ssize_t leaf_of_row(const LooseTree*, const LooseRows*, Py_ssize_t)
+    bint add_leaf_of_row(const LooseTree*, const LooseRows*, Py_ssize_t, double, double*)
 
 # A type for the leaf of each row: the smallest that holds the number of leaves.
 ctypedef fused Leaf:
@@ -51,11 +80,6 @@ ctypedef fused Leaf:
     uint32_t
     int32_t
     int64_t
-
-# Values of rows.
-ctypedef fused Value:
-    float
-    double
 
 # Codes of bins.
 ctypedef fused Code:
@@ -97,7 +121,8 @@ def small_nodes(
     nodes : uint32 array of shape (m - leaves, 4)
         Output (see `SmallNode`).
     leaf : int64 array of shape (leaves,)
-        Output: the leaves of all trees, each tree's from left to right, as indices of nodes.
+        Output: the leaves of all trees, each tree's from left to right, as indices of nodes. What
+        no node leads to is left out, and as much is not written at the end.
     """
     cdef Py_ssize_t t, i, j, m, at, k = 0, T = starts.shape[0] - 1, n_nodes = left.shape[0]
     cdef int32_t n_leaves[63]
@@ -106,7 +131,7 @@ def small_nodes(
     require(first.shape[0] == T + 1 and T > 0 and right.shape[0] == n_nodes
             and feature.shape[0] == n_nodes and cuts.shape[0] == n_nodes
             and missing_left.shape[0] == n_nodes and nodes.shape[0] + leaf.shape[0] == n_nodes
-            and leaf.shape[0] == nodes.shape[0] + T and nodes.shape[1] == 4)
+            and nodes.shape[1] == 4)
     starts[0] = 0
     for t in range(T):
         j, m = first[t], first[t + 1] - first[t]
@@ -119,14 +144,18 @@ def small_nodes(
                 require(n_leaves[i] <= 32)
             else:
                 n_leaves[i] = 1
-        memset(before, 0, sizeof(before))
+        memset(before, 255, sizeof(before))  # -1: nothing leads there
+        before[0] = 0
         for i in range(m):
+            if before[i] < 0:
+                continue
             if left[j + i] < 0:
                 at = starts[t] + t + before[i]
                 require(at < leaf.shape[0])
                 leaf[at] = j + i
                 continue
-            require(k < nodes.shape[0])
+            require(k < nodes.shape[0] and left[j + i] != right[j + i]
+                    and before[left[j + i]] < 0 and before[right[j + i]] < 0)
             before[left[j + i]] = before[i]
             before[right[j + i]] = before[i] + n_leaves[left[j + i]]
             node = <SmallNode*>&nodes[k, 0]
@@ -219,12 +248,20 @@ def pack_nodes(
     cdef uint32_t free = 1
     require(m > 0 and right.shape[0] == m and feature.shape[0] == m and 0 < shift < 32
             and missing_left.shape[0] == m and position.shape[0] == m and words.shape[0] == m)
+    memset(&position[0], 255, m * sizeof(int32_t))
     position[0] = 0
     for i in range(m):
         if left[i] >= 0:
-            require(left[i] < m and 0 <= right[i] < m and free + 1 < m)
+            # A node has one parent, so that what the root leads to is a tree.
+            require(left[i] < m and 0 <= right[i] < m and left[i] != right[i]
+                    and position[left[i]] < 0 and position[right[i]] < 0
+                    and 0 <= feature[i] < <int64_t>1 << (shift - 1))
             position[left[i]], position[right[i]] = <int32_t>free, <int32_t>free + 1
             free += 2
+    for i in range(m):
+        if position[i] < 0:  # nothing leads there
+            position[i] = <int32_t>free
+            free += 1
     free = 1
     for i in range(m):
         if left[i] >= 0:
@@ -235,53 +272,172 @@ def pack_nodes(
             words[position[i]] = <uint32_t>position[i] << shift
 
 
-def leaves_in_arrays(
-    const Value[:, ::1] rows,
-    const int32_t[::1] left,
-    const int32_t[::1] right,
-    const int32_t[::1] feature,
-    const double[::1] threshold,
-    const uint8_t[::1] missing_left,
-    int32_t[::1] leaf,
-    const uint8_t[:, ::1] sets=None,
-):
-    """The leaf of each row in one tree that is not laid out. O(n depth).
+cdef class LooseNodes:
+    """The nodes of T trees, read where they are: nothing is laid out for them.
 
-    `sets`, where given, are those of the nodes of categories, whose thresholds are NaN.
+    A node is checked when a row passes it, so that a prediction of few rows does not read all.
+
+    Parameters
+    ----------
+    trees : list of T tuples of arrays
+        `left`, `right`, `feature` (int32 or int64), `threshold` (float64) and `missing_left`
+        (uint8) of shape (m,) and `value` (float64) of shape (m, K) as in `TreeArrays`, of any
+        strides; then, or None, `left_bins` (uint8) of shape (m, 32); for its columns whether it
+        reads them in double precision (uint8), all further ones in single precision; the columns of
+        X that the tree was fitted to (int64); and to which sums its K numbers are added (int64), -1
+        for none.
     """
-    cdef Py_ssize_t i, m = left.shape[0]
-    cdef int32_t at
-    cdef Value x
-    cdef bint goes_left
-    require(right.shape[0] == m and feature.shape[0] == m and threshold.shape[0] == m
-            and missing_left.shape[0] == m and leaf.shape[0] == rows.shape[0] and m > 0)
-    require(sets is None or (sets.shape[0] == m and sets.shape[1] == SET_BYTES))
-    for i in range(m):
-        require(left[i] < m and (left[i] < 0 or i < left[i] and i < right[i] < m
-                                 and 0 <= feature[i] < rows.shape[1]))
-    if sets is not None:
+
+    cdef LooseTree* trees
+    cdef Py_ssize_t n_trees, n_columns, width
+    cdef list arrays
+
+    def __cinit__(self, list trees):
+        cdef Py_ssize_t t
+        self.n_trees, self.n_columns, self.width, self.arrays = len(trees), 0, 1, trees
+        self.trees = <LooseTree*>calloc(self.n_trees + 1, sizeof(LooseTree))
+        if self.trees == NULL:
+            raise MemoryError
+        for t in range(self.n_trees):
+            self.read(&self.trees[t], trees[t])
+
+    def __dealloc__(self):
+        free(self.trees)
+
+    cdef int read(self, LooseTree* tree, tuple fields) except -1:
+        left, right, feature, cuts, directions, values, sets, is_wide, columns, places = fields
+        cdef Py_ssize_t k
+        cdef const double[:] threshold = cuts
+        cdef const uint8_t[:] missing_left = directions
+        cdef const double[:, :] value = values
+        cdef const int32_t[:] short_
+        cdef const int64_t[:] long_
+        cdef const uint8_t[:, ::1] bits
+        cdef const uint8_t[::1] flags
+        cdef const int64_t[::1] numbers
+        tree.n_nodes, tree.n_values = value.shape[0], value.shape[1]
+        tree.has_wide_indices = left.itemsize == sizeof(int64_t)
+        require(tree.n_nodes > 0 and tree.n_values > 0
+                and threshold.shape[0] == tree.n_nodes and missing_left.shape[0] == tree.n_nodes)
+        for k, indices in enumerate((left, right, feature)):
+            require(len(indices) == tree.n_nodes)
+            if tree.has_wide_indices:
+                long_ = indices
+                tree.field[k], tree.step[k] = <const char*>&long_[0], long_.strides[0]
+            else:
+                short_ = indices
+                tree.field[k], tree.step[k] = <const char*>&short_[0], short_.strides[0]
+        tree.field[CUT], tree.step[CUT] = <const char*>&threshold[0], threshold.strides[0]
+        tree.field[MISSING_LEFT] = <const char*>&missing_left[0]
+        tree.step[MISSING_LEFT] = missing_left.strides[0]
+        tree.value, tree.value_step = <const char*>&value[0, 0], value.strides[0]
+        tree.number_step = value.strides[1]
+        if sets is not None:
+            bits = sets
+            require(bits.shape[0] == tree.n_nodes and bits.shape[1] == SET_BYTES)
+            tree.sets = &bits[0, 0]
+        if is_wide is not None:
+            flags = is_wide
+            require(flags.shape[0] > 0)
+            tree.is_wide, tree.n_wide = &flags[0], flags.shape[0]
+        if columns is not None:
+            numbers = columns
+            require(numbers.shape[0] > 0)
+            tree.columns, tree.n_columns = &numbers[0], numbers.shape[0]
+            for k in range(numbers.shape[0]):
+                require(numbers[k] >= 0)
+                self.n_columns = max(self.n_columns, numbers[k] + 1)
+        if places is not None:
+            numbers = places
+            require(numbers.shape[0] == tree.n_values)
+            tree.places = &numbers[0]
+            for k in range(numbers.shape[0]):
+                self.width = max(self.width, numbers[k] + 1)
+        return 0
+
+    def leaves(self, rows, Py_ssize_t first, Py_ssize_t stop, int32_t[:, ::1] out):
+        """The leaf of each row in the trees first, ..., stop - 1. O(depth) for each.
+
+        Parameters
+        ----------
+        rows : float32 or float64 array of shape (n, p)
+        first, stop : int
+        out : int32 array of shape (stop - first, n)
+            Output.
+        """
+        cdef Py_ssize_t i, t, leaf
+        cdef LooseRows X = self.rows(rows, first, stop)
+        cdef bint fit = True
+        require(out.shape[0] == stop - first and out.shape[1] == X.n)
         with nogil:
-            for i in range(rows.shape[0]):
-                at = 0
-                while left[at] >= 0:
-                    x = rows[i, feature[at]]
-                    if threshold[at] != threshold[at]:
-                        goes_left = is_in_set(&sets[at, 0], category_of(<float>x))
-                    else:
-                        goes_left = missing_left[at] != 0 if x != x else x <= threshold[at]
-                    at = left[at] if goes_left else right[at]
-                leaf[i] = at
-        return
-    with nogil:
-        for i in range(rows.shape[0]):
-            at = 0
-            while left[at] >= 0:
-                x = rows[i, feature[at]]
-                if missing_left[at] != 0 if x != x else x <= threshold[at]:
-                    at = left[at]
-                else:
-                    at = right[at]
-            leaf[i] = at
+            for t in range(first, stop):
+                for i in range(X.n):
+                    leaf = leaf_of_row(&self.trees[t], &X, i)
+                    fit &= leaf >= 0
+                    out[t - first, i] = <int32_t>leaf
+        require_leaves(fit)
+
+    def add(self, rows, Py_ssize_t first, Py_ssize_t stop, const double[::1] scale,
+            double[:, ::1] out):
+        """Add the numbers of the leaves of each row, in the order of the trees.
+
+        Parameters
+        ----------
+        rows : float32 or float64 array of shape (n, p)
+        first, stop : int
+        scale : float64 array of shape (T,)
+            Factors of the numbers.
+        out : float64 array of shape (n, width)
+            A tree without places adds its first number to column t mod `width`.
+        """
+        cdef Py_ssize_t i, t, width = out.shape[1]
+        cdef LooseRows X = self.rows(rows, first, stop)
+        cdef bint fit = True
+        require(scale.shape[0] == self.n_trees and out.shape[0] == X.n and width >= self.width)
+        with nogil:
+            for t in range(first, stop):
+                for i in range(X.n):
+                    fit &= add_leaf_of_row(
+                        &self.trees[t], &X, i, scale[t],
+                        &out[i, 0 if self.trees[t].places else t % width])
+        require_leaves(fit)
+
+    cdef LooseRows rows(self, rows, Py_ssize_t first, Py_ssize_t stop) except *:
+        cdef LooseRows X
+        cdef const float[:, ::1] single
+        cdef const double[:, ::1] double_
+        X.n, X.p, X.single, X.double_ = rows.shape[0], rows.shape[1], NULL, NULL
+        require(0 <= first <= stop <= self.n_trees and max(self.n_columns, 1) <= X.p)
+        if X.n and rows.itemsize == sizeof(double):
+            double_ = rows
+            X.double_ = &double_[0, 0]
+        elif X.n:
+            single = rows
+            X.single = &single[0, 0]
+        return X
+
+
+cdef int require_leaves(bint fit) except -1:
+    if not fit:
+        raise ValueError(
+            "The nodes of a tree lead to no leaf: a child or a feature of theirs does not exist, "
+            "or they lead in a circle.")
+    return 0
+
+
+def check_nodes(
+    const int32_t[::1] left, const int32_t[::1] right, const int32_t[::1] feature, Py_ssize_t p
+):
+    """Raise a ValueError unless m nodes are a tree over p columns, parents first. O(m)."""
+    cdef Py_ssize_t i, m = left.shape[0]
+    cdef bint fit = m > 0 and right.shape[0] == m and feature.shape[0] == m
+    if fit:
+        for i in range(m):
+            fit &= left[i] < 0 or (i < left[i] < m and i < right[i] < m and 0 <= feature[i] < p)
+    if not fit:
+        raise ValueError(
+            f"The nodes are no tree over {p} columns: a child does not exist or is not after its "
+            "parent, or a feature does not exist.")
 
 
 def leaves_of_codes(
@@ -461,6 +617,18 @@ def deep_leaves(
                 &starts[0], starts.shape[0] - 1, shift, first_set(sets), &out[0, 0])
 
 
+def check_sets(const uint32_t[:, ::1] nodes, Py_ssize_t n_sets):
+    """Raise a ValueError unless the nodes of categories have one of so many sets. O(m)."""
+    cdef Py_ssize_t i
+    cdef uint32_t bits
+    require(nodes.shape[1] == 2 and n_sets < (<Py_ssize_t>1 << SET_BITS))
+    for i in range(nodes.shape[0]):
+        bits = nodes[i, 0]
+        # A NaN: its exponent has all bits, the rest is not 0.
+        if bits & 0x7FFFFFFF > 0x7F800000:
+            require(bits & ((<uint32_t>1 << SET_BITS) - 1) < n_sets)
+
+
 def add_leaf_values(double[::1] u, const double[::1] values, const Leaf[::1] leaf):
     """u += values[leaf]. O(n)."""
     cdef Py_ssize_t i
@@ -478,15 +646,7 @@ cdef int check_trees(
     const uint32_t[:, ::1] nodes, const int64_t[::1] starts, int shift, const uint8_t[:, ::1] sets
 ) except -1:
     cdef Py_ssize_t t
-    cdef uint32_t n_sets, number
-    if sets is not None and sets.shape[0] > 0:
-        require(sets.shape[1] == SET_BYTES and sets.shape[0] < (<Py_ssize_t>1 << SET_BITS))
-        n_sets = <uint32_t>sets.shape[0]
-        for t in range(nodes.shape[0]):
-            number = nodes[t, 0]
-            # A NaN: its exponent has all bits, the rest is not 0.
-            if number & 0x7FFFFFFF > 0x7F800000:
-                require(number & ((<uint32_t>1 << SET_BITS) - 1) < n_sets)
+    require(sets is None or sets.shape[0] == 0 or sets.shape[1] == SET_BYTES)
     require(starts.shape[0] > 0 and nodes.shape[1] == 2 and 0 < shift < 32)
     for t in range(starts.shape[0] - 1):
         require(0 <= starts[t] < starts[t + 1] <= nodes.shape[0])

@@ -26,6 +26,7 @@ from sklearn_ensemble_theory.ensembles._ensemble import (
     kept_X,
 )
 from sklearn_ensemble_theory.trees._packed import (
+    ColumnsOfLeaves,
     LeafFunction,
     TreeSums,
     add_in_threads,
@@ -233,19 +234,18 @@ def tree_sums(ensemble: Ensemble, X, method: str) -> TreeSums | None:
             if not ensemble.draws.all_features or not hasattr(members[0], "apply"):
                 return None
             members[0].apply(X)
-    outputs = None if method == "predict" else leaf_outputs(members, n_classes, method == "vote")
-    return ensemble.packed.get(
-        method,
-        members,
-        len(X),
-        lambda n_rows: packed_trees(
+
+    def laid_out(n_rows: int) -> TreeSums | None:
+        votes = method == "vote"
+        return packed_trees(
             members,
             width=max(1, n_classes),
             features=ensemble.columns,
-            leaf_outputs=outputs,
+            leaf_outputs=None if method == "predict" else leaf_outputs(members, n_classes, votes),
             n_rows=n_rows,
-        ),
-    )
+        )
+
+    return ensemble.packed.get(method, members, len(X), laid_out)
 
 
 def leaf_outputs(members: Sequence, n_classes: int, votes: bool) -> LeafFunction:
@@ -254,20 +254,25 @@ def leaf_outputs(members: Sequence, n_classes: int, votes: bool) -> LeafFunction
     A class that a member lacks has 0.
     """
 
-    def outputs(t: int, value: np.ndarray) -> np.ndarray:
+    def classes_of(member) -> list[np.ndarray]:
         # Those of several outputs follow each other.
-        classes = members[t].classes_
-        classes = classes if isinstance(classes, list) else [classes]
-        if votes:
-            ends = np.cumsum([len(each) for each in classes])
-            parts = zip(classes, np.split(value, ends[:-1], axis=1))
-            chosen = np.column_stack([each.take(part.argmax(axis=1)) for each, part in parts])
-            found = np.zeros((len(value), n_classes))
-            np.put_along_axis(found, chosen.astype(np.intp), 1.0, axis=1)
-            return found
-        return aligned_columns(value, np.concatenate(classes).astype(np.intp), n_classes)
+        classes = member.classes_
+        return classes if isinstance(classes, list) else [classes]
 
-    return outputs
+    if not votes:
+        places = [np.concatenate(classes_of(member)).astype(np.intp) for member in members]
+        return ColumnsOfLeaves(places, np.ones(len(members)), n_classes)
+
+    def chosen_classes(t: int, value: np.ndarray) -> np.ndarray:
+        classes = classes_of(members[t])
+        ends = np.cumsum([len(each) for each in classes])
+        parts = zip(classes, np.split(value, ends[:-1], axis=1))
+        chosen = np.column_stack([each.take(part.argmax(axis=1)) for each, part in parts])
+        found = np.zeros((len(value), n_classes))
+        np.put_along_axis(found, chosen.astype(np.intp), 1.0, axis=1)
+        return found
+
+    return chosen_classes
 
 
 def tree_input(ensemble: Ensemble, X):

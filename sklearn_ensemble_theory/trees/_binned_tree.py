@@ -60,7 +60,6 @@ from ._fit_to_bins import each_output, grow_on, takes_targets
 from ._options import (
     QUANTILE_CRITERIA,
 )
-from ._packed import predictor
 from ._shrinkage import shrink
 from ._sklearn_trees import check_counts
 from ._tree_arrays import VALUES_AT_ONCE, GrownTree, grown_tree, nodes_of, rows_as_read
@@ -359,8 +358,8 @@ class BaseBinnedTree(BinnedTree):
         is_large = is_large and fitted_encoder(self) is None
         if not (is_large and check_input):
             X, check_input = self._validate_X_predict(X, check_input), False
-        predict = predictor(self, nodes_of(self))
-        parts = [predict(rows) for rows in self._as_read(X, check_input)]
+        nodes = nodes_of(self)
+        parts = [nodes.values_of_rows(x) for x in self._as_read(X, check_input)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _as_read(self, X: Any, check_input: bool) -> Iterator[np.ndarray]:
@@ -823,7 +822,7 @@ def values_of_rows(tree: BinnedTreeRegressor, X: np.ndarray) -> np.ndarray:
 
 
 def codes_of_rows(tree: BinnedTreeClassifier, X: np.ndarray) -> np.ndarray:
-    return predictor(tree, nodes_of(tree))(np.asarray(X)).argmax(axis=1)
+    return nodes_of(tree).values_of_rows(np.asarray(X)).argmax(axis=1)
 
 
 def labels_of_rows(tree: BinnedTreeClassifier, X: np.ndarray) -> np.ndarray:

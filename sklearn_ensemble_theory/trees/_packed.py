@@ -3,7 +3,7 @@
 For each row the outputs of the trees are added in the order of the trees: each layout, and any
 split of the rows over threads, gives the same sums to the last bit. The layouts are `LAYOUTS`:
 compiled loops ask all inner nodes of small trees for many rows at a time, or walk down deep ones,
-eight bytes a node. For a few rows of deep trees nothing is laid out.
+eight bytes a node. Few rows of deep trees are predicted from the trees as they are.
 """
 
 import operator
@@ -23,10 +23,9 @@ from sklearn_ensemble_theory._running import in_threads, shares
 from sklearn_ensemble_theory.trees._tree_arrays import (
     FittedNodes,
     Nodes,
-    TreeArrays,
     in_single_precision,
+    loose_fields,
     member_nodes,
-    of_all_outputs,
     rows_as_read,
     wide_columns,
 )
@@ -48,11 +47,6 @@ BEYOND = 2.0**128
 # takes as long as so many nodes.
 NODES_A_ROW = 10
 NODES_A_TREE = 100
-
-
-def column_of_tree(t: int, width: int) -> int:
-    """The column that the values of a tree are added to."""
-    return t % width
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +145,20 @@ def single_precision_cuts(threshold: np.ndarray) -> np.ndarray:
     return cuts
 
 
+@dataclass(frozen=True)
+class ColumnsOfLeaves:
+    """A `LeafFunction`: number k of a leaf of tree t, times `scale[t]`, for sum `places[t][k]`."""
+
+    places: Sequence[np.ndarray]
+    scale: np.ndarray
+    width: int
+
+    def __call__(self, t: int, value: np.ndarray) -> np.ndarray:
+        found = np.zeros((len(value), self.width))
+        found[:, self.places[t]] = self.scale[t] * value
+        return found
+
+
 @dataclass(frozen=True, kw_only=True)
 class AddedTrees:
     """T trees, and what each adds to the sums of a row.
@@ -167,8 +175,6 @@ class AddedTrees:
     leaf_outputs : callable, default=None
         ``leaf_outputs(t, value)``: what tree t adds to all `width` sums instead, if its values are
         `value`, row by row: (m, K) -> (m, width).
-    members : list of T fitted estimators, default=()
-        Of these trees; `LooseTrees` asks them.
     """
 
     trees: Sequence[Nodes]
@@ -176,7 +182,6 @@ class AddedTrees:
     features: Sequence[np.ndarray | None] | None = None
     scale: np.ndarray | None = None
     leaf_outputs: LeafFunction | None = None
-    members: Sequence[Any] = ()
 
     @property
     def columns(self) -> Sequence[np.ndarray | None]:
@@ -188,9 +193,13 @@ class AddedTrees:
         """The thresholds of the trees."""
         return Cuts.of(self.trees, self.columns)
 
-    @property
-    def n_nodes(self) -> int:
-        return sum(map(len, self.trees))
+    def rows_that_pay(self) -> float:
+        """For so many rows deep trees are laid out."""
+        # To read compact trees as they are, all their nodes would be written out as well.
+        if any(isinstance(tree, FittedNodes) and not tree.is_built for tree in self.trees):
+            return 0.0
+        n_trees = len(self.trees)
+        return (sum(map(len, self.trees)) / n_trees + NODES_A_TREE) / NODES_A_ROW
 
 
 class TreeSums(ABC):
@@ -200,13 +209,13 @@ class TreeSums(ABC):
     ----------
     width : int
         Number of sums of a row.
-    is_kept : bool
-        Whether something is laid out, which is worth keeping for the next prediction.
+    most_rows : float
+        For more rows over all predictions another layout pays.
     parallel_size : int
         Fewer rows times trees are not shared out among threads.
     """
 
-    is_kept: ClassVar[bool] = True
+    most_rows: float = np.inf
     parallel_size: ClassVar[int] = 2**18
 
     def __init__(self, given: AddedTrees) -> None:
@@ -266,13 +275,7 @@ class DeepTrees(TreeSums):
     def takes(cls, given: AddedTrees, n_rows: int | None) -> bool:
         if not fits_in_words(given.trees, given.columns) or not given.cuts.are_exact:
             return False
-        # Of compact trees `LooseTrees` would first write out all nodes.
-        if n_rows is None or any(
-            isinstance(tree, FittedNodes) and not tree.is_built for tree in given.trees
-        ):
-            return True
-        n_trees = len(given.trees)
-        return NODES_A_ROW * n_rows * n_trees >= given.n_nodes + NODES_A_TREE * n_trees
+        return n_rows is None or n_rows >= given.rows_that_pay()
 
     def __init__(self, given: AddedTrees) -> None:
         super().__init__(given)
@@ -280,7 +283,8 @@ class DeepTrees(TreeSums):
         scale, leaf_outputs = given.scale, given.leaf_outputs
         sizes = [len(tree) for tree in trees]
         self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self.shift = shift_of(trees, features)
+        self.n_columns = n_columns_of(trees, features)
+        self.shift = shift_of(self.n_columns)
         self.nodes = np.empty((self.starts[-1], 2), dtype=np.uint32)
         self.sets = sets_of(trees)
         vectors = None if leaf_outputs is None else VectorTable(width)
@@ -319,6 +323,12 @@ class DeepTrees(TreeSums):
                 found = vectors.rows_of(leaf_outputs(t, tree.value[is_leaf]))
                 self.values[own][position[is_leaf]] = found
         self.table = None if vectors is None else vectors.table()
+        prediction.check_sets(self.nodes, 0 if self.sets is None else len(self.sets))
+
+    def _read(self, X: np.ndarray) -> np.ndarray:
+        if X.shape[1] < self.n_columns:
+            raise ValueError(f"The trees read {self.n_columns} columns; X has {X.shape[1]}.")
+        return super()._read(X)
 
     def leaves(self, X: np.ndarray, out: np.ndarray) -> None:
         """The place of the leaf of each row in each tree, among the nodes of all trees.
@@ -350,19 +360,23 @@ def packed_places(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return places
 
 
-def shift_of(trees: Sequence[Nodes], features: Sequence[np.ndarray | None]) -> int:
+def n_columns_of(trees: Sequence[Nodes], features: Sequence[np.ndarray | None]) -> int:
+    """The number of columns up to the last one that a tree reads."""
+    pairs = zip(trees, features)
+    read = (tree.feature if columns is None else columns for tree, columns in pairs)
+    return 1 + max(int(numbers.max(initial=0)) for numbers in read)
+
+
+def shift_of(n_columns: int) -> int:
     """Bits of a word for the feature and the direction of missing values."""
-    largest = 0
-    for tree, columns in zip(trees, features):
-        found = tree.feature if columns is None else columns
-        largest = max(largest, int(found.max(initial=0)))
-    return max(1, largest.bit_length()) + 1
+    return max(1, (n_columns - 1).bit_length()) + 1
 
 
 def fits_in_words(trees: Sequence[Nodes], features: Sequence[np.ndarray | None]) -> bool:
     """Whether a node and a feature fit into 32 bits, and the number of a set into a NaN."""
     n_sets = sum(len(tree.sets) for tree in trees if tree.sets is not None)
-    return n_sets < MOST_SETS and max(map(len, trees)) < 2 ** (32 - shift_of(trees, features))
+    shift = shift_of(n_columns_of(trees, features))
+    return n_sets < MOST_SETS and max(map(len, trees)) < 2 ** (32 - shift)
 
 
 class VectorTable:
@@ -407,12 +421,14 @@ class SmallTrees(TreeSums):
         sizes, left, right, feature, missing_left = joined(trees, given.columns)
         first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.starts = np.empty_like(first)
-        leaf = np.empty(np.count_nonzero(left < 0), dtype=np.int64)
-        self.nodes = np.empty((len(left) - len(leaf), 4), dtype=np.uint32)
+        leaf = np.zeros(np.count_nonzero(left < 0), dtype=np.int64)
+        self.nodes = np.zeros((len(left) - len(leaf), 4), dtype=np.uint32)
         cuts = self.cuts.of_nodes(trees, given.columns)
         prediction.small_nodes(
             left, right, feature, cuts, missing_left, first, self.starts, self.nodes, leaf
         )
+        n_nodes = self.starts[-1]
+        self.nodes, leaf = self.nodes[:n_nodes], leaf[: n_nodes + len(trees)]
         # Nodes of categories have the number of their set in place of a direction.
         self.sets = sets_of(trees)
         if self.sets is not None:
@@ -458,9 +474,7 @@ def joined(trees: Sequence[Nodes], features: Sequence[np.ndarray | None]) -> tup
 
 
 class LooseTrees(TreeSums):
-    """The trees themselves, asked one after the other, with nothing laid out."""
-
-    is_kept: ClassVar[bool] = False
+    """The trees themselves, read where they are, with nothing laid out: for few rows."""
 
     @classmethod
     def takes(cls, given: AddedTrees, n_rows: int | None) -> bool:
@@ -468,41 +482,32 @@ class LooseTrees(TreeSums):
 
     def __init__(self, given: AddedTrees) -> None:
         super().__init__(given)
-        self.predictors = [predictor(*pair) for pair in zip(given.members, given.trees)]
-        self.features, self.scale, self.leaf_outputs = (
-            given.columns,
-            given.scale,
-            given.leaf_outputs,
-        )
+        if DeepTrees.takes(given, None):
+            self.most_rows = given.rows_that_pay()
+        self.trees, self.leaf_outputs = given.trees, given.leaf_outputs
+        scale = np.ones(len(self)) if given.scale is None else given.scale
+        places: Sequence[np.ndarray | None] = [None] * len(self)
+        if isinstance(self.leaf_outputs, ColumnsOfLeaves):
+            places = self.leaf_outputs.places
+            scale, self.leaf_outputs = self.leaf_outputs.scale, None
+        self.scale = np.ascontiguousarray(scale, dtype=np.float64)
+        fields = [loose_fields(*each) for each in zip(given.trees, given.columns, places)]
+        self.nodes = prediction.LooseNodes(fields)
         self.wide = wide_columns(given.trees, given.columns)
 
     def _read(self, X: np.ndarray) -> np.ndarray:
         return rows_as_read(X, self.wide)
 
     def _add(self, rows: np.ndarray, out: np.ndarray, first: int, stop: int) -> None:
+        stop = min(stop, len(self))
+        if self.leaf_outputs is None:
+            self.nodes.add(rows, first, stop, self.scale, out)
+            return
+        leaves = np.empty((stop - first, len(rows)), dtype=np.int32)
+        self.nodes.leaves(rows, first, stop, leaves)
         with np.errstate(over="ignore", invalid="ignore"):  # callers see that it is infinite
-            for t in range(first, min(stop, len(self))):
-                columns = self.features[t]
-                found = self.predictors[t](rows if columns is None else rows[:, columns])
-                if self.leaf_outputs is not None:
-                    out += self.leaf_outputs(t, found)
-                else:
-                    values = found[:, 0] if self.scale is None else found[:, 0] * self.scale[t]
-                    out[:, column_of_tree(t, self.width)] += values
-
-
-def predictor(member: Any, nodes: Nodes) -> Callable[[np.ndarray], np.ndarray]:
-    """The values (n, K) of dense rows; no scikit-learn tree is made for them."""
-    if isinstance(nodes, TreeArrays):
-        return nodes.values_of_rows
-    tree = member.tree_
-
-    def values(rows: np.ndarray) -> np.ndarray:
-        found: np.ndarray = tree.predict(rows_as_read(rows, nodes.wide))
-        several = getattr(member, "n_outputs_", 1) > 1
-        return of_all_outputs(found, tree.n_classes) if several else found
-
-    return values
+            for t, leaf in enumerate(leaves, first):
+                out += self.leaf_outputs(t, self.trees[t].value[leaf])
 
 
 # --- the trees of an ensemble ---------------------------------------------------------------------
@@ -534,7 +539,7 @@ def packed_trees(
     trees = member_nodes(members, with_vectors=given.get("leaf_outputs") is not None)
     if trees is None:
         return None
-    added = AddedTrees(trees=trees, members=members, **given)
+    added = AddedTrees(trees=trees, **given)
     return next(layout for layout in LAYOUTS if layout.takes(added, n_rows))(added)
 
 
@@ -597,16 +602,15 @@ class PackedCache:
         """
         # Rows are counted over all predictions until laying out pays; the lock is for that only.
         sums = self._found(kind, members)
-        if sums is not None:
+        if sums is not None and sums.most_rows == np.inf:
             return sums
         with self._lock:
-            sums = self._found(kind, members)  # another thread may have made it
-            if sums is not None:
-                return sums
             self._n_rows += n_rows
-            sums = build(self._n_rows)
-            if sums is not None and sums.is_kept:
-                self._kept[kind] = members, sums
+            sums = self._found(kind, members)  # another thread may have made it
+            if sums is None or self._n_rows >= sums.most_rows:
+                sums = build(self._n_rows)
+                if sums is not None:
+                    self._kept[kind] = members, sums
             return sums
 
     def _found(self, kind: str, members: list[Any]) -> TreeSums | None:

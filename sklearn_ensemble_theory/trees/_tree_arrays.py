@@ -16,8 +16,9 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn_ensemble_theory._compat import make_tree
 from sklearn_ensemble_theory._learners import fast_path, is_tree
 from sklearn_ensemble_theory._native.prediction import (
+    LooseNodes,
     add_leaf_values,
-    leaves_in_arrays,
+    check_nodes,
     leaves_of_codes,
 )
 from sklearn_ensemble_theory._rows import fits_single_precision
@@ -113,7 +114,7 @@ class TreeArrays:
         """
         leaf = np.empty(len(columns.codes), dtype=np.int32)
         code = np.ascontiguousarray(self.code, dtype=np.int32)
-        left, right, feature, missing_left = self._links()
+        left, right, feature, missing_left = self.links()
         leaves_of_codes(
             columns.codes,
             left,
@@ -139,14 +140,11 @@ class TreeArrays:
 
     def leaves_of_rows(self, X: np.ndarray) -> np.ndarray:
         """The leaves of dense rows. O(n depth)."""
-        leaf = np.empty(len(X), dtype=np.int32)
-        threshold = np.ascontiguousarray(self.threshold, dtype=np.float64)
-        left, right, feature, missing_left = self._links()
-        X = rows_as_read(X, self.wide)
-        leaves_in_arrays(X, left, right, feature, threshold, missing_left, leaf, self.left_bins)
-        return leaf
+        leaf = np.empty((1, len(X)), dtype=np.int32)
+        LooseNodes([loose_fields(self)]).leaves(rows_as_read(X, self.wide), 0, 1, leaf)
+        return leaf[0]
 
-    def _links(self) -> list[np.ndarray]:
+    def links(self) -> list[np.ndarray]:
         """Children, features and directions of missing values, as compiled loops take them."""
         links = [np.ascontiguousarray(a, np.int32) for a in (self.left, self.right, self.feature)]
         return [*links, np.ascontiguousarray(self.missing_left, dtype=np.uint8)]
@@ -300,8 +298,34 @@ class FittedNodes:
             values[:, 0, :] if values.shape[1] == 1 else of_all_outputs(values, self.tree.n_classes)
         )
 
+    def values_of_rows(self, X: np.ndarray) -> np.ndarray:
+        """The values (n, K) of dense rows."""
+        found: np.ndarray = self.tree.predict(rows_as_read(X, self.wide))
+        return found if found.ndim == 2 else of_all_outputs(found, self.tree.n_classes)
+
 
 Nodes = TreeArrays | FittedNodes
+
+
+def loose_fields(
+    nodes: Nodes, columns: np.ndarray | None = None, places: np.ndarray | None = None
+) -> tuple[Any, ...]:
+    """What `LooseNodes` reads of a tree: its arrays where they are, if they have the types."""
+    if isinstance(nodes, FittedNodes) and not nodes.is_built:
+        tree = nodes.tree.readable_tree()
+        nodes = tree.arrays if isinstance(tree, ArrayTree) else FittedNodes(tree)
+    links = [nodes.left, nodes.right, nodes.feature]
+    is_wide = None if nodes.wide is None else np.isin(np.arange(nodes.wide.max() + 1), nodes.wide)
+    index = np.int32 if all(link.dtype == np.int32 for link in links) else np.int64
+    return (
+        *(np.asarray(link, dtype=index) for link in links),
+        np.asarray(nodes.threshold, dtype=np.float64),
+        np.asarray(nodes.missing_left, dtype=np.uint8),
+        np.asarray(nodes.value, dtype=np.float64),
+        nodes.left_bins,
+        None if is_wide is None else is_wide.view(np.uint8),
+        *(None if each is None else np.array(each, dtype=np.int64) for each in (columns, places)),
+    )
 
 
 class ArrayTree:
@@ -391,6 +415,12 @@ class GrownTree:
         self.arrays: TreeArrays | None = arrays
         self.n_features, self.n_classes = n_features, n_classes
         self._tree: Any = None
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if self.arrays is not None:  # in a file anything may be
+            left, right, feature, _ = self.arrays.links()
+            check_nodes(left, right, feature, self.n_features)
 
     @property
     def tree(self) -> Any:

@@ -36,10 +36,11 @@ from sklearn_ensemble_theory._native.losses import (
 )
 from sklearn_ensemble_theory._native.neighbors import PointTree, leave_out, tie_starts
 from sklearn_ensemble_theory._native.prediction import (
+    LooseNodes,
     add_deep_values,
     add_leaf_values,
     add_small_trees,
-    leaves_in_arrays,
+    check_nodes,
     leaves_of_codes,
     small_nodes,
 )
@@ -58,6 +59,7 @@ __all__ = [
     "BYTES",
     "BoostedTrees",
     "EdgeTable",
+    "LooseNodes",
     "Loss",
     "PointTree",
     "Ranks",
@@ -78,6 +80,7 @@ __all__ = [
     "bin_moments",
     "boost_stumps",
     "byte_tables",
+    "check_nodes",
     "count_in_bins",
     "count_vectors",
     "cumulate_tables",
@@ -88,7 +91,6 @@ __all__ = [
     "huber_slopes",
     "leaf_quantiles",
     "leave_out",
-    "leaves_in_arrays",
     "leaves_of_codes",
     "moved_scores",
     "moved_sums",

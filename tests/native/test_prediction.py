@@ -8,10 +8,11 @@ from sklearn_ensemble_theory.trees import BinnedTreeClassifier
 from ..trees.engine import BinnedColumns, nodes_of
 from ..trees.walks import leaf_of_row, leaves_by_walks
 from .loops import (
+    LooseNodes,
     add_deep_values,
     add_leaf_values,
     add_small_trees,
-    leaves_in_arrays,
+    check_nodes,
     leaves_of_codes,
     small_nodes,
 )
@@ -85,14 +86,124 @@ def test_sets_of_small_trees():
     assert given["out"].ravel().tolist() == [2, 1, 1, 2, 1, 1, 1]
 
 
+def loose_tree(**changes):
+    """A tree that cuts column 1 at 0, and on the right column 0 at 1; its leaves are 1, 3 and 4."""
+    fields = {
+        "left": np.array([1, -1, 3, -1, -1], np.int32),
+        "right": np.array([2, -1, 4, -1, -1], np.int32),
+        "feature": np.array([1, -2, 0, -2, -2], np.int32),
+        "threshold": np.array([0.0, -2, 1, -2, -2]),
+        "missing_left": np.zeros(5, np.uint8),
+        "value": np.arange(10.0).reshape(5, 2),
+        "left_bins": None,
+        "is_wide": None,
+        "columns": None,
+        "places": None,
+        **changes,
+    }
+    return tuple(fields.values())
+
+
+def wide(array):
+    """As a field of larger records."""
+    records = np.zeros(
+        len(array), dtype=np.dtype([("pad", "u1"), ("field", array.dtype)], align=True)
+    )
+    records["field"] = array
+    return records["field"]
+
+
+ROWS = np.array([[0, -1], [0, 1], [2, 1], [np.nan, 1]], np.float32)
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("stride", [np.asarray, wide])
+def test_loose_nodes_are_read_where_they_are(index, stride):
+    links = [stride(each.astype(index)) for each in loose_tree()[:3]]
+    cuts, directions = map(stride, loose_tree()[3:5])
+    trees = [(*links, cuts, directions, *loose_tree()[5:]), loose_tree(places=np.array([1, -1]))]
+    nodes, leaves, out = LooseNodes(trees), np.empty((2, 4), np.int32), np.zeros((4, 3))
+    nodes.leaves(ROWS, 0, 2, leaves)
+    np.testing.assert_array_equal(leaves, [[1, 3, 4, 4]] * 2)
+    nodes.add(ROWS, 0, 2, np.array([1.0, 10.0]), out)
+    np.testing.assert_array_equal(out[:, 0], [2, 6, 8, 8])
+    np.testing.assert_array_equal(out[:, 1], [20, 60, 80, 80])
+    assert not out[:, 2].any()
+    nodes.leaves(ROWS.astype(np.float64), 0, 2, found := np.empty((2, 4), np.int32))
+    np.testing.assert_array_equal(found, leaves)
+
+
+def test_columns_of_loose_nodes_in_double_precision():
+    tree = loose_tree(threshold=np.array([0.0, -2, 1 - 1e-12, -2, -2]))
+    wide = loose_tree(threshold=tree[3], is_wide=np.array([1], np.uint8))
+    rows = np.array([[1 - 1e-9, 1], [1 - 1e-11, 1], [1.0, 1], [1e99, 1e99]])
+    LooseNodes([tree, wide]).leaves(rows, 0, 2, leaves := np.empty((2, 4), np.int32))
+    assert leaves.tolist() == [[4, 4, 4, 4], [3, 3, 4, 4]]
+    top = loose_tree(feature=np.array([1, -2, 1, -2, -2], np.int32), threshold=wide[3] + 3.5e38)
+    LooseNodes([top]).leaves(rows, 0, 1, leaves[:1])
+    assert leaves[0].tolist() == [1, 1, 1, 1]  # no number of single precision is larger
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [("left", 2, 5), ("right", 2, -1), ("left", 2, 0), ("feature", 2, 2), ("feature", 2, -2)],
+)
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_damaged_nodes_on_the_way_of_a_row(name, place, value, index):
+    names = "left", "right", "feature"
+    links = {each: array.astype(index) for each, array in zip(names, loose_tree())}
+    links[name][place] = value
+    nodes, leaves = LooseNodes([loose_tree(**links)]), np.empty((1, 4), np.int32)
+    nodes.leaves(ROWS[:1], 0, 1, leaves[:, :1])  # does not pass the node
+    assert leaves[0, 0] == 1
+    with pytest.raises(ValueError, match="lead to no leaf"):
+        nodes.leaves(ROWS, 0, 1, leaves)
+    with pytest.raises(ValueError, match="no tree over 2 columns"):
+        check_nodes(*(each.astype(np.int32) for each in links.values()), 2)
+    with pytest.raises(ValueError, match="no tree over 1 col"):
+        check_nodes(*loose_tree()[:3], 1)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"left": np.zeros(4, np.int32)},
+        {"left": np.zeros(5, np.int64)},  # of another type than the others
+        {"threshold": np.zeros(4)},
+        {"threshold": np.zeros(5, np.float32)},
+        {"missing_left": np.zeros(6, np.uint8)},
+        {"value": np.zeros((4, 2))},
+        {"value": np.zeros((5, 0))},
+        {"left_bins": np.zeros((5, 31), np.uint8)},
+        {"left_bins": np.zeros((4, 32), np.uint8)},
+        {"is_wide": np.zeros(0, np.uint8)},
+        {"columns": np.array([0, -1])},
+        {"columns": np.array([], np.int64)},
+        {"columns": np.array([0, 2])},
+        {"places": np.array([0])},
+        {"places": np.array([0, 3])},
+    ],
+)
+def test_loose_trees_that_do_not_fit(wrong):
+    with pytest.raises(ValueError):
+        LooseNodes([loose_tree(**wrong)]).add(ROWS, 0, 1, np.ones(1), np.zeros((4, 3)))
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"first": -1}, {"stop": 2}, {"scale": np.ones(2)}, {"out": np.zeros((3, 1))}]
+)
+def test_calls_of_loose_trees_that_do_not_fit(wrong):
+    given = {"first": 0, "stop": 1, "scale": np.ones(1), "out": np.zeros((4, 1))}
+    LooseNodes([loose_tree()]).add(ROWS, **given)
+    with pytest.raises(ValueError):
+        LooseNodes([loose_tree()]).add(ROWS, **{**given, **wrong})
+
+
 @pytest.mark.parametrize("shape", [(2, 32), (3, 31)])
 def test_sets_of_single_trees_that_do_not_fit(shape):
     left, right = np.array([1, -1, -1], np.int32), np.array([2, -1, -1], np.int32)
     feature, missing_left = np.array([0, -2, -2], np.int32), np.zeros(3, np.uint8)
     sets, leaf = np.zeros(shape, np.uint8), np.zeros(4, np.int32)
-    rows = np.zeros((4, 1), np.float32)
-    with pytest.raises(ValueError):
-        leaves_in_arrays(rows, left, right, feature, np.full(3, np.nan), missing_left, leaf, sets)
     codes, code = np.zeros((4, 1), np.uint8, order="F"), np.full(3, -3, np.int32)
     with pytest.raises(ValueError):
         leaves_of_codes(codes, left, right, feature, code, missing_left, 255, leaf, sets)

@@ -29,6 +29,7 @@ from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegres
 from .engine import (
     AddedTrees,
     DeepTrees,
+    LooseTrees,
     PackedCache,
     SmallTrees,
     add_in_threads,
@@ -217,7 +218,7 @@ def test_members_that_are_no_trees_of_one_output():
 def test_few_rows_are_predicted_from_the_trees_themselves():
     X, y = data()
     members = trees_fitted(DecisionTreeRegressor, X, y)
-    assert not packed_trees(members, n_rows=1).is_kept
+    assert type(packed_trees(members, n_rows=1)) is LooseTrees
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
@@ -227,7 +228,7 @@ def test_few_rows_of_binned_trees_need_no_tree_of_scikit_learn(missing):
     sums = packed_trees(members, n_rows=1)
     out = np.zeros((30, 1))
     sums.add(X[:30], out)
-    assert not sums.is_kept
+    assert type(sums) is LooseTrees
     assert not any(nodes_of(member).is_built for member in members)
     np.testing.assert_array_equal(out, sum_in_order(members, np.ones(9), X[:30], width=1))
 

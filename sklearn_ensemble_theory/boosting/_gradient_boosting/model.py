@@ -23,7 +23,7 @@ from ..._learners import (
     probabilities_of,
 )
 from ..._rows import Rows
-from ...trees._packed import PackedCache, TreeSums, add_in_threads, packed_trees
+from ...trees._packed import ColumnsOfLeaves, PackedCache, TreeSums, add_in_threads, packed_trees
 from ..losses import Loss
 from .plan import n_threads_of
 
@@ -241,13 +241,11 @@ def packed_rounds(
 
     `members` are those of all rounds, K = `n_scores` a round, or one for all scores.
     """
+    scale = np.asarray(steps, dtype=float)
     if len(members) < n_scores * len(steps):
-
-        def vectors(t: int, value: np.ndarray) -> np.ndarray:
-            return steps[t] * value
-
+        vectors = ColumnsOfLeaves([np.arange(n_scores)] * len(steps), scale, n_scores)
         return packed_trees(members, width=n_scores, leaf_outputs=vectors, n_rows=n_rows)
-    scale = np.repeat(np.asarray(steps, dtype=float), n_scores)
+    scale = np.repeat(scale, n_scores)
     return packed_trees(members, width=n_scores, scale=scale, n_rows=n_rows)
 
 
