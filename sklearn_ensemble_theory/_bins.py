@@ -146,8 +146,11 @@ def edges_of_sorted(x, cumulated, max_bins, n_tails=0):
             outer = np.searchsorted(x, low, side="right"), np.searchsorted(x, high, side="left")
             last_of_value = np.unique(np.concatenate([last_of_value, *outer]))
         last_of_value = last_of_value[(last_of_value > 0) & (last_of_value < len(x))] - 1
-    below = x[last_of_value].astype(np.float64)
-    above = x[last_of_value + 1].astype(np.float64)
+    return middles(x[last_of_value].astype(np.float64), x[last_of_value + 1].astype(np.float64))
+
+
+def middles(below, above):
+    """Edges between numbers of which one is above the other."""
     middle = 0.5 * below + 0.5 * above  # the sum first could overflow
     # Neighbouring floats have no middle, and halving a subnormal number loses its last bit.
     return np.where((below <= middle) & (middle < above), middle, below)

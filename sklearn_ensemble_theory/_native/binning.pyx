@@ -1,7 +1,7 @@
 """Columns cut into bins: the bin of each value."""
 
 from libc.math cimport INFINITY
-from libc.stdint cimport uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc
 
 from .arrays cimport require
@@ -99,3 +99,56 @@ def sorted_floats(const float[::1] x, float[::1] out):
     with nogil:
         sort_by_digits(&x[0], n, keys, &out[0])
         free(keys)
+
+
+def code_different(
+    const double[::1] values not None, const int64_t[::1] starts not None, Py_ssize_t n,
+    uint8_t missing, double[::1] different not None, int64_t[::1] ends not None,
+    uint8_t[::1] codes not None, uint8_t[::1] absent not None
+):
+    """Number the different values of sparse columns; those above 255 begin again at 0. O(m + p).
+
+    Parameters
+    ----------
+    values : float64 array of shape (m,)
+        What is stored of each column, in increasing order: not 0, and NaN last.
+    starts : int64 array of shape (p + 1,)
+        Where the columns begin; the last one is m.
+    n : int
+        Values of a column, with those that are 0.
+    missing : int
+        The code of NaN.
+    different : float64 array of shape (m + p,)
+        Output: the different numbers of each column, in increasing order, 0 too where it is one.
+    ends : int64 array of shape (p + 1,)
+        Output: where they begin in `different`, and last where they end.
+    codes : uint8 array of shape (m,)
+        Output: their places among those of the column.
+    absent : uint8 array of shape (p,)
+        Output: the place of 0; 0 where there is none.
+    """
+    cdef Py_ssize_t p = absent.shape[0], m = values.shape[0], j, e, first, k = 0
+    cdef bint placed
+    cdef double x
+    require(starts.shape[0] == p + 1 and ends.shape[0] == p + 1 and codes.shape[0] == m)
+    require(different.shape[0] == m + p and starts[0] == 0 and starts[p] == m)
+    for j in range(p):
+        require(starts[j] <= starts[j + 1])
+    with nogil:
+        for j in range(p):
+            first, placed = k, starts[j + 1] - starts[j] == n
+            absent[j] = 0
+            for e in range(starts[j], starts[j + 1]):
+                x = values[e]
+                if not placed and not x < 0:
+                    different[k], absent[j], placed = 0.0, <uint8_t>(k - first), True
+                    k += 1
+                if x == x and (k == first or x != different[k - 1]):
+                    different[k] = x
+                    k += 1
+                codes[e] = <uint8_t>(k - 1 - first) if x == x else missing
+            if not placed:
+                different[k], absent[j] = 0.0, <uint8_t>(k - first)
+                k += 1
+            ends[j + 1] = k
+        ends[0] = 0

@@ -14,7 +14,7 @@ list of tasks, which are shared out among threads where there is enough work.
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from libc.math cimport INFINITY, fabs, llrint, nextafter
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from .arrays cimport require
@@ -38,6 +38,8 @@ cdef enum:
     SUM_BITS = 62
     # With more rows than so many for each bin, bins without rows are not left out.
     MANY_ROWS = 1
+    # A stored value is looked up where there are more than so many for each row.
+    SEARCHED = 8
     NO_NODE = -1
 
 # Where the rows of a node are: in one of two arrays; all rows, in their order; or among those of
@@ -122,10 +124,36 @@ cdef struct Task:
     LeafTotals totals[2]  # of the left child, or of the leaf itself; of the right child
 
 
+# Columns of which most values are 0: the codes of the others, by column and by row.
+cdef struct Stored:
+    # By column: the rows, increasing, and their codes.
+    const int64_t* starts
+    const int32_t* rows
+    const uint8_t* codes
+    const uint8_t* zero  # the code of 0, which is none of the stored ones
+    const uint8_t* has_missing
+    # The cells of a histogram: for each column those of its bins and one for missing values where
+    # it has any; a block of columns begins with a multiple of 64.
+    Py_ssize_t* first_cell
+    uint32_t* column_of  # each cell
+    Py_ssize_t n_cells, most_cells  # in all, and in a block
+    # By row, for block after block of columns: the cells of the stored codes.
+    int n_blocks
+    Py_ssize_t* first_column
+    int64_t* row_starts
+    uint32_t* cells
+    # For each thread cells of a block, which are 0, a bit for each, and codes of a column.
+    void* few
+    uint64_t* full
+    uint8_t* unpacked
+
+
 cdef struct Growth:
     # The columns.
     Py_ssize_t n, p
-    const uint8_t* codes  # column after column
+    const uint8_t* codes  # column after column; NULL where they are stored
+    Stored stored
+    Py_ssize_t table_size  # cells of a histogram
     const Py_ssize_t* n_bins
     const int8_t* constraints
     bint bounded
@@ -231,6 +259,10 @@ cdef inline bint is_full(const Cell* cell) noexcept nogil:
         return cell[0] != 0
     else:
         return cell.r != 0
+
+
+cdef inline const Cell* cell_if_full(const Cell* cell) noexcept nogil:
+    return cell if is_full(cell) else NULL
 
 
 cdef inline void clear(Cell* h, Py_ssize_t n_bins) noexcept nogil:
@@ -363,7 +395,7 @@ cdef inline int count_few(
 
 
 cdef inline void cut_of_bins(
-    const Cell* h, const uint8_t* bins, int n_bins, bint has_missing, bint ruled, int feature,
+    const Cell* h, const uint8_t* bins, int n_bins, const Cell* missing, bint ruled, int feature,
     const Growth* g, const Sums* total, const Constraint* constraint, double best, Found* found
 ) noexcept nogil:
     """Store the best cut of a histogram, if its score is above `best`. O(bins).
@@ -377,6 +409,8 @@ cdef inline void cut_of_bins(
     bins : list of bins of values, increasing; all that hold rows
         The first and the last one hold rows. A cut after a bin that holds none is that before it,
         which is no better.
+    missing : pointer
+        The cell of missing values; NULL where the node has none.
     ruled : bool
         Whether a rule or a constraint forbids cuts.
     """
@@ -388,11 +422,11 @@ cdef inline void cut_of_bins(
     cdef double whole = total.weight + 2 * l2, mean = total.target / whole, d
     cdef double least = least_square(best, total.target * mean, whole)
     cdef int search, k, after
-    for search in range(1 + has_missing):
+    for search in range(1 + (missing != NULL)):
         sums = Pair(0, 0)
         if search == 1:
-            add_cell(&sums, h + MISSING)
-        for k in range(n_bins if has_missing and search == 0 else n_bins - 1):
+            add_cell(&sums, missing)
+        for k in range(n_bins if missing != NULL and search == 0 else n_bins - 1):
             add_cell(&sums, h + bins[k])
             if Cell is int64_t:
                 left = unpack(Packing(PACKED, g.packing.bits), sums.q, 0)
@@ -419,7 +453,7 @@ cdef inline void cut_of_bins(
                     after += 1
                 found.score, found.left, found.feature = score, sums, feature
                 found.code = MISSING - 1 if after == n_bins else (bins[k] + bins[after]) // 2
-                found.missing_left = search if has_missing else UNKNOWN
+                found.missing_left = search if missing != NULL else UNKNOWN
                 found.is_set, found.share = False, 1.0
 
 
@@ -453,7 +487,7 @@ cdef inline Search search_of(const Growth* g, const Node* node) noexcept nogil:
 
 cdef void cut_of_categories(
     const Growth* g, const Search* search, const Cell* h, const uint8_t* bins, int n_bins,
-    bint has_missing, int j, double best, Found* found
+    const Cell* missing_cell, int j, double best, Found* found
 ) noexcept nogil:
     """Store the best cut of the categories, if its score is above `best`."""
     cdef Category some[CELLS]
@@ -461,9 +495,9 @@ cdef void cut_of_categories(
     cdef Pair sums
     cdef Sums missing = Sums(0.0, 0.0, 0)
     cdef int k, n = 0
-    if has_missing:
+    if missing_cell != NULL:
         sums = Pair(0, 0)
-        add_cell(&sums, h + MISSING)
+        add_cell(&sums, missing_cell)
         missing = unpack(g.packing, sums.q, sums.r)
     for k in range(n_bins):
         if is_full(h + bins[k]):
@@ -480,35 +514,35 @@ cdef void cut_of_categories(
     divide_categories(some, n, cut.n_left, &found.sets)
     found.left = Pair(0, 0)
     if cut.missing_left == 1:
-        add_cell(&found.left, h + MISSING)
+        add_cell(&found.left, missing_cell)
     for k in range(cut.n_left):
         add_cell(&found.left, h + some[k].code)
 
 
 cdef inline void find_cut(
     const Growth* g, Search* search, const Cell* h, const uint8_t* bins, int n_bins,
-    bint has_missing, int j, Found* found
+    const Cell* missing, int j, Found* found
 ) noexcept nogil:
     """Store the best cut of feature j, if it is better than the best of the features before it.
 
     Of equally good ones, that of the lowest rank is better.
     """
     cdef double best = found.score
-    if n_bins + has_missing < 2:
+    if n_bins + (missing != NULL) < 2:
         return
     if found.feature >= 0 and g.rank != NULL and g.rank[j] < g.rank[found.feature]:
         best = nextafter(best, -INFINITY)
     if g.categorical != NULL and g.categorical[j]:
-        cut_of_categories(g, search, h, bins, n_bins, has_missing, j, best, found)
+        cut_of_categories(g, search, h, bins, n_bins, missing, j, best, found)
         return
     search.bounds.sign = g.constraints[j]
     # Two copies, the first without rules; only with packed integers and no missing value.
     if Cell is int64_t:
-        if not (search.ruled or has_missing or search.bounds.sign != 0):
-            cut_of_bins(h, bins, n_bins, False, False, j, g, &search.total, &search.bounds, best,
-                        found)
+        if not (search.ruled or missing != NULL or search.bounds.sign != 0):
+            cut_of_bins(h, bins, n_bins, <const Cell*>NULL, False, j, g, &search.total,
+                        &search.bounds, best, found)
             return
-    cut_of_bins(h, bins, n_bins, has_missing, search.ruled or search.bounds.sign != 0, j, g,
+    cut_of_bins(h, bins, n_bins, missing, search.ruled or search.bounds.sign != 0, j, g,
                 &search.total, &search.bounds, best, found)
 
 
@@ -535,7 +569,7 @@ cdef void find_in_table(
             bins, n_bins = &EVERY_BIN[a], <int>(z - a)
         else:
             bins, n_bins = full, full_bins(h, g.n_bins[j], full)
-        find_cut(g, &search, h, bins, n_bins, is_full(h + MISSING), <int>j, found)
+        find_cut(g, &search, h, bins, n_bins, cell_if_full(h + MISSING), <int>j, found)
 
 
 cdef void find_in_rows(
@@ -549,13 +583,15 @@ cdef void find_in_rows(
     cdef Cell values[FEW_ROWS]
     cdef Py_ssize_t j, m = node.stop - node.start
     cdef const int32_t* rows = g.rows[node.rows_in] + node.start
-    cdef int k, n_full, has_missing
+    cdef int k, n_full
+    cdef bint has_missing
     gather(rows, m, integers, values)
     memset(h, 0, sizeof(h))
     for j in range(first, last):
         n_full = count_few(g.codes + j * g.n, rows, values, m, h, full)
         has_missing = n_full > 0 and full[n_full - 1] == MISSING
-        find_cut(g, &search, h, full, n_full - has_missing, has_missing, <int>j, found)
+        find_cut(g, &search, h, full, n_full - has_missing, cell_if_full(h + MISSING), <int>j,
+                 found)
         for k in range(n_full):
             memset(h + full[k], 0, sizeof(Cell))
 
@@ -623,14 +659,14 @@ cdef void search_some(
     cdef Cell few[FEW_ROWS]
     values += small.values
     if small.table != NO_NODE:
-        part = tables + small.table * g.p * CELLS
+        part = tables + small.table * g.table_size
         if small.n_parts == 1:
             count(g.codes, g.n, g.n_bins, rows, values, m, part, first, last)
         find_in_table(g, small, part, first, last, &task.found[0])
     elif small.may_be_cut:
         find_in_rows(g, small, integers, first, last, &task.found[0])
     if large.table != NO_NODE:
-        whole = tables + large.table * g.p * CELLS
+        whole = tables + large.table * g.table_size
         if part != NULL:
             take_cells_off(g, whole, part, first, last)
         else:
@@ -643,6 +679,222 @@ cdef void search_some(
         find_in_rows(g, large, integers, first, last, &task.found[1])
 
 
+# --- stored columns ------------------------------------------------------------------------------
+
+# Rows add to the cells of their stored codes. What is left of the sums of a node is the cell of 0.
+
+
+cdef inline int block_of(const Growth* g, Py_ssize_t first) noexcept nogil:
+    """The block of columns that begins with this one."""
+    cdef int b = 0
+    while g.stored.first_column[b] < first:
+        b += 1
+    return b
+
+
+cdef void add_stored(
+    const Growth* g, int block, const int32_t* rows, Py_ssize_t m, const Cell* integers, int sign,
+    Cell* table
+) noexcept nogil:
+    """Add m rows, the first ones where `rows` is NULL, to the histograms of a block, or take off.
+
+    O(stored values).
+    """
+    cdef const int64_t* starts = g.stored.row_starts + block * (g.n + 1)
+    cdef const uint32_t* cells = g.stored.cells
+    cdef Py_ssize_t k, i, e
+    cdef Cell value
+    for k in range(m):
+        i = rows[k] if rows != NULL else k
+        value = integers[i]
+        if sign > 0:
+            for e in range(starts[i], starts[i + 1]):
+                add(table + cells[e], value)
+        else:
+            for e in range(starts[i], starts[i + 1]):
+                subtract(table + cells[e], value)
+
+
+cdef inline void cells_of_block(
+    const Growth* g, int block, Py_ssize_t* start, Py_ssize_t* stop
+) noexcept nogil:
+    start[0] = g.stored.first_cell[g.stored.first_column[block]]
+    stop[0] = g.stored.first_cell[g.stored.first_column[block + 1]]
+
+
+cdef inline void find_in_column(
+    const Growth* g, Search* search, const Pair* total, Cell* h, uint8_t* full, int n_full,
+    Py_ssize_t j, Found* found
+) noexcept nogil:
+    """The best cut of column j; `full` are the bins of stored values that hold rows, increasing."""
+    cdef int zero = g.stored.zero[j], k
+    cdef const Cell* missing = NULL
+    cdef Pair sums = Pair(0, 0)
+    if g.stored.has_missing[j]:
+        missing = cell_if_full(h + g.n_bins[j])
+        if missing != NULL:
+            add_cell(&sums, missing)
+    for k in range(n_full):
+        add_cell(&sums, h + full[k])
+    if Cell is int64_t:
+        h[zero] = total.q - sums.q
+    else:
+        h[zero] = Pair(total.q - sums.q, total.r - sums.r)
+    if is_full(h + zero):
+        k = n_full
+        while k > 0 and full[k - 1] > zero:
+            full[k] = full[k - 1]
+            k -= 1
+        full[k] = <uint8_t>zero
+        n_full += 1
+    find_cut(g, search, h, full, n_full, missing, <int>j, found)
+
+
+cdef void find_in_stored(
+    const Growth* g, const Node* node, const uint64_t* state, Cell* table, Py_ssize_t first,
+    Py_ssize_t last, Found* found
+) noexcept nogil:
+    """The best cut of a node over some columns, from its histograms."""
+    cdef Search search = search_of(g, node)
+    cdef uint8_t full[CELLS]
+    cdef Py_ssize_t j
+    cdef Cell* h
+    for j in range(first, last):
+        if is_open(g, state, j):
+            h = table + g.stored.first_cell[j]
+            memset(h + g.stored.zero[j], 0, sizeof(Cell))
+            find_in_column(
+                g, &search, &node.sums, h, full, full_bins(h, g.n_bins[j], full), j, found)
+
+
+cdef void find_in_few_stored(
+    const Growth* g, const Node* node, const uint64_t* state, const Cell* integers, int block,
+    int thread, Found* found
+) noexcept nogil:
+    """The same from rows that are few; the bins that hold any are listed by a bit for each."""
+    cdef const Stored* stored = &g.stored
+    cdef Search search = search_of(g, node)
+    cdef const int64_t* starts = stored.row_starts + block * (g.n + 1)
+    cdef const int32_t* rows = g.rows[node.rows_in]
+    cdef uint64_t* bits = stored.full + thread * (stored.most_cells // 64)
+    cdef uint8_t full[CELLS]
+    cdef uint64_t word
+    cdef Py_ssize_t start, stop, i, k, e, w, c, j = -1, end = 0  # cells from the first on
+    cdef int n_full = 0
+    cdef Cell* few = <Cell*>stored.few + thread * stored.most_cells
+    cdef Cell* h = NULL
+    cdef Cell value
+    cells_of_block(g, block, &start, &stop)
+    for k in range(node.start, node.stop):
+        i = rows[k]
+        value = integers[i]
+        for e in range(starts[i], starts[i + 1]):
+            c = stored.cells[e] - start
+            add(few + c, value)
+            bits[c >> 6] |= <uint64_t>1 << (c & 63)
+    for w in range((stop - start) // 64):
+        word, bits[w] = bits[w], 0
+        while word != 0:
+            c = 64 * w + lowest_bit(word)
+            word &= word - 1
+            if c >= end:
+                if j >= 0 and is_open(g, state, j):
+                    find_in_column(g, &search, &node.sums, h, full, n_full, j, found)
+                clear_column(g, j, h)
+                j = stored.column_of[start + c]
+                h, end = few + stored.first_cell[j] - start, stored.first_cell[j + 1] - start
+                n_full = 0
+            full[n_full] = <uint8_t>(few + c - h)
+            n_full += full[n_full] < g.n_bins[j] and is_full(few + c)
+    if j >= 0 and is_open(g, state, j):
+        find_in_column(g, &search, &node.sums, h, full, n_full, j, found)
+    clear_column(g, j, h)
+
+
+cdef inline void clear_column(const Growth* g, Py_ssize_t j, Cell* h) noexcept nogil:
+    if j >= 0:
+        memset(h, 0, (g.n_bins[j] + g.stored.has_missing[j]) * sizeof(Cell))
+
+
+cdef void search_stored(
+    const Growth* g, const Task* task, const Cell* integers, Cell* tables, int thread, Found* found
+) noexcept nogil:
+    """The best cuts of two siblings over a block, as `search_some` finds them."""
+    cdef const Node* node = g.nodes + task.node
+    cdef const Node* small = g.nodes + node.smaller
+    cdef const Node* large = g.nodes + (node.left + node.right - node.smaller)
+    cdef const uint64_t* state = state_of(g, node.left)
+    cdef const int32_t* rows = g.rows[small.rows_in] + small.start
+    cdef Py_ssize_t m = small.stop - small.start, start, stop, c
+    cdef int block = block_of(g, task.start)
+    cdef Cell* part = NULL
+    cdef Cell* whole
+    cells_of_block(g, block, &start, &stop)
+    if small.table != NO_NODE:
+        part = tables + small.table * g.table_size
+        memset(part + start, 0, (stop - start) * sizeof(Cell))
+        add_stored(g, block, rows, m, integers, 1, part)
+    if large.table != NO_NODE:
+        whole = tables + large.table * g.table_size
+        if part != NULL:
+            for c in range(start, stop):
+                subtract(whole + c, part[c])
+        else:
+            add_stored(g, block, rows, m, integers, -1, whole)
+        find_in_stored(g, large, state, whole, task.start, task.stop, &found[1])
+    elif large.may_be_cut:
+        find_in_few_stored(g, large, state, integers, block, thread, &found[1])
+    if part != NULL:
+        find_in_stored(g, small, state, part, task.start, task.stop, &found[0])
+    elif small.may_be_cut:
+        find_in_few_stored(g, small, state, integers, block, thread, &found[0])
+
+
+cdef Py_ssize_t first_from(
+    const int32_t* rows, Py_ssize_t a, Py_ssize_t z, Py_ssize_t least
+) noexcept nogil:
+    """The first place from a on, before z, of a row that is at least this; z where there is none."""
+    cdef Py_ssize_t middle
+    while a < z:
+        middle = (a + z) // 2
+        if rows[middle] < least:
+            a = middle + 1
+        else:
+            z = middle
+    return a
+
+
+cdef const uint8_t* unpacked(
+    const Growth* g, Py_ssize_t j, const int32_t* rows, Py_ssize_t start, Py_ssize_t stop,
+    int thread
+) noexcept nogil:
+    """The codes of column j at some rows, which are in the order of their indices or its reverse.
+
+    O(rows + stored values), or O(rows log(stored values)) where that is less.
+    """
+    cdef uint8_t* to = g.stored.unpacked + thread * g.n
+    cdef const int32_t* own = g.stored.rows
+    cdef Py_ssize_t a = g.stored.starts[j], z = g.stored.starts[j + 1], k, e, low, high
+    if start >= stop:
+        return to
+    low = rows[start] if rows != NULL else start
+    high = rows[stop - 1] if rows != NULL else stop - 1
+    a = first_from(own, a, z, min(low, high))
+    z = first_from(own, a, z, max(low, high) + 1)
+    for k in range(start, stop):
+        to[rows[k] if rows != NULL else k] = g.stored.zero[j]
+    if z - a <= SEARCHED * (stop - start):
+        for e in range(a, z):
+            to[own[e]] = g.stored.codes[e]
+        return to
+    for k in range(start, stop):
+        low = rows[k] if rows != NULL else k
+        e = first_from(own, a, z, low)
+        if e < z and own[e] == low:
+            to[low] = g.stored.codes[e]
+    return to
+
+
 # --- rows of nodes -------------------------------------------------------------------------------
 
 
@@ -651,14 +903,19 @@ cdef inline Py_ssize_t goes_left(uint8_t code, int cut, Py_ssize_t missing_left)
 
 
 cdef inline const uint8_t* column_of(
-    const Growth* g, const Node* node, const int32_t* rows, Py_ssize_t start, Py_ssize_t stop
+    const Growth* g, const Node* node, const int32_t* rows, Py_ssize_t start, Py_ssize_t stop,
+    int thread
 ) noexcept nogil:
     """The codes that a cut compares; for a set 0 for the rows on its left, and 1 for the others.
 
     So the loops that part rows know of no sets. No two nodes are asked for the same row at once.
     """
-    cdef const uint8_t* column = g.codes + node.feature * g.n
+    cdef const uint8_t* column
     cdef Py_ssize_t i, k
+    if g.codes != NULL:
+        column = g.codes + node.feature * g.n
+    else:
+        column = unpacked(g, node.feature, rows, start, stop, thread)
     if not node.is_set:
         return column
     for k in range(start, stop):
@@ -677,11 +934,11 @@ cdef inline const int32_t* rows_of(const Growth* g, const Node* node) noexcept n
     return g.rows[node.rows_in] if node.rows_in != ALL else NULL
 
 
-cdef Py_ssize_t count_left(const Growth* g, const Task* task) noexcept nogil:
+cdef Py_ssize_t count_left(const Growth* g, const Task* task, int thread) noexcept nogil:
     """How many rows go to the left."""
     cdef const Node* node = g.nodes + task.node
     cdef const int32_t* rows = rows_of(g, node)
-    cdef const uint8_t* column = column_of(g, node, rows, task.start, task.stop)
+    cdef const uint8_t* column = column_of(g, node, rows, task.start, task.stop, thread)
     cdef Py_ssize_t k, n_left = 0
     for k in range(task.start, task.stop):
         n_left += goes_left(column[rows[k] if rows != NULL else k], node.code,
@@ -691,7 +948,7 @@ cdef Py_ssize_t count_left(const Growth* g, const Task* task) noexcept nogil:
 
 cdef Py_ssize_t part(
     const Growth* g, const Node* node, int rows_in, Py_ssize_t start, Py_ssize_t stop,
-    Py_ssize_t a, Py_ssize_t z
+    Py_ssize_t a, Py_ssize_t z, int thread
 ) noexcept nogil:
     """Write rows to the other array: of the left child from a upwards, the others from z downwards.
 
@@ -699,7 +956,7 @@ cdef Py_ssize_t part(
     one write in every step, and no branch to be predicted. Returns the end of those on the left.
     """
     cdef const int32_t* rows = g.rows[rows_in] if rows_in != ALL else NULL
-    cdef const uint8_t* column = column_of(g, node, rows, start, stop)
+    cdef const uint8_t* column = column_of(g, node, rows, start, stop, thread)
     cdef int32_t* to = g.rows[other_array(rows_in)]
     cdef Py_ssize_t k, left, missing_left = node.missing_left == 1
     cdef int cut = node.code
@@ -748,7 +1005,7 @@ cdef void fill_leaf(const Growth* g, Task* task, Leaf* leaf) noexcept nogil:
     task.totals[0] = LeafTotals(total, moment, square, task.stop - task.start)
 
 
-cdef void fill_leaves(const Growth* g, Task* task, Leaf* leaf) noexcept nogil:
+cdef void fill_leaves(const Growth* g, Task* task, Leaf* leaf, int thread) noexcept nogil:
     """The same for two leaves whose rows have not been parted.
 
     Without a branch, which could not be predicted. Not by differences from the sums of both, in
@@ -756,7 +1013,7 @@ cdef void fill_leaves(const Growth* g, Task* task, Leaf* leaf) noexcept nogil:
     """
     cdef const Node* node = g.nodes + task.node
     cdef const int32_t* rows = rows_of(g, node)
-    cdef const uint8_t* column = column_of(g, node, rows, task.start, task.stop)
+    cdef const uint8_t* column = column_of(g, node, rows, task.start, task.stop, thread)
     cdef Leaf right_number = <Leaf>g.number[node.right]
     cdef Leaf difference = <Leaf>(g.number[node.left] - g.number[node.right])
     cdef double left_weight = 0.0, left_moment = 0.0, left_square = 0.0
@@ -781,12 +1038,12 @@ cdef void fill_leaves(const Growth* g, Task* task, Leaf* leaf) noexcept nogil:
         right_weight, right_moment, right_square, task.stop - task.start - n_left)
 
 
-cdef void fill(const Growth* g, Task* task, Leaf* leaf) noexcept nogil:
+cdef void fill(const Growth* g, Task* task, Leaf* leaf, int thread) noexcept nogil:
     """Fill a leaf, or two that are siblings, where the node has the rows."""
     if g.nodes[task.node].left == NO_NODE:
         fill_leaf(g, task, leaf)
     else:
-        fill_leaves(g, task, leaf)
+        fill_leaves(g, task, leaf, thread)
 
 
 cdef void add_totals(Node* leaf, const LeafTotals* part) noexcept nogil:
@@ -806,7 +1063,8 @@ cdef void list_others(Growth* g) noexcept nogil:
 
 
 cdef void send_down(
-    const Growth* g, int at, int rows_in, Py_ssize_t start, Py_ssize_t stop, Leaf* leaf
+    const Growth* g, int at, int rows_in, Py_ssize_t start, Py_ssize_t stop, Leaf* leaf,
+    int thread
 ) noexcept nogil:
     """Write the leaves of rows that the tree was not grown on. O(depth) for each."""
     cdef const Node* node = g.nodes + at
@@ -819,9 +1077,9 @@ cdef void send_down(
         for k in range(start, stop):
             leaf[rows[k]] = number
         return
-    middle = part(g, node, rows_in, start, stop, start, stop - 1)
-    send_down(g, node.left, other_array(rows_in), start, middle, leaf)
-    send_down(g, node.right, other_array(rows_in), middle, stop, leaf)
+    middle = part(g, node, rows_in, start, stop, start, stop - 1, thread)
+    send_down(g, node.left, other_array(rows_in), start, middle, leaf, thread)
+    send_down(g, node.right, other_array(rows_in), middle, stop, leaf, thread)
 
 
 # --- the tree ------------------------------------------------------------------------------------
@@ -838,28 +1096,29 @@ cdef void do_task(void* growth, Py_ssize_t index, int thread) noexcept nogil:
     if task.step == ADD_SIZES:
         task.size = sum_of_sizes(g, task)
     elif task.step == COUNT_LEFT:
-        task.n_left = count_left(g, task)
+        task.n_left = count_left(g, task, thread)
     elif task.step == PART:
         task.n_left = part(g, node, node.rows_in, task.start, task.stop, task.to,
-                           task.downwards_to) - task.to
+                           task.downwards_to, thread) - task.to
     elif task.step == FILL or task.step == SEND_DOWN:
         if g.leaf_size == 1:
             if task.step == FILL:
-                fill(g, task, <uint8_t*>g.leaf)
+                fill(g, task, <uint8_t*>g.leaf, thread)
             else:
-                send_down(g, 0, FIRST, task.start, task.stop, <uint8_t*>g.leaf)
+                send_down(g, 0, FIRST, task.start, task.stop, <uint8_t*>g.leaf, thread)
         elif task.step == FILL:
-            fill(g, task, <uint16_t*>g.leaf)
+            fill(g, task, <uint16_t*>g.leaf, thread)
         else:
-            send_down(g, 0, FIRST, task.start, task.stop, <uint16_t*>g.leaf)
+            send_down(g, 0, FIRST, task.start, task.stop, <uint16_t*>g.leaf, thread)
     elif is_packed:
-        do_with_cells(g, task, <int64_t*>g.integers, <int64_t*>g.values, <int64_t*>g.tables)
+        do_with_cells(
+            g, task, <int64_t*>g.integers, <int64_t*>g.values, <int64_t*>g.tables, thread)
     else:
-        do_with_cells(g, task, <Pair*>g.integers, <Pair*>g.values, <Pair*>g.tables)
+        do_with_cells(g, task, <Pair*>g.integers, <Pair*>g.values, <Pair*>g.tables, thread)
 
 
 cdef void do_with_cells(
-    Growth* g, Task* task, Cell* integers, Cell* values, Cell* tables
+    Growth* g, Task* task, Cell* integers, Cell* values, Cell* tables, int thread
 ) noexcept nogil:
     cdef int k
     cdef const Node* node = g.nodes + task.node
@@ -869,6 +1128,16 @@ cdef void do_with_cells(
     elif task.step == GATHER:
         gather(g.rows[node.rows_in] + task.start, task.stop - task.start, integers,
                values + node.values + (task.start - node.start))
+    elif g.codes == NULL:
+        if task.step == SEARCH:
+            search_stored(g, task, integers, tables, thread, task.found)
+        elif task.step == COUNT:
+            k = block_of(g, first)
+            cells_of_block(g, k, &first, &last)
+            memset(tables + first, 0, (last - first) * sizeof(Cell))
+            add_stored(g, k, rows_of(g, node), node.stop, integers, 1, tables)
+        else:
+            find_in_stored(g, node, NULL, tables, task.start, task.stop, &task.found[0])
     elif task.step == SEARCH:
         search_children(g, task, integers, values, tables)
     else:
@@ -888,7 +1157,7 @@ cdef void do_with_cells(
 
 cdef inline Cell* table_of(const Growth* g, const Node* node, Cell* tables, int part) noexcept nogil:
     """The histograms of a part of the rows of a node."""
-    return tables + (node.table if part == 0 else node.more_tables + part - 1) * g.p * CELLS
+    return tables + (node.table if part == 0 else node.more_tables + part - 1) * g.table_size
 
 
 cdef void count_part(
@@ -910,10 +1179,14 @@ cdef void count_part(
               values + node.values + start, stop - start, to, first, last)
 
 
-cdef Pair total_of_table(const Growth* g, const Cell* table) noexcept nogil:
+cdef Pair total_of_rows(const Growth* g, const Cell* integers, const Cell* table) noexcept nogil:
     """The sums of all rows, from the histogram of the first feature that was drawn."""
     cdef Pair total = Pair(0, 0)
     cdef Py_ssize_t c, first = 0
+    if g.codes == NULL:  # without the rows that have a 0 there
+        for c in range(g.n_rows):
+            add_cell(&total, integers + (g.drawn[c] if g.drawn != NULL else c))
+        return total
     open_range(g, NULL, &first, g.p)
     table += first * CELLS
     for c in range(g.n_bins[first]):
@@ -1175,12 +1448,63 @@ cdef Py_ssize_t most_leaves_of(options, Py_ssize_t n) except -1:
     return min(most, options.max_leaf_nodes) if options.max_leaf_nodes else most
 
 
+cdef class StoredCodes:
+    """The codes in columns most of whose values are 0: those of the other values.
+
+    Parameters
+    ----------
+    n : int
+        Rows.
+    starts : int64 array of shape (p + 1,)
+        Where the columns begin in `rows` and `codes`; the last one is their length.
+    rows : int32 array
+        Increasing in each column.
+    codes : uint8 array
+        Below the number of bins of the column, or 255 for missing values; not that of 0.
+    zero : uint8 array of shape (p,)
+        The code of 0.
+    n_bins : intp array of shape (p,)
+    has_missing : uint8 array of shape (p,)
+        Whether missing values are among the codes.
+    """
+
+    cdef Py_ssize_t n, p
+    cdef readonly tuple shape
+    cdef const int64_t[::1] starts
+    cdef const int32_t[::1] rows
+    cdef const uint8_t[::1] codes, zero, has_missing
+    cdef const Py_ssize_t[::1] n_bins
+
+    def __init__(
+        self, Py_ssize_t n, const int64_t[::1] starts not None, const int32_t[::1] rows not None,
+        const uint8_t[::1] codes not None, const uint8_t[::1] zero not None,
+        const Py_ssize_t[::1] n_bins not None, const uint8_t[::1] has_missing not None
+    ):
+        cdef Py_ssize_t p = zero.shape[0], j, e
+        cdef bint fits
+        require(0 < n < 2**31 - 1 and p > 0 and starts.shape[0] == p + 1 and starts[0] == 0)
+        require(n_bins.shape[0] == p and has_missing.shape[0] == p)
+        require(starts[p] == rows.shape[0] == codes.shape[0])
+        for j in range(p):
+            fits = (starts[j] <= starts[j + 1] <= starts[p] and 0 < n_bins[j] <= MISSING
+                    and zero[j] < n_bins[j])
+            require(fits)
+            for e in range(starts[j], starts[j + 1]):
+                fits &= 0 <= rows[e] < n and (e == starts[j] or rows[e - 1] < rows[e])
+                fits &= (codes[e] < n_bins[j] and codes[e] != zero[j]) or (
+                    codes[e] == MISSING and has_missing[j])
+            require(fits)
+        self.n, self.p, self.shape = n, p, (n, p)
+        self.starts, self.rows, self.codes = starts, rows, codes
+        self.zero, self.n_bins, self.has_missing = zero, n_bins, has_missing
+
+
 cdef class BoostedTrees:
     """Grows trees on the same columns again and again; one at a time.
 
     Parameters
     ----------
-    codes : uint8 array of shape (p, n)
+    codes : uint8 array of shape (p, n), or StoredCodes
         The columns in bins, one after the other. Codes of feature j are below n_bins[j], or 255 for
         missing values. That is not looked at; other codes would be left out of the histograms.
     n_bins : intp array of shape (p,)
@@ -1199,13 +1523,14 @@ cdef class BoostedTrees:
 
     cdef Growth g
     cdef const uint8_t[:, ::1] codes
+    cdef StoredCodes stored
     cdef const Py_ssize_t[::1] n_bins
     cdef const int8_t[::1] constraints
     cdef const uint64_t[:, ::1] groups
     cdef const uint8_t[::1] categorical
     cdef int* waiting
     cdef int* ready
-    cdef Py_ssize_t n_tasks, most_leaves, most_tables, more_tables, n_values, n_unchecked
+    cdef Py_ssize_t n_tasks, most_leaves, most_tables, more_tables, n_values, n_unchecked, row_size
     cdef int n_waiting, n_ready, n_threads, n_more
     # Fewer values of the columns are read by one thread; after so many values the driver looks
     # whether the user wants to stop.
@@ -1213,11 +1538,18 @@ cdef class BoostedTrees:
     cdef bint shared, is_growing
 
     def __init__(
-        self, const uint8_t[:, ::1] codes not None, const Py_ssize_t[::1] n_bins not None,
-        options, int n_threads, const uint8_t[::1] categorical=None
+        self, codes not None, const Py_ssize_t[::1] n_bins not None, options, int n_threads,
+        const uint8_t[::1] categorical=None
     ):
         cdef Growth* g = &self.g
-        cdef Py_ssize_t n = codes.shape[1], p = codes.shape[0], j, most_bins = 0, width
+        cdef Py_ssize_t n, p, j, most_bins = 0, width
+        if isinstance(codes, StoredCodes):
+            self.stored = codes
+            n, p = self.stored.n, self.stored.p
+            require(np.array_equal(self.stored.n_bins, n_bins))
+        else:
+            self.codes = codes
+            n, p = self.codes.shape[1], self.codes.shape[0]
         require(g.n == 0 and 0 < n < 2**31 - 1 and p > 0 and n_bins.shape[0] == p)
         for j in range(p):
             require(0 < n_bins[j] <= MISSING)
@@ -1226,9 +1558,9 @@ cdef class BoostedTrees:
         self.most_leaves = most_leaves_of(options, n)
         # The number of a leaf has two bytes.
         require(self.constraints.shape[0] == p and 0 < self.most_leaves < 2**15)
-        self.codes, self.n_bins, self.n_threads = codes, n_bins, min(max(n_threads, 1), 256)
+        self.n_bins, self.n_threads = n_bins, min(max(n_threads, 1), 256)
         self.least_shared, self.checked = 2**16, 2**26
-        g.n, g.p, g.codes, g.n_bins = n, p, &codes[0, 0], &n_bins[0]
+        g.n, g.p, g.n_bins = n, p, &n_bins[0]
         g.constraints, g.bounded = &self.constraints[0], options.bounded
         if categorical is not None:
             require(categorical.shape[0] == p)
@@ -1245,10 +1577,14 @@ cdef class BoostedTrees:
             memset(g.paths, 0xFF, width * sizeof(uint64_t))
             memset(g.paths + width, 0, width * sizeof(uint64_t))
         g.packing.form = -1
-        g.few_rows = <int>min(FEW_ROWS, most_bins // 4)
+        if self.stored is None:
+            g.codes, g.table_size, self.row_size = &self.codes[0, 0], p * CELLS, p
+            g.few_rows = <int>min(FEW_ROWS, most_bins // 4)
+            self.more_tables = 4 * self.n_threads // p + 1
+        else:
+            self.list_by_row()
         # Leaves of many rows are disjoint.
         self.most_tables = min(self.most_leaves, max(n // (g.few_rows + 1), 1))
-        self.more_tables = 4 * self.n_threads // p + 1
         # Blocks of features or parts of rows for each thread, or chunks of rows: a leaf that has
         # several has at most two more than rows by their number.
         width = (max(self.most_leaves, self.n_threads) + 2) * self.n_threads
@@ -1261,7 +1597,81 @@ cdef class BoostedTrees:
         g.rows[FIRST] = <int32_t*>allocated(n, sizeof(int32_t))
         g.rows[SECOND] = <int32_t*>allocated(n, sizeof(int32_t))
 
+    cdef int list_by_row(self) except -1:
+        """The stored codes as cells of a histogram, by row: in a block of columns for each thread.
+
+        The blocks have about equally many cells and stored codes.
+        """
+        cdef Growth* g = &self.g
+        cdef Stored* to = &g.stored
+        cdef StoredCodes given = self.stored
+        cdef Py_ssize_t n = g.n, p = g.p, i, j, e, c, work = 0, size, n_before = 0
+        cdef Py_ssize_t n_codes = given.codes.shape[0]
+        cdef int b = 0, n_blocks = <int>min(self.n_threads, p)
+        cdef int64_t* starts
+        to.starts, to.zero, to.has_missing = &given.starts[0], &given.zero[0], &given.has_missing[0]
+        if n_codes > 0:
+            to.rows, to.codes = &given.rows[0], &given.codes[0]
+        to.first_cell = <Py_ssize_t*>allocated(p + 1, sizeof(Py_ssize_t))
+        to.first_column = <Py_ssize_t*>allocated(n_blocks + 1, sizeof(Py_ssize_t))
+        for j in range(p):
+            work += g.n_bins[j] + given.has_missing[j]
+        work = (work + n_codes) // n_blocks + 1  # of a block
+        size = c = 0
+        to.first_column[0] = 0
+        for j in range(p):
+            if size >= work and b + 1 < n_blocks:
+                b, size, c = b + 1, 0, (c + 63) & ~63
+                to.first_column[b] = j
+            to.first_cell[j] = c
+            c += g.n_bins[j] + given.has_missing[j]
+            size += g.n_bins[j] + given.has_missing[j] + given.starts[j + 1] - given.starts[j]
+        c = (c + 63) & ~63
+        require(c < 1 << 32)
+        to.n_blocks, to.n_cells, to.first_column[b + 1], to.first_cell[p] = b + 1, c, p, c
+        g.table_size = c
+        to.column_of = <uint32_t*>allocated(c, sizeof(uint32_t))
+        for j in range(p):
+            for c in range(to.first_cell[j], to.first_cell[j + 1]):
+                to.column_of[c] = <uint32_t>j
+        to.cells = <uint32_t*>allocated(max(n_codes, 1), sizeof(uint32_t))
+        to.row_starts = <int64_t*>allocated(to.n_blocks * (n + 1), sizeof(int64_t))
+        memset(to.row_starts, 0, to.n_blocks * (n + 1) * sizeof(int64_t))
+        for b in range(to.n_blocks):
+            starts = to.row_starts + b * (n + 1)
+            for e in range(given.starts[to.first_column[b]], given.starts[to.first_column[b + 1]]):
+                starts[to.rows[e] + 1] += 1
+            starts[0] = n_before
+            for i in range(n):
+                starts[i + 1] += starts[i]
+            for j in range(to.first_column[b], to.first_column[b + 1]):
+                for e in range(given.starts[j], given.starts[j + 1]):
+                    i, c = to.rows[e], to.codes[e]
+                    c = g.n_bins[j] if c == MISSING else c
+                    to.cells[starts[i]] = <uint32_t>(to.first_cell[j] + c)
+                    starts[i] += 1
+            # Each row now has the start of the next one.
+            for i in range(n, 0, -1):
+                starts[i] = starts[i - 1]
+            starts[0], n_before = n_before, starts[n]
+            size = to.first_cell[to.first_column[b + 1]] - to.first_cell[to.first_column[b]]
+            to.most_cells = max(to.most_cells, size)
+        to.full = <uint64_t*>allocated(self.n_threads * (to.most_cells // 64), sizeof(uint64_t))
+        memset(to.full, 0, self.n_threads * (to.most_cells // 8))
+        to.unpacked = <uint8_t*>allocated(self.n_threads * n, sizeof(uint8_t))
+        # Rows with a quarter as many stored values as there are cells are no longer few.
+        self.row_size = n_codes // n + 1
+        g.few_rows = <int>max(min(to.n_cells // (4 * self.row_size), n), 1)
+        return 0
+
     def __dealloc__(self):
+        PyMem_RawFree(self.g.stored.first_cell)
+        PyMem_RawFree(self.g.stored.first_column)
+        PyMem_RawFree(self.g.stored.column_of)
+        PyMem_RawFree(self.g.stored.cells)
+        PyMem_RawFree(self.g.stored.row_starts)
+        PyMem_RawFree(self.g.stored.full)
+        PyMem_RawFree(self.g.stored.unpacked)
         PyMem_RawFree(self.g.tasks)
         PyMem_RawFree(self.waiting)
         PyMem_RawFree(self.ready)
@@ -1277,7 +1687,8 @@ cdef class BoostedTrees:
         PyMem_RawFree(self.g.integers)
         PyMem_RawFree(self.g.values)
         PyMem_RawFree(self.g.tables)
-        self.g.integers = self.g.values = self.g.tables = NULL
+        PyMem_RawFree(self.g.stored.few)
+        self.g.integers = self.g.values = self.g.tables = self.g.stored.few = NULL
 
     def grow(
         self, const double[::1] gradient not None, const double[::1] weight or None,
@@ -1357,7 +1768,11 @@ cdef class BoostedTrees:
             g.packing.form = -1
             g.integers = allocated(g.n, item)
             g.values = allocated(n_values, item)
-            g.tables = allocated((self.most_tables + self.more_tables) * g.p * CELLS, item)
+            g.tables = allocated((self.most_tables + self.more_tables) * g.table_size, item)
+            if g.codes == NULL:
+                k = self.n_threads * g.stored.most_cells
+                g.stored.few = allocated(k, item)
+                memset(g.stored.few, 0, k * item)
             self.n_values = n_values
         g.packing = Packing(form, bits)
         g.weight_scale = units.scale
@@ -1396,7 +1811,7 @@ cdef class BoostedTrees:
 
     cdef bint is_worth_sharing(self, Py_ssize_t n_rows) noexcept nogil:
         """Whether threads take less time than they lose by waiting for each other."""
-        return self.n_threads > 1 and n_rows * self.g.p >= self.least_shared
+        return self.n_threads > 1 and n_rows * self.row_size >= self.least_shared
 
     cdef void add_task(
         self, Step step, int node, Py_ssize_t start, Py_ssize_t stop
@@ -1419,6 +1834,11 @@ cdef class BoostedTrees:
         """All features, for threads in blocks of pairs, which are counted together."""
         cdef Py_ssize_t k, p = self.g.p, pairs = (p + 1) // 2
         cdef Py_ssize_t n_blocks = max(1, min(pairs, self.n_threads)) if shared else 1
+        if self.g.codes == NULL:
+            for k in range(self.g.stored.n_blocks):
+                self.add_task(step, node, self.g.stored.first_column[k],
+                              self.g.stored.first_column[k + 1])
+            return self.g.stored.n_blocks
         for k in range(n_blocks):
             self.add_task(step, node, 2 * (k * pairs // n_blocks),
                           min(2 * ((k + 1) * pairs // n_blocks), p))
@@ -1430,7 +1850,7 @@ cdef class BoostedTrees:
         In one, where each thread has features of its own.
         """
         cdef Py_ssize_t n = 1
-        if shared:
+        if shared and self.g.codes != NULL:
             n = 2 * self.n_threads // (n_nodes * ((self.g.p + 1) // 2))
             n = max(1, min(n, (node.stop - node.start) // CHUNK_ROWS))
         node.n_parts, node.more_tables = <int>n, self.n_more
@@ -1472,9 +1892,9 @@ cdef class BoostedTrees:
         self.choose_parts(root, 1, self.shared)
         self.count_parts(&first, 1, self.shared)
         if g.packing.form == PACKED:
-            total = total_of_table(g, <int64_t*>g.tables)
+            total = total_of_rows(g, <int64_t*>g.integers, <int64_t*>g.tables)
         else:
-            total = total_of_table(g, <Pair*>g.tables)
+            total = total_of_rows(g, <Pair*>g.integers, <Pair*>g.tables)
         start_node(g, root, total, 0, -INFINITY, INFINITY)
         root.stop, root.table, root.rows_in = g.n_rows, 0, FIRST if g.drawn != NULL else ALL
         g.n_nodes = g.n_leaves = g.n_tables = 1
@@ -1532,7 +1952,7 @@ cdef class BoostedTrees:
                 n_parents += 1
                 n_rows += node.stop - node.start
         self.n_ready = n_parents
-        self.n_unchecked += n_rows * g.p
+        self.n_unchecked += n_rows * self.row_size
         if self.n_unchecked >= self.checked:
             self.n_unchecked = 0
             with gil:
@@ -1594,7 +2014,7 @@ cdef class BoostedTrees:
             choose_tables(g, node)
             small, large = g.nodes + node.smaller, node.left + node.right - node.smaller
             small.values = n_values
-            if small.stop - small.start > g.few_rows and (
+            if g.codes != NULL and small.stop - small.start > g.few_rows and (
                     small.table != NO_NODE or g.nodes[large].table != NO_NODE):
                 n_values += small.stop - small.start
                 self.add_parts(GATHER, node.smaller, small.start, small.stop, n_parts)

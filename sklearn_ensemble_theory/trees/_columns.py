@@ -152,7 +152,7 @@ class BinnedColumns:
         wide = np.array([each[2] for part in found for each in part], dtype=bool)
         for j in [] if categorical is None else np.flatnonzero(categorical).tolist():
             (x,) = columns_in_one_piece(X[:, j : j + 1], np.float32)
-            edges[j], wide[j] = _edges_of_numbers(x, j, min(max_bins, MISSING)), False
+            edges[j], wide[j] = edges_of_numbers(x, j, min(max_bins, MISSING)), False
             EdgeTable(edges[j], missing).code(x, codes[:, j])
         has_missing = np.array([each[1] for part in found for each in part], dtype=bool)
         if kept is not None:
@@ -176,6 +176,16 @@ class BinnedColumns:
     def wide_columns(self) -> np.ndarray | None:
         """`wide` as `TreeArrays` has it, in an array of its own."""
         return None if self.wide is None else np.flatnonzero(self.wide)
+
+    @property
+    def in_bytes(self) -> bool:
+        """Whether codes have one byte."""
+        return self.codes.dtype == np.uint8
+
+    @property
+    def by_column(self) -> Any:
+        """The codes as `BoostedTrees` takes them."""
+        return self.codes.T
 
     @property
     def flags(self) -> np.ndarray | None:
@@ -253,7 +263,7 @@ class BinnedColumns:
         )
 
 
-def _edges_of_numbers(x, j, n_bins):
+def edges_of_numbers(x, j, n_bins):
     """The edges between the numbers of categories, all of which are bins.
 
     Raises

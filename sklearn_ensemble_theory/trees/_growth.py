@@ -13,7 +13,7 @@ from sklearn_ensemble_theory._native.forest_trees import grow_tree as grow_array
 from sklearn_ensemble_theory._rows import positive_rows
 from sklearn_ensemble_theory._scaling import mean_from_first, within_range
 from sklearn_ensemble_theory.trees._columns import SET, BinnedColumns
-from sklearn_ensemble_theory.trees._options import GrowthOptions
+from sklearn_ensemble_theory.trees._options import GrowthOptions, most_leaves
 from sklearn_ensemble_theory.trees._tree_arrays import TreeArrays
 
 # Sums of the integers stay below 2^62.
@@ -124,10 +124,6 @@ def _tree_arrays(columns: BinnedColumns, fields: dict[str, Any]) -> TreeArrays:
 
 # --- the trees of boosting, by histograms ---------------------------------------------------------
 
-# Deeper trees, and those with more leaves, are grown like those of a forest: they would need a
-# histogram for each leaf.
-_MOST_LEVELS, _MOST_LEAVES = 8, 512
-
 
 class RiskArrays(NamedTuple):
     """A risk and the scores so far, as compiled rounds of boosting take them: C-contiguous."""
@@ -156,14 +152,10 @@ class HistogramGrower:
     def __init__(self, columns: BinnedColumns, options: GrowthOptions, n_threads: int = 1) -> None:
         self.columns, self.options = columns, options
         self.trees: Any = None
-        is_small = options.max_depth <= _MOST_LEVELS
-        self.most_leaves = min(2 ** min(options.max_depth, 30), columns.n_rows)
-        if options.max_leaf_nodes:
-            self.most_leaves = min(self.most_leaves, options.max_leaf_nodes)
-            is_small = self.most_leaves <= _MOST_LEAVES
-        if is_small and not options.max_features and columns.codes.dtype == np.uint8:
+        self.most_leaves = most_leaves(options.max_depth, options.max_leaf_nodes, columns.n_rows)
+        if options.has_histograms(columns.n_rows) and columns.in_bytes:
             self.trees = BoostedTrees(
-                columns.codes.T, columns.n_bins, options, n_threads, columns.flags
+                columns.by_column, columns.n_bins, options, n_threads, columns.flags
             )
         # The weights of the last round, and how they are counted: mostly they stay the same.
         self._weight: np.ndarray | None = None

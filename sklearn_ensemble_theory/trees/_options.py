@@ -84,6 +84,11 @@ class GrowthOptions:
     seed: int = 0
     quantile: float = 0.5
 
+    def has_histograms(self, n_rows: int) -> bool:
+        """Whether boosting keeps a histogram for each leaf of trees on so many rows."""
+        few = has_few_leaves(self.max_depth, self.max_leaf_nodes, n_rows)
+        return few and not self.max_features
+
     @property
     def has_quantiles(self) -> bool:
         """Whether nodes have quantiles, not means, of their targets."""
@@ -110,6 +115,22 @@ class GrowthOptions:
 
 
 MAX_SEED = 2**31 - 1
+# Deeper trees, and those with more leaves, are grown like those of a forest: they would need a
+# histogram for each leaf.
+MOST_LEVELS, MOST_LEAVES = 8, 512
+
+
+def most_leaves(max_depth: int, max_leaf_nodes: int, n_rows: int) -> int:
+    """The largest number of leaves; 0 for `max_leaf_nodes` is no limit."""
+    most = min(2 ** min(max_depth, 30), n_rows)
+    return min(most, max_leaf_nodes or most)
+
+
+def has_few_leaves(max_depth: int, max_leaf_nodes: int, n_rows: int) -> bool:
+    """Whether each leaf may have a histogram."""
+    if max_leaf_nodes:
+        return most_leaves(max_depth, max_leaf_nodes, n_rows) <= MOST_LEAVES
+    return max_depth <= MOST_LEVELS
 
 
 class TreeShape(NamedTuple):

@@ -555,12 +555,12 @@ def add_in_threads(
 ) -> np.ndarray:
     """`sums.add(X, out)`, the rows shared out among threads where that pays; returns `out`."""
     n_threads = (
-        1 if n_jobs == 1 or len(X) * len(sums) < sums.parallel_size else effective_n_jobs(n_jobs)
+        1 if n_jobs == 1 or len(out) * len(sums) < sums.parallel_size else effective_n_jobs(n_jobs)
     )
     if n_threads == 1:
         sums.add(X, out)
         return out
-    in_threads(sums.add, [(X[a:b], out[a:b]) for a, b in shares(len(X), n_threads)])
+    in_threads(sums.add, [(X[a:b], out[a:b]) for a, b in shares(len(out), n_threads)])
     return out
 
 

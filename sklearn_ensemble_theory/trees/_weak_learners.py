@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from joblib import effective_n_jobs
+from scipy.sparse import issparse
 from sklearn.base import clone, is_classifier
 from sklearn.utils import check_random_state
 
@@ -29,6 +30,7 @@ from sklearn_ensemble_theory.trees._options import (
     TreePlan,
     TreeShape,
 )
+from sklearn_ensemble_theory.trees._sparse_columns import SparseColumns, grows_on_stored
 from sklearn_ensemble_theory.trees._tree_arrays import LEAF, LeafOutputs, TreeArrays, nodes_of
 
 # Rounds in one piece have at most so many nodes, of some 60 bytes, and ranks of features.
@@ -60,7 +62,7 @@ class BinnedTreeRounds:
     Parameters
     ----------
     estimator : BinnedTreeRegressor
-    X : float array of shape (n, p)
+    X : {float array, sparse matrix} of shape (n, p)
     weight : array of shape (n,) or None
         The sample weights. Positive.
     task : LeastSquaresTask
@@ -84,14 +86,16 @@ class BinnedTreeRounds:
         self.weight, self.task = weight, task
         self.min_weight_fraction = float(estimator.min_weight_fraction_leaf)
         self.n_drawn = task.n_drawn(self.n)
-        self.columns = BinnedColumns.of(
-            X,
-            estimator.max_bins,
-            weight,
-            task.n_threads,
-            wide=estimator.max_bins > MISSING,
-            categorical=category_flags(estimator, p),
-        )
+        flags = category_flags(estimator, p)
+        if issparse(X) and not task.has_vectors and grows_on_stored(estimator, X):
+            self.columns: BinnedColumns = SparseColumns.of(
+                X, estimator.max_bins, weight, categorical=flags
+            )
+        else:
+            wide = estimator.max_bins > MISSING
+            self.columns = BinnedColumns.of(
+                X, estimator.max_bins, weight, task.n_threads, wide=wide, categorical=flags
+            )
         # The weight of the drawn rows, which changes with the draw, by its expectation.
         total = (self.n if weight is None else float(weight.sum())) * self.n_drawn / self.n
         self.shape = TreeShape(self.n_drawn, total, p, 0)

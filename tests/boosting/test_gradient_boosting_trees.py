@@ -53,13 +53,13 @@ every_kind = pytest.mark.parametrize(
 # The base learner
 
 
-def test_the_default_is_a_binned_tree_and_an_exact_one_for_large_sparse_data(monkeypatch):
+def test_the_default_is_a_binned_tree_and_a_deep_one_of_large_sparse_data_is_exact(monkeypatch):
     module = "sklearn_ensemble_theory.boosting._gradient_boosting.fit"
     monkeypatch.setattr(f"{module}.MOST_DENSE_VALUES", 100)
     X, y = make_regression(60, 4, random_state=0)
-    dense = GradientBoostingRegressor(n_estimators=3).fit(X, y)
+    dense = GradientBoostingRegressor(n_estimators=3, max_depth=9).fit(X, y)
     assert type(dense.estimator_) is type(dense.estimators_[0, 0]) is BinnedTreeRegressor
-    sparse = GradientBoostingRegressor(n_estimators=3).fit(sp.csr_matrix(X), y)
+    sparse = GradientBoostingRegressor(n_estimators=3, max_depth=9).fit(sp.csr_matrix(X), y)
     assert type(sparse.estimator_) is type(sparse.estimators_[0, 0]) is DecisionTreeRegressor
     # A model of one kind predicts rows of the other.
     for model in (dense, sparse):

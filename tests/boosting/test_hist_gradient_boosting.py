@@ -5,7 +5,6 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 import sklearn
 from sklearn import ensemble
 from sklearn.base import clone
@@ -120,8 +119,6 @@ def test_categories_are_found_by_dtype():
     assert model.score(X, y) == 1  # one split parts the sets
     assert model.is_categorical_.tolist() == [False, True]
     assert HistGradientBoostingClassifier(max_iter=1).fit(X[["a"]], y).is_categorical_ is None
-    with pytest.raises(TypeError, match=r"[Ss]parse"):
-        HistGradientBoostingClassifier().fit(sp.csr_array(X[["a"]].to_numpy()), y)
 
 
 def test_weights_are_repeated_rows_and_warm_starts_one_fit():

@@ -50,8 +50,10 @@ from ..._rows import (
 )
 from ..._running import Progress
 from ...trees._binned_tree import BinnedTreeRegressor
-from ...trees._options import check_no_constraint
+from ...trees._columns import MISSING
+from ...trees._options import MOST_LEAVES, MOST_LEVELS, check_no_constraint
 from ...trees._sklearn_trees import single_precision
+from ...trees._sparse_columns import grows_on_stored
 from ...trees._weak_learners import category_flags
 from .._base_learners import check_takes_weights
 from .._loop import BoostingRounds, RoundReports
@@ -67,6 +69,8 @@ from .model import AdditiveModel
 from .plan import Plan, Problem, check_part, classes_of, decoded, encoded
 from .resampling import Resampling, drawn_folds, fold_of_rows
 
+# A sparse X of this share of stored values is grown on these, where trees can be.
+THIN = 0.1
 # Fitted attributes that not every fit sets.
 OPTIONAL = (
     "validation_scores_",
@@ -83,9 +87,21 @@ def is_small(X: Any) -> bool:
     return math.prod(X.shape) <= MOST_DENSE_VALUES
 
 
+def in_thin_columns(X: Any, tree: Any) -> bool:
+    """Whether trees in bins are grown on the stored values of a sparse X: few, or not small."""
+    is_thin = X.nnz <= THIN * math.prod(X.shape) or not is_small(X)
+    return is_thin and grows_on_stored(tree, X)
+
+
 def accepts_sparse(learner: Any) -> bool:
     # Trees do; before scikit-learn 1.7 their tags do not state it.
     return is_tree(learner) or has_input_tag(learner, "sparse")
+
+
+FOR_LARGE_SPARSE = (
+    f"of a sparse X of more than {MOST_DENSE_VALUES:,} values, zeros included, trees of at most "
+    f"{MOST_LEAVES} leaves or {MOST_LEVELS} levels, in at most {MISSING} bins and with all features"
+)
 
 
 class GivenRows(NamedTuple):
@@ -507,11 +523,14 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
         as_frame = not reads_numbers(learner, "prepare_rounds") and is_frame(X)
         if not as_frame:
             options["dtype"] = [np.float64, np.float32]
+        if is_binned and sp.issparse(X):
+            options["ensure_all_finite"] = "allow-nan"
         found = validate_data(self, X, *y, as_frame=as_frame, learner=learner, **options)
         read, *y = found if y else (found,)
         if not as_frame:
-            if sp.issparse(read) and is_small(read) and not accepts_sparse(learner):
-                read = read.toarray()  # a small one, for trees in bins
+            if is_binned and sp.issparse(read):
+                if is_small(read) and not in_thin_columns(read, learner):
+                    read = read.toarray()
             elif is_tree(learner):
                 read = single_precision(read)
         return (read, *y) if y else read

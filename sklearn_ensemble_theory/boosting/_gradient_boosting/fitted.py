@@ -18,6 +18,7 @@ from ..._learners import grows_leaves, reads_single_precision
 from ..._rows import Rows
 from ..._typing import ArrayLike, MatrixLike, available_if
 from ...trees._packed import PackedCache
+from ...trees._sparse_rows import dense_blocks
 from ...trees._tree_arrays import rows_as_read
 from ..losses import Loss
 from ..losses._losses import loss_gives_probabilities
@@ -192,12 +193,14 @@ class FittedBoosting(BaseEstimator, metaclass=ABCMeta):
         """
         check_is_fitted(self)
         X = self._validate(X, reset=False)
-        rows = rows_as_read(X, None)
         leaves = np.empty((X.shape[0], *self.estimators_.shape), dtype=np.int64)
-        for t, members in enumerate(self.estimators_):
-            for k, member in enumerate(members):
-                tree = member.tree_
-                leaves[:, t, k] = tree.apply(rows if getattr(tree, "wide", None) is None else X)
+        for part, given in dense_blocks(X):
+            rows = rows_as_read(given, None)
+            for t, members in enumerate(self.estimators_):
+                for k, member in enumerate(members):
+                    tree = member.tree_
+                    is_wide = getattr(tree, "wide", None) is not None
+                    leaves[part, t, k] = tree.apply(given if is_wide else rows)
         is_alone = isinstance(self, RegressorMixin) and leaves.shape[2] == 1
         return leaves[:, :, 0] if is_alone else leaves
 

@@ -31,10 +31,11 @@ from ..._typing import (
 )
 from ...trees._binned_tree import BinnedTreeRegressor
 from ...trees._columns import MISSING, MOST_BINS
+from ...trees._sparse_columns import grows_on_stored
 from ..losses import Loss
 from ..losses._losses import loss_names, make_loss
 from ..steps import STEP_CONSTRAINTS, FixedStep, Step, name_of, step_of
-from .fit import BaseGradientBoosting, GivenRows, accepts_sparse, is_small
+from .fit import FOR_LARGE_SPARSE, BaseGradientBoosting, GivenRows, accepts_sparse, is_small
 from .fitted import BoostedClassifier, BoostedRegressor
 from .model import AdditiveModel
 from .plan import Plan, Problem
@@ -207,6 +208,8 @@ class GradientBoosting(MetaEstimatorMixin, BaseGradientBoosting):
         if problem.n_scores == 1 or self.multi_output == "separate":
             return plan
         obstacle = self._obstacle_to_one_tree(plan)
+        if obstacle is None and is_large(problem.rows.X, plan.learner):
+            obstacle = f"of a dense X, or a sparse one of at most {MOST_DENSE_VALUES:,} values"
         if self.multi_output == "one_tree" and obstacle is not None:
             raise ValueError(
                 f"multi_output='one_tree' requires trees {obstacle}; use multi_output='separate'."
@@ -244,11 +247,12 @@ class GradientBoosting(MetaEstimatorMixin, BaseGradientBoosting):
         if self.estimator is not None:
             return self.estimator
         described = {name: getattr(self, name) for name in TREE_PARAMETERS}
-        # A large sparse X is left to scikit-learn's trees, unless it has categories.
-        if self.max_bins is None or self.ccp_alpha != 0 or is_large(X, self):
-            return DecisionTreeRegressor(**described)
-        described |= {name: getattr(self, name) for name in BINNED_PARAMETERS}
-        return BinnedTreeRegressor(**described)
+        if self.max_bins is not None and self.ccp_alpha == 0:
+            bins = {name: getattr(self, name) for name in BINNED_PARAMETERS}
+            binned = BinnedTreeRegressor(**described, **bins)
+            if not needs_exact_trees(X, binned):
+                return binned
+        return DecisionTreeRegressor(**described)
 
     def _check_tree_parameters(self, learner: Any, X: Any) -> None:
         """Raise a ValueError where parameters describe trees that are not used."""
@@ -265,11 +269,8 @@ class GradientBoosting(MetaEstimatorMixin, BaseGradientBoosting):
                         f"estimator={type(self.estimator).__name__}; set it there, or use "
                         "estimator=None."
                     )
-            if isinstance(learner, BinnedTreeRegressor) and is_large(X, learner):
-                raise ValueError(
-                    f"estimator={type(learner).__name__} requires a sparse X of at most "
-                    f"{MOST_DENSE_VALUES:,} values, zeros included; use estimator=None."
-                )
+            if isinstance(learner, BinnedTreeRegressor) and needs_exact_trees(X, learner):
+                raise ValueError(f"estimator={type(learner).__name__} requires {FOR_LARGE_SPARSE}.")
             return
         is_given = {
             "categorical_features": names_categories(self),
@@ -279,7 +280,7 @@ class GradientBoosting(MetaEstimatorMixin, BaseGradientBoosting):
             if is_given[name] and not isinstance(learner, BinnedTreeRegressor):
                 raise ValueError(
                     f"{name} requires trees in bins: max_bins must not be None, ccp_alpha must "
-                    f"be 0, and a sparse X have at most {MOST_DENSE_VALUES:,} values."
+                    f"be 0; and {FOR_LARGE_SPARSE}."
                 )
 
     def _check_chunks(self, plan: Plan) -> None:
@@ -368,11 +369,16 @@ def names_categories(trees: GradientBoosting | BinnedTreeRegressor) -> bool:
     return given is not None and not (isinstance(given, str) and given == "from_dtype")
 
 
-def is_large(X: Any, trees: GradientBoosting | BinnedTreeRegressor) -> bool:
+def is_large(X: Any, tree: BinnedTreeRegressor) -> bool:
     """Whether X is sparse and too large for codes of all values; with few categories it is not."""
     if not sp.issparse(X) or is_small(X):
         return False
-    return not (names_categories(trees) and (trees.max_bins or 0) <= MISSING)
+    return not (names_categories(tree) and tree.max_bins <= MISSING)
+
+
+def needs_exact_trees(X: Any, tree: BinnedTreeRegressor) -> bool:
+    """Whether X is large, and the tree is not grown on its stored values alone."""
+    return is_large(X, tree) and not grows_on_stored(tree, X)
 
 
 @documented(TEXTS)

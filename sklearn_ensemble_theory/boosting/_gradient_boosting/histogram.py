@@ -12,6 +12,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_random_state, resample
@@ -28,7 +29,13 @@ from .._loop import BoostingRounds
 from ..losses import Loss
 from ..losses._losses import make_loss
 from ..steps import FixedStep
-from .fit import BaseGradientBoosting, GivenRows
+from .fit import (
+    FOR_LARGE_SPARSE,
+    BaseGradientBoosting,
+    GivenRows,
+    in_thin_columns,
+    is_small,
+)
 from .fitted import BoostedClassifier, BoostedRegressor
 from .memory import HeldOut, Metric
 from .model import AdditiveModel
@@ -103,7 +110,7 @@ class HistogramBoosting(BaseGradientBoosting):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training data.
         y : array-like of shape (n_samples,)
             Targets.
@@ -189,13 +196,26 @@ class HistogramBoosting(BaseGradientBoosting):
         """
         learner = self._base_learner() if learner is None else learner
         options |= {"dtype": [np.float64, np.float32], "ensure_all_finite": False}
+        options["accept_sparse"] = ("csr", "csc")
         found = validate_data(self, X, *y, learner=learner, **options)
         read, *y = found if y else (found,)
+        if sp.issparse(read) and not in_thin_columns(read, learner):
+            if not is_small(read):
+                raise ValueError(f"{type(self).__name__} requires, {FOR_LARGE_SPARSE}.")
+            read = read.toarray()
         if not fits_single_precision(read):
-            is_infinite = np.isinf(read)
-            single = options.get("reset", True) and fits_single_precision(read[~is_infinite])
+            if sp.issparse(read):
+                read = read.copy()
+                read.sum_duplicates()
+            values = read.data if sp.issparse(read) else read
+            is_infinite = np.isinf(values)
+            single = options.get("reset", True) and fits_single_precision(values[~is_infinite])
             largest = np.finfo(np.float32 if single else np.float64).max
-            read = np.where(is_infinite, np.copysign(largest, read), read)
+            values = np.where(is_infinite, np.copysign(largest, values), values)
+            if sp.issparse(read):
+                read.data = values
+            else:
+                read = values
         return (read, *y) if y else read
 
     def _seed_of_split(self, rng: np.random.RandomState) -> int:
@@ -301,7 +321,7 @@ class HistogramBoosting(BaseGradientBoosting):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse, tags.input_tags.allow_nan = False, True
+        tags.input_tags.sparse, tags.input_tags.allow_nan = True, True
         return tags
 
 

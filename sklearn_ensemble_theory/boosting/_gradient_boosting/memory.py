@@ -28,7 +28,7 @@ from .._base_learners import seeded_clone, weak_learner
 from .._loop import BoostingRounds, RoundReports
 from .._risk import LEAST_CURVATURE, EmpiricalRisk, SecondOrderRisk
 from ..losses._base import share_taken
-from .model import AdditiveModel, outputs, packed_rounds
+from .model import AdditiveModel, added_rounds, outputs
 from .plan import LARGEST_TARGET, Plan, Problem, check_part, decoded
 
 SEEDS = np.iinfo(np.int32).max
@@ -290,11 +290,9 @@ class HeldOut:
 
     def scores_after(self, rounds: list[tuple[list[Any], float]]) -> list[float]:
         """The same after each of some rounds."""
-        members = [member for one, _ in rounds for member in one]
         found, steps, X = [], [step for _, step in rounds], self.rows.X
-        dense = isinstance(X, np.ndarray) and X.dtype.kind == "f"
-        sums = packed_rounds(members, steps, self.n_scores) if dense else None
-        added = None if sums is None else sums.rounds(X, self.scores.reshape(-1, self.n_scores))
+        out = self.scores.reshape(-1, self.n_scores)
+        added = added_rounds([one for one, _ in rounds], steps, X, out) if rounds else None
         for one, step in rounds:
             if added is None:
                 self.scores += step * outputs(one, X)

@@ -24,8 +24,13 @@ from ..._learners import (
 )
 from ..._rows import Rows
 from ...trees._packed import ColumnsOfLeaves, PackedCache, TreeSums, add_in_threads, packed_trees
+from ...trees._sparse_rows import SparseSums
+from ...trees._tree_arrays import member_nodes
 from ..losses import Loss
 from .plan import n_threads_of
+
+# Numbers of sparse rows that are dense at once for the rounds that follow: 64 MB.
+NUMBERS_OF_ROUNDS = 2**23
 
 
 class AdditiveModel:
@@ -191,9 +196,13 @@ class AdditiveModel:
         """The scores before the first round and after each, in one array that changes."""
         u = self.initial_scores(X)
         yield u
-        sums = self._tree_sums(X)
-        if sums is not None:
-            for _ in sums.rounds(X, u.reshape(-1, self.n_scores)):
+        if sp.issparse(X):
+            added = added_rounds(self.members, self.steps, X, u.reshape(-1, self.n_scores))
+        else:
+            sums = self._tree_sums(X)
+            added = None if sums is None else sums.rounds(X, u.reshape(-1, self.n_scores))
+        if added is not None:
+            for _ in added:
                 yield u
             return
         for members, b in zip(self.members, self.steps):
@@ -222,31 +231,72 @@ class AdditiveModel:
         return u
 
     def _tree_sums(self, X) -> TreeSums | None:
-        """The rounds as sums of trees; None where they are not all trees, or X is sparse."""
-        if not _is_dense(X):
+        """The rounds as sums of trees; None where they are not all trees."""
+        if not _is_dense(X) and not sp.issparse(X):
             return None
         members = [member for row in self.members for member in row]
+        pack: Any = packed_sparse_rounds if sp.issparse(X) else packed_rounds
         return self.packed.get(
-            "scores",
+            "scores of sparse rows" if sp.issparse(X) else "scores",
             members,
-            len(X),
-            lambda n_rows: packed_rounds(members, self.steps, self.n_scores, n_rows),
+            X.shape[0],
+            lambda n_rows: pack(members, self.steps, self.n_scores, n_rows),
         )
 
 
 def packed_rounds(
-    members: list[Any], steps: list[float], n_scores: int, n_rows: int | None = None
+    members: list[Any],
+    steps: list[float],
+    n_scores: int,
+    n_rows: int | None = None,
+    features: list[np.ndarray] | None = None,
 ) -> TreeSums | None:
     """The sums of steps times outputs; None where the members are not all trees.
 
     `members` are those of all rounds, K = `n_scores` a round, or one for all scores.
     """
+    given: dict[str, Any] = {"width": n_scores, "n_rows": n_rows, "features": features}
     scale = np.asarray(steps, dtype=float)
     if len(members) < n_scores * len(steps):
         vectors = ColumnsOfLeaves([np.arange(n_scores)] * len(steps), scale, n_scores)
-        return packed_trees(members, width=n_scores, leaf_outputs=vectors, n_rows=n_rows)
-    scale = np.repeat(scale, n_scores)
-    return packed_trees(members, width=n_scores, scale=scale, n_rows=n_rows)
+        return packed_trees(members, leaf_outputs=vectors, **given)
+    return packed_trees(members, scale=np.repeat(scale, n_scores), **given)
+
+
+def packed_sparse_rounds(
+    members: list[Any], steps: list[float], n_scores: int, n_rows: int | None = None
+) -> SparseSums | None:
+    """The same for sparse rows."""
+    return SparseSums.of(
+        members, lambda features: packed_rounds(members, steps, n_scores, n_rows, features)
+    )
+
+
+def added_rounds(
+    rounds: list[list[Any]], steps: list[float], X: Any, out: np.ndarray
+) -> Iterator[np.ndarray] | None:
+    """`out` (n, K) with the outputs of the first round, of two, ...; None where not all are trees.
+
+    Sparse rows become dense for as many rounds at once as their memory allows.
+    """
+    n_scores, members = out.shape[1], [member for one in rounds for member in one]
+    if _is_dense(X):
+        sums = packed_rounds(members, steps, n_scores)
+        return None if sums is None else sums.rounds(X, out)
+    nodes = member_nodes(members, with_vectors=True) if sp.issparse(X) else None
+    if not nodes or packed_rounds(members[: len(rounds[0])], steps[:1], n_scores) is None:
+        return None
+    most = max(map(len, nodes)) * len(rounds[0])
+    at_once = max(1, NUMBERS_OF_ROUNDS // (most * X.shape[0]))
+
+    def each(X: Any) -> Iterator[np.ndarray]:
+        for t in range(0, len(rounds), at_once):
+            some = [member for one in rounds[t : t + at_once] for member in one]
+            part = packed_sparse_rounds(some, steps[t : t + at_once], n_scores)
+            assert part is not None
+            yield from part.rounds(X, out)
+
+    return each(X.tocsc())
 
 
 def outputs(members: list[Any], X) -> np.ndarray:

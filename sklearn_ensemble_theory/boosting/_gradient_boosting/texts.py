@@ -36,7 +36,9 @@ TEXTS = {
         estimator : regressor, default=None
             The base learner. None grows trees that the parameters `max_depth`, `max_features` and
             so on describe: `BinnedTreeRegressor`, whose columns are cut into `max_bins` bins once
-            for all rounds, and for sparse X of more than 2^22 values, zeros included, the exact
+            for all rounds. A sparse X has the model of the same X as an array, from its stored
+            values alone; but where it has more than 2^22 values, zeros included, trees of more
+            than 512 leaves or 8 levels, in more than 255 bins or with `max_features` are the exact
             `DecisionTreeRegressor` of scikit-learn. Give an estimator for more options, as in
             ``BinnedTreeRegressor(max_depth=3, l2_regularization=1)``; the parameters that describe
             the default trees must then keep their defaults. The columns of `DecisionStumpRegressor`
@@ -337,9 +339,11 @@ TEXTS = {
         order of 1; the others, such as "absolute_error" and "quantile", have rounds of the first
         order, whose leaves are medians or quantiles.
 
-        X is dense; missing values (NaN) and infinite ones are accepted, and trees read single
-        precision. Rows of weight 0 are left out. For more options, such as `subsample` or
-        `features_per_tree`, use `GradientBoosting*` with ``step="newton"`` and
-        ``estimator=BinnedTreeRegressor(...)``.
+        A sparse X has the model of the same X as an array; where less than a tenth is stored, from
+        the stored values alone. With more than 2^22 values, zeros included, it requires trees of at
+        most 512 leaves or 8 levels and ``max_features=1.0``. Missing values (NaN) and infinite ones
+        are accepted. Rows of weight 0 are left out. For more
+        options, such as `subsample` or `features_per_tree`, use `GradientBoosting*` with
+        ``step="newton"`` and ``estimator=BinnedTreeRegressor(...)``.
         """,
 }
