@@ -61,7 +61,7 @@ static int FOR_RANK(search_few)(
             return CONSTANT;
         return is_better(best, few->alone[a > b], low, high) ? CUT : NO_CUT;
     }
-    int keeps_order = g->rules.kind != COUNTS, may_tie = c->first[f + 1] - c->first[f] < c->n;
+    int keeps_order = g->rules.kind != COUNTS, may_tie = !is_untied(c, f);
     int32_t *unsorted = few->unsorted, *keys = few->keys[few->turn], ids[SMALL_NODE], rank[SMALL_NODE];
     int32_t first = few->code[0][f], varies = 0;
     if (keeps_order && may_tie) {
@@ -84,7 +84,7 @@ static int FOR_RANK(search_few)(
         ids[k] = keys[k] & PLACES;
         rank[k] = keys[k] >> 6;
     }
-    for (int k = 1; may_tie && k < m; k++)
+    for (int k = 1; (may_tie || c->repeats) && k < m; k++)
         has_ties |= rank[k] == rank[k - 1];
     for (int k = 0; near && k < m - 1; k++)
         is_near_any |= is_near(c, f, rank[k]);
@@ -207,16 +207,21 @@ static int FOR_RANK(search)(
     if (g->rules.kind == COUNTS) {
         if ((int64_t)n_ranks * g->rules.n_classes <= 2 * (int64_t)m)
             return FOR_RANK(search_cells)(g, f, rows, m, all, best);
-        if (n_ranks == c->n)
+        if (is_untied(c, f) && !c->repeats)
             FOR_RANK(order_by_marks)(g, col, n_ranks, rows, m, 0);
         else
             FOR_RANK(order_by_marks)(g, col, n_ranks, rows, m, 1);
     } else {
-        /* Where few rows share a value, perhaps none of the node does. */
-        int found = 2 * (int64_t)n_ranks < c->n ? 0
-            : FOR_RANK(order_by_marks)(g, col, n_ranks, rows, m, 0);
-        if (found == 1)
-            return CONSTANT;
+        int found = 0;
+        if (c->repeats && is_untied(c, f)) {
+            found = FOR_RANK(order_by_marks)(g, col, n_ranks, rows, m, 1);
+            has_ties = 1;
+        } else if (!c->repeats && 2 * (int64_t)n_ranks >= c->n) {
+            /* Where few rows share a value, perhaps none of the node does. */
+            found = FOR_RANK(order_by_marks)(g, col, n_ranks, rows, m, 0);
+            if (found == 1)
+                return CONSTANT;
+        }
         if (found < m) {
             uint64_t *keys = g->keys;
             int32_t first = col[rows[0]], varies = 0;

@@ -63,6 +63,8 @@ static inline void set_class(Target *one, int64_t label, double w)
 
 typedef struct {
     ptrdiff_t n, p;
+    ptrdiff_t n_ranked;               /* a column with so many values has no ties */
+    int repeats;                      /* but those of rows that are repeated, in any order */
     int is_wide;                      /* ranks of 4 bytes, not 2 */
     const void *by_column, *by_row;   /* ranks of shape (p, n) and (n, p) */
     const double *values;             /* the distinct values of all columns, one after another */
@@ -109,7 +111,7 @@ typedef struct {
     NodeTask *waiting;
     /* The rows of a node in the order of a column, and their ranks. */
     int32_t *order, *rank;
-    /* The row of a rank, and of each row the one before it of the same rank, or -1. */
+    /* The row of a rank; and of each row the one before it of the same rank, or -1. */
     int32_t *of_rank, *before;
     /* Whether a rank occurs, and whether one of 64 does; empty between searches. */
     uint64_t *marks, *marked;
@@ -259,6 +261,12 @@ static inline const double *near_values(const RankedColumns *c, int f)
     return c->near_at[f] < 0 ? NULL : c->values + c->first[f];
 }
 
+/* Whether rows have different values, but for those that are repeated. */
+static inline int is_untied(const RankedColumns *c, int f)
+{
+    return c->first[f + 1] - c->first[f] == c->n_ranked;
+}
+
 /* Whether there is no cut between two ranks that follow each other in a node. */
 static inline int tied(const double *near, int32_t a, int32_t b)
 {
@@ -285,66 +293,48 @@ static inline int is_better(BestCut *best, double score, int32_t at, int32_t aft
     return 1;
 }
 
-/* Numbers at different values: their sums run from the left. */
-static int scan_numbers(
+/* Numbers. Sums run from the left; but where more rows share a value than there are to the right of
+   them, they are taken anew, from the right, and run on. */
+static inline int scan_numbers(
     const ExactRules *rules, const Target *target, const int32_t *ids, const int32_t *rank, int m,
-    const NodeSums *all, BestCut *best)
+    const double *near, const int has_ties, const NodeSums *all, BestCut *best)
 {
     double s[CUTS_OF_BLOCK], w[CUTS_OF_BLOCK], sum = 0, weight = 0;
-    int found = NO_CUT;
+    int found = NO_CUT, done = 0, leaf = rules->min_leaf;
     for (int first = 0, size; first < m - 1; first += size) {
         size = m - 1 - first < CUTS_OF_BLOCK ? m - 1 - first : CUTS_OF_BLOCK;
         for (int k = 0; k < size; k++) {
             const Target *one = target + ids[first + k];
-            s[k] = sum += one->number.wy;
-            w[k] = weight += one->number.w;
+            int at = first + k + 1;
+            sum += one->number.wy;
+            weight += one->number.w;
+            if (has_ties) {
+                int is_cut = !tied(near, rank[at - 1], rank[at]) & (at >= leaf) & (m - at >= leaf);
+                if (is_cut & (at - done > m - at)) {
+                    sum = all->s;
+                    weight = all->w;
+                    for (int i = m - 1; i >= at; i--) {
+                        sum -= target[ids[i]].number.wy;
+                        weight -= target[ids[i]].number.w;
+                    }
+                }
+                done = is_cut ? at : done;
+            }
+            s[k] = sum;
+            w[k] = weight;
         }
         if (m > SMALL_NODE && !may_score(s, w, size, all->s, all->w, best->score * NEARLY))
             continue;
         for (int k = 0; k < size; k++) {
             double s2 = all->s - s[k], w2 = all->w - w[k];
-            int at = first + k;
+            int at = first + k + 1;
             if (s[k] * s[k] * w2 + s2 * s2 * w[k] < best->score * (w[k] * w2) * NEARLY
-                || !may_be_leaves(rules, at + 1, m - at - 1, w[k], w2))
+                || (has_ties && tied(near, rank[at - 1], rank[at]))
+                || !may_be_leaves(rules, at, m - at, w[k], w2))
                 continue;
-            if (is_better(best, s[k] * s[k] / w[k] + s2 * s2 / w2, rank[at], rank[at + 1]))
+            if (is_better(best, s[k] * s[k] / w[k] + s2 * s2 / w2, rank[at - 1], rank[at]))
                 found = CUT;
         }
-    }
-    return found;
-}
-
-/* Numbers, of which several share a value: where more do than there are to the right of them, sums
-   are taken anew, from the right. */
-static int scan_tied_numbers(
-    const ExactRules *rules, const Target *target, const int32_t *ids, const int32_t *rank, int m,
-    const double *near, const NodeSums *all, BestCut *best)
-{
-    double s = 0, w = 0;
-    int found = NO_CUT, done = 0;
-    for (int at = 1; at < m; at++) {
-        if (tied(near, rank[at - 1], rank[at]) || at < rules->min_leaf || m - at < rules->min_leaf)
-            continue;
-        if (at - done <= m - at)
-            for (int k = done; k < at; k++) {
-                s += target[ids[k]].number.wy;
-                w += target[ids[k]].number.w;
-            }
-        else {
-            s = all->s;
-            w = all->w;
-            for (int k = m - 1; k >= at; k--) {
-                s -= target[ids[k]].number.wy;
-                w -= target[ids[k]].number.w;
-            }
-        }
-        done = at;
-        double s2 = all->s - s, w2 = all->w - w;
-        if (s * s * w2 + s2 * s2 * w < best->score * (w * w2) * NEARLY
-            || !may_be_leaves(rules, at, m - at, w, w2))
-            continue;
-        if (is_better(best, s * s / w + s2 * s2 / w2, rank[at - 1], rank[at]))
-            found = CUT;
     }
     return found;
 }
@@ -455,9 +445,11 @@ static inline int scan(
         return scan_counts(g, target, ids, rank, m, near, all, best);
     if (g->rules.kind == CLASSES)
         return scan_classes(g, target, ids, rank, m, near, all, best);
-    if (has_ties)
-        return scan_tied_numbers(&g->rules, target, ids, rank, m, near, all, best);
-    return scan_numbers(&g->rules, target, ids, rank, m, all, best);
+    if (!has_ties)
+        return scan_numbers(&g->rules, target, ids, rank, m, NULL, 0, all, best);
+    if (!near)
+        return scan_numbers(&g->rules, target, ids, rank, m, NULL, 1, all, best);
+    return scan_numbers(&g->rules, target, ids, rank, m, near, 1, all, best);
 }
 
 /* --- the sums of a node -------------------------------------------------------------------------- */

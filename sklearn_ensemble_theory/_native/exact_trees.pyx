@@ -17,8 +17,8 @@ cdef extern from "exact_trees.h" nogil:
     const int NUMBERS, COUNTS, CLASSES
 
     ctypedef struct RankedColumns:
-        Py_ssize_t n, p
-        bint is_wide
+        Py_ssize_t n, p, n_ranked
+        bint repeats, is_wide
         const void* by_column
         const void* by_row
         const double* values
@@ -103,6 +103,9 @@ cdef class Ranks:
     near, near_at : uint64 array, int64 array of shape (p,)
         A bit for each distinct value of a column, from the word `near_at`: whether the next one is
         so near that scikit-learn does not cut between them. -1 for a column without such values.
+    n_ranked : int or None, default=None
+        The number of rows that the ranks were made of, where these rows are some of them, and may
+        be repeated.
     """
 
     cdef readonly object by_column, by_row
@@ -114,7 +117,7 @@ cdef class Ranks:
 
     def __init__(
         self, by_column, const double[::1] values, const int64_t[::1] first,
-        const uint64_t[::1] near, const int64_t[::1] near_at,
+        const uint64_t[::1] near, const int64_t[::1] near_at, n_ranked=None,
     ):
         cdef Py_ssize_t p = by_column.shape[0], n = by_column.shape[1], size, j
         cdef const uint16_t[:, ::1] codes, rows
@@ -125,12 +128,14 @@ cdef class Ranks:
         largest = by_column.max(axis=1)
         for j in range(p):
             size = first[j + 1] - first[j]
-            require(largest[j] < size <= n)
+            require(largest[j] < size <= MOST_ROWS)
             require(near_at[j] < 0 or near_at[j] + (size + 63) // 64 <= near.shape[0])
             self.most_ranks = max(self.most_ranks, size)
         self.by_column, self.by_row = by_column, np.ascontiguousarray(by_column.T)
         self.values, self.first, self.near, self.near_at = values, first, near, near_at
         self.columns.n, self.columns.p = n, p
+        self.columns.n_ranked = n if n_ranked is None else n_ranked
+        self.columns.repeats = n_ranked is not None
         self.columns.is_wide = by_column.dtype == np.uint32
         if self.columns.is_wide:
             wide_codes, wide_rows = by_column, self.by_row
@@ -150,7 +155,9 @@ cdef class Ranks:
     def arrays(self):
         """What it is made of."""
         values, first = np.asarray(self.values), np.asarray(self.first)
-        return self.by_column, values, first, np.asarray(self.near), np.asarray(self.near_at)
+        near, near_at = np.asarray(self.near), np.asarray(self.near_at)
+        n_ranked = self.columns.n_ranked if self.columns.repeats else None
+        return self.by_column, values, first, near, near_at, n_ranked
 
     @property
     def shape(self):
@@ -194,8 +201,9 @@ cdef Py_ssize_t lay_out(Exact* g, char* start, Py_ssize_t most_ranks) noexcept n
     g.of_rank = <int32_t*>place(&end, 4 * most_ranks)
     g.marks = <uint64_t*>place(&end, most_ranks // 8 + 8)
     g.marked = <uint64_t*>place(&end, most_ranks // 512 + 8)
-    if g.rules.kind == COUNTS:
+    if g.rules.kind == COUNTS or g.columns.repeats:
         g.before = <int32_t*>place(&end, 4 * n)
+    if g.rules.kind == COUNTS:
         g.whole_counts = <int64_t*>place(&end, 8 * K)
         g.left_counts = <int64_t*>place(&end, 8 * K)
         g.cells = <int64_t*>place(&end, 16 * m)

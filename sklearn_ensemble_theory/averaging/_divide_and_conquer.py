@@ -26,6 +26,7 @@ from sklearn_ensemble_theory._compat import (
     HasMethods,
     Interval,
     StrOptions,
+    check_constraints,
     check_method_params,
     raise_for_params,
 )
@@ -48,6 +49,7 @@ from sklearn_ensemble_theory._typing import ArrayLike, Estimator, MatrixLike, Ra
 from sklearn_ensemble_theory.bounds import divide_and_conquer_n_blocks
 from sklearn_ensemble_theory.ensembles._predictions import member_predictions
 from sklearn_ensemble_theory.trees._sklearn_trees import (
+    as_ranks,
     check_counts,
     fitted_in_units,
     single_precision_if_finite,
@@ -779,7 +781,8 @@ def fit_block(
         X = X[rows] if single is None else single
         if single is not None:
             check_counts(member, y)
-            params = {"check_input": False}
+            check_constraints(member)
+            X, params = as_ranks(member, single, y), {"check_input": False}
     # Nested estimators too: all that is random follows from the seed of the block.
     names = random_state_names(member)
     if names:

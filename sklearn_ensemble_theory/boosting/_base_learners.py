@@ -13,7 +13,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
-from sklearn_ensemble_theory._compat import check_method_params, safe_indexing
+from sklearn_ensemble_theory._compat import check_constraints, check_method_params, safe_indexing
 from sklearn_ensemble_theory._features import Features
 from sklearn_ensemble_theory._learners import (
     BinnedTree,
@@ -35,7 +35,13 @@ from sklearn_ensemble_theory._rows import check_single_precision
 from sklearn_ensemble_theory._running import random_state_names
 from sklearn_ensemble_theory._typing import TreeLearner
 from sklearn_ensemble_theory.trees._isotonic import monotonic_values
-from sklearn_ensemble_theory.trees._sklearn_trees import check_counts, on_grid, single_precision
+from sklearn_ensemble_theory.trees._ranks import RankedRows, grows_on_ranks, ranks_of
+from sklearn_ensemble_theory.trees._sklearn_trees import (
+    check_counts,
+    grow_unchecked,
+    on_grid,
+    single_precision,
+)
 from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 from sklearn_ensemble_theory.trees._weak_learners import category_flags, drawn_rows
 
@@ -156,22 +162,32 @@ class Clones:
         self.task, self.fit_params, self.resample = task, fit_params or {}, resample
         self.random_state = check_random_state(task.random_state)
         self.has_scale = outputs_have_scale(estimator)
+        self.ranks = None
+        if not self.fit_params and grows_on_ranks(estimator) and isinstance(X, np.ndarray):
+            check_constraints(estimator)
+            self.ranks = ranks_of(X)
 
     def best(
         self, target: Any, weight: np.ndarray, scores: np.ndarray | None = None
     ) -> tuple[Any, np.ndarray]:
         raise NotImplementedError
 
-    def fitted(self, X: Any, y: np.ndarray, **options: Any) -> Any:
-        """A new clone, fitted."""
-        member = seeded_clone(self.estimator, self.random_state)
-        member.fit(X, y, **{**self.fit_params, **options})
-        return member
+    def fitted(self, rows: Any, y: np.ndarray, **options: Any) -> Any:
+        """A new clone, fitted to some of the rows, or to all of them (None)."""
+        return self.fit(seeded_clone(self.estimator, self.random_state), rows, y, options)
+
+    def fit(self, member: Any, rows: Any, y: np.ndarray, options: dict) -> Any:
+        if self.ranks is not None:
+            X = RankedRows(self.ranks, rows if isinstance(rows, np.ndarray) else None)
+            grow_unchecked(member, X, y, options.get("sample_weight"))
+            return member
+        X = self.X if rows is None else safe_indexing(self.X, rows)
+        return member.fit(X, y, **{**self.fit_params, **options})
 
     def fitted_under(self, weight: np.ndarray, y: np.ndarray) -> Any:
         """A new clone, fitted to all rows under weights, or to rows drawn by them."""
         if not self.resample:
-            return self.fitted(self.X, y, sample_weight=weight)
+            return self.fitted(None, y, sample_weight=weight)
         n = len(weight)
         rows = np.sort(self.random_state.choice(n, n, p=weight / weight.sum()))
         X, y = self.X[rows], y[rows]
@@ -222,13 +238,12 @@ class RegressorClones(Clones):
         self, target: np.ndarray, weight: np.ndarray | None, rows: np.ndarray | None, **options: Any
     ) -> Any:
         """A clone fitted to the drawn rows, or to all of them (None)."""
-        X = self.X
         if rows is not None:
-            X, target = safe_indexing(X, rows), target[rows]
+            target = target[rows]
             options |= check_method_params(self.X, self.fit_params, indices=rows)
         if weight is not None:
             options["sample_weight"] = weight if rows is None else weight[rows]
-        return self.fitted(X, target, **options)
+        return self.fitted(rows, target, **options)
 
 
 class TreeClones(RegressorClones):
@@ -241,7 +256,7 @@ class TreeClones(RegressorClones):
         checks = sp.issparse(self.X) or not np.isfinite(np.sum(self.X))
         self.checked = {} if checks else {"check_input": False}
 
-    def fitted(self, X: Any, y: np.ndarray, **options: Any) -> Any:
+    def fitted(self, rows: Any, y: np.ndarray, **options: Any) -> Any:
         if self.task.shares_generator:
             member = clone(self.estimator).set_params(random_state=self.random_state)
         else:
@@ -249,13 +264,13 @@ class TreeClones(RegressorClones):
         if self.task.min_weight_leaf and getattr(member, "min_weight_leaf", None) is None:
             # scikit-learn's parameter is a share, of the weights of this round.
             weight = options.get("sample_weight")
-            total = X.shape[0] if weight is None else float(weight.sum())
+            total = len(y) if weight is None else float(weight.sum())
             share = self.task.min_weight_leaf / total
             if share > 0.5:
-                member.min_samples_split = X.shape[0] + 1
+                member.min_samples_split = len(y) + 1
             elif share > member.min_weight_fraction_leaf:
                 member.min_weight_fraction_leaf = share
-        return member.fit(X, y, **{**self.fit_params, **options})
+        return self.fit(member, rows, y, options)
 
     def fit_one(
         self,
@@ -302,12 +317,12 @@ class SignClones(Clones):
     ) -> tuple[Any, np.ndarray]:
         signs = np.where(target > 0, 1, -1)
         mass = weight * np.abs(target)
-        rows = mass > 0
+        rows = np.flatnonzero(mass > 0)
         if len(np.unique(signs[rows])) < 2:
             member = DummyClassifier(strategy="most_frequent").fit(self.X, signs)
         else:
             mass = mass[rows] / mass[rows].mean()
-            member = self.fitted(self.X[rows], signs[rows], sample_weight=mass)
+            member = self.fitted(rows, signs[rows], sample_weight=mass)
         return member, predictions_of(member, self.X).astype(float)
 
 

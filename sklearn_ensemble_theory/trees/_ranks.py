@@ -68,11 +68,17 @@ def ranks_of(X: np.ndarray) -> Ranks | None:
 
 def take_features(ranks: Ranks, features: np.ndarray) -> Ranks:
     """The columns with these indices, in this order."""
-    _, values, first, near, near_at = ranks.arrays
+    _, values, first, near, near_at, _ = ranks.arrays
     sizes = np.diff(first)[features]
     starts = np.concatenate([[0], np.cumsum(sizes)])
     places = np.arange(starts[-1]) + np.repeat(first[:-1][features] - starts[:-1], sizes)
     return Ranks(ranks.by_column[features], values[places], starts, near, near_at[features])
+
+
+def take_rows(ranks: Ranks, rows: np.ndarray) -> Ranks:
+    """The rows with these indices, in this order; some may be repeated."""
+    by_column, *others, _ = ranks.arrays
+    return Ranks(np.take(by_column, rows, axis=1), *others, ranks.shape[0])
 
 
 @dataclass(frozen=True)
@@ -90,7 +96,11 @@ class RankedRows:
 
     def grown(self, y: np.ndarray, weight: np.ndarray | None, options: GrowthOptions) -> Any:
         """scikit-learn's `Tree`; y are numbers, or codes where the options have classes."""
-        rows = None if self.rows is None else self.rows.astype(np.int32, copy=False)
+        rows = self.rows
+        if weight is not None and not weight.all():
+            kept = np.flatnonzero(weight)
+            rows, y, weight = kept if rows is None else rows[kept], y[kept], weight[kept]
+        rows = None if rows is None else rows.astype(np.int32, copy=False)
         target = np.ascontiguousarray(y, dtype=np.int64 if options.n_classes else np.float64)
         numbers, codes = (None, target) if options.n_classes else (target, None)
         fields, values, depth = grow(self.ranks, rows, numbers, codes, weight, options, *TREE_SORT)

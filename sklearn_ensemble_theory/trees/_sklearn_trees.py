@@ -37,6 +37,7 @@ from sklearn_ensemble_theory.trees._ranks import (
     grows_on_ranks,
     ranks_of,
     take_features,
+    take_rows,
 )
 from sklearn_ensemble_theory.trees._tree_arrays import nodes_of
 
@@ -96,7 +97,7 @@ def fitted_in_units(estimator: Predictor, X: Any, y: np.ndarray, **params: Any) 
     if exponent:
         y = np.ldexp(y, -exponent)
     if isinstance(X, RankedRows) or _needs_no_check(estimator, X, y, params):
-        _grow_unchecked(estimator, X, y, params.get("sample_weight"))
+        grow_unchecked(estimator, X, y, params.get("sample_weight"))
     else:
         estimator.fit(X, y, **params)
     if not exponent:
@@ -107,6 +108,12 @@ def fitted_in_units(estimator: Predictor, X: Any, y: np.ndarray, **params: Any) 
         power = 1 if tree.criterion in ("absolute_error", "poisson") else 2
         impurity[...] = np.ldexp(impurity, power * exponent)
     return estimator
+
+
+def as_ranks(tree: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray | RankedRows:
+    """X as `fitted_in_units` takes it: as ranks where a tree is grown on them."""
+    ranks = ranks_of(X) if grows_on_ranks(tree) and y.ndim == 1 else None
+    return X if ranks is None else RankedRows(ranks, None)
 
 
 # As in all supported releases.
@@ -135,7 +142,7 @@ def _needs_no_check(tree: Any, X: Any, y: np.ndarray, params: dict[str, Any]) ->
     )
 
 
-def _grow_unchecked(
+def grow_unchecked(
     tree: Any, X: np.ndarray | RankedRows, y: np.ndarray, weight: np.ndarray | None
 ) -> None:
     """The `fit` of scikit-learn's trees without its checks, which take as long as 500 rows."""
@@ -354,6 +361,10 @@ class RankedMembers:
         ranks = self.ranks if features is None else take_features(self.ranks, features)
         X = RankedRows(ranks, None if len(rows) == ranks.shape[0] else rows)
         return fitted_in_units(member, X, y, sample_weight=weights)
+
+    def fit_drawn(self, member: Any, rows: np.ndarray, y: np.ndarray) -> Any:
+        """Fit one member to rows in the order drawn, by which a tree's sums are rounded."""
+        return fitted_in_units(member, RankedRows(take_rows(self.ranks, rows), None), y)
 
 
 def ranked_members(

@@ -6,10 +6,17 @@ import pickle
 import numpy as np
 import pytest
 from sklearn import config_context
+from sklearn.base import clone, is_classifier
 from sklearn.ensemble import RandomForestClassifier as SklearnForest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
 
-from sklearn_ensemble_theory import BaggingRegressor, RandomForestClassifier
+from sklearn_ensemble_theory import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+    BaggingRegressor,
+    DivideAndConquerRegressor,
+    RandomForestClassifier,
+)
 
 from .engine import grows_on_ranks, ranked_members, ranks_of, take_features
 
@@ -122,6 +129,34 @@ def test_a_forest_of_scikit_learn():
     parameters = {"n_estimators": 5, "random_state": 0, "criterion": "entropy"}
     found = RandomForestClassifier(**parameters).fit(X, y)
     expected = SklearnForest(**parameters).fit(X, y)
+    for one, other in zip(found.estimators_, expected.estimators_):
+        assert_same(one, other)
+
+
+def own_class(base):
+    """Trees of a class of its own, which keep their `fit`."""
+    return type(base)("Own", (base,), {"__init__": base.__init__})
+
+
+@pytest.mark.parametrize("digits", [1, 9])
+@pytest.mark.parametrize(
+    ("ensemble", "tree"),
+    [
+        (AdaBoostClassifier(n_estimators=8), DecisionTreeClassifier),  # weights are not whole
+        (AdaBoostRegressor(n_estimators=8), DecisionTreeRegressor),  # rows are repeated
+        (DivideAndConquerRegressor(n_blocks=3), DecisionTreeRegressor),
+    ],
+)
+def test_members_of_ensembles(ensemble, tree, digits):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4)).round(digits)
+    y = X[:, 0] + np.sin(2 * X[:, 1]) + rng.normal(size=300)
+    y = np.where(y > 0, "up", "down") if is_classifier(ensemble) else y
+    found, expected = (
+        clone(ensemble).set_params(estimator=kind(max_depth=3), random_state=0).fit(X, y)
+        for kind in (tree, own_class(tree))
+    )
+    assert len(found.estimators_) == len(expected.estimators_)
     for one, other in zip(found.estimators_, expected.estimators_):
         assert_same(one, other)
 

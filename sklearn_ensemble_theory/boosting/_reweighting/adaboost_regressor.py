@@ -29,6 +29,7 @@ from sklearn_ensemble_theory._rows import (
 from sklearn_ensemble_theory._scaling import range_exponent
 from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.trees._sklearn_trees import (
+    RankedMembers,
     fitted_in_units,
     single_precision_if_finite,
 )
@@ -69,9 +70,9 @@ class DrawnLearners:
 
     Notes
     -----
-    scikit-learn's trees get the drawn rows in single precision, converted some rows at a time: the
-    trees are the same. A learner with `prepare_members` gets the columns prepared once, and each
-    distinct row with its number of draws.
+    scikit-learn's trees get the drawn rows as ranks, or in single precision, converted some rows at
+    a time: the trees are the same. Another learner with `prepare_members` gets the columns prepared
+    once, and each distinct row with its number of draws.
     """
 
     def __init__(self, learner: Any, X: Any, y: np.ndarray, fit_params: dict) -> None:
@@ -82,10 +83,9 @@ class DrawnLearners:
             X = self.X = X.toarray()
         if fit_params or issparse(X) or X.dtype.kind not in "fiub" or X.ndim != 2:
             return
-        # A tree's sums are rounded by the order of its rows: it gets them as they were drawn.
-        self.prepared = None if is_tree(learner) else prepare_members(learner, X, None)
+        self.prepared = prepare_members(learner, X, None)
         # Without its check of X a tree does not check the targets of this criterion either.
-        if self.prepared is None and is_tree(learner) and learner.criterion != "poisson":
+        if is_tree(learner) and learner.criterion != "poisson":
             blocks = (single_precision_if_finite(X[rows]) for rows in self._blocks())
             self.unchecked = all(block is not None for block in blocks)
         if self.unchecked:
@@ -98,6 +98,8 @@ class DrawnLearners:
 
     def fit(self, member: Any, rows: np.ndarray) -> Any:
         """The member, fitted to rows of which some are repeated."""
+        if isinstance(self.prepared, RankedMembers):
+            return self.prepared.fit_drawn(member, rows, self.y[rows])
         if self.prepared is not None:
             distinct, counts = np.unique(rows, return_counts=True)
             return self.prepared.fit(member, distinct, self.y[distinct], counts, None)

@@ -71,7 +71,7 @@ class VoteClones(Clones):
         else:
             weight = weight / weight.mean()
             params = check_method_params(self.X, self.fit_params, indices=rows)
-            member = self.fitted(self.X[rows], y, **{**params, "sample_weight": weight})
+            member = self.fitted(rows, y, **{**params, "sample_weight": weight})
         return member, np.where(predictions_of(member, self.X) == self.y, 1.0, -1.0)
 
 
