@@ -288,6 +288,42 @@ SEVERAL_ROWS static void curvatures_of_class(
         }
 }
 
+/* The second derivative p (1 - p) of the losses of classes, where the negative gradient is 1 - p or
+   -p; NaN stays NaN. */
+static inline double class_curvature(double first)
+{
+    double size = fabs(first);
+    return larger((1.0 - size) * size, 0.0);
+}
+
+/* Sums over the K scores of n <= BLOCK rows: of second derivatives, and of sizes of gradients. */
+SEVERAL_ROWS static void curvatures_and_sizes(
+    const double *restrict first, ptrdiff_t n, ptrdiff_t K, double *restrict second,
+    double *restrict size)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        second[i] = size[i] = 0.0;
+    for (ptrdiff_t k = 0; k < K; k++)
+        for (ptrdiff_t i = 0; i < n; i++) {
+            second[i] += class_curvature(first[i * K + k]);
+            size[i] += fabs(first[i * K + k]);
+        }
+}
+
+/* Newton's steps of n rows in one of K scores, and their weights: the second derivatives, or what is
+   larger of `ratio` times the size of the gradient and `least`. */
+SEVERAL_ROWS static void newton_targets_of_class(
+    const double *restrict first, ptrdiff_t n, ptrdiff_t K, double ratio, double least,
+    const double *restrict given, double *restrict target, double *restrict weight)
+{
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double gradient = first[i * K], second = class_curvature(gradient);
+        second = larger(larger(second, fabs(gradient) * ratio), least);
+        target[i] = gradient / second;
+        weight[i] = given ? second * given[i] : second;
+    }
+}
+
 /* Of row i at its leaf's step: u + step - y cut off at -delta and delta, and 1 where it is between
    them, else 0. */
 static void huber_terms(

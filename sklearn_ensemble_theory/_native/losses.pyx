@@ -35,6 +35,15 @@ cdef extern from "losses.h" nogil:
     bint classes_are_below(const int64_t*, Py_ssize_t, Py_ssize_t)
     void curvatures_of_class(
         const int64_t*, const double*, Py_ssize_t, Py_ssize_t, const double*, Py_ssize_t, double*)
+    void curvatures_and_sizes(const double*, Py_ssize_t, Py_ssize_t, double*, double*)
+    void newton_targets_of_class(
+        const double*, Py_ssize_t, Py_ssize_t, double, double, const double*, double*, double*)
+    ctypedef struct WeightedSum:
+        double[4] sums
+        const double* each
+        double same
+    void add_block(WeightedSum*, double*, Py_ssize_t, Py_ssize_t)
+    double result(const WeightedSum*)
 
 KINDS = {
     "squared": SQUARED, "huber": HUBER, "kink": KINK, "poisson": POISSON, "tweedie": TWEEDIE,
@@ -57,7 +66,9 @@ cdef enum:
     # With more leaves their sums are taken over all rows at once: a table a chunk would be too large.
     MAX_CHUNKED_LEAVES = 1024
 
-# An expected number of events below this is none. As in `log_ratio_steps`.
+# Of a probability this far from 1 the distance from 1 has ten digits.
+cdef double LOST = 1e-6
+# An expected number of events below this is none (as in `log_ratio_steps`), or has lost its digits.
 cdef double SMALLEST_RATE = 1e-290
 # One kink more or less by rounding would move the minimum by a whole gap. As in `root_of_jumps`.
 cdef double JUMP_TOLERANCE = 1e-12, ROUNDING = 2.3e-16
@@ -224,6 +235,85 @@ cdef class Loss:
         finally:
             free(sums)
 
+    def shorten_steps(
+        self, y, const double[::1] u, const double[::1] weight, const double[::1] target,
+        const int32_t[::1] leaf, Py_ssize_t score, double[::1] steps, double rate, double longest,
+        int n_threads
+    ):
+        """Shorten steps that would raise the loss of a leaf, of losses of classes. O(n + n_leaves).
+
+        For a row whose probability has lost its digits O(K) more. Steps may be those of regularised
+        leaves, and rows of weight 0 do not count.
+
+        Parameters
+        ----------
+        y, u, weight, target, leaf, score, rate, longest, n_threads
+            As for `leaf_steps`.
+        steps : float64 array of shape (n_leaves,)
+            Changed in place.
+        """
+        cdef LossRows rows = self.rows(y, u, weight, n_threads)
+        require(target.shape[0] == rows.n and leaf.shape[0] == rows.n and 0 <= score < rows.K
+                and leaves_are_below(&leaf[0], rows.n, steps.shape[0]))
+        with nogil:
+            shorten_steps(&rows, score, &target[0], &leaf[0], sizeof(int32_t), steps.shape[0],
+                          &steps[0], rate, longest)
+
+
+def mean_curvature(
+    const double[:, ::1] first not None, const double[::1] weight not None, int n_threads
+):
+    """The means over rows and classes of the second derivatives and of the sizes of the first ones.
+
+    Parameters
+    ----------
+    first : float64 array of shape (n, K)
+        Negative gradients of the losses of classes.
+    weight : float64 array of shape (n,) or (1,)
+        Of the rows, as for `Loss.value`.
+    n_threads : int
+    """
+    cdef NewtonRows to = newton_rows(first, weight)
+    cdef Py_ssize_t k
+    cdef double second = 0.0, size = 0.0
+    to.sums = <double*>malloc(2 * to.n_chunks * sizeof(double))
+    if to.sums == NULL:
+        raise MemoryError
+    with nogil:
+        do_in_threads(add_curvatures, &to, to.n_chunks, n_threads)
+        for k in range(to.n_chunks):
+            second += to.sums[2 * k]
+            size += to.sums[2 * k + 1]
+        free(to.sums)
+    return second / to.K, size / to.K
+
+
+def newton_targets(
+    const double[:, ::1] first not None, const double[::1] given or None, double ratio,
+    double least, double[:, ::1] target not None, double[:, ::1] weight not None, int n_threads
+):
+    """Newton's steps of the rows in the scores of classes, and their weights. O(n K).
+
+    Parameters
+    ----------
+    first, n_threads
+        As for `mean_curvature`.
+    given : float64 array of shape (n,) or None
+        By which the weights are multiplied; None for 1.
+    ratio, least : float
+        Second derivatives are at least `least`, and `ratio` times the size of the first one.
+    target, weight : float64 arrays of shape (K, n)
+        Output: the rows of a class are side by side.
+    """
+    cdef NewtonRows to = newton_rows(first, None)
+    require(given is None or given.shape[0] == to.n)
+    require(target.shape[0] == to.K and target.shape[1] == to.n)
+    require(weight.shape[0] == to.K and weight.shape[1] == to.n)
+    to.each = &given[0] if given is not None else NULL
+    to.ratio, to.least, to.target, to.weight = ratio, least, &target[0, 0], &weight[0, 0]
+    with nogil:
+        do_in_threads(write_newton_targets, &to, to.n_chunks, n_threads)
+
 
 cdef inline const double* each_of(const double[::1] weight) noexcept nogil:
     """The weights of the rows; NULL where all have the first one."""
@@ -301,6 +391,61 @@ cdef void curvatures_of_chunk(void* context, Py_ssize_t k, int thread) noexcept 
         m = min(<Py_ssize_t>BLOCK, stop - i)
         curvatures_of_rows(to.options, to.u + i, to.target + i, m, second)
         memcpy(to.second + i, second, m * sizeof(double))
+        i += m
+
+
+# What the chunks of Newton's steps of rows share.
+cdef struct NewtonRows:
+    const double* first
+    const double* each  # weights; NULL where all rows have the one below
+    double same
+    Py_ssize_t n, K, n_chunks
+    double* sums  # of each chunk: of second derivatives, and of sizes of gradients
+    double ratio, least
+    double* target
+    double* weight
+
+
+cdef NewtonRows newton_rows(const double[:, ::1] first, const double[::1] weight) except *:
+    cdef NewtonRows to
+    to.n, to.K, to.n_chunks = first.shape[0], first.shape[1], n_row_chunks(first.shape[0])
+    require(to.n > 0 and to.K > 0)
+    to.first, to.each, to.same = &first[0, 0], NULL, 1.0
+    if weight is not None:
+        require(weight.shape[0] == to.n or weight.shape[0] == 1)
+        to.each, to.same = each_of(weight), weight[0]
+    return to
+
+
+cdef void add_curvatures(void* context, Py_ssize_t chunk, int thread) noexcept nogil:
+    cdef const NewtonRows* to = <const NewtonRows*>context
+    cdef Py_ssize_t start = start_of_part(chunk, to.n, to.n_chunks), i = 0, m
+    cdef Py_ssize_t n = start_of_part(chunk + 1, to.n, to.n_chunks) - start
+    cdef const double* each = to.each + start if to.each != NULL else NULL
+    cdef WeightedSum seconds = WeightedSum([0.0, 0.0, 0.0, 0.0], each, to.same)
+    cdef WeightedSum sizes = seconds
+    cdef double[BLOCK] second, size
+    while i < n:
+        m = min(<Py_ssize_t>BLOCK, n - i)
+        curvatures_and_sizes(to.first + (start + i) * to.K, m, to.K, second, size)
+        add_block(&seconds, second, i, m)
+        add_block(&sizes, size, i, m)
+        i += m
+    to.sums[2 * chunk], to.sums[2 * chunk + 1] = result(&seconds), result(&sizes)
+
+
+cdef void write_newton_targets(void* context, Py_ssize_t chunk, int thread) noexcept nogil:
+    """Blocks of rows, which are in the cache for all classes."""
+    cdef const NewtonRows* to = <const NewtonRows*>context
+    cdef Py_ssize_t i = start_of_part(chunk, to.n, to.n_chunks), m, k
+    cdef Py_ssize_t stop = start_of_part(chunk + 1, to.n, to.n_chunks)
+    while i < stop:
+        m = min(<Py_ssize_t>BLOCK, stop - i)
+        for k in range(to.K):
+            newton_targets_of_class(
+                to.first + i * to.K + k, m, to.K, to.ratio, to.least,
+                to.each + i if to.each != NULL else NULL, to.target + k * to.n + i,
+                to.weight + k * to.n + i)
         i += m
 
 
@@ -474,7 +619,7 @@ cdef int leaf_steps(
         share = <double>(rows.K - 1) / <double>rows.K
     for k in range(n_leaves):
         steps[k] = share * newton_step(sums[3 * k], sums[3 * k + 1], sums[3 * k + 2])
-    return shorten_steps(rows, target, leaf, leaf_size, n_leaves, steps, rate, longest)
+    return shorten_steps(rows, score, target, leaf, leaf_size, n_leaves, steps, rate, longest)
 
 
 cdef inline double newton_step(double first, double second, double total) noexcept nogil:
@@ -499,6 +644,7 @@ cdef inline double log_ratio_step(double events, double expected) noexcept nogil
 # What the chunks of the changes of leaves share.
 cdef struct Changes:
     const LossRows* rows
+    Py_ssize_t score
     const double* target
     const void* leaf
     int leaf_size
@@ -509,7 +655,7 @@ cdef struct Changes:
 
 
 cdef int shorten_steps(
-    const LossRows* rows, const double* target, const void* leaf, int leaf_size,
+    const LossRows* rows, Py_ssize_t score, const double* target, const void* leaf, int leaf_size,
     Py_ssize_t n_leaves, double* steps, double rate, double longest
 ) except -1 nogil:
     """Shorten the steps of leaves whose losses they would raise: see `lowering_steps`.
@@ -520,14 +666,15 @@ cdef int shorten_steps(
 
     Parameters
     ----------
-    target, leaf, leaf_size, n_leaves
+    score, target, leaf, leaf_size, n_leaves
         As for `add_leaf_sums`.
     steps : n_leaves doubles
         Changed in place.
     rate, longest
         The share of the steps that is taken; steps of at most this length raise no loss.
     """
-    cdef Changes to = Changes(rows, target, leaf, leaf_size, NULL, NULL, n_leaves, 1, False)
+    cdef Changes to = Changes(
+        rows, score, target, leaf, leaf_size, NULL, NULL, n_leaves, 1, False)
     cdef double* long_ones
     cdef Py_ssize_t c, k, n_long = 0
     cdef int looks
@@ -578,34 +725,50 @@ cdef void add_changes_of(const Changes* to, Py_ssize_t chunk, const Leaf* leaf) 
 
     From log(1 + e^-m) the step d towards the row's class leads to log(1 + a (e^-d - 1)) more, where
     a = |target| is the probability of the other classes. A row with the share y of successes is y
-    rows of one class and 1 - y of the other.
+    rows of one class and 1 - y of the other; so is a row of many classes whose target has lost the
+    digits of the probability, or where that underflows.
     """
     cdef const LossRows* rows = to.rows
     cdef double* table = to.tables + chunk * to.n_leaves
-    cdef double d, a, y
-    cdef bint of_shares = rows.options.kind == BINOMIAL
+    cdef double d, a, y, u
+    cdef LossKind kind = rows.options.kind
     cdef Py_ssize_t i
     for i in range(start_of_part(chunk, rows.n, to.n_chunks),
                    start_of_part(chunk + 1, rows.n, to.n_chunks)):
         d = to.steps[leaf[i]]
         if d == 0:
             continue
-        if of_shares:
+        if kind == BINOMIAL:
             y = (<const double*>rows.y)[i]
-            if not to.of_losses:
-                table[leaf[i]] += y < 1 if d > 0 else y > 0
-                continue
-            d = change_of_share(y, rows.u[i], d)
-            table[leaf[i]] += d * (rows.same if rows.each == NULL else rows.each[i])
-            continue
-        d = d if to.target[i] > 0 else -d
+        elif kind == LOGISTIC:
+            y = (<const double*>rows.y)[i] > 0
+        else:
+            y = (<const int64_t*>rows.y)[i] == to.score
         if not to.of_losses:
-            table[leaf[i]] += d < 0
+            table[leaf[i]] += y < 1 if d > 0 else y > 0
             continue
-        # Of a probability of 1 to rounding the distance from 1 is not known.
-        a = smaller(fabs(to.target[i]), 1.0 - 1.2e-16)
-        d = change_of_log(a, -d)
+        a = fabs(to.target[i])
+        if kind == BINOMIAL:
+            d = change_of_share(y, rows.u[i], d)
+        elif kind == MULTINOMIAL and (a > 1 - LOST or a < (LOST if y == 1 else SMALLEST_RATE)):
+            d = change_of_share(y, log_odds(rows.u + i * rows.K, rows.K, to.score), d)
+        else:
+            # Of a probability of 1 to rounding the distance from 1 is not known.
+            d = change_of_log(smaller(a, 1.0 - 1.2e-16), -d if y == 1 else d)
         table[leaf[i]] += d * (rows.same if rows.each == NULL else rows.each[i])
+
+
+cdef inline double log_odds(const double* u, Py_ssize_t K, Py_ssize_t score) noexcept nogil:
+    """u_score minus the logarithm of the sum of exp(u_k) over the others."""
+    cdef double top = -INFINITY, total = 0.0
+    cdef Py_ssize_t k
+    for k in range(K):
+        if k != score:
+            top = larger(top, u[k])
+    for k in range(K):
+        if k != score:
+            total += exp(u[k] - top)
+    return u[score] - top - log(total)
 
 
 cdef inline double change_of_log(double a, double d) noexcept nogil:
@@ -615,9 +778,17 @@ cdef inline double change_of_log(double a, double d) noexcept nogil:
 
 cdef inline double change_of_share(double y, double u, double d) noexcept nogil:
     """log(1 + e^(u + d)) - y (u + d) minus the same for d = 0."""
+    cdef double rare
     if u > 0:  # by the rarer outcome, whose probability has all digits
         y, u, d = 1.0 - y, -u, -d
-    return change_of_log(1.0 / (1.0 + exp(smaller(-u, MAX_EXPONENT))), d) - y * d
+    if d > 1:
+        return log1p_exp(u + d) - log1p_exp(u) - y * d
+    rare = exp(u)
+    return log1p(rare / (1.0 + rare) * expm1(d)) - y * d
+
+
+cdef inline double log1p_exp(double u) noexcept nogil:
+    return larger(u, 0.0) + log1p(exp(-fabs(u)))
 
 
 def add_group_sums(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from .._arrays import inner
+from .._native.losses import mean_curvature, newton_targets
 from .._rows import normalised_weights
 from ..trees._growth import RiskArrays
 from ..trees._tree_arrays import LeafOutputs
@@ -27,7 +28,7 @@ from .losses._base import (
     newton_leaves,
     safe_length,
 )
-from .losses._compiled import CompiledLoss, compiled_loss
+from .losses._compiled import CompiledLoss, LogLoops, compiled_loss
 
 Array = NDArray[np.float64]
 
@@ -85,6 +86,9 @@ class _ByMethods:
     def curvatures(self, u: Array, target: Array) -> Array:
         return np.array(self.loss.hessian(self.y, u), dtype=np.float64)
 
+    def newton_targets(self, first: Array, given: Array | None) -> None:
+        return None
+
     def leaf_values(
         self,
         u: Array,
@@ -141,6 +145,23 @@ class _ByLoops:
         second = self.loss.hessian(u, target, self.n_threads)
         assert second is not None  # as `SecondOrderRisk.check` has found
         return second
+
+    def newton_targets(self, first: Array, given: Array | None) -> tuple[Array, Array] | None:
+        """The targets and weights of rounds of the second order; None where NumPy computes them.
+
+        In the order of columns, as trees of each class read them.
+        """
+        if not self.loss.takes_codes:
+            return None
+        mean, mean_size = mean_curvature(first, self.weight, self.n_threads)
+        unit = LARGEST_TARGET * mean_size
+        ratio = mean / unit if unit > 0 else math.inf
+        if not (mean >= SMALLEST_CURVATURE and ratio < math.inf):
+            return None
+        target, weight = np.empty(first.shape, order="F"), np.empty(first.shape, order="F")
+        least = SMALLEST_WEIGHT * mean
+        newton_targets(first, given, ratio, least, target.T, weight.T, self.n_threads)
+        return target, weight
 
     def leaf_values(
         self,
@@ -360,6 +381,8 @@ LEAST_CURVATURE = 1e-3
 # No target is larger than so many times the mean of their sizes; and no weight is below this share
 # of the mean, so that weights are positive where the curvature of a row underflows.
 LARGEST_TARGET, SMALLEST_WEIGHT = 1e4, 1e-10
+# A mean curvature below this is none: so far from all targets it underflows.
+SMALLEST_CURVATURE = 1e-290
 
 
 class SecondOrderRisk(EmpiricalRisk):
@@ -407,6 +430,10 @@ class SecondOrderRisk(EmpiricalRisk):
     def at(self, u: Array) -> RiskState:
         """The `RiskState` at the scores u."""
         value, first, _, _ = super().at(u)
+        known = self._at_rows(u).newton_targets(first, self.user_weight)
+        self._is_flat = False
+        if known is not None:
+            return RiskState(value, *known, 1.0 / self.total)
         second = self._curvatures(u, first)
         target = first / second
         if self.user_weight is not None:
@@ -423,8 +450,8 @@ class SecondOrderRisk(EmpiricalRisk):
             )
         size = np.abs(first)
         mean, mean_size = self._mean(second), self._mean(size)
-        self._is_flat = mean == 0
-        if self._is_flat:  # far from all targets it underflows: a round of the first order
+        self._is_flat = mean < SMALLEST_CURVATURE
+        if self._is_flat:  # a round of the first order
             return np.ones_like(second)
         if mean_size > 0:
             with np.errstate(over="ignore"):
@@ -458,6 +485,18 @@ class SecondOrderRisk(EmpiricalRisk):
         """
         if (np.abs(values) <= self.longest_step).all():
             return values
+        loops = self._by_loops
+        if loops is not None and isinstance(loops.loss, LogLoops) and not self._is_flat:
+            first = target * weight
+            if self.user_weight is not None:
+                first /= self.user_weight
+            own = loops.weight
+            if rows is not None:  # the others do not count
+                own = np.zeros(len(u))
+                own[rows] = self.weight[rows]
+            arrays = loops.y, np.ascontiguousarray(u), own, first
+            given = leaf_codes(leaf), values, score or 0, self.n_threads
+            return loops.loss.shortened_steps(arrays, *given, self.rate, self.longest_step)
         if rows is not None:
             u, target, weight, leaf = (part[rows] for part in (u, target, weight, leaf))
         y, own = (part if rows is None else part[rows] for part in (self.y, self.weight))

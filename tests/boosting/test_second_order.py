@@ -21,6 +21,7 @@ from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 
 from ..trees.reference_growth import reference_trees
 from .engine import EmpiricalRisk, SecondOrderRisk
+from .loss_cases import without_loops
 
 LEAST = 1e-3
 
@@ -140,6 +141,51 @@ def test_targets_are_bounded_where_the_curvature_vanishes():
     # The others have their own Newton steps.
     others = np.arange(1000) != 7
     np.testing.assert_allclose(state.target[others], (y * (1 + np.exp(-2)))[others])
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3, 40])
+def test_loops_and_methods_have_the_same_rounds(n_classes, weighted, drawn):
+    """Far from the targets too, where second derivatives vanish, and of more rows than a chunk."""
+    rng = np.random.default_rng(n_classes)
+    n, many = 20_000, n_classes > 2
+    y = rng.integers(0, n_classes, n) if many else rng.choice([-1.0, 1.0], n)
+    u = rng.normal(0, 3, (n, n_classes) if many else n)
+    u[:5] *= 300
+    w = rng.uniform(0.1, 2, n) if weighted else None
+    loss = losses.MultinomialLoss() if many else losses.LogisticLoss()
+    plain, risk, other = (
+        SecondOrderRisk(each, y, w, n_threads)
+        for each, n_threads in ((without_loops(loss), 1), (loss, 1), (loss, 3))
+    )
+    a, b, c = (each.at(u) for each in (plain, risk, other))
+    for name in ("value", "target", "weight"):
+        np.testing.assert_allclose(getattr(b, name), getattr(a, name), rtol=1e-9, atol=1e-9)
+        np.testing.assert_array_equal(getattr(b, name), getattr(c, name))
+    score = 1 if many else None
+    column = ... if score is None else np.s_[:, score]
+    leaf, values = rng.integers(0, 300, n), rng.normal(0, 4, 300)
+    values[::9] *= 300
+    rows = np.flatnonzero(rng.random(n) < 0.7) if drawn else None
+    found = [
+        each.lowering_values(u, a.target[column], a.weight[column], leaf, values, rows, score)
+        for each in (plain, risk, other)
+    ]
+    assert 0 < (found[0] != values).sum() < 300
+    np.testing.assert_array_equal(found[1], found[0])
+    np.testing.assert_array_equal(found[2], found[0])
+
+
+@pytest.mark.parametrize("u", [0.0, 1e200, -1e200])
+def test_states_without_curvature(u):
+    y, scores = np.array([0, 1, 2, 0]), np.zeros((4, 3))
+    scores[:, 0] = u
+    loss = losses.MultinomialLoss()
+    states = [SecondOrderRisk(each, y).at(scores) for each in (loss, without_loops(loss))]
+    for name in ("value", "target", "weight"):
+        a, b = (getattr(state, name) for state in states)
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-290)
 
 
 # --- what it shares with the first order ----------------------------------------------------------

@@ -32,6 +32,8 @@ from sklearn_ensemble_theory._native.losses import (
     Loss,
     add_group_sums,
     huber_slopes,
+    mean_curvature,
+    newton_targets,
     residual_ranges,
 )
 from sklearn_ensemble_theory._native.neighbors import PointTree, leave_out, tie_starts
@@ -92,8 +94,10 @@ __all__ = [
     "leaf_quantiles",
     "leave_out",
     "leaves_of_codes",
+    "mean_curvature",
     "moved_scores",
     "moved_sums",
+    "newton_targets",
     "rank_values",
     "residual_ranges",
     "rows_near_rank",

@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from .loops import Loss, add_group_sums, huber_slopes, residual_ranges
+from .loops import (
+    Loss,
+    add_group_sums,
+    huber_slopes,
+    mean_curvature,
+    newton_targets,
+    residual_ranges,
+)
 
 N, N_LEAVES, K = 5, 2, 3
 
@@ -79,6 +86,30 @@ def quantiles(**wrong):
     return of_rows["steps"]
 
 
+def shortened(**wrong):
+    score = wrong.pop("score", 0)
+    of_rows = names("y", "u", "weight", "target", "leaf", "steps", "n_threads")(**wrong)
+    Loss("logistic").shorten_steps(**of_rows, score=score, rate=1.0, longest=0.1)
+    return of_rows["steps"]
+
+
+def curvature(**wrong):
+    first = wrong.get("first", np.full((N, K), 0.5))
+    return mean_curvature(first, wrong.get("weight", np.full(1, 1 / N)), 2)
+
+
+def newton(**wrong):
+    known = {
+        "first": np.full((N, K), 0.5),
+        "given": np.full(N, 2.0),
+        "target": np.zeros((K, N)),
+        "weight": np.zeros((K, N)),
+        **wrong,
+    }
+    newton_targets(**known, ratio=0.0, least=0.0, n_threads=2)
+    return known["target"][0], known["weight"][0]
+
+
 def group_sums(**wrong):
     sums = wrong.pop("sums", np.zeros(N_LEAVES))
     chosen = names("y", "weight", "leaf")(**wrong)
@@ -101,6 +132,16 @@ def test_what_the_functions_compute():
     np.testing.assert_array_equal(quantiles(), [1.0, 1.0])
     np.testing.assert_array_equal(quantiles(y=np.array([1.0, 2, 3, 5, 9])), [3.0, 3.0])
     np.testing.assert_array_equal(group_sums(), [4.0, 6.0])
+    # Of rows on one side no step is too long; of rows on both sides one is, if it is long.
+    long = {"steps": np.full(N_LEAVES, 3.0)}
+    np.testing.assert_array_equal(shortened(**long, target=np.full(N, 0.5)), [3.0, 3.0])
+    sides = np.array([1, 1, 1, -1, 1.0])
+    long = {"steps": np.full(N_LEAVES, 3.0)}
+    np.testing.assert_allclose(shortened(**long, y=sides, target=0.9 * sides), [np.log(4), 3.0])
+    np.testing.assert_allclose(curvature(), [0.25, 0.5])
+    np.testing.assert_allclose(curvature(weight=np.arange(N) / 10), [0.25, 0.5])
+    np.testing.assert_array_equal(newton(), [np.full(N, 2.0), np.full(N, 0.5)])
+    np.testing.assert_array_equal(newton(given=None), [np.full(N, 2.0), np.full(N, 0.25)])
 
 
 @pytest.mark.parametrize("n_groups", [1, 8, 3000])
@@ -141,9 +182,9 @@ def test_nan_stays_nan(kind):
     np.testing.assert_array_equal(wrong, np.arange(N) == 1)
 
 
-ALL = (value, leaf_sums, class_value, class_sums, slopes, ranges, quantiles, group_sums)
-IN_LEAVES = (leaf_sums, class_sums, slopes, ranges, quantiles, group_sums)
-OF_CHUNKS = (value, leaf_sums, class_value, class_sums, slopes)
+ALL = (value, leaf_sums, class_value, class_sums, slopes, ranges, quantiles, group_sums, shortened)
+IN_LEAVES = (leaf_sums, class_sums, slopes, ranges, quantiles, group_sums, shortened)
+OF_CHUNKS = (value, leaf_sums, class_value, class_sums, slopes, shortened)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +192,7 @@ OF_CHUNKS = (value, leaf_sums, class_value, class_sums, slopes)
     [
         (ALL, {"y": np.ones(N - 1)}),
         (ALL, {"y": np.zeros(2 * N, np.float32)[::2]}),
-        ((value, slopes, ranges, quantiles), {"u": np.zeros(N - 1)}),
+        ((value, slopes, ranges, quantiles, shortened), {"u": np.zeros(N - 1)}),
         ((class_value, class_sums), {"u": np.zeros((N, K))}),
         ((class_value, class_sums), {"u": np.zeros(N)}),
         ((class_value, class_sums), {"u": np.zeros(N * K + 1)}),
@@ -161,7 +202,7 @@ OF_CHUNKS = (value, leaf_sums, class_value, class_sums, slopes)
         ((class_sums,), {"score": K}),
         ((class_sums,), {"score": -1}),
         ((*OF_CHUNKS, quantiles, group_sums), {"weight": np.ones(2)}),
-        ((value, leaf_sums, class_sums, quantiles), {"target": np.ones(N + 1)}),
+        ((value, leaf_sums, class_sums, quantiles, shortened), {"target": np.ones(N + 1)}),
         (IN_LEAVES, {"leaf": np.zeros(N - 1, np.int32)}),
         (IN_LEAVES, {"leaf": np.zeros(N, np.int64)}),
         (IN_LEAVES, {"leaf": np.array([0, 1, 2, 0, 0], np.int32)}),
@@ -171,6 +212,13 @@ OF_CHUNKS = (value, leaf_sums, class_value, class_sums, slopes)
         ((slopes,), {"steps": np.zeros(N_LEAVES + 1)}),
         ((ranges,), {"low": np.zeros(N_LEAVES + 1)}),
         ((group_sums,), {"sums": np.zeros(1)}),
+        ((shortened,), {"score": 1}),
+        ((shortened,), {"steps": np.zeros(1)}),
+        ((curvature, newton), {"first": np.zeros((0, K))}),
+        ((newton,), {"given": np.ones(1)}),
+        ((newton,), {"target": np.zeros((N, K))}),
+        ((newton,), {"weight": np.zeros((K, N + 1))}),
+        ((curvature,), {"weight": np.ones(2)}),
     ],
 )
 def test_arrays_that_do_not_fit(functions, wrong):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..._native.losses import Loss, huber_slopes, residual_ranges
-from ._base import Array
+from ._base import Array, bounded_steps
 
 # Newton's method for the leaves of Huber's loss ends where no step would change by a larger share.
 HUBER_TOLERANCE = 1e-14
@@ -103,6 +103,28 @@ def compiled_loss(loss: Any) -> CompiledLoss | None:
 
 
 class LogLoops(CompiledLoss):
+    def shortened_steps(
+        self,
+        arrays: Arrays,
+        leaf: Array,
+        steps: Array,
+        score: int,
+        n_threads: int,
+        rate: float,
+        longest: float,
+    ) -> Array:
+        """Steps of leaves of a class; those above `longest` are shortened if need be.
+
+        They may be those of regularised leaves. The arguments are those of `leaf_values`.
+        """
+        y, u, weight, target = arrays
+        found = steps.copy()
+        self.loops.shorten_steps(
+            y, u.ravel(), weight, target, leaf, score, found, rate, longest, n_threads
+        )
+        # With the logarithm of `lowering_steps`, to the bit.
+        return np.where(found == steps, steps, bounded_steps(steps))
+
     def hessian(self, u: Array, target: Array, n_threads: int) -> Array | None:
         # p (1 - p), where the negative gradient is 1 - p or -p.
         size = np.abs(target)
