@@ -2,16 +2,23 @@
 
 import copy
 import pickle
+import warnings
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils.validation import validate_data
 
+import sklearn_ensemble_theory as package
 from sklearn_ensemble_theory import (
     GradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    _rows,
 )
 from sklearn_ensemble_theory.ensembles._predictions import leaf_outputs
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
@@ -169,12 +176,92 @@ def test_trees_that_their_owner_has_cut(depth):
         np.testing.assert_array_equal(sums(trees, X, 1), expected)
 
 
+MODELS = {
+    "HistGradientBoostingClassifier": {"max_iter": 5},
+    "GradientBoostingRegressor": {"n_estimators": 5},
+    "RandomForestClassifier": {"n_estimators": 5},
+    "ExtraTreesRegressor": {"n_estimators": 5},
+    "BaggingRegressor": {"n_estimators": 5},
+    "AdaBoostClassifier": {"n_estimators": 5},
+    "BinnedTreeRegressor": {},
+}
+X_FEW = np.random.default_rng(1).normal(size=(3, 5))
+ROWS = {  # with names, where some estimators warn
+    "one row": X_FEW[:1],
+    "float32": X_FEW.astype(np.float32),
+    "a list": X_FEW[:1].tolist(),
+    "one-dimensional": X_FEW[0],
+    "a stack": X_FEW[None],
+    "no rows": X_FEW[:0],
+    "fewer columns": X_FEW[:, :4],
+    "more columns": np.c_[X_FEW, X_FEW[:, :1]],
+    "missing": np.where(X_FEW > 1, np.nan, X_FEW),
+    "infinite": np.where(X_FEW > 1, np.inf, X_FEW),
+    "large": X_FEW * 1e300,
+    "Fortran": np.asfortranarray(X_FEW),
+    "columns apart": np.repeat(X_FEW, 2, axis=1)[:, ::2],
+    "integers": X_FEW.astype(int),
+    "half precision": X_FEW.astype(np.float16),
+    "the other order of bytes": X_FEW.astype(X_FEW.dtype.newbyteorder()),
+    "complex": X_FEW + 0j,
+    "text": X_FEW.astype(str),
+    "objects": X_FEW.astype(object),
+    "masked": np.ma.masked_array(X_FEW),
+    "sparse": sp.csr_matrix(X_FEW),
+    "a frame": pd.DataFrame(X_FEW),
+    "a frame with names": pd.DataFrame(X_FEW, columns=list("abcde")),
+    "a frame with other names": pd.DataFrame(X_FEW, columns=list("abced")),
+}
+
+
+def outcome(model, X):
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            found = model.predict(X)
+        except (TypeError, ValueError) as error:
+            found = f"{type(error).__name__}: {error}"
+    return found, [str(each.message) for each in warned]
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("has_names", [False, True])
+def test_an_array_that_needs_no_conversion_is_not_checked_at_length(name, has_names, monkeypatch):
+    """All other X, and all that is wrong, go the way of scikit-learn's checks."""
+    cls = getattr(package.trees if name.startswith("Binned") else package, name)
+    X, y = data(missing=0)
+    X = pd.DataFrame(X, columns=list("abcde")) if has_names else X
+    model = cls(**MODELS[name]).fit(X, y > 0.5 if "Class" in name else y)
+    found = {kind: outcome(model, rows) for kind, rows in ROWS.items()}
+    # Now with all checks, and each kind of rows for itself.
+    checks = []
+
+    def counted(*args, **kwargs):
+        checks.append(args)
+        return validate_data(*args, **kwargs)
+
+    monkeypatch.setattr(_rows, "sklearn_validate_data", counted)
+    assert outcome(model, X_FEW[:1])[0] == found["one row"][0]
+    assert bool(checks) == has_names
+    monkeypatch.setattr(_rows, "FEW_NUMBERS", 0)
+    for kind, rows in ROWS.items():
+        expected, warned = outcome(model, rows)
+        assert found[kind][1] == warned, kind
+        np.testing.assert_array_equal(found[kind][0], expected, err_msg=kind)
+    assert len(checks) >= len(ROWS) - 2
+    assert not isinstance(found["one row"][0], str)
+    for kind in ("fewer columns", "more columns", "no rows", "one-dimensional", "complex"):
+        assert isinstance(found[kind][0], str)
+    with pytest.raises(NotFittedError):
+        cls().predict(X_FEW)
+
+
 def test_few_rows_of_fewer_columns():
     X, y = data(missing=0)
     loose, packed = layouts(fitted(DecisionTreeRegressor, X, y))
-    for trees in (loose, packed):
+    for layout in (loose, packed):
         with pytest.raises(ValueError):
-            sums(trees, X[:1, :2], 1)
+            sums(layout, X[:1, :2], 1)
 
 
 @pytest.mark.parametrize("model", [RandomForestClassifier, GradientBoostingRegressor])

@@ -171,7 +171,7 @@ class AdditiveModel:
         """u_0, an array to add to."""
         if not hasattr(self.init, "predict"):
             shape = (X.shape[0],) if self.n_scores == 1 else (X.shape[0], self.n_scores)
-            return np.broadcast_to(0.0 if isinstance(self.init, str) else self.init, shape).copy()
+            return np.full(shape, 0.0 if isinstance(self.init, str) else self.init, dtype=float)
         if not self.of_classes and self.n_scores > 1:
             prediction = checked_outputs(self.init.predict(X), self.init, X)
             if prediction.shape != (X.shape[0], self.n_scores):
