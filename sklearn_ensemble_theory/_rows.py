@@ -317,6 +317,22 @@ def fits_single_precision(X: Any) -> bool:
     return not (high > limit or low < -limit)
 
 
+def within_single_precision(X: Any) -> Any:
+    """X, or a copy whose numbers beyond the range of single precision are its largest ones.
+
+    To predict by trees that read single precision: such numbers are beyond all their thresholds.
+    Infinity stays.
+    """
+    if fits_single_precision(X):
+        return X
+    if issparse(X):
+        X = X.copy()
+        X.data = within_single_precision(X.data)
+        return X
+    limit = np.finfo(np.float32).max
+    return np.where(np.isinf(X), X, np.clip(X, -limit, limit))
+
+
 def check_single_precision(X: Any) -> None:
     """Raise a ValueError where a value, not NaN, is beyond the range of single precision."""
     if not fits_single_precision(X):

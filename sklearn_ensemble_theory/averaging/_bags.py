@@ -85,7 +85,11 @@ from sklearn_ensemble_theory.bounds._stability import LAWS_BY_ROWS
 from sklearn_ensemble_theory.ensembles._ensemble_stability import weighs_by_all_rows
 from sklearn_ensemble_theory.ensembles._predictions import member_predictions
 from sklearn_ensemble_theory.ensembles._training_rows import TrainingRows
-from sklearn_ensemble_theory.trees._binned_tree import BaseBinnedTree, binned_equivalent
+from sklearn_ensemble_theory.trees._binned_tree import (
+    BaseBinnedTree,
+    binned_equivalent,
+    told_apart,
+)
 from sklearn_ensemble_theory.trees._fit_to_bins import takes_targets
 from sklearn_ensemble_theory.trees._sklearn_trees import (
     add_to_outputs,
@@ -94,6 +98,7 @@ from sklearn_ensemble_theory.trees._sklearn_trees import (
     member_input,
     target_offset,
 )
+from sklearn_ensemble_theory.trees._tree_arrays import read_by, reads_double
 
 # max_bins="auto" bins the columns of data of more rows than this.
 AUTO_ROWS = 10_000
@@ -573,6 +578,8 @@ def prepared(
         learner = with_bins(
             learner, X, y, plan.max_bins, random_cuts=plan.random_cuts, n_rows=n_rows
         )
+    if not problem.routed:
+        learner = told_apart(learner, X, y, plan.random_cuts)
     is_real, n_features = "classes_" not in target, X.shape[1]
     if reads_single_precision(learner):
         check_constraints(learner)
@@ -581,9 +588,9 @@ def prepared(
     columns, checked = None, False
     if not problem.routed and (plan.is_binned or takes_bins(learner, X, y)):
         columns = prepare_members(learner, X, scheme.sample_weight, plan.n_jobs)
-    if columns is None:
+    if columns is None and not isinstance(learner, BaseBinnedTree):
         X, checked = member_input(learner, X)
-    elif is_real:
+    if columns is not None and is_real:
         y = y.astype(np.float64, copy=False)
     plain = columns is not None or is_tree(learner)
     own = clone(learner) if plain else learner
@@ -729,7 +736,7 @@ def fit_member(spec: MemberSpec, X, y: np.ndarray, seed: int) -> tuple:
     if in_leaves is not None:
         rows, weights = in_leaves
         y_rows = y[rows] - spec.offset if is_far else y[rows]
-        X_rows = rows_of(X, rows).astype(np.float32)
+        X_rows = read_by(member, rows_of(X, rows))
         estimate_leaves(member, X_rows, y_rows, spec.fit_weights(weights, y[rows]))
     if is_far:
         add_to_outputs(member, spec.offset)
@@ -761,7 +768,7 @@ def outside_predictions(
         return None
     X_outside, checked = rows_of(X, outside), spec.checked
     if spec.prepared is not None and len(rows):
-        X_outside, checked = member_input(member, X_outside)
+        X_outside, checked = member_input(member, X_outside, [member])
     predictions = member_predictions(
         member,
         spec.out_of_bag,
@@ -818,7 +825,9 @@ class BagFit:
             seeds = np.concatenate([self.before.seeds, seeds])
         # Columns in bins are freed before the rows are kept.
         spec = self.spec = self.spec.without_data()
-        rows: Any = self.rows or TrainingRows.of(self.learner, self.X, self.y, self.is_fresh)
+        rows: Any = self.rows or TrainingRows.of(
+            self.learner, self.X, self.y, self.is_fresh, reads_double(members)
+        )
         if self.is_mixed:
             rows, spec = RowsOfSeveralFits(rows), replace(spec, scheme=RowsOfSeveralFits())
         return Bag(
@@ -844,7 +853,7 @@ def begin(plan: BaggingPlan, problem: BaggingProblem, before: Bag | None = None)
             "max_features must be 1.0 where the base learner has categorical features or "
             "interaction_cst, and gets parameters of its fit."
         )
-    if not spec.checked and reads_single_precision(learner):
+    if not spec.checked and spec.prepared is None and reads_single_precision(learner):
         check_single_precision(X)  # rows that no member draws may be far ones
     is_fresh = spec.checked and not np.may_share_memory(X, problem.X)
     target, classes = problem.target, problem.target.get("classes_")
@@ -853,7 +862,8 @@ def begin(plan: BaggingPlan, problem: BaggingProblem, before: Bag | None = None)
     n_members, n_known = plan.n_members(len(y), spec.n_features), 0
     rows, same_rows, is_mixed = None, True, False
     if before is not None:
-        rows, n_known = TrainingRows.of(learner, X, y, is_fresh), len(before.members)
+        in_double = reads_double(before.members) or getattr(spec.prepared, "reads_double", False)
+        rows, n_known = TrainingRows.of(learner, X, y, is_fresh, in_double), len(before.members)
         same_rows, is_mixed = continued(before, spec, rows, n_members)
         if n_members > n_known or plan.oob_score:
             check_same_targets(before.target, target)

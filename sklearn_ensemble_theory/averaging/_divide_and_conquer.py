@@ -48,6 +48,7 @@ from sklearn_ensemble_theory._scaling import largest_magnitude, within_range
 from sklearn_ensemble_theory._typing import ArrayLike, Estimator, MatrixLike, RandomStateLike
 from sklearn_ensemble_theory.bounds import divide_and_conquer_n_blocks
 from sklearn_ensemble_theory.ensembles._predictions import member_predictions
+from sklearn_ensemble_theory.trees._binned_tree import told_apart
 from sklearn_ensemble_theory.trees._sklearn_trees import (
     as_ranks,
     check_counts,
@@ -774,6 +775,8 @@ def fit_block(
 ) -> Any:
     """A clone of the estimator, fitted to the rows of a block; all rows of X and y by default."""
     member = clone(estimator)
+    if not params:
+        member = told_apart(member, X, y, rows=rows)
     if rows is not None:
         y, weight = y[rows], None if weight is None else weight[rows]
         # A tree stores single precision: its rows are taken and converted at once.

@@ -33,6 +33,7 @@ from sklearn_ensemble_theory._compat import (
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._features import Features, is_frame
 from sklearn_ensemble_theory._learners import WeighsClasses
+from sklearn_ensemble_theory._rows import within_single_precision
 from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._typing import (
     ArrayLike,
@@ -65,6 +66,7 @@ from sklearn_ensemble_theory.trees._options import (
     check_no_quantiles,
 )
 from sklearn_ensemble_theory.trees._sklearn_trees import member_input
+from sklearn_ensemble_theory.trees._tree_arrays import read_by
 
 # How much the means of small categories are shrunk in the search of splits.
 CAT_SMOOTH = 3.0
@@ -287,12 +289,13 @@ class BaseForest(WeighsClasses, BaseBagging):  # "balanced_subsample" is by the 
         return sp.hstack(paths).tocsr(), np.cumsum([0] + [path.shape[1] for path in paths])
 
     def _of_each_tree(self, method: str, X) -> list:
-        X, checked = member_input(self.estimator_, X)
+        X, checked = member_input(self.estimator_, X, self.estimators_)
         if not checked:  # one tree's error for all, without NumPy's warning before it
             with np.errstate(over="ignore", invalid="ignore"):
-                self.estimators_[0].apply(X)
+                self.estimators_[0].apply(within_single_precision(X))
         return Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(getattr(tree, method))(X, check_input=not checked) for tree in self.estimators_
+            delayed(getattr(tree, method))(read_by(tree, X), check_input=not checked)
+            for tree in self.estimators_
         )
 
     # Names under which scikit-learn's tests and other packages read the draws.

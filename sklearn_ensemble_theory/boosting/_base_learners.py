@@ -34,6 +34,7 @@ from sklearn_ensemble_theory._learners import (
 from sklearn_ensemble_theory._rows import check_single_precision
 from sklearn_ensemble_theory._running import random_state_names
 from sklearn_ensemble_theory._typing import TreeLearner
+from sklearn_ensemble_theory.trees._columns import scikit_learn_merges
 from sklearn_ensemble_theory.trees._isotonic import monotonic_values
 from sklearn_ensemble_theory.trees._ranks import RankedRows, grows_on_ranks, ranks_of
 from sklearn_ensemble_theory.trees._sklearn_trees import (
@@ -251,7 +252,8 @@ class TreeClones(RegressorClones):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.X = single_precision(self.X)
+        if is_tree(self.estimator) or sp.issparse(self.X) or not scikit_learn_merges(self.X):
+            self.X = single_precision(self.X)
         # Without its check of X a tree does not look for missing values.
         checks = sp.issparse(self.X) or not np.isfinite(np.sum(self.X))
         self.checked = {} if checks else {"check_input": False}

@@ -23,7 +23,12 @@ from sklearn_ensemble_theory.ensembles._ensemble import (
 from sklearn_ensemble_theory.ensembles._predictions import (
     tree_input,
 )
-from sklearn_ensemble_theory.trees._tree_arrays import Nodes, levels_of, member_nodes
+from sklearn_ensemble_theory.trees._tree_arrays import (
+    Nodes,
+    levels_of,
+    member_nodes,
+    read_by,
+)
 
 TOO_LARGE = "y is so large that importances in units of y squared are beyond the largest float."
 
@@ -55,7 +60,7 @@ def unbiased_importances(ensemble: Ensemble) -> np.ndarray:
             _, drawn, v = spec.draw(seed)
             v = spec.fit_weights(v, y[drawn])
             other = rows_outside(ensemble, seed)
-            leaf = member.apply(part, check_input=False)
+            leaf = member.apply(read_by(member, part), check_input=False)
             w = np.ones(len(other)) if weight is None else weight[other]
             gains = unbiased_gains(
                 nodes,
@@ -122,7 +127,7 @@ def permutation_importances(
 def checked_trees(
     ensemble: Ensemble, what: str, outside: bool = True
 ) -> tuple[np.ndarray, np.ndarray, list[Nodes]]:
-    """Return the training rows in single precision, their targets, and the members' nodes."""
+    """Return the training rows as trees take them, their targets, and the members' nodes."""
     check_one_output(ensemble, what)
     if outside:
         check_rows_outside(ensemble, "Importances by out-of-bag rows")
@@ -223,7 +228,7 @@ def _permuted_losses(
     def loss(rows: np.ndarray) -> np.ndarray:
         part = rows if features is None else rows[:, features]
         with np.errstate(all="ignore"):
-            found = member.predict(part, check_input=False)
+            found = member.predict(read_by(member, part), check_input=False)
             if classes is not None:
                 return (found != y).astype(float)
             return (found / unit - y / unit) ** 2

@@ -18,7 +18,12 @@ from sklearn_ensemble_theory._learners import (
     checked_outputs,
     reads_single_precision,
 )
-from sklearn_ensemble_theory._rows import columns_of, names_checked, rows_of
+from sklearn_ensemble_theory._rows import (
+    columns_of,
+    names_checked,
+    rows_of,
+    within_single_precision,
+)
 from sklearn_ensemble_theory._scaling import range_exponent, shifted_by, within_range
 from sklearn_ensemble_theory.ensembles._ensemble import (
     Ensemble,
@@ -34,6 +39,7 @@ from sklearn_ensemble_theory.trees._packed import (
     packed_trees,
 )
 from sklearn_ensemble_theory.trees._sklearn_trees import member_input
+from sklearn_ensemble_theory.trees._tree_arrays import read_by, reads_double
 
 # At most so many tasks a prediction: more would cost more to hand out than they save.
 MAX_BLOCKS = 64
@@ -64,7 +70,7 @@ def member_predictions(
     params = dict(params or {})
     checked = checked and reads_single_precision(member)  # not what stands for one class
     if checked:
-        params["check_input"] = False
+        X, params["check_input"] = read_by(member, X), False
     with np.errstate(all="ignore"):
         if method == "vote":
             labels = checked_outputs(member.predict(X, **params), member, X)
@@ -104,7 +110,7 @@ def mean_prediction(ensemble: Ensemble, X, method: str, params: dict | None = No
         if method != "predict":
             return total
         return total[:, 0] if np.isfinite(total).all() else _mean_of_shares(ensemble, X)
-    rows, checked = member_input(ensemble.learner, X)
+    rows, checked = member_input(ensemble.learner, X, ensemble.members)
     features, spec = ensemble.columns, ensemble.draws
     # The blocks of members are the same for any number of jobs, and added in their order.
     bounds = np.linspace(0, n_members, min(n_members, MAX_BLOCKS) + 1).astype(int)
@@ -162,7 +168,7 @@ def each_prediction(ensemble: Ensemble, X, method: str) -> Iterator[np.ndarray]:
             yield out[:, 0] if method == "predict" else out
             out[:] = 0.0
         return
-    X, checked = member_input(ensemble.learner, X)
+    X, checked = member_input(ensemble.learner, X, ensemble.members)
     spec = ensemble.draws
     for member, columns in zip(ensemble.members, ensemble.columns):
         with names_checked(spec.frames, X):
@@ -189,7 +195,7 @@ def prediction_blocks(ensemble: Ensemble, X) -> Iterator[np.ndarray]:
     for start in range(0, X.shape[0], step):
         part = rows_of(X, slice(start, start + step))
         if tree_sums(ensemble, part, method) is None:
-            part, checked = member_input(ensemble.learner, part)
+            part, checked = member_input(ensemble.learner, part, members)
             with names_checked(spec.frames, part):
                 found = Parallel(n_jobs=ensemble.n_jobs, prefer="threads")(
                     delayed(member_predictions)(
@@ -233,7 +239,7 @@ def tree_sums(ensemble: Ensemble, X, method: str) -> TreeSums | None:
         if not np.isfinite(np.sum(X, dtype=np.float32)):
             if not ensemble.draws.all_features or not hasattr(members[0], "apply"):
                 return None
-            members[0].apply(X)
+            members[0].apply(within_single_precision(X))
 
     def laid_out(n_rows: int) -> TreeSums | None:
         votes = method == "vote"
@@ -276,22 +282,24 @@ def leaf_outputs(members: Sequence, n_classes: int, votes: bool) -> LeafFunction
 
 
 def tree_input(ensemble: Ensemble, X):
-    """Return X in single precision, as a tree would take it.
+    """Return X in single precision, as a tree would take it; or in double where one reads that.
 
     Raises
     ------
     ValueError
         From a member that refuses missing or infinite values, or sparse X.
     """
-    rows, checked = member_input(ensemble.learner, X)
+    rows, checked = member_input(ensemble.learner, X, ensemble.members)
     if not checked and hasattr(ensemble.members[0], "apply"):
         features = ensemble.columns[0]
         with np.errstate(
             over="ignore", invalid="ignore"
         ):  # the tree's error, and no warning before it
-            ensemble.members[0].apply(X if features is None else X[:, features])
-        rows = X.tocsr() if sp.issparse(X) else X
-    return rows.astype(np.float32) if rows.dtype != np.float32 else rows
+            rows = X if reads_double(ensemble.members) else within_single_precision(X)
+            ensemble.members[0].apply(rows if features is None else rows[:, features])
+        rows = rows.tocsr() if sp.issparse(rows) else rows
+    dtype = np.float64 if reads_double(ensemble.members) else np.float32
+    return rows.astype(dtype) if rows.dtype != dtype else rows
 
 
 # --- predictions of rows that members have not seen -----------------------------------------------

@@ -34,7 +34,7 @@ from sklearn_ensemble_theory.trees._packed import (
     fits_in_words,
     packed_places,
 )
-from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
+from sklearn_ensemble_theory.trees._tree_arrays import member_nodes, read_by
 
 # Shares of 1 that are sums of at most some thousand terms are equal if they differ by less.
 ROUNDING = 1e-12
@@ -125,11 +125,10 @@ class LeafFinder:
         if self.packed is not None and not sp.issparse(X):
             self.packed.leaves(X, leaves)
             return leaves
-        # Trees compare in single precision, in which they were fitted.
-        X = X.tocsr().astype(np.float32) if sp.issparse(X) else np.asarray(X, dtype=np.float32)
+        X = X.tocsr() if sp.issparse(X) else X
         for t, (member, columns) in enumerate(zip(self.members, self.features)):
             rows = X if columns is None else X[:, columns]
-            leaves[:, t] = member.apply(rows, check_input=False)
+            leaves[:, t] = member.apply(read_by(member, rows), check_input=False)
             if self.packed is not None:  # the numbers that dense rows get
                 tree = member.tree_
                 leaves[:, t] = packed_places(tree.children_left, tree.children_right)[leaves[:, t]]

@@ -96,7 +96,7 @@ class ResidualScales:
         self.out_of_bag = self._scales(total / n_outside)
 
     def at(self, X: np.ndarray, n_jobs: int | None) -> np.ndarray:
-        """The scales at rows of X in single precision, (m,)."""
+        """The scales at rows of X, (m,)."""
         total = add_in_threads(self.sums, X, np.zeros((len(X), 1)), n_jobs)[:, 0]
         return self._scales(total / len(self.sums))
 

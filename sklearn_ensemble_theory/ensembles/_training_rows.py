@@ -31,16 +31,24 @@ class TrainingRows:
         self._derived: dict = {}
 
     @classmethod
-    def of(cls, estimator: Predictor, X, y: np.ndarray, is_fresh: bool = False) -> Self:
+    def of(
+        cls,
+        estimator: Predictor,
+        X,
+        y: np.ndarray,
+        is_fresh: bool = False,
+        in_double: bool = False,
+    ) -> Self:
         """Keep the targets, and X for trees: 4 bytes a value, where a tree takes some 80 for a row.
 
-        X is not copied where it `is_fresh`: made in this fit, in single precision.
+        X is not copied where it `is_fresh`: made in this fit, in single precision; `in_double` it
+        takes 8 bytes a value.
         """
         y = np.array(y)
         if not reads_single_precision(estimator):
             return cls(None, y)
         # Trees read single precision: what they can read takes half the memory.
-        rows = single_precision_if_finite(X)
+        rows = None if in_double else single_precision_if_finite(X)
         if rows is None or (not is_fresh and np.may_share_memory(rows, X)):
             rows = X.copy()
         return cls(rows, y)

@@ -27,6 +27,8 @@ from sklearn_ensemble_theory.boosting import (
 )
 from sklearn_ensemble_theory.boosting._reweighting.votes import ALL, WeightedVotes, votes_of
 from sklearn_ensemble_theory.ensembles._predictions import leaf_outputs
+from sklearn_ensemble_theory.trees._packed import double_precision_cuts
+from sklearn_ensemble_theory.trees._tree_arrays import member_nodes, reads_double
 
 from ._stump_rules import Stump, leaf_values
 
@@ -130,8 +132,12 @@ def shap(model: FittedPredictor, X: Any = None) -> Any:
         )
     terms = terms_of(model)
     trees: list[dict[str, np.ndarray]] = []
+    is_wide = reads_double(terms.members)
     for t, member in enumerate(terms.members):
         nodes = _nodes_of(member)
+        if is_wide:
+            for tree in member_nodes([member], of_any_output=True) or ():
+                nodes["threshold"] = double_precision_cuts(tree)
         features = None if terms.features is None else terms.features[t]
         if features is not None:
             of_X = np.take(features, nodes["feature"], mode="clip")
@@ -149,13 +155,13 @@ def shap(model: FittedPredictor, X: Any = None) -> Any:
         if "members" in nodes:
             trees[t] = _with_thresholds(nodes, orders, room)
             room -= len(trees[t]["feature"])
-    # Stumps compare in double precision, trees in single.
-    reads_double = all(isinstance(member, Stump) for member in terms.members)
+    # Stumps compare in double precision, and so do all trees where one reads a column so.
+    in_double = is_wide or all(isinstance(member, Stump) for member in terms.members)
     start = np.asarray(terms.start, dtype=np.float64)
     found = {
         "trees": trees,
         "base_offset": start if len(start) > 1 else float(start[0]),
-        "input_dtype": np.float64 if reads_double else np.float32,
+        "input_dtype": np.float64 if in_double else np.float32,
         "internal_dtype": np.float64,
         "objective": None,
         "tree_output": "raw_value",

@@ -40,6 +40,7 @@ from sklearn_ensemble_theory.trees._sklearn_trees import (
     with_all_classes,
     with_scaled_values,
 )
+from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 
 from ._stump_rules import Stump, leaf_values
 
@@ -82,7 +83,8 @@ def sklearn(model: Fitted) -> Any:
     exceptions. scikit-learn's trees read X in single precision: a row whose value is within the
     rounding of the threshold of a decision stump may go to the other side. scikit-learn's gradient
     boosting refuses missing values, and predicts the second class if the score of two classes is
-    exactly 0.
+    exactly 0. Trees that read a column in double precision, such as seconds since 1970, have no
+    counterpart.
 
     Parameters that scikit-learn does not have are left out, so a second `fit` of the returned
     object is scikit-learn's fit, for example with exact trees. What describes the training rows,
@@ -112,11 +114,27 @@ def sklearn(model: Fitted) -> Any:
             )
         names = ", ".join(sorted(each.__name__ for each in COUNTERPARTS))
         raise no_counterpart(model, f"export.sklearn knows {names}.")
-    if reason := known.obstacle(model):
+    if reason := known.obstacle(model) or _obstacle_of_values(model):
         raise no_counterpart(model, reason)
     found = known.convert(model)
     copy_attributes(model, found, "n_features_in_", "feature_names_in_")
     return found
+
+
+def _obstacle_of_values(model: Any) -> str | None:
+    """A column whose values trees of single precision do not tell apart, in words."""
+    members = getattr(model, "estimators_", [model])
+    members = members.ravel() if isinstance(members, np.ndarray) else members
+    drawn = getattr(model, "estimators_features_", [None] * len(members))
+    for member, features in zip(members, drawn):
+        for tree in member_nodes([member], of_any_output=True) or ():
+            for j in [] if tree.wide is None else np.intersect1d(tree.wide, tree.feature).tolist():
+                column = Features.known_to(model).label(j if features is None else features[j])
+                return (
+                    "its trees read X in single precision, which does not tell the values of "
+                    f"feature {column} apart."
+                )
+    return None
 
 
 def no_counterpart(model: Fitted, reason: str) -> ValueError:

@@ -135,10 +135,10 @@ def shrink(
 def compact(model: Model, dtype: type = np.float64) -> Model:
     """Remove from the trees what predictions do not need, for a small file.
 
-    Thresholds are kept in single precision, in which trees read X, values in inner nodes,
-    impurities and numbers of rows are removed, and integers take as few bytes as they can. All
-    predictions stay the same to the last bit, with them `apply`, intervals, quantiles, sets,
-    standard errors, `feature_importances_` and importances of out-of-bag rows.
+    Thresholds are kept in the precision in which trees read X, values in inner nodes, impurities
+    and numbers of rows are removed, and integers take as few bytes as they can. All predictions
+    stay the same to the last bit, with them `apply`, intervals, quantiles, sets, standard errors,
+    `feature_importances_` and importances of out-of-bag rows.
 
     Parameters
     ----------

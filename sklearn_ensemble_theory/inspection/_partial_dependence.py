@@ -135,9 +135,10 @@ def partial_dependence(
     trees = weighted_trees(estimator) if wanted else None
     if method == "recursion" and trees is None:
         raise ValueError(
-            "method='recursion' needs a sum or a mean of regression trees, not compact ones, from "
-            "a constant, without sample_weight, for kind='average' and the decision_function of a "
-            f"classifier; use method='brute' for this {type(estimator).__name__}."
+            "method='recursion' needs a sum or a mean of regression trees, not compact ones and "
+            "none of columns that are read in double precision, from a constant, without "
+            "sample_weight, for kind='average' and the decision_function of a classifier; use "
+            f"method='brute' for this {type(estimator).__name__}."
         )
     additive = hasattr(estimator, "predict_terms") and hasattr(estimator, "intercept_")
     is_linear = additive and is_mean and (scores or not is_classifier(estimator))

@@ -41,6 +41,7 @@ from sklearn_ensemble_theory._learners import (
     PreparedRounds,
     Task,
     WeighsClasses,
+    is_tree,
     register,
 )
 from sklearn_ensemble_theory._rows import (
@@ -55,7 +56,7 @@ from sklearn_ensemble_theory._typing import (
     RandomStateLike,
 )
 
-from ._columns import MISSING, MOST_BINS, BinnedColumns
+from ._columns import MISSING, MOST_BINS, BinnedColumns, scikit_learn_merges
 from ._fit_to_bins import each_output, grow_on, takes_targets
 from ._options import (
     QUANTILE_CRITERIA,
@@ -886,3 +887,18 @@ def binned_equivalent(tree: Any, max_bins: int, random_cuts: bool = False) -> An
     if parameters["criterion"] in QUANTILE_CRITERIA and parameters["monotonic_cst"] is not None:
         return None
     return kind(max_bins=max_bins, **parameters)
+
+
+def told_apart(
+    tree: Any, X: Any, y: np.ndarray, random_cuts: bool = False, rows: np.ndarray | None = None
+) -> Any:
+    """The estimator, or one of our trees in place of scikit-learn's that would merge values of X.
+
+    Its bins are all values of a column, up to 65,535; of several outputs 255 bins. It is to be
+    fitted to these rows of X and y, None for all of them.
+    """
+    is_dense = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiu"
+    if not is_tree(tree) or not is_dense or not scikit_learn_merges(X, rows):
+        return tree
+    found = binned_equivalent(tree, MOST_BINS if y.ndim == 1 else MISSING, random_cuts)
+    return tree if found is None or (y.ndim > 1 and not takes_targets(found)) else found

@@ -286,25 +286,51 @@ def edges_of_numbers(x, j, n_bins):
 def _bin_columns(X, max_bins, missing, kept, sample_weight, codes):
     """Write the codes of some columns; of each its edges, and whether it has NaN and is wide."""
     found = []
+    for j, x, values, cumulated, wide in _columns_as_read(X, max_bins, kept, sample_weight):
+        edges = np.empty(0)
+        if len(values):
+            if not np.isfinite(values[[0, -1]]).all():
+                raise ValueError("Input X contains infinity.")
+            edges = edges_of_sorted(values, cumulated, max_bins)
+        EdgeTable(edges, missing).code(x, codes[:, j])
+        misses = len(values) < (len(x) if kept is None else len(kept))
+        found.append((edges, misses, wide))
+    return found
+
+
+def _columns_as_read(X, max_bins, kept, sample_weight):
+    """Each column in the precision in which it is read.
+
+    (its number, the column, its values as `_in_order` returns them, whether it is wide)
+    """
     with np.errstate(over="ignore"):  # beyond single precision: of wide columns
         for j, x in enumerate(columns_in_one_piece(X, np.float32)):
             values, cumulated = _in_order(x, kept, sample_weight)
-            edges, wide = np.empty(0), False
-            if len(values):
-                if _may_be_wide(X.dtype, values, max_bins, cumulated):
-                    (double,) = columns_in_one_piece(X[:, j : j + 1])
-                    if not np.array_equal(x, double, equal_nan=True):
-                        in_double = _in_order(double, kept, sample_weight)
-                        wide = is_wide(*in_double, max_bins)
-                if wide:
-                    x, (values, cumulated) = double, in_double
-                if not np.isfinite(values[[0, -1]]).all():
-                    raise ValueError("Input X contains infinity.")
-                edges = edges_of_sorted(values, cumulated, max_bins)
-            EdgeTable(edges, missing).code(x, codes[:, j])
-            misses = len(values) < (len(x) if kept is None else len(kept))
-            found.append((edges, misses, wide))
-    return found
+            if len(values) and _may_be_wide(X.dtype, values, max_bins, cumulated):
+                (double,) = columns_in_one_piece(X[:, j : j + 1])
+                if not np.array_equal(x, double, equal_nan=True):
+                    in_double = _in_order(double, kept, sample_weight)
+                    if is_wide(*in_double, max_bins):
+                        yield j, double, *in_double, True
+                        continue
+            yield j, x, values, cumulated, False
+
+
+def scikit_learn_merges(X: np.ndarray, rows: np.ndarray | None = None) -> bool:
+    """Whether scikit-learn's trees take different values of a column of X for one.
+
+    They read single precision, and take values for equal that differ by at most 1e-7. Of columns of
+    many values this is to be for a half of the neighbours. Of some rows if they are given.
+    """
+    for _, _, values, _, wide in _columns_as_read(X, MOST_BINS, rows, None):
+        if wide:
+            return True
+        steps = np.diff(values)
+        steps = steps[steps > 0]
+        n_merged = np.count_nonzero(steps <= _LEAST_STEP)
+        if n_merged > (0 if len(steps) < _FEW_VALUES else len(steps) / 2):
+            return True
+    return False
 
 
 def _in_order(x, kept, sample_weight):
@@ -330,6 +356,8 @@ _FEW_VALUES = MISSING
 # Beyond: different values that single precision takes for one are so by chance if they are two in
 # one place, with at most this share of the weight, and at most this share of all values are.
 _BY_CHANCE = 0.01
+# scikit-learn's trees do not tell values of a smaller difference apart.
+_LEAST_STEP = 1e-7
 
 
 def _may_be_wide(dtype, values, max_bins, cumulated):

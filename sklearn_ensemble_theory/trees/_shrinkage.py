@@ -26,6 +26,7 @@ from sklearn_ensemble_theory.trees._tree_arrays import (
     give_grown,
     grown_tree,
     levels_of,
+    read_by,
 )
 
 # What "cv" compares: from no shrinkage to what leaves little of splits of 100 rows.
@@ -74,10 +75,10 @@ def arrays_of(member: Any) -> TreeArrays | None:
 
 
 def leaves_of(member: Any, X: Any) -> np.ndarray:
-    """The leaves of rows in single precision, without making `tree_`."""
+    """The leaves of rows, without making `tree_`."""
     arrays = arrays_of(member)
     if arrays is None or issparse(X):
-        return np.asarray(member.apply(X, check_input=False))
+        return np.asarray(member.apply(read_by(member, X), check_input=False))
     return arrays.leaves_of_rows(X)
 
 

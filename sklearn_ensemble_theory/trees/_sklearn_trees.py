@@ -22,7 +22,7 @@ from sklearn_ensemble_theory._learners import (
     reads_single_precision,
     register,
 )
-from sklearn_ensemble_theory._rows import check_single_precision
+from sklearn_ensemble_theory._rows import check_single_precision, within_single_precision
 from sklearn_ensemble_theory._running import seeded
 from sklearn_ensemble_theory._scaling import largest_magnitude, range_exponent, shifted_by
 from sklearn_ensemble_theory._typing import Estimator, Predictor, TreeLearner
@@ -39,7 +39,7 @@ from sklearn_ensemble_theory.trees._ranks import (
     take_features,
     take_rows,
 )
-from sklearn_ensemble_theory.trees._tree_arrays import nodes_of
+from sklearn_ensemble_theory.trees._tree_arrays import nodes_of, reads_double
 
 FAR_FROM_ZERO = 1e4
 """Targets are centred where their mean is more standard deviations away from 0."""
@@ -232,12 +232,20 @@ def on_grid(target: np.ndarray) -> np.ndarray:
     return np.round(target / step) * step if step > 0 else target
 
 
-def member_input(estimator: Predictor, X) -> tuple:
+def member_input(estimator: Predictor, X, members: Sequence[Any] = ()) -> tuple:
     """Return X as the members take it, and whether they need not check it again.
 
-    Trees store X in single precision: it is converted once instead of by every member.
+    Trees store X in single precision: it is converted once instead of by every member. It stays as
+    it is where one of the fitted `members` reads columns in double precision.
     """
-    converted = single_precision_if_finite(X) if reads_single_precision(estimator) else None
+    if not reads_single_precision(estimator):
+        return X, False
+    if reads_double(members):
+        is_finite = not sp.issparse(X) and X.dtype.kind in "fiub" and np.isfinite(X).all()
+        return (np.asarray(X, dtype=np.float64), True) if is_finite else (X, False)
+    if members and not sp.issparse(X) and X.dtype.kind == "f":
+        X = within_single_precision(X)
+    converted = single_precision_if_finite(X)
     return (X, False) if converted is None else (converted, True)
 
 

@@ -221,6 +221,17 @@ def rows_as_read(X: Any, wide: np.ndarray | None) -> Any:
     return rows
 
 
+def reads_double(members: Sequence[Any]) -> bool:
+    """Whether one of them is a tree in bins with a wide column."""
+    grown = (grown_tree(member) for member in members)
+    return any(each is not None and each.nodes.wide is not None for each in grown)
+
+
+def read_by(member: Any, X: Any) -> Any:
+    """Checked rows as this tree takes them without a check: scikit-learn's in single precision."""
+    return rows_as_read(X, None) if is_tree(member) else X
+
+
 def wide_columns(
     trees: Sequence["Nodes"], features: Sequence[np.ndarray | None] | None = None
 ) -> np.ndarray | None:

@@ -470,6 +470,7 @@ class BinnedMembers:
         self.columns = BinnedColumns.of(
             X, tree.max_bins, sample_weight, n_threads, wide=True, categorical=categorical
         )
+        self.reads_double = self.columns.wide is not None
 
     def fit(
         self,

@@ -4,12 +4,25 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from sklearn_ensemble_theory import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+    BaggingClassifier,
+    BaggingRegressor,
+    DivideAndConquerRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    export,
+    inspection,
 )
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
@@ -25,6 +38,22 @@ FAMILIES = {
         GradientBoostingClassifier(max_depth=5, learning_rate=0.3, n_estimators=20),
     ),
     "BinnedTree": (BinnedTreeRegressor(), BinnedTreeClassifier()),
+    "RandomForest": (
+        RandomForestRegressor(10, random_state=0),
+        RandomForestClassifier(10, random_state=0),
+    ),
+    "ExtraTrees": (
+        ExtraTreesRegressor(10, random_state=0),
+        ExtraTreesClassifier(10, random_state=0),
+    ),
+    "Bagging": (
+        BaggingRegressor(n_estimators=10, max_features=1.0, random_state=0),
+        BaggingClassifier(n_estimators=10, random_state=0),
+    ),
+    "AdaBoost": (
+        AdaBoostRegressor(DecisionTreeRegressor(max_depth=8), n_estimators=10, random_state=0),
+        AdaBoostClassifier(DecisionTreeClassifier(max_depth=6), n_estimators=10, random_state=0),
+    ),
 }
 
 
@@ -78,6 +107,8 @@ def test_values_are_as_good_as_their_ranks(family):
     X[:, 0] = np.where(ranks[:, 0] < 50, -1 + 2.0**-53 * ranks[:, 0], 1 + 2.0**-52 * ranks[:, 0])
     X[::7, 0] = ranks[::7, 0] = np.nan
     model = FAMILIES[family][0]
+    if family in ("RandomForest", "ExtraTrees", "Bagging", "AdaBoost"):
+        ranks += 1.7e9  # without it trees are grown in another way
     expected = model.fit(ranks, y).predict(ranks)
     np.testing.assert_array_equal(model.fit(X, y).predict(X), expected)
     again = pickle.loads(pickle.dumps(model))
@@ -163,3 +194,88 @@ def test_pruning():
     np.testing.assert_allclose(
         path.ccp_alphas, tree.cost_complexity_pruning_path(ranks, y).ccp_alphas, rtol=1e-9
     )
+
+
+def test_averages_of_trees():
+    """Rows out of bag, leaves, weights, quantiles and intervals, as on ranks."""
+    rng = np.random.default_rng(7)
+    ranks = rng.integers(0, 60, (200, 2)).astype(float)
+    y = np.sin(ranks[:, 0]) + ranks[:, 1] / 50
+    X, probes = 1.7e9 + ranks, ranks[:20] + 0.25
+    given = {"n_estimators": 40, "oob_score": True, "random_state": 0, "max_bins": 255}
+    for model in (
+        RandomForestRegressor(**given),
+        RandomForestRegressor(**given, honesty=0.5),
+        ExtraTreesRegressor(**given, bootstrap=True),
+    ):
+        forest, expected = clone(model).fit(X, y), clone(model).fit(ranks, y)
+        np.testing.assert_allclose(forest.oob_prediction_, expected.oob_prediction_, rtol=1e-12)
+        rows = 1.7e9 + probes
+        np.testing.assert_array_equal(forest.apply(rows), expected.apply(probes))
+        paths, own = forest.decision_path(rows)[0], expected.decision_path(probes)[0]
+        np.testing.assert_array_equal(paths.toarray(), own.toarray())
+        for method in ("quantile", "normalized"):
+            np.testing.assert_allclose(
+                forest.predict_interval(rows, method=method),
+                expected.predict_interval(probes, method=method),
+                rtol=1e-9,
+            )
+        again = pickle.loads(pickle.dumps(inspection.compact(forest)))
+        np.testing.assert_array_equal(again.predict(rows), forest.predict(rows))
+        np.testing.assert_array_equal(again.predict(rows[:1]), forest.predict(rows[:1]))
+
+
+def test_formats_of_single_precision_refuse_by_name(family):
+    pd = pytest.importorskip("pandas")
+    X, y = numbers(100)
+    X = pd.DataFrame(X, columns=["plain", "seconds", "other"])
+    X["seconds"] = 1.7e9 + np.arange(100)
+    model = FAMILIES[family][0].fit(X, np.arange(100) // 10 + 0 * y)
+    with pytest.raises(ValueError, match=r"single precision.* feature 'seconds'"):
+        export.sklearn(model)
+    with pytest.raises(ValueError, match="double precision"):
+        inspection.partial_dependence(model, X, ["seconds"], method="recursion")
+    if family in ("AdaBoost", "BinnedTree"):
+        return
+    # The trees of shap read double precision.
+    found = export.shap(model)
+    assert found["input_dtype"] is np.float64
+    rows, total = X.to_numpy()[::7], np.atleast_1d(found["base_offset"])[0]
+    for nodes in found["trees"]:
+        total = total + np.array([nodes["value"][leaf_of(nodes, row), 0] for row in rows])
+    np.testing.assert_allclose(total, model.predict(X.iloc[::7]), rtol=1e-9)
+    average = inspection.partial_dependence(
+        model, X, ["seconds"], custom_values={"seconds": np.array([1.7e9 + 4, 1.7e9 + 95])}
+    ).average
+    assert average[0, 0] < 2
+    assert average[0, 1] > 8
+
+
+def leaf_of(nodes, row):
+    at = 0
+    while nodes["children_left"][at] >= 0:
+        is_left = row[nodes["feature"][at]] <= nodes["threshold"][at]
+        at = nodes["children_left" if is_left else "children_right"][at]
+    return at
+
+
+def test_other_ways_to_trees():
+    """Exact trees of boosting, blocks of rows, rows given to stop by, and a continued fit."""
+    seconds = np.arange(400.0)
+    X, y = 1.7e9 + seconds[:, None], seconds // 20 % 2
+    exact = GradientBoostingRegressor(max_bins=None, n_estimators=20, learning_rate=0.5)
+    pruned = GradientBoostingRegressor(ccp_alpha=1e-6, n_estimators=20, learning_rate=0.5)
+    absolute = GradientBoostingRegressor(
+        BinnedTreeRegressor(criterion="absolute_error"), n_estimators=20, learning_rate=0.5
+    )
+    blocks = DivideAndConquerRegressor(DecisionTreeRegressor(), n_blocks=2, random_state=0)
+    for model in (exact, pruned, absolute, blocks):
+        assert model.fit(X, y).score(X, y) > 0.9
+    assert exact.apply(X).max() > 2
+    half = np.arange(400) % 2 == 0
+    stopped = GradientBoostingRegressor(n_iter_no_change=3, n_estimators=50, max_depth=6)
+    stopped.fit(X[half], y[half], X_val=X[~half], y_val=y[~half])
+    assert stopped.score(X[~half], y[~half]) > 0.7
+    continued = RandomForestRegressor(5, warm_start=True, random_state=0).fit(seconds[:, None], y)
+    continued.set_params(n_estimators=10).fit(X, y)
+    assert np.isfinite(continued.predict(X)).all()

@@ -33,6 +33,7 @@ from ..._compat import CallbackSupportMixin, parameter_names
 from ..._features import Features
 from ..._folds import drawn_splits, folds_of_splits, split_off
 from ..._learners import (
+    BinnedTree,
     has_input_tag,
     is_tree,
     reads_numbers,
@@ -47,9 +48,10 @@ from ..._rows import (
     kept_rows,
     one_column,
     validate_data,
+    within_single_precision,
 )
 from ..._running import Progress
-from ...trees._binned_tree import BinnedTreeRegressor
+from ...trees._binned_tree import BinnedTreeRegressor, told_apart
 from ...trees._columns import MISSING
 from ...trees._options import MOST_LEAVES, MOST_LEVELS, check_no_constraint
 from ...trees._sklearn_trees import single_precision
@@ -205,7 +207,8 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
         continued = self.warm_start and self.__sklearn_is_fitted__()
         problem = self._read(X, y, sample_weight, plan, continued)
         train, classes, loss = problem.rows, problem.classes, problem.loss
-        plan = replace(plan, learner=numbered_learner(plan.learner, fitted_encoder(self)))
+        learner = told_apart(plan.learner, train.X, train.y)
+        plan = replace(plan, learner=numbered_learner(learner, fitted_encoder(self)))
         plan = self._plan_for(plan, problem)
         self._check_constraints(plan, self.n_features_in_, problem.n_scores, problem.n_classes)
         given_y, checked_X = np.asarray(y), train.X
@@ -224,7 +227,7 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
         split_seed = self._split_seed if continued else None
         validation = None
         if given.X is not None:
-            validation = self._read_validation(given, problem)
+            validation = self._read_validation(given, problem, plan.learner)
         elif plan.patience is not None and self.validation_fraction is not None:
             if split_seed is None:
                 split_seed = self._seed_of_split(rng)
@@ -488,9 +491,9 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
             SecondOrderRisk.check(loss, rows.y, loss.n_scores(n_classes))
         return Problem(rows, loss, classes)
 
-    def _read_validation(self, given: GivenRows, problem: Problem) -> Rows:
+    def _read_validation(self, given: GivenRows, problem: Problem, learner: Any) -> Rows:
         """The validation rows that the user has given."""
-        X, y = self._validate(given.X, reset=False), given.y
+        X, y = self._validate(given.X, learner=learner, reset=False), given.y
         check_consistent_length(X, y)
         if has_columns(y) and np.shape(y)[1] == 1:
             y = one_column(y)  # as y itself
@@ -514,7 +517,10 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
 
     def _validate(self, X: Any, *y: Any, learner: Any = None, **options: Any) -> Any:
         """X, and y where it is given, validated; in single precision where trees will hold it."""
-        learner = self._base_learner(X) if learner is None else learner
+        if learner is None:  # of rows to predict
+            learner = self._base_learner(X)
+            if is_tree(learner) and isinstance(getattr(self, "estimator_", None), BinnedTree):
+                learner = self.estimator_
         is_binned = type(learner) is BinnedTreeRegressor
         takes_sparse = is_binned or accepts_sparse(learner)
         # Other formats are converted to the first.
@@ -531,8 +537,8 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
             if is_binned and sp.issparse(read):
                 if is_small(read) and not in_thin_columns(read, learner):
                     read = read.toarray()
-            elif is_tree(learner):
-                read = single_precision(read)
+            elif is_tree(learner) and (not y or told_apart(learner, read, y[0]) is learner):
+                read = single_precision(read if y else within_single_precision(read))
         return (read, *y) if y else read
 
     def _split(self, rows: Rows, seed: int, loss: Loss) -> tuple[Rows, Rows]:

@@ -23,6 +23,7 @@ from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._learners import (
     ClassTask,
     has_fast_path,
+    is_tree,
     prepare_rounds,
     prepare_sums,
 )
@@ -43,6 +44,7 @@ from sklearn_ensemble_theory.bounds import (
 )
 from sklearn_ensemble_theory.bounds._arguments import check_option
 from sklearn_ensemble_theory.erm._stumps.estimators import DecisionStumpClassifier
+from sklearn_ensemble_theory.trees._binned_tree import told_apart
 from sklearn_ensemble_theory.trees._packed import PackedCache
 
 from .._base_learners import clone_learner
@@ -298,6 +300,8 @@ class AdaBoostClassifier(WeightedVotes):
         X, y = validate_data(self, X, y, **self._data_checks())
         learner = numbered_learner(learner, fitted_encoder(self))
         X = self._as_learner_takes_it(X)
+        if is_tree(learner) and not routed:
+            learner = told_apart(learner, X, y)
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         rows = kept_rows(X, codes, sample_weight)

@@ -28,6 +28,7 @@ from sklearn_ensemble_theory._rows import (
 )
 from sklearn_ensemble_theory._scaling import range_exponent
 from sklearn_ensemble_theory._typing import ArrayLike
+from sklearn_ensemble_theory.trees._binned_tree import told_apart
 from sklearn_ensemble_theory.trees._sklearn_trees import (
     RankedMembers,
     fitted_in_units,
@@ -324,6 +325,8 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
         rows = kept_rows(X, all_y, sample_weight)
         routed = rows.params_of(X, routed)
         X, y = rows.X, rows.y
+        if not routed:
+            learner = told_apart(learner, X, y)
         if not np.abs(y).max() < np.finfo(np.float64).max / 4:
             raise ValueError("y is so large that differences of its values overflow; scale y.")
         found: list[KeptRound] = []

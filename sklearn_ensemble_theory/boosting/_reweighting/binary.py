@@ -32,6 +32,7 @@ from sklearn_ensemble_theory._rows import (
     validate_data,
 )
 from sklearn_ensemble_theory._typing import ArrayLike, available_if
+from sklearn_ensemble_theory.trees._binned_tree import told_apart
 
 from .._loop import RoundReports, rows_for_callbacks
 from .binary_rounds import BinaryPlan, BinaryProblem, BinaryVotes, by_class, votes_of_problem
@@ -145,6 +146,8 @@ class BinaryBooster(WeightedVotes):
         given = X
         X, y = validate_data(self, X, y, **self._data_checks())
         learner = numbered_learner(learner, fitted_encoder(self))
+        if is_tree(learner) and not routed:
+            learner = told_apart(learner, X, y)
         if is_tree(learner):
             check_single_precision(X)
         check_classification_targets(y)

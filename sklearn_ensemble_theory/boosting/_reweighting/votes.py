@@ -31,18 +31,17 @@ from sklearn_ensemble_theory._learners import (
     half_log_odds,
     has_fast_path,
     has_input_tag,
+    is_tree,
     predict_codes,
     predict_validated,
-    reads_single_precision,
 )
 from sklearn_ensemble_theory._native.stumps import add_votes, weighted_votes
 from sklearn_ensemble_theory._rows import (
     are_wrong,
-    check_single_precision,
     checked_weights,
-    fits_single_precision,
     normalised_weights,
     validate_data,
+    within_single_precision,
 )
 from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.erm import DecisionStumpClassifier
@@ -206,8 +205,6 @@ class Votes:
             return None
         if (self.width > 1 and self.outputs != "votes") or set(self.kinds or ()) - {ALL}:
             return None
-        if not fits_single_precision(X):  # only stumps read more
-            return None
 
         def laid_out(n_rows: int) -> TreeSums | None:
             return packed_trees(
@@ -355,9 +352,7 @@ class ReweightedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator
     def _check_X(self, X: Any) -> Any:
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **self._data_checks())
-        if reads_single_precision(self.estimator_):
-            check_single_precision(X)
-        return X
+        return within_single_precision(X) if is_tree(self.estimator_) else X
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
