@@ -10,6 +10,8 @@ SAFE_EXPONENT = 200
 # Deviations from the mean below this share of it are rounding: the target is constant.
 CONSTANT_TO_ROUNDING = 1e-14
 LARGEST = float(np.finfo(np.float64).max)
+# Targets are centred where their mean is more standard deviations away from 0.
+FAR_FROM_ZERO = 1e4
 
 
 @dataclass
@@ -112,6 +114,19 @@ def range_exponent(values: np.ndarray) -> int:
     largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
     exponent = int(np.frexp(largest)[1])
     return exponent if abs(exponent) > SAFE_EXPONENT else 0
+
+
+def far_mean(y: np.ndarray) -> Any:
+    """The means of columns of y that are far from 0 for their spread; 0.0 where none is.
+
+    The squared error of a node is a difference of squares, which loses all digits where the mean of
+    y is 10^8 times its spread. Trees for targets of ordinary size stay as they are, bit by bit.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = y.mean(axis=0, dtype=np.float64)
+        spread = np.sqrt(((y - mean) ** 2).mean(axis=0))
+        far = (spread > 0) & (np.abs(mean) > FAR_FROM_ZERO * spread) & np.isfinite(mean)
+    return np.where(far, mean, 0.0)[()] if far.any() else 0.0
 
 
 def mean_from_first(y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:

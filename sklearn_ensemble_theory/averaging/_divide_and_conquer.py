@@ -50,10 +50,12 @@ from sklearn_ensemble_theory.bounds import divide_and_conquer_n_blocks
 from sklearn_ensemble_theory.ensembles._predictions import member_predictions
 from sklearn_ensemble_theory.trees._binned_tree import told_apart
 from sklearn_ensemble_theory.trees._sklearn_trees import (
+    add_to_outputs,
     as_ranks,
     check_counts,
     fitted_in_units,
     single_precision_if_finite,
+    target_offset,
 )
 
 from ._averages import (
@@ -795,7 +797,12 @@ def fit_block(
         params = {**params, "sample_weight": weight}
     try:
         with np.errstate(all="ignore"):  # no warnings from the arithmetic of the estimator
-            return fitted_in_units(member, X, y, **params)
+            offset = 0.0 if n_classes else target_offset(member, y)
+            if np.all(offset == 0):
+                return fitted_in_units(member, X, y, **params)
+            member = fitted_in_units(member, X, y - offset, **params)
+            add_to_outputs(member, offset)
+            return member
     except ValueError:
         # Many classifiers reject rows of one class; the member then predicts that class.
         if n_classes <= 1 or (y != y[0]).any():

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees
 from sklearn_ensemble_theory._native.forest_trees import grow_tree as grow_arrays
 from sklearn_ensemble_theory._rows import positive_rows
-from sklearn_ensemble_theory._scaling import mean_from_first, within_range
+from sklearn_ensemble_theory._scaling import far_mean, mean_from_first, within_range
 from sklearn_ensemble_theory.trees._columns import SET, BinnedColumns
 from sklearn_ensemble_theory.trees._options import GrowthOptions, most_leaves
 from sklearn_ensemble_theory.trees._tree_arrays import TreeArrays
@@ -30,7 +30,7 @@ def grown_arrays(
     rows: np.ndarray | None,
     options: GrowthOptions,
 ) -> TreeArrays:
-    """`grow_tree` for targets of any size, whose regularised values shrink to the target's mean."""
+    """`grow_tree` for targets of any size and mean; regularised values shrink to their mean."""
     if options.n_classes:
         return grow_tree(columns, target, weight, rows, options)
     centre = 0.0
@@ -45,6 +45,9 @@ def grown_arrays(
             target = target - centre
         if not np.isfinite(target).all():
             raise ValueError("y has differences beyond the largest float; scale y.")
+    elif options.criterion == "squared_error":
+        centre = far_mean(target)
+        target = target - centre if centre else target
     size = float(np.max(np.abs(target), initial=0.0))
     if size == 0 or _USUAL_SIZES[0] <= size <= _USUAL_SIZES[1]:
         arrays = grow_tree(columns, target, weight, rows, options)

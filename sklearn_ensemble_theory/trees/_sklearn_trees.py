@@ -24,7 +24,7 @@ from sklearn_ensemble_theory._learners import (
 )
 from sklearn_ensemble_theory._rows import check_single_precision, within_single_precision
 from sklearn_ensemble_theory._running import seeded
-from sklearn_ensemble_theory._scaling import largest_magnitude, range_exponent, shifted_by
+from sklearn_ensemble_theory._scaling import far_mean, largest_magnitude, range_exponent, shifted_by
 from sklearn_ensemble_theory._typing import Estimator, Predictor, TreeLearner
 from sklearn_ensemble_theory.trees._options import (
     TreePlan,
@@ -40,9 +40,6 @@ from sklearn_ensemble_theory.trees._ranks import (
     take_rows,
 )
 from sklearn_ensemble_theory.trees._tree_arrays import nodes_of, reads_double
-
-FAR_FROM_ZERO = 1e4
-"""Targets are centred where their mean is more standard deviations away from 0."""
 
 SMALL_TARGET = 2.0**-16
 """Targets below it are multiplied before a tree is grown."""
@@ -252,9 +249,6 @@ def member_input(estimator: Predictor, X, members: Sequence[Any] = ()) -> tuple:
 def target_offset(estimator: Estimator, y: np.ndarray) -> float | np.ndarray:
     """What is subtracted from y before trees are grown; 0.0 where it can stay as it is.
 
-    The squared error of a node is a difference of squares, which loses all digits where the mean of
-    y is 10^8 times its spread. Trees for targets of ordinary size stay as they are, bit by bit.
-
     Parameters
     ----------
     estimator : estimator
@@ -269,11 +263,7 @@ def target_offset(estimator: Estimator, y: np.ndarray) -> float | np.ndarray:
         return 0.0
     if estimator.criterion not in ("squared_error", "friedman_mse"):
         return 0.0
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean = y.mean(axis=0, dtype=np.float64)
-        spread = np.sqrt(((y - mean) ** 2).mean(axis=0))
-        far = (spread > 0) & (np.abs(mean) > FAR_FROM_ZERO * spread) & np.isfinite(mean)
-    return np.where(far, mean, 0.0)[()] if far.any() else 0.0
+    return far_mean(y)
 
 
 def add_to_outputs(member: Any, offset: float | np.ndarray) -> None:

@@ -98,6 +98,15 @@ def test_units_and_origins_of_columns(family, shift, scale):
     assert model.fit(moved, y).score(moved, y) > expected - 0.01
 
 
+def test_targets_far_from_zero(family):
+    """The squares of 10^12 leave no digits for a spread of 1."""
+    X, y = numbers()
+    model = FAMILIES[family][0]
+    expected = model.fit(X, y).score(X, y)
+    assert model.fit(X, y + 1e12).score(X, y + 1e12) > expected - 0.01
+    assert np.abs(model.predict(X) - 1e12).max() < 10
+
+
 def test_values_are_as_good_as_their_ranks(family):
     """Cuts between neighbouring doubles, on both sides of 0, and beside values that are missing."""
     rng = np.random.default_rng(2)
@@ -272,6 +281,9 @@ def test_other_ways_to_trees():
     for model in (exact, pruned, absolute, blocks):
         assert model.fit(X, y).score(X, y) > 0.9
     assert exact.apply(X).max() > 2
+    assert blocks.fit(X, y + 1e12).score(X, y + 1e12) > 0.9
+    drawn = AdaBoostRegressor(BinnedTreeRegressor(), random_state=0)
+    assert drawn.fit(X, y + 1e12).score(X, y + 1e12) > 0.9
     half = np.arange(400) % 2 == 0
     stopped = GradientBoostingRegressor(n_iter_no_change=3, n_estimators=50, max_depth=6)
     stopped.fit(X[half], y[half], X_val=X[~half], y_val=y[~half])

@@ -31,8 +31,10 @@ from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.trees._binned_tree import told_apart
 from sklearn_ensemble_theory.trees._sklearn_trees import (
     RankedMembers,
+    add_to_outputs,
     fitted_in_units,
     single_precision_if_finite,
+    target_offset,
 )
 
 from .._base_learners import seeded_clone
@@ -79,6 +81,8 @@ class DrawnLearners:
     def __init__(self, learner: Any, X: Any, y: np.ndarray, fit_params: dict) -> None:
         self.learner, self.X, self.y, self.fit_params = learner, X, y, fit_params
         self.prepared, self.unchecked = None, False
+        # Trees are grown about the offset, which goes back into their leaves.
+        self.offset = target_offset(learner, y)
         if issparse(X) and is_tree(learner) and np.prod(X.shape) <= MOST_DENSE_VALUES:
             # A sparse and a dense tree break ties in other ways, and later rounds depend on it.
             X = self.X = X.toarray()
@@ -99,18 +103,25 @@ class DrawnLearners:
 
     def fit(self, member: Any, rows: np.ndarray) -> Any:
         """The member, fitted to rows of which some are repeated."""
+        if not self.offset:
+            return self._fitted(member, rows, self.y)
+        member = self._fitted(member, rows, self.y - self.offset)
+        add_to_outputs(member, self.offset)
+        return member
+
+    def _fitted(self, member: Any, rows: np.ndarray, y: np.ndarray) -> Any:
         if isinstance(self.prepared, RankedMembers):
-            return self.prepared.fit_drawn(member, rows, self.y[rows])
+            return self.prepared.fit_drawn(member, rows, y[rows])
         if self.prepared is not None:
             distinct, counts = np.unique(rows, return_counts=True)
-            return self.prepared.fit(member, distinct, self.y[distinct], counts, None)
+            return self.prepared.fit(member, distinct, y[distinct], counts, None)
         params = check_method_params(self.X, self.fit_params, indices=rows)
         if not self.unchecked:
-            return fitted_in_units(member, self.X[rows], self.y[rows], **params)
+            return fitted_in_units(member, self.X[rows], y[rows], **params)
         drawn = np.empty((len(rows), self.X.shape[1]), dtype=np.float32)
         for block in self._blocks():
             drawn[block] = self.X[rows[block]]
-        return fitted_in_units(member, drawn, self.y[rows], check_input=False, **params)
+        return fitted_in_units(member, drawn, y[rows], check_input=False, **params)
 
     def predict(self, member: Any) -> np.ndarray:
         """Its predictions for all rows."""
