@@ -125,17 +125,49 @@ static inline uint32_t next_node(PackedNode node, float x, int shift, const uint
 
 #define EIGHT_TIMES(step) step(0) step(1) step(2) step(3) step(4) step(5) step(6) step(7)
 
-/* The position of the leaf of each row. Eight rows go down together, so that the processor waits for
-   the memory of eight nodes at once. */
+/* Where the values of a block of rows are that may not be 0: for each column the rows, from starts[j]
+   on; and 0 as it is read there. `starts` is NULL where this is not known. */
+typedef struct { const int32_t *starts, *rows; const float *zero; } StoredValues;
+
+/* Send rows from the root down as if all their values were 0, until so many have left this path that
+   the values of a column are more; at[i] is then the node of row i. A node costs its column's values,
+   and not the rows. */
+static void follow_zeros(
+    const float *rows, ptrdiff_t n, ptrdiff_t p, StoredValues stored, const PackedNode *nodes,
+    int shift, const uint8_t *sets, uint32_t *restrict at)
+{
+    uint32_t mask = ((uint32_t)1 << shift) - 1, here = 0;
+    ptrdiff_t n_here = n;
+    uint8_t has_left[DEEP_BLOCK] = {0};
+    for (;;) {
+        uint32_t j = (nodes[here].word & mask) >> 1;
+        uint32_t next = next_node(nodes[here], stored.zero[j], shift, sets);
+        if (next == here || stored.starts[j + 1] - stored.starts[j] > n_here)
+            break;
+        for (int32_t e = stored.starts[j]; e < stored.starts[j + 1]; e++) {
+            int32_t i = stored.rows[e];
+            uint32_t own = next_node(nodes[here], rows[i * p + j], shift, sets);
+            if (own != next && !has_left[i]) {
+                has_left[i] = 1, at[i] = own, n_here--;
+            }
+        }
+        here = next;
+    }
+    for (ptrdiff_t i = 0; i < n; i++)
+        at[i] = has_left[i] ? at[i] : here;
+}
+
+/* The position of the leaf of each row, from the root on, or on from where they are. Eight rows go
+   down together, so that the processor waits for the memory of eight nodes at once. */
 static inline void walk(
     const float *rows, ptrdiff_t n, ptrdiff_t p, const PackedNode *nodes, int shift,
-    const uint8_t *sets, uint32_t *restrict leaf)
+    const uint8_t *sets, int goes_on, uint32_t *restrict leaf)
 {
     uint32_t mask = ((uint32_t)1 << shift) - 1;
     ptrdiff_t i = 0;
     for (; i + 8 <= n; i += 8) {
         const float *x = rows + i * p;
-#define BEGIN(k) uint32_t at##k = 0; PackedNode node##k = nodes[0];
+#define BEGIN(k) uint32_t at##k = goes_on ? leaf[i + k] : 0; PackedNode node##k = nodes[at##k];
 #define STEP(k)                                                                      \
     uint32_t next##k = next_node(node##k, x[k * p + ((node##k.word & mask) >> 1)], shift, sets); \
     moved |= at##k ^ next##k;
@@ -156,7 +188,7 @@ static inline void walk(
 #undef END
     }
     for (; i < n; i++) {
-        uint32_t at = 0, before = 1;
+        uint32_t at = goes_on ? leaf[i] : 0, before = at + 1;
         while (at != before) {
             before = at;
             at = next_node(nodes[at], rows[i * p + ((nodes[at].word & mask) >> 1)], shift, sets);
@@ -167,43 +199,47 @@ static inline void walk(
 
 /* Without sets, the compiler leaves out what is for them. */
 static void find_leaves(
-    const float *rows, ptrdiff_t n, ptrdiff_t p, const PackedNode *nodes, int shift,
-    const uint8_t *sets, uint32_t *restrict leaf)
+    const float *rows, ptrdiff_t n, ptrdiff_t p, StoredValues stored, const PackedNode *nodes,
+    int shift, const uint8_t *sets, uint32_t *restrict leaf)
 {
-    if (sets)
-        walk(rows, n, p, nodes, shift, sets, leaf);
+    if (stored.starts) {
+        follow_zeros(rows, n, p, stored, nodes, shift, sets, leaf);
+        walk(rows, n, p, nodes, shift, sets, 1, leaf);
+    } else if (sets)
+        walk(rows, n, p, nodes, shift, sets, 0, leaf);
     else
-        walk(rows, n, p, nodes, shift, NULL, leaf);
+        walk(rows, n, p, nodes, shift, NULL, 0, leaf);
 }
 
-/* Tree after tree, in blocks of rows: leaves[i] = position of the leaf of row i of the block. */
+/* Tree after tree, in blocks of rows: leaves[i] = position of the leaf of row i of the block. There is
+   only one where stored values are known. */
 #define FOR_BLOCKS_OF_ROWS(start, m)                                                   \
     for (ptrdiff_t start = 0, m; start < n                                              \
          && (m = n - start < DEEP_BLOCK ? n - start : DEEP_BLOCK, 1); start += DEEP_BLOCK)
 
 static void add_values_of_leaves(
-    const float *rows, ptrdiff_t n, ptrdiff_t p, const PackedNode *nodes, const int64_t *starts,
-    ptrdiff_t n_trees, int shift, const uint8_t *sets, const double *values, double *out,
-    ptrdiff_t width)
+    const float *rows, ptrdiff_t n, ptrdiff_t p, StoredValues stored, const PackedNode *nodes,
+    const int64_t *starts, ptrdiff_t n_trees, int shift, const uint8_t *sets, const double *values,
+    double *out, ptrdiff_t width)
 {
     uint32_t leaf[DEEP_BLOCK];
     for (ptrdiff_t t = 0; t < n_trees; t++)
         FOR_BLOCKS_OF_ROWS(start, m) {
-            find_leaves(rows + start * p, m, p, nodes + starts[t], shift, sets, leaf);
+            find_leaves(rows + start * p, m, p, stored, nodes + starts[t], shift, sets, leaf);
             for (ptrdiff_t i = 0; i < m; i++)
                 out[(start + i) * width + t % width] += values[starts[t] + leaf[i]];
         }
 }
 
 static void add_vectors_of_leaves(
-    const float *rows, ptrdiff_t n, ptrdiff_t p, const PackedNode *nodes, const int64_t *starts,
-    ptrdiff_t n_trees, int shift, const uint8_t *sets, const int32_t *index, const double *table,
-    double *out, ptrdiff_t width)
+    const float *rows, ptrdiff_t n, ptrdiff_t p, StoredValues stored, const PackedNode *nodes,
+    const int64_t *starts, ptrdiff_t n_trees, int shift, const uint8_t *sets, const int32_t *index,
+    const double *table, double *out, ptrdiff_t width)
 {
     uint32_t leaf[DEEP_BLOCK];
     for (ptrdiff_t t = 0; t < n_trees; t++)
         FOR_BLOCKS_OF_ROWS(start, m) {
-            find_leaves(rows + start * p, m, p, nodes + starts[t], shift, sets, leaf);
+            find_leaves(rows + start * p, m, p, stored, nodes + starts[t], shift, sets, leaf);
             for (ptrdiff_t i = 0; i < m; i++) {
                 const double *vector = table + index[starts[t] + leaf[i]] * width;
                 for (ptrdiff_t k = 0; k < width; k++)
@@ -213,13 +249,13 @@ static void add_vectors_of_leaves(
 }
 
 static void places_of_leaves(
-    const float *rows, ptrdiff_t n, ptrdiff_t p, const PackedNode *nodes, const int64_t *starts,
-    ptrdiff_t n_trees, int shift, const uint8_t *sets, int64_t *out)
+    const float *rows, ptrdiff_t n, ptrdiff_t p, StoredValues stored, const PackedNode *nodes,
+    const int64_t *starts, ptrdiff_t n_trees, int shift, const uint8_t *sets, int64_t *out)
 {
     uint32_t leaf[DEEP_BLOCK];
     FOR_BLOCKS_OF_ROWS(start, m)
         for (ptrdiff_t t = 0; t < n_trees; t++) {
-            find_leaves(rows + start * p, m, p, nodes + starts[t], shift, sets, leaf);
+            find_leaves(rows + start * p, m, p, stored, nodes + starts[t], shift, sets, leaf);
             for (ptrdiff_t i = 0; i < m; i++)
                 out[(start + i) * n_trees + t] = starts[t] + leaf[i];
         }

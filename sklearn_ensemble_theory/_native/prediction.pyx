@@ -34,15 +34,21 @@ cdef extern from "prediction.h" nogil:
     int NO_CATEGORY
     int FIRST_SET
     int SET_BITS
+    ctypedef struct StoredValues:
+        const int32_t* starts
+        const int32_t* rows
+        const float* zero
     void add_values_of_leaves(
-        const float*, Py_ssize_t, Py_ssize_t, const PackedNode*, const int64_t*, Py_ssize_t, int,
+        const float*, Py_ssize_t, Py_ssize_t, StoredValues, const PackedNode*, const int64_t*, Py_ssize_t, int,
         const uint8_t*, const double*, double*, Py_ssize_t)
     void add_vectors_of_leaves(
-        const float*, Py_ssize_t, Py_ssize_t, const PackedNode*, const int64_t*, Py_ssize_t, int,
+        const float*, Py_ssize_t, Py_ssize_t, StoredValues, const PackedNode*, const int64_t*, Py_ssize_t, int,
         const uint8_t*, const int32_t*, const double*, double*, Py_ssize_t)
     void places_of_leaves(
-        const float*, Py_ssize_t, Py_ssize_t, const PackedNode*, const int64_t*, Py_ssize_t, int,
+        const float*, Py_ssize_t, Py_ssize_t, StoredValues, const PackedNode*, const int64_t*, Py_ssize_t, int,
         const uint8_t*, int64_t*)
+    enum:
+        DEEP_BLOCK
     enum:
         LEFT
         RIGHT
@@ -540,6 +546,28 @@ cdef inline void go_down(
             leaf[i] = after
 
 
+cdef StoredValues stored_values(const float[:, ::1] rows, given) except *:
+    """Where the values of rows are that may not be 0, checked."""
+    cdef const int32_t[::1] starts, places
+    cdef const float[::1] zero
+    cdef Py_ssize_t n = rows.shape[0], p = rows.shape[1], j
+    cdef bint fits
+    if given is None:
+        return StoredValues(NULL, NULL, NULL)
+    starts, places, zero = given
+    require(starts.shape[0] == p + 1 and zero.shape[0] == p > 0 and n <= DEEP_BLOCK)
+    fits = starts[0] == 0 and starts[p] == places.shape[0]
+    for j in range(p):
+        fits &= starts[j] <= starts[j + 1]
+    for j in range(places.shape[0]):
+        fits &= 0 <= places[j] < n
+    require(fits)
+    cdef StoredValues found = StoredValues(&starts[0], NULL, &zero[0])
+    if places.shape[0] > 0:
+        found.rows = &places[0]
+    return found
+
+
 def add_deep_values(
     const float[:, ::1] rows,
     const uint32_t[:, ::1] nodes,
@@ -548,6 +576,7 @@ def add_deep_values(
     const double[::1] values,
     double[:, ::1] out,
     const uint8_t[:, ::1] sets=None,
+    stored=None,
 ):
     """Add one value of each of T trees, in the order of the trees. O(T n depth).
 
@@ -564,14 +593,18 @@ def add_deep_values(
         Tree t adds to column t mod `width`.
     sets : uint8 array of shape (s, 32), default=None
         Of the nodes of categories.
+    stored : tuple of arrays, default=None
+        Where at most 1024 rows have values other than 0: of each column the rows from starts[j] on,
+        as int32 arrays `starts` and `rows`, and 0 as it is read there, float32.
     """
     check_trees(nodes, starts, shift, sets)
+    cdef StoredValues known = stored_values(rows, stored)
     require(values.shape[0] == nodes.shape[0] and out.shape[0] == rows.shape[0]
             and out.shape[1] > 0 and rows.shape[1] > 0)
     if rows.shape[0] and starts.shape[0] > 1:
         with nogil:
             add_values_of_leaves(
-                &rows[0, 0], rows.shape[0], rows.shape[1], <const PackedNode*>&nodes[0, 0],
+                &rows[0, 0], rows.shape[0], rows.shape[1], known, <const PackedNode*>&nodes[0, 0],
                 &starts[0], starts.shape[0] - 1, shift, first_set(sets), &values[0], &out[0, 0],
                 out.shape[1])
 
@@ -585,15 +618,17 @@ def add_deep_vectors(
     const double[:, ::1] table,
     double[:, ::1] out,
     const uint8_t[:, ::1] sets=None,
+    stored=None,
 ):
     """The same, where a leaf adds row index[node] of a table of shape (r, width)."""
     check_trees(nodes, starts, shift, sets)
+    cdef StoredValues known = stored_values(rows, stored)
     require(index.shape[0] == nodes.shape[0] and out.shape[0] == rows.shape[0]
             and out.shape[1] == table.shape[1] and table.shape[0] > 0 and rows.shape[1] > 0)
     if rows.shape[0] and starts.shape[0] > 1 and out.shape[1]:
         with nogil:
             add_vectors_of_leaves(
-                &rows[0, 0], rows.shape[0], rows.shape[1], <const PackedNode*>&nodes[0, 0],
+                &rows[0, 0], rows.shape[0], rows.shape[1], known, <const PackedNode*>&nodes[0, 0],
                 &starts[0], starts.shape[0] - 1, shift, first_set(sets), &index[0], &table[0, 0],
                 &out[0, 0], out.shape[1])
 
@@ -605,15 +640,17 @@ def deep_leaves(
     int shift,
     int64_t[:, ::1] out,
     const uint8_t[:, ::1] sets=None,
+    stored=None,
 ):
     """The leaf of each row in each tree, as its place among the nodes of all trees."""
     check_trees(nodes, starts, shift, sets)
+    cdef StoredValues known = stored_values(rows, stored)
     require(out.shape[0] == rows.shape[0] and out.shape[1] == starts.shape[0] - 1
             and rows.shape[1] > 0)
     if rows.shape[0] and starts.shape[0] > 1:
         with nogil:
             places_of_leaves(
-                &rows[0, 0], rows.shape[0], rows.shape[1], <const PackedNode*>&nodes[0, 0],
+                &rows[0, 0], rows.shape[0], rows.shape[1], known, <const PackedNode*>&nodes[0, 0],
                 &starts[0], starts.shape[0] - 1, shift, first_set(sets), &out[0, 0])
 
 

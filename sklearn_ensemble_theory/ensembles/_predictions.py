@@ -105,7 +105,7 @@ def mean_prediction(ensemble: Ensemble, X, method: str, params: dict | None = No
     n_members, logs = len(ensemble.members), method == "predict_log_proba"
     trees = None if params else tree_sums(ensemble, X, method)
     if trees is not None:
-        total = add_in_threads(trees, X, np.zeros((len(X), trees.width)), ensemble.n_jobs)
+        total = add_in_threads(trees, X, np.zeros((X.shape[0], trees.width)), ensemble.n_jobs)
         total /= n_members
         if method != "predict":
             return total
@@ -162,8 +162,8 @@ def _mean_of_shares(ensemble: Ensemble, X) -> np.ndarray:
 def each_prediction(ensemble: Ensemble, X, method: str) -> Iterator[np.ndarray]:
     """Iterate over the predictions of the members, in memory that is used again."""
     trees = tree_sums(ensemble, X, method)
-    if trees is not None:
-        out = np.zeros((len(X), trees.width))
+    if trees is not None and (trees.used is None or X.shape[0] * len(trees.used) <= PREDICTIONS):
+        out = np.zeros((X.shape[0], trees.width))
         for _ in trees.rounds(X, out):
             yield out[:, 0] if method == "predict" else out
             out[:] = 0.0
@@ -219,7 +219,7 @@ def prediction_blocks(ensemble: Ensemble, X) -> Iterator[np.ndarray]:
 
 
 def tree_sums(ensemble: Ensemble, X, method: str) -> TreeSums | None:
-    """Return what adds up the members' predictions in one pass, if they are trees and X is dense.
+    """Return what adds up the members' predictions in one pass, if they are trees.
 
     Raises
     ------
@@ -229,14 +229,15 @@ def tree_sums(ensemble: Ensemble, X, method: str) -> TreeSums | None:
     members, n_classes = ensemble.members, ensemble.draws.n_classes
     if method not in ("predict", "predict_proba", "vote"):
         return None
-    if not isinstance(X, np.ndarray) or X.dtype.kind not in "fiub":
+    is_sparse = sp.issparse(X)
+    if not (isinstance(X, np.ndarray) or is_sparse) or X.dtype.kind not in "fiub":
         return None
     if hasattr(members[0], "classes_") == (method == "predict"):
         return None
     with np.errstate(all="ignore"):
         # One sum tells that all values are finite. Where it is not, a tree says by an error of its
         # own whether it takes these rows.
-        if not np.isfinite(np.sum(X, dtype=np.float32)):
+        if not np.isfinite(np.sum(X.data if is_sparse else X, dtype=np.float32)):
             if not ensemble.draws.all_features or not hasattr(members[0], "apply"):
                 return None
             members[0].apply(within_single_precision(X))
@@ -249,9 +250,11 @@ def tree_sums(ensemble: Ensemble, X, method: str) -> TreeSums | None:
             features=ensemble.columns,
             leaf_outputs=None if method == "predict" else leaf_outputs(members, n_classes, votes),
             n_rows=n_rows,
+            for_sparse=is_sparse,
         )
 
-    return ensemble.packed.get(method, members, len(X), laid_out)
+    kind = f"{method} of sparse rows" if is_sparse else method
+    return ensemble.packed.get(kind, members, X.shape[0], laid_out)
 
 
 def leaf_outputs(members: Sequence, n_classes: int, votes: bool) -> LeafFunction:

@@ -10,7 +10,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
 from typing import Any, ClassVar
@@ -34,6 +34,9 @@ from sklearn_ensemble_theory.trees._tree_arrays import (
 LeafFunction = Callable[[int, np.ndarray], np.ndarray]
 # Numbers of X that are held in single precision at once: 16 MB.
 CHUNK_SIZE = 2**22
+# Of a sparse X so many numbers are dense at once, which the processor's cache holds.
+SPARSE_CHUNK_SIZE = 2**19
+LEAST_SPARSE_ROWS, MOST_SPARSE_ROWS = 256, 1024
 # Rows of X that are transposed to single precision at once, for small trees.
 CHUNK = 2048
 # Leaves of a small tree: the bits of a word.
@@ -213,9 +216,13 @@ class TreeSums(ABC):
         For more rows over all predictions another layout pays.
     parallel_size : int
         Fewer rows times trees are not shared out among threads.
+    used : int array or None
+        The columns of a sparse X that the trees read: the only ones that become dense. None for a
+        dense X.
     """
 
     most_rows: float = np.inf
+    used: np.ndarray | None = None
     parallel_size: ClassVar[int] = 2**18
 
     def __init__(self, given: AddedTrees) -> None:
@@ -231,30 +238,46 @@ class TreeSums(ABC):
     def takes(cls, given: AddedTrees, n_rows: int | None) -> bool:
         """Whether these trees fit the layout, and it pays for so many rows (None for many)."""
 
-    def add(self, X: np.ndarray, out: np.ndarray) -> None:
+    def add(self, X: Any, out: np.ndarray) -> None:
         """Add the outputs of all trees to `out`, in the order of the trees.
 
         Parameters
         ----------
-        X : float array of shape (n, p)
+        X : {float array, sparse matrix} of shape (n, p)
             Read in single precision, but for wide columns; NaN is a missing value.
         out : C-contiguous float array of shape (n, width)
         """
+        X = X if self.used is None else X.tocsr()
         for rows in self._chunks(X):
-            self._add(self._read(X[rows]), out[rows], 0, len(self))
+            self._add(self._read_some(X[rows]), out[rows], 0, len(self))
 
-    def rounds(self, X: np.ndarray, out: np.ndarray) -> Iterator[np.ndarray]:
+    def rounds(self, X: Any, out: np.ndarray) -> Iterator[np.ndarray]:
         """The same; `out` after each round: `width` trees, or one that adds vectors."""
-        rows = self._read(X)
+        rows = self._read(self._dense(X))
         step = 1 if self.adds_vectors else self.width
         for t in range(0, len(self), step):
             self._add(rows, out, t, t + step)
             yield out
 
-    def _chunks(self, X: np.ndarray) -> Iterator[slice]:
+    def _chunks(self, X: Any) -> Iterator[slice]:
         """The rows that are read at once."""
-        size = max(1, CHUNK_SIZE // X.shape[1])
-        return (slice(start, start + size) for start in range(0, len(X), size))
+        size = self._chunk_size(X.shape[1])
+        if self.used is not None:
+            size = SPARSE_CHUNK_SIZE // len(self.used)
+            size = min(max(size, LEAST_SPARSE_ROWS), MOST_SPARSE_ROWS)
+        return (slice(start, start + size) for start in range(0, X.shape[0], size))
+
+    def _chunk_size(self, p: int) -> int:
+        return max(1, CHUNK_SIZE // p)
+
+    def _dense(self, X: Any) -> np.ndarray:
+        """Rows of a sparse X as an array of the columns that are read."""
+        rows: np.ndarray = X if self.used is None else X[:, self.used].toarray()
+        return rows
+
+    def _read_some(self, X: Any) -> Any:
+        """A chunk of rows, for `_add`."""
+        return self._read(self._dense(X))
 
     def _read(self, X: np.ndarray) -> np.ndarray:
         """Rows as the layout takes them."""
@@ -330,25 +353,46 @@ class DeepTrees(TreeSums):
             raise ValueError(f"The trees read {self.n_columns} columns; X has {X.shape[1]}.")
         return super()._read(X)
 
-    def leaves(self, X: np.ndarray, out: np.ndarray) -> None:
+    def _read_some(self, X: Any) -> Any:
+        """With the places of the stored values, where X is sparse."""
+        if self.used is None:
+            return self._read(X)
+        X = X[:, self.used].tocsc()
+        stored = X.indptr.astype(np.int32), X.indices.astype(np.int32), self._zero
+        return self._read(X.toarray()), stored
+
+    @cached_property
+    def _zero(self) -> np.ndarray:
+        """0 as it is read in each column."""
+        assert self.used is not None
+        return self._read(np.zeros((1, len(self.used))))[0]
+
+    def leaves(self, X: Any, out: np.ndarray) -> None:
         """The place of the leaf of each row in each tree, among the nodes of all trees.
 
         Parameters
         ----------
-        X : float array of shape (n, p)
+        X : {float array, sparse matrix} of shape (n, p)
         out : C-contiguous int64 array of shape (n, T)
             Output.
         """
         for rows in self._chunks(X):
-            part = self._read(X[rows])
-            prediction.deep_leaves(part, self.nodes, self.starts, self.shift, out[rows], self.sets)
+            part, stored = _with_stored(self._read_some(X[rows]))
+            trees = self.nodes, self.starts, self.shift
+            prediction.deep_leaves(part, *trees, out[rows], self.sets, stored)
 
-    def _add(self, rows: np.ndarray, out: np.ndarray, first: int, stop: int) -> None:
+    def _add(self, rows: Any, out: np.ndarray, first: int, stop: int) -> None:
         trees = self.nodes, self.starts[first : stop + 1], self.shift
+        rows, stored = _with_stored(rows)
         if self.table is None:
-            prediction.add_deep_values(rows, *trees, self.values, out, self.sets)
+            prediction.add_deep_values(rows, *trees, self.values, out, self.sets, stored)
         else:
-            prediction.add_deep_vectors(rows, *trees, self.values, self.table, out, self.sets)
+            values = self.values, self.table
+            prediction.add_deep_vectors(rows, *trees, *values, out, self.sets, stored)
+
+
+def _with_stored(rows: Any) -> tuple[np.ndarray, Any]:
+    return rows if isinstance(rows, tuple) else (rows, None)
 
 
 def packed_places(left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -443,8 +487,8 @@ class SmallTrees(TreeSums):
             values = values * np.repeat(scale, np.diff(self.starts) + 1)[:, None]
         self.values = np.ascontiguousarray(values, dtype=np.float64)
 
-    def _chunks(self, X: np.ndarray) -> Iterator[slice]:
-        return (slice(start, start + CHUNK) for start in range(0, len(X), CHUNK))
+    def _chunk_size(self, p: int) -> int:
+        return CHUNK
 
     def _read(self, X: np.ndarray) -> np.ndarray:
         return self.cuts.read(X, by_column=True)
@@ -517,7 +561,7 @@ LAYOUTS: tuple[type[TreeSums], ...] = (SmallTrees, DeepTrees, LooseTrees)
 
 
 def packed_trees(
-    members: Sequence[Any], *, n_rows: int | None = None, **given: Any
+    members: Sequence[Any], *, n_rows: int | None = None, for_sparse: bool = False, **given: Any
 ) -> TreeSums | None:
     """The sums of the trees' outputs, laid out if that pays.
 
@@ -526,6 +570,8 @@ def packed_trees(
     members : list of fitted estimators
     n_rows : int, default=None
         Rows to predict so far; None for many. For a few rows deep trees are not laid out.
+    for_sparse : bool, default=False
+        Whether the rows are sparse.
     **given
         Other parameters of `AddedTrees`.
 
@@ -539,8 +585,33 @@ def packed_trees(
     trees = member_nodes(members, with_vectors=given.get("leaf_outputs") is not None)
     if trees is None:
         return None
-    added = AddedTrees(trees=trees, **given)
-    return next(layout for layout in LAYOUTS if layout.takes(added, n_rows))(added)
+    used, added = None, AddedTrees(trees=trees, **given)
+    if for_sparse:
+        used, features = columns_used(trees, added.columns)
+        added = replace(added, features=features)
+    sums = next(layout for layout in LAYOUTS if layout.takes(added, n_rows))(added)
+    sums.used = used
+    return sums
+
+
+def columns_used(
+    trees: Sequence[Nodes], features: Sequence[np.ndarray | None]
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The columns of X that are cut, and for each tree the places of its columns among these.
+
+    At least one is used. Columns that are not have any place.
+    """
+    pairs = list(zip(trees, features))
+    cut = [_numbered(tree, columns)[tree.left >= 0] for tree, columns in pairs]
+    used = np.unique(np.concatenate([*cut, np.zeros(0 if any(map(len, cut)) else 1, np.intp)]))
+    wide = wide_columns(trees, features)
+    read = [used, *(columns for columns in features if columns is not None)]
+    last = max(int(each.max(initial=0)) for each in (read if wide is None else [*read, wide]))
+    places = np.zeros(last + 1, dtype=np.intp)
+    places[used] = np.arange(len(used))
+    return used.astype(np.intp), [
+        places if columns is None else places[columns] for columns in features
+    ]
 
 
 def each_tree(sums: TreeSums) -> TreeSums:

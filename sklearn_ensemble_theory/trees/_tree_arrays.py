@@ -4,7 +4,7 @@ With them go what a tree says of rows: the leaves of rows in bins, the values of
 and outputs that are added to scores without being written out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -232,6 +232,16 @@ def read_by(member: Any, X: Any) -> Any:
     return rows_as_read(X, None) if is_tree(member) else X
 
 
+def dense_blocks(X: Any) -> Iterator[tuple[slice, np.ndarray]]:
+    """The rows of X in parts: of a sparse X small ones that are dense, else one."""
+    is_sparse = issparse(X)
+    X = X.tocsr() if is_sparse else X
+    step = max(1, VALUES_AT_ONCE // X.shape[1] if is_sparse else X.shape[0])
+    for start in range(0, max(X.shape[0], 1), step):
+        rows = slice(start, start + step)
+        yield rows, X[rows].toarray() if is_sparse else X
+
+
 def wide_columns(
     trees: Sequence["Nodes"], features: Sequence[np.ndarray | None] | None = None
 ) -> np.ndarray | None:
@@ -371,10 +381,7 @@ class ArrayTree:
     def apply(self, X: Any) -> np.ndarray:
         if not issparse(X):
             return self.arrays.leaves_of_rows(X).astype(np.intp)
-        step = max(VALUES_AT_ONCE // max(X.shape[1], 1), 1)
-        starts = range(0, max(X.shape[0], 1), step)
-        parts = (X[start : start + step].toarray() for start in starts)
-        return np.concatenate([self.apply(part) for part in parts])
+        return np.concatenate([self.apply(part) for _, part in dense_blocks(X)])
 
     def decision_path(self, X: np.ndarray) -> Any:
         """The nodes that rows pass, as a CSR matrix of ones. O(n depth)."""

@@ -45,6 +45,11 @@ def deep(n=5):
     }
 
 
+def stored(starts=(0, 1, 1, 2), rows=(4, 0), zero=(0, 0, 0)):
+    """Where these rows have values that may not be 0."""
+    return np.int32(starts), np.int32(rows), np.float32(zero)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -263,12 +268,21 @@ def test_nodes_that_are_no_small_tree(wrong):
         {"shift": 32},
         {"values": np.ones(2)},
         {"out": np.zeros((4, 1))},
+        {"stored": stored(starts=[0, 1, 2])},
+        {"stored": stored(starts=[1, 1, 1, 2])},
+        {"stored": stored(starts=[0, 2, 1, 2])},
+        {"stored": stored(starts=[0, 1, 1, 3])},
+        {"stored": stored(rows=[0, 5])},
+        {"stored": stored(rows=[-1, 0])},
+        {"stored": stored(zero=[0])},
+        {"rows": np.zeros((1025, 3), np.float32), "out": np.zeros((1025, 1)), "stored": stored()},
     ],
 )
 def test_deep_trees_that_do_not_fit(wrong):
-    arguments = deep()
-    add_deep_values(**arguments)
-    np.testing.assert_array_equal(arguments["out"], np.ones((5, 1)))
+    for right in ({}, {"stored": stored()}):
+        arguments = {**deep(), **right}
+        add_deep_values(**arguments)
+        np.testing.assert_array_equal(arguments["out"], np.ones((5, 1)))
     with pytest.raises(ValueError):
         add_deep_values(**{**deep(), **wrong})
 

@@ -115,6 +115,38 @@ def test_the_last_rows_of_blocks(depth):
             assert not out[n:].any()
 
 
+@pytest.mark.parametrize("kind", [BinnedTreeRegressor, ExtraTreeRegressor])
+@pytest.mark.parametrize("depth", [0, 3, None])
+def test_sparse_rows_have_the_sums_of_dense_ones(kind, depth):
+    rng = np.random.default_rng(0)
+    X, y = data(n=2500, p=9, missing=0.1)
+    X *= rng.random(X.shape) < [0.05, 0.1, 0.3, 1, 0.1, 0.2, 0.01, 0.5, 0]
+    if kind is BinnedTreeRegressor:
+        X[:, 4] = np.where(X[:, 4] != 0, 1e9 + rng.integers(0, 5, len(X)), 0)  # needs doubles
+    columns = [rng.permutation(9)[: 4 + t] for t in range(5)]
+    options = {"max_depth": depth, "random_state": 0} if depth else {"max_leaf_nodes": 2}
+    members = [kind(**options).fit(X[:500, own], y[:500]) for own in columns]
+    given = {"width": 1, "scale": np.linspace(-1, 1, 5), "features": columns}
+    thin = sp.csr_array(X)
+    for n_rows in (1, None):  # trees as they are, and laid out
+        dense = packed_trees(members, n_rows=n_rows, **given)
+        sparse = packed_trees(members, n_rows=n_rows, for_sparse=True, **given)
+        assert type(sparse) is type(dense)
+        for n in (1, 7, 2500):
+            expected, found, again = (np.zeros((n, 1)) for _ in range(3))
+            dense.add(X[:n], expected)
+            sparse.add(thin[:n], found)
+            np.testing.assert_array_equal(found, expected)
+            for _ in sparse.rounds(thin[:n].tocsc(), again):
+                pass
+            np.testing.assert_array_equal(again, expected)
+    if isinstance(sparse, DeepTrees):
+        places = np.empty((2, 2500, 5), dtype=np.int64)
+        dense.leaves(X, places[0])
+        sparse.leaves(thin, places[1])
+        np.testing.assert_array_equal(*places)
+
+
 def test_leaves_of_deep_trees():
     X, y = data(missing=0.1)
     members = trees_fitted(DecisionTreeRegressor, X, y, n_trees=3)

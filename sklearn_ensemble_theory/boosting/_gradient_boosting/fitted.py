@@ -18,8 +18,7 @@ from ..._learners import grows_leaves, reads_single_precision
 from ..._rows import Rows
 from ..._typing import ArrayLike, MatrixLike, available_if
 from ...trees._packed import PackedCache
-from ...trees._sparse_rows import dense_blocks
-from ...trees._tree_arrays import rows_as_read
+from ...trees._tree_arrays import dense_blocks, rows_as_read
 from ..losses import Loss
 from ..losses._losses import loss_gives_probabilities
 from .model import AdditiveModel

@@ -24,7 +24,6 @@ from ..._learners import (
 )
 from ..._rows import Rows
 from ...trees._packed import ColumnsOfLeaves, PackedCache, TreeSums, add_in_threads, packed_trees
-from ...trees._sparse_rows import SparseSums
 from ...trees._tree_arrays import member_nodes
 from ..losses import Loss
 from .plan import n_threads_of
@@ -235,12 +234,12 @@ class AdditiveModel:
         if not _is_dense(X) and not sp.issparse(X):
             return None
         members = [member for row in self.members for member in row]
-        pack: Any = packed_sparse_rounds if sp.issparse(X) else packed_rounds
+        for_sparse = sp.issparse(X)
         return self.packed.get(
-            "scores of sparse rows" if sp.issparse(X) else "scores",
+            "scores of sparse rows" if for_sparse else "scores",
             members,
             X.shape[0],
-            lambda n_rows: pack(members, self.steps, self.n_scores, n_rows),
+            lambda n_rows: packed_rounds(members, self.steps, self.n_scores, n_rows, for_sparse),
         )
 
 
@@ -249,27 +248,18 @@ def packed_rounds(
     steps: list[float],
     n_scores: int,
     n_rows: int | None = None,
-    features: list[np.ndarray] | None = None,
+    for_sparse: bool = False,
 ) -> TreeSums | None:
     """The sums of steps times outputs; None where the members are not all trees.
 
     `members` are those of all rounds, K = `n_scores` a round, or one for all scores.
     """
-    given: dict[str, Any] = {"width": n_scores, "n_rows": n_rows, "features": features}
+    given: dict[str, Any] = {"width": n_scores, "n_rows": n_rows, "for_sparse": for_sparse}
     scale = np.asarray(steps, dtype=float)
     if len(members) < n_scores * len(steps):
         vectors = ColumnsOfLeaves([np.arange(n_scores)] * len(steps), scale, n_scores)
         return packed_trees(members, leaf_outputs=vectors, **given)
     return packed_trees(members, scale=np.repeat(scale, n_scores), **given)
-
-
-def packed_sparse_rounds(
-    members: list[Any], steps: list[float], n_scores: int, n_rows: int | None = None
-) -> SparseSums | None:
-    """The same for sparse rows."""
-    return SparseSums.of(
-        members, lambda features: packed_rounds(members, steps, n_scores, n_rows, features)
-    )
 
 
 def added_rounds(
@@ -283,18 +273,18 @@ def added_rounds(
     if _is_dense(X):
         sums = packed_rounds(members, steps, n_scores)
         return None if sums is None else sums.rounds(X, out)
-    nodes = member_nodes(members, with_vectors=True) if sp.issparse(X) else None
-    if not nodes or packed_rounds(members[: len(rounds[0])], steps[:1], n_scores) is None:
+    nodes = member_nodes(members, with_vectors=len(members) < n_scores * len(rounds))
+    if not nodes or not sp.issparse(X):
         return None
-    most = max(map(len, nodes)) * len(rounds[0])
-    at_once = max(1, NUMBERS_OF_ROUNDS // (most * X.shape[0]))
+    n_columns = max(map(len, nodes)) * len(rounds[0])  # of a round, at most
+    at_once = max(1, NUMBERS_OF_ROUNDS // (n_columns * X.shape[0]))
 
     def each(X: Any) -> Iterator[np.ndarray]:
         for t in range(0, len(rounds), at_once):
             some = [member for one in rounds[t : t + at_once] for member in one]
-            part = packed_sparse_rounds(some, steps[t : t + at_once], n_scores)
-            assert part is not None
-            yield from part.rounds(X, out)
+            sums = packed_rounds(some, steps[t : t + at_once], n_scores, for_sparse=True)
+            assert sums is not None
+            yield from sums.rounds(X, out)
 
     return each(X.tocsc())
 
