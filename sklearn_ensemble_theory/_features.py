@@ -8,7 +8,7 @@ same words.
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 import numpy as np
 from scipy.sparse import issparse
@@ -277,7 +277,7 @@ class Features:
         return flags
 
 
-def _is_group(given: Any) -> bool:
+def _is_group(given: Any) -> TypeGuard[Collection[Any]]:
     if getattr(given, "ndim", 1) == 0:  # an array of no dimension is a collection by its type only
         return False
     return isinstance(given, Collection) and not isinstance(given, (str, Mapping))
