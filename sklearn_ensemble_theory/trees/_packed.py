@@ -253,7 +253,7 @@ class TreeSums(ABC):
 
     def rounds(self, X: Any, out: np.ndarray) -> Iterator[np.ndarray]:
         """The same; `out` after each round: `width` trees, or one that adds vectors."""
-        rows = self._read(self._dense(X))
+        rows = self._read(X if self.used is None else self._of_used(X).toarray())
         step = 1 if self.adds_vectors else self.width
         for t in range(0, len(self), step):
             self._add(rows, out, t, t + step)
@@ -270,14 +270,17 @@ class TreeSums(ABC):
     def _chunk_size(self, p: int) -> int:
         return max(1, CHUNK_SIZE // p)
 
-    def _dense(self, X: Any) -> np.ndarray:
-        """Rows of a sparse X as an array of the columns that are read."""
-        rows: np.ndarray = X if self.used is None else X[:, self.used].toarray()
-        return rows
+    def _of_used(self, X: Any) -> Any:
+        """The columns of a sparse X that are read, in single precision where they are read so."""
+        X = X[:, self.used]
+        X.sum_duplicates()
+        if not self.cuts.thresholds:
+            X.data = in_single_precision(X.data)
+        return X
 
     def _read_some(self, X: Any) -> Any:
         """A chunk of rows, for `_add`."""
-        return self._read(self._dense(X))
+        return self._read(X if self.used is None else self._of_used(X).toarray())
 
     def _read(self, X: np.ndarray) -> np.ndarray:
         """Rows as the layout takes them."""
@@ -357,9 +360,9 @@ class DeepTrees(TreeSums):
         """With the places of the stored values, where X is sparse."""
         if self.used is None:
             return self._read(X)
-        X = X[:, self.used].tocsc()
-        stored = X.indptr.astype(np.int32), X.indices.astype(np.int32), self._zero
-        return self._read(X.toarray()), stored
+        X = self._of_used(X)
+        rows, X = self._read(X.toarray()), X.tocsc()
+        return rows, (X.indptr.astype(np.int32), X.indices.astype(np.int32), self._zero)
 
     @cached_property
     def _zero(self) -> np.ndarray:
@@ -489,6 +492,9 @@ class SmallTrees(TreeSums):
 
     def _chunk_size(self, p: int) -> int:
         return CHUNK
+
+    def _of_used(self, X: Any) -> Any:
+        return super()._of_used(X).tocsc()  # becomes an array in the order of columns
 
     def _read(self, X: np.ndarray) -> np.ndarray:
         return self.cuts.read(X, by_column=True)

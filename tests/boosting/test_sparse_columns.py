@@ -272,3 +272,18 @@ def test_a_warm_start_goes_on_with_rows_of_the_other_kind(stored_only):
     model = GB(n_estimators=3, warm_start=True).fit(sp.csr_array(X), y)
     model.set_params(n_estimators=6).fit(X, y)
     assert_same(model, GB(n_estimators=6, warm_start=True).fit(X, y))
+
+
+def test_values_that_single_precision_takes_for_one(stored_only):
+    rng = np.random.default_rng(6)
+    X = np.where(rng.random((300, 4)) < 0.5, rng.integers(1, 6, (300, 4)), 0.0)
+    X[:, 0] = np.where(X[:, 0] > 0, 1e9 + X[:, 0], 0)
+    X[:, 1] *= 1e-50
+    X[:, 2] *= 1e300
+    y = X[:, 0] % 2 + (X[:, 1] > 2e-50) + (X[:, 2] > 3e300)
+    for model in (GB(n_estimators=5, max_depth=4), HGB(max_iter=5, min_samples_leaf=1)):
+        found, dense = (clone(model).fit(given, y) for given in (sp.csr_array(X), X))
+        assert_same(found, dense)
+        assert_same_predictions(found, sp.csr_array(X), X)
+    assert found.score(X, y) > 0.6
+    assert len(stored_only) == 2
