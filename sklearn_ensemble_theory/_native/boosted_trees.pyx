@@ -276,42 +276,41 @@ cdef void count(
 ) noexcept nogil:
     """Histograms of m rows, of the first ones where `rows` is NULL. O(m) for each feature.
 
-    The rows and their integers are read once for two features. Without `n_bins` they are added to
+    The rows and their integers are read once for four features. Without `n_bins` they are added to
     what is in the table.
     """
-    cdef Py_ssize_t j, k
-    cdef int32_t i
-    cdef const uint8_t* c1
-    cdef const uint8_t* c2
-    cdef Cell* h1
-    cdef Cell* h2
+    cdef Py_ssize_t j = first
+    if n_bins != NULL:
+        for j in range(first, last):
+            clear(table + j * CELLS, n_bins[j])
+    for j in range(first, last - 3, 4):
+        count_features(codes + j * n, n, rows, values, m, table + j * CELLS, 4)
+    j = last - (last - first) % 4
+    if last - j >= 2:
+        count_features(codes + j * n, n, rows, values, m, table + j * CELLS, 2)
+        j += 2
+    if j < last:
+        count_features(codes + j * n, n, rows, values, m, table + j * CELLS, 1)
+
+
+cdef inline void count_features(
+    const uint8_t* codes, Py_ssize_t n, const int32_t* rows, const Cell* values, Py_ssize_t m,
+    Cell* h, int n_features
+) noexcept nogil:
+    """Add rows to the histograms of some neighbouring features."""
+    cdef Py_ssize_t k, i
+    cdef int j
     cdef Cell value
-    for j in range(first, last - 1, 2):
-        c1, h1 = codes + j * n, table + j * CELLS
-        c2, h2 = c1 + n, h1 + CELLS
-        if n_bins != NULL:
-            clear(h1, n_bins[j])
-            clear(h2, n_bins[j + 1])
-        if rows == NULL:
-            for k in range(m):
-                value = values[k]
-                add(h1 + c1[k], value)
-                add(h2 + c2[k], value)
-        else:
-            for k in range(m):
-                i, value = rows[k], values[k]
-                add(h1 + c1[i], value)
-                add(h2 + c2[i], value)
-    if (last - first) % 2 == 1:
-        c1, h1 = codes + (last - 1) * n, table + (last - 1) * CELLS
-        if n_bins != NULL:
-            clear(h1, n_bins[last - 1])
-        if rows == NULL:
-            for k in range(m):
-                add(h1 + c1[k], values[k])
-        else:
-            for k in range(m):
-                add(h1 + c1[rows[k]], values[k])
+    if rows == NULL:
+        for k in range(m):
+            value = values[k]
+            for j in range(n_features):
+                add(h + j * CELLS + codes[j * n + k], value)
+    else:
+        for k in range(m):
+            i, value = rows[k], values[k]
+            for j in range(n_features):
+                add(h + j * CELLS + codes[j * n + i], value)
 
 
 cdef void take_rows_off(

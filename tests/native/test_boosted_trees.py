@@ -189,18 +189,19 @@ def test_an_interrupted_tree_leaves_nothing_behind():
         signal.signal(signal.SIGALRM, before)
 
 
-@pytest.mark.parametrize("n", [1, 3, 4, 5, 31, 32, 33, 1000, 5000])
-def test_sums_in_bins_are_those_of_numpy(n):
+@pytest.mark.parametrize("p", [1, 2, 3, 4, 7])
+@pytest.mark.parametrize("n", [1, 4, 33, 5000])
+def test_sums_in_bins_are_those_of_numpy(n, p):
     rng = np.random.default_rng(n)
-    codes = rng.integers(0, 256, (P, n)).astype(np.uint8)
+    codes = rng.integers(0, 256, (p, n)).astype(np.uint8)
     values = rng.integers(-(2**50), 2**50, n)
     some = np.flatnonzero(rng.random(n) < 0.5).astype(np.int32)
     for chosen in (None, some):
         at = slice(None) if chosen is None else chosen
-        expected = np.zeros((P, 256), np.int64)
+        expected = np.zeros((p, 256), np.int64)
         for sums, column in zip(expected, codes):
             np.add.at(sums, column[at], values[at])
-        table = np.full((P, 256), -1)
+        table = np.full((p, 256), -1)
         count_in_bins(codes, chosen, values[at], table)
         np.testing.assert_array_equal(table, expected)
 
