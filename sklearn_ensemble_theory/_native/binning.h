@@ -79,6 +79,50 @@ static inline float float_of(uint32_t key)
     return x;
 }
 
+/* A number of single precision by its bits, and a double that becomes it: NaN until one is seen. */
+typedef struct {
+    double value;
+    uint32_t bits;
+    int32_t is_used;
+} Standing;
+
+static inline uint32_t bits_of(double x)
+{
+    float single = (float)x + 0.0f; /* -0 and 0 are one value */
+    uint32_t bits;
+    memcpy(&bits, &single, sizeof bits);
+    return bits;
+}
+
+/* The place of these bits in a table of 2^(32 - shift) places, or the free one where they belong. */
+static inline Standing *place_of(uint32_t bits, int shift, Standing *table)
+{
+    uint32_t at = bits * 0x9E3779B1u >> shift, mask = UINT32_MAX >> shift;
+    while (table[at].is_used && table[at].bits != bits)
+        at = (at + 1) & mask;
+    return &table[at];
+}
+
+/* Whether no two different ones of n values become one number of the table. */
+static inline int all_are_told_apart(
+    const char *x, ptrdiff_t n, ptrdiff_t step, int shift, Standing *table)
+{
+    for (ptrdiff_t i = 0; i < n; i++, x += step) {
+        double value;
+        memcpy(&value, x, sizeof value);
+        uint32_t bits = bits_of(value);
+        if (table[bits * 0x9E3779B1u >> shift].value == value)
+            continue;
+        Standing *found = place_of(bits, shift, table);
+        if (!found->is_used || found->value == value)
+            continue;
+        if (found->value == found->value)
+            return 0;
+        found->value = value;
+    }
+    return 1;
+}
+
 /* Sort n values, NaN last, by digits from the lowest to the highest. `keys` has room for 2 n. */
 SEVERAL_ROWS static void sort_by_digits(const float *x, ptrdiff_t n, uint32_t *keys, float *sorted)
 {

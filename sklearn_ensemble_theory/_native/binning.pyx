@@ -1,6 +1,6 @@
 """Columns cut into bins: the bin of each value."""
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc
 
@@ -99,6 +99,41 @@ def sorted_floats(const float[::1] x, float[::1] out):
     with nogil:
         sort_by_digits(&x[0], n, keys, &out[0])
         free(keys)
+
+
+def are_told_apart(const double[:] x, const float[::1] single):
+    """Whether each of these numbers of single precision stands for one value of x. O(n + m).
+
+    Parameters
+    ----------
+    x : float64 array of shape (n,)
+    single : float32 array of shape (m,)
+        Without NaN.
+    """
+    cdef Py_ssize_t i = 0, n = x.shape[0], m = single.shape[0], size = 16
+    cdef int shift = 28
+    cdef Standing* table
+    cdef Standing* place
+    cdef bint found
+    while i < n and (<double><float>x[i] == x[i] or x[i] != x[i]):
+        i += 1
+    if i == n or m == 0:  # single precision has all of them
+        return True
+    require(m < (<Py_ssize_t>1 << 27))
+    while size < 16 * m:
+        size, shift = 2 * size, shift - 1
+    table = <Standing*>malloc(size * sizeof(Standing))
+    if table == NULL:
+        raise MemoryError
+    with nogil:
+        for i in range(size):
+            table[i].value, table[i].is_used = NAN, False
+        for i in range(m):
+            place = place_of(bits_of(single[i]), shift, table)
+            place.bits, place.is_used = bits_of(single[i]), True
+        found = all_are_told_apart(<const char*>&x[0], n, x.strides[0], shift, table)
+        free(table)
+    return found
 
 
 def code_different(

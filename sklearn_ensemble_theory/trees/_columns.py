@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from sklearn_ensemble_theory._bins import columns_in_one_piece, edges_of_sorted, sorted_values
-from sklearn_ensemble_theory._native.binning import EdgeTable
+from sklearn_ensemble_theory._native.binning import EdgeTable, are_told_apart
 from sklearn_ensemble_theory._rows import positive_rows
 from sklearn_ensemble_theory._running import in_threads, shares
 
@@ -306,13 +306,12 @@ def _columns_as_read(X, max_bins, kept, sample_weight):
     with np.errstate(over="ignore"):  # beyond single precision: of wide columns
         for j, x in enumerate(columns_in_one_piece(X, np.float32)):
             values, cumulated = _in_order(x, kept, sample_weight)
-            if len(values) and _may_be_wide(X.dtype, values, max_bins, cumulated):
+            if len(values) and _may_be_wide(X, j, values, max_bins, cumulated):
                 (double,) = columns_in_one_piece(X[:, j : j + 1])
-                if not np.array_equal(x, double, equal_nan=True):
-                    in_double = _in_order(double, kept, sample_weight)
-                    if is_wide(*in_double, max_bins):
-                        yield j, double, *in_double, True
-                        continue
+                in_double = _in_order(double, kept, sample_weight)
+                if is_wide(*in_double, max_bins):
+                    yield j, double, *in_double, True
+                    continue
             yield j, x, values, cumulated, False
 
 
@@ -358,21 +357,38 @@ _FEW_VALUES = MISSING
 _BY_CHANCE = 0.01
 # scikit-learn's trees do not tell values of a smaller difference apart.
 _LEAST_STEP = 1e-7
+# Rows of a column of many values that are looked at first.
+_PARTS, _ROWS_OF_A_PART = 8, 1024
 
 
-def _may_be_wide(dtype, values, max_bins, cumulated):
-    """Whether sorted values in single precision could be those of a wide column. O(n).
+def _may_be_wide(X, j, values, max_bins, cumulated):
+    """Whether column j of X, of these sorted values in single precision, could be wide. O(n).
 
-    If not, no value occurs as often as one that different values have become.
+    If not, no value occurs as often as one that different values have become, or each that does is
+    one value. Of a column of many values this is looked up in parts of many rows.
     """
-    if dtype == np.float32:
+    if X.dtype == np.float32:
         return False
     if not -_LARGEST <= values[0] <= values[-1] <= _LARGEST:
         return True
-    run = 2
-    if cumulated is None and np.count_nonzero(values[1:] != values[:-1]) >= _FEW_VALUES:
-        run = max(2, ceil(len(values) / (2 * max_bins)))
-    return bool((values[run - 1 :] == values[: len(values) - run + 1]).any())
+    n, run = len(values), 2
+    changes = values[1:] != values[:-1]
+    n_changes = np.count_nonzero(changes)
+    is_few = n_changes < _FEW_VALUES
+    if cumulated is None and not is_few:
+        run = max(2, ceil(n / (2 * max_bins)))
+    if 2 * n_changes > n and not (values[run - 1 :] == values[: n - run + 1]).any():
+        return False
+    last = np.append(np.flatnonzero(changes), n - 1)
+    often = values[last[np.diff(last, prepend=-1) >= run]]
+    if issparse(X) or X.dtype != np.float64:
+        (x,) = columns_in_one_piece(X[:, j : j + 1])
+    elif is_few or len(X) <= 2 * _PARTS * _ROWS_OF_A_PART:
+        x = X[:, j]
+    else:
+        first = np.linspace(0, len(X) - _ROWS_OF_A_PART, _PARTS).astype(int).tolist()
+        x = np.concatenate([X[a : a + _ROWS_OF_A_PART, j] for a in first])
+    return not are_told_apart(x, often)
 
 
 def is_wide(values: np.ndarray, cumulated: np.ndarray | None, max_bins: int) -> bool:
