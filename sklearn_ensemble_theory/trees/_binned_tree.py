@@ -278,7 +278,9 @@ class BaseBinnedTree(BinnedTree):
             by_class = None if by_class is None else by_class[kept]
         encoder = fitted_encoder(self)
         categorical = category_flags(self, X.shape[1]) if encoder is None else encoder.flags
-        columns = BinnedColumns.of(X, self.max_bins, weight, wide=True, categorical=categorical)
+        columns = BinnedColumns.of(
+            X, self.max_bins, weight, two_bytes=True, categorical=categorical
+        )
         columns.are_for_one_tree = True
         if by_class is not None:
             weight = by_class if weight is None else weight * by_class

@@ -84,7 +84,7 @@ class BinnedColumns:
         # Whether the codes may be released by the growth of a tree, which is the only one.
         self.are_for_one_tree = False
         self._row_codes: np.ndarray | None = None
-        self._wide: BinnedColumns | None = None
+        self._in_two_bytes: BinnedColumns | None = None
         self._cuts: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     @classmethod
@@ -95,7 +95,7 @@ class BinnedColumns:
         sample_weight: np.ndarray | None = None,
         n_threads: int = 1,
         *,
-        wide: bool = False,
+        two_bytes: bool = False,
         categorical: np.ndarray | None = None,
     ) -> "BinnedColumns":
         """The columns of X in bins of about the same weight.
@@ -105,14 +105,14 @@ class BinnedColumns:
         X : {array, sparse matrix} of shape (n, p)
             NaN is a missing value.
         max_bins : int
-            From 2 to 65,535, or to 255 where `wide` is False. A column with no more distinct values
-            gets a bin for each of them.
+            From 2 to 65,535, or to 255 where `two_bytes` is False. A column with no more distinct
+            values gets a bin for each of them.
         sample_weight : array of shape (n,), default=None
             Non-negative, not all 0. Rows of weight 0 have no influence on the edges; integer
             weights are equivalent to repeating rows.
         n_threads : int, default=1
             Columns are shared out among so many threads; without any influence on the result.
-        wide : bool, default=False
+        two_bytes : bool, default=False
             Codes of two bytes; of one byte otherwise.
         categorical : bool array of shape (p,), default=None
             Columns that hold numbers of categories, 0 to 254 and below `max_bins`.
@@ -137,7 +137,7 @@ class BinnedColumns:
                 sample_weight = sample_weight[kept]
             if np.all(sample_weight == sample_weight[0]):
                 sample_weight = None
-        codes = np.empty((n, p), dtype=np.uint16 if wide else np.uint8, order="F")
+        codes = np.empty((n, p), dtype=np.uint16 if two_bytes else np.uint8, order="F")
         missing = max(max_bins, MISSING)
         if n * p < _LEAST_SHARED_VALUES:
             n_threads = 1
@@ -216,12 +216,12 @@ class BinnedColumns:
         if self.codes.dtype == np.uint16:
             return self
         with _one_copy:
-            if self._wide is None:
+            if self._in_two_bytes is None:
                 codes = self.codes.astype(np.uint16)
-                self._wide = type(self)(
+                self._in_two_bytes = type(self)(
                     codes, self.edges, self.has_missing, MISSING, self.categorical, self.wide
                 )
-            return self._wide
+            return self._in_two_bytes
 
     def thresholds(self, feature: np.ndarray, code: np.ndarray) -> np.ndarray:
         """The thresholds in units of X of the nodes of a tree, which cut after these codes.

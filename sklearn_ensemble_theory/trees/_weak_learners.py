@@ -92,9 +92,14 @@ class BinnedTreeRounds:
                 X, estimator.max_bins, weight, categorical=flags
             )
         else:
-            wide = estimator.max_bins > MISSING
+            two_bytes = estimator.max_bins > MISSING
             self.columns = BinnedColumns.of(
-                X, estimator.max_bins, weight, task.n_threads, wide=wide, categorical=flags
+                X,
+                estimator.max_bins,
+                weight,
+                task.n_threads,
+                two_bytes=two_bytes,
+                categorical=flags,
             )
         # The weight of the drawn rows, which changes with the draw, by its expectation.
         total = (self.n if weight is None else float(weight.sum())) * self.n_drawn / self.n
@@ -331,7 +336,7 @@ class _ClassRounds:
     def __init__(self, tree: Any, X: np.ndarray, weight: np.ndarray | None, task: Any) -> None:
         categorical = category_flags(tree, X.shape[1])
         self.columns = BinnedColumns.of(
-            X, tree.max_bins, weight, wide=True, categorical=categorical
+            X, tree.max_bins, weight, two_bytes=True, categorical=categorical
         )
         self.pattern = clone(tree)
         self.task = task
@@ -468,7 +473,7 @@ class BinnedMembers:
         n_threads = 1 if n_jobs == 1 else effective_n_jobs(n_jobs)
         categorical = category_flags(tree, X.shape[1])
         self.columns = BinnedColumns.of(
-            X, tree.max_bins, sample_weight, n_threads, wide=True, categorical=categorical
+            X, tree.max_bins, sample_weight, n_threads, two_bytes=True, categorical=categorical
         )
         self.reads_double = self.columns.wide is not None
 

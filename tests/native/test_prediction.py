@@ -304,7 +304,7 @@ def test_leaves_are_those_of_walks(options, wide):
     X[rng.random(X.shape) < 0.1] = np.nan
     y = np.isnan(X[:, 0]) ^ (X[:, 1] > rng.normal(size=3000))
     tree = nodes_of(BinnedTreeClassifier(max_bins=200, **options).fit(X, y))
-    columns = BinnedColumns.of(X, 200, wide=wide)
+    columns = BinnedColumns.of(X, 200, two_bytes=wide)
     leaf = tree.leaves(columns)
     assert leaf.dtype == np.min_scalar_type(len(tree) - 1)
     np.testing.assert_array_equal(leaf, leaves_by_walks(tree, columns))

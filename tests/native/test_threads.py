@@ -66,7 +66,7 @@ def test_more_threads_than_any_machine_has():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_a_fork_while_codes_are_copied():
-    columns = _columns.BinnedColumns.of(np.arange(12.0).reshape(6, 2), 4, wide=True)
+    columns = _columns.BinnedColumns.of(np.arange(12.0).reshape(6, 2), 4, two_bytes=True)
     with _columns._one_copy:
         child = os.fork()
         if child == 0:

@@ -53,7 +53,7 @@ def problem(criterion, seed, **options):
 
 
 def columns_of(X, wide):
-    return BinnedColumns.of(X, 255, None, wide=wide, categorical=np.array([True, False]))
+    return BinnedColumns.of(X, 255, None, two_bytes=wide, categorical=np.array([True, False]))
 
 
 def is_lowered(sums, total, options):

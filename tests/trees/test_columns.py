@@ -37,7 +37,7 @@ def columns_of_all_kinds(n=600, seed=0):
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_the_code_counts_the_edges_below(max_bins, wide, dtype, order):
     X = np.array(columns_of_all_kinds(), dtype=dtype, order=order)
-    columns = BinnedColumns.of(X, max_bins, wide=wide)
+    columns = BinnedColumns.of(X, max_bins, two_bytes=wide)
     assert columns.codes.flags.f_contiguous
     assert columns.codes.dtype == (np.uint16 if wide else np.uint8)
     assert columns.missing == max(max_bins, MISSING)
@@ -64,7 +64,7 @@ def test_codes_of_other_rows_and_of_weighted_ones(max_bins):
     X = columns_of_all_kinds(3000)
     weight = np.random.default_rng(1).integers(0, 3, len(X)).astype(float)
     for sample_weight in (None, weight):
-        columns = BinnedColumns.of(X, max_bins, sample_weight, wide=max_bins != 255)
+        columns = BinnedColumns.of(X, max_bins, sample_weight, two_bytes=max_bins != 255)
         x = np.where(columns.wide, X, X.astype(np.float32))
         expected = np.column_stack([np.searchsorted(*each) for each in zip(columns.edges, x.T)])
         expected[np.isnan(X)] = columns.missing
@@ -103,7 +103,7 @@ def test_many_values_get_a_bin_each(n_values):
             continue
         x = np.random.default_rng(some).permutation(some)
         X = np.append(np.cbrt(x - 1000.0), np.nan)[:, None]
-        columns = BinnedColumns.of(X, some, wide=True)
+        columns = BinnedColumns.of(X, some, two_bytes=True)
         np.testing.assert_array_equal(columns.codes[:-1, 0], x)
         assert columns.codes[-1, 0] == columns.missing == some
 
@@ -139,14 +139,14 @@ def test_parts_of_the_columns():
     few = columns.take_rows([5, 1])
     np.testing.assert_array_equal(few.codes, columns.codes[[5, 1]])
     assert few.codes.flags.f_contiguous
-    wide = BinnedColumns.of(columns_of_all_kinds(), 30, wide=True)
+    wide = BinnedColumns.of(columns_of_all_kinds(), 30, two_bytes=True)
     np.testing.assert_array_equal(wide.in_one_byte().codes, columns.codes)
     assert wide.in_one_byte().codes.dtype == np.uint8
     assert columns.in_two_bytes() is columns.in_two_bytes()
     np.testing.assert_array_equal(columns.in_two_bytes().codes, wide.codes)
     assert wide.in_two_bytes() is wide
     assert wide.take_rows([3]).codes.dtype == np.uint16
-    more = BinnedColumns.of(columns_of_all_kinds(), 300, wide=True)
+    more = BinnedColumns.of(columns_of_all_kinds(), 300, two_bytes=True)
     assert more.in_one_byte() is more
     assert {more.missing} == {more.take_rows([3]).missing, more.take_features([3]).missing}
     assert more.coded(np.array([[np.nan] * 9])).codes[0, 0] == 300

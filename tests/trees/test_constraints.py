@@ -91,7 +91,9 @@ def test_trees_are_those_of_the_reference(seed):
         monotonic_cst=rng.integers(-1, 2, p) * ~flags if seed % 6 == 0 else None,
         seed=seed,
     )
-    columns = BinnedColumns.of(X, 32, weight, wide=False, categorical=flags if any(flags) else None)
+    columns = BinnedColumns.of(
+        X, 32, weight, two_bytes=False, categorical=flags if any(flags) else None
+    )
     tree, leaf = ReferenceGrower(columns, options).grow(y, weight, None, seed)
     assert all(in_a_group(path, groups, p) for path in paths(tree))
     grower = HistogramGrower(columns, options, 2)
@@ -303,7 +305,9 @@ def test_order_of_leaves_is_that_of_rows(seed):
     flags = np.array([False, False, seed % 2 == 1])
     signs = np.array([1, [-1, 0, 1][seed % 3], 0])
     y = np.nan_to_num(X @ [1.0, -1.0, 0.3]) + rng.normal(size=300)
-    columns = BinnedColumns.of(X, 16, None, wide=False, categorical=flags if any(flags) else None)
+    columns = BinnedColumns.of(
+        X, 16, None, two_bytes=False, categorical=flags if any(flags) else None
+    )
     options = GrowthOptions(
         criterion="squared_error", max_depth=4, min_samples_leaf=5, monotonic_cst=signs
     )

@@ -70,7 +70,7 @@ def impurity(sums, options):
 
 def columns_of(X, weight, seed):
     """The columns in bins: 255 at most, or thousands of which few hold rows."""
-    columns = BinnedColumns.of(X, 255, weight, wide=True)
+    columns = BinnedColumns.of(X, 255, weight, two_bytes=True)
     if seed % 2:
         return columns
     rng = np.random.default_rng(seed)
@@ -160,7 +160,7 @@ def test_every_split_has_the_best_gain(criterion):
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 def test_rows_of_weight_zero_are_left_out(n_classes):
     rng = np.random.default_rng(0)
-    columns = BinnedColumns.of(rng.normal(size=(200, 3)), 255, wide=True)
+    columns = BinnedColumns.of(rng.normal(size=(200, 3)), 255, two_bytes=True)
     y = rng.integers(0, n_classes, 200) if n_classes else rng.normal(size=200)
     weight = rng.integers(0, 3, 200) / 2
     options = GrowthOptions(criterion="gini" if n_classes else "squared_error", n_classes=n_classes)
@@ -197,7 +197,7 @@ def test_the_tree_of_the_codes_is_the_tree_of_the_values(criterion, n_classes, m
     kind = DecisionTreeClassifier if n_classes else DecisionTreeRegressor
     exact = kind(criterion=criterion, random_state=0, **limits).fit(X, y, weight)
     options = GrowthOptions(criterion=criterion, n_classes=n_classes, **limits)
-    arrays = grow_tree(BinnedColumns.of(X, 255, wide=True), y, weight, None, options)
+    arrays = grow_tree(BinnedColumns.of(X, 255, two_bytes=True), y, weight, None, options)
     tree = arrays.sklearn_tree(X.shape[1], max(n_classes, 1))
     X32 = X.astype(np.float32)
     leaf, leaf_exact = tree.apply(X32), exact.tree_.apply(X32)
@@ -270,7 +270,7 @@ def test_the_tree_is_scikit_learns_on_the_codes(criterion, n_classes, weights, m
     y = np.digitize(signal, [-1, 0, 1, 2][-n_classes + 1 :]) if n_classes else np.exp(signal)
     rng = np.random.default_rng(2)
     weight = {"none": None, "whole": rng.integers(1, 4, len(y)) * 1.0, "real": rng.random(len(y))}
-    columns = BinnedColumns.of(X, max_bins, weight[weights], wide=True)
+    columns = BinnedColumns.of(X, max_bins, weight[weights], two_bytes=True)
     rows = np.flatnonzero(rng.random(len(y)) < 0.8)
     some = None if weights == "none" else weight[weights][rows]
     limits = {"min_samples_leaf": 6, "max_features": 3}

@@ -198,7 +198,7 @@ def test_every_split_is_the_one_of_all_cuts(block, grower):
 
 def many_bins(X, seed):
     """Columns of 3000 bins, few of which have rows, with a code of missing values above them."""
-    columns = BinnedColumns.of(X, 255, wide=True)
+    columns = BinnedColumns.of(X, 255, two_bytes=True)
     codes = np.full(256, 3001, dtype=np.uint16)
     codes[:16] = np.sort(np.random.default_rng(seed).choice(3000, 16, replace=False))
     edges = [np.arange(2999) + 0.5] * X.shape[1]
@@ -311,7 +311,7 @@ def test_whole_weights_are_repeated_rows(wide):
         options = GrowthOptions(
             criterion="squared_error", max_depth=6, l2_regularization=0.5 * (seed % 3)
         )
-        columns = BinnedColumns.of(X, 255, wide=wide)
+        columns = BinnedColumns.of(X, 255, two_bytes=wide)
         a, _ = HistogramGrower(columns, options).grow(y, w.astype(float), None)
         repeated = columns.take_rows(again)
         b, _ = HistogramGrower(repeated, options).grow(y[again], None, None)
@@ -325,7 +325,7 @@ def test_some_rows_are_those_rows_alone(wide):
     X, y, rng = rows_of(2, missing=0.2)
     w = rng.uniform(0.5, 2, len(y))
     rows = np.sort(rng.permutation(len(y))[:120]).astype(np.intp)
-    columns = BinnedColumns.of(X, 255, wide=wide)
+    columns = BinnedColumns.of(X, 255, two_bytes=wide)
     for depth in (3, 30):
         options = GrowthOptions(criterion="squared_error", max_depth=depth)
         a, leaf = HistogramGrower(columns, options).grow(y, w, rows)
@@ -370,7 +370,7 @@ def test_draws_of_features_are_those_of_scikit_learn(leaves, grower):
 def test_targets_of_any_size(scale, wide):
     X, y, _ = rows_of(3)
     options = GrowthOptions(criterion="squared_error", max_depth=4)
-    grower = HistogramGrower(BinnedColumns.of(X, 20, wide=wide), options)
+    grower = HistogramGrower(BinnedColumns.of(X, 20, two_bytes=wide), options)
     a, _ = grower.grow(y, None, None)
     b, _ = grower.grow(scale * y, None, None)
     np.testing.assert_array_equal(a.code, b.code)
@@ -387,7 +387,7 @@ def test_constant_targets_and_columns_give_one_leaf(wide):
         (np.ones((1, 1)), np.ones(1)),
         (np.arange(5.0)[:, None], np.zeros(5)),
     ):
-        grower = HistogramGrower(BinnedColumns.of(X, 255, wide=wide), options)
+        grower = HistogramGrower(BinnedColumns.of(X, 255, two_bytes=wide), options)
         tree, node = grower.grow(y, None, None)
         assert len(tree) == 1
         assert tree.value[0, 0] == pytest.approx(y.mean())
@@ -400,7 +400,7 @@ def test_monotonic_constraints_hold(wide):
         X, y, _ = rows_of(seed, missing=0.1)
         cst = np.array([1, -1, 0, 1])
         options = GrowthOptions(criterion="squared_error", max_depth=6, monotonic_cst=cst)
-        columns = BinnedColumns.of(X, 255, wide=wide)
+        columns = BinnedColumns.of(X, 255, two_bytes=wide)
         tree, _ = HistogramGrower(columns, options).grow(y, None, None)
         for j in np.flatnonzero(cst):
             grid = np.repeat(X[:50, None], 15, axis=1)

@@ -78,7 +78,7 @@ def check_tree(tree, X, y, weight):
     X, y = X[order], y[order]
     weight = np.ones(len(y)) if weight is None else weight[order]
     nodes = nodes_of(tree.fit(X, y, weight))
-    columns = BinnedColumns.of(X, tree.max_bins, weight, wide=True)
+    columns = BinnedColumns.of(X, tree.max_bins, weight, two_bytes=True)
     is_random, total = tree.splitter == "random", weight.sum()
     is_median = tree.criterion == "absolute_error"
     tau, factor = (0.5, 2.0) if is_median else (tree.quantile, 1.0)
