@@ -312,7 +312,9 @@ def grow(
     if options.criterion == "gini" and (weight is None or are_counts(weight)):
         g.rules.kind = COUNTS
     g.rules.max_features, g.rules.max_depth = options.max_features or p, options.max_depth
-    g.rules.min_split, g.rules.min_leaf = options.min_samples_split, options.min_samples_leaf
+    # No node has more than m rows.
+    g.rules.min_split = min(options.min_samples_split, m + 1)
+    g.rules.min_leaf = min(options.min_samples_leaf, m + 1)
     g.rules.min_weight, g.rules.min_decrease = options.min_weight_leaf, options.min_impurity_decrease
     g.rules.state, g.rules.few_keys, g.rules.natural = options.seed, few_keys, natural
     if rows is not None:

@@ -183,7 +183,8 @@ class Clones:
             grow_unchecked(member, X, y, options.get("sample_weight"))
             return member
         X = self.X if rows is None else safe_indexing(self.X, rows)
-        return member.fit(X, y, **{**self.fit_params, **options})
+        member.fit(X, y, **{**self.fit_params, **options})
+        return member  # a user's `fit` may return nothing
 
     def fitted_under(self, weight: np.ndarray, y: np.ndarray) -> Any:
         """A new clone, fitted to all rows under weights, or to rows drawn by them."""

@@ -546,7 +546,7 @@ def test_a_fitted_member_with_a_label_that_is_not_in_y_is_named(labels):
 
 def test_rows_in_a_memoryview():
     X, y = np.random.default_rng(0).random((30, 2)), np.arange(30) % 2
-    members = [("tree", DecisionTreeClassifier()), ("bayes", GaussianNB())]
+    members = [("tree", DecisionTreeClassifier(random_state=0)), ("bayes", GaussianNB())]
     found = StackingClassifier(members, cv=2).fit(memoryview(X), y)
     expected = StackingClassifier(members, cv=2).fit(X, y)
     np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))

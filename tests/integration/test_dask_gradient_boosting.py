@@ -198,8 +198,6 @@ def test_errors_of_the_rows():
     X, y = lazily("even", *rows())
     with pytest.raises(ValueError, match="1 class"):
         GradientBoostingClassifier().fit(X, y * 0 > 1)
-    with pytest.raises(ValueError, match="float32"):
-        GradientBoostingRegressor().fit(X * 1e300, y)
     with pytest.raises(ValueError, match="non-negative"):
         GradientBoostingRegressor(loss="poisson").fit(X, y)
     with pytest.raises(ValueError, match="squared"):

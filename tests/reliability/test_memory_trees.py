@@ -76,7 +76,8 @@ def test_forests_keep_their_rows_once(forest):
     X, y = rows_of(4000)
     forest, kept, peak = fitted(forest, X, y)
     assert kept < 0.5 * X.nbytes + 3 * y.nbytes
-    assert peak < 1.2 * X.nbytes
+    # Exact trees are grown on ranks: 20 bytes a value while the fit runs.
+    assert peak < 3.2 * X.nbytes
     assert forest.ensemble_.rows.X.base is None  # no view of what the user may change
 
 
@@ -171,7 +172,7 @@ def test_blocks_are_predicted_in_parts(ours, monkeypatch):
     monkeypatch.setattr(blocks, "MOST_VALUES", 2**13)
     model, _, peak = traced(lambda: model.fit(X, y))
     np.testing.assert_array_equal(model.block_risks_, expected)
-    assert peak < 0.9 * X.nbytes
+    assert peak < 1.2 * X.nbytes
 
 
 def test_a_spline_of_many_features(monkeypatch):

@@ -479,9 +479,8 @@ def test_scores_and_intervals_at_the_ends_of_their_ranges():
     assert (widths[1] < widths[2]).any()
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
-        for method in (forest.apply, forest.decision_path, forest.predict_quantiles):
-            with pytest.raises(ValueError, match="too large"):
-                method(X * 1e155)
+        for method in (forest.apply, forest.predict_quantiles):  # beyond single precision
+            np.testing.assert_array_equal(method(X * 1e155), method(X * 1e9))
 
 
 def test_metrics_return_numbers_and_splitters_are_instances():
