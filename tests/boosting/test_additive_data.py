@@ -160,7 +160,8 @@ def test_a_thousand_categories(model):
     effect = rng.standard_normal(1000)
     values = 2 * effect[X[:, 0].astype(int)] + X[:, 1]
     y = target(model, values)
-    fitted = model(25, learning_rate=0.6, categorical_features=[True, False], max_bins=16).fit(X, y)
+    plain = {"smoothing_rounds": 0, "interactions": 0, "max_bins": 16}
+    fitted = model(25, learning_rate=0.6, categorical_features=[True, False], **plain).fit(X, y)
     found, own = fitted.shape_functions_[0]
     assert len(own) == len(found) + 1 == len(fitted.categories_[0]) + 1
     assert np.corrcoef(own[:-1], effect[found.astype(int)])[0, 1] > 0.75

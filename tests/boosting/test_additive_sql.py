@@ -137,13 +137,13 @@ def test_many_features_and_many_classes():
     """Sums and maxima are grouped: SQLite takes expressions of depth 1000 and 127 arguments."""
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (60, 1500)).astype(float)
-    model = L2BoostingRegressor(5).fit(X, X[:, 0])
+    model = L2BoostingRegressor(5, smoothing_rounds=0, interactions=0).fit(X, X[:, 0])
     model.shape_functions_ = [(e, rng.normal(size=len(v))) for e, v in model.shape_functions_]
     frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(1500)])
     table = query(database_of(frame), export.sql(model, 'the "rows"', dialect="sqlite", keep="id"))
     np.testing.assert_allclose(table["prediction"], model.predict(X), rtol=0, atol=1e-10)
     x = np.arange(300.0)[:, None] % 150
-    model = LogitBoostClassifier(1).fit(x, x[:, 0].astype(int))
+    model = LogitBoostClassifier(1, smoothing_rounds=0, interactions=0).fit(x, x[:, 0].astype(int))
     frame = pd.DataFrame(x, columns=["x0"])
     table = query(database_of(frame), export.sql(model, 'the "rows"', dialect="sqlite", keep="id"))
     np.testing.assert_array_equal(table["label"], model.predict(x))
