@@ -206,6 +206,17 @@ def test_errors_of_the_rows():
         GradientBoostingRegressor().fit(X, y, monitor=print)
 
 
+def test_columns_that_only_double_precision_tells_apart():
+    X, y = rows()
+    X = np.column_stack([1.7e9 + np.arange(len(X)) // 7, X])
+    y = y + 3 * np.sin(np.arange(len(X)) / 70)
+    expected = GradientBoostingRegressor(n_estimators=20, random_state=0).fit(X, y)
+    model = GradientBoostingRegressor(n_estimators=20, random_state=0).fit(*lazily("even", X, y))
+    assert_same_rounds(model, expected)
+    assert model.estimators_[0, 0].tree_.wide.tolist() == [0]
+    np.testing.assert_allclose(model.predict(X), expected.predict(X))
+
+
 @pytest.mark.parametrize("by_dtype", [True, False])
 def test_data_frames_with_categories(by_dtype):
     """By dtype and by name, as in memory."""
