@@ -47,6 +47,7 @@ from sklearn_ensemble_theory._scaling import largest_entry
 from sklearn_ensemble_theory._typing import ArrayLike, LossLike, RandomStateLike, available_if
 from sklearn_ensemble_theory.bounds._arguments import check_number, check_option
 from sklearn_ensemble_theory.erm._stumps.estimators import DecisionStumpClassifier, log_n_stumps
+from sklearn_ensemble_theory.trees._binned_tree import told_apart
 
 from ._base_learners import check_takes_weights
 from ._conditional_gradients import STEP_SIZES, VARIANTS, SolverOptions
@@ -274,7 +275,7 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             )
         plan = BallPlan(
             loss=loss,
-            learner=self.estimator,
+            learner=self.estimator if routed else told_apart(self.estimator, X, y),
             options=SolverOptions(self.step, self.variant, self.n_estimators, self.tol),
             fit_intercept=self.fit_intercept,
             weighted=given,

@@ -15,12 +15,14 @@ from sklearn_ensemble_theory import (
     DivideAndConquerRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
+    FrankWolfeClassifier,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    SmoothBoostClassifier,
     export,
     inspection,
 )
@@ -283,6 +285,11 @@ def test_other_ways_to_trees():
     for model in (exact, pruned, absolute, blocks):
         assert model.fit(X, y).score(X, y) > 0.9
     assert exact.apply(X).max() > 2
+    for model in (
+        SmoothBoostClassifier(DecisionTreeClassifier(max_depth=5), random_state=0),
+        FrankWolfeClassifier(DecisionTreeClassifier(max_depth=10), random_state=0),
+    ):
+        assert model.fit(X, y).score(X, y) > 0.9
     assert blocks.fit(X, y + 1e12).score(X, y + 1e12) > 0.9
     drawn = AdaBoostRegressor(BinnedTreeRegressor(), random_state=0)
     assert drawn.fit(X, y + 1e12).score(X, y + 1e12) > 0.9
