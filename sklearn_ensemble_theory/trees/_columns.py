@@ -324,10 +324,10 @@ def scikit_learn_merges(X: np.ndarray, rows: np.ndarray | None = None) -> bool:
     for _, _, values, _, wide in _columns_as_read(X, MOST_BINS, rows, None):
         if wide:
             return True
-        steps = np.diff(values)
-        steps = steps[steps > 0]
-        n_merged = np.count_nonzero(steps <= _LEAST_STEP)
-        if n_merged > (0 if len(steps) < _FEW_VALUES else len(steps) / 2):
+        steps = values[1:] - values[:-1]
+        n_equal = np.count_nonzero(steps == 0)
+        n_merged, n_steps = np.count_nonzero(steps <= _LEAST_STEP) - n_equal, len(steps) - n_equal
+        if n_merged > (0 if n_steps < _FEW_VALUES else n_steps / 2):
             return True
     return False
 
@@ -379,8 +379,8 @@ def _may_be_wide(X, j, values, max_bins, cumulated):
         run = max(2, ceil(n / (2 * max_bins)))
     if 2 * n_changes > n and not (values[run - 1 :] == values[: n - run + 1]).any():
         return False
-    last = np.append(np.flatnonzero(changes), n - 1)
-    often = values[last[np.diff(last, prepend=-1) >= run]]
+    # All values, or every one that occurs so often, and others.
+    often = values[np.append(np.flatnonzero(changes), n - 1)] if is_few else values[::run].copy()
     if issparse(X) or X.dtype != np.float64:
         (x,) = columns_in_one_piece(X[:, j : j + 1])
     elif is_few or len(X) <= 2 * _PARTS * _ROWS_OF_A_PART:

@@ -13,7 +13,7 @@ from sklearn_ensemble_theory._native.additive import (
     sum_cells,
     sum_over_cuts,
 )
-from sklearn_ensemble_theory._native.binning import EdgeTable, sorted_floats
+from sklearn_ensemble_theory._native.binning import EdgeTable, are_told_apart, sorted_floats
 from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees, count_in_bins
 from sklearn_ensemble_theory._native.exact_trees import Ranks, rank_values
 from sklearn_ensemble_theory._native.exact_trees import grow as grow_exact
@@ -76,6 +76,7 @@ __all__ = [
     "add_tables_of_inference",
     "add_votes",
     "additive",
+    "are_told_apart",
     "best_cuts",
     "best_hinge",
     "best_smoothing",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from .loops import EdgeTable, sorted_floats
+from .loops import EdgeTable, are_told_apart, sorted_floats
 
 
 def kinds_of_edges(n_edges):
@@ -84,3 +84,23 @@ def test_values_are_sorted_as_numpy_sorts_them(n):
         np.testing.assert_array_equal(found, np.sort(x))
     with pytest.raises(ValueError):
         sorted_floats(x, np.empty(n + 1, np.float32))
+
+
+@pytest.mark.parametrize("n", [0, 1, 40, 3000])
+@pytest.mark.parametrize("step", [1, 3])
+def test_numbers_that_stand_for_one_value(n, step):
+    """Against the distinct values of each number of single precision."""
+    rng = np.random.default_rng(n)
+    outcomes = set()
+    for unit in (1e-9, 2.0**-24, 0.1, 1e-50, 1e37):
+        x = np.repeat((unit * rng.integers(-40, 60, n) + (unit < 0.1)), step)[::step]
+        x[rng.random(n) < 0.1] = rng.choice([np.nan, -0.0, 0.0])
+        with np.errstate(over="ignore"):
+            single = x.astype(np.float32)
+        known = ~np.isnan(x)
+        different = {s: len(np.unique(x[single == s])) for s in single[known]}
+        for chosen in (np.unique(single[known]), single[known][: n // 3]):
+            expected = all(different[s] == 1 for s in chosen)
+            assert are_told_apart(x, chosen) == expected
+            outcomes.add(expected)
+    assert outcomes == ({True, False} if n >= 40 else {True})
