@@ -61,6 +61,7 @@ from ._fit_to_bins import each_output, grow_on, takes_targets
 from ._options import (
     QUANTILE_CRITERIA,
 )
+from ._packed import packed_trees
 from ._shrinkage import shrink
 from ._sklearn_trees import check_counts
 from ._tree_arrays import VALUES_AT_ONCE, GrownTree, grown_tree, nodes_of, rows_as_read
@@ -76,6 +77,9 @@ from ._weak_learners import (
 
 # The types of numbers that are checked as they are; others become the first.
 NUMBERS = [np.float64, np.float32]
+
+# From so many rows on a tree is laid out anew for them.
+MANY_ROWS = 8192
 
 # What the docstrings of both trees, and of their methods, say.
 TEXTS = {
@@ -361,9 +365,19 @@ class BaseBinnedTree(BinnedTree):
         is_large = is_large and fitted_encoder(self) is None
         if not (is_large and check_input):
             X, check_input = self._validate_X_predict(X, check_input), False
-        nodes = nodes_of(self)
-        parts = [nodes.values_of_rows(x) for x in self._as_read(X, check_input)]
+        parts = [self._values_of_rows(rows) for rows in self._as_read(X, check_input)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _values_of_rows(self, rows: np.ndarray) -> np.ndarray:
+        nodes = nodes_of(self)
+        width = nodes.value.shape[1]
+        if len(rows) >= MANY_ROWS:  # which pay for a layout of the nodes
+            given: dict[str, Any] = {"width": width, "leaf_outputs": lambda _, value: value}
+            sums = packed_trees([self], n_rows=len(rows), **given)
+            if sums is not None:
+                sums.add(rows, found := np.zeros((len(rows), width)))
+                return found
+        return nodes.values_of_rows(rows)
 
     def _as_read(self, X: Any, check_input: bool) -> Iterator[np.ndarray]:
         """The rows of X in dense parts as trees read them, each checked where asked for."""

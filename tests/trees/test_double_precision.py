@@ -173,6 +173,8 @@ def test_trees_that_read_a_column_in_different_precision(layout, depth):
     np.testing.assert_allclose(out[:, 0], expected, rtol=1e-12)
     for tree in trees:
         np.testing.assert_array_equal(tree.predict(rows), walked(tree, rows))
+        many = np.tile(rows, (8192 // len(rows) + 1, 1))  # laid out
+        np.testing.assert_array_equal(tree.predict(many)[: len(rows)], walked(tree, rows))
         leaf = tree.apply(rows)
         np.testing.assert_array_equal(nodes_of(tree).value[leaf, 0], tree.predict(rows))
         # scikit-learn 1.6 leaves missing values out of the paths of its trees.
