@@ -10,14 +10,12 @@ typedef struct {
     const int32_t *sorted;
     int32_t unsorted[SMALL_NODE + 8], keys[2][SMALL_NODE + 8];
     int turn;
-    double alone[2];                  /* of two rows: the score of a cut with each on the left */
 } FOR_RANK(FewRows);
 
 static void FOR_RANK(take_few)(
-    Exact *g, FOR_RANK(FewRows) *few, const int32_t *rows, int m, const NodeSums *all)
+    const Exact *g, FOR_RANK(FewRows) *few, const int32_t *rows, int m)
 {
     const RANK *by_row = g->columns.by_row;
-    int32_t ids[2] = {0, 1}, ranks[2] = {0, 1};
     few->m = m;
     few->turn = 0;
     few->sorted = NULL;
@@ -28,13 +26,6 @@ static void FOR_RANK(take_few)(
     }
     for (int k = m; k < SMALL_NODE + 8; k++)
         few->unsorted[k] = 0x7FFFFFFF;
-    for (int k = 0; m == 2 && k < 2; k++) {
-        BestCut one = {-INFINITY, -INFINITY, 0, 0};
-        ids[0] = k;
-        ids[1] = !k;
-        scan(g, few->target, ids, ranks, 2, NULL, 0, all, &one);
-        few->alone[k] = one.score;
-    }
 }
 
 static void FOR_RANK(write_places)(FOR_RANK(FewRows) *few)
@@ -59,7 +50,7 @@ static int FOR_RANK(search_few)(
         few->place[1] = a < b;
         if (tied(near, low, high))
             return CONSTANT;
-        return is_better(best, few->alone[a > b], low, high) ? CUT : NO_CUT;
+        return is_better(best, g->alone[a > b], low, high) ? CUT : NO_CUT;
     }
     int keeps_order = g->rules.kind != COUNTS, may_tie = !is_untied(c, f);
     int32_t *unsorted = few->unsorted, *keys = few->keys[few->turn], ids[SMALL_NODE], rank[SMALL_NODE];
@@ -256,10 +247,13 @@ static int FOR_RANK(best_feature)(Exact *g, NodeTask *task, const NodeSums *all,
 {
     int32_t *features = g->features, *rows = g->rows + task->start;
     int m = task->stop - task->start, rest = (int)g->columns.p, n_visited = 0, n_found = 0;
-    int n_drawn = 0, n_known = task->n_known, n_constant = n_known, feature = -1;
+    int n_drawn = 0, n_known = task->n_known, n_constant = n_known, feature = -1, last = -1;
+    int is_random = g->rules.is_random, is_small = m <= SMALL_NODE && !is_random;
     FOR_RANK(FewRows) few;
-    if (m <= SMALL_NODE)
-        FOR_RANK(take_few)(g, &few, rows, m, all);
+    if (m == 2)
+        score_pair(g, rows, all);
+    if (is_small)
+        FOR_RANK(take_few)(g, &few, rows, m);
     while (rest > n_constant
            && (n_visited < g->rules.max_features || n_visited <= n_found + n_drawn)) {
         n_visited++;
@@ -270,8 +264,9 @@ static int FOR_RANK(best_feature)(Exact *g, NodeTask *task, const NodeSums *all,
             continue;
         }
         drawn += n_found;
-        int f = features[drawn];
-        int status = m <= SMALL_NODE ? FOR_RANK(search_few)(g, &few, f, all, best)
+        int f = last = features[drawn];
+        int status = is_random ? search_random(g, f, rows, m, all, best)
+            : is_small ? FOR_RANK(search_few)(g, &few, f, all, best)
             : FOR_RANK(search)(g, f, rows, m, all, best);
         if (status == CONSTANT) {
             swap_places(features, drawn, n_constant++);
@@ -282,7 +277,8 @@ static int FOR_RANK(best_feature)(Exact *g, NodeTask *task, const NodeSums *all,
         if (status == CUT)
             feature = f;
     }
-    if (m <= SMALL_NODE && g->rules.kind != COUNTS) {
+    best->is_parted = is_random && feature == last && g->rules.kind != COUNTS;
+    if (is_small && g->rules.kind != COUNTS) {
         int32_t old[SMALL_NODE];
         FOR_RANK(write_places)(&few);
         memcpy(old, rows, m * sizeof(int32_t));
@@ -326,7 +322,7 @@ static void FOR_RANK(grow)(Exact *g)
         int m = task.stop - task.start, feature = -1, n_left = 0;
         double impurity_left = 0, impurity_right = 0;
         NodeSums all = sums_of(g, rows, m);
-        BestCut best = {-INFINITY, -INFINITY, 0, 0};
+        BestCut best = {-INFINITY, -INFINITY, 0, 0, 0, 0};
         if (t->count == 0)
             task.impurity = impurity_of_node(g, &all);
         if (task.depth < rules->max_depth && m >= rules->min_split && m >= 2 * rules->min_leaf
@@ -334,7 +330,7 @@ static void FOR_RANK(grow)(Exact *g)
             feature = FOR_RANK(best_feature)(g, &task, &all, &best);
         if (feature >= 0) {
             const RANK *col = (const RANK *)c->by_column + (size_t)feature * c->n;
-            n_left = FOR_RANK(part)(col, best.at, rows, m);
+            n_left = best.is_parted ? best.after : FOR_RANK(part)(col, best.at, rows, m);
             double decrease = divide(
                 g, rows, m, n_left, &all, task.impurity, &impurity_left, &impurity_right);
             if (decrease + EPSILON < rules->min_decrease)
@@ -343,10 +339,13 @@ static void FOR_RANK(grow)(Exact *g)
         int node = add_node(g, &task, &all);
         if (feature < 0)
             continue;
-        const double *values = c->values + c->first[feature];
-        double low = values[best.at], high = values[best.after], middle = low / 2.0 + high / 2.0;
         t->feature[node] = feature;
-        t->threshold[node] = middle >= high ? low : middle;
+        t->threshold[node] = best.threshold;
+        if (!rules->is_random) {
+            const double *values = c->values + c->first[feature];
+            double low = values[best.at], high = values[best.after], middle = low / 2.0 + high / 2.0;
+            t->threshold[node] = middle >= high ? low : middle;
+        }
         t->missing_left[node] = n_left > m - n_left;
         g->waiting[n_waiting++] = (NodeTask){
             task.start + n_left, task.stop, task.depth + 1, node, 0, task.n_known, impurity_right};

@@ -25,6 +25,8 @@ static inline int lowest_of(uint64_t bits)
 /* Rows of smaller nodes are sorted by keys: a rank times 64 plus the row's place. */
 #define SMALL_NODE 40
 #define PLACES 63
+/* Of fewer rows, keys are parted one by one. */
+#define FEW_KEYS 24
 /* So many cuts are compared with the best one together. */
 #define CUTS_OF_BLOCK 128
 /* A cut whose score, computed without a division, is below the best by more than this is worse. */
@@ -74,9 +76,10 @@ typedef struct {
 } RankedColumns;
 
 typedef struct {
-    int kind, is_entropy, n_classes, max_features, max_depth, min_split, min_leaf;
+    int kind, is_entropy, is_random, n_classes, max_features, max_depth, min_split, min_leaf;
     int few_keys;                     /* scikit-learn's sort inserts up to so many keys, ... */
     int natural;                      /* ... and is as deep as the natural logarithm, not the binary */
+    float least_gap;                  /* LEAST_GAP, or 0 in early releases; for random cuts */
     double min_weight, min_decrease, total_weight;
     uint32_t state;
 } ExactRules;
@@ -94,8 +97,10 @@ typedef struct {
 /* Sums of a node. square: of the weights of its classes. */
 typedef struct { double s, w, yy; int64_t square; } NodeSums;
 
-/* The best cut so far, between the ranks at and after. unscaled: Σ_side Σ_class W²/W, of counts. */
-typedef struct { double score, unscaled; int32_t at, after; } BestCut;
+/* The best cut so far, between the ranks at and after. unscaled: Σ_side Σ_class W²/W, of counts.
+   Of a random cut: the key of the threshold, and how many rows are on the left, which are parted
+   where the feature is the last one that was searched. */
+typedef struct { double score, unscaled, threshold; int32_t at, after; int is_parted; } BestCut;
 
 typedef struct { int start, stop, depth, parent, is_left, n_known; double impurity; } NodeTask;
 
@@ -120,6 +125,9 @@ typedef struct {
     int64_t *whole_counts, *left_counts, *cells;
     int32_t *rows_of_cell;
     double *whole, *left;
+    /* Of a node of two rows: the score of a cut with each on the left. */
+    int32_t first_of_two;
+    double alone[2];
 } Exact;
 
 static inline uint32_t next_of(uint32_t *state)
@@ -382,7 +390,7 @@ static int scan_counts(
     return found;
 }
 
-/* Σ W² or -Σ W/w log2 (W/w) over the classes, as the impurity of a side. */
+/* The impurity of a side: 1 - Σ W²/w², or -Σ W/w log2 (W/w), over the classes. */
 static inline double impurity_of(const double *weights, int n_classes, double w, int is_entropy)
 {
     double sum = 0;
@@ -452,6 +460,292 @@ static inline int scan(
     return scan_numbers(&g->rules, target, ids, rank, m, near, 1, all, best);
 }
 
+/* Of two rows: the score of a cut with each on the left. */
+static void score_pair(Exact *g, const int32_t *rows, const NodeSums *all)
+{
+    const int32_t ids[3] = {rows[0], rows[1], rows[0]}, ranks[2] = {0, 1};
+    g->first_of_two = rows[0];
+    for (int k = 0; k < 2; k++) {
+        BestCut one = {-INFINITY, -INFINITY, 0, 0, 0, 0};
+        scan(g, g->target, ids + k, ranks, 2, NULL, 0, all, &one);
+        g->alone[k] = one.score;
+    }
+}
+
+/* The impurities of both sides where the first n_left rows go left; the weight of the left one. */
+static double divide_classes(
+    Exact *g, const int32_t *rows, int m, int n_left, const NodeSums *all, double *impurity_left,
+    double *impurity_right)
+{
+    int n_classes = g->rules.n_classes, is_entropy = g->rules.is_entropy;
+    double *left = g->left, *right = left + n_classes, w = 0;
+    if (n_left <= m - n_left) {
+        memset(left, 0, n_classes * sizeof(double));
+        for (int k = 0; k < n_left; k++) {
+            const Target *one = g->target + rows[k];
+            left[one->real.label] += one->real.w;
+            w += one->real.w;
+        }
+    } else {
+        memcpy(left, g->whole, n_classes * sizeof(double));
+        w = all->w;
+        for (int k = m - 1; k >= n_left; k--) {
+            const Target *one = g->target + rows[k];
+            left[one->real.label] -= one->real.w;
+            w -= one->real.w;
+        }
+    }
+    for (int c = 0; c < n_classes; c++)
+        right[c] = g->whole[c] - left[c];
+    *impurity_left = impurity_of(left, n_classes, w, is_entropy);
+    *impurity_right = impurity_of(right, n_classes, all->w - w, is_entropy);
+    return w;
+}
+
+/* --- random cuts ----------------------------------------------------------------------------------
+
+   Columns are keys: the numbers of single precision as integers of the same order. */
+
+static inline int32_t key_of_float(float x)
+{
+    int32_t bits;
+    x += 0.0f; /* both zeros are the same */
+    memcpy(&bits, &x, sizeof bits);
+    return bits < 0 ? bits ^ 0x7FFFFFFF : bits;
+}
+
+static inline float float_of_key(int32_t key)
+{
+    float x;
+    key = key < 0 ? key ^ 0x7FFFFFFF : key;
+    memcpy(&x, &key, sizeof x);
+    return x;
+}
+
+/* The key of the largest number of single precision that is at most x. */
+static inline int32_t key_below(double x)
+{
+    float single = (float)x;
+    return key_of_float(single) - ((double)single > x);
+}
+
+static inline double masked(double x, uint64_t mask)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits &= mask;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* What `part` makes of the rows of a node, of which n_left have keys up to `at`, without a loop in
+   which each step waits for the one before. On the left, the rows that leave are replaced, in their
+   order, by those that come, the last one first. On the right, each row moves down by a place, and
+   those that come take the places above the ones that go: that of the end, and of the ones before. */
+static void part_by_keys(
+    int32_t *rows, int m, const int32_t *keys, int32_t at, int n_left, int32_t *places)
+{
+    int32_t *leave = places, *come = places + m / 2 + 1, first = rows[n_left];
+    int n_leave = 0, n_come = 0, end = m;
+    for (int k = 0; k < n_left; k++) {
+        leave[n_leave] = k;
+        n_leave += keys[k] > at;
+    }
+    for (int k = m - 1; n_come < n_leave; k--) {
+        come[n_come] = k;
+        n_come += keys[k] <= at;
+    }
+    for (int k = 0; k < n_leave; k++) {
+        int32_t row = rows[leave[k]];
+        rows[leave[k]] = rows[come[k]];
+        leave[k] = row;
+    }
+    for (int k = n_left; k < m - 1; k++)
+        rows[k] = rows[k + 1];
+    for (int k = 0; k < n_leave; k++) {
+        rows[end - 1] = leave[k];
+        end = come[k];
+    }
+    if (end > n_left)
+        rows[end - 1] = first;
+}
+
+/* The same for few rows, one by one: what comes after x is read two steps before it is needed. The
+   sums of the left side, and those of all without the right one, run in the order of the rows. */
+static inline int part_few(
+    const Exact *g, int32_t *rows, int m, const uint64_t *a, int32_t at, const NodeSums *all,
+    double *sums)
+{
+    uint64_t x = a[0], next = a[1], last = a[m - 1];
+    double s = 0, w = 0, rest = all->s, rest_w = all->w;
+    int l = 0, r = m;
+    for (int k = 0; k < m; k++) {
+        uint64_t right = -(uint64_t)((int32_t)(x >> 32) > at), next2 = a[l + 2], last2 = a[r - 2];
+        int32_t row = (int32_t)(uint32_t)x;
+        const Target *one = g->target + row;
+        s += masked(one->number.wy, ~right);
+        w += masked(one->number.w, ~right);
+        rest -= masked(one->number.wy, right);
+        rest_w -= masked(one->number.w, right);
+        rows[l + ((r - 1 - l) & (int)right)] = row;
+        x = next ^ ((next ^ last) & right);
+        next = next2 ^ ((next2 ^ next) & right);
+        last = last ^ ((last ^ last2) & right);
+        l += 1 + (int)right;
+        r += (int)right;
+    }
+    sums[0] = l <= m - l ? s : rest;
+    sums[1] = l <= m - l ? w : rest_w;
+    return l;
+}
+
+SEVERAL_ROWS static int32_t least_key(const int32_t *keys, ptrdiff_t m)
+{
+    int32_t low = keys[0];
+    for (ptrdiff_t k = 1; k < m; k++)
+        low = keys[k] < low ? keys[k] : low;
+    return low;
+}
+
+SEVERAL_ROWS static int32_t largest_key(const int32_t *keys, ptrdiff_t m)
+{
+    int32_t high = keys[0];
+    for (ptrdiff_t k = 1; k < m; k++)
+        high = keys[k] > high ? keys[k] : high;
+    return high;
+}
+
+SEVERAL_ROWS static int count_up_to(const int32_t *keys, ptrdiff_t m, int32_t at)
+{
+    int n = 0;
+    for (ptrdiff_t k = 0; k < m; k++)
+        n += keys[k] <= at;
+    return n;
+}
+
+/* The counts on the left of a random cut, and their sum; the number of rows. */
+static inline int divide_counts(
+    Exact *g, const int32_t *rows, int m, const int32_t *keys, int32_t at, double *w)
+{
+    int64_t *left = g->left_counts, weight = 0, second = 0;
+    int n_left = 0, n_classes = g->rules.n_classes;
+    if (n_classes != 2)
+        memset(left, 0, n_classes * sizeof(int64_t));
+    for (int k = 0; k < m; k++) {
+        const Target *one = g->target + rows[k];
+        int goes_left = keys[k] <= at;
+        int32_t more = one->count.w & -goes_left;
+        n_left += goes_left;
+        weight += more;
+        if (n_classes == 2)
+            second += more & -one->count.label;
+        else
+            left[one->count.label] += more;
+    }
+    if (n_classes == 2) {
+        left[0] = weight - second;
+        left[1] = second;
+    }
+    *w = (double)weight;
+    return n_left;
+}
+
+/* A cut between the smallest and the largest value of a node, drawn as scikit-learn draws it. It
+   parts the rows at each feature, and their order is that of the sums. */
+static int search_random(
+    Exact *g, int f, int32_t *rows, int m, const NodeSums *all, BestCut *best)
+{
+    const RankedColumns *c = &g->columns;
+    const ExactRules *rules = &g->rules;
+    const int32_t *column = m <= SMALL_NODE ? (const int32_t *)c->by_row + f
+        : (const int32_t *)c->by_column + (size_t)f * c->n;
+    size_t step = m <= SMALL_NODE ? (size_t)c->p : 1;
+    int32_t low, high, *keys = g->rank;
+    uint64_t few[FEW_KEYS + 3];
+    low = high = column[rows[0] * step];
+    if (m <= FEW_KEYS) {
+        few[0] = few[m + 1] = few[m + 2] = 0;
+        for (int k = 0; k < m; k++) {
+            int32_t key = keys[k] = column[rows[k] * step];
+            few[k + 1] = (uint64_t)(uint32_t)key << 32 | (uint32_t)rows[k];
+            low = key < low ? key : low;
+            high = key > high ? key : high;
+        }
+    } else {
+        for (int k = 0; k < m; k++)
+            keys[k] = column[rows[k] * step];
+        low = least_key(keys, m);
+        high = largest_key(keys, m);
+    }
+    float first = float_of_key(low), last = float_of_key(high);
+    if (last <= first + rules->least_gap)
+        return CONSTANT;
+    double threshold = ((double)last - (double)first) * (double)next_of(&g->rules.state)
+        / (double)0x7FFFFFFF + (double)first, score, w, w2;
+    if (threshold == (double)last)
+        threshold = (double)first;
+    int32_t at = key_below(threshold);
+    int n_left;
+    if (m == 2) {
+        if (keys[0] > keys[1])
+            swap_places(rows, 0, 1);
+        if (!is_better(best, g->alone[rows[0] != g->first_of_two], at, 1))
+            return NO_CUT;
+        best->threshold = threshold;
+        return CUT;
+    }
+    if (rules->kind == COUNTS) {
+        int64_t *left = g->left_counts, a = 0, b = 0;
+        n_left = divide_counts(g, rows, m, keys, at, &w);
+        for (int i = 0; i < rules->n_classes; i++) {
+            int64_t rest = g->whole_counts[i] - left[i];
+            a += left[i] * left[i];
+            b += rest * rest;
+        }
+        w2 = all->w - w;
+        score = -w2 * (1.0 - (double)b / (w2 * w2)) - w * (1.0 - (double)a / (w * w));
+    } else if (rules->kind == CLASSES) {
+        double impurity, impurity2;
+        n_left = count_up_to(keys, m, at);
+        part_by_keys(rows, m, keys, at, n_left, g->order);
+        w = divide_classes(g, rows, m, n_left, all, &impurity, &impurity2);
+        w2 = all->w - w;
+        score = -w2 * impurity2 - w * impurity;
+    } else {
+        double sums[2] = {0, 0};
+        if (m <= FEW_KEYS)
+            n_left = part_few(g, rows, m, few + 1, at, all, sums);
+        else {
+            n_left = count_up_to(keys, m, at);
+            part_by_keys(rows, m, keys, at, n_left, g->order);
+            if (n_left <= m - n_left)
+                for (int k = 0; k < n_left; k++) {
+                    sums[0] += g->target[rows[k]].number.wy;
+                    sums[1] += g->target[rows[k]].number.w;
+                }
+            else {
+                sums[0] = all->s;
+                sums[1] = all->w;
+                for (int k = m - 1; k >= n_left; k--) {
+                    sums[0] -= g->target[rows[k]].number.wy;
+                    sums[1] -= g->target[rows[k]].number.w;
+                }
+            }
+        }
+        double s = sums[0], s2 = all->s - s;
+        w = sums[1];
+        w2 = all->w - w;
+        if (s * s * w2 + s2 * s2 * w < best->score * (w * w2) * NEARLY)
+            return NO_CUT;
+        score = s * s / w + s2 * s2 / w2;
+    }
+    if (!may_be_leaves(rules, n_left, m - n_left, w, w2)
+        || !is_better(best, score, at, n_left))
+        return NO_CUT;
+    best->threshold = threshold;
+    return CUT;
+}
+
 /* --- the sums of a node -------------------------------------------------------------------------- */
 
 static NodeSums sums_of(Exact *g, const int32_t *rows, int m)
@@ -506,7 +800,6 @@ static double divide(
     const Target *target = g->target;
     double w = 0, w2;
     int from_left = n_left <= m - n_left, n_classes = g->rules.n_classes;
-    int start = from_left ? 0 : m - 1, stop = from_left ? n_left : n_left - 1, step = from_left ? 1 : -1;
     if (g->rules.kind == NUMBERS) {
         double s = 0, yy = 0;
         if (from_left)
@@ -541,22 +834,8 @@ static double divide(
         *impurity_left = 1.0 - (double)squares / (w * w);
         *impurity_right = 1.0 - (double)other / (w2 * w2);
     } else {
-        double *left = g->left, *right = left + n_classes, sign = from_left ? 1.0 : -1.0;
-        memset(left, 0, n_classes * sizeof(double));
-        if (!from_left) {
-            memcpy(left, g->whole, n_classes * sizeof(double));
-            w = all->w;
-        }
-        for (int k = start; k != stop; k += step) {
-            const Target *one = target + rows[k];
-            left[one->real.label] += sign * one->real.w;
-            w += sign * one->real.w;
-        }
-        for (int c = 0; c < n_classes; c++)
-            right[c] = g->whole[c] - left[c];
+        w = divide_classes(g, rows, m, n_left, all, impurity_left, impurity_right);
         w2 = all->w - w;
-        *impurity_left = impurity_of(left, n_classes, w, g->rules.is_entropy);
-        *impurity_right = impurity_of(right, n_classes, w2, g->rules.is_entropy);
     }
     return (all->w / g->rules.total_weight)
         * (impurity - (w2 / all->w * *impurity_right) - (w / all->w * *impurity_left));
@@ -610,15 +889,6 @@ static void grow_exact(Exact *g)
 
 typedef struct { uint64_t key; int64_t row; } KeyedRow;
 
-/* Numbers as integers of the same order; both zeros are the same. */
-static inline uint64_t key_of_float(float x)
-{
-    uint32_t bits;
-    x += 0.0f;
-    memcpy(&bits, &x, sizeof bits);
-    return bits >> 31 ? ~bits : bits | 0x80000000u;
-}
-
 /* Sort by the keys, byte by byte from the lowest; bytes in which all agree are left out. Returns the
    array that has the result. */
 static KeyedRow *sort_by_bytes(KeyedRow *a, KeyedRow *b, ptrdiff_t n, int n_bytes)
@@ -646,7 +916,7 @@ static ptrdiff_t rank_floats(
 {
     ptrdiff_t found = 0;
     for (ptrdiff_t i = 0; i < n; i++)
-        a[i] = (KeyedRow){key_of_float(x[i]), i};
+        a[i] = (KeyedRow){(uint32_t)key_of_float(x[i]) ^ 0x80000000u, i};
     a = sort_by_bytes(a, b, n, 4);
     for (ptrdiff_t k = 0; k < n; k++) {
         if (k == 0 || a[k].key != a[k - 1].key)
@@ -654,5 +924,11 @@ static ptrdiff_t rank_floats(
         rank[a[k].row] = (int32_t)(found - 1);
     }
     return found;
+}
+
+static void keys_of_floats(const float *x, ptrdiff_t n, int32_t *keys)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        keys[i] = key_of_float(x[i]);
 }
 #endif

@@ -1,7 +1,7 @@
 """Exact trees: scikit-learn's, bit for bit, grown on the ranks of the values of each column.
 
 The ranks are made once for all trees of an ensemble. A tree depends on the values by their order
-alone, but for its thresholds; see exact_trees.h.
+alone, but for its thresholds, and random cuts; see exact_trees.h.
 """
 
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
@@ -27,7 +27,8 @@ cdef extern from "exact_trees.h" nogil:
         const int64_t* near_at
 
     ctypedef struct ExactRules:
-        int kind, is_entropy, n_classes, max_features, max_depth, min_split, min_leaf, few_keys, natural
+        int kind, is_entropy, is_random, n_classes, max_features, max_depth, min_split, min_leaf, few_keys, natural
+        float least_gap
         double min_weight, min_decrease, total_weight
         uint32_t state
 
@@ -81,6 +82,7 @@ cdef extern from "exact_trees.h" nogil:
     void set_count(Target*, int64_t label, double w)
     void set_class(Target*, int64_t label, double w)
     void grow_exact(Exact*)
+    void keys_of_floats(const float*, Py_ssize_t, int32_t*)
     Py_ssize_t rank_floats(
         const float*, Py_ssize_t, KeyedRow*, KeyedRow*, int32_t*, double*)
 
@@ -90,7 +92,57 @@ MOST_ROWS = 2**25 - 1
 cdef double MOST_COUNTS = 2.0**26
 
 
-cdef class Ranks:
+cdef class Columns:
+    """The columns of X as trees share them.
+
+    Attributes
+    ----------
+    by_column, by_row : arrays of shape (p, n) and (n, p)
+    """
+
+    cdef readonly object by_column, by_row
+    cdef Py_ssize_t most_ranks
+    cdef RankedColumns columns
+
+    cdef void take(self, by_column):
+        cdef const uint16_t[:, ::1] codes, rows
+        cdef const uint32_t[:, ::1] wide_codes, wide_rows
+        by_column.flags.writeable = False
+        self.by_column, self.by_row = by_column, np.ascontiguousarray(by_column.T)
+        self.by_row.flags.writeable = False
+        self.columns.p, self.columns.n = by_column.shape
+        self.columns.n_ranked = self.columns.n
+        self.columns.is_wide = by_column.dtype == np.uint32
+        if self.columns.is_wide:
+            wide_codes, wide_rows = by_column, self.by_row
+            self.columns.by_column, self.columns.by_row = &wide_codes[0, 0], &wide_rows[0, 0]
+        else:
+            codes, rows = by_column, self.by_row
+            self.columns.by_column, self.columns.by_row = &codes[0, 0], &rows[0, 0]
+
+    @property
+    def shape(self):
+        """(n, p)."""
+        return self.columns.n, self.columns.p
+
+
+cdef class Keys(Columns):
+    """The columns of X in single precision, as integers of the same order, for random cuts.
+
+    Parameters
+    ----------
+    by_column : uint32 array of shape (p, n)
+    """
+
+    def __init__(self, const uint32_t[:, ::1] by_column):
+        require(0 < by_column.shape[1] <= MOST_ROWS and 0 < by_column.shape[0] < 2**31)
+        self.take(np.asarray(by_column))
+
+    def __reduce__(self):
+        return type(self), (self.by_column,)
+
+
+cdef class Ranks(Columns):
     """The columns of X as ranks of their values, which trees share.
 
     Parameters
@@ -108,21 +160,16 @@ cdef class Ranks:
         be repeated.
     """
 
-    cdef readonly object by_column, by_row
     cdef const double[::1] values
     cdef const int64_t[::1] first, near_at
     cdef const uint64_t[::1] near
-    cdef Py_ssize_t most_ranks
-    cdef RankedColumns columns
 
     def __init__(
         self, by_column, const double[::1] values, const int64_t[::1] first,
         const uint64_t[::1] near, const int64_t[::1] near_at, n_ranked=None,
     ):
-        cdef Py_ssize_t p = by_column.shape[0], n = by_column.shape[1], size, j
-        cdef const uint16_t[:, ::1] codes, rows
-        cdef const uint32_t[:, ::1] wide_codes, wide_rows
-        require(0 < n <= MOST_ROWS and 0 < p < 2**31)
+        cdef Py_ssize_t p = by_column.shape[0], size, j
+        require(0 < by_column.shape[1] <= MOST_ROWS and 0 < p < 2**31)
         require(first.shape[0] == p + 1 and near_at.shape[0] == p and first[0] == 0)
         require(first[p] == values.shape[0])
         largest = by_column.max(axis=1)
@@ -131,22 +178,13 @@ cdef class Ranks:
             require(largest[j] < size <= MOST_ROWS)
             require(near_at[j] < 0 or near_at[j] + (size + 63) // 64 <= near.shape[0])
             self.most_ranks = max(self.most_ranks, size)
-        self.by_column, self.by_row = by_column, np.ascontiguousarray(by_column.T)
+        self.take(by_column)
         self.values, self.first, self.near, self.near_at = values, first, near, near_at
-        self.columns.n, self.columns.p = n, p
-        self.columns.n_ranked = n if n_ranked is None else n_ranked
-        self.columns.repeats = n_ranked is not None
-        self.columns.is_wide = by_column.dtype == np.uint32
-        if self.columns.is_wide:
-            wide_codes, wide_rows = by_column, self.by_row
-            self.columns.by_column, self.columns.by_row = &wide_codes[0, 0], &wide_rows[0, 0]
-        else:
-            codes, rows = by_column, self.by_row
-            self.columns.by_column, self.columns.by_row = &codes[0, 0], &rows[0, 0]
+        if n_ranked is not None:
+            self.columns.n_ranked, self.columns.repeats = n_ranked, True
         self.columns.values, self.columns.first = &values[0], &first[0]
         self.columns.near = &near[0] if near.shape[0] else NULL
         self.columns.near_at = &near_at[0]
-        by_column.flags.writeable = self.by_row.flags.writeable = False
 
     def __reduce__(self):
         return type(self), self.arrays
@@ -158,11 +196,6 @@ cdef class Ranks:
         near, near_at = np.asarray(self.near), np.asarray(self.near_at)
         n_ranked = self.columns.n_ranked if self.columns.repeats else None
         return self.by_column, values, first, near, near_at, n_ranked
-
-    @property
-    def shape(self):
-        """(n, p)."""
-        return self.columns.n, self.columns.p
 
 
 def rank_values(const float[::1] x, int32_t[::1] rank, double[::1] distinct, uint8_t[::1] room):
@@ -177,6 +210,12 @@ def rank_values(const float[::1] x, int32_t[::1] rank, double[::1] distinct, uin
         found = rank_floats(
             &x[0], n, <KeyedRow*>&room[0], <KeyedRow*>&room[0] + n, &rank[0], &distinct[0])
     return found
+
+
+def keys_of(const float[::1] x, uint32_t[::1] keys):
+    """Write the integers of the same order; those of both zeros are the same."""
+    require(keys.shape[0] == x.shape[0] > 0)
+    keys_of_floats(&x[0], x.shape[0], <int32_t*>&keys[0])
 
 
 cdef inline char* place(char** end, Py_ssize_t size) noexcept nogil:
@@ -196,11 +235,13 @@ cdef Py_ssize_t lay_out(Exact* g, char* start, Py_ssize_t most_ranks) noexcept n
     g.constants = <int32_t*>place(&end, 4 * p)
     g.waiting = <NodeTask*>place(
         &end, (min(m, g.rules.max_depth) + 2) * <Py_ssize_t>sizeof(NodeTask))
-    g.order = <int32_t*>place(&end, 4 * m)
+    g.order = <int32_t*>place(&end, 4 * (m + 2))
     g.rank = <int32_t*>place(&end, 4 * m)
     g.of_rank = <int32_t*>place(&end, 4 * most_ranks)
     g.marks = <uint64_t*>place(&end, most_ranks // 8 + 8)
     g.marked = <uint64_t*>place(&end, most_ranks // 512 + 8)
+    # A key before those of the rows and two behind are read.
+    g.keys = <uint64_t*>place(&end, 8 * (m + 3)) + 1
     if g.rules.kind == COUNTS or g.columns.repeats:
         g.before = <int32_t*>place(&end, 4 * n)
     if g.rules.kind == COUNTS:
@@ -208,10 +249,7 @@ cdef Py_ssize_t lay_out(Exact* g, char* start, Py_ssize_t most_ranks) noexcept n
         g.left_counts = <int64_t*>place(&end, 8 * K)
         g.cells = <int64_t*>place(&end, 16 * m)
         g.rows_of_cell = <int32_t*>place(&end, 8 * m)
-        return end - start
-    # A key before those of the rows and two behind are read.
-    g.keys = <uint64_t*>place(&end, 8 * (m + 3)) + 1
-    if g.rules.kind == NUMBERS:
+    elif g.rules.kind == NUMBERS:
         g.wyy = <double*>place(&end, 8 * n)
     else:
         g.whole = <double*>place(&end, 8 * K)
@@ -257,9 +295,9 @@ cdef bint are_counts(const double[::1] weight):
 
 
 def grow(
-    Ranks ranks, const int32_t[::1] rows or None, const double[::1] y or None,
+    Columns columns, const int32_t[::1] rows or None, const double[::1] y or None,
     const int64_t[::1] codes or None, const double[::1] weight or None,
-    options, int few_keys, bint natural,
+    options, int few_keys, bint natural, float least_gap,
 ):
     """Grow a tree, without the interpreter lock.
 
@@ -268,7 +306,8 @@ def grow(
 
     Parameters
     ----------
-    ranks : Ranks
+    columns : Ranks or Keys
+        For the best cuts, or for random ones.
     rows : int32 array of shape (m,) or None
         Increasing; None for all rows.
     y : float64 array of shape (m,) or None
@@ -282,6 +321,8 @@ def grow(
         Up to how many keys scikit-learn's sort inserts, 1 to 15.
     natural : bool
         Whether its depth is limited by the natural logarithm, not the binary one.
+    least_gap : float
+        A feature whose values in a node are no further apart is constant there; of random cuts.
 
     Returns
     -------
@@ -293,7 +334,7 @@ def grow(
     Nodes are numbered from the left, parents before their children.
     """
     cdef Exact g
-    cdef Py_ssize_t n = ranks.columns.n, p = ranks.columns.p, size
+    cdef Py_ssize_t n = columns.columns.n, p = columns.columns.p, size
     cdef Py_ssize_t m = n if rows is None else rows.shape[0], K = options.n_classes
     cdef char* memory
     cdef const int32_t* chosen = NULL
@@ -306,7 +347,9 @@ def grow(
     require((codes is None) == (K == 0) and (weight is None or weight.shape[0] == m))
     require((codes.shape[0] if y is None else y.shape[0]) == m)
     require(options.criterion in (("gini", "log_loss") if K else ("squared_error",)))
-    g.columns, g.m = ranks.columns, <int>m
+    g.columns, g.m = columns.columns, <int>m
+    g.rules.is_random, g.rules.least_gap = isinstance(columns, Keys), least_gap
+    require(bool(options.random_splits) == g.rules.is_random)
     g.rules.is_entropy, g.rules.n_classes = options.criterion == "log_loss", <int>K
     g.rules.kind = NUMBERS if K == 0 else CLASSES
     if options.criterion == "gini" and (weight is None or are_counts(weight)):
@@ -338,10 +381,10 @@ def grow(
     g.nodes = ExactNodes(
         &left[0], &right[0], &feature[0], &threshold[0], &missing_left[0], &impurity[0], &n_rows[0],
         &node_weight[0], &values[0, 0], 0, 0)
-    memory = <char*>PyMem_RawCalloc(lay_out(&g, NULL, ranks.most_ranks), 1)
+    memory = <char*>PyMem_RawCalloc(lay_out(&g, NULL, columns.most_ranks), 1)
     if memory == NULL:
         raise MemoryError()
-    lay_out(&g, memory, ranks.most_ranks)
+    lay_out(&g, memory, columns.most_ranks)
     try:
         with nogil:
             failed = take_rows(&g, chosen, targets, labels, weights)

@@ -36,7 +36,7 @@ from sklearn_ensemble_theory._running import random_state_names
 from sklearn_ensemble_theory._typing import TreeLearner
 from sklearn_ensemble_theory.trees._columns import scikit_learn_merges
 from sklearn_ensemble_theory.trees._isotonic import monotonic_values
-from sklearn_ensemble_theory.trees._ranks import RankedRows, grows_on_ranks, ranks_of
+from sklearn_ensemble_theory.trees._ranks import RankedRows, columns_for
 from sklearn_ensemble_theory.trees._sklearn_trees import (
     check_counts,
     grow_unchecked,
@@ -164,9 +164,9 @@ class Clones:
         self.random_state = check_random_state(task.random_state)
         self.has_scale = outputs_have_scale(estimator)
         self.ranks = None
-        if not self.fit_params and grows_on_ranks(estimator) and isinstance(X, np.ndarray):
+        if not self.fit_params and is_tree(estimator) and isinstance(X, np.ndarray):
             check_constraints(estimator)
-            self.ranks = ranks_of(X)
+            self.ranks = columns_for(estimator, X)
 
     def best(
         self, target: Any, weight: np.ndarray, scores: np.ndarray | None = None

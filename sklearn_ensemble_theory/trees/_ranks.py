@@ -11,7 +11,15 @@ import numpy as np
 from sklearn_ensemble_theory._bins import columns_in_one_piece
 from sklearn_ensemble_theory._compat import LEAST_GAP, TREE_SORT, make_tree
 from sklearn_ensemble_theory._learners import is_tree
-from sklearn_ensemble_theory._native.exact_trees import MOST_ROWS, Ranks, grow, rank_values
+from sklearn_ensemble_theory._native.exact_trees import (
+    MOST_ROWS,
+    Columns,
+    Keys,
+    Ranks,
+    grow,
+    keys_of,
+    rank_values,
+)
 from sklearn_ensemble_theory.trees._options import GrowthOptions
 
 CRITERIA = "squared_error", "gini", "entropy", "log_loss"
@@ -20,17 +28,37 @@ CRITERIA = "squared_error", "gini", "entropy", "log_loss"
 def grows_on_ranks(tree: Any) -> bool:
     """Whether a tree of scikit-learn's has only parameters with which it is grown on ranks.
 
-    Not: criteria of medians, counts and of several outputs, random cuts, trees grown best first,
-    constraints, and weights of classes.
+    Not: criteria of medians and counts, trees grown best first, constraints, weights of classes.
     """
     return (
         is_tree(tree)
         and tree.criterion in CRITERIA
-        and tree.splitter == "best"
+        and isinstance(tree.splitter, str)
         and tree.max_leaf_nodes is None
         and tree.monotonic_cst is None
         and getattr(tree, "class_weight", None) is None
     )
+
+
+def columns_for(tree: Any, X: np.ndarray) -> Columns | None:
+    """The columns of a dense X as the tree is grown on them; None where scikit-learn grows it.
+
+    It does if a value is not finite in single precision.
+    """
+    if not grows_on_ranks(tree) or not 0 < len(X) <= MOST_ROWS:
+        return None
+    return keys_of_columns(X) if tree.splitter == "random" else ranks_of(X)
+
+
+def keys_of_columns(X: np.ndarray) -> Keys | None:
+    """The keys of random cuts. 8 bytes a value."""
+    by_column = np.empty(X.shape[::-1], dtype=np.uint32)
+    with np.errstate(over="ignore"):  # infinite in single precision: None
+        for x, keys in zip(columns_in_one_piece(X, np.float32), by_column):
+            if not np.isfinite(x).all():
+                return None
+            keys_of(x, keys)
+    return Keys(by_column)
 
 
 def ranks_of(X: np.ndarray) -> Ranks | None:
@@ -40,8 +68,6 @@ def ranks_of(X: np.ndarray) -> Ranks | None:
     distinct value.
     """
     n, p = X.shape
-    if not 0 < n <= MOST_ROWS:
-        return None
     by_column = np.empty((p, n), dtype=np.uint16 if n <= 2**16 else np.uint32)
     rank, distinct = np.empty(n, dtype=np.int32), np.empty(n)
     room = np.empty(32 * n, dtype=np.uint8)
@@ -66,8 +92,10 @@ def ranks_of(X: np.ndarray) -> Ranks | None:
     return Ranks(by_column, np.concatenate(values), first, np.concatenate(near), near_at)
 
 
-def take_features(ranks: Ranks, features: np.ndarray) -> Ranks:
+def take_features(ranks: Columns, features: np.ndarray) -> Columns:
     """The columns with these indices, in this order."""
+    if isinstance(ranks, Keys):
+        return Keys(ranks.by_column[features])
     _, values, first, near, near_at, _ = ranks.arrays
     sizes = np.diff(first)[features]
     starts = np.concatenate([[0], np.cumsum(sizes)])
@@ -75,17 +103,19 @@ def take_features(ranks: Ranks, features: np.ndarray) -> Ranks:
     return Ranks(ranks.by_column[features], values[places], starts, near, near_at[features])
 
 
-def take_rows(ranks: Ranks, rows: np.ndarray) -> Ranks:
+def take_rows(ranks: Columns, rows: np.ndarray) -> Columns:
     """The rows with these indices, in this order; some may be repeated."""
-    by_column, *others, _ = ranks.arrays
-    return Ranks(np.take(by_column, rows, axis=1), *others, ranks.shape[0])
+    by_column = np.take(ranks.by_column, rows, axis=1)
+    if isinstance(ranks, Keys):
+        return Keys(by_column)
+    return Ranks(by_column, *ranks.arrays[1:-1], ranks.shape[0])
 
 
 @dataclass(frozen=True)
 class RankedRows:
     """Rows of X as ranks, on which one tree is grown; `rows` increase, None for all of them."""
 
-    ranks: Ranks
+    ranks: Columns
     rows: np.ndarray | None
 
     @property
@@ -103,6 +133,7 @@ class RankedRows:
         rows = None if rows is None else rows.astype(np.int32, copy=False)
         target = np.ascontiguousarray(y, dtype=np.int64 if options.n_classes else np.float64)
         numbers, codes = (None, target) if options.n_classes else (target, None)
-        fields, values, depth = grow(self.ranks, rows, numbers, codes, weight, options, *TREE_SORT)
+        release = *TREE_SORT, LEAST_GAP
+        fields, values, depth = grow(self.ranks, rows, numbers, codes, weight, options, *release)
         shape = self.ranks.shape[1], max(options.n_classes, 1)
         return make_tree(fields, values[:, None, :], depth, *shape)

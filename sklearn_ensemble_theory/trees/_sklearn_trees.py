@@ -12,11 +12,11 @@ from typing import Any, Protocol, cast
 import numpy as np
 import scipy.sparse as sp
 from sklearn import get_config
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from sklearn_ensemble_theory._compat import make_tree, prune_tree, tree_parts, tree_state
 from sklearn_ensemble_theory._learners import (
     REGRESSION_TREES,
+    TREES,
     aligned_columns,
     is_tree,
     reads_single_precision,
@@ -32,10 +32,9 @@ from sklearn_ensemble_theory.trees._options import (
     n_features_drawn,
 )
 from sklearn_ensemble_theory.trees._ranks import (
+    Columns,
     RankedRows,
-    Ranks,
-    grows_on_ranks,
-    ranks_of,
+    columns_for,
     take_features,
     take_rows,
 )
@@ -109,7 +108,7 @@ def fitted_in_units(estimator: Predictor, X: Any, y: np.ndarray, **params: Any) 
 
 def as_ranks(tree: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray | RankedRows:
     """X as `fitted_in_units` takes it: as ranks where a tree is grown on them."""
-    ranks = ranks_of(X) if grows_on_ranks(tree) and y.ndim == 1 else None
+    ranks = columns_for(tree, X) if y.ndim == 1 else None
     return X if ranks is None else RankedRows(ranks, None)
 
 
@@ -344,7 +343,7 @@ def with_all_classes(member: Any, n_classes: Sequence[int]) -> Any:
 class RankedMembers:
     """Trees of scikit-learn's that share the ranks of X (see `_learners.PreparedMembers`)."""
 
-    def __init__(self, ranks: Ranks) -> None:
+    def __init__(self, ranks: Columns) -> None:
         self.ranks = ranks
 
     def fit(
@@ -369,9 +368,9 @@ def ranked_members(
     tree: Any, X: np.ndarray, sample_weight: np.ndarray | None, n_jobs: int | None
 ) -> RankedMembers | None:
     """None for trees that scikit-learn grows."""
-    ranks = ranks_of(X) if grows_on_ranks(tree) else None
+    ranks = columns_for(tree, X)
     return None if ranks is None else RankedMembers(ranks)
 
 
-for _kind in (DecisionTreeRegressor, DecisionTreeClassifier):
+for _kind in TREES:
     register(_kind, prepare_members=ranked_members)

@@ -15,7 +15,7 @@ from sklearn_ensemble_theory._native.additive import (
 )
 from sklearn_ensemble_theory._native.binning import EdgeTable, are_told_apart, sorted_floats
 from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees, count_in_bins
-from sklearn_ensemble_theory._native.exact_trees import Ranks, rank_values
+from sklearn_ensemble_theory._native.exact_trees import Keys, Ranks, keys_of, rank_values
 from sklearn_ensemble_theory._native.exact_trees import grow as grow_exact
 from sklearn_ensemble_theory._native.forest_trees import grow_tree
 from sklearn_ensemble_theory._native.inference import (
@@ -61,6 +61,7 @@ __all__ = [
     "BYTES",
     "BoostedTrees",
     "EdgeTable",
+    "Keys",
     "LooseNodes",
     "Loss",
     "PointTree",
@@ -92,6 +93,7 @@ __all__ = [
     "grow_exact",
     "grow_tree",
     "huber_slopes",
+    "keys_of",
     "leaf_quantiles",
     "leave_out",
     "leaves_of_codes",

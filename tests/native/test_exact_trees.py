@@ -1,10 +1,12 @@
 """The growth of exact trees refuses arrays that do not fit (tests/trees has the trees)."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from ..trees.engine import GrowthOptions
-from .loops import Ranks, grow_exact, rank_values
+from .loops import Keys, Ranks, grow_exact, keys_of, rank_values
 
 N, P = 20, 2
 CODES = np.array([np.arange(N) % 5, np.arange(N) % 4], dtype=np.uint16)
@@ -62,17 +64,23 @@ def test_ranks_refuse_arrays_that_do_not_fit(wrong):
             "options": GrowthOptions(criterion="gini", n_classes=2),
         },
         {"few_keys": 16},
+        {"options": replace(NUMBERS, random_splits=True)},
     ],
 )
 def test_growth_refuses_arrays_that_do_not_fit(wrong):
     given = {"rows": None, "y": np.arange(1.0 * N), "codes": None, "weight": None}
-    given |= {"options": NUMBERS, "few_keys": 15, "natural": False}
+    given |= {"options": NUMBERS, "few_keys": 15, "natural": False, "least_gap": 0.0}
     grow_exact(ranks(), *given.values())
     with pytest.raises(ValueError):
         grow_exact(ranks(), *{**given, **wrong}.values())
 
 
-def test_room_for_ranks():
+def test_keys_and_room():
+    assert Keys(np.zeros((1, 2), np.uint32)).shape == (2, 1)
+    with pytest.raises(ValueError):
+        Keys(np.zeros((1, 0), np.uint32))
+    with pytest.raises(ValueError):
+        keys_of(np.zeros(3, np.float32), np.zeros(2, np.uint32))
     with pytest.raises(ValueError):
         rank_values(
             np.zeros(3, np.float32), np.zeros(3, np.int32), np.zeros(3), np.zeros(9, np.uint8)

@@ -39,7 +39,12 @@ from sklearn_ensemble_theory.trees._packed import (
     packed_trees,
     single_precision_cuts,
 )
-from sklearn_ensemble_theory.trees._ranks import grows_on_ranks, ranks_of, take_features
+from sklearn_ensemble_theory.trees._ranks import (
+    columns_for,
+    grows_on_ranks,
+    ranks_of,
+    take_features,
+)
 from sklearn_ensemble_theory.trees._sklearn_trees import fitted_in_units, on_grid, ranked_members
 from sklearn_ensemble_theory.trees._tree_arrays import (
     LEAF,
@@ -90,6 +95,7 @@ __all__ = [
     "add_multiple",
     "answered",
     "binned_equivalent",
+    "columns_for",
     "drawn_rows",
     "fitted_in_units",
     "goes_left",

@@ -8,7 +8,7 @@ import pytest
 from sklearn import config_context
 from sklearn.base import clone, is_classifier
 from sklearn.ensemble import RandomForestClassifier as SklearnForest
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
 from sklearn_ensemble_theory import (
     AdaBoostClassifier,
@@ -18,7 +18,7 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
 )
 
-from .engine import grows_on_ranks, ranked_members, ranks_of, take_features
+from .engine import columns_for, grows_on_ranks, ranked_members, ranks_of, take_features
 
 N_RANDOM_TREES = int(os.environ.get("N_RANDOM_TREES", "100"))
 KINDS = "normal", "few values", "many ties", "mixed", "constant", "tiny", "mostly zero"
@@ -67,10 +67,11 @@ def random_tree(rng, is_classifier):
         "ccp_alpha": float(rng.choice([0, 0, 0.001])),
         "random_state": int(rng.integers(1000)),
     }
+    cuts = {"splitter": str(rng.choice(["best", "best", "random"]))}
     if not is_classifier:
-        return DecisionTreeRegressor(**parameters)
+        return DecisionTreeRegressor(**cuts, **parameters)
     criterion = str(rng.choice(["gini", "gini", "entropy"]))
-    return DecisionTreeClassifier(criterion=criterion, **parameters)
+    return DecisionTreeClassifier(criterion=criterion, **cuts, **parameters)
 
 
 def on_ranks(tree, X, y, weight=None, rows=None):
@@ -145,6 +146,7 @@ def own_class(base):
         (AdaBoostClassifier(n_estimators=8), DecisionTreeClassifier),  # weights are not whole
         (AdaBoostRegressor(n_estimators=8), DecisionTreeRegressor),  # rows are repeated
         (DivideAndConquerRegressor(n_blocks=3), DecisionTreeRegressor),
+        (AdaBoostClassifier(n_estimators=8), ExtraTreeClassifier),
     ],
 )
 def test_members_of_ensembles(ensemble, tree, digits):
@@ -184,15 +186,15 @@ def test_ranks_are_those_of_the_values_in_single_precision():
     swapped = take_features(pickle.loads(pickle.dumps(ranks)), np.array([1, 0, 1]))
     np.testing.assert_array_equal(swapped.by_column, ranks.by_column[[1, 0, 1]])
     np.testing.assert_array_equal(swapped.arrays[1], [-1.0, 1.0, 7.0, -2.5, 0.0, -1.0, 1.0, 7.0])
+    assert columns_for(ExtraTreeClassifier(), X).shape == (4, 2)
     for value in (np.nan, -np.nan, np.inf, 1e39):
         X[2, 1] = value
-        assert ranks_of(X) is None
+        assert ranks_of(X) is columns_for(ExtraTreeClassifier(), X) is None
 
 
 @pytest.mark.parametrize(
     "tree",
     [
-        ExtraTreeRegressor(),
         DecisionTreeRegressor(criterion="absolute_error"),
         DecisionTreeRegressor(criterion="poisson"),
         DecisionTreeRegressor(max_leaf_nodes=5),
