@@ -120,12 +120,16 @@ def far_mean(y: np.ndarray) -> Any:
     """The means of columns of y that are far from 0 for their spread; 0.0 where none is.
 
     The squared error of a node is a difference of squares, which loses all digits where the mean of
-    y is 10^8 times its spread. Trees for targets of ordinary size stay as they are, bit by bit.
+    y is 10^8 times its spread. Trees for targets of ordinary size stay as they are, bit by bit. A
+    mean is rounded to a multiple of a power of two below the spread, so that differences of equal
+    targets remain equal, and the targets' grid is that of the differences.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         mean = y.mean(axis=0, dtype=np.float64)
         spread = np.sqrt(((y - mean) ** 2).mean(axis=0))
         far = (spread > 0) & (np.abs(mean) > FAR_FROM_ZERO * spread) & np.isfinite(mean)
+        unit = np.ldexp(1.0, np.frexp(spread)[1] - 1)
+        mean = np.round(mean / unit) * unit
     return np.where(far, mean, 0.0)[()] if far.any() else 0.0
 
 

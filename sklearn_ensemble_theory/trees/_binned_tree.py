@@ -49,6 +49,7 @@ from sklearn_ensemble_theory._rows import (
     positive_weights,
     validate_data,
 )
+from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._typing import (
     ArrayLike,
     InteractionGroups,
@@ -56,7 +57,13 @@ from sklearn_ensemble_theory._typing import (
     RandomStateLike,
 )
 
-from ._columns import MISSING, MOST_BINS, BinnedColumns, scikit_learn_merges
+from ._columns import (
+    MISSING,
+    MOST_BINS,
+    BinnedColumns,
+    merged_in_sparse,
+    scikit_learn_merges,
+)
 from ._fit_to_bins import each_output, grow_on, takes_targets
 from ._options import (
     QUANTILE_CRITERIA,
@@ -911,9 +918,14 @@ def told_apart(
     """The estimator, or one of our trees in place of scikit-learn's that would merge values of X.
 
     Its bins are all values of a column, up to 65,535; of several outputs 255 bins. It is to be
-    fitted to these rows of X and y, None for all of them.
+    fitted to these rows of X and y, None for all of them. Of a sparse X there is a warning.
     """
     is_dense = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiu"
+    if is_tree(tree) and sp.issparse(X) and (column := merged_in_sparse(X)) is not None:
+        warn_user(
+            "Trees of this ensemble read a sparse X in single precision, which merges values of "
+            f"column {column}: pass X as an array, or subtract a constant from these values."
+        )
     if not is_tree(tree) or not is_dense or not scikit_learn_merges(X, rows):
         return tree
     found = binned_equivalent(tree, MOST_BINS if y.ndim == 1 else MISSING, random_cuts)

@@ -332,6 +332,26 @@ def scikit_learn_merges(X: np.ndarray, rows: np.ndarray | None = None) -> bool:
     return False
 
 
+def merged_in_sparse(X: Any) -> int | None:
+    """The first column of a sparse X of whose stored values single precision merges many, or None.
+
+    Many are more than two, and more than a tenth: some are merged by chance. O(nnz log nnz).
+    """
+    columns = X.tocsc()
+    single = columns.data.astype(np.float32)
+    if np.array_equal(single, columns.data, equal_nan=True):
+        return None
+    owner = np.repeat(np.arange(X.shape[1]), np.diff(columns.indptr))
+    order = np.lexsort((columns.data, owner))
+    owner, values, single = owner[order], columns.data[order], single[order]
+    differ = (values[1:] > values[:-1]) & (owner[1:] == owner[:-1])
+    merged = differ & (single[1:] == single[:-1])
+    n_steps, n_merged = (np.bincount(owner[1:][each], minlength=1) for each in (differ, merged))
+    n_merged = np.pad(n_merged, (0, len(n_steps) - len(n_merged)))
+    found = np.flatnonzero(n_merged > np.maximum(2, n_steps / 10))
+    return int(found[0]) if len(found) else None
+
+
 def _in_order(x, kept, sample_weight):
     """The values of the kept rows in increasing order without NaN, and their running weights.
 

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -301,3 +302,23 @@ def test_other_ways_to_trees():
     continued = RandomForestRegressor(5, warm_start=True, random_state=0).fit(seconds[:, None], y)
     continued.set_params(n_estimators=10).fit(X, y)
     assert np.isfinite(continued.predict(X)).all()
+
+
+@pytest.mark.parametrize("model", [AdaBoostRegressor, BaggingRegressor, RandomForestRegressor])
+def test_a_warning_where_a_sparse_column_is_merged(model):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.random(300), 1e9 + rng.permutation(300) / 10])
+    with pytest.warns(UserWarning, match="merges values of column 1"):
+        model(n_estimators=2).fit(sparse.csr_matrix(X), X[:, 0])
+    X[:, 1] = rng.random(300)
+    model(n_estimators=2).fit(sparse.csr_matrix(X), X[:, 0])
+
+
+@pytest.mark.parametrize("model", [RandomForestRegressor, BaggingRegressor, AdaBoostRegressor])
+def test_a_large_constant_changes_no_tree(model):
+    """The targets are multiples of 1/8, also about their mean: equal cuts tie as before."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    y = np.round(8 * X[:, 0]) / 8
+    near, far = (model(random_state=0).fit(X, y + c).predict(X) - c for c in (0.0, 2.0**20))
+    np.testing.assert_allclose(far, near, atol=1e-8)
