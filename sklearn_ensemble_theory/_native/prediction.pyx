@@ -432,14 +432,30 @@ cdef int require_leaves(bint fit) except -1:
 
 
 def check_nodes(
-    const int32_t[::1] left, const int32_t[::1] right, const int32_t[::1] feature, Py_ssize_t p
+    const int32_t[::1] left, const int32_t[::1] right, const int32_t[::1] feature,
+    const int64_t[::1] starts, Py_ssize_t p
 ):
-    """Raise a ValueError unless m nodes are a tree over p columns, parents first. O(m)."""
-    cdef Py_ssize_t i, m = left.shape[0]
-    cdef bint fit = m > 0 and right.shape[0] == m and feature.shape[0] == m
-    if fit:
-        for i in range(m):
-            fit &= left[i] < 0 or (i < left[i] < m and i < right[i] < m and 0 <= feature[i] < p)
+    """Raise a ValueError unless nodes are trees over p columns, parents before children. O(m).
+
+    Parameters
+    ----------
+    left, right, feature : int32 arrays of shape (m,)
+        As in `TreeArrays`, of all trees one after the other.
+    starts : int64 array of shape (T + 1,)
+        The nodes of tree t are starts[t], ..., starts[t + 1] - 1.
+    p : int
+    """
+    cdef Py_ssize_t i, t, k, at, m = left.shape[0], T = starts.shape[0] - 1
+    cdef bint fit = (
+        T >= 0 and starts[0] == 0 and starts[T] == m == right.shape[0] == feature.shape[0])
+    for t in range(T):
+        fit = fit and starts[t] < starts[t + 1] <= m
+        if not fit:
+            break
+        k = starts[t + 1] - starts[t]
+        for i in range(k):
+            at = starts[t] + i
+            fit &= left[at] < 0 or (i < left[at] < k and i < right[at] < k and 0 <= feature[at] < p)
     if not fit:
         raise ValueError(
             f"The nodes are no tree over {p} columns: a child does not exist or is not after its "

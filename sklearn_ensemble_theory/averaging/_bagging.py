@@ -90,6 +90,7 @@ from sklearn_ensemble_theory.ensembles._quantiles import predicted_quantiles
 from sklearn_ensemble_theory.ensembles._training_rows import TrainingRows
 from sklearn_ensemble_theory.trees._columns import MOST_BINS
 from sklearn_ensemble_theory.trees._packed import PackedCache
+from sklearn_ensemble_theory.trees._pickled import PickledInBlocks
 from sklearn_ensemble_theory.trees._shrinkage import (
     SHRINKAGE,
     check_not_shrunk,
@@ -100,7 +101,9 @@ OUT_OF_BAG = ("oob_score_", "oob_scores_", "oob_prediction_", "oob_decision_func
 
 
 @documented(BAGGING)
-class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
+class BaseBagging(
+    PickledInBlocks, CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta
+):
     """Base of the bagged ensembles; not for direct use.
 
     A concrete class also is a `BaggedRegressor` or `BaggedClassifier`, and defines the learner

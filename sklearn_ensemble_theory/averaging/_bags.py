@@ -680,7 +680,7 @@ def fit_member(spec: MemberSpec, X, y: np.ndarray, seed: int) -> tuple:
     # Its own random states begin with its seed, and so, anew, does the draw of its rows.
     member = copy(spec.estimator) if spec.plain else clone(spec.estimator)
     if spec.random_states is None:
-        member.random_state = seed
+        member.random_state = int(seed)
     elif spec.random_states:
         rng = seeded(seed)
         states = {name: rng.randint(MAX_SEED) for name in spec.random_states}
@@ -812,7 +812,9 @@ class BagFit:
             self.spec, self.X, self.y, self.seeds, self.n_jobs
         ):
             self.members.append(member)
-            self.features.append(columns)
+            # Equal columns are kept once.
+            is_one = self.spec.max_features is None and self.features
+            self.features.append(self.features[0] if is_one else columns)
             if self.out_of_bag is not None:
                 self.out_of_bag.add(outside)
             yield

@@ -438,7 +438,7 @@ class GrownTree:
         vars(self).update(state)
         if self.arrays is not None:  # in a file anything may be
             left, right, feature, _ = self.arrays.links()
-            check_nodes(left, right, feature, self.n_features)
+            check_nodes(left, right, feature, np.array([0, len(left)]), self.n_features)
 
     @property
     def tree(self) -> Any:

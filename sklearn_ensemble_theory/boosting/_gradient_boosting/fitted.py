@@ -18,6 +18,7 @@ from ..._learners import grows_leaves, reads_single_precision
 from ..._rows import Rows
 from ..._typing import ArrayLike, MatrixLike, available_if
 from ...trees._packed import PackedCache
+from ...trees._pickled import PickledInBlocks
 from ...trees._tree_arrays import dense_blocks, rows_as_read
 from ..losses import Loss
 from ..losses._losses import loss_gives_probabilities
@@ -35,7 +36,7 @@ def check_one_score(n_scores: int) -> None:
 
 
 @documented(TEXTS)
-class FittedBoosting(BaseEstimator, metaclass=ABCMeta):
+class FittedBoosting(PickledInBlocks, BaseEstimator, metaclass=ABCMeta):
     """What fitted models of gradient boosting have, of real targets and of classes."""
 
     estimators_: np.ndarray
