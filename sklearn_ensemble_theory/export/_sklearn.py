@@ -121,7 +121,7 @@ def sklearn(model: Fitted) -> Any:
     return found
 
 
-def _obstacle_of_values(model: Any) -> str | None:
+def _obstacle_of_values(model: Fitted) -> str | None:
     """A column whose values trees of single precision do not tell apart, in words."""
     members = getattr(model, "estimators_", [model])
     members = members.ravel() if isinstance(members, np.ndarray) else members
