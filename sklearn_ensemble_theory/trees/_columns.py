@@ -338,8 +338,10 @@ def merged_in_sparse(X: Any) -> int | None:
     Many are more than two, and more than a tenth: some are merged by chance. O(nnz log nnz).
     """
     columns = X.tocsc()
-    single = columns.data.astype(np.float32)
-    if np.array_equal(single, columns.data, equal_nan=True):
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        single = columns.data.astype(np.float32)
+    # Values beyond its range are refused elsewhere.
+    if np.isinf(single).any() or np.array_equal(single, columns.data, equal_nan=True):
         return None
     owner = np.repeat(np.arange(X.shape[1]), np.diff(columns.indptr))
     order = np.lexsort((columns.data, owner))
