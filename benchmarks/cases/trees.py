@@ -242,6 +242,15 @@ def ten_long_tailed_classes(seed, n, p, n_test):
     return data
 
 
+def hundred_classes(seed, n, p, n_test):
+    """Of each class a corner in ten columns, with noise."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 100, n + n_test)
+    X = rng.standard_normal((n + n_test, p))
+    X[:, :10] += 1.5 * rng.choice([-1, 1], (100, 10))[y]
+    return split(X, y, n)
+
+
 def classifiers(**fixed):
     return {
         "ours": boosted("GradientBoostingClassifier", **fixed),
@@ -274,6 +283,30 @@ for task, (sides, easy, hard, judged) in FEW_ROWS_OF.items():
                 runs=3,
             )
         )
+
+for kind, data, n_rounds in (("ten", ten_classes, 100), ("hundred", hundred_classes, 20)):
+    register(
+        Case(
+            name=f"many-classes-{kind}",
+            title=f"boosting of the second order, {kind} classes, 31 leaves, n = 20,000, p = 20",
+            data=data,
+            **ERROR,
+            params={
+                **ROUNDS,
+                "n": 20_000,
+                "n_estimators": n_rounds,
+                "max_leaf_nodes": 31,
+                "n_test": 5_000,
+                "threads": 1,
+            },
+            quick={**QUICK, "n": 5_000, "n_estimators": 2},
+            sides=classifiers(step="newton"),
+            run=fit,
+            limit=0.8,
+            quality_ratio=1.02,
+            runs=3,
+        )
+    )
 
 LOSSES = {
     "logistic": {
@@ -399,6 +432,45 @@ for (forest_name, (prefix, required)), (task, (easy, hard, judged)) in product(
                 runs=1,
             )
         )
+
+# Few rows: trees on ranks, which are scikit-learn's.
+
+
+def tied(data_of, seed, n, p, n_test):
+    """The same in steps of a half of the standard deviation."""
+    data = data_of(seed, n, p, n_test=n_test)
+    step = data.X.std(axis=0) / 2
+    data.X, data.X_test = np.round(data.X / step), np.round(data.X_test / step)
+    return data
+
+
+def forest_data(data_of, is_tied):
+    def data(seed, n, p, n_test):
+        return tied(data_of, seed, n, p, n_test) if is_tied else data_of(seed, n, p, n_test=n_test)
+
+    return data
+
+
+for (forest_name, (prefix, _)), (task, (easy, _, judged)), kind in product(
+    FORESTS.items(), TASKS.items(), ("", "-tied")
+):
+    is_extra = forest_name == "extra-trees"
+    register(
+        Case(
+            name=f"few-rows-{forest_name}-{task}{kind}",
+            title=f"{forest_name.replace('-', ' ')} of 100 full trees, {task}, few rows, p = 20",
+            data=forest_data(easy, kind == "-tied"),
+            **judged,
+            params={**TREES, "n_test": 5_000, "threads": 1},
+            quick={**QUICK, "n": (500,)},
+            vary={"n": (500, 2_000, 9_000)},
+            sides=forest(prefix + task.capitalize()),
+            run=fit,
+            limit={"scikit-learn": 0.65 if is_extra or kind else 0.35},
+            quality_ratio={"scikit-learn": 1.0001},
+            runs=3,
+        )
+    )
 
 # Medians: against scikit-learn's exact medians, and against our means.
 
