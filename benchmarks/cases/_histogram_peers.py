@@ -40,13 +40,12 @@ def lightgbm(name, **fixed):
             learning_rate=learning_rate,
             max_depth=max_depth,
             num_leaves=max_leaf_nodes or 2**max_depth,
-            min_child_weight=0.0,
             reg_lambda=0.0,
             max_bin=BINS,
             n_jobs=threads,
             random_state=seed,
             verbose=-1,
-            **{"min_child_samples": 1, **fixed},
+            **{"min_child_samples": 1, "min_child_weight": 0.0, **fixed},
         )
 
     return setup

@@ -284,6 +284,18 @@ for task, (sides, easy, hard, judged) in FEW_ROWS_OF.items():
             )
         )
 
+
+def many_classes(data, n_estimators, learning_rate, max_leaf_nodes, threads):
+    from sklearn_ensemble_theory import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(
+        max_iter=n_estimators,
+        learning_rate=learning_rate,
+        max_leaf_nodes=max_leaf_nodes,
+        early_stopping=False,
+    )
+
+
 for kind, data, n_rounds in (("ten", ten_classes, 100), ("hundred", hundred_classes, 20)):
     register(
         Case(
@@ -296,11 +308,18 @@ for kind, data, n_rounds in (("ten", ten_classes, 100), ("hundred", hundred_clas
                 "n": 20_000,
                 "n_estimators": n_rounds,
                 "max_leaf_nodes": 31,
-                "n_test": 5_000,
+                "n_test": 20_000,
                 "threads": 1,
             },
             quick={**QUICK, "n": 5_000, "n_estimators": 2},
-            sides=classifiers(step="newton"),
+            sides={
+                "ours": many_classes,
+                "hist-gradient-boosting": scikit_learn(
+                    "HistGradientBoostingClassifier", min_samples_leaf=20
+                ),
+                # Without a least curvature it fails.
+                "lightgbm": lightgbm("LGBMClassifier", min_child_samples=20, min_child_weight=1e-3),
+            },
             run=fit,
             limit=0.8,
             quality_ratio=1.02,
