@@ -327,6 +327,43 @@ for kind, data, n_rounds in (("ten", ten_classes, 100), ("hundred", hundred_clas
         )
     )
 
+
+def stamps(seed, n, p, n_test):
+    """Seconds since 1970 with a wave of five hours, and one of 40 identifiers above 10^9."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n + n_test, p))
+    seconds = 5 * rng.permutation(n + n_test)
+    who = rng.integers(0, 40, n + n_test)
+    mean = np.sin(2 * np.pi * seconds / 18_000) + rng.standard_normal(40)[who] + X[:, 2]
+    X[:, 0], X[:, 1] = 1.7e9 + seconds, 1e9 + who
+    data = split(X, mean + 0.3 * rng.standard_normal(n + n_test), n)
+    data.y_test = mean[n:]
+    return data
+
+
+register(
+    Case(
+        name="timestamps",
+        title="boosting with timestamps and identifiers, 31 leaves, n = 20,000, p = 10",
+        data=stamps,
+        **MSE,
+        params={
+            **ROUNDS,
+            "n": 20_000,
+            "p": 10,
+            "max_leaf_nodes": 31,
+            "n_test": 5_000,
+            "threads": 1,
+        },
+        quick={**QUICK, "n": 1_000},
+        sides=squared_loss,
+        run=fit,
+        limit=0.8,
+        quality_ratio=1.1,
+        runs=3,
+    )
+)
+
 LOSSES = {
     "logistic": {
         "sides": classifiers(),
