@@ -91,9 +91,12 @@ def bin_edges_from_quantiles(
     return edges
 
 
-def columns_with_missing(X: np.ndarray) -> np.ndarray:
-    """Tell whether each column has NaN: (p,). No array like X is made."""
+def columns_with_missing(X: Any) -> np.ndarray:
+    """Tell whether each column has NaN: (p,). No array like X is made; X may be a CSC matrix."""
     found = np.zeros(X.shape[1], dtype=bool)
+    if issparse(X):
+        found[np.searchsorted(X.indptr, np.flatnonzero(np.isnan(X.data)), side="right") - 1] = True
+        return found
     step = max(_MIN_BLOCK_ROWS, _BLOCK_VALUES // max(X.shape[1], 1))
     with np.errstate(invalid="ignore"):
         for start in range(0, len(X), step):
@@ -232,11 +235,12 @@ def check_bin_edges(
     return checked
 
 
-def bin_codes(X: np.ndarray, edges: Sequence[np.ndarray], missing: bool = False) -> np.ndarray:
+def bin_codes(X: Any, edges: Sequence[np.ndarray], missing: bool = False) -> np.ndarray:
     """The bin of every value: (n, p), in Fortran order, uint8 if every code fits, else uint16.
 
     The same as ``np.searchsorted(edges[j], X[:, j], side="left")`` for each column j, but O(n p)
-    whatever the number of bins. With `missing`, the code of NaN is ``len(edges[j]) + 1``.
+    whatever the number of bins. With `missing`, the code of NaN is ``len(edges[j]) + 1``. X may be
+    a CSC matrix, of which a few columns at a time become dense.
     """
     coders, dtype = _coders(edges, missing)
     codes = np.empty(X.shape, dtype=dtype, order="F")
@@ -245,7 +249,7 @@ def bin_codes(X: np.ndarray, edges: Sequence[np.ndarray], missing: bool = False)
 
 
 def bin_codes_by_blocks(
-    X: np.ndarray, edges: Sequence[np.ndarray], n_rows: int, missing: bool = False
+    X: Any, edges: Sequence[np.ndarray], n_rows: int, missing: bool = False
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield slices of at most `n_rows` rows with their `bin_codes`, valid until the next."""
     n, p = X.shape
@@ -266,6 +270,10 @@ def _coders(edges, missing):
 
 
 def _write_codes(X, codes, coders):
+    if issparse(X):
+        for j, x in enumerate(columns_in_one_piece(X)):
+            coders[j].code(x, codes[:, j])
+        return
     for rows, x in _blocks(X):
         for j, coder in enumerate(coders):
             x[:] = X[rows, j]
@@ -273,18 +281,26 @@ def _write_codes(X, codes, coders):
 
 
 def sum_of_tables(
-    X: np.ndarray,
+    X: Any,
     edges: Sequence[np.ndarray],
     tables: Sequence[np.ndarray | None],
     missing: bool = False,
 ) -> np.ndarray:
     """sum_j tables[j][bin of X[i, j]] for each row i, without an array of all the codes.
 
-    Columns whose table is None are skipped. The tables may have a last axis, of several sums.
+    Columns whose table is None are skipped. The tables may have a last axis, of several sums. X may
+    be a CSC matrix.
     """
     used = [(j, table) for j, table in enumerate(tables) if table is not None]
-    total = np.zeros((len(X), *(used[0][1].shape[1:] if used else ())))
+    total = np.zeros((X.shape[0], *(used[0][1].shape[1:] if used else ())))
     coders, dtype = _coders([edges[j] for j, _ in used], missing)
+    if issparse(X):
+        codes = np.empty(X.shape[0], dtype=dtype)
+        columns = columns_in_one_piece(X[:, [j for j, _ in used]]) if used else ()
+        for coder, (_, table), x in zip(coders, used, columns):
+            coder.code(x, codes)
+            total += table.take(codes, axis=0)
+        return total
     # Codes and values of a block stay in cache from one column to the next.
     for rows, x in _blocks(X):
         codes = np.empty(len(x), dtype=dtype)

@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, NoReturn, Self, TypeVar, cast
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils import check_array
@@ -188,7 +189,7 @@ TEXTS = {
             How often gradients were computed, before the pairs; not for the squared error.
         """,
     "X_to_predict": """
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to predict.
         """,
     "offset_to_predict": """
@@ -207,7 +208,7 @@ TEXTS = {
         %(offset_to_predict)s
         """,
     "to_fit": """
-        X : array-like or Dask collection of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} or Dask collection of shape (n_samples, n_features)
             Numbers, NaN where they are missing, or a data frame with categorical columns.
         y : array-like or Dask collection of shape (n_samples,)
             Targets or class labels.
@@ -285,7 +286,7 @@ class BaseAdditive(BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = tags.input_tags.sparse = True
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -328,6 +329,7 @@ class BaseAdditive(BaseEstimator):
                 X,
                 y,
                 reset=reset,
+                accept_sparse="csc",
                 dtype=(np.float64, np.float32),
                 ensure_all_finite="allow-nan",
                 y_numeric=not classifies,
@@ -658,7 +660,7 @@ class BaseAdditive(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to predict.
 
         Returns
@@ -680,7 +682,7 @@ class BaseAdditive(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to explain, at a cost of O(p + number of pairs) for each.
 
         Returns
@@ -708,6 +710,7 @@ class BaseAdditive(BaseEstimator):
                 self,
                 X,
                 reset=reset,
+                accept_sparse="csc",
                 dtype=(np.float64, np.float32),
                 ensure_all_finite="allow-nan",
             )
@@ -939,7 +942,7 @@ class BaseAdditive(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows in memory, those of the first fit or new ones, with the same columns.
         y : array-like of shape (n_samples,)
             Targets, or labels of the same two classes.
@@ -987,6 +990,7 @@ class BaseAdditive(BaseEstimator):
             raise TypeError("refit needs all rows in memory and was given a Dask collection.")
         # What the other terms say of the rows is known: an offset.
         X, own = self._checked_X(X), model.terms
+        X = X.toarray() if issparse(X) else X
         known = checked_offset(offset, X)
         others = [np.zeros_like(v) if t in chosen else v for t, v in enumerate(own.tables)]
         offset = own.sums(X, 0.0, others)
@@ -1017,7 +1021,7 @@ class BaseAdditive(BaseEstimator):
         )
         with blas_threads_by_work():
             fitted = other._solved(plan, rows)
-        new = with_refitted(model, features, chosen, fitted.terms, len(X))
+        new = with_refitted(model, features, chosen, fitted.terms, X.shape[0])
         return copy_with(self, new)
 
 

@@ -182,7 +182,7 @@ def choose_bins(
     if plan.edges is not None:
         return FeatureBins(plan.edges, missing, categories, allowed), none
     is_auto = plan.max_bins == "auto"
-    refine = is_auto and rows.n_splits > 0 and len(X) >= MIN_ROWS
+    refine = is_auto and rows.n_splits > 0 and X.shape[0] >= MIN_ROWS
     if not refine or keep_missing or y is None:
         n_bins, n_tails = (AUTO_BINS, N_TAILS) if is_auto else (plan.max_bins, 0)
         each = np.where(allowed, n_bins, 1).tolist()
@@ -282,7 +282,7 @@ def refined_bins(
     used = falls > CLEAR * noise
     copies = 3 * rows.n_splits + 2
     n_used = max(used.sum(), 1)
-    n_many = int(np.clip(len(X) / ROWS_OF_BIN, AUTO_BINS, MANY_BINS))
+    n_many = int(np.clip(X.shape[0] / ROWS_OF_BIN, AUTO_BINS, MANY_BINS))
     # The products of the cuts in use with all cuts are kept for every model.
     while n_many > 2 * FEW_BINS:
         n_cuts = n_used * n_many + (np.count_nonzero(allowed) - n_used) * FEW_BINS

@@ -23,6 +23,7 @@ import copy
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._typing import AdditiveEstimator, ArrayLike
@@ -39,7 +40,7 @@ def shapley_values(estimator: AdditiveEstimator, X: ArrayLike) -> tuple[np.ndarr
     ----------
     estimator : estimator
         A fitted additive model with `shape_functions_`, `bin_weights_` and `predict_terms`.
-    X : array-like of shape (n_samples, n_features)
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Rows.
 
     Returns
@@ -113,7 +114,7 @@ def explain_terms(estimator: AdditiveEstimator, X: Any) -> Any:
     return Explanation(
         values,
         base_values=np.broadcast_to(base, (len(values), *base.shape)).copy(),
-        data=np.asarray(X),
+        data=X.toarray() if issparse(X) else np.asarray(X),
         feature_names=feature_names(estimator),
         output_names=classes,
     )
