@@ -701,10 +701,11 @@ class BaseAdditive(BaseEstimator):
 
     # --- predictions ------------------------------------------------------------------------------
 
-    def _numbers(
-        self, X: Any, columns: CategoricalColumns | None, reset: bool = False
-    ) -> np.ndarray:
-        """Check the features of X and return floats, for categories their numbers."""
+    def _numbers(self, X: Any, columns: CategoricalColumns | None, reset: bool = False) -> Any:
+        """Check the features of X and return floats, for categories their numbers.
+
+        Of a sparse X a CSC matrix, which what follows reads column by column.
+        """
         if columns is None or not columns.any:
             return validate_data(
                 self,
@@ -719,7 +720,7 @@ class BaseAdditive(BaseEstimator):
         validate_data(self, X, reset=reset, skip_check_array=True)
         return check_array(columns.encode(X), ensure_all_finite="allow-nan", copy=False)
 
-    def _checked_X(self, X: Any) -> np.ndarray:
+    def _checked_X(self, X: Any) -> Any:
         check_is_fitted(self)
         return self._numbers(X, self.model_.terms.columns)
 
