@@ -44,7 +44,7 @@ def duplicated(X):
 FORMATS = {
     "csr": sparse.csr_matrix,
     "csc": sparse.csc_matrix,
-    "coo": sparse.coo_matrix,
+    "coordinates": sparse.coo_matrix,
     "duplicates": duplicated,
 }
 
