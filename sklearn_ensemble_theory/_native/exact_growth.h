@@ -75,7 +75,7 @@ static int FOR_RANK(search_few)(
         ids[k] = keys[k] & PLACES;
         rank[k] = keys[k] >> 6;
     }
-    for (int k = 1; (may_tie || c->repeats) && k < m; k++)
+    for (int k = 1; (may_tie || g->distinct) && k < m; k++)
         has_ties |= rank[k] == rank[k - 1];
     for (int k = 0; near && k < m - 1; k++)
         is_near_any |= is_near(c, f, rank[k]);
@@ -83,7 +83,7 @@ static int FOR_RANK(search_few)(
         if (has_ties && m > g->rules.few_keys) {
             for (int k = 0; k < m; k++)
                 g->keys[k] = (uint64_t)(unsorted[k] >> 6) << 32 | (uint32_t)few->place[k];
-            sort_as_sklearn(g->keys, m, &g->rules);
+            sort_as_sklearn(g->keys, m, &g->rules, NULL);
             for (int k = 0; k < m; k++)
                 ids[k] = (int32_t)(uint32_t)g->keys[k];
         } else
@@ -198,16 +198,10 @@ static int FOR_RANK(search)(
     if (g->rules.kind == COUNTS) {
         if ((int64_t)n_ranks * g->rules.n_classes <= 2 * (int64_t)m)
             return FOR_RANK(search_cells)(g, f, rows, m, all, best);
-        if (is_untied(c, f) && !c->repeats)
-            FOR_RANK(order_by_marks)(g, col, n_ranks, rows, m, 0);
-        else
-            FOR_RANK(order_by_marks)(g, col, n_ranks, rows, m, 1);
+        FOR_RANK(order_by_marks)(g, col, n_ranks, rows, m, !is_untied(c, f));
     } else {
         int found = 0;
-        if (c->repeats && is_untied(c, f)) {
-            found = FOR_RANK(order_by_marks)(g, col, n_ranks, rows, m, 1);
-            has_ties = 1;
-        } else if (!c->repeats && 2 * (int64_t)n_ranks >= c->n) {
+        if (!g->distinct && has_few_ties(c, f)) {
             /* Where few rows share a value, perhaps none of the node does. */
             found = FOR_RANK(order_by_marks)(g, col, n_ranks, rows, m, 0);
             if (found == 1)
@@ -223,7 +217,7 @@ static int FOR_RANK(search)(
             }
             if (!varies)
                 return CONSTANT;
-            sort_as_sklearn(keys, m, &g->rules);
+            sort_as_sklearn(keys, m, &g->rules, NULL);
             for (int k = 0; k < m; k++) {
                 order[k] = (int32_t)(uint32_t)keys[k];
                 rank[k] = (int32_t)KEY(keys[k]);
@@ -241,6 +235,73 @@ static int FOR_RANK(search)(
     return scan(g, g->target, order, rank, m, near, has_ties || near, all, best);
 }
 
+/* The best cut by rough sums. */
+static int FOR_RANK(search_roughly)(
+    Exact *g, int f, const int32_t *distinct, int n_distinct, int m, const NodeSums *all,
+    double margin, BestCut *best)
+{
+    const RankedColumns *c = &g->columns;
+    const RANK *col = (const RANK *)c->by_column + (size_t)f * c->n;
+    const double *near = near_values(c, f);
+    const int32_t *rank = g->rank;
+    int n_ranks = (int)(c->first[f + 1] - c->first[f]), has_ties = 0, is_near_any = 0;
+    if (is_untied(c, f))
+        FOR_RANK(order_by_marks)(g, col, n_ranks, distinct, n_distinct, 0);
+    else {
+        FOR_RANK(order_by_marks)(g, col, n_ranks, distinct, n_distinct, 1);
+        for (int k = 1; k < n_distinct; k++)
+            has_ties |= rank[k] == rank[k - 1];
+    }
+    if (rank[0] == rank[n_distinct - 1])
+        return CONSTANT;
+    g->sorted_by[g->n_sorted_by++] = 2 * f + has_ties;
+    for (int k = 0; near && k < n_distinct - 1; k++)
+        is_near_any |= is_near(c, f, rank[k]);
+    if (!is_near_any)
+        near = NULL;
+    if (tied(near, rank[0], rank[n_distinct - 1]))
+        return CONSTANT;
+    return scan_roughly(g, n_distinct, m, near, has_ties || near, all, margin, best);
+}
+
+/* Put the rows in the order in which scikit-learn's sorts by one feature after the other leave them.
+   It is known behind the last feature without ties; from there on, its sorts are repeated where they
+   decide on tied rows. */
+static void FOR_RANK(sort_rows)(
+    Exact *g, int32_t *rows, int m, const int32_t *distinct, int n_distinct)
+{
+    const RankedColumns *c = &g->columns;
+    int32_t *sorted = g->sorted, *n_tied = g->n_tied, *order = g->order, *rank = g->rank;
+    int first = g->n_sorted_by - 1;
+    while (first > 0 && g->sorted_by[first] & 1)
+        first--;
+    for (int j = first; j < g->n_sorted_by; j++) {
+        int f = g->sorted_by[j] >> 1, has_ties = g->sorted_by[j] & 1, at = 0, n = 0;
+        const RANK *col = (const RANK *)c->by_column + (size_t)f * c->n;
+        int n_ranks = (int)(c->first[f + 1] - c->first[f]);
+        FOR_RANK(order_by_marks)(g, col, n_ranks, distinct, n_distinct, has_ties);
+        for (int k = 0; k < n_distinct; k++) {
+            int is_tied = (k > 0 && rank[k] == rank[k - 1])
+                || (k < n_distinct - 1 && rank[k] == rank[k + 1]);
+            for (int copy = g->whole_row[order[k]].n_copies; copy > 0; copy--) {
+                n_tied[at] = n;
+                n += is_tied;
+                sorted[at++] = order[k];
+            }
+        }
+        n_tied[m] = n;
+        if (has_ties) {
+            for (int k = 0; k < m; k++)
+                g->keys[k] = (uint64_t)col[rows[k]] << 32 | (uint32_t)rows[k];
+            sort_as_sklearn(g->keys, m, &g->rules, n_tied);
+            for (int k = 0; k < m; k++)
+                if (n_tied[k + 1] > n_tied[k])
+                    sorted[k] = (int32_t)(uint32_t)g->keys[k];
+        }
+        memcpy(rows, sorted, m * sizeof(int32_t));
+    }
+}
+
 /* The feature of the best cut, or -1. Features are drawn as scikit-learn's splitter draws them:
    known constants first, those found in this node after them, then what has not been drawn. */
 static int FOR_RANK(best_feature)(Exact *g, NodeTask *task, const NodeSums *all, BestCut *best)
@@ -249,7 +310,12 @@ static int FOR_RANK(best_feature)(Exact *g, NodeTask *task, const NodeSums *all,
     int m = task->stop - task->start, rest = (int)g->columns.p, n_visited = 0, n_found = 0;
     int n_drawn = 0, n_known = task->n_known, n_constant = n_known, feature = -1, last = -1;
     int is_random = g->rules.is_random, is_small = m <= SMALL_NODE && !is_random;
+    int n_distinct = g->distinct ? task->last_distinct - task->first_distinct : m;
+    const int32_t *distinct = g->distinct ? g->distinct + task->first_distinct : rows;
+    double margin = is_small || !g->whole_row ? INFINITY : margin_of(g, distinct, n_distinct, m);
+    int is_rough = margin < INFINITY;
     FOR_RANK(FewRows) few;
+    g->n_sorted_by = 0;
     if (m == 2)
         score_pair(g, rows, all);
     if (is_small)
@@ -267,6 +333,7 @@ static int FOR_RANK(best_feature)(Exact *g, NodeTask *task, const NodeSums *all,
         int f = last = features[drawn];
         int status = is_random ? search_random(g, f, rows, m, all, best)
             : is_small ? FOR_RANK(search_few)(g, &few, f, all, best)
+            : is_rough ? FOR_RANK(search_roughly)(g, f, distinct, n_distinct, m, all, margin, best)
             : FOR_RANK(search)(g, f, rows, m, all, best);
         if (status == CONSTANT) {
             swap_places(features, drawn, n_constant++);
@@ -276,6 +343,17 @@ static int FOR_RANK(best_feature)(Exact *g, NodeTask *task, const NodeSums *all,
         swap_places(features, --rest, drawn);
         if (status == CUT)
             feature = f;
+    }
+    if (is_rough && feature >= 0 && best->score - best->second > margin)
+        FOR_RANK(sort_rows)(g, rows, m, distinct, n_distinct);
+    else if (is_rough && feature >= 0) {
+        feature = -1;
+        *best = (BestCut)NO_BEST;
+        for (int k = 0; k < g->n_sorted_by; k++) {
+            int f = g->sorted_by[k] >> 1;
+            if (FOR_RANK(search)(g, f, rows, m, all, best) == CUT)
+                feature = f;
+        }
     }
     best->is_parted = is_random && feature == last && g->rules.kind != COUNTS;
     if (is_small && g->rules.kind != COUNTS) {
@@ -315,14 +393,14 @@ static void FOR_RANK(grow)(Exact *g)
     const RankedColumns *c = &g->columns;
     ExactNodes *t = &g->nodes;
     int n_waiting = 1;
-    g->waiting[0] = (NodeTask){0, g->m, 0, -1, 0, 0, INFINITY};
+    g->waiting[0] = (NodeTask){0, g->m, 0, g->n_distinct, 0, -1, 0, 0, INFINITY};
     while (n_waiting > 0) {
         NodeTask task = g->waiting[--n_waiting];
         int32_t *rows = g->rows + task.start;
-        int m = task.stop - task.start, feature = -1, n_left = 0;
+        int m = task.stop - task.start, feature = -1, n_left = 0, middle_distinct = 0;
         double impurity_left = 0, impurity_right = 0;
         NodeSums all = sums_of(g, rows, m);
-        BestCut best = {-INFINITY, -INFINITY, 0, 0, 0, 0};
+        BestCut best = NO_BEST;
         if (t->count == 0)
             task.impurity = impurity_of_node(g, &all);
         if (task.depth < rules->max_depth && m >= rules->min_split && m >= 2 * rules->min_leaf
@@ -347,9 +425,16 @@ static void FOR_RANK(grow)(Exact *g)
             t->threshold[node] = middle >= high ? low : middle;
         }
         t->missing_left[node] = n_left > m - n_left;
+        if (g->distinct) {
+            const RANK *col = (const RANK *)c->by_column + (size_t)feature * c->n;
+            int first = task.first_distinct, n_distinct = task.last_distinct - first;
+            middle_distinct = first + FOR_RANK(part)(col, best.at, g->distinct + first, n_distinct);
+        }
         g->waiting[n_waiting++] = (NodeTask){
-            task.start + n_left, task.stop, task.depth + 1, node, 0, task.n_known, impurity_right};
+            task.start + n_left, task.stop, middle_distinct, task.last_distinct, task.depth + 1, node,
+            0, task.n_known, impurity_right};
         g->waiting[n_waiting++] = (NodeTask){
-            task.start, task.start + n_left, task.depth + 1, node, 1, task.n_known, impurity_left};
+            task.start, task.start + n_left, task.first_distinct, middle_distinct, task.depth + 1,
+            node, 1, task.n_known, impurity_left};
     }
 }

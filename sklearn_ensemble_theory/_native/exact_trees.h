@@ -65,8 +65,6 @@ static inline void set_class(Target *one, int64_t label, double w)
 
 typedef struct {
     ptrdiff_t n, p;
-    ptrdiff_t n_ranked;               /* a column with so many values has no ties */
-    int repeats;                      /* but those of rows that are repeated, in any order */
     int is_wide;                      /* ranks of 4 bytes, not 2 */
     const void *by_column, *by_row;   /* ranks of shape (p, n) and (n, p) */
     const double *values;             /* the distinct values of all columns, one after another */
@@ -97,18 +95,41 @@ typedef struct {
 /* Sums of a node. square: of the weights of its classes. */
 typedef struct { double s, w, yy; int64_t square; } NodeSums;
 
+/* A row with all its copies, whose weights are whole. */
+typedef struct { double wy; int32_t w, n_copies; } WholeRow;
+
 /* The best cut so far, between the ranks at and after. unscaled: Σ_side Σ_class W²/W, of counts.
    Of a random cut: the key of the threshold, and how many rows are on the left, which are parted
-   where the feature is the last one that was searched. */
-typedef struct { double score, unscaled, threshold; int32_t at, after; int is_parted; } BestCut;
+   where the feature is the last one that was searched. second: the next best score, of rough sums. */
+typedef struct {
+    double score, unscaled, threshold, second;
+    int32_t at, after;
+    int is_parted;
+} BestCut;
 
-typedef struct { int start, stop, depth, parent, is_left, n_known; double impurity; } NodeTask;
+#define NO_BEST {-INFINITY, -INFINITY, 0, -INFINITY, 0, 0, 0}
+
+typedef struct {
+    int start, stop, first_distinct, last_distinct, depth, parent, is_left, n_known;
+    double impurity;
+} NodeTask;
 
 typedef struct {
     RankedColumns columns;
     ExactRules rules;
     ExactNodes nodes;
     int m;                            /* rows of the tree */
+    /* Where rows are drawn, the distinct ones, those of a node next to each other; else NULL. */
+    int32_t *distinct;
+    int n_distinct;
+    /* Where rough sums choose the cuts, by row, else NULL; and the largest target. */
+    WholeRow *whole_row;
+    double largest;
+    /* Features by which the rows of a node are sorted, times 2, plus 1 if rows are tied there. */
+    int32_t *sorted_by;
+    int n_sorted_by;
+    /* The rows sorted by a feature, and how many of them are tied before each place. */
+    int32_t *sorted, *n_tied;
     Target *target;                   /* by row, as wyy */
     double *wyy;
     int32_t *rows;                    /* those of a node next to each other */
@@ -218,10 +239,12 @@ static inline uint32_t middle_of_three(const uint64_t *a, ptrdiff_t n)
     return y;
 }
 
-/* `few` is 15, or 1 where keys are not inserted. There may be one word before a and two behind. */
-static void sort_keys(uint64_t *a, ptrdiff_t n, int depth, int few)
+/* `few` is 15, or 1 where keys are not inserted. There may be one word before a and two behind. Where
+   `n_tied` is not NULL, parts of the result without tied places are not sorted: the order of equal
+   keys elsewhere does not depend on them. */
+static void sort_keys(uint64_t *a, ptrdiff_t n, int depth, int few, const int32_t *n_tied)
 {
-    while (n > few) {
+    while (n > few && !(n_tied && n_tied[n] == n_tied[0])) {
         if (depth-- <= 0) {
             heap_sort(a, n);
             return;
@@ -246,17 +269,20 @@ static void sort_keys(uint64_t *a, ptrdiff_t n, int depth, int few)
             r += (ptrdiff_t)is_high;
             i += 1 + (ptrdiff_t)is_high;
         }
-        sort_keys(a, l, depth, few);
+        sort_keys(a, l, depth, few, n_tied);
         a += r;
         n -= r;
+        n_tied += n_tied ? r : 0;
     }
-    insertion_sort(a, n);
+    if (n <= few)
+        insertion_sort(a, n);
 }
 
-static inline void sort_as_sklearn(uint64_t *a, ptrdiff_t n, const ExactRules *rules)
+static inline void sort_as_sklearn(
+    uint64_t *a, ptrdiff_t n, const ExactRules *rules, const int32_t *n_tied)
 {
     double depth = rules->natural ? log((double)n) : log2((double)n);
-    sort_keys(a, n, 2 * (int)depth, rules->few_keys);
+    sort_keys(a, n, 2 * (int)depth, rules->few_keys, n_tied);
 }
 
 /* --- the best cut between sorted rows -------------------------------------------------------------
@@ -269,10 +295,15 @@ static inline const double *near_values(const RankedColumns *c, int f)
     return c->near_at[f] < 0 ? NULL : c->values + c->first[f];
 }
 
-/* Whether rows have different values, but for those that are repeated. */
+/* Whether all rows of X have different values. */
 static inline int is_untied(const RankedColumns *c, int f)
 {
-    return c->first[f + 1] - c->first[f] == c->n_ranked;
+    return c->first[f + 1] - c->first[f] == c->n;
+}
+
+static inline int has_few_ties(const RankedColumns *c, int f)
+{
+    return 2 * (c->first[f + 1] - c->first[f]) >= c->n;
 }
 
 /* Whether there is no cut between two ranks that follow each other in a node. */
@@ -345,6 +376,59 @@ static inline int scan_numbers(
         }
     }
     return found;
+}
+
+/* Numbers, in any order of the rows that share a value: the sums, and so the scores, are those of
+   scikit-learn but for their last digits, by which scores differ by less than the margin. */
+static int scan_roughly(
+    const Exact *g, int n_distinct, int m, const double *near, int has_ties, const NodeSums *all,
+    double margin, BestCut *best)
+{
+    const int32_t *ids = g->order, *rank = g->rank;
+    double s[CUTS_OF_BLOCK], w[CUTS_OF_BLOCK], sum = 0;
+    int32_t left[CUTS_OF_BLOCK], n_left = 0;
+    int64_t weight = 0;
+    int found = NO_CUT;
+    for (int first = 0, size; first < n_distinct - 1; first += size) {
+        size = n_distinct - 1 - first < CUTS_OF_BLOCK ? n_distinct - 1 - first : CUTS_OF_BLOCK;
+        for (int k = 0; k < size; k++) {
+            const WholeRow *one = g->whole_row + ids[first + k];
+            s[k] = sum += one->wy;
+            w[k] = (double)(weight += one->w);
+            left[k] = n_left += one->n_copies;
+        }
+        if (!may_score(s, w, size, all->s, all->w, best->score - 2 * margin))
+            continue;
+        for (int k = 0; k < size; k++) {
+            double s2 = all->s - s[k], w2 = all->w - w[k], least = best->score - 2 * margin;
+            int at = first + k + 1;
+            if (s[k] * s[k] * w2 + s2 * s2 * w[k] < least * (w[k] * w2)
+                || (has_ties && tied(near, rank[at - 1], rank[at]))
+                || !may_be_leaves(&g->rules, left[k], m - left[k], w[k], w2))
+                continue;
+            double score = s[k] * s[k] / w[k] + s2 * s2 / w2, before = best->score;
+            if (is_better(best, score, rank[at - 1], rank[at])) {
+                best->second = before;
+                found = CUT;
+            } else if (score > best->second)
+                best->second = score;
+        }
+    }
+    return found;
+}
+
+/* Cuts whose rough scores differ by more have the same order in scikit-learn; infinite where no
+   such number is known. A sum of m terms is wrong by at most m EPSILON / 2 times that of the absolute
+   values, and each of both sums by twice this; a score is 2 |s|/w times as wrong as s. */
+static double margin_of(const Exact *g, const int32_t *distinct, int n_distinct, int m)
+{
+    double absolute = 0, wrong;
+    for (int k = 0; k < n_distinct; k++)
+        absolute += fabs(g->whole_row[distinct[k]].wy);
+    if (!(absolute * absolute > 1e-200 && absolute * absolute < 1e290))
+        return INFINITY;
+    wrong = 2 * EPSILON * (m + 4.0) * absolute;
+    return 16 * (g->largest + wrong) * wrong;
 }
 
 static inline int try_counts(
@@ -466,7 +550,7 @@ static void score_pair(Exact *g, const int32_t *rows, const NodeSums *all)
     const int32_t ids[3] = {rows[0], rows[1], rows[0]}, ranks[2] = {0, 1};
     g->first_of_two = rows[0];
     for (int k = 0; k < 2; k++) {
-        BestCut one = {-INFINITY, -INFINITY, 0, 0, 0, 0};
+        BestCut one = NO_BEST;
         scan(g, g->target, ids + k, ranks, 2, NULL, 0, all, &one);
         g->alone[k] = one.score;
     }

@@ -5,7 +5,7 @@ alone, but for its thresholds, and random cuts; see exact_trees.h.
 """
 
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
-from libc.math cimport INFINITY, rint
+from libc.math cimport INFINITY, fabs, rint
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
@@ -17,8 +17,8 @@ cdef extern from "exact_trees.h" nogil:
     const int NUMBERS, COUNTS, CLASSES
 
     ctypedef struct RankedColumns:
-        Py_ssize_t n, p, n_ranked
-        bint repeats, is_wide
+        Py_ssize_t n, p
+        bint is_wide
         const void* by_column
         const void* by_row
         const double* values
@@ -50,11 +50,22 @@ cdef extern from "exact_trees.h" nogil:
     ctypedef union Target:
         pass
 
+    ctypedef struct WholeRow:
+        double wy
+        int32_t w, n_copies
+
     ctypedef struct Exact:
         RankedColumns columns
         ExactRules rules
         ExactNodes nodes
         int m
+        int32_t* distinct
+        int n_distinct
+        WholeRow* whole_row
+        double largest
+        int32_t* sorted_by
+        int32_t* sorted
+        int32_t* n_tied
         Target* target
         double* wyy
         int32_t* rows
@@ -81,6 +92,7 @@ cdef extern from "exact_trees.h" nogil:
     void set_number(Target*, double y, double w)
     void set_count(Target*, int64_t label, double w)
     void set_class(Target*, int64_t label, double w)
+    bint has_few_ties(const RankedColumns*, int f)
     void grow_exact(Exact*)
     void keys_of_floats(const float*, Py_ssize_t, int32_t*)
     Py_ssize_t rank_floats(
@@ -111,7 +123,6 @@ cdef class Columns:
         self.by_column, self.by_row = by_column, np.ascontiguousarray(by_column.T)
         self.by_row.flags.writeable = False
         self.columns.p, self.columns.n = by_column.shape
-        self.columns.n_ranked = self.columns.n
         self.columns.is_wide = by_column.dtype == np.uint32
         if self.columns.is_wide:
             wide_codes, wide_rows = by_column, self.by_row
@@ -155,9 +166,6 @@ cdef class Ranks(Columns):
     near, near_at : uint64 array, int64 array of shape (p,)
         A bit for each distinct value of a column, from the word `near_at`: whether the next one is
         so near that scikit-learn does not cut between them. -1 for a column without such values.
-    n_ranked : int or None, default=None
-        The number of rows that the ranks were made of, where these rows are some of them, and may
-        be repeated.
     """
 
     cdef const double[::1] values
@@ -166,7 +174,7 @@ cdef class Ranks(Columns):
 
     def __init__(
         self, by_column, const double[::1] values, const int64_t[::1] first,
-        const uint64_t[::1] near, const int64_t[::1] near_at, n_ranked=None,
+        const uint64_t[::1] near, const int64_t[::1] near_at,
     ):
         cdef Py_ssize_t p = by_column.shape[0], size, j
         require(0 < by_column.shape[1] <= MOST_ROWS and 0 < p < 2**31)
@@ -180,8 +188,6 @@ cdef class Ranks(Columns):
             self.most_ranks = max(self.most_ranks, size)
         self.take(by_column)
         self.values, self.first, self.near, self.near_at = values, first, near, near_at
-        if n_ranked is not None:
-            self.columns.n_ranked, self.columns.repeats = n_ranked, True
         self.columns.values, self.columns.first = &values[0], &first[0]
         self.columns.near = &near[0] if near.shape[0] else NULL
         self.columns.near_at = &near_at[0]
@@ -194,8 +200,7 @@ cdef class Ranks(Columns):
         """What it is made of."""
         values, first = np.asarray(self.values), np.asarray(self.first)
         near, near_at = np.asarray(self.near), np.asarray(self.near_at)
-        n_ranked = self.columns.n_ranked if self.columns.repeats else None
-        return self.by_column, values, first, near, near_at, n_ranked
+        return self.by_column, values, first, near, near_at
 
 
 def rank_values(const float[::1] x, int32_t[::1] rank, double[::1] distinct, uint8_t[::1] room):
@@ -225,7 +230,9 @@ cdef inline char* place(char** end, Py_ssize_t size) noexcept nogil:
     return start
 
 
-cdef Py_ssize_t lay_out(Exact* g, char* start, Py_ssize_t most_ranks) noexcept nogil:
+cdef Py_ssize_t lay_out(
+    Exact* g, char* start, Py_ssize_t most_ranks, bint are_drawn, bint is_rough
+) noexcept nogil:
     """Give the arrays of a growth their places from `start` on; the bytes that they take."""
     cdef char* end = start
     cdef Py_ssize_t n = g.columns.n, p = g.columns.p, m = g.m, K = g.rules.n_classes
@@ -242,8 +249,15 @@ cdef Py_ssize_t lay_out(Exact* g, char* start, Py_ssize_t most_ranks) noexcept n
     g.marked = <uint64_t*>place(&end, most_ranks // 512 + 8)
     # A key before those of the rows and two behind are read.
     g.keys = <uint64_t*>place(&end, 8 * (m + 3)) + 1
-    if g.rules.kind == COUNTS or g.columns.repeats:
+    if g.rules.kind == COUNTS or is_rough:
         g.before = <int32_t*>place(&end, 4 * n)
+    if are_drawn:
+        g.distinct = <int32_t*>place(&end, 4 * (m + 1))
+    if is_rough:
+        g.whole_row = <WholeRow*>place(&end, n * sizeof(WholeRow))
+        g.sorted_by = <int32_t*>place(&end, 4 * p)
+        g.sorted = <int32_t*>place(&end, 4 * m)
+        g.n_tied = <int32_t*>place(&end, 4 * (m + 1))
     if g.rules.kind == COUNTS:
         g.whole_counts = <int64_t*>place(&end, 8 * K)
         g.left_counts = <int64_t*>place(&end, 8 * K)
@@ -258,7 +272,8 @@ cdef Py_ssize_t lay_out(Exact* g, char* start, Py_ssize_t most_ranks) noexcept n
 
 
 cdef int take_rows(
-    Exact* g, const int32_t* rows, const double* y, const int64_t* codes, const double* weight
+    Exact* g, const int32_t* rows, bint are_drawn, const double* y, const int64_t* codes,
+    const double* weight,
 ) noexcept nogil:
     """The rows and their targets. -1 if arrays are not what they have to be."""
     cdef Py_ssize_t k, i, before = -1
@@ -270,7 +285,17 @@ cdef int take_rows(
         w = 1.0 if weight == NULL else weight[k]
         if not (before < i < g.columns.n) or not (0 < w < INFINITY):
             return -1
-        before = g.rows[k] = <int32_t>i
+        g.rows[k] = <int32_t>i
+        if not are_drawn:
+            before = i
+        if g.whole_row != NULL:
+            if are_drawn and g.whole_row[i].n_copies == 0:
+                g.distinct[g.n_distinct] = <int32_t>i
+                g.n_distinct += 1
+            g.whole_row[i].wy += w * y[k]
+            g.whole_row[i].w += <int32_t>w
+            g.whole_row[i].n_copies += 1
+            g.largest = max(g.largest, fabs(y[k]))
         g.rules.total_weight += w
         if g.rules.kind == NUMBERS:
             set_number(&g.target[i], y[k], w)
@@ -295,7 +320,7 @@ cdef bint are_counts(const double[::1] weight):
 
 
 def grow(
-    Columns columns, const int32_t[::1] rows or None, const double[::1] y or None,
+    Columns columns, const int32_t[::1] rows or None, bint are_drawn, const double[::1] y or None,
     const int64_t[::1] codes or None, const double[::1] weight or None,
     options, int few_keys, bint natural, float least_gap,
 ):
@@ -310,6 +335,9 @@ def grow(
         For the best cuts, or for random ones.
     rows : int32 array of shape (m,) or None
         Increasing; None for all rows.
+    are_drawn : bool
+        Whether rows are in the order in which they were drawn with replacement, as scikit-learn
+        sees them; they have no weights.
     y : float64 array of shape (m,) or None
     codes : int64 array of shape (m,) or None
         The classes 0 ... K-1; one of `y` and `codes` is given.
@@ -342,8 +370,11 @@ def grow(
     cdef const int64_t* labels = NULL
     cdef const double* weights = NULL
     cdef int failed
+    cdef bint is_rough, is_whole
+    cdef Py_ssize_t f, n_few = 0
     memset(&g, 0, sizeof(g))
-    require(0 < m <= n and 1 <= few_keys <= 15 and (y is None) == (K > 0))
+    require(0 < m <= (MOST_ROWS if are_drawn else n) and 1 <= few_keys <= 15 and (y is None) == (K > 0))
+    require(not are_drawn or (rows is not None and weight is None))
     require((codes is None) == (K == 0) and (weight is None or weight.shape[0] == m))
     require((codes.shape[0] if y is None else y.shape[0]) == m)
     require(options.criterion in (("gini", "log_loss") if K else ("squared_error",)))
@@ -352,8 +383,16 @@ def grow(
     require(bool(options.random_splits) == g.rules.is_random)
     g.rules.is_entropy, g.rules.n_classes = options.criterion == "log_loss", <int>K
     g.rules.kind = NUMBERS if K == 0 else CLASSES
-    if options.criterion == "gini" and (weight is None or are_counts(weight)):
+    is_whole = weight is None or are_counts(weight)
+    if options.criterion == "gini" and is_whole and not are_drawn:
         g.rules.kind = COUNTS
+    # Where most columns have many ties, most sorts are repeated, and a rough search beside them is
+    # no use.
+    is_rough = K == 0 and is_whole and not g.rules.is_random and m < MOST_COUNTS
+    if is_rough:
+        for f in range(p):
+            n_few += has_few_ties(&g.columns, <int>f)
+        is_rough = 4 * n_few >= p
     g.rules.max_features, g.rules.max_depth = options.max_features or p, options.max_depth
     # No node has more than m rows.
     g.rules.min_split = min(options.min_samples_split, m + 1)
@@ -381,13 +420,14 @@ def grow(
     g.nodes = ExactNodes(
         &left[0], &right[0], &feature[0], &threshold[0], &missing_left[0], &impurity[0], &n_rows[0],
         &node_weight[0], &values[0, 0], 0, 0)
-    memory = <char*>PyMem_RawCalloc(lay_out(&g, NULL, columns.most_ranks), 1)
+    memory = <char*>PyMem_RawCalloc(
+        lay_out(&g, NULL, columns.most_ranks, are_drawn, is_rough), 1)
     if memory == NULL:
         raise MemoryError()
-    lay_out(&g, memory, columns.most_ranks)
+    lay_out(&g, memory, columns.most_ranks, are_drawn, is_rough)
     try:
         with nogil:
-            failed = take_rows(&g, chosen, targets, labels, weights)
+            failed = take_rows(&g, chosen, are_drawn, targets, labels, weights)
             if not failed:
                 grow_exact(&g)
     finally:

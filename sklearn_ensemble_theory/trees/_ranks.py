@@ -96,27 +96,23 @@ def take_features(ranks: Columns, features: np.ndarray) -> Columns:
     """The columns with these indices, in this order."""
     if isinstance(ranks, Keys):
         return Keys(ranks.by_column[features])
-    _, values, first, near, near_at, _ = ranks.arrays
+    _, values, first, near, near_at = ranks.arrays
     sizes = np.diff(first)[features]
     starts = np.concatenate([[0], np.cumsum(sizes)])
     places = np.arange(starts[-1]) + np.repeat(first[:-1][features] - starts[:-1], sizes)
     return Ranks(ranks.by_column[features], values[places], starts, near, near_at[features])
 
 
-def take_rows(ranks: Columns, rows: np.ndarray) -> Columns:
-    """The rows with these indices, in this order; some may be repeated."""
-    by_column = np.take(ranks.by_column, rows, axis=1)
-    if isinstance(ranks, Keys):
-        return Keys(by_column)
-    return Ranks(by_column, *ranks.arrays[1:-1], ranks.shape[0])
-
-
 @dataclass(frozen=True)
 class RankedRows:
-    """Rows of X as ranks, on which one tree is grown; `rows` increase, None for all of them."""
+    """Rows of X as ranks, on which one tree is grown.
+
+    `rows` increase, or are in the order in which they were drawn with replacement; None for all.
+    """
 
     ranks: Columns
     rows: np.ndarray | None
+    are_drawn: bool = False
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -134,6 +130,8 @@ class RankedRows:
         target = np.ascontiguousarray(y, dtype=np.int64 if options.n_classes else np.float64)
         numbers, codes = (None, target) if options.n_classes else (target, None)
         release = *TREE_SORT, LEAST_GAP
-        fields, values, depth = grow(self.ranks, rows, numbers, codes, weight, options, *release)
+        fields, values, depth = grow(
+            self.ranks, rows, self.are_drawn, numbers, codes, weight, options, *release
+        )
         shape = self.ranks.shape[1], max(options.n_classes, 1)
         return make_tree(fields, values[:, None, :], depth, *shape)

@@ -36,7 +36,6 @@ from sklearn_ensemble_theory.trees._ranks import (
     RankedRows,
     columns_for,
     take_features,
-    take_rows,
 )
 from sklearn_ensemble_theory.trees._tree_arrays import nodes_of, reads_double
 
@@ -361,7 +360,7 @@ class RankedMembers:
 
     def fit_drawn(self, member: Any, rows: np.ndarray, y: np.ndarray) -> Any:
         """Fit one member to rows in the order drawn, by which a tree's sums are rounded."""
-        return fitted_in_units(member, RankedRows(take_rows(self.ranks, rows), None), y)
+        return fitted_in_units(member, RankedRows(self.ranks, rows, are_drawn=True), y)
 
 
 def ranked_members(

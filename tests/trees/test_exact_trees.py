@@ -123,6 +123,45 @@ def test_many_rows(n):
     assert_same(on_ranks(tree, X, y), tree.fit(X.astype(np.float32), y))
 
 
+@pytest.mark.parametrize("few_ties", [0, 3, 40])
+@pytest.mark.parametrize("kind", ["as it is", "drawn", "counted"])
+def test_rows_drawn_with_replacement_and_few_ties(kind, few_ties):
+    """Sums in another order choose the cut, and scikit-learn's order of tied rows gives the means.
+
+    Several columns cut the rows into the same halves, so that their scores differ by rounding only.
+    """
+    n = 2500
+    for seed in range(6):
+        rng = np.random.default_rng([few_ties, seed])
+        X = rng.permutation(n)[:, None] * np.ones(4) + 1.0
+        X[:, 1] = rng.permutation(n)
+        X[:, 2] **= 2  # the same order
+        X[:, 3] = rng.normal(size=n).round(1) if seed == 5 else -X[:, 0]
+        for j in range(3):
+            X[rng.choice(n, few_ties), j] = X[rng.choice(n, few_ties), j]
+        y = np.sin(X[:, 0] / 300) + X[:, 1] / n + rng.normal(size=n) + [0, 100][seed % 2]
+        y = y.round(1) if seed == 4 else y
+        rows = rng.integers(0, n, n)
+        tree = DecisionTreeRegressor(max_depth=[3, 5, None][seed % 3], random_state=seed)
+        if seed == 3:
+            tree.set_params(max_features=2, min_samples_leaf=20, min_weight_fraction_leaf=0.02)
+        expected = clone(tree)
+        if kind == "drawn":
+            found = clone(tree)
+            with config_context(skip_parameter_validation=True):
+                ranked_members(tree, X, None, 1).fit_drawn(found, rows, y[rows])
+            expected.fit(X[rows], y[rows])
+        elif kind == "counted":
+            counts = np.bincount(rows, minlength=n)
+            distinct = np.flatnonzero(counts)
+            found = on_ranks(tree, X, y, counts.astype(float), distinct)
+            expected.fit(X[distinct], y[distinct], counts[distinct])
+        else:
+            found = on_ranks(tree, X, y)
+            expected.fit(X, y)
+        assert_same(found, expected)
+
+
 def test_a_forest_of_scikit_learn():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 8)).round(1)
