@@ -103,6 +103,81 @@ static void add_small(
     }
 }
 
+/* Trees of at most 256 leaves over codes of one byte. For a row, each group of eight leaves has a byte
+   with a bit for each leaf that the row has passed. A node over several groups is as many records.
+   Rows whose code plus `shift`, which makes a missing value 0, is above `cut` pass the leaves. */
+typedef struct { uint32_t column; uint8_t cut, shift, group, bits; } PassedByte;
+
+/* The codes of a block are in the first cache, each column's one after the other, from a multiple of
+   64 bytes on. A loop has the same number of rows always: some may not be there. */
+enum { CODED_BLOCK = 512, MOST_GROUPS = 32, ALIGNED = 64 };
+
+#define FOR_ROWS_OF_BLOCK(i) for (int i = 0; i < CODED_BLOCK; i++)
+
+SEVERAL_ROWS static void passed_bytes(
+    const uint8_t *codes, const PassedByte *nodes, ptrdiff_t n_nodes, uint8_t *passed)
+{
+    for (ptrdiff_t k = 0; k < n_nodes; k++) {
+        const uint8_t *restrict x = codes + (ptrdiff_t)nodes[k].column * CODED_BLOCK;
+        uint8_t *restrict group = passed + nodes[k].group * CODED_BLOCK;
+        uint8_t cut = nodes[k].cut, shift = nodes[k].shift, bits = nodes[k].bits;
+        FOR_ROWS_OF_BLOCK(i)
+            group[i] |= bits & (uint8_t) - ((uint8_t)(x[i] + shift) > cut);
+    }
+}
+
+/* The first leaf that each row has not passed: in the first group that is not all ones. */
+SEVERAL_ROWS static void first_leaves(
+    const uint8_t *restrict passed, int n_groups, uint8_t *restrict bits, uint8_t *restrict leaf)
+{
+    FOR_ROWS_OF_BLOCK(i)
+        leaf[i] = 0, bits[i] = 255;
+    for (int g = n_groups - 1; g >= 0; g--) {
+        const uint8_t *restrict group = passed + g * CODED_BLOCK;
+        FOR_ROWS_OF_BLOCK(i) {
+            leaf[i] = group[i] != 255 ? (uint8_t)(8 * g) : leaf[i];
+            bits[i] = group[i] != 255 ? group[i] : bits[i];
+        }
+    }
+    FOR_ROWS_OF_BLOCK(i) {
+        uint8_t first = (uint8_t)(~bits[i] & (bits[i] + 1));
+        leaf[i] = (uint8_t)(
+            leaf[i] + (first & 0xAA ? 1 : 0) + (first & 0xCC ? 2 : 0) + (first & 0xF0 ? 4 : 0));
+    }
+}
+
+/* Tree t has the records starts[t] ... starts[t + 1] - 1, and from leaves[t] on the values of its leaves.
+   The trees of one sum follow each other, so that it stays in the first cache. */
+static void add_coded(
+    const uint8_t *codes, ptrdiff_t n, ptrdiff_t p, const PassedByte *nodes, const int64_t *starts,
+    const int64_t *leaves, ptrdiff_t first, ptrdiff_t stop, const double *values, double *out,
+    ptrdiff_t width)
+{
+    uint8_t room[(MOST_GROUPS + 2) * CODED_BLOCK + ALIGNED];
+    uint8_t *passed = room + (ALIGNED - (uintptr_t)room % ALIGNED);
+    uint8_t *leaf = passed + MOST_GROUPS * CODED_BLOCK, *bits = leaf + CODED_BLOCK;
+    double sums[CODED_BLOCK];
+    for (ptrdiff_t start = 0; start < n; start += CODED_BLOCK, codes += p * CODED_BLOCK) {
+        ptrdiff_t m = n - start < CODED_BLOCK ? n - start : CODED_BLOCK;
+        for (ptrdiff_t k = first; k < stop && k < first + width; k++) {
+            double *of_rows = out + start * width + k % width;
+            for (ptrdiff_t i = 0; i < m; i++)
+                sums[i] = of_rows[i * width];
+            for (ptrdiff_t t = k; t < stop; t += width) {
+                const double *value = values + leaves[t];
+                int n_groups = (int)((leaves[t + 1] - leaves[t] + 7) / 8);
+                memset(passed, 0, (size_t)n_groups * CODED_BLOCK);
+                passed_bytes(codes, nodes + starts[t], starts[t + 1] - starts[t], passed);
+                first_leaves(passed, n_groups, bits, leaf);
+                for (ptrdiff_t i = 0; i < m; i++)
+                    sums[i] += value[leaf[i]];
+            }
+            for (ptrdiff_t i = 0; i < m; i++)
+                of_rows[i * width] = sums[i];
+        }
+    }
+}
+
 /* A node of a laid-out tree. `word`: the position of its left child, whose right sibling is next to
    it, then the feature, and in the last bit 1 where missing values go right. A leaf is its own left
    child and no row goes to its right. The cut of a node of categories is NaN, and the last bits of

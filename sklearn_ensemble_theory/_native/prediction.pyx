@@ -8,6 +8,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from .arrays cimport require
+from .binning cimport EdgeTable, code_floats_1
 
 cdef extern from "prediction.h" nogil:
     ctypedef struct PackedNode:
@@ -28,6 +29,18 @@ cdef extern from "prediction.h" nogil:
     void add_small(
         const float*, Py_ssize_t, const SmallNode*, const int64_t*, const uint8_t*, Py_ssize_t,
         Py_ssize_t, const double*, Py_ssize_t, double*, Py_ssize_t)
+    ctypedef struct PassedByte:
+        uint32_t column
+        uint8_t cut
+        uint8_t shift
+        uint8_t group
+        uint8_t bits
+    void add_coded(
+        const uint8_t*, Py_ssize_t, Py_ssize_t, const PassedByte*, const int64_t*, const int64_t*,
+        Py_ssize_t, Py_ssize_t, const double*, double*, Py_ssize_t)
+    enum:
+        CODED_BLOCK
+        MOST_GROUPS
     int category_of(float)
     bint is_in_set(const uint8_t*, int)
     int SET_BYTES
@@ -225,6 +238,156 @@ def add_small_trees(
         add_small(&columns[0, 0], n, <const SmallNode*>(&nodes[0, 0] if nodes.shape[0] else NULL),
                   &starts[0], first_set, first, stop, &values[0, 0], values.shape[1], &out[0, 0],
                   out.shape[1])
+
+
+def coded_nodes(
+    const int32_t[::1] left,
+    const int32_t[::1] right,
+    const int32_t[::1] column,
+    const uint8_t[::1] code,
+    const uint8_t[::1] missing_left,
+    const int64_t[::1] first,
+    int64_t[::1] starts,
+    int64_t[::1] leaves,
+    uint32_t[:, ::1] nodes,
+    int64_t[::1] leaf,
+):
+    """The records of the inner nodes, and the leaves, of T trees of at most 256 leaves. O(m).
+
+    Parameters
+    ----------
+    left, right, column : int32 arrays of shape (m,)
+        Of all trees one after the other, as in `TreeArrays`.
+    code : uint8 array of shape (m,)
+        The largest code that goes to the left; at most 253, and 255 is that of missing values.
+    missing_left : uint8 array of shape (m,)
+    first : int64 array of shape (T + 1,)
+        The nodes of tree t are first[t] ... first[t + 1] - 1.
+    starts, leaves : int64 arrays of shape (T + 1,)
+        Output: the same for its records and for its leaves.
+    nodes : uint32 array of shape (r, 2)
+        Output (see `PassedByte`): the first r records. starts[T] says how many there are.
+    leaf : int64 array of shape (m,)
+        Output: the leaves of all trees, each tree's from left to right, as indices of nodes.
+    """
+    cdef Py_ssize_t t, i, j, m, k = 0, T = starts.shape[0] - 1, n_nodes = left.shape[0]
+    cdef int g, low, high
+    cdef int32_t n_leaves[16 * MOST_GROUPS]
+    cdef int32_t before[16 * MOST_GROUPS]
+    cdef PassedByte* node
+    require(first.shape[0] == T + 1 and T > 0 and right.shape[0] == n_nodes
+            and column.shape[0] == n_nodes and code.shape[0] == n_nodes and leaves.shape[0] == T + 1
+            and missing_left.shape[0] == n_nodes and nodes.shape[1] == 2
+            and leaf.shape[0] == n_nodes)
+    starts[0], leaves[0] = 0, 0
+    for t in range(T):
+        j, m = first[t], first[t + 1] - first[t]
+        require(0 <= j and 0 < m < 16 * MOST_GROUPS and j + m <= n_nodes)
+        # A child comes after its parent: numbers of leaves upwards, then places downwards.
+        for i in range(m - 1, -1, -1):
+            n_leaves[i] = 1
+            if left[j + i] >= 0:
+                require(i < left[j + i] < m and i < right[j + i] < m)
+                n_leaves[i] = n_leaves[left[j + i]] + n_leaves[right[j + i]]
+                require(n_leaves[i] <= 8 * MOST_GROUPS)
+        memset(before, 255, sizeof(before))  # -1: nothing leads there
+        before[0] = 0
+        leaves[t + 1] = leaves[t] + n_leaves[0]
+        require(leaves[t + 1] <= n_nodes)
+        for i in range(m):
+            if before[i] < 0:
+                continue
+            if left[j + i] < 0:
+                leaf[leaves[t] + before[i]] = j + i
+                continue
+            require(left[j + i] != right[j + i] and before[left[j + i]] < 0
+                    and before[right[j + i]] < 0 and code[j + i] < 254)
+            low, high = before[i], before[i] + n_leaves[left[j + i]]
+            before[left[j + i]], before[right[j + i]] = low, high
+            for g in range(low // 8, (high + 7) // 8):
+                if k < nodes.shape[0]:
+                    node = <PassedByte*>&nodes[k, 0]
+                    node.column, node.shift = column[j + i], missing_left[j + i] != 0
+                    node.cut, node.group = code[j + i] + node.shift, g
+                    node.bits = <uint8_t>(
+                        (0xFF << max(low - 8 * g, 0)) & (0xFF >> max(8 * g + 8 - high, 0)))
+                k += 1
+        starts[t + 1] = k
+
+
+def codes_of_blocks(
+    const float[:, ::1] columns, const int32_t[::1] used, list tables, uint8_t[:, :, ::1] codes
+):
+    """The codes of rows, in blocks of 512 rows; 255 is a missing value. O(n) for each column.
+
+    Parameters
+    ----------
+    columns : float32 array of shape (p, n)
+    used : int32 array of shape (k,)
+        Columns.
+    tables : list of k `EdgeTable`
+        Of less than 255 edges each.
+    codes : uint8 array of shape (ceil(n / 512), k, 512)
+        Output.
+    """
+    cdef Py_ssize_t j, b, start, n = columns.shape[1], n_blocks = codes.shape[0]
+    cdef EdgeTable table
+    require(len(tables) == used.shape[0] == codes.shape[1] and codes.shape[2] == CODED_BLOCK
+            and n_blocks == (n + CODED_BLOCK - 1) // CODED_BLOCK)
+    for j in range(used.shape[0]):
+        table = tables[j]
+        require(0 <= used[j] < columns.shape[0] and table.largest == table.missing == 255)
+        with nogil:
+            for b in range(n_blocks):
+                start = b * CODED_BLOCK
+                code_floats_1(&columns[used[j], start], min(n - start, CODED_BLOCK), &table.cells,
+                              255, &codes[b, j, 0])
+
+
+def add_coded_trees(
+    const uint8_t[:, :, ::1] codes,
+    const uint32_t[:, ::1] nodes,
+    const int64_t[::1] starts,
+    const int64_t[::1] leaves,
+    const double[::1] values,
+    Py_ssize_t first,
+    Py_ssize_t stop,
+    double[:, ::1] out,
+):
+    """Add the values of some trees of at most 256 leaves, in their order. O(n) for each record.
+
+    Parameters
+    ----------
+    codes : uint8 array of shape (b, k, 512)
+        As `codes_of_blocks` writes them.
+    nodes, starts, leaves : uint32 array of shape (m, 2), int64 arrays of shape (T + 1,)
+        As `coded_nodes` writes them.
+    values : float64 array of shape (l,)
+        Of the leaves of all trees, each tree's from left to right.
+    first, stop : int
+        The trees to add.
+    out : float64 array of shape (n, width)
+        Tree t adds to column t mod `width`.
+    """
+    cdef Py_ssize_t t, k, m, T = starts.shape[0] - 1, n = out.shape[0], p = codes.shape[1]
+    cdef const PassedByte* node
+    require(nodes.shape[1] == 2 and 0 <= first <= stop <= T and leaves.shape[0] == T + 1
+            and codes.shape[0] == (n + CODED_BLOCK - 1) // CODED_BLOCK and p > 0
+            and codes.shape[2] == CODED_BLOCK and out.shape[1] > 0)
+    if first == stop or n == 0:
+        return
+    for t in range(first, stop):
+        m = leaves[t + 1] - leaves[t]
+        require(0 <= starts[t] <= starts[t + 1] <= nodes.shape[0] and 0 <= leaves[t]
+                and 0 < m <= 8 * MOST_GROUPS and leaves[t + 1] <= values.shape[0])
+        for k in range(starts[t], starts[t + 1]):
+            node = <const PassedByte*>&nodes[k, 0]
+            # The last leaf is never passed: no row is beyond the values of its tree.
+            require(node.column < p and 8 * node.group < m
+                    and (m - 8 * node.group > 8 or node.bits >> (m - 8 * node.group - 1) == 0))
+    with nogil:
+        add_coded(&codes[0, 0, 0], n, p, <const PassedByte*>(&nodes[0, 0] if nodes.shape[0] else NULL),
+                  &starts[0], &leaves[0], first, stop, &values[0], &out[0, 0], out.shape[1])
 
 
 def pack_nodes(

@@ -2,8 +2,8 @@
 
 For each row the outputs of the trees are added in the order of the trees: each layout, and any
 split of the rows over threads, gives the same sums to the last bit. The layouts are `LAYOUTS`:
-compiled loops ask all inner nodes of small trees for many rows at a time, or walk down deep ones,
-eight bytes a node. Few rows of deep trees are predicted from the trees as they are.
+compiled loops ask all inner nodes of trees of few leaves for many rows at a time, or walk down deep
+ones, eight bytes a node. Few rows of deep trees are predicted from the trees as they are.
 """
 
 import operator
@@ -19,6 +19,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from sklearn_ensemble_theory._native import prediction
+from sklearn_ensemble_theory._native.binning import EdgeTable
 from sklearn_ensemble_theory._running import in_threads, shares
 from sklearn_ensemble_theory.trees._tree_arrays import (
     FittedNodes,
@@ -41,6 +42,12 @@ LEAST_SPARSE_ROWS, MOST_SPARSE_ROWS = 256, 1024
 CHUNK = 2048
 # Leaves of a small tree: the bits of a word.
 MOST_LEAVES = 32
+# The same, of a tree over codes of a byte, and the thresholds of a column, which its codes number.
+MOST_CODED_LEAVES, MOST_CODED_CUTS = 256, 254
+# For so many rows, over all predictions, codes pay; and for so many in one of them.
+MANY_ROWS, LEAST_CODED_ROWS = 2048, 256
+# Rows of a block of codes.
+CODED_BLOCK = 512
 # The cut of a deep node of categories is a NaN, whose last bits are the number of its set.
 NUMBERED = np.uint32(0x7FC00000)
 MOST_SETS = 2**22
@@ -195,6 +202,21 @@ class AddedTrees:
     def cuts(self) -> Cuts:
         """The thresholds of the trees."""
         return Cuts.of(self.trees, self.columns)
+
+    @cached_property
+    def edges(self) -> dict[int, np.ndarray]:
+        """The different cuts of each column of X that is cut, in increasing order."""
+        left = np.concatenate([tree.left for tree in self.trees])
+        feature = np.concatenate([_numbered(*pair) for pair in zip(self.trees, self.columns)])
+        cuts = self.cuts.of_nodes(self.trees, self.columns).astype(np.float64)
+        inner = left >= 0
+        order = np.lexsort((cuts[inner], feature[inner]))
+        feature, cuts = feature[inner][order], cuts[inner][order]
+        is_first = np.ones(len(cuts), dtype=bool)
+        is_first[1:] = (feature[1:] != feature[:-1]) | (cuts[1:] != cuts[:-1])
+        feature, cuts = feature[is_first], cuts[is_first]
+        names, starts = np.unique(feature, return_index=True)
+        return dict(zip(names.tolist(), np.split(cuts, starts[1:])))
 
     def rows_that_pay(self) -> float:
         """For so many rows deep trees are laid out."""
@@ -505,6 +527,89 @@ class SmallTrees(TreeSums):
         )
 
 
+class CodedTrees(TreeSums):
+    """T trees of at most 256 leaves over codes of a byte, for many rows.
+
+    The code of a value is the number of the column's cuts below it, of which there are at most 254.
+    A row passes leaves as in `SmallTrees`, but with a byte for eight leaves, so that a processor
+    compares up to 64 rows at once. Few rows are added by another layout.
+    """
+
+    parallel_size: ClassVar[int] = 2**22
+
+    @staticmethod
+    def may_take(given: AddedTrees) -> bool:
+        """Whether nothing but the number of cuts of a column is against it."""
+        return (
+            given.leaf_outputs is None
+            and max(map(len, given.trees)) < 2 * MOST_CODED_LEAVES
+            and all(tree.sets is None for tree in given.trees)
+        )
+
+    @classmethod
+    def takes(cls, given: AddedTrees, n_rows: int | None) -> bool:
+        if n_rows is None or n_rows < MANY_ROWS or not cls.may_take(given):
+            return False
+        return max(map(len, given.edges.values()), default=0) <= MOST_CODED_CUTS
+
+    def __init__(self, given: AddedTrees) -> None:
+        super().__init__(given)
+        self.given = given
+        sizes, left, right, feature, missing_left = joined(given.trees, given.columns)
+        first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        cuts = self.cuts.of_nodes(given.trees, given.columns)
+        # A tree may be a single leaf; some column is read all the same.
+        self.columns = np.array(list(given.edges) or [0], dtype=np.int32)
+        edges = [given.edges.get(j, np.empty(0)) for j in self.columns.tolist()]
+        self.tables = [EdgeTable(each, 255) for each in edges]
+        column, code = np.zeros(len(left), dtype=np.int32), np.zeros(len(left), dtype=np.uint8)
+        for k, (j, each) in enumerate(zip(self.columns, edges)):
+            own = (feature == j) & (left >= 0)
+            column[own], code[own] = k, np.searchsorted(each, cuts[own])
+        self.starts, self.leaves = np.empty_like(first), np.empty_like(first)
+        leaf = np.empty(len(left), dtype=np.int64)
+        of_nodes = left, right, column, code, missing_left, first, self.starts, self.leaves
+        for n_records in (lambda: 0, lambda: self.starts[-1]):  # counted, then written
+            self.nodes = np.empty((n_records(), 2), dtype=np.uint32)
+            prediction.coded_nodes(*of_nodes, self.nodes, leaf)
+        values = np.concatenate([tree.value[:, 0] for tree in given.trees])[leaf[: self.leaves[-1]]]
+        if given.scale is not None:
+            values = values * np.repeat(given.scale, np.diff(self.leaves))
+        self.values = np.ascontiguousarray(values, dtype=np.float64)
+
+    @cached_property
+    def few(self) -> TreeSums:
+        """The layout for few rows."""
+        return next(each for each in LAYOUTS if each.takes(self.given, None))(self.given)
+
+    def add(self, X: Any, out: np.ndarray) -> None:
+        if X.shape[0] >= LEAST_CODED_ROWS:
+            super().add(X, out)
+            return
+        few = copy(self.few)
+        few.width, few.used = self.width, self.used
+        few.add(X, out)
+
+    def _chunk_size(self, p: int) -> int:
+        return 4 * CHUNK  # each chunk checks all records
+
+    def _of_used(self, X: Any) -> Any:
+        return super()._of_used(X).tocsc()  # becomes an array in the order of columns
+
+    def _read(self, X: np.ndarray) -> np.ndarray:
+        rows = self.cuts.read(X, by_column=True)
+        shape = -(-X.shape[0] // CODED_BLOCK), len(self.columns), CODED_BLOCK
+        # Loads of 64 bytes from other addresses take twice as long.
+        room = np.zeros(int(np.prod(shape)) + 63, dtype=np.uint8)
+        codes = room[-room.ctypes.data % 64 :][: len(room) - 63].reshape(shape)
+        prediction.codes_of_blocks(rows, self.columns, self.tables, codes)
+        return codes
+
+    def _add(self, rows: np.ndarray, out: np.ndarray, first: int, stop: int) -> None:
+        trees = self.nodes, self.starts, self.leaves, self.values
+        prediction.add_coded_trees(rows, *trees, first, stop, out)
+
+
 def sets_of(trees: Sequence[Nodes]) -> np.ndarray | None:
     """The sets of categories of all nodes that have one; None where none has."""
     found = [tree.sets for tree in trees if tree.sets is not None]
@@ -563,7 +668,7 @@ class LooseTrees(TreeSums):
 # --- the trees of an ensemble ---------------------------------------------------------------------
 
 # The layouts in the order of their speed for many rows: the first that takes the trees is theirs.
-LAYOUTS: tuple[type[TreeSums], ...] = (SmallTrees, DeepTrees, LooseTrees)
+LAYOUTS: tuple[type[TreeSums], ...] = (CodedTrees, SmallTrees, DeepTrees, LooseTrees)
 
 
 def packed_trees(
@@ -575,7 +680,8 @@ def packed_trees(
     ----------
     members : list of fitted estimators
     n_rows : int, default=None
-        Rows to predict so far; None for many. For a few rows deep trees are not laid out.
+        Rows to predict so far; None for many. For a few rows deep trees are not laid out; trees
+        over codes are for a known number of rows only.
     for_sparse : bool, default=False
         Whether the rows are sparse.
     **given
@@ -596,6 +702,8 @@ def packed_trees(
         used, features = columns_used(trees, added.columns)
         added = replace(added, features=features)
     sums = next(layout for layout in LAYOUTS if layout.takes(added, n_rows))(added)
+    if n_rows is not None and n_rows < MANY_ROWS and CodedTrees.may_take(added):
+        sums.most_rows = min(sums.most_rows, MANY_ROWS)
     sums.used = used
     return sums
 

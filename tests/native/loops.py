@@ -39,10 +39,13 @@ from sklearn_ensemble_theory._native.losses import (
 from sklearn_ensemble_theory._native.neighbors import PointTree, leave_out, tie_starts
 from sklearn_ensemble_theory._native.prediction import (
     LooseNodes,
+    add_coded_trees,
     add_deep_values,
     add_leaf_values,
     add_small_trees,
     check_nodes,
+    coded_nodes,
+    codes_of_blocks,
     leaves_of_codes,
     small_nodes,
 )
@@ -67,6 +70,7 @@ __all__ = [
     "PointTree",
     "Ranks",
     "SideSearch",
+    "add_coded_trees",
     "add_deep_values",
     "add_group_sums",
     "add_leaf_values",
@@ -85,6 +89,8 @@ __all__ = [
     "boost_stumps",
     "byte_tables",
     "check_nodes",
+    "coded_nodes",
+    "codes_of_blocks",
     "count_in_bins",
     "count_vectors",
     "cumulate_tables",

@@ -8,11 +8,15 @@ from sklearn_ensemble_theory.trees import BinnedTreeClassifier
 from ..trees.engine import BinnedColumns, nodes_of
 from ..trees.walks import leaf_of_row, leaves_by_walks
 from .loops import (
+    EdgeTable,
     LooseNodes,
+    add_coded_trees,
     add_deep_values,
     add_leaf_values,
     add_small_trees,
     check_nodes,
+    coded_nodes,
+    codes_of_blocks,
     leaves_of_codes,
     small_nodes,
 )
@@ -342,3 +346,123 @@ def test_codes_that_do_not_fit():
     }.items():
         with pytest.raises(ValueError):
             leaves_of_codes(**{**given, name: value})
+
+
+def one_coded_tree(**changes):
+    """Arguments of `coded_nodes` for a tree of three leaves."""
+    return {
+        "left": np.array([1, -1, 3, -1, -1], np.int32),
+        "right": np.array([2, -1, 4, -1, -1], np.int32),
+        "column": np.array([1, 0, 0, 0, 0], np.int32),
+        "code": np.array([7, 0, 253, 0, 0], np.uint8),
+        "missing_left": np.array([0, 0, 1, 0, 0], np.uint8),
+        "first": np.array([0, 5]),
+        "starts": np.full(2, -1),
+        "leaves": np.full(2, -1),
+        "nodes": np.zeros((2, 2), np.uint32),
+        "leaf": np.full(5, -1),
+        **changes,
+    }
+
+
+def records(*fields):
+    """Of the fields column, cut, shift, group and bits."""
+    names = ("cut", "u1"), ("shift", "u1"), ("group", "u1"), ("bits", "u1")
+    return np.array(list(fields), dtype=[("column", "u4"), *names]).view(np.uint32).reshape(-1, 2)
+
+
+def test_records_of_bytes():
+    given = one_coded_tree(nodes=np.zeros((0, 2), np.uint32))
+    coded_nodes(**given)
+    assert given["starts"].tolist() == [0, 2]
+    given = one_coded_tree()
+    coded_nodes(**given)
+    assert given["leaves"].tolist() == [0, 3]
+    assert given["leaf"][:3].tolist() == [1, 3, 4]
+    assert given["nodes"].tolist() == records((1, 7, 0, 0, 1), (0, 254, 1, 0, 2)).tolist()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"left": np.array([0, -1, 3, -1, -1], np.int32)},
+        {"right": np.array([5, -1, 4, -1, -1], np.int32)},
+        {"left": np.array([1, 2, 3, -1, -1], np.int32)},
+        {"code": np.array([7, 0, 254, 0, 0], np.uint8)},
+        {"first": np.array([0, 6])},
+        {"first": np.array([-1, 4])},
+        {"leaf": np.full(4, -1)},
+        {"leaves": np.full(3, -1)},
+        {"nodes": np.zeros((2, 4), np.uint32)},
+    ],
+)
+def test_nodes_that_are_no_coded_tree(wrong):
+    with pytest.raises(ValueError):
+        coded_nodes(**one_coded_tree(**wrong))
+
+
+def coded(**changes):
+    """Arguments of `add_coded_trees` for two trees of two leaves and one record."""
+    return {
+        "codes": np.zeros((2, 3, 512), np.uint8),
+        "nodes": record(),
+        "starts": np.arange(3),
+        "leaves": np.array([0, 2, 4]),
+        "values": np.ones(4),
+        "first": 0,
+        "stop": 2,
+        "out": np.zeros((513, 1)),
+        **changes,
+    }
+
+
+def record(column=0, group=0, bits=1):
+    """The records of `coded`, and in the second one something else."""
+    return records((0, 3, 0, 0, 1), (column, 3, 0, group, bits))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"nodes": record(column=3)},
+        {"nodes": record(group=1)},
+        {"nodes": record(bits=2)},  # passes the last leaf
+        {"nodes": record()[:1]},
+        {"starts": np.array([0, 1, 3])},
+        {"starts": np.array([0, -1, 2])},
+        {"leaves": np.array([0, 0, 2])},
+        {"leaves": np.array([0, 2, 5])},
+        {"leaves": np.array([0, 257, 259]), "values": np.ones(259)},
+        {"first": -1},
+        {"stop": 3},
+        {"out": np.zeros((512, 1))},
+        {"out": np.zeros((513, 0))},
+        {"codes": np.zeros((2, 3, 500), np.uint8)},
+    ],
+)
+def test_coded_trees_that_do_not_fit(wrong):
+    arguments = coded(nodes=record())
+    add_coded_trees(**arguments)
+    np.testing.assert_array_equal(arguments["out"], np.full((513, 1), 2.0))
+    with pytest.raises(ValueError):
+        add_coded_trees(**coded(**wrong))
+
+
+def test_codes_in_blocks():
+    columns = np.zeros((2, 513), np.float32)
+    columns[1, [0, 1, 512]] = np.nan, 1, 2
+    given = np.array([1], np.int32), [EdgeTable(np.array([0.5, 1.0, 1.5]), 255)]
+    codes = np.zeros((2, 1, 512), np.uint8)
+    codes_of_blocks(columns, *given, codes)
+    assert codes[0, 0, :3].tolist() == [255, 1, 0]
+    assert codes[1, 0, 0] == 3
+    for used, tables, shape in [
+        ([2], given[1], (2, 1, 512)),
+        ([1], [], (2, 1, 512)),
+        ([1], [EdgeTable(np.arange(256.0), 255)], (2, 1, 512)),
+        ([1], [EdgeTable(np.arange(3.0), 3)], (2, 1, 512)),
+        ([1], given[1], (1, 1, 512)),
+        ([1], given[1], (2, 1, 511)),
+    ]:
+        with pytest.raises(ValueError):
+            codes_of_blocks(columns, np.int32(used), tables, np.zeros(shape, np.uint8))

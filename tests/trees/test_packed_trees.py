@@ -28,11 +28,13 @@ from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegres
 
 from .engine import (
     AddedTrees,
+    CodedTrees,
     DeepTrees,
     LooseTrees,
     PackedCache,
     SmallTrees,
     add_in_threads,
+    each_tree,
     member_nodes,
     nodes_of,
     packed_places,
@@ -507,3 +509,113 @@ def test_adaboost_of_trees_by_confidences(variant, depth):
     np.testing.assert_allclose(model.decision_function(rows), total, rtol=1e-12, atol=1e-12)
     *_, last = model.staged_decision_function(rows)
     np.testing.assert_array_equal(last, model.decision_function(rows))
+
+
+# Trees of at most 256 leaves over codes of a byte
+
+
+def coded(members, **given):
+    sums = packed_trees(members, n_rows=10**6, **given)
+    assert type(sums) is CodedTrees
+    return sums
+
+
+@pytest.mark.parametrize("leaves", [2, 8, 9, 31, 33, 255, 256])
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+@pytest.mark.parametrize("width", [1, 3])
+def test_trees_over_codes_have_the_sums_of_the_trees_in_order(leaves, missing, width):
+    X, y = data(n=3000, p=12, missing=missing)
+    X = X.round(2).clip(-1.2, 1.2)  # at most 241 values
+    members = trees_fitted(BinnedTreeRegressor, X, y, n_trees=6, max_leaf_nodes=leaves)
+    assert max(tree.get_n_leaves() for tree in members) == leaves
+    rows = data(n=1100, p=12, missing=missing, seed=1)[0]
+    rows[:3] = [[1e30], [-1e30], [np.nan if missing else 0.0]]
+    scale = np.linspace(-0.3, 1, len(members))
+    start = np.random.default_rng(0).normal(size=(len(rows), width))
+    laid_out = packed_trees(members, scale=scale, width=width)
+    sums = coded(members, scale=scale, width=width)
+    for n in [1, 255, 256, 511, 512, 513, 1024, 1025, len(rows)]:
+        out, expected = start.copy(), start.copy()
+        sums.add(rows[:n], out[:n])
+        laid_out.add(rows[:n], expected[:n])
+        np.testing.assert_array_equal(out, expected)
+        own = start[:n].copy()
+        for t, member in enumerate(members):
+            own[:, t % width] += scale[t] * member.predict(rows[:n])
+        np.testing.assert_array_equal(out[:n], own)
+    stages = [u.copy() for u in sums.rounds(rows, start.copy())]
+    others = [u.copy() for u in laid_out.rounds(rows, start.copy())]
+    np.testing.assert_array_equal(stages, others)
+    apart = np.zeros((len(rows), len(members)))
+    each_tree(sums).add(rows, apart)
+    of_trees = np.column_stack([f * m.predict(rows) for f, m in zip(scale, members)])
+    np.testing.assert_array_equal(apart, of_trees)
+
+
+@pytest.mark.parametrize("n_values", [255, 256])
+def test_codes_have_a_byte(n_values):
+    """A column of 255 values has 254 cuts; with one more, another layout takes the trees."""
+    x = np.arange(n_values, dtype=float)
+    X = np.column_stack([np.tile(x, 4), np.zeros(4 * n_values)])
+    y = np.random.default_rng(0).normal(size=len(X))
+    tree = DecisionTreeRegressor().fit(X, y)
+    sums = packed_trees([tree], n_rows=10**6)
+    assert type(sums) is (CodedTrees if n_values == 255 else DeepTrees)
+    out = np.zeros((len(X), 1))
+    sums.add(X, out)
+    np.testing.assert_array_equal(out[:, 0], tree.predict(X))
+
+
+def test_codes_of_timestamps_and_of_sparse_rows():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 9, size=(1500, 5)).astype(float)
+    y = X[:, 0] + X[:, 1] * X[:, 2]
+    stamps = X.copy()
+    stamps[:, 0] = 1.7e9 + 5 * X[:, 0]
+    members = trees_fitted(BinnedTreeRegressor, stamps, y, max_depth=5)
+    out = np.zeros((len(X), 1))
+    coded(members).add(stamps, out)
+    np.testing.assert_array_equal(out, sum_in_order(members, np.ones(9), stamps, 1))
+    assert len(np.unique(out)) > 50
+    members = trees_fitted(BinnedTreeRegressor, X, y, max_depth=5)
+    sparse, out = coded(members, for_sparse=True), np.zeros((len(X), 1))
+    sparse.add(sp.csr_matrix(X), out)
+    np.testing.assert_array_equal(out, sum_in_order(members, np.ones(9), X, 1))
+    with pytest.raises(ValueError):
+        coded(members).add(X[:, :2], out)
+
+
+def test_trees_that_are_leaves_have_codes():
+    X = np.zeros((600, 2))
+    members = [DecisionTreeRegressor().fit(X, np.full(600, 2.0 + t)) for t in range(3)]
+    out = np.zeros((600, 1))
+    coded(members).add(X, out)
+    assert np.unique(out).tolist() == [9.0]
+
+
+def test_nodes_without_a_parent_have_no_codes():
+    X, y = data()
+    members = trees_fitted(DecisionTreeRegressor, X.round(1), y, max_depth=5)
+    for member in members:
+        for node in member.tree_.children_left[0], member.tree_.children_right[0] + 2:
+            member.tree_.children_left[node] = member.tree_.children_right[node] = -1
+    out = np.zeros((len(X), 1))
+    coded(members).add(X, out)
+    np.testing.assert_array_equal(out, sum_in_order(members, np.ones(9), X, 1))
+
+
+@pytest.mark.parametrize("kind", [GradientBoostingRegressor, GradientBoostingClassifier])
+def test_models_that_predict_many_rows_get_codes(kind):
+    X, y = data(n=1500)
+    rows = data(n=4000, seed=1)[0]
+    y = y if kind is GradientBoostingRegressor else np.digitize(y, [0, 1])
+    model = kind(n_estimators=5, max_leaf_nodes=40, max_depth=None, max_bins=255, random_state=0)
+    model.fit(X, y)
+    few = [model.predict(rows[i : i + 100]) for i in range(0, 2000, 100)]
+    ((_, kept),) = model._packed._kept.values()
+    assert type(kept) is not CodedTrees
+    many = model.predict(rows)
+    ((_, kept),) = model._packed._kept.values()
+    assert type(kept) is CodedTrees
+    np.testing.assert_array_equal(many[:2000], np.concatenate(few))
+    np.testing.assert_array_equal(model.predict(rows[:3]), many[:3])
