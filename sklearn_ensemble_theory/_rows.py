@@ -178,7 +178,8 @@ def validate_data(
         options.update(dtype=None, ensure_all_finite=False)
     encoder = None if as_frame else _encoder_of(estimator, data[0], learner, **options)
     if learner is not None:
-        gets = not issparse(data[0]) and gets_missing(learner)
+        in_bins = isinstance(learner, BinnedTree)
+        gets = gets_missing(learner) and (in_bins or not issparse(data[0]))
         options.setdefault("ensure_all_finite", "allow-nan" if gets else True)
     if len(data) > 1 and not options.get("multi_output", False) and has_columns(data[1]):
         data = (data[0], one_column(data[1]))

@@ -29,15 +29,15 @@ FITTED_TO_SPARSE = [
     package.AdaBoostClassifier(
         clone(TREE).set_params(max_features=2), n_estimators=3, random_state=0
     ),
-]
-ONLY_PREDICTING = [
     BinnedTreeRegressor(**CATEGORICAL),
     BinnedTreeClassifier(**CATEGORICAL),
     package.BaggingRegressor(BinnedTreeRegressor(**CATEGORICAL), 3, random_state=0),
     package.BaggingClassifier(TREE, 3, random_state=0),
     package.AdaBoostRegressor(BinnedTreeRegressor(**CATEGORICAL), n_estimators=3, random_state=0),
-    package.DivideAndConquerRegressor(BinnedTreeRegressor(**CATEGORICAL), n_blocks=2),
-    package.DivideAndConquerClassifier(TREE, n_blocks=2),
+    package.DivideAndConquerRegressor(
+        BinnedTreeRegressor(**CATEGORICAL), n_blocks=2, random_state=0
+    ),
+    package.DivideAndConquerClassifier(TREE, n_blocks=2, random_state=0),
 ]
 KINDS = [csr_array, csc_matrix, coo_array]
 
@@ -95,19 +95,6 @@ def test_fits_are_those_of_dense_rows(model, is_large, monkeypatch):
         for one, other in zip(getattr(fitted, "categories_", []), known):
             np.testing.assert_array_equal(one, other)
     assert fitted.score(csr_array(X), y) > 0.6
-
-
-@pytest.mark.parametrize("model", ONLY_PREDICTING, ids=lambda m: type(m).__name__)
-def test_sparse_rows_are_predicted_after_a_dense_fit(model, monkeypatch):
-    """By ensembles that fit dense rows only, with or without categories."""
-    X, y, new = data()
-    model = clone(model).fit(X, target_of(model, y))
-    expected = output(model, new)
-    np.testing.assert_array_equal(output(model, csr_array(new)), expected)
-    pretend_large(monkeypatch)
-    np.testing.assert_array_equal(output(model, coo_array(new)), expected)
-    with pytest.raises(TypeError, match="dense data is required"):
-        clone(model).fit(csr_array(X), target_of(model, y))
 
 
 @pytest.mark.parametrize("is_large", [False, True], ids=["small", "large"])

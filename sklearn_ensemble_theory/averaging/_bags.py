@@ -362,7 +362,10 @@ def can_be_binned(X, y: np.ndarray) -> bool:
 
 def takes_bins(estimator: Predictor, X, y: np.ndarray) -> bool:
     """The same, where y may have several outputs if the tree in bins has them."""
-    several = y.ndim > 1 and isinstance(estimator, BaseBinnedTree) and takes_targets(estimator)
+    several = False
+    if isinstance(estimator, BaseBinnedTree):
+        several = y.ndim > 1 and takes_targets(estimator)
+        X = np.empty(0, dtype=X.dtype) if sp.issparse(X) else X  # as the same array
     return can_be_binned(X, y[:, 0] if several else y)
 
 

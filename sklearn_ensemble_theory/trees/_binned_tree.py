@@ -61,7 +61,6 @@ from ._columns import (
     MISSING,
     MOST_BINS,
     BinnedColumns,
-    merged_in_sparse,
     scikit_learn_merges,
 )
 from ._fit_to_bins import each_output, grow_on, takes_targets
@@ -71,7 +70,14 @@ from ._options import (
 from ._packed import packed_trees
 from ._shrinkage import shrink
 from ._sklearn_trees import check_counts
-from ._tree_arrays import VALUES_AT_ONCE, GrownTree, grown_tree, nodes_of, rows_as_read
+from ._tree_arrays import (
+    VALUES_AT_ONCE,
+    GrownTree,
+    dense_blocks,
+    grown_tree,
+    nodes_of,
+    rows_as_read,
+)
 from ._vector_rounds import VectorTreeRounds
 from ._weak_learners import (
     ROUNDS,
@@ -84,6 +90,9 @@ from ._weak_learners import (
 
 # The types of numbers that are checked as they are; others become the first.
 NUMBERS = [np.float64, np.float32]
+
+# The codes of a sparse X may be so many: half a gigabyte.
+MOST_CODES = 2**28
 
 # From so many rows on a tree is laid out anew for them.
 MANY_ROWS = 8192
@@ -260,6 +269,7 @@ class BaseBinnedTree(BinnedTree):
                 ensure_all_finite="allow-nan",
                 y_numeric=not is_class,
                 learner=self,
+                accept_sparse="csr",
                 multi_output=has_columns(y)
                 and (np.shape(y)[1] > 1 or (takes_targets(self) and not is_class)),
             )
@@ -420,7 +430,7 @@ class BaseBinnedTree(BinnedTree):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.input_tags.sparse = False
+        tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         tags.target_tags.multi_output = takes_targets(self)
         tags.target_tags.single_output = True
@@ -594,14 +604,16 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows. NaN is a missing value.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows. NaN is a missing value. The tree of a sparse X is that of the same X as
+            an array; it is grown on a code of two bytes for each value, zeros included.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets; with criterion="poisson" non-negative and not all 0. A tree of several targets
             has a value for each in every leaf, and is split by the sum of their squared errors.
         %(sample_weight)s
         check_input : bool, default=True
-            If False, X must be an array of floats and y one of float64, which are not checked.
+            If False, X must be an array or a CSR matrix of floats and y one of float64, which are
+            not checked.
 
         Returns
         -------
@@ -753,14 +765,15 @@ class BinnedTreeClassifier(BaseBinnedTree, WeighsClasses, DecisionTreeClassifier
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows. NaN is a missing value.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows. NaN is a missing value. The tree of a sparse X is that of the same X as
+            an array; it is grown on a code of two bytes for each value, zeros included.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Class labels. A tree of several outputs has the shares of the classes of each in every
             leaf, and is split by the mean of their impurities.
         %(sample_weight)s
         check_input : bool, default=True
-            If False, X must be an array of floats, which is not checked.
+            If False, X must be an array or a CSR matrix of floats, which is not checked.
 
         Returns
         -------
@@ -845,8 +858,9 @@ def values_of_rows(tree: BinnedTreeRegressor, X: np.ndarray) -> np.ndarray:
     return tree.predict(X, check_input=False)
 
 
-def codes_of_rows(tree: BinnedTreeClassifier, X: np.ndarray) -> np.ndarray:
-    return nodes_of(tree).values_of_rows(np.asarray(X)).argmax(axis=1)
+def codes_of_rows(tree: BinnedTreeClassifier, X: Any) -> np.ndarray:
+    values = [nodes_of(tree).values_of_rows(np.asarray(rows)) for _, rows in dense_blocks(X)]
+    return np.concatenate(values).argmax(axis=1)
 
 
 def labels_of_rows(tree: BinnedTreeClassifier, X: np.ndarray) -> np.ndarray:
@@ -918,15 +932,19 @@ def told_apart(
     """The estimator, or one of our trees in place of scikit-learn's that would merge values of X.
 
     Its bins are all values of a column, up to 65,535; of several outputs 255 bins. It is to be
-    fitted to these rows of X and y, None for all of them. Of a sparse X there is a warning.
+    fitted to these rows of X and y, None for all of them. The codes of a sparse X are stored for
+    all of its values, zeros included: where these are too many, there is a warning.
     """
-    is_dense = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiu"
-    if is_tree(tree) and sp.issparse(X) and (column := merged_in_sparse(X)) is not None:
+    is_numeric = isinstance(X, np.ndarray) or sp.issparse(X)
+    is_numeric = is_numeric and X.ndim == 2 and X.dtype.kind in "fiu"
+    if not is_tree(tree) or not is_numeric or not scikit_learn_merges(X, rows):
+        return tree
+    if sp.issparse(X) and np.prod(X.shape, dtype=float) > MOST_CODES:
         warn_user(
-            "Trees of this ensemble read a sparse X in single precision, which merges values of "
-            f"column {column}: pass X as an array, or subtract a constant from these values."
+            f"scikit-learn's trees read a sparse X of more than {MOST_CODES:,} values, zeros "
+            "included, in single precision, which merges values of a column: subtract a constant "
+            "from its values, or pass fewer columns."
         )
-    if not is_tree(tree) or not is_dense or not scikit_learn_merges(X, rows):
         return tree
     found = binned_equivalent(tree, MOST_BINS if y.ndim == 1 else MISSING, random_cuts)
     return tree if found is None or (y.ndim > 1 and not takes_targets(found)) else found

@@ -315,12 +315,15 @@ def _columns_as_read(X, max_bins, kept, sample_weight):
             yield j, x, values, cumulated, False
 
 
-def scikit_learn_merges(X: np.ndarray, rows: np.ndarray | None = None) -> bool:
+def scikit_learn_merges(X: Any, rows: np.ndarray | None = None) -> bool:
     """Whether scikit-learn's trees take different values of a column of X for one.
 
     They read single precision, and take values for equal that differ by at most 1e-7. Of columns of
-    many values this is to be for a half of the neighbours. Of some rows if they are given.
+    many values this is to be for a half of the neighbours. Of some rows if they are given. A sparse
+    X is asked as the same array.
     """
+    if issparse(X):
+        X, rows = _columns_of_near_values(X if rows is None else X.tocsr()[rows]), None
     for _, _, values, _, wide in _columns_as_read(X, MOST_BINS, rows, None):
         if wide:
             return True
@@ -332,26 +335,26 @@ def scikit_learn_merges(X: np.ndarray, rows: np.ndarray | None = None) -> bool:
     return False
 
 
-def merged_in_sparse(X: Any) -> int | None:
-    """The first column of a sparse X of whose stored values single precision merges many, or None.
+def _columns_of_near_values(X: Any) -> Any:
+    """The columns of a sparse X of which scikit-learn's trees may merge values.
 
-    Many are more than two, and more than a tenth: some are merged by chance. O(nnz log nnz).
+    O(nnz log nnz), without the zeros that are not stored.
     """
-    columns = X.tocsc()
+    columns, p = X.tocsc(), X.shape[1]
+    if not columns.has_canonical_format:
+        columns = columns.copy()
+        columns.sum_duplicates()
+    owner = np.concatenate([np.repeat(np.arange(p), np.diff(columns.indptr)), np.arange(p)])
+    values = np.concatenate([columns.data, np.zeros(p, dtype=columns.dtype)])
+    order = np.lexsort((values, owner))
+    owner, values = owner[order], values[order]
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        single = columns.data.astype(np.float32)
-    # Values beyond its range are refused elsewhere.
-    if np.isinf(single).any() or np.array_equal(single, columns.data, equal_nan=True):
-        return None
-    owner = np.repeat(np.arange(X.shape[1]), np.diff(columns.indptr))
-    order = np.lexsort((columns.data, owner))
-    owner, values, single = owner[order], columns.data[order], single[order]
-    differ = (values[1:] > values[:-1]) & (owner[1:] == owner[:-1])
-    merged = differ & (single[1:] == single[:-1])
-    n_steps, n_merged = (np.bincount(owner[1:][each], minlength=1) for each in (differ, merged))
-    n_merged = np.pad(n_merged, (0, len(n_steps) - len(n_merged)))
-    found = np.flatnonzero(n_merged > np.maximum(2, n_steps / 10))
-    return int(found[0]) if len(found) else None
+        single = values.astype(np.float32)
+        near = (single[1:] - single[:-1] <= _LEAST_STEP) & (values[1:] != values[:-1])
+    # Beyond single precision, and beside NaN, nothing is near.
+    near &= ~np.isnan(values[1:])
+    near |= np.isinf(single[1:]) | np.isinf(single[:-1])
+    return columns[:, np.unique(owner[1:][near & (owner[1:] == owner[:-1])])]
 
 
 def _in_order(x, kept, sample_weight):

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from sklearn_ensemble_theory import (
@@ -13,6 +13,7 @@ from sklearn_ensemble_theory import (
     AdaBoostRegressor,
     BaggingClassifier,
     BaggingRegressor,
+    DivideAndConquerClassifier,
     DivideAndConquerRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -304,14 +305,113 @@ def test_other_ways_to_trees():
     assert np.isfinite(continued.predict(X)).all()
 
 
+def sparse_and_dense(missing=False):
+    """Stored values that are one number in single precision, beyond it, or ordinary ones.
+
+    Some are zeros, and some the sum of two that are stored.
+    """
+    rng = np.random.default_rng(8)
+    X = np.where(rng.random((400, 5)) < 0.3, 1 + 1e-9 * rng.integers(0, 60, (400, 5)), 0.0)
+    X[:, 3] = np.where(rng.random(400) < 0.2, rng.normal(size=400), 0)
+    X[:, 4] *= 1e39
+    y = np.sin(1e9 * X[:, 0]) + (X[:, 1] > 1 + 3e-8) + X[:, 3]
+    if missing:
+        X[::9, 2] = np.nan
+    given = sparse.coo_array(X)
+    twice, rows = given.data.copy(), np.arange(0, 400, 3)
+    twice[::2] /= 2
+    data = np.concatenate([twice, twice[::2], np.zeros(len(rows))])
+    data[1 : len(twice) : 2] = given.data[1::2]
+    row = np.concatenate([given.coords[0], given.coords[0][::2], rows])
+    column = np.concatenate([given.coords[1], given.coords[1][::2], np.full(len(rows), 1)])
+    order = np.argsort(row, kind="stable")
+    ends = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=400))])
+    S = sparse.csr_matrix((data[order], column[order], ends), shape=X.shape)
+    assert S.nnz > given.nnz
+    np.testing.assert_array_equal(S.toarray(), X)
+    return S, X, y
+
+
+SPARSE = {
+    **{name: FAMILIES[name] for name in ("BinnedTree", "RandomForest", "ExtraTrees", "Bagging")},
+    "AdaBoost": (*FAMILIES["AdaBoost"], SmoothBoostClassifier(DecisionTreeClassifier(max_depth=5))),
+    "DivideAndConquer": (
+        DivideAndConquerRegressor(DecisionTreeRegressor(), n_blocks=2, random_state=0),
+        DivideAndConquerClassifier(DecisionTreeClassifier(), n_blocks=2, random_state=0),
+    ),
+    "GradientBoosting": (
+        GradientBoostingRegressor(DecisionTreeRegressor(max_depth=3), n_estimators=5),
+        GradientBoostingClassifier(DecisionTreeRegressor(max_depth=3), n_estimators=5),
+    ),
+    "BaggedBins": (
+        BaggingRegressor(BinnedTreeRegressor(), n_estimators=5, max_features=0.7, random_state=0),
+        AdaBoostRegressor(BinnedTreeRegressor(max_depth=8), n_estimators=5, random_state=0),
+        AdaBoostClassifier(BinnedTreeClassifier(max_depth=3), n_estimators=5, random_state=0),
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "missing"),
+    [(name, False) for name in SPARSE]
+    + [(name, True) for name in ("BinnedTree", "RandomForest", "ExtraTrees", "Bagging")],
+)
+def test_trees_of_sparse_rows_are_those_of_dense_ones(name, missing):
+    """To the bit, in fit and predictions, also where zeros are stored, and values twice."""
+    S, X, y = sparse_and_dense(missing)
+    before = [part.copy() for part in (S.data, S.indices, S.indptr)]
+    for model in SPARSE[name]:
+        target = y if is_regressor(model) else (y > np.median(y)).astype(int)
+        dense = clone(model).fit(X, target)
+        for given in (S, S.tocsc()):
+            fitted = clone(model).fit(given, target)
+            for method in ("predict", "predict_proba", "apply", "decision_path"):
+                if not hasattr(dense, method):
+                    continue
+                expected, found = getattr(dense, method)(X), getattr(fitted, method)(S)
+                if method == "decision_path":
+                    first = isinstance(expected, tuple)
+                    expected, found = (
+                        (each[0] if first else each).toarray() for each in (expected, found)
+                    )
+                np.testing.assert_array_equal(found, expected)
+            np.testing.assert_array_equal(fitted.predict(X), dense.predict(S))
+        again = pickle.loads(pickle.dumps(fitted))
+        np.testing.assert_array_equal(again.predict(S[5:9]), dense.predict(X[5:9]))
+    for part, kept in zip((S.data, S.indices, S.indptr), before):
+        np.testing.assert_array_equal(part, kept)
+
+
+def test_averages_of_trees_of_sparse_rows():
+    """Out of bag, in blocks of rows, with honest leaves, and after a warm start."""
+    S, X, y = sparse_and_dense()
+    for model in (
+        RandomForestRegressor(40, oob_score=True, random_state=0),
+        RandomForestRegressor(60, oob_score=True, honesty=0.5, random_state=0),
+        BaggingRegressor(n_estimators=40, oob_score=True, random_state=0),
+    ):
+        found, expected = clone(model).fit(S, y), clone(model).fit(X, y)
+        np.testing.assert_array_equal(found.oob_prediction_, expected.oob_prediction_)
+        np.testing.assert_array_equal(
+            found.predict_interval(S[:9]), expected.predict_interval(X[:9])
+        )
+    started = RandomForestRegressor(5, warm_start=True, random_state=0)
+    grown = [clone(started).fit(rows, y).set_params(n_estimators=9).fit(rows, y) for rows in (S, X)]
+    np.testing.assert_array_equal(grown[0].predict(S), grown[1].predict(X))
+
+
 @pytest.mark.parametrize("model", [AdaBoostRegressor, BaggingRegressor, RandomForestRegressor])
-def test_a_warning_where_a_sparse_column_is_merged(model):
+def test_a_warning_where_the_codes_of_a_sparse_x_are_too_many(model):
+    """All columns but one have no stored values."""
     rng = np.random.default_rng(0)
-    X = np.column_stack([rng.random(300), 1e9 + rng.permutation(300) / 10])
-    with pytest.warns(UserWarning, match="merges values of column 1"):
-        model(n_estimators=2).fit(sparse.csr_matrix(X), X[:, 0])
-    X[:, 1] = rng.random(300)
-    model(n_estimators=2).fit(sparse.csr_matrix(X), X[:, 0])
+    n, p = 300, 2**21
+    merged = sparse.csc_matrix(1e9 + rng.permutation(n)[:, None] / 10)
+    X = sparse.hstack([merged, sparse.csc_matrix((n, p))], format="csr")
+    tree = DecisionTreeRegressor(max_depth=1, max_features=1)
+    given = {"max_depth": 1, "max_features": 1}
+    given = given if model is RandomForestRegressor else {"estimator": tree}
+    with pytest.warns(UserWarning, match="merges values of a column"):
+        model(n_estimators=1, **given).fit(X, rng.random(n))
 
 
 @pytest.mark.parametrize("model", [RandomForestRegressor, BaggingRegressor, AdaBoostRegressor])

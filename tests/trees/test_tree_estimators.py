@@ -243,7 +243,7 @@ def test_wrong_input():
                 kind(max_bins=max_bins).fit(X, y)
         tags = get_tags(kind())
         assert tags.input_tags.allow_nan
-        assert not tags.input_tags.sparse
+        assert tags.input_tags.sparse
         assert tags.target_tags.multi_output
 
 

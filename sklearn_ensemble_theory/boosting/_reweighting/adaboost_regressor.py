@@ -17,7 +17,12 @@ from sklearn_ensemble_theory._categories import fitted_encoder, numbered_learner
 from sklearn_ensemble_theory._compat import Interval, StrOptions, check_method_params
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import fit_context
-from sklearn_ensemble_theory._learners import is_tree, predictions_of, prepare_members
+from sklearn_ensemble_theory._learners import (
+    BinnedTree,
+    is_tree,
+    predictions_of,
+    prepare_members,
+)
 from sklearn_ensemble_theory._rows import (
     checked_target,
     checked_weights,
@@ -86,7 +91,9 @@ class DrawnLearners:
         if issparse(X) and is_tree(learner) and np.prod(X.shape) <= MOST_DENSE_VALUES:
             # A sparse and a dense tree break ties in other ways, and later rounds depend on it.
             X = self.X = X.toarray()
-        if fit_params or issparse(X) or X.dtype.kind not in "fiub" or X.ndim != 2:
+        if fit_params or X.dtype.kind not in "fiub" or X.ndim != 2:
+            return
+        if issparse(X) and not isinstance(learner, BinnedTree):
             return
         self.prepared = prepare_members(learner, X, None)
         # Without its check of X a tree does not check the targets of this criterion either.

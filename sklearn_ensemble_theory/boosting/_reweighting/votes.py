@@ -12,6 +12,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import Tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
@@ -171,7 +172,7 @@ class Votes:
             trees.add(X, scores)
             return (scores[:, 0] if self.width == 1 else scores) / self.divisors()[-1]
         # Stumps read columns: rows in C order are copied, some at a time.
-        by_columns = has_fast_path(self.members[0])
+        by_columns = has_fast_path(self.members[0]) and not issparse(X)
         step = ROWS_AT_A_TIME if by_columns and n > ROWS_AT_A_TIME else n
         parts = []
         for start in range(0, n, step):
@@ -193,7 +194,7 @@ class Votes:
             for _ in trees.rounds(X, scores.reshape(len(scores), -1)):
                 yield scores
             return
-        if has_fast_path(self.members[0]):
+        if has_fast_path(self.members[0]) and not issparse(X):
             X = np.asfortranarray(X)
         for t in range(len(self.members)):
             self.add(t, scores, X)
