@@ -1,4 +1,4 @@
-"""Trees of columns with categories: 20 columns, of which 8 have 5 to 200 categories."""
+"""Trees of columns with categories: mostly 20 columns, of which 8 have 5 to 200 categories."""
 
 import numpy as np
 
@@ -20,13 +20,26 @@ def shops(seed, n, p, n_test=20_000, n_categories=N_CATEGORIES):
     for j, k in enumerate(n_categories):
         mean += 0.5 * rng.standard_normal(k)[codes[:, j]]
     data = split(np.column_stack([codes, numbers]), mean + rng.standard_normal(n + n_test), n)
-    data.y_test = mean[n:]
+    data.y_test, data.categorical = mean[n:], CATEGORICAL
     return data
 
 
 def large_shops(seed, n, p, n_test=20_000):
     """All columns of categories have 200."""
     return shops(seed, n, p, n_test, [200] * len(N_CATEGORIES))
+
+
+def shops_of_outputs(seed, n, n_categories, n_outputs, n_test=20_000):
+    """Three columns of as many categories, then five of numbers, and several targets."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, n_categories, (n + n_test, 3))
+    numbers = rng.standard_normal((n + n_test, 5))
+    mean = np.outer(np.sin(2 * numbers[:, 0]), rng.standard_normal(n_outputs)) + numbers[:, 1:2]
+    for column in codes.T:
+        mean += 0.5 * rng.standard_normal((n_categories, n_outputs))[column]
+    data = split(np.column_stack([codes, numbers]), mean + rng.standard_normal(mean.shape), n)
+    data.y_test, data.categorical = mean[n:], [0, 1, 2]
+    return data
 
 
 # --- sides ------------------------------------------------------------------------------------
@@ -142,7 +155,7 @@ def forest(data, n_estimators, threads, seed):
 
     return RandomForestRegressor(
         n_estimators=n_estimators,
-        categorical_features=CATEGORICAL,
+        categorical_features=data.categorical,
         n_jobs=threads,
         random_state=seed,
     )
@@ -155,7 +168,7 @@ def forest_of_dummies(data, n_estimators, threads, seed):
     from sklearn.preprocessing import OneHotEncoder
 
     dummies = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    encoder = make_column_transformer((dummies, CATEGORICAL), remainder="passthrough")
+    encoder = make_column_transformer((dummies, data.categorical), remainder="passthrough")
     model = RandomForestRegressor(n_estimators, n_jobs=threads, random_state=seed)
     return make_pipeline(encoder, model)
 
@@ -207,3 +220,28 @@ register(
         runs=3,
     )
 )
+
+for levels, q in ((10, 2), (10, 5), (60, 2), (60, 5)):
+    register(
+        Case(
+            name=f"forest-{levels}-levels-{q}-outputs",
+            title=f"random forest of 3 columns of {levels} categories and 5 of numbers, {q} "
+            "outputs, 10 trees; one-hot columns there",
+            data=shops_of_outputs,
+            params={
+                "n": 20_000,
+                "n_categories": levels,
+                "n_outputs": q,
+                "n_estimators": 10,
+                "threads": 1,
+            },
+            quick={"n": (500,), "n_estimators": 2},
+            vary={"n": (2_000, 20_000)},
+            sides={"ours": forest, "scikit-learn": forest_of_dummies},
+            run=fit,
+            quality=held_out_mse,
+            metric="test MSE",
+            limit=1.0,
+            runs=3,
+        )
+    )

@@ -11,16 +11,16 @@ takes as long as there are rows. In nodes of few rows, rows are sorted by their 
 
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc
 from libc.math cimport INFINITY, fabs, ldexp, log, nextafter, rint
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from .arrays cimport require
 from .growth cimport (
     CLASSES, GINI, LOG_LOSS, NO_CATEGORY, PACKED, POISSON, QUANTILE, SET_BYTES, SET_CODE,
-    SQUARED_ERROR, UNKNOWN, WIDE, Category, CategoryCut, Constraint, OneCut, Packing, PathRules,
-    Rules, Sets, Sums, comparable, cut_categories, cut_score, divide_categories, follow,
-    integer_scale, lowest_bit, may_follow, node_score, set_sends_left, sort_categories, unpack,
-    write_set, x_log_x)
+    SQUARED_ERROR, UNKNOWN, WIDE, Category, CategoryCut, Constraint, Draw, Features, OneCut,
+    Packing, PathRules, Rules, Sets, Sums, comparable, cut_categories, cut_score, divide_categories,
+    end_draw, follow, integer_scale, lowest_bit, new_draw, next_place, next_random, node_score,
+    put_away, set_sends_left, sort_categories, unpack, write_set, x_log_x)
 from .order_statistics cimport (
     LEVELS, Places, Ranked, RankedSides, lowest_sum, make_set, move_places, move_row, n_words,
     next_candidate, put_places, start_sides, weight_of)
@@ -139,7 +139,7 @@ cdef struct Growth:
     Packing packing
     # The options, and what one unit of the integers is.
     Rules rules
-    Py_ssize_t n_classes, max_depth, max_leaf_nodes, min_samples_split, max_features
+    Py_ssize_t n_classes, max_depth, max_leaf_nodes, min_samples_split
     double least_decrease
     const int8_t* monotonic_cst  # NULL for none
     bint bounded
@@ -152,10 +152,7 @@ cdef struct Growth:
     bint random_splits
     bint plain  # S²/W alone is to be maximal, and a leaf may be a single row
     double total_weight, target_unit, weight_unit, gain_unit
-    # Features, and those known to be constant, as in scikit-learn's splitter.
-    int32_t* features
-    int32_t* constants
-    uint32_t state
+    Features features
     # Cells and words are 0 between searches.
     int64_t* cell_q
     int64_t* cell_r
@@ -277,82 +274,13 @@ cdef inline bint improves(double s, double w, const Sums* total, Cut* best) noex
 
 # --- drawing of features -------------------------------------------------------------------------
 
-# Of the features those before n_constant are constant in the node, those before n_known in its
-# parent already, and those from `end` on have been searched, or may not be.
-cdef struct Draw:
-    Py_ssize_t end, n_constant, n_known
-    Py_ssize_t n_visited, n_found, n_drawn  # features; new constants; known constants drawn again
-    Py_ssize_t n_passed  # known constants that may not be searched
-    const uint64_t* state  # of the path; NULL where all features may be searched
-
-
-cdef inline uint32_t next_random(Growth* g) noexcept nogil:
-    """scikit-learn's generator: xorshift of 32 bits, without the sign."""
-    cdef uint32_t x = g.state if g.state != 0 else 1
-    x ^= x << 13
-    x ^= x >> 17
-    x ^= x << 5
-    g.state = x
-    return x & 0x7FFFFFFF
-
-
 cdef inline uint64_t* state_after(const Growth* g, Py_ssize_t node) noexcept nogil:
     """The state of the path of a node's children; -1 stands for what is above the root."""
     return g.paths + (node + 1) * 2 * g.path_rules.n_words if g.paths != NULL else NULL
 
 
-cdef inline Draw new_draw(const Growth* g, const Task* task) noexcept nogil:
-    return Draw(g.p, task.n_known, task.n_known, 0, 0, 0, 0, state_after(g, task.parent))
-
-
-cdef inline Py_ssize_t next_place(Growth* g, Draw* d) noexcept nogil:
-    """The place of the next feature to be searched; -1 where no more is drawn.
-
-    Features that may not be searched do not count among those drawn.
-    """
-    cdef Py_ssize_t at
-    cdef int32_t* features = g.features
-    cdef bint counts
-    while d.end > d.n_constant and (
-            d.n_visited < g.max_features
-            or d.n_visited + d.n_passed <= d.n_found + d.n_drawn):
-        at = d.n_drawn + next_random(g) % <uint32_t>(d.end - d.n_found - d.n_drawn)
-        if at >= d.n_known:
-            at += d.n_found
-            if may_follow(d.state, features[at]):
-                d.n_visited += 1
-                return at
-            d.end -= 1
-            features[at], features[d.end] = features[d.end], features[at]
-            continue
-        counts = may_follow(d.state, features[at])
-        d.n_visited += counts
-        d.n_passed += not counts
-        features[d.n_drawn], features[at] = features[at], features[d.n_drawn]
-        d.n_drawn += 1
-    return -1
-
-
-cdef inline void put_away(Growth* g, Draw* d, Py_ssize_t at, bint is_constant) noexcept nogil:
-    """Put the feature at this place, which has been searched, with its like."""
-    cdef Py_ssize_t to
-    if is_constant:
-        to = d.n_constant
-        d.n_found += 1
-        d.n_constant += 1
-    else:
-        d.end -= 1
-        to = d.end
-    g.features[at], g.features[to] = g.features[to], g.features[at]
-
-
-cdef inline void end_draw(Growth* g, const Draw* d) noexcept nogil:
-    """Known constants come first and in one order in every node; keep the new ones."""
-    cdef Py_ssize_t k
-    for k in range(d.n_known):
-        g.features[k] = g.constants[k]
-    for k in range(d.n_known, d.n_constant):
-        g.constants[k] = g.features[k]
+cdef inline Draw draw_for(const Growth* g, const Task* task) noexcept nogil:
+    return new_draw(&g.features, task.n_known, state_after(g, task.parent))
 
 
 # --- nodes ---------------------------------------------------------------------------------------
@@ -731,7 +659,7 @@ cdef inline OneCut cut_to_try(Growth* g, int n, bint has_missing) noexcept nogil
         return OneCut(-1, False)
     if n < 2:
         return OneCut(0, False)
-    return OneCut((next_random(g) >> 8) % (n - 1), has_missing and next_random(g) >> 8 & 1)
+    return OneCut((next_random(&g.features) >> 8) % (n - 1), has_missing and next_random(&g.features) >> 8 & 1)
 
 
 cdef bint cut_of_categories(
@@ -1205,9 +1133,9 @@ cdef Status random_cut(
             low, high = min(low, code), max(high, code)
     if high < 0 or (low == high and n_missing == 0):
         return CONSTANT
-    threshold = (high - low) * <double>next_random(g) / RANDOM_MAX + low
+    threshold = (high - low) * <double>next_random(&g.features) / RANDOM_MAX + low
     at = low if threshold == high else <int>threshold
-    missing_left = next_random(g) % 2 if n_missing > 0 else 0
+    missing_left = next_random(&g.features) % 2 if n_missing > 0 else 0
     if g.packing.form == CLASSES:
         memset(g.left, 0, g.n_classes * sizeof(double))
     for k in range(task.start, task.stop):
@@ -1239,13 +1167,13 @@ cdef int find_cut(Growth* g, Task* task, const Sums* total, Cut* best) noexcept 
 
     `n_known` of the task becomes the number of features that are constant in the node.
     """
-    cdef Draw draw = new_draw(g, task)
-    cdef Py_ssize_t at = next_place(g, &draw)
+    cdef Draw draw = draw_for(g, task)
+    cdef Py_ssize_t at = next_place(&g.features, &draw)
     cdef int feature = NO_FEATURE, one
     cdef bint is_set
     cdef Status status
     while at >= 0:
-        one = g.features[at]
+        one = g.features.order[at]
         is_set = is_categorical(g, one)
         if g.random_splits and not is_set:
             status = random_cut(g, one, task, total, best)
@@ -1259,9 +1187,9 @@ cdef int find_cut(Growth* g, Task* task, const Sums* total, Cut* best) noexcept 
             status = search_numbers(g, one, task, total, best)
         if status == CUT:
             feature, best.is_set = one, is_set
-        put_away(g, &draw, at, status == CONSTANT)
-        at = next_place(g, &draw)
-    end_draw(g, &draw)
+        put_away(&g.features, &draw, at, status == CONSTANT)
+        at = next_place(&g.features, &draw)
+    end_draw(&g.features, &draw)
     task.n_known = draw.n_constant
     return feature
 
@@ -1520,14 +1448,14 @@ cdef inline int find_small_cut(
     Growth* g, SmallRows* rows, Task* task, const Sums* total, Cut* best
 ) noexcept nogil:
     """As `find_cut`."""
-    cdef Draw draw = new_draw(g, task)
-    cdef Py_ssize_t at = next_place(g, &draw), size = task.stop - task.start
+    cdef Draw draw = draw_for(g, task)
+    cdef Py_ssize_t at = next_place(&g.features, &draw), size = task.stop - task.start
     cdef int feature = NO_FEATURE, one
     cdef bint varies, found
     while at >= 0:
-        one = g.features[at]
+        one = g.features.order[at]
         varies = found = sort_keys(rows, one, task)
-        put_away(g, &draw, at, not varies)
+        put_away(&g.features, &draw, at, not varies)
         if varies and g.plain and rows.keys[size - 1] >> PLACE_BITS != g.missing:
             # All cuts of two rows are equally good.
             found = (size > 2 or feature == NO_FEATURE) and (
@@ -1540,8 +1468,8 @@ cdef inline int find_small_cut(
             found = cut_of_keys(g, rows, size, total, constraint_of(g, one, task), best)
         if found:
             feature = one
-        at = next_place(g, &draw)
-    end_draw(g, &draw)
+        at = next_place(&g.features, &draw)
+    end_draw(&g.features, &draw)
     task.n_known = draw.n_constant
     return feature
 
@@ -1858,10 +1786,10 @@ cdef int prepare(Memory* memory, Growth* g, const int32_t* rows) except -1:
         g.y = g.weight = NULL
     elif rows != NULL:
         g.y, g.weight = by_row_of(memory, g, g.y), by_row_of(memory, g, g.weight)
-    g.features = <int32_t*>room(memory, g.p, sizeof(int32_t))
-    g.constants = <int32_t*>room(memory, g.p, sizeof(int32_t))
+    g.features.order = <int32_t*>room(memory, g.p, sizeof(int32_t))
+    g.features.constants = <int32_t*>room(memory, g.p, sizeof(int32_t))
     for k in range(g.p):
-        g.features[k] = <int32_t>k
+        g.features.order[k] = <int32_t>k
     g.cell_q = <int64_t*>room(memory, n_cells, sizeof(int64_t), True)
     g.cell_r = <int64_t*>room(memory, n_cells, sizeof(int64_t), True)
     g.cells = <int32_t*>room(memory, n_cells + 1, sizeof(int32_t))
@@ -2041,9 +1969,10 @@ def grow_tree(
     g.by_column, g.by_row = &by_column[0, 0], &by_row[0, 0]
     g.n_classes, g.max_depth, g.max_leaf_nodes = (
         n_classes, options.max_depth, options.max_leaf_nodes)
-    g.min_samples_split, g.max_features = options.min_samples_split, options.max_features or p
+    g.min_samples_split = options.min_samples_split
     g.least_decrease, g.random_splits = options.min_impurity_decrease, options.random_splits
-    g.state = options.seed
+    g.features.p, g.features.n_drawn = p, options.max_features or p
+    g.features.state = options.seed
     g.rules = Rules(_CRITERIA[options.criterion], 0.0, options.min_samples_leaf, 0.0)
     require(g.max_depth >= 0 and g.max_leaf_nodes >= 0 and g.rules.min_samples_leaf > 0)
     if target is not None:

@@ -15,7 +15,7 @@ sends a set of codes to the left; categories without rows in the node go with th
 """
 
 from libc.math cimport INFINITY, frexp, ldexp, log
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 cdef extern from *:
@@ -188,6 +188,94 @@ cdef inline void follow(
             after[w] |= group[w]
     for w in range(n if size >= rules.most else 0):
         after[w] = path[w]
+
+
+# --- drawing of features -------------------------------------------------------------------------
+
+# Features, and those known to be constant, as in scikit-learn's splitter.
+cdef struct Features:
+    int32_t* order
+    int32_t* constants
+    Py_ssize_t p
+    Py_ssize_t n_drawn  # at a node
+    uint32_t state
+
+
+# Of the features those before n_constant are constant in the node, those before n_known in its
+# parent already, and those from `end` on have been searched, or may not be.
+cdef struct Draw:
+    Py_ssize_t end, n_constant, n_known
+    Py_ssize_t n_visited, n_found, n_drawn  # features; new constants; known constants drawn again
+    Py_ssize_t n_passed  # known constants that may not be searched
+    const uint64_t* state  # of the path; NULL where all features may be searched
+
+
+cdef inline uint32_t next_random(Features* features) noexcept nogil:
+    """scikit-learn's generator: xorshift of 32 bits, without the sign."""
+    cdef uint32_t x = features.state if features.state != 0 else 1
+    x ^= x << 13
+    x ^= x >> 17
+    x ^= x << 5
+    features.state = x
+    return x & 0x7FFFFFFF
+
+
+cdef inline Draw new_draw(
+    const Features* features, Py_ssize_t n_known, const uint64_t* state
+) noexcept nogil:
+    return Draw(features.p, n_known, n_known, 0, 0, 0, 0, state)
+
+
+cdef inline Py_ssize_t next_place(Features* features, Draw* d) noexcept nogil:
+    """The place of the next feature to be searched; -1 where no more is drawn.
+
+    Features that may not be searched do not count among those drawn.
+    """
+    cdef Py_ssize_t at
+    cdef int32_t* order = features.order
+    cdef bint counts
+    while d.end > d.n_constant and (
+            d.n_visited < features.n_drawn
+            or d.n_visited + d.n_passed <= d.n_found + d.n_drawn):
+        at = d.n_drawn + next_random(features) % <uint32_t>(d.end - d.n_found - d.n_drawn)
+        if at >= d.n_known:
+            at += d.n_found
+            if may_follow(d.state, order[at]):
+                d.n_visited += 1
+                return at
+            d.end -= 1
+            order[at], order[d.end] = order[d.end], order[at]
+            continue
+        counts = may_follow(d.state, order[at])
+        d.n_visited += counts
+        d.n_passed += not counts
+        order[d.n_drawn], order[at] = order[at], order[d.n_drawn]
+        d.n_drawn += 1
+    return -1
+
+
+cdef inline void put_away(
+    Features* features, Draw* d, Py_ssize_t at, bint is_constant
+) noexcept nogil:
+    """Put the feature at this place, which has been searched, with its like."""
+    cdef Py_ssize_t to
+    if is_constant:
+        to = d.n_constant
+        d.n_found += 1
+        d.n_constant += 1
+    else:
+        d.end -= 1
+        to = d.end
+    features.order[at], features.order[to] = features.order[to], features.order[at]
+
+
+cdef inline void end_draw(Features* features, const Draw* d) noexcept nogil:
+    """Known constants come first and in one order in every node; keep the new ones."""
+    cdef Py_ssize_t k
+    for k in range(d.n_known):
+        features.order[k] = features.constants[k]
+    for k in range(d.n_known, d.n_constant):
+        features.constants[k] = features.order[k]
 
 
 # --- sets of categories --------------------------------------------------------------------------

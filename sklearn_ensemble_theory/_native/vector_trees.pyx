@@ -1,25 +1,34 @@
-"""The sums of vectors in bins, and the best cut of a node, for trees whose leaves hold vectors.
+"""The growth of trees whose leaves hold vectors, by the sums of vectors in bins.
 
 A row has D numbers: its weight, 1, its q weighted targets, perhaps a weight for each target, and
 zeros up to a multiple of 4. They are multiples of powers of 2 whose sums are exact as doubles
 (`trees._vector_growth.RowVectors`), so that no sum depends on the order of the rows, and what
 remains of a node without one child is exactly the other.
+
+A node of many rows has a table: the sums of the rows in all bins of all columns. Of two children
+the smaller one is counted, and the other has what remains of their parent. The rows of smaller nodes
+are counted where a cut is sought, column by column.
 """
 
 from libc.math cimport INFINITY, fabs, log, rint
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport free, malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from .arrays cimport require
-from .growth cimport Category, Sums, comparable, lowest_bit, sort_categories
+from .growth cimport (
+    SET_BYTES, SET_CODE, UNKNOWN, Category, Draw, Features, Sets, Sums, comparable, end_draw, is_in,
+    lowest_bit, new_draw, next_place, next_random, put_away, put_in, sort_categories, write_set)
 from .threads cimport do_in_threads, start_of_part
 
+import numpy as np
+
 cdef extern from "vector_trees.h" nogil:
-    void add_8_numbers(const uint8_t*, const uint8_t*, int, const int32_t*, Py_ssize_t, Py_ssize_t,
+    void add_8_numbers(const uint8_t*, const uint8_t*, int, const int32_t*, Py_ssize_t,
                        const double*, double*, double*, Py_ssize_t)
-    void add_4_numbers(const uint8_t*, const uint8_t*, int, const int32_t*, Py_ssize_t, Py_ssize_t,
+    void add_4_numbers(const uint8_t*, const uint8_t*, int, const int32_t*, Py_ssize_t,
                        const double*, double*, double*, Py_ssize_t)
+    double* new_table(size_t)
+    void free_table(double*)
 
 cdef enum:
     MOST_BINS = 256
@@ -31,10 +40,27 @@ cdef enum:
     FIRST = 2
     # Of the power method, as in forest_trees.pyx.
     POWER_STEPS = 20
+    LEAF = -1
+    NO_FEATURE = -2
 
 # What is left of a category's distance from the node by rounding, and the steps of its places in
-# the order: the same as in `trees._vector_growth`.
+# the order.
 cdef double NO_DISTANCE = 2.0**-40, PLACES = 2.0**32, LARGE_PART = 0.7
+# Targets that differ by less than this share of their mean size are equal.
+cdef double SAME = 2.0**-36
+# A gain is the difference of sums with this relative error.
+cdef double ROUNDING = 1e-15
+# Only a gain below this share of the sums can be one between equal targets.
+cdef double SUSPICIOUS = 1e-11
+
+
+# The best cut of a column.
+cdef struct Cut:
+    double score  # rounded for comparisons; -INFINITY where there is no cut
+    double share  # of the gain of categories that counts
+    int code
+    int missing_left  # 1, 0 or UNKNOWN
+    Sets sets  # of categories
 
 
 cdef struct Search:
@@ -42,8 +68,10 @@ cdef struct Search:
     Py_ssize_t n, p, n_bins
     int last  # the cell of missing values; all codes above the others
     bint has_missing
+    int missing  # the code of missing values
     const uint8_t* codes  # column after column
-    # The rows: all where `rows` is NULL.
+    const uint8_t* categorical  # of each column; NULL for none
+    # The rows of the node.
     const int32_t* rows
     Py_ssize_t m
     const double* values
@@ -58,14 +86,11 @@ cdef struct Search:
     double l2, least_weight, least_rows, cat_smooth
     const double* total
     const uint8_t* allowed  # of each column; NULL for all
-    const uint8_t* categorical  # of each column; NULL for none
     const double* draws  # two numbers in [0, 1) for each column, of a random cut; NULL for the best
     double* work  # `room` numbers for each thread
     Py_ssize_t room
-    double* score  # output
-    int64_t* place  # output: (n_bins) times the direction of missing values, plus the code
-    double* share  # output for categories, and their order; the place has the last one on the left
-    uint8_t* order
+    Cut* cuts  # output, of each column
+    double* lefts  # output: the sums on the left of each cut
 
 
 # --- sums in bins --------------------------------------------------------------------------------
@@ -100,23 +125,21 @@ cdef void count_part(void* context, Py_ssize_t part, int thread) noexcept nogil:
     cdef Py_ssize_t j, start, n_rows, d = 0, size = (s.last + 1) * s.D
     cdef const uint8_t* column
     cdef const uint8_t* other
-    cdef const int32_t* rows
     cdef double* cells
     memset(s.table + first * size, 0, (stop - first) * size * sizeof(double))
     while d < s.D:
         start = 0
         while start < s.m:
             n_rows = min(<Py_ssize_t>ROWS_AT_A_TIME, s.m - start)
-            rows = s.rows + start if s.rows != NULL else NULL
             for j in range(first, stop, 2):
                 column, cells = s.codes + j * s.n, s.table + j * size + d
                 other = column + s.n if j + 1 < stop else NULL
                 if d + 8 <= s.D:
-                    add_8_numbers(column, other, s.last, rows, start, n_rows, s.values + d, cells,
-                                  cells + size, s.D)
+                    add_8_numbers(column, other, s.last, s.rows + start, n_rows, s.values + d,
+                                  cells, cells + size, s.D)
                 else:
-                    add_4_numbers(column, other, s.last, rows, start, n_rows, s.values + d, cells,
-                                  cells + size, s.D)
+                    add_4_numbers(column, other, s.last, s.rows + start, n_rows, s.values + d,
+                                  cells, cells + size, s.D)
             start += n_rows
         d += 8
 
@@ -168,15 +191,15 @@ cdef inline double weight_of(const Search* s, const double* sums, Py_ssize_t k) 
     return sums[FIRST + s.q + k] if s.weighs_targets else sums[WEIGHT]
 
 
-cdef inline double score_of_node(const Search* s) noexcept nogil:
+cdef inline double score_of_node(const Search* s, const double* sums) noexcept nogil:
     cdef double score = 0.0, x
     cdef Py_ssize_t k
     for k in range(s.q):
-        x = s.total[FIRST + k]
+        x = sums[FIRST + k]
         if s.by_entropy:
-            score += x * log(x / s.total[WEIGHT]) if x > 0 else 0.0
+            score += x * log(x / sums[WEIGHT]) if x > 0 else 0.0
         else:
-            score += x * x / (weight_of(s, s.total, k) + s.l2)
+            score += x * x / (weight_of(s, sums, k) + s.l2)
     return score
 
 
@@ -202,8 +225,8 @@ cdef void order_categories(
     cdef Category some[MOST_BINS]
     cdef Py_ssize_t k
     cdef int i, step
-    cdef bint is_turned
-    cdef double dot, size
+    cdef bint is_turned, moves
+    cdef double dot, size, after
     cdef const double* x
     for i in range(n):
         write_distance(s, h + bins[i] * s.D, z + i * s.q)
@@ -224,8 +247,13 @@ cdef void order_categories(
             size = max(size, fabs(b[k]))
         if not size > 0:
             break
+        moves = False
         for k in range(s.q):
-            a[k] = b[k] / size
+            after = b[k] / size
+            moves |= after != a[k]
+            a[k] = after
+        if not moves:
+            break
     k = s.q - 1
     while k > 0 and fabs(a[k]) <= LARGE_PART:
         k -= 1
@@ -274,6 +302,8 @@ cdef void search_cells(
 ) noexcept nogil:
     """The best cut of one column: missing values on the right first, then the lowest code.
 
+    A cut of numbers is in the middle of the gap to the next bin with rows.
+
     Parameters
     ----------
     bins : list of the bins of values that hold rows, increasing
@@ -283,23 +313,24 @@ cdef void search_cells(
     cdef bint misses = s.has_missing and missing[COUNT] > 0
     cdef bint is_set = s.categorical != NULL and s.categorical[j]
     cdef bint shrinks = is_set and s.cat_smooth > 0
-    cdef int search, k, after = 0, to = 0
+    cdef int search, k, after = 0, to = 0, place = -1
+    cdef Cut* cut = s.cuts + j
     cdef double best = -INFINITY, score, n_left, before = 0.0, share = 1.0
     cdef double* all_shifts = left + s.D
     cdef double* shift = all_shifts + s.q
     cdef double* z = shift + s.q
-    s.score[j], s.place[j] = -INFINITY, 0
+    cut.score, cut.share = -INFINITY, 1.0
+    if n_full + misses < 2:
+        return
     if is_set:
         order_categories(s, h, bins, n_full, z, all_shifts, shift)
-        for k in range(n_full):
-            s.order[j * s.n_bins + k] = bins[k]
     if shrinks:
         memset(all_shifts, 0, s.q * sizeof(double))
         for k in range(n_full):
             add_distance(s, h + bins[k] * s.D, z, all_shifts)
         if misses:
             add_distance(s, missing, z, all_shifts)
-        before = score_of_node(s)
+        before = score_of_node(s, s.total)
     if s.draws != NULL and n_full > 1:
         if is_set:
             after = <int>(s.draws[2 * j] * (n_full - 1))
@@ -331,10 +362,23 @@ cdef void search_cells(
                 score = before + share * (score - before)
             score = comparable(score)
             if score > best:
-                best = s.score[j] = score
-                s.place[j] = search * s.n_bins + (k if is_set else bins[k])
-                if is_set:
-                    s.share[j] = share
+                best, place = score, k
+                cut.share, cut.missing_left = share, search
+                memcpy(s.lefts + j * s.D, left, s.D * sizeof(double))
+    if place < 0:
+        return
+    cut.score = best
+    if not misses:
+        cut.missing_left = UNKNOWN
+    if is_set:
+        cut.code = SET_CODE
+        memset(&cut.sets, 0, sizeof(Sets))
+        for k in range(n_full):
+            put_in(&cut.sets.left[0] if k <= place else &cut.sets.right[0], bins[k])
+    elif place + 1 < n_full:
+        cut.code = (bins[place] + bins[place + 1]) // 2
+    else:
+        cut.code = s.missing - 1  # only missing values are on the right
 
 
 cdef void search_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
@@ -348,7 +392,7 @@ cdef void search_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
     cdef double* h
     cdef double* left = s.work + thread * s.room
     if s.allowed != NULL and not s.allowed[j]:
-        s.score[j], s.place[j] = -INFINITY, 0
+        s.cuts[j].score = -INFINITY
         return
     if s.table != NULL:
         h = s.table + j * (s.last + 1) * s.D
@@ -361,7 +405,7 @@ cdef void search_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
     column, h = s.codes + j * s.n, s.tables_of_threads + thread * (s.last + 1) * s.D
     memset(words, 0, sizeof(words))
     for k in range(s.m):
-        i = k if s.rows == NULL else s.rows[k]
+        i = s.rows[k]
         c = min(<int>column[i], s.last)
         words[c >> 6] |= <uint64_t>1 << (c & 63)
         add_vector(h + c * s.D, s.values + i * s.D, s.D)
@@ -380,39 +424,375 @@ cdef void search_column(void* context, Py_ssize_t j, int thread) noexcept nogil:
         memset(h + bins[b] * s.D, 0, s.D * sizeof(double))
 
 
-# --- what the growth calls -----------------------------------------------------------------------
+# --- one tree ------------------------------------------------------------------------------------
 
 
-cdef Search of_rows(
-    const uint8_t[:, ::1] codes, Py_ssize_t n_bins, bint has_missing, const int32_t[::1] rows,
-    const double[:, ::1] values
-) except *:
-    cdef Search s
+cdef struct Node:
+    Py_ssize_t start, stop  # of its rows
+    int32_t left  # its left child, which the right one follows; LEAF
+    int32_t feature, code
+    int missing_left
+    Py_ssize_t depth, n_known  # features that are constant in its parent
+    double gain  # of its best cut
+    double* table  # NULL where it has none
+    uint8_t on_left[SET_BYTES]  # the codes of categories that go to the left
+
+
+cdef struct Growth:
+    Search search
+    # The rows of the tree, those of a node next to each other, in their order.
+    int32_t* rows
+    int32_t* spare
+    Node* nodes
+    Py_ssize_t n_nodes
+    double* sums  # of each node 2 D numbers: of its rows, and of those on the left of its best cut
+    double* right  # D numbers
+    int32_t* waiting  # nodes that are to be visited, or leaves that have a cut
+    # The options.
+    Py_ssize_t max_depth, max_leaf_nodes, n_threads
+    double least_rows, few_rows, least_gain
+    const int64_t* order  # the columns; of equal cuts that of the first one is taken
+    bint draws_features, random_splits
+    Features features
+    uint8_t* allowed
+    double* draws
+    # The range of the targets tells whether a node is pure.
+    const double* target
+    const double* sizes
+
+
+cdef inline double* sums_of(const Growth* g, Py_ssize_t i) noexcept nogil:
+    return g.sums + 2 * g.search.D * i
+
+
+cdef bint is_pure(const Growth* g, const Node* node) noexcept nogil:
+    """Whether its rows have the same targets, up to rounding."""
+    cdef Py_ssize_t q = g.search.q, k, i
+    cdef double low, high, x
+    for k in range(q):
+        low = high = g.target[g.rows[node.start] * q + k]
+        for i in range(node.start + 1, node.stop if g.sizes[k] > 0 else 0):
+            x = g.target[g.rows[i] * q + k]
+            if low <= x <= high:
+                continue
+            low, high = min(low, x), max(high, x)
+            if (high - low) / g.sizes[k] > SAME:
+                return False
+    return True
+
+
+cdef inline bint is_constant(const Growth* g, const Node* node, Py_ssize_t feature) noexcept nogil:
+    cdef const uint8_t* column = g.search.codes + feature * g.search.n
     cdef Py_ssize_t k
-    cdef int32_t low = 0, high = 0
-    memset(&s, 0, sizeof(s))
-    s.n, s.p, s.D = codes.shape[1], codes.shape[0], values.shape[1]
-    require(s.p > 0 and s.n > 0 and values.shape[0] == s.n and s.D > FIRST and s.D % 4 == 0)
-    require(0 < n_bins and n_bins + has_missing <= MOST_BINS)
-    s.codes, s.values = &codes[0, 0], &values[0, 0]
-    s.n_bins, s.has_missing, s.last = n_bins, has_missing, <int>n_bins - 1 + has_missing
-    s.m = s.n
-    if rows is not None:
-        s.m = rows.shape[0]
-        require(s.m > 0)
-        for k in range(s.m):
-            low, high = min(low, rows[k]), max(high, rows[k])
-        require(low == 0 and high < s.n)
-        s.rows = &rows[0]
-    return s
+    for k in range(node.start + 1, node.stop):
+        if column[g.rows[k]] != column[g.rows[node.start]]:
+            return False
+    return True
 
 
-def count_vectors(
-    const uint8_t[:, ::1] codes not None, Py_ssize_t n_bins, bint has_missing,
-    const int32_t[::1] rows or None, const double[:, ::1] values not None,
-    double[:, :, ::1] table not None, int n_threads
+cdef void draw_features(Growth* g, Node* node) noexcept nogil:
+    """Allow the columns that are drawn; `n_known` becomes the number of those constant here."""
+    cdef Draw draw = new_draw(&g.features, node.n_known, NULL)
+    cdef Py_ssize_t at = next_place(&g.features, &draw)
+    cdef int32_t feature
+    cdef bint varies
+    memset(g.allowed, 0, g.search.p)
+    while at >= 0:
+        feature = g.features.order[at]
+        varies = not is_constant(g, node, feature)
+        g.allowed[feature] = varies
+        put_away(&g.features, &draw, at, not varies)
+        at = next_place(&g.features, &draw)
+    end_draw(&g.features, &draw)
+    node.n_known = draw.n_constant
+
+
+cdef inline void look_at(Growth* g, const Node* node) noexcept nogil:
+    """Make the node that of the search."""
+    g.search.rows, g.search.m = g.rows + node.start, node.stop - node.start
+    g.search.table = node.table
+
+
+cdef bint find_cut(Growth* g, Py_ssize_t i) noexcept nogil:
+    """Write the best cut of a node into it; False where there is none that is worth it."""
+    cdef Search* s = &g.search
+    cdef Node* node = g.nodes + i
+    cdef Py_ssize_t j, k, best = -1
+    cdef double* left = sums_of(g, i) + s.D
+    cdef double before, after, above
+    cdef const Cut* cut
+    look_at(g, node)
+    s.total = sums_of(g, i)
+    if g.draws_features:
+        # As in scikit-learn, no features are drawn for a pure node.
+        if is_pure(g, node):
+            return False
+        draw_features(g, node)
+    for k in range(2 * s.p if g.random_splits else 0):
+        g.draws[k] = next_random(&g.features) * 2.0**-31
+    # Threads would take longer to begin with few rows.
+    do_in_threads(search_column, s, s.p, <int>g.n_threads if s.table != NULL else 1)
+    for k in range(s.p):
+        j = g.order[k]
+        if s.cuts[j].score > (s.cuts[best].score if best >= 0 else -INFINITY):
+            best = j
+    if best < 0:
+        return False
+    cut = s.cuts + best
+    memcpy(left, s.lefts + best * s.D, s.D * sizeof(double))
+    for k in range(s.D):
+        g.right[k] = s.total[k] - left[k]
+    before = score_of_node(s, s.total)
+    after = score_of_node(s, left) + score_of_node(s, g.right)
+    after = before + cut.share * (after - before)
+    node.gain = after - before
+    # Entropies are negative; with as much added to both, rounding is relative to the rows.
+    above = s.q * s.total[WEIGHT] if s.by_entropy else 0.0
+    before, after = before + above, after + above
+    if after - before + ROUNDING * after < g.least_gain:
+        return False
+    # A gain this small may be the rounding of equal targets, which only their range tells.
+    if not g.draws_features and not after - before > SUSPICIOUS * after and is_pure(g, node):
+        return False
+    node.feature, node.code, node.missing_left = <int32_t>best, cut.code, cut.missing_left
+    if cut.missing_left == UNKNOWN:  # they go where most rows go
+        node.missing_left = 2 * left[COUNT] > s.total[COUNT]
+    if cut.code == SET_CODE:
+        write_set(&cut.sets, node.missing_left, node.on_left)
+    return True
+
+
+cdef inline bint goes_left(const Growth* g, const Node* node, uint8_t code) noexcept nogil:
+    if node.code == SET_CODE:
+        return is_in(node.on_left, code)
+    return code <= node.code or (node.missing_left and code == g.search.missing)
+
+
+cdef Py_ssize_t part_rows(Growth* g, const Node* node) noexcept nogil:
+    """Put the rows of both children next to each other; the first one of the right child."""
+    cdef const uint8_t* column = g.search.codes + node.feature * g.search.n
+    cdef Py_ssize_t k, a = node.start, z = 0
+    cdef int32_t row
+    cdef bint on_left
+    for k in range(node.start, node.stop):
+        row = g.rows[k]
+        on_left = goes_left(g, node, column[row])
+        g.rows[a] = g.spare[z] = row
+        a += on_left
+        z += not on_left
+    memcpy(g.rows + a, g.spare, z * sizeof(int32_t))
+    return a
+
+
+cdef inline void new_node(
+    Growth* g, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t depth, Py_ssize_t n_known
+) noexcept nogil:
+    cdef Node* node = g.nodes + g.n_nodes
+    g.n_nodes += 1
+    node.start, node.stop, node.depth, node.n_known = start, stop, depth, n_known
+    node.left, node.feature, node.code, node.missing_left = LEAF, NO_FEATURE, NO_FEATURE, False
+    node.table = NULL
+
+
+cdef bint may_be_cut(const Growth* g, Py_ssize_t i) noexcept nogil:
+    cdef const double* sums = sums_of(g, i)
+    return (g.nodes[i].depth < g.max_depth and sums[COUNT] >= g.least_rows
+            and sums[WEIGHT] >= 2 * g.search.least_weight)
+
+
+cdef Py_ssize_t cut_node(Growth* g, Py_ssize_t i) noexcept nogil:
+    """Make two children of a node; the left one."""
+    cdef Node* node = g.nodes + i
+    cdef Py_ssize_t place = part_rows(g, node), k, left = g.n_nodes, D = g.search.D
+    # The features of the next node are those of another branch where trees are grown best first.
+    cdef Py_ssize_t n_known = 0 if g.max_leaf_nodes > 0 else node.n_known
+    cdef const double* sums = sums_of(g, i)
+    node.left = <int32_t>left
+    new_node(g, node.start, place, node.depth + 1, n_known)
+    new_node(g, place, node.stop, node.depth + 1, n_known)
+    for k in range(D):
+        sums_of(g, left)[k] = sums[D + k]
+        sums_of(g, left + 1)[k] = sums[k] - sums[D + k]
+    return left
+
+
+cdef int count_table(Growth* g, Node* node) noexcept nogil:
+    """Give a node its table. -1 without memory."""
+    cdef Search* s = &g.search
+    node.table = new_table(s.p * (s.last + 1) * s.D * sizeof(double))
+    if node.table == NULL:
+        return -1
+    look_at(g, node)
+    do_in_threads(count_part, s, s.n_parts, <int>g.n_threads)
+    return 0
+
+
+cdef void drop_table(Node* node) noexcept nogil:
+    free_table(node.table)
+    node.table = NULL
+
+
+cdef int hand_table_down(Growth* g, Py_ssize_t i) noexcept nogil:
+    """Give the table of a node to its children, as far as they need one. -1 without memory."""
+    cdef Node* node = g.nodes + i
+    cdef Node* small = g.nodes + node.left
+    cdef Node* large = small + 1
+    cdef bint needs_small, needs_large
+    cdef Py_ssize_t k
+    if node.table == NULL:
+        return 0
+    if small.stop - small.start > large.stop - large.start:
+        small, large = large, small
+    needs_small = small.stop - small.start > g.few_rows and may_be_cut(g, small - g.nodes)
+    needs_large = large.stop - large.start > g.few_rows and may_be_cut(g, large - g.nodes)
+    if needs_small or needs_large:
+        if count_table(g, small) < 0:
+            return -1
+        if needs_large:
+            for k in range(g.search.p * (g.search.last + 1) * g.search.D):
+                node.table[k] -= small.table[k]
+            large.table, node.table = node.table, NULL
+        if not needs_small:
+            drop_table(small)
+    drop_table(node)
+    return 0
+
+
+cdef int grow_depth_first(Growth* g) noexcept nogil:
+    """-1 without memory."""
+    cdef Py_ssize_t n_waiting = 1, i, left, k
+    g.waiting[0] = 0
+    while n_waiting > 0:
+        n_waiting -= 1
+        i = g.waiting[n_waiting]
+        if not may_be_cut(g, i):
+            continue
+        if not find_cut(g, i):
+            drop_table(g.nodes + i)
+            continue
+        left = cut_node(g, i)
+        if hand_table_down(g, i) < 0:
+            return -1
+        for k in range(2):
+            g.waiting[n_waiting + k] = <int32_t>(left + 1 - k)
+        n_waiting += 2
+    return 0
+
+
+cdef int grow_best_first(Growth* g) noexcept nogil:
+    """The leaf whose cut gains most, or the oldest of these, is the next to be cut.
+
+    -1 without memory.
+    """
+    cdef Py_ssize_t n_open = 0, n_leaves = 1, first = 0, i, k, best
+    while n_leaves < g.max_leaf_nodes:
+        for i in range(first, g.n_nodes):
+            if may_be_cut(g, i) and find_cut(g, i):
+                g.waiting[n_open], n_open = <int32_t>i, n_open + 1
+            else:
+                drop_table(g.nodes + i)
+        if n_open == 0:
+            break
+        best = 0
+        for k in range(1, n_open):
+            if g.nodes[g.waiting[k]].gain > g.nodes[g.waiting[best]].gain:
+                best = k
+        i = g.waiting[best]
+        n_open -= 1
+        for k in range(best, n_open):  # from the oldest to the youngest
+            g.waiting[k] = g.waiting[k + 1]
+        first = cut_node(g, i)
+        n_leaves += 1
+        if hand_table_down(g, i) < 0:
+            return -1
+    return 0
+
+
+# --- the door ------------------------------------------------------------------------------------
+
+
+cdef void number_nodes(const Growth* g, int32_t* order, int32_t* number) noexcept nogil:
+    """The nodes in scikit-learn's order, and the number in it of each.
+
+    Best first that is the order in which they were made; otherwise a node, what is on its left,
+    and then what is on its right.
+    """
+    cdef Py_ssize_t n_waiting = 1, k
+    cdef int32_t i
+    g.waiting[0] = 0
+    for k in range(g.n_nodes):
+        i = <int32_t>k
+        if g.max_leaf_nodes == 0:
+            n_waiting -= 1
+            i = g.waiting[n_waiting]
+            if g.nodes[i].left != LEAF:
+                g.waiting[n_waiting], g.waiting[n_waiting + 1] = (
+                    g.nodes[i].left + 1, g.nodes[i].left)
+                n_waiting += 2
+        order[k], number[i] = i, <int32_t>k
+
+
+cdef dict fields_of(
+    const Growth* g, const double[:, ::1] values, const double[::1] squares, int32_t[::1] leaf
 ):
-    """Write the sums of the vectors of some rows in each bin of each column. O(m p D).
+    """What `grow_vectors` returns."""
+    cdef Py_ssize_t m = g.n_nodes, D = values.shape[1], k, r, depth = 0
+    cdef int32_t[::1] order = np.empty(m, np.int32), number = np.empty(m, np.int32)
+    cdef const Node* node
+    cdef bint any_set = False
+    for k in range(m):
+        any_set |= g.nodes[k].left != LEAF and g.nodes[k].code == SET_CODE
+    fields = {
+        "left": np.empty(m, np.int32), "right": np.empty(m, np.int32),
+        "feature": np.empty(m, np.int32), "code": np.empty(m, np.int32),
+        "missing_left": np.empty(m, np.uint8), "n_rows": np.empty(m, np.int64),
+        "left_bins": np.zeros((m if any_set else 0, SET_BYTES), np.uint8)}
+    sums_of_nodes, squares_of_nodes = np.zeros((m, D)), np.zeros(m)
+    cdef int32_t[::1] left = fields["left"], right = fields["right"]
+    cdef int32_t[::1] feature = fields["feature"], code = fields["code"]
+    cdef uint8_t[::1] missing_left = fields["missing_left"]
+    cdef int64_t[::1] n_rows = fields["n_rows"]
+    cdef uint8_t[:, ::1] left_bins = fields["left_bins"]
+    cdef double[:, ::1] sums = sums_of_nodes
+    cdef double[::1] square = squares_of_nodes
+    with nogil:
+        number_nodes(g, &order[0], &number[0])
+        for k in range(m):
+            node = g.nodes + order[k]
+            depth = max(depth, node.depth)
+            left[k], right[k], n_rows[k] = LEAF, LEAF, node.stop - node.start
+            feature[k] = code[k] = NO_FEATURE
+            missing_left[k] = 0
+            if node.left != LEAF:
+                left[k], right[k] = number[node.left], number[node.left + 1]
+                feature[k], code[k] = node.feature, node.code
+                missing_left[k] = <uint8_t>node.missing_left
+                if node.code == SET_CODE:
+                    memcpy(&left_bins[k, 0], node.on_left, SET_BYTES)
+                continue
+            for r in range(node.start, node.stop):
+                leaf[g.rows[r]] = <int32_t>k
+                add_vector(&sums[k, 0], &values[g.rows[r], 0], D)
+                square[k] += squares[g.rows[r]]
+        for k in range(m - 1, -1, -1):
+            if left[k] != LEAF:
+                add_vector(&sums[k, 0], &sums[left[k], 0], D)
+                add_vector(&sums[k, 0], &sums[right[k], 0], D)
+                square[k] = square[left[k]] + square[right[k]]
+    if not any_set:
+        fields["left_bins"] = None
+    return {"fields": {**fields, "depth": depth}, "sums": sums_of_nodes, "squares": squares_of_nodes}
+
+
+def grow_vectors(
+    const uint8_t[:, ::1] codes not None, Py_ssize_t n_bins, bint has_missing, int missing,
+    const uint8_t[::1] categorical or None, int32_t[::1] rows not None,
+    const double[:, ::1] values not None, bint weighs_targets, double least_weight,
+    const double[:, ::1] target not None, const double[::1] sizes not None,
+    const double[:, ::1] leaf_values not None, const double[::1] squares not None, options,
+    double least_gain, const int64_t[::1] order not None, double few_rows, int n_threads
+):
+    """Grow a tree of vectors, without the interpreter lock. O(m p D) for each of its levels.
 
     Parameters
     ----------
@@ -421,94 +801,118 @@ def count_vectors(
         Codes of values are below this; the others are those of missing values.
     has_missing : bool
         Whether there is one more cell, for these.
-    rows : int32 array of shape (m,) or None
-        None for all rows.
-    values : float64 array of shape (n, D)
-    table : float64 array of shape (p, n_bins + has_missing, D)
-        Output.
-    n_threads : int
-    """
-    cdef Search s = of_rows(codes, n_bins, has_missing, rows, values)
-    require(table.shape[0] == s.p and table.shape[1] == s.last + 1 and table.shape[2] == s.D)
-    require(n_threads > 0)
-    s.table = &table[0, 0, 0]
-    s.n_parts = min(<Py_ssize_t>n_threads, s.p)
-    with nogil:
-        do_in_threads(count_part, &s, s.n_parts, n_threads)
-
-
-def best_cuts(
-    const uint8_t[:, ::1] codes not None, Py_ssize_t n_bins, bint has_missing,
-    const int32_t[::1] rows or None, const double[:, ::1] values not None,
-    double[:, :, ::1] table or None, const double[::1] total not None,
-    Py_ssize_t n_targets, bint weighs_targets, rules, const uint8_t[::1] allowed or None,
-    const uint8_t[::1] categorical or None, const double[:, ::1] draws or None,
-    double[::1] score not None, int64_t[::1] place not None, double[::1] share not None,
-    uint8_t[:, ::1] order or None, int n_threads
-):
-    """The best cut of each column. O(p bins D) from a table, O(m p D) from rows.
-
-    Parameters
-    ----------
-    codes, n_bins, has_missing, rows, values
-        As for `count_vectors`.
-    table : float64 array or None
-        The sums of the node, or None, where its rows are counted here.
-    total : float64 array of shape (D,)
-        The sum of all rows of the node.
-    n_targets : int
-        q.
-    weighs_targets : bool
-        Whether each target has a weight of its own.
-    rules : trees._vector_growth.CutRules
-    allowed : uint8 array of shape (p,) or None
-        The columns to search; None for all.
+    missing : int
+        The code of a missing value.
     categorical : uint8 array of shape (p,) or None
         Whether the codes are numbers of categories; at most 255.
-    draws : float64 array of shape (p, 2) or None
-        Numbers in [0, 1), by which the one cut of each column is drawn; None for the best cuts.
-    score : float64 array of shape (p,)
-        Output, rounded for comparisons; -inf where there is no cut.
-    place : int64 array of shape (p,)
-        Output: the code, plus `n_bins` where missing values go to the left. Of categories, the
-        place in their order.
-    share : float64 array of shape (p,)
-        Output for categories: the share of the gain that counts.
-    order : uint8 array of shape (p, n_bins) or None
-        Output, where there are categories: those of the node in their order.
+    rows : int32 array of shape (m,)
+        The rows that the tree is grown on; they are put into the order of the leaves.
+    values : float64 array of shape (n, D)
+        The vectors whose sums are compared.
+    weighs_targets : bool
+        Whether each of the q targets has a weight of its own.
+    least_weight : float
+        Of a child.
+    target : float64 array of shape (n, q)
+        What the vectors were made from.
+    sizes : float64 array of shape (q,)
+        Targets of a node that differ by less than 2^-36 times this are equal.
+    leaf_values : float64 array of shape (n, D')
+        The vectors that are summed for the result.
+    squares : float64 array of shape (n,)
+        Summed too.
+    options : GrowthOptions
+        Of a regression tree with the squared error, or, for indicators, with the criterion
+        "log_loss".
+    least_gain : float
+    order : int64 array of shape (p,)
+        The columns; of equally good cuts that of the first of them is taken.
+    few_rows : float
+        Nodes of more rows have a table.
     n_threads : int
+
+    Returns
+    -------
+    dict
+        "fields" has those of `TreeArrays` that are known here, "sums" (nodes, D') and "squares"
+        (nodes,) the sums of the nodes, and "leaf" (n,) the leaf of each row of the tree, 0 for the
+        others. Nodes are numbered as by `forest_trees.grow_tree`.
     """
-    cdef Search s = of_rows(codes, n_bins, has_missing, rows, values)
-    cdef Py_ssize_t width = s.last + 1, n = max(n_threads, 1)
-    cdef double* work
-    require(score.shape[0] == s.p and place.shape[0] == s.p and total.shape[0] == s.D)
-    require(share.shape[0] == s.p)
-    require(n_targets > 0 and FIRST + n_targets * (1 + weighs_targets) <= s.D)
-    if table is not None:
-        require(table.shape[0] == s.p and table.shape[1] == width and table.shape[2] == s.D)
-        s.table = &table[0, 0, 0]
-    if allowed is not None:
-        require(allowed.shape[0] == s.p)
-        s.allowed = &allowed[0]
-    s.q, s.weighs_targets, s.l2, s.by_entropy = n_targets, weighs_targets, rules.l2, rules.by_entropy
-    s.room = s.D + 2 * s.q
+    cdef Growth g
+    cdef Search* s = &g.search
+    cdef Py_ssize_t n = codes.shape[1], p = codes.shape[0], m = rows.shape[0], D = values.shape[1]
+    cdef Py_ssize_t q = target.shape[1], k, most
+    cdef int failed = 0
+    memset(&g, 0, sizeof(g))
+    require(p > 0 and n > 0 and values.shape[0] == n and D > FIRST and D % 4 == 0)
+    require(0 < n_bins <= missing < MOST_BINS and n_bins + has_missing <= MOST_BINS)
+    require(categorical is None or categorical.shape[0] == p)
+    require(0 < m and n < 2**30 and order.shape[0] == p and n_threads > 0)
+    require(q > 0 and FIRST + q * (1 + weighs_targets) <= D)
+    require(target.shape[0] == n and sizes.shape[0] == q and squares.shape[0] == n)
+    require(leaf_values.shape[0] == n and leaf_values.shape[1] % 4 == 0)
+    for k in range(m):
+        require(0 <= rows[k] < n)
+    for k in range(p):
+        require(0 <= order[k] < p)
+    s.n, s.p, s.n_bins, s.has_missing, s.missing = n, p, n_bins, has_missing, missing
+    s.last, s.codes, s.values, s.D = <int>n_bins - 1 + has_missing, &codes[0, 0], &values[0, 0], D
+    s.n_parts = min(<Py_ssize_t>n_threads, p)
+    s.q, s.weighs_targets, s.by_entropy = q, weighs_targets, options.criterion == "log_loss"
+    s.l2, s.cat_smooth, s.least_weight = (
+        options.l2_regularization, options.cat_smooth, least_weight)
+    s.least_rows = options.min_samples_leaf
+    s.room = D + (2 + (MOST_BINS if categorical is not None else 0)) * q
     if categorical is not None:
-        require(categorical.shape[0] == s.p and order.shape[0] == s.p)
-        require(order.shape[1] == n_bins)
-        s.categorical, s.order = &categorical[0], &order[0, 0]
-        s.room += MOST_BINS * s.q
-    if draws is not None:
-        require(draws.shape[0] == s.p and draws.shape[1] == 2)
-        s.draws = &draws[0, 0]
-    s.least_weight, s.least_rows = rules.least_weight, rules.least_rows
-    s.cat_smooth = rules.cat_smooth
-    s.total, s.score, s.place, s.share = &total[0], &score[0], &place[0], &share[0]
-    work = <double*>malloc(n * (s.room + (s.D * width if table is None else 0)) * sizeof(double))
-    if work == NULL:
-        raise MemoryError
-    s.work, s.tables_of_threads = work, work + n * s.room
+        s.categorical = &categorical[0]
+    g.max_depth, g.max_leaf_nodes = options.max_depth, options.max_leaf_nodes
+    g.least_rows = max(options.min_samples_split, 2 * options.min_samples_leaf)
+    g.least_gain, g.few_rows, g.n_threads, g.order = least_gain, few_rows, n_threads, &order[0]
+    g.features.p, g.features.n_drawn, g.features.state = p, options.max_features, options.seed
+    g.draws_features, g.random_splits = options.max_features > 0, options.random_splits
+    g.target, g.sizes, g.rows = &target[0, 0], &sizes[0], &rows[0]
+
+    most = max(m // max(<Py_ssize_t>options.min_samples_leaf, 1), 1)
+    if g.max_leaf_nodes > 0:
+        most = min(most, g.max_leaf_nodes)
+    if g.max_depth < 30:
+        most = min(most, <Py_ssize_t>1 << g.max_depth)
+    most = 2 * most - 1
+    # Memory that is not written costs nothing.
+    cdef uint8_t[::1] nodes = np.empty(most * sizeof(Node), np.uint8)
+    cdef uint8_t[::1] cuts = np.empty(p * sizeof(Cut), np.uint8)
+    cdef double[::1] sums = np.empty(2 * D * most), lefts = np.empty(p * D + D)
+    cdef double[::1] work = np.empty(n_threads * s.room)
+    cdef double[::1] cells = np.zeros(n_threads * (s.last + 1) * D)
+    cdef int32_t[::1] spare = np.empty(m, np.int32), waiting = np.empty(most + 1, np.int32)
+    cdef int32_t[:, ::1] drawn = np.empty((2, p), np.int32)
+    cdef double[::1] draws = np.empty(2 * p)
+    cdef uint8_t[::1] allowed = np.zeros(p, np.uint8)
+    g.nodes, s.cuts = <Node*>&nodes[0], <Cut*>&cuts[0]
+    g.sums, s.lefts, g.right = &sums[0], &lefts[0], &lefts[p * D]
+    s.work, s.tables_of_threads = &work[0], &cells[0]
+    g.spare, g.waiting = &spare[0], &waiting[0]
+    if g.draws_features:
+        g.allowed = &allowed[0]
+        s.allowed = g.allowed
+        g.features.order, g.features.constants = &drawn[0, 0], &drawn[1, 0]
+        for k in range(p):
+            drawn[0, k] = <int32_t>k
+    if g.random_splits:
+        g.draws = &draws[0]
+        s.draws = g.draws
     with nogil:
-        if table is None:
-            memset(s.tables_of_threads, 0, n * s.D * width * sizeof(double))
-        do_in_threads(search_column, &s, s.p, <int>n)
-        free(work)
+        new_node(&g, 0, m, 0, 0)
+        memset(g.sums, 0, D * sizeof(double))
+        for k in range(m):
+            add_vector(g.sums, s.values + rows[k] * D, D)
+        if m > few_rows and may_be_cut(&g, 0):
+            failed = count_table(&g, g.nodes)
+        if not failed:
+            failed = grow_best_first(&g) if g.max_leaf_nodes > 0 else grow_depth_first(&g)
+        for k in range(g.n_nodes):
+            drop_table(g.nodes + k)
+    if failed:
+        raise MemoryError
+    leaf = np.zeros(n, np.int32)
+    return {**fields_of(&g, leaf_values, squares, leaf), "leaf": leaf}

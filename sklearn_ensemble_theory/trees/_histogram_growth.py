@@ -1,9 +1,9 @@
 """Growth of a tree over binned columns, whatever holds the rows: the tree asks for sums in bins.
 
 `HistogramGrowth` makes the tree, one `TreeRequest` after the other, and what has the rows answers
-with their sums in bins: blocks of a Dask collection (`boosting._gradient_boosting.blocks`), or rows
-with vectors as targets (`_vector_growth`). The sums are exact, so of one target the tree is the one
-that `_growth.HistogramGrower` grows on the same rows. Both maximise
+with their sums in bins: blocks of a Dask collection (`boosting._gradient_boosting.blocks`). The
+sums are exact, so the tree is the one that `_growth.HistogramGrower` grows on the same rows. Both
+maximise
 
     S_left² / (W_left + l2) + S_right² / (W_right + l2)
 
@@ -77,8 +77,6 @@ class HistogramGrowth:
     seed : int, default=0
         Of the draws of features, where `options` asks for any.
     """
-
-    weight_place = -1  # of the weight among the sums of a node
 
     def __init__(
         self,
@@ -258,7 +256,7 @@ class HistogramGrowth:
         return (
             self.depth[i] < options.max_depth
             and n_rows >= max(options.min_samples_split, 2 * options.min_samples_leaf)
-            and self.totals[i][self.weight_place] >= 2 * self.least_weight
+            and self.totals[i][-1] >= 2 * self.least_weight
         )
 
     def split(self, i: int, split: NodeSplit) -> tuple[int, int]:
@@ -413,7 +411,7 @@ class HistogramGrowth:
     def is_worth(self, i: int, size: float, parent: float) -> bool:
         """Whether the node is split, by the sums after and before; doubtful ones are noted."""
         units = self.value_unit**2 * self.weight_unit
-        total = self.totals[0][self.weight_place] * self.weight_unit
+        total = self.totals[0][-1] * self.weight_unit
         least = self.options.min_impurity_decrease * total
         if (size - parent + _ROUNDING * size) * units < least:
             return False

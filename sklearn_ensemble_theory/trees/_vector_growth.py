@@ -2,10 +2,9 @@
 
     sum over targets of  S_left² / (W_left + l2) + S_right² / (W_right + l2)
 
-The driver is `_histogram_growth.HistogramGrowth`, with sums of vectors in bins. Compiled loops
-compute these sums and the best cut of each column. Every number of a row is a multiple of a power
-of 2 such that sums of all rows are exact as doubles: any number of threads grows the same tree, and
-what remains of a node without one child is the other.
+The compiled growth is that of `_native/vector_trees.pyx`. Every number of a row is a multiple of a
+power of 2 such that sums of all rows are exact as doubles: any number of threads grows the same
+tree, and what remains of a node without one child is the other.
 
 A cut of categories is one of their order by the first principal component of their mean vectors in
 the node, shrunk by `cat_smooth` (Coppersmith, Hong and Hosking 1999). Classes of several outputs
@@ -16,22 +15,18 @@ components of their matrix (the sketches of Iosipovoi and Vakhrushev 2022), and 
 means of all targets.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.special import xlogy
 
-from sklearn_ensemble_theory._native.vector_trees import best_cuts, count_vectors
-from sklearn_ensemble_theory._running import seeded
+from sklearn_ensemble_theory._native.vector_trees import grow_vectors
 
-from ._columns import MISSING, BinnedColumns
-from ._histogram_growth import Grid, HistogramGrowth, NodeSplit
-from ._histograms import SAME, Split, TreeReply, TreeRequest, goes_left
+from ._columns import BinnedColumns
 from ._options import GrowthOptions
-from ._tree_arrays import LEAF, TreeArrays
+from ._tree_arrays import TreeArrays
 
 # The places of a row's numbers: its weight, 1, and then the targets (see _native/vector_trees.pyx).
 WEIGHT, COUNT, FIRST = 0, 1, 2
@@ -41,10 +36,10 @@ _SUM_BITS = 52
 _WHOLE_SUM = 2.0**28
 # Numbers of a table of rows that are made at once: they stay in the processor's cache.
 _BLOCK = 2**15
-# Nodes of at most so many rows have no sums in bins: their rows are counted where a cut is sought.
+# Nodes of at most so many rows have no table of sums in bins.
 FEW_ROWS = 512
-# Bytes of the tables of nodes that are searched together.
-_TABLES_AT_ONCE = 2**25
+# A weight may be below a limit by this share of it.
+_ROUNDING = 1e-15
 # Principal components are those of at most so many rows.
 _COMPONENT_ROWS = 2**13
 _LARGEST_EXPONENT = 1020
@@ -187,253 +182,6 @@ def _rounded(weight: np.ndarray, exponent: int) -> np.ndarray:
     return found
 
 
-# --- the rows of the nodes, and the sums in bins ------------------------------------------------
-
-
-class VectorRows:
-    """The rows of the leaves so far, None for all, and the sums of their vectors."""
-
-    def __init__(
-        self,
-        columns: BinnedColumns,
-        vectors: RowVectors,
-        target: np.ndarray,
-        rows: np.ndarray | None,
-        n_threads: int,
-    ) -> None:
-        self.columns, self.vectors, self.target = columns, vectors, target
-        self.n_threads = n_threads
-        self.n_bins, self.width = columns.most_bins, columns.most_bins + columns.any_missing
-        self.rows = {0: None if rows is None else rows.astype(np.int32)}
-
-    def answer(self, request: TreeRequest) -> TreeReply:
-        """The sums in bins, and the ranges of the targets, after the splits of the request."""
-        self.divide(request.splits)
-        p, D = self.columns.n_features, self.vectors.values.shape[1]
-        sums = _in_lines((len(request.counted), p, self.width, D))
-        for i, table in zip(request.counted, sums):
-            self.count(self.rows[i], table)
-        ranges = np.zeros((len(request.ranged), 2))
-        for i, pair in zip(request.ranged, ranges):
-            rows = self.rows[i]
-            some = self.target if rows is None else self.target.take(rows, axis=0)
-            # Of each target, in units of its mean size.
-            spread, size = np.ptp(some, axis=0), self.vectors.sizes
-            pair[1] = np.divide(spread, size, out=np.zeros_like(spread), where=size > 0).max()
-        # The kinds of sums come first, as the driver reads them.
-        return TreeReply(np.moveaxis(sums, 3, 1), ranges)
-
-    def divide(self, splits: list[Split]) -> None:
-        """Divide the rows of nodes among their children, parents first."""
-        for i, feature, code, missing_left, left, right in splits:
-            rows = self.rows.pop(i)
-            column = self.columns.codes[:, feature]
-            if rows is not None:
-                column = column.take(rows)
-            missing_left = missing_left and self.columns.has_missing[feature]
-            goes = goes_left(column, code, missing_left, self.columns.missing)
-            for child, side in ((left, goes), (right, ~goes)):
-                new = np.flatnonzero(side) if rows is None else rows[side]
-                self.rows[child] = new.astype(np.int32, copy=False)
-
-    def count(self, rows: np.ndarray | None, table: np.ndarray) -> None:
-        """Write the sums of rows in all bins to a table (p, bins, D). O(m p D)."""
-        codes, missing = self.columns.codes.T, self.columns.any_missing
-        values = self.vectors.values
-        count_vectors(codes, self.n_bins, missing, rows, values, table, self.n_threads)
-
-    def cut(
-        self, i: int, feature: int, code: int | np.ndarray, direction: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The sums of the rows of a node on the left of a cut, and its rows in the bins."""
-        rows = self.rows[i]
-        assert rows is not None
-        column = self.columns.codes[:, feature].take(rows)
-        goes = goes_left(column, code, bool(direction), self.columns.missing)
-        left: np.ndarray = self.vectors.values.take(rows[goes], axis=0).sum(axis=0)
-        return left, np.bincount(np.minimum(column, self.width - 1), minlength=self.width)
-
-
-# --- one tree -------------------------------------------------------------------------------------
-
-
-class CutRules(NamedTuple):
-    """What a cut has to leave on both sides, and how it is scored."""
-
-    l2: float
-    least_weight: float
-    least_rows: float
-    cat_smooth: float
-    by_entropy: bool  # of indicators
-
-
-class Cuts(NamedTuple):
-    """The best cut of each column."""
-
-    score: np.ndarray  # (p,), rounded for comparisons; -inf where there is no cut
-    place: np.ndarray  # (p,), of the bin, or in the order, plus n_bins with missing on the left
-    share: np.ndarray  # (p,), of the gain of categories that counts
-    order: np.ndarray  # (p, n_bins), of the categories of the node
-
-
-class VectorGrowth(HistogramGrowth):
-    """One tree of vectors while it grows; tables are views (D, p, bins) of arrays (p, bins, D).
-
-    Parameters
-    ----------
-    nodes : VectorRows
-        Asked for the rows of small nodes, which have no table.
-    columns, options, order, seed
-        As for `HistogramGrowth`.
-    """
-
-    weight_place = WEIGHT
-
-    def __init__(
-        self,
-        nodes: VectorRows,
-        columns: BinnedColumns,
-        options: GrowthOptions,
-        order: np.ndarray,
-        seed: int,
-    ) -> None:
-        vectors = nodes.vectors
-        # The impurity of several outputs is their mean; here it is in the units of the vectors.
-        with np.errstate(over="ignore", under="ignore"):
-            least = vectors.q * np.ldexp(options.min_impurity_decrease, -2 * vectors.exponent)
-        options = replace(options, min_impurity_decrease=float(least))
-        super().__init__(columns, options, order, Grid(0, 1.0), None, seed)
-        self.nodes, self.same_size = nodes, SAME
-        self.least_weight = max(self.least_weight, vectors.least_weight)
-        self.rules = CutRules(
-            self.l2,
-            self.least_weight,
-            float(options.min_samples_leaf),
-            self.cat_smooth,
-            options.criterion == "log_loss",
-        )
-        self.random_cuts = seeded(seed) if options.random_splits else None
-        # Of few drawn features a table, which is of all, costs more than their rows.
-        drawn = options.max_features
-        is_few = 0 < 2 * drawn <= columns.n_features
-        self.few_rows = columns.n_rows if is_few else FEW_ROWS
-
-    def opened(
-        self, pairs: list[tuple[int, int]], parents: list[np.ndarray]
-    ) -> Generator[TreeRequest, TreeReply, tuple[list[int], list[np.ndarray]]]:
-        few: list[int] = []
-        others, tables = [], []
-        for pair, parent in zip(pairs, parents):
-            largest = max(self.totals[i][COUNT] for i in pair)
-            if parent is None or largest <= self.few_rows:
-                few += [i for i in pair if self.may_split(i)]
-            else:
-                others.append(pair)
-                tables.append(parent)
-        found, sums = yield from super().opened(others, tables)
-        nothing: list[Any] = [None] * len(few)
-        return found + few, sums + nothing
-
-    def occupied(self, i: int, table: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        if table is not None:
-            return super().occupied(i, table)
-        codes = self.columns.codes.T[:, self.nodes.rows[i]]
-        is_missing = codes == self.columns.missing
-        lowest, highest = codes.min(axis=1), np.where(is_missing, 0, codes).max(axis=1)
-        any_value = ~is_missing.all(axis=1)
-        return any_value * (1 + (highest > lowest)), is_missing.any(axis=1)
-
-    def search(
-        self, ids: list[int], tables: list[np.ndarray], allowed: np.ndarray | None
-    ) -> list[NodeSplit | None]:
-        self.nodes.divide(self.request().splits)
-        masks = [None] * len(ids) if allowed is None else list(allowed)
-        return [self.split_of(*each) for each in zip(ids, tables, masks)]
-
-    def split_of(
-        self, i: int, table: np.ndarray | None, allowed: np.ndarray | None
-    ) -> NodeSplit | None:
-        """The best split of a node, None where there is none."""
-        nodes, n_bins, columns = self.nodes, self.n_bins, self.columns
-        total = np.array(self.totals[i])
-        cells = None if table is None else np.moveaxis(table, 0, 2)
-        draws = None
-        if self.random_cuts is not None:
-            draws = self.random_cuts.random_sample((columns.n_features, 2))
-        cuts = self.cuts_of(i, cells, total, allowed, draws)
-        # argmax takes the first of equal gains: that of the feature of the lowest rank.
-        feature = int(self.order[cuts.score[self.order].argmax()])
-        if cuts.score[feature] == -np.inf:
-            return None
-        direction, place = divmod(int(cuts.place[feature]), n_bins)
-        code: int | np.ndarray = place
-        order, share, on_left = None, 1.0, np.arange(place + 1)
-        if columns.categorical is not None and columns.categorical[feature]:
-            order, share = cuts.order[feature].astype(np.intp), float(cuts.share[feature])
-            code, on_left = np.zeros(MISSING + 1, dtype=bool), order[: place + 1]
-            code[on_left], code[MISSING] = True, direction
-        if cells is None:
-            left, counts = nodes.cut(i, feature, code, direction)
-        else:
-            left = cells[feature, on_left].sum(axis=0)
-            if direction:
-                left = left + cells[feature, n_bins]
-            counts = cells[feature, :, COUNT]
-        if order is not None:
-            order = order[: np.count_nonzero(counts[:n_bins])]
-        vectors, rules = nodes.vectors, self.rules
-        parent = float(score_of(total, vectors, rules))
-        size = float(score_of(left, vectors, rules) + score_of(total - left, vectors, rules))
-        size = parent + share * (size - parent)
-        # Entropies are negative; with as much added to both, rounding is relative to the rows.
-        above = vectors.q * total[WEIGHT] if rules.by_entropy else 0.0
-        if not self.is_worth(i, size + above, parent + above):
-            return None
-        place_of_cut = feature, direction, place
-        return self.described(size - parent, place_of_cut, counts, left.tolist(), order)
-
-    def cuts_of(
-        self,
-        i: int,
-        cells: np.ndarray | None,
-        total: np.ndarray,
-        allowed: np.ndarray | None,
-        draws: np.ndarray | None,
-    ) -> Cuts:
-        """The best cut of each column, or with draws the one that they say."""
-        nodes, columns, n_bins = self.nodes, self.columns, self.n_bins
-        vectors = nodes.vectors
-        p = columns.n_features
-        place, order = np.zeros(p, dtype=np.int64), np.zeros((p, n_bins), dtype=np.uint8)
-        cuts = Cuts(np.empty(p), place, np.ones(p), order)
-        best_cuts(
-            columns.codes.T,
-            n_bins,
-            self.has_missing,
-            nodes.rows[i] if cells is None else None,
-            vectors.values,
-            cells,
-            total,
-            vectors.q,
-            vectors.weighs_targets,
-            self.rules,
-            None if allowed is None else allowed.view(np.uint8),
-            columns.flags,
-            draws,
-            *cuts,
-            nodes.n_threads,
-        )
-        return cuts
-
-
-def score_of(sums: np.ndarray, vectors: RowVectors, rules: CutRules) -> np.ndarray:
-    """The score of nodes, from their sums, (..., D)."""
-    moments, weight = sums[..., FIRST : FIRST + vectors.q], vectors.weights(sums)
-    if rules.by_entropy:
-        return xlogy(moments, moments / weight).sum(axis=-1)
-    return (moments * moments / (weight + rules.l2)).sum(axis=-1)
-
-
 # --- one tree for the targets of a fit, and trees on the same columns -----------------------------
 
 
@@ -525,63 +273,59 @@ class VectorGrower:
         rows, seed, rank
             As in `_growth.HistogramGrower`.
         """
-        columns, options = self.columns, self.options
+        columns = self.columns
+        options = self.options if seed is None else replace(self.options, seed=seed)
         vectors = searched = RowVectors(target, weight, rows, options.criterion == "log_loss")
         compared = target
         if self.n_components is not None and self.n_components < target.shape[1]:
             compared, common = _projected(target, weight, rows, self.n_components)
             searched = RowVectors(compared, common, rows)
-        nodes = VectorRows(columns, searched, compared, rows, self.n_threads)
+        own = np.arange(columns.n_rows) if rows is None else rows
         order = np.arange(columns.n_features) if rank is None else np.argsort(rank)
-        growth = VectorGrowth(
-            nodes, columns, options, order, options.seed if seed is None else seed
+        # The impurity of several outputs is their mean; here it is in the units of the vectors.
+        with np.errstate(over="ignore", under="ignore"):
+            least = searched.q * np.ldexp(options.min_impurity_decrease, -2 * searched.exponent)
+        total = searched.values[:, WEIGHT] if rows is None else searched.values[rows, WEIGHT]
+        # Of few drawn features a table, which is of all, costs more than their rows.
+        draws_few = 0 < 2 * options.max_features <= columns.n_features
+        grown = grow_vectors(
+            codes=columns.codes.T,
+            n_bins=columns.most_bins,
+            has_missing=columns.any_missing,
+            missing=columns.missing,
+            categorical=columns.flags,
+            rows=own.astype(np.int32),
+            values=searched.values,
+            weighs_targets=searched.weighs_targets,
+            least_weight=max(options.min_weight_leaf * (1 - _ROUNDING), searched.least_weight),
+            target=np.ascontiguousarray(compared, dtype=np.float64),
+            sizes=searched.sizes,
+            leaf_values=vectors.values,
+            squares=vectors.squares,
+            options=options,
+            least_gain=least * total.sum(),
+            order=order.astype(np.int64),
+            few_rows=np.inf if draws_few else FEW_ROWS,
+            n_threads=self.n_threads,
         )
-        table_bytes = 8 * columns.n_features * nodes.width * searched.values.shape[1]
-        group = (
-            1 if growth.draws is not None else int(np.clip(_TABLES_AT_ONCE // table_bytes, 1, 16))
-        )
-        requests = growth.requests(group)
-        request: TreeRequest | None = next(requests)
-        while request is not None:
-            try:
-                request = requests.send(nodes.answer(request))
-            except StopIteration:
-                request = None
-        nodes.divide(growth.request().splits)
-        return self._tree(growth, nodes, vectors, rows)
-
-    def _tree(
-        self,
-        growth: VectorGrowth,
-        nodes: VectorRows,
-        vectors: RowVectors,
-        rows: np.ndarray | None,
-    ) -> tuple[TreeArrays, np.ndarray]:
-        """The tree, with the means of all targets in its nodes, and the leaf of each row."""
-        order, number = growth.numbered()
-        m, q = len(order), vectors.q
-        leaf = np.zeros(self.columns.n_rows, dtype=np.min_scalar_type(m))
-        for i, own in nodes.rows.items():
-            leaf[slice(None) if own is None else own] = number[i]
-        # Sums of the leaves, and upwards those of all nodes. A row is a one in its leaf.
-        used = leaf if rows is None else leaf[rows]
-        values = vectors.values if rows is None else vectors.values[rows]
-        squares = vectors.squares if rows is None else vectors.squares[rows]
-        ones, starts = np.ones(len(used)), np.arange(len(used) + 1)
-        member = sp.csr_matrix((ones, used.astype(np.int32), starts), shape=(len(used), m))
-        sums, square = np.asarray(member.T @ values), np.bincount(used, squares, m)
-        left, right = (number[np.array(part)[order]] for part in (growth.left, growth.right))
-        for i in np.flatnonzero(left != LEAF)[::-1].tolist():
-            sums[i] = sums[left[i]] + sums[right[i]]
-            square[i] = square[left[i]] + square[right[i]]
-        weight = sums[:, WEIGHT].copy()
+        fields, sums = grown["fields"], grown["sums"]
+        mass = sums[:, WEIGHT].copy()
         # In the units of the targets.
-        value = np.ldexp(vectors.means(sums, self.options.l2_regularization), vectors.exponent)
-        error = vectors.errors(sums, square) / (q * weight)
+        value = np.ldexp(vectors.means(sums, options.l2_regularization), vectors.exponent)
+        error = vectors.errors(sums, grown["squares"]) / (vectors.q * mass)
         with np.errstate(over="ignore", under="ignore"):
             impurity = np.ldexp(error, 2 * vectors.exponent)
-        tree = growth.arrays(order, number, weight=weight, value=value, impurity=impurity)
-        return tree, leaf if rows is None else tree.leaves(self.columns)
+        tree = TreeArrays(
+            threshold=columns.thresholds(fields["feature"], fields["code"]),
+            wide=columns.wide_columns(),
+            weight=mass,
+            value=value,
+            impurity=impurity,
+            **fields,
+        )
+        if rows is not None:
+            return tree, tree.leaves(columns)
+        return tree, grown["leaf"].astype(np.min_scalar_type(len(tree)))
 
 
 def _projected(

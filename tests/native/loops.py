@@ -58,7 +58,7 @@ from sklearn_ensemble_theory._native.stumps import (
     moved_sums,
     weighted_votes,
 )
-from sklearn_ensemble_theory._native.vector_trees import best_cuts, count_vectors
+from sklearn_ensemble_theory._native.vector_trees import grow_vectors
 
 __all__ = [
     "BYTES",
@@ -82,7 +82,6 @@ __all__ = [
     "add_votes",
     "additive",
     "are_told_apart",
-    "best_cuts",
     "best_hinge",
     "best_smoothing",
     "bin_moments",
@@ -92,12 +91,12 @@ __all__ = [
     "coded_nodes",
     "codes_of_blocks",
     "count_in_bins",
-    "count_vectors",
     "cumulate_tables",
     "exact_order_statistics",
     "exponential_weights",
     "grow_exact",
     "grow_tree",
+    "grow_vectors",
     "huber_slopes",
     "keys_of",
     "leaf_quantiles",

@@ -1,63 +1,48 @@
-"""Sums of vectors in bins, and best cuts, against loops; what does not fit is refused."""
+"""Trees of vectors cut once, against loops over all cuts; what does not fit is refused."""
+
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from scipy.special import xlogy
 
-from ..trees.engine import CutRules
-from .loops import best_cuts, count_vectors
+from ..trees.engine import FeatureDraws, GrowthOptions
+from .loops import grow_vectors
 
 N, P, BINS, D, Q = 50, 3, 9, 8, 4
 
 
-def of_rows(**others):
-    codes = np.random.default_rng(0).integers(0, BINS, (P, N)).astype(np.uint8)
-    values = np.ones((N, D))
-    return {
-        "codes": codes,
+def grow(**others):
+    """A tree of equal columns unless they are given, of depth 1 unless options are."""
+    n, own = N, others.pop("options", {})
+    if "values" in others:
+        n = len(others["values"])
+    q = others["target"].shape[1] if "target" in others else Q
+    rng = np.random.default_rng(0)
+    codes = others.get("codes", rng.integers(0, BINS, (P, n)).astype(np.uint8))
+    values = others.get("values", np.ones((n, D)))
+    given = {
         "n_bins": BINS,
         "has_missing": False,
-        "rows": None,
-        "values": values,
+        "missing": 255,
+        "categorical": None,
+        "rows": np.arange(n, dtype=np.int32),
+        "weighs_targets": False,
+        "least_weight": 0.0,
+        "target": rng.random((n, q)),
+        "sizes": np.ones(q),
+        "leaf_values": values,
+        "squares": np.ones(n),
+        "options": GrowthOptions(**{"criterion": "squared_error", "max_depth": 1, **own}),
+        "least_gain": -np.inf,
+        "order": np.arange(len(codes)),
+        "few_rows": np.inf,
         "n_threads": 1,
         **others,
+        "codes": codes,
+        "values": values,
     }
-
-
-def count(**others):
-    given = {"table": np.empty((P, BINS, D)), **of_rows(), **others}
-    count_vectors(**given)
-    return given["table"]
-
-
-def search(**others):
-    score, place = np.empty(P), np.empty(P, dtype=np.int64)
-    given = {
-        "rules": CutRules(0.0, 1.0, 1.0, 0.0, False),
-        "allowed": None,
-        "categorical": None,
-        "draws": None,
-        "share": np.empty(P),
-        "order": None,
-        "table": None,
-        "total": np.full(D, float(N)),
-        "n_targets": Q,
-        "weighs_targets": False,
-        "score": score,
-        "place": place,
-    }
-    best_cuts(**{**of_rows(), **given, **others})
-    return place
-
-
-def test_what_fits_is_counted():
-    codes = of_rows()["codes"]
-    expected = [np.bincount(column, minlength=BINS) for column in codes]
-    np.testing.assert_array_equal(count()[..., 0], expected)
-    np.testing.assert_array_equal(search(), search(table=count()))
-    # Codes beyond the bins are missing values, and stay within the table.
-    beyond = count(codes=np.full((P, N), 200, np.uint8))
-    assert (beyond[:, -1] == N).all()
+    return grow_vectors(**given)
 
 
 # --- against loops --------------------------------------------------------------------------------
@@ -95,16 +80,14 @@ def cells_of(codes, n_bins, values):
     )
 
 
-@pytest.mark.parametrize("n_threads", [1, 3])
-def test_sums_are_those_of_loops(n_threads):
-    codes, n_bins, values = problem(0, 3, "real")
-    for n in (1, 2, 255, 512, 513, 700):
-        rows = np.sort(np.random.default_rng(n).choice(700, n, replace=False)).astype(np.int32)
-        for some in (rows, None) if n == 700 else (rows,):
-            table = np.full((3, n_bins + 1, values.shape[1]), np.nan)
-            count_vectors(codes, n_bins, True, some, values, table, n_threads)
-            expected = [cells_of(column[rows], n_bins, values[rows]) for column in codes]
-            np.testing.assert_allclose(table, expected, rtol=1e-12, atol=1e-12)
+class Rules(NamedTuple):
+    """What a cut has to leave on both sides, and how it is scored."""
+
+    l2: float
+    least_weight: float
+    least_rows: int
+    cat_smooth: float
+    by_entropy: bool  # of indicators
 
 
 class Column:
@@ -187,6 +170,31 @@ class Column:
         return place + missing_left * (len(self.cells) - 1)
 
 
+def place_of(fields, column, order):
+    """The place of the cut of the root among those of `cuts`; None where it has none."""
+    if fields["left"][0] == -1:
+        return None
+    goes_left, is_missing_left = None, bool(fields["missing_left"][0])
+    if order is None:
+        after = np.searchsorted(column.bins, fields["code"][0], side="right")
+        place = column.bins[after - 1]
+        if after < len(column.bins):
+            assert fields["code"][0] == (place + column.bins[after]) // 2
+        goes_left = column.bins <= place
+    else:
+        members = np.unpackbits(fields["left_bins"][0], bitorder="little").astype(bool)
+        after = np.count_nonzero(members[order])
+        assert members[order[:after]].all()
+        others = np.delete(np.arange(256), order)
+        assert (members[others] == is_missing_left).all()
+        place, goes_left = after - 1, members[column.bins]
+    if not column.missing[1]:  # it goes where most rows go
+        n_left = column.cells[column.bins[goes_left], 1].sum()
+        assert is_missing_left == (2 * n_left > column.total[1])
+        return place
+    return place + is_missing_left * (len(column.cells) - 1)
+
+
 @pytest.mark.parametrize("draws", [False, True], ids=["best", "drawn"])
 @pytest.mark.parametrize("cat_smooth", [None, 0.0, 20.0], ids=["numbers", "sets", "shrunk sets"])
 @pytest.mark.parametrize(
@@ -206,142 +214,121 @@ def test_cuts_are_those_of_loops(weighing, n_targets, by_entropy, cat_smooth, dr
         rng = np.random.default_rng(seed)
         # Of few rows some indicators are equal, and so are cuts.
         few = 6 if n_targets < 6 else 400
-        rows = np.sort(rng.choice(700, (700, 513, 300, few)[seed % 4], replace=False))
-        l2 = 0.0 if by_entropy else float(seed % 3)
-        rules = CutRules(
-            l2, (1e-9, 2.5)[seed % 2], (1.0, 3.0)[seed % 2], cat_smooth or 0.0, by_entropy
+        n_rows = (700, 513, 300, few)[seed % 4]
+        rows = np.sort(rng.choice(700, n_rows, replace=False)).astype(np.int32)
+        rules = Rules(
+            l2=0.0 if by_entropy else float(seed % 3),
+            least_weight=(1e-9, 2.5)[seed % 2],
+            least_rows=(1, 3)[seed % 2],
+            cat_smooth=cat_smooth or 0.0,
+            by_entropy=by_entropy,
         )
-        u = rng.random((3, 2)) if draws else None
-        allowed = np.array([1, 1, seed % 2], dtype=np.uint8)
-        total = values[rows].sum(axis=0)
-        table = np.array([cells_of(column[rows], n_bins, values[rows]) for column in codes])
-        for given in (None, table):
-            score, share = np.full((2, 3), np.nan)
-            place, order = np.zeros(3, np.int64), np.zeros((3, n_bins), np.uint8)
-            best_cuts(
-                codes,
-                n_bins,
-                True,
-                rows.astype(np.int32),
-                values,
-                given,
-                total,
-                n_targets,
-                weighing == "of each target",
-                rules,
-                allowed,
-                None if cat_smooth is None else np.ones(3, np.uint8),
-                u,
-                score,
-                place,
-                share,
-                order,
-                2,
-            )
-            for j, cells in enumerate(table):
-                column = Column(cells, rules, n_targets, weighing == "of each target")
-                expected = None
-                if cat_smooth is not None:
-                    expected = column.order()
-                cuts = list(column.cuts(expected))
-                if draws:
-                    at = column.drawn(expected, *u[j])
-                    cuts = [cut for cut in cuts if cut[1] == at]
-                if not allowed[j] or not cuts:
-                    assert score[j] == -np.inf
-                    continue
-                best, where, of_gain = max(cuts, key=lambda cut: cut[0])
-                assert score[j] == pytest.approx(best, rel=1e-9)
-                assert place[j] == where
-                if cat_smooth is not None:
-                    np.testing.assert_array_equal(order[j, : len(expected)], expected)
-                    assert share[j] == pytest.approx(of_gain, rel=1e-7)
+        given = {
+            "n_bins": n_bins,
+            "has_missing": True,
+            "values": values,
+            "weighs_targets": weighing == "of each target",
+            "least_weight": rules.least_weight,
+            "target": np.ascontiguousarray(values[:, 2 : 2 + n_targets]),
+            "n_threads": 1 + seed % 2,
+            "options": {
+                "criterion": "log_loss" if by_entropy else "squared_error",
+                "min_samples_leaf": rules.least_rows,
+                "l2_regularization": rules.l2,
+                "cat_smooth": rules.cat_smooth,
+                "random_splits": draws,
+                "seed": seed,
+            },
+        }
+        of_all, columns = [], []
+        for one in codes:
+            cells = cells_of(one[rows], n_bins, values[rows])
+            column = Column(cells, rules, n_targets, given["weighs_targets"])
+            order = None if cat_smooth is None else column.order()
+            cuts = list(column.cuts(order))
+            if draws:
+                of_generator = FeatureDraws(seed, 1, 1)
+                u, v = (of_generator.next() / 2.0**31 for _ in range(2))
+                at = column.drawn(order, u, v)
+                cuts = [cut for cut in cuts if cut[1] == at]
+            best = max(cuts, key=lambda cut: cut[0], default=(-np.inf, None))
+            flags = None if cat_smooth is None else np.ones(1, np.uint8)
+            for few_rows in (0, 1000):
+                found = grow(
+                    **{**given, "options": dict(given["options"])},
+                    codes=np.ascontiguousarray(one[None]),
+                    rows=rows.copy(),
+                    categorical=flags,
+                    few_rows=few_rows,
+                )
+                np.testing.assert_allclose(found["sums"][0], column.total, rtol=1e-12)
+                assert place_of(found["fields"], column, order) == best[1]
+            of_all.append(best[0])
+            columns.append(column)
+        if draws:
+            continue
+        flags = None if cat_smooth is None else np.ones(3, np.uint8)
+        for few_rows in (0, 1000):
+            fields = grow(
+                **{**given, "options": dict(given["options"])},
+                codes=codes,
+                rows=rows.copy(),
+                categorical=flags,
+                few_rows=few_rows,
+            )["fields"]
+            if max(of_all) == -np.inf:
+                assert fields["left"][0] == -1
+            else:
+                assert of_all[fields["feature"][0]] == pytest.approx(max(of_all), rel=1e-9)
 
 
 @pytest.mark.parametrize(
-    ("codes", "target"),
+    ("codes", "target", "code"),
     [
-        ([0, 1, 2, 3], [1, -1, -1, 1]),  # after 0 and after 2
-        ([0, 1, 255, 255], [1, -1, 0, 0]),  # missing values on either side
-        ([0, 255, 255, 255], [1, -1, -1, -1]),  # one cut only
+        ([0, 1, 2, 3], [1, -1, -1, 1], 0),  # after 0 and after 2
+        ([0, 1, 255, 255], [1, -1, 0, 0], 0),  # missing values on either side
+        ([0, 255, 255, 255], [1, -1, -1, -1], 254),  # one cut only
     ],
 )
-def test_ties_go_to_the_lowest_code_and_to_missing_values_on_the_right(codes, target):
+def test_ties_go_to_the_lowest_code_and_to_missing_values_on_the_right(codes, target, code):
     codes = np.repeat(np.array([codes], np.uint8), 10, axis=1)
     values = np.zeros((40, 4))
     values[:, :2], values[:, 2] = 1.0, np.repeat(target, 10)
-    place = np.full(1, 99)
-    score, share = np.empty((2, 1))
-    rules, total = CutRules(0.0, 1.0, 1.0, 0.0, False), values.sum(axis=0)
-    best_cuts(
-        codes,
-        4,
-        True,
-        None,
-        values,
-        None,
-        total,
-        1,
-        False,
-        rules,
-        *[None] * 3,
-        score,
-        place,
-        share,
-        None,
-        1,
-    )
-    assert place[0] == 0
+    target = np.ascontiguousarray(values[:, 2:3])
+    fields = grow(codes=codes, n_bins=4, has_missing=True, values=values, target=target)["fields"]
+    assert (fields["code"][0], fields["missing_left"][0]) == (code, 0)
 
 
 # --- what does not fit ----------------------------------------------------------------------------
 
-OF_ROWS = [
-    {"n_bins": 0},
-    {"n_bins": 257},
-    {"n_bins": 256, "has_missing": True},
-    {"values": np.ones((N - 1, D))},
-    {"values": np.ones((N, 6))},
-    {"rows": np.array([0, N], dtype=np.int32)},
-    {"rows": np.array([-1, 2], dtype=np.int32)},
-    {"rows": np.empty(0, dtype=np.int32)},
-    {"codes": np.zeros((0, N), np.uint8)},
-]
-
-
-@pytest.mark.parametrize("others", OF_ROWS, ids=str)
-def test_rows_that_do_not_fit(others):
-    for call in (count, search):
-        with pytest.raises(ValueError, match="do not fit together"):
-            call(**others)
-
 
 @pytest.mark.parametrize(
-    ("call", "others"),
+    "others",
     [
-        (count, {"table": np.empty((P, BINS + 1, D))}),
-        (count, {"table": np.empty((P, BINS, D + 4))}),
-        (count, {"n_threads": 0}),
-        (search, {"table": np.empty((P - 1, BINS, D))}),
-        (search, {"total": np.ones(D - 1)}),
-        (search, {"n_targets": 7}),
-        (search, {"n_targets": 4, "weighs_targets": True}),
-        (search, {"score": np.empty(P - 1)}),
-        (search, {"place": np.empty(P + 1, dtype=np.int64)}),
-        (search, {"share": np.empty(P - 1)}),
-        (search, {"allowed": np.ones(P + 1, dtype=np.uint8)}),
-        (search, {"categorical": np.ones(P - 1, dtype=np.uint8)}),
-        (search, {"categorical": np.ones(P, dtype=np.uint8)}),
-        (search, {"draws": np.zeros((P, 3))}),
-        (
-            search,
-            {
-                "categorical": np.ones(P, dtype=np.uint8),
-                "order": np.zeros((P - 1, BINS), dtype=np.uint8),
-            },
-        ),
+        {"n_bins": 0},
+        {"n_bins": 256},
+        {"n_bins": 255, "missing": 254},
+        {"n_bins": 255, "missing": 256},
+        {"values": np.ones((N, 6))},
+        {"rows": np.array([0, N], dtype=np.int32)},
+        {"rows": np.array([-1, 2], dtype=np.int32)},
+        {"rows": np.empty(0, dtype=np.int32)},
+        {"codes": np.zeros((0, N), np.uint8)},
+        {"codes": np.zeros((P, N - 1), np.uint8)},
+        {"categorical": np.ones(P - 1, dtype=np.uint8)},
+        {"target": np.ones((N, 7)), "sizes": np.ones(7)},
+        {"weighs_targets": True},
+        {"target": np.ones((N - 1, Q))},
+        {"sizes": np.ones(Q + 1)},
+        {"squares": np.ones(N - 1)},
+        {"leaf_values": np.ones((N - 1, D))},
+        {"leaf_values": np.ones((N, D - 1))},
+        {"order": np.arange(P - 1)},
+        {"order": np.arange(1, P + 1)},
+        {"n_threads": 0},
     ],
+    ids=str,
 )
-def test_what_else_does_not_fit(call, others):
+def test_what_does_not_fit(others):
     with pytest.raises(ValueError, match="do not fit together"):
-        call(**others)
+        grow(**others)

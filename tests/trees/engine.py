@@ -11,6 +11,7 @@ from sklearn_ensemble_theory.trees import (
 )
 from sklearn_ensemble_theory.trees._binned_tree import binned_equivalent
 from sklearn_ensemble_theory.trees._columns import MISSING, MOST_BINS, BinnedColumns
+from sklearn_ensemble_theory.trees._draws import FeatureDraws
 from sklearn_ensemble_theory.trees._growth import (
     HistogramGrower,
     WeightUnits,
@@ -57,7 +58,7 @@ from sklearn_ensemble_theory.trees._tree_arrays import (
     member_nodes,
     nodes_of,
 )
-from sklearn_ensemble_theory.trees._vector_growth import CutRules, VectorGrower
+from sklearn_ensemble_theory.trees._vector_growth import VectorGrower
 from sklearn_ensemble_theory.trees._weak_learners import (
     BinnedMembers,
     drawn_rows,
@@ -74,8 +75,8 @@ __all__ = [
     "BinnedColumns",
     "BinnedMembers",
     "CodedTrees",
-    "CutRules",
     "DeepTrees",
+    "FeatureDraws",
     "Grid",
     "GridUnits",
     "GrowthOptions",
