@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Protocol, cast
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn import inspection
 from sklearn.base import BaseEstimator, RegressorMixin, is_classifier
 from sklearn.utils import Bunch
@@ -90,6 +91,8 @@ def partial_dependence(
 
     Raises
     ------
+    TypeError
+        If X is sparse. The estimator may have been fitted to sparse rows.
     ValueError
         If `method="recursion"` and the estimator is no sum or mean of trees for regression or for
         scores, if its scores do not start from a constant, or with `sample_weight` or another kind
@@ -121,6 +124,11 @@ def partial_dependence(
     ((1, 5), True)
     """
     check_is_fitted(estimator)
+    if issparse(X):
+        raise TypeError(
+            "X is sparse, and the grid of partial dependence needs the values of its columns: pass "
+            "X.toarray(), or X[:1000].toarray() if X is too large."
+        )
     brute = {"kind": kind, "sample_weight": sample_weight, "response_method": response_method}
     is_mean, scores = kind == "average", response_method == "decision_function"
     known = ("auto", "brute", "recursion")

@@ -194,3 +194,18 @@ def test_sparse_rows_of_stumps_become_dense(variant, container, monkeypatch):
         tree = DecisionTreeClassifier(max_depth=1, random_state=0)
         sparse = AdaBoostClassifier(tree, **args).fit(container(thin), y)
         assert sparse.score(container(thin), y) == pytest.approx(dense.score(thin, y), abs=0.05)
+
+
+@pytest.mark.parametrize(("variant", "n_classes"), [("discrete", 2), ("discrete", 3), ("real", 2)])
+def test_trees_add_up_the_votes_of_sparse_rows_at_once(variant, n_classes, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = sp.random(300, 40, density=0.2, format="csr", random_state=0)
+    signal = X[:, :3].toarray().sum(axis=1) + 0.1 * rng.normal(size=300)
+    y = np.digitize(signal, [0.2, 0.5][: n_classes - 1])
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0)
+    model = AdaBoostClassifier(tree, n_estimators=6, variant=variant).fit(X, y)
+    *_, by_members = model.staged_decision_function(X)
+    monkeypatch.setattr(DecisionTreeClassifier, "predict", None)
+    monkeypatch.setattr(DecisionTreeClassifier, "predict_proba", None)
+    for container in (sp.csr_matrix, sp.csc_array, sp.coo_array):
+        np.testing.assert_array_equal(model.decision_function(container(X)), by_members)

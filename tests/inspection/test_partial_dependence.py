@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn import inspection
+from sklearn.base import clone
 from sklearn.datasets import make_friedman1
 from sklearn.ensemble import RandomForestRegressor as TheirForest
 from sklearn.linear_model import Ridge
@@ -173,3 +175,12 @@ def test_exact_where_weights_or_all_rows_are_asked_for():
         assert_same(found, expected, rtol=1e-12)
     with pytest.raises(ValueError, match="method must be one of"):
         partial_dependence(model, X, [0], method="recursive")
+
+
+@pytest.mark.parametrize("model", [L2BoostingRegressor(), RandomForestRegressor(3), Ridge()])
+def test_sparse_rows_are_refused(model):
+    X, y = make_friedman1(100, random_state=0)
+    model = clone(model).fit(csr_array(X), y)
+    with pytest.raises(TypeError, match=r"X is sparse.*X\.toarray\(\)"):
+        partial_dependence(model, csr_array(X), [0])
+    assert partial_dependence(model, X, [0]).average.shape == (1, 100)

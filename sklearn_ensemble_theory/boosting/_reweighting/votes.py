@@ -188,7 +188,8 @@ class Votes:
     def _running_scores(self, X: Any) -> Iterator[np.ndarray]:
         """The sum of the coefficients times the outputs after each round, in one array."""
         scores = np.zeros(X.shape[0] if self.width == 1 else (X.shape[0], self.width))
-        trees = self._trees(X)
+        # All rows of a sparse X become dense at once for the rounds of packed trees.
+        trees = None if issparse(X) else self._trees(X)
         if trees is not None:
             # Each tree adds to all columns: a round is one tree.
             for _ in trees.rounds(X, scores.reshape(len(scores), -1)):
@@ -201,18 +202,26 @@ class Votes:
             yield scores
 
     def _trees(self, X: Any) -> TreeSums | None:
-        """The scores as sums over trees; None where the members are no trees, or X is not dense."""
-        if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "fiub":
+        """The scores as sums over trees; None where the members are no trees."""
+        is_sparse = issparse(X)
+        if not (isinstance(X, np.ndarray) or is_sparse):
+            return None
+        if X.ndim != 2 or X.dtype.kind not in "fiub":
             return None
         if (self.width > 1 and self.outputs != "votes") or set(self.kinds or ()) - {ALL}:
             return None
 
         def laid_out(n_rows: int) -> TreeSums | None:
             return packed_trees(
-                self.members, width=self.width, leaf_outputs=self.leaf_scores, n_rows=n_rows
+                self.members,
+                width=self.width,
+                leaf_outputs=self.leaf_scores,
+                n_rows=n_rows,
+                for_sparse=is_sparse,
             )
 
-        return self.packed.get("scores", self.members, len(X), laid_out)
+        kind = "scores of sparse rows" if is_sparse else "scores"
+        return self.packed.get(kind, self.members, X.shape[0], laid_out)
 
     def leaf_scores(self, t: int, value: np.ndarray) -> np.ndarray:
         """What member t adds to the scores of rows in leaves of these values, if it is a tree."""
