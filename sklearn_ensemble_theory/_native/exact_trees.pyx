@@ -13,7 +13,7 @@ from .arrays cimport require
 
 import numpy as np
 
-cdef extern from "exact_trees.h" nogil:
+cdef extern from "exact_sparse.h" nogil:
     const int NUMBERS, COUNTS, CLASSES
 
     ctypedef struct RankedColumns:
@@ -86,6 +86,26 @@ cdef extern from "exact_trees.h" nogil:
         double* whole
         double* left
 
+    ctypedef struct StoredColumns:
+        Py_ssize_t n_stored
+        const int64_t* first
+        const int32_t* row
+        const int32_t* feature
+        const float* value
+        const int64_t* first_of_row
+        const int32_t* of_row
+
+    ctypedef struct ExactSparse:
+        Exact exact
+        StoredColumns stored
+        int32_t* place
+        uint64_t* marks
+        uint64_t* marked
+        int32_t* found
+        int32_t* begin
+        int32_t* end
+        int32_t* node
+
     ctypedef struct KeyedRow:
         pass
 
@@ -94,6 +114,7 @@ cdef extern from "exact_trees.h" nogil:
     void set_class(Target*, int64_t label, double w)
     bint has_few_ties(const RankedColumns*, int f)
     void grow_exact(Exact*)
+    void grow_stored(ExactSparse*)
     void keys_of_floats(const float*, Py_ssize_t, int32_t*)
     Py_ssize_t rank_floats(
         const float*, Py_ssize_t, KeyedRow*, KeyedRow*, int32_t*, double*)
@@ -203,6 +224,72 @@ cdef class Ranks(Columns):
         return self.by_column, values, first, near, near_at
 
 
+cdef class Stored(Columns):
+    """The stored values of a sparse X in single precision, for the best cuts and for random ones.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    first : int64 array of shape (p + 1,)
+        Where the values of each column begin, and the end.
+    row : int32 array of shape (nnz,)
+        The row of each value: no row twice in a column.
+    value : float32 array of shape (nnz,)
+        Finite and not 0; increasing in each column.
+    """
+
+    cdef const int64_t[::1] first
+    cdef const int32_t[::1] row
+    cdef const float[::1] value
+    cdef int32_t[::1] feature, of_row
+    cdef int64_t[::1] first_of_row
+    cdef StoredColumns stored
+
+    def __init__(
+        self, Py_ssize_t n, const int64_t[::1] first, const int32_t[::1] row,
+        const float[::1] value,
+    ):
+        cdef Py_ssize_t p = first.shape[0] - 1, size = row.shape[0], j, e
+        cdef int32_t[::1] last_column = np.full(max(n, 0), -1, dtype=np.int32)
+        require(0 < n <= MOST_ROWS and 0 < p < 2**31 and size < 2**31 and value.shape[0] == size)
+        require(first[0] == 0 and first[p] == size)
+        for j in range(p):
+            require(first[j] <= first[j + 1] <= size)
+        self.columns.n, self.columns.p = n, p
+        self.most_ranks = 1
+        self.first, self.row, self.value = first, row, value
+        self.feature, self.of_row = np.empty(size + 1, np.int32), np.empty(size + 1, np.int32)
+        self.first_of_row = np.zeros(n + 1, dtype=np.int64)
+        for j in range(p):
+            for e in range(first[j], first[j + 1]):
+                require(0 <= row[e] < n and last_column[row[e]] < j)
+                require(value[e] != 0 and value[e] - value[e] == 0)
+                require(e == first[j] or value[e - 1] <= value[e])
+                last_column[row[e]] = <int32_t>j
+                self.feature[e] = <int32_t>j
+                self.first_of_row[row[e]] += 1
+        # Counts become ends, and ends beginnings, as the places are written from the last one.
+        for e in range(1, n + 1):
+            self.first_of_row[e] += self.first_of_row[e - 1]
+        for e in range(size - 1, -1, -1):
+            self.first_of_row[row[e]] -= 1
+            self.of_row[self.first_of_row[row[e]]] = <int32_t>e
+        self.stored.n_stored, self.stored.first = size, &self.first[0]
+        self.stored.feature, self.stored.of_row = &self.feature[0], &self.of_row[0]
+        self.stored.first_of_row = &self.first_of_row[0]
+        if size:
+            self.stored.row, self.stored.value = &self.row[0], &self.value[0]
+
+    @property
+    def arrays(self):
+        """What it is made of."""
+        return self.columns.n, np.asarray(self.first), np.asarray(self.row), np.asarray(self.value)
+
+    def __reduce__(self):
+        return type(self), self.arrays
+
+
 def rank_values(const float[::1] x, int32_t[::1] rank, double[::1] distinct, uint8_t[::1] room):
     """Write the rank of each of n values among the distinct ones, and these; their number. O(n).
 
@@ -271,6 +358,20 @@ cdef Py_ssize_t lay_out(
     return end - start
 
 
+cdef Py_ssize_t lay_out_stored(ExactSparse* s, char* start) noexcept nogil:
+    """The same for what the growth on stored values has in addition."""
+    cdef char* end = start
+    cdef Py_ssize_t n = s.exact.columns.n, p = s.exact.columns.p, size = s.stored.n_stored
+    s.place = <int32_t*>place(&end, 4 * n)
+    s.marks = <uint64_t*>place(&end, size // 8 + 8)
+    s.marked = <uint64_t*>place(&end, size // 512 + 8)
+    s.found = <int32_t*>place(&end, 4 * (size + 1))
+    s.begin = <int32_t*>place(&end, 4 * p)
+    s.end = <int32_t*>place(&end, 4 * p)
+    s.node = <int32_t*>place(&end, 4 * p)
+    return end - start
+
+
 cdef int take_rows(
     Exact* g, const int32_t* rows, bint are_drawn, const double* y, const int64_t* codes,
     const double* weight,
@@ -331,8 +432,8 @@ def grow(
 
     Parameters
     ----------
-    columns : Ranks or Keys
-        For the best cuts, or for random ones.
+    columns : Ranks, Keys or Stored
+        For the best cuts, for random ones, or for both.
     rows : int32 array of shape (m,) or None
         Increasing; None for all rows.
     are_drawn : bool
@@ -361,10 +462,13 @@ def grow(
 
     Nodes are numbered from the left, parents before their children.
     """
-    cdef Exact g
+    cdef ExactSparse s
+    cdef Exact* g = &s.exact
+    cdef bint is_stored = isinstance(columns, Stored)
     cdef Py_ssize_t n = columns.columns.n, p = columns.columns.p, size
     cdef Py_ssize_t m = n if rows is None else rows.shape[0], K = options.n_classes
     cdef char* memory
+    cdef Py_ssize_t n_bytes
     cdef const int32_t* chosen = NULL
     cdef const double* targets = NULL
     cdef const int64_t* labels = NULL
@@ -372,15 +476,15 @@ def grow(
     cdef int failed
     cdef bint is_rough, is_whole
     cdef Py_ssize_t f, n_few = 0
-    memset(&g, 0, sizeof(g))
+    memset(&s, 0, sizeof(s))
     require(0 < m <= (MOST_ROWS if are_drawn else n) and 1 <= few_keys <= 15 and (y is None) == (K > 0))
-    require(not are_drawn or (rows is not None and weight is None))
+    require(not are_drawn or (rows is not None and weight is None and not is_stored))
     require((codes is None) == (K == 0) and (weight is None or weight.shape[0] == m))
     require((codes.shape[0] if y is None else y.shape[0]) == m)
     require(options.criterion in (("gini", "log_loss") if K else ("squared_error",)))
     g.columns, g.m = columns.columns, <int>m
-    g.rules.is_random, g.rules.least_gap = isinstance(columns, Keys), least_gap
-    require(bool(options.random_splits) == g.rules.is_random)
+    g.rules.is_random, g.rules.least_gap = bool(options.random_splits), least_gap
+    require(is_stored or isinstance(columns, Keys) == g.rules.is_random)
     g.rules.is_entropy, g.rules.n_classes = options.criterion == "log_loss", <int>K
     g.rules.kind = NUMBERS if K == 0 else CLASSES
     is_whole = weight is None or are_counts(weight)
@@ -388,7 +492,7 @@ def grow(
         g.rules.kind = COUNTS
     # Where most columns have many ties, most sorts are repeated, and a rough search beside them is
     # no use.
-    is_rough = K == 0 and is_whole and not g.rules.is_random and m < MOST_COUNTS
+    is_rough = K == 0 and is_whole and not g.rules.is_random and not is_stored and m < MOST_COUNTS
     if is_rough:
         for f in range(p):
             n_few += has_few_ties(&g.columns, <int>f)
@@ -420,16 +524,24 @@ def grow(
     g.nodes = ExactNodes(
         &left[0], &right[0], &feature[0], &threshold[0], &missing_left[0], &impurity[0], &n_rows[0],
         &node_weight[0], &values[0, 0], 0, 0)
-    memory = <char*>PyMem_RawCalloc(
-        lay_out(&g, NULL, columns.most_ranks, are_drawn, is_rough), 1)
+    if is_stored:
+        s.stored = (<Stored>columns).stored
+    n_bytes = lay_out(g, NULL, columns.most_ranks, are_drawn, is_rough)
+    memory = <char*>PyMem_RawCalloc(n_bytes + (lay_out_stored(&s, NULL) if is_stored else 0), 1)
     if memory == NULL:
         raise MemoryError()
-    lay_out(&g, memory, columns.most_ranks, are_drawn, is_rough)
+    lay_out(g, memory, columns.most_ranks, are_drawn, is_rough)
+    if is_stored:
+        lay_out_stored(&s, memory + n_bytes)
     try:
         with nogil:
-            failed = take_rows(&g, chosen, are_drawn, targets, labels, weights)
-            if not failed:
-                grow_exact(&g)
+            failed = take_rows(g, chosen, are_drawn, targets, labels, weights)
+            if failed:
+                pass
+            elif is_stored:
+                grow_stored(&s)
+            else:
+                grow_exact(g)
     finally:
         PyMem_RawFree(memory)
     require(not failed)

@@ -365,7 +365,8 @@ def takes_bins(estimator: Predictor, X, y: np.ndarray) -> bool:
     several = False
     if isinstance(estimator, BaseBinnedTree):
         several = y.ndim > 1 and takes_targets(estimator)
-        X = np.empty(0, dtype=X.dtype) if sp.issparse(X) else X  # as the same array
+    if sp.issparse(X) and (isinstance(estimator, BaseBinnedTree) or is_tree(estimator)):
+        X = np.empty(0, dtype=X.dtype)  # as the same array
     return can_be_binned(X, y[:, 0] if several else y)
 
 

@@ -15,7 +15,13 @@ from sklearn_ensemble_theory._native.additive import (
 )
 from sklearn_ensemble_theory._native.binning import EdgeTable, are_told_apart, sorted_floats
 from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees, count_in_bins
-from sklearn_ensemble_theory._native.exact_trees import Keys, Ranks, keys_of, rank_values
+from sklearn_ensemble_theory._native.exact_trees import (
+    Keys,
+    Ranks,
+    Stored,
+    keys_of,
+    rank_values,
+)
 from sklearn_ensemble_theory._native.exact_trees import grow as grow_exact
 from sklearn_ensemble_theory._native.forest_trees import grow_tree
 from sklearn_ensemble_theory._native.inference import (
@@ -70,6 +76,7 @@ __all__ = [
     "PointTree",
     "Ranks",
     "SideSearch",
+    "Stored",
     "add_coded_trees",
     "add_deep_values",
     "add_group_sums",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ..trees.engine import GrowthOptions
-from .loops import Keys, Ranks, grow_exact, keys_of, rank_values
+from .loops import Keys, Ranks, Stored, grow_exact, keys_of, rank_values
 
 N, P = 20, 2
 CODES = np.array([np.arange(N) % 5, np.arange(N) % 4], dtype=np.uint16)
@@ -48,6 +48,38 @@ def test_ranks_refuse_arrays_that_do_not_fit(wrong):
 @pytest.mark.parametrize(
     "wrong",
     [
+        {"n": 0},
+        {"n": 3},
+        {"first": np.array([0, 3, 2])},
+        {"first": np.array([1, 2, 3])},
+        {"first": np.array([0, 3])},
+        {"first": np.array([0, 4, 3])},
+        {"row": np.array([3, 3, 0], np.int32)},
+        {"row": np.array([-1, 3, 0], np.int32)},
+        {"row": np.array([1, 3], np.int32)},
+        {"value": np.array([2, 1, 1], np.float32)},
+        {"value": np.array([1, 2, 0], np.float32)},
+        {"value": np.array([1, 2, np.nan], np.float32)},
+        {"value": np.array([1, np.inf, 1], np.float32)},
+    ],
+)
+def test_stored_values_refuse_arrays_that_do_not_fit(wrong):
+    row, value = np.array([1, 3, 0], np.int32), np.array([1, 2, 1], np.float32)
+    given = {"n": 4, "first": np.array([0, 2, 3]), "row": row, "value": value}
+    stored = Stored(*given.values())
+    assert stored.shape == (4, 2)
+    with pytest.raises(ValueError):
+        Stored(*{**given, **wrong}.values())
+    plan = replace(NUMBERS, max_depth=2)
+    fields, _, _ = grow_exact(stored, None, False, np.arange(4.0), None, None, plan, 15, False, 0.0)
+    assert fields["n_node_samples"][0] == 4
+    with pytest.raises(ValueError):
+        grow_exact(stored, row, True, np.arange(3.0), None, None, plan, 15, False, 0.0)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
         {"rows": np.array([0, 0], np.int32)},
         {"rows": np.array([0, N], np.int32)},
         {"rows": np.zeros(0, np.int32)},
@@ -68,7 +100,13 @@ def test_ranks_refuse_arrays_that_do_not_fit(wrong):
     ],
 )
 def test_growth_refuses_arrays_that_do_not_fit(wrong):
-    given = {"rows": None, "y": np.arange(1.0 * N), "codes": None, "weight": None}
+    given = {
+        "rows": None,
+        "are_drawn": False,
+        "y": np.arange(1.0 * N),
+        "codes": None,
+        "weight": None,
+    }
     given |= {"options": NUMBERS, "few_keys": 15, "natural": False, "least_gap": 0.0}
     grow_exact(ranks(), *given.values())
     with pytest.raises(ValueError):

@@ -43,6 +43,7 @@ from sklearn_ensemble_theory.trees._packed import (
     single_precision_cuts,
 )
 from sklearn_ensemble_theory.trees._ranks import (
+    RankedRows,
     columns_for,
     grows_on_ranks,
     ranks_of,
@@ -85,6 +86,7 @@ __all__ = [
     "LeafOutputs",
     "LooseTrees",
     "PackedCache",
+    "RankedRows",
     "SmallTrees",
     "TreeReply",
     "TreeRequest",

@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone, is_classifier
 from sklearn.ensemble import RandomForestClassifier as SklearnForest
@@ -15,10 +16,21 @@ from sklearn_ensemble_theory import (
     AdaBoostRegressor,
     BaggingRegressor,
     DivideAndConquerRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
     RandomForestClassifier,
+    RandomForestRegressor,
 )
 
-from .engine import columns_for, grows_on_ranks, ranked_members, ranks_of, take_features
+from .engine import (
+    RankedRows,
+    columns_for,
+    fitted_in_units,
+    grows_on_ranks,
+    ranked_members,
+    ranks_of,
+    take_features,
+)
 
 N_RANDOM_TREES = int(os.environ.get("N_RANDOM_TREES", "100"))
 KINDS = "normal", "few values", "many ties", "mixed", "constant", "tiny", "mostly zero"
@@ -245,3 +257,85 @@ def test_ranks_are_those_of_the_values_in_single_precision():
 )
 def test_trees_that_scikit_learn_grows(tree):
     assert not grows_on_ranks(tree)
+
+
+# --- sparse X ------------------------------------------------------------------------------------
+
+
+def grown_on(tree, columns, y, weight, features=None):
+    """A copy of the tree, fitted to columns."""
+    columns = columns if features is None else take_features(columns, features)
+    rows = RankedRows(columns, None)
+    with config_context(skip_parameter_validation=True):
+        return fitted_in_units(clone(tree), rows, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize("seed", range(N_RANDOM_TREES))
+def test_trees_on_stored_values_are_those_on_ranks(seed):
+    """To the bit where sums are exact: classes, or whole numbers, with whole weights."""
+    rng = np.random.default_rng(seed)
+    n, p = int(rng.integers(2, 200)), int(rng.integers(1, 12))
+    X = random_columns(rng, str(rng.choice(KINDS)), n, p)
+    X *= rng.random((n, p)) < rng.choice([0.05, 0.3, 0.9, 1.0])
+    task = str(rng.choice(["whole numbers", "one number", "two classes", "ten classes"]))
+    y = random_target(rng, task, X)
+    y = np.floor(y) if task == "one number" else y
+    tree = random_tree(rng, y.dtype.kind == "i")
+    weight = None if rng.random() < 0.5 else np.bincount(rng.integers(0, n, n), minlength=n) + 0.0
+    for features in (None, rng.permutation(p)[: p // 2 + 1]):
+        found, expected = (
+            grown_on(tree, columns_for(tree, rows), y, weight, features)
+            for rows in (sparse.csr_array(X), X)
+        )
+        assert_same_tree(found.tree_, expected.tree_)
+
+
+def assert_same_tree(found, expected):
+    one, other = found.__getstate__(), expected.__getstate__()
+    for name in other["nodes"].dtype.names:
+        np.testing.assert_array_equal(one["nodes"][name], other["nodes"][name], name)
+    np.testing.assert_array_equal(one["values"], other["values"])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestClassifier(5, random_state=0),
+        RandomForestClassifier(5, criterion="entropy", max_features=None, random_state=0),
+        RandomForestRegressor(5, random_state=0, oob_score=True),
+        ExtraTreesClassifier(5, random_state=0),
+        ExtraTreesRegressor(5, random_state=0),
+        BaggingRegressor(n_estimators=5, max_features=0.5, random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+def test_ensembles_of_sparse_rows_are_those_of_dense_ones(model):
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((600, 80)) < 0.05, rng.normal(size=(600, 80)), 0)
+    y = np.floor(3 * X[:, :20].sum(axis=1))
+    S = sparse.csc_array(X)
+    found, expected = clone(model).fit(S, y), clone(model).fit(X, y)
+    for one, other in zip(found.estimators_, expected.estimators_):
+        assert_same_tree(one.tree_, other.tree_)
+    np.testing.assert_array_equal(found.predict(S), expected.predict(X))
+    if hasattr(found, "oob_score_"):
+        np.testing.assert_array_equal(found.oob_prediction_, expected.oob_prediction_)
+
+
+def test_what_stored_values_are_grown_on():
+    """Not a value beyond single precision; copies with repeated entries leave X as it is."""
+    tree = DecisionTreeRegressor(random_state=0)
+    X = sparse.csr_array(np.array([[0.0, 1e39], [1.0, 2.0]]))
+    assert columns_for(tree, X) is None
+    assert columns_for(tree.set_params(max_leaf_nodes=3), sparse.csr_array(np.eye(2))) is None
+    twice = sparse.csc_matrix(([1.0, 2.0, 0.0], [1, 1, 0], [0, 3, 3]), shape=(2, 2))
+    stored = columns_for(DecisionTreeRegressor(), twice)
+    n, first, row, value = stored.arrays
+    assert (n, first.tolist(), row.tolist(), value.tolist()) == (2, [0, 1, 1], [1], [3.0])
+    assert twice.nnz == 3
+    again = pickle.loads(pickle.dumps(stored))
+    np.testing.assert_array_equal(again.arrays[2], row)
+    # No column varies.
+    none = columns_for(DecisionTreeRegressor(), sparse.csc_matrix((3, 2)))
+    assert grown_on(DecisionTreeRegressor(), none, np.arange(3.0), None).get_n_leaves() == 1
