@@ -42,6 +42,17 @@ RIGON = "tommasorigon/datamining/6d4c64199ad384db80b506ff0ffe28e8cf881983/data"
 # --- tables -----------------------------------------------------------------------------------
 
 
+def local_file(source, file, folder):
+    """The path of a file of a public repository in the folder, to which it is read once."""
+    path = folder / file
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(path.name + ".part")  # a whole file, or none
+        urlretrieve(f"https://raw.githubusercontent.com/{source}/{file}", part)
+        part.replace(path)
+    return path
+
+
 @dataclass(frozen=True)
 class Table:
     """A file, its target, and what its columns are.
@@ -60,12 +71,7 @@ class Table:
         """The columns, with categories, and the targets; classes as numbers from 0 on."""
         import pandas as pd
 
-        path = folder / self.file
-        if not path.exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            part = path.with_name(path.name + ".part")  # a whole file, or none
-            urlretrieve(f"https://raw.githubusercontent.com/{self.source}/{self.file}", part)
-            part.replace(path)
+        path = local_file(self.source, self.file, folder)
         header = None if isinstance(self.target, int) else "infer"
         X = pd.read_csv(path, header=header, na_values=["?"], skipinitialspace=True)
         target = X.columns[self.target] if header is None else self.target
