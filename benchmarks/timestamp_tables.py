@@ -1,6 +1,6 @@
 """Compare trees on real tables with timestamps and identifiers, which they read as numbers.
 
-    python benchmarks/timestamp_tables.py                     every table, both units: four minutes
+    python benchmarks/timestamp_tables.py                     every table, both units: six minutes
     python benchmarks/timestamp_tables.py --table pump --folder DIR    where the files are kept
 
 A timestamp is a column of Unix seconds, or of nanoseconds: in single precision, values closer than
