@@ -94,9 +94,15 @@ def splits_of_rows(
             raise ValueError(f"groups has {n_groups} groups, but {parameter} is {n_splits} folds.")
     # Sets are translated one split at a time; a row of weight 0 has no position and drops out.
     splits = []
-    for number, split in enumerate(_pairs(splitter, parameter, X, y, **params)):
+    for number, split in enumerate(_splits_by(splitter, parameter, X, y, **params)):
         place = f"Split {number} of {parameter}"
-        train, test = (_positions(rows, position, place) for rows in split)
+        try:
+            train, test = split
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"{parameter} must yield pairs of row indices (train, test): {error}."
+            ) from None
+        train, test = (_positions(rows, position, place) for rows in (train, test))
         if not (len(train) and len(test)):
             raise ValueError(f"{place} has no weight to train or to test on.")
         splits.append((train, test))
@@ -105,14 +111,10 @@ def splits_of_rows(
     return splits
 
 
-def _pairs(splitter, parameter, *args, **params):
+def _splits_by(splitter, parameter, *args, **params):
     try:
-        yield from ((train, test) for train, test in splitter.split(*args, **params))
-    except (TypeError, ValueError) as error:
-        if "unpack" in str(error):
-            raise ValueError(
-                f"{parameter} must yield pairs of row indices (train, test): {error}."
-            ) from None
+        yield from splitter.split(*args, **params)
+    except ValueError as error:
         if type(error) is not ValueError:
             raise
         raise ValueError(f"The splits of {parameter}: {error}") from error
@@ -120,8 +122,8 @@ def _pairs(splitter, parameter, *args, **params):
 
 def _positions(rows, position, place):
     """The positions of `rows` among the kept rows; `rows` may be a boolean mask."""
+    rows = np.asarray(rows)
     try:
-        rows = np.asarray(rows)
         found = position[rows if rows.size else slice(0)]
     except IndexError:
         raise ValueError(
@@ -164,7 +166,9 @@ def fold_numbers(
             if n_splits < 2:
                 return None, 0
         else:
-            next(_pairs(splitter, parameter, y[:, None], y))  # scikit-learn's checks of the number
+            next(
+                _splits_by(splitter, parameter, y[:, None], y)
+            )  # scikit-learn's checks of the number
         # Folds that are balanced in a real y would differ less than samples do, and so would the
         # models from which standard errors are computed: only classes are dealt out evenly.
         drawn = np.random.RandomState(0).permutation(n)

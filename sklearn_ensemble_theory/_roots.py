@@ -218,8 +218,9 @@ def root_of_increasing(
     search = root_search(n_groups, first, bracket)
     b = next(search)
     while True:
+        values = slope(b)  # outside of `try`: a StopIteration of it is not the end of the search
         try:
-            b = search.send(slope(b))
+            b = search.send(values)
         except StopIteration as end:
             root: Array = end.value
             return root

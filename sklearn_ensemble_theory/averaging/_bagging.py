@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils import Tags, get_tags
+from sklearn.utils import Tags
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted
 
@@ -27,7 +27,7 @@ from sklearn_ensemble_theory._compat import (
 )
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import CLASS_WEIGHT, fit_context
-from sklearn_ensemble_theory._learners import coded_learner, with_groups
+from sklearn_ensemble_theory._learners import coded_learner, has_input_tag, with_groups
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     check_continued,
@@ -650,12 +650,9 @@ class BaseBagging(
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        try:
-            base = get_tags(self._get_estimator()).input_tags
-        except (AttributeError, TypeError):
-            return tags  # not an estimator, which the parameter check of `fit` reports
-        tags.input_tags.sparse = base.sparse
-        tags.input_tags.allow_nan = base.allow_nan
+        learner = self._get_estimator()
+        tags.input_tags.sparse = has_input_tag(learner, "sparse")
+        tags.input_tags.allow_nan = has_input_tag(learner, "allow_nan")
         return tags
 
 

@@ -41,6 +41,7 @@ from sklearn_ensemble_theory._learners import (
     prepare_members,
     reads_numbers,
     reads_single_precision,
+    refuses_one_class,
     requests,
 )
 from sklearn_ensemble_theory._rows import (
@@ -730,11 +731,11 @@ def fit_member(spec: MemberSpec, X, y: np.ndarray, seed: int) -> tuple:
                 X_rows = columns_of(X_rows, features)
             try:
                 member = fitted_in_units(member, X_rows, y_rows, **params)
-            except ValueError:
-                # Many classifiers reject rows of one class, which a small draw may hold by chance.
-                # The member then predicts that class. What a tree refuses is X.
-                one_class = spec.n_classes > 1 and (y_rows == y_rows[0]).all()
-                if not one_class or reads_single_precision(member):
+            except ValueError as error:
+                # A small draw may hold rows of one class by chance; a member that refuses them then
+                # predicts that class. What a tree refuses is X.
+                refused = spec.n_classes > 1 and refuses_one_class(error, y_rows)
+                if not refused or reads_single_precision(member):
                     raise
                 member = DummyClassifier(strategy="prior").fit(X_rows, y_rows)
     if in_leaves is not None:

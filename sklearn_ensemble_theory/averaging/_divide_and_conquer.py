@@ -16,7 +16,7 @@ from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils import Tags, check_random_state, get_tags
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import column_or_1d
@@ -34,7 +34,9 @@ from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._learners import (
     coded_learner,
+    has_input_tag,
     is_tree,
+    refuses_one_class,
 )
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
@@ -443,12 +445,9 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        try:
-            base = get_tags(self._get_estimator()).input_tags
-        except (AttributeError, TypeError):
-            return tags  # not an estimator, which the parameter check of `fit` reports
-        tags.input_tags.sparse = base.sparse
-        tags.input_tags.allow_nan = base.allow_nan
+        learner = self._get_estimator()
+        tags.input_tags.sparse = has_input_tag(learner, "sparse")
+        tags.input_tags.allow_nan = has_input_tag(learner, "allow_nan")
         return tags
 
 
@@ -803,10 +802,9 @@ def fit_block(
             member = fitted_in_units(member, X, y - offset, **params)
             add_to_outputs(member, offset)
             return member
-    except ValueError:
-        # Many classifiers reject rows of one class; the member then predicts that class.
-        if n_classes <= 1 or (y != y[0]).any():
-            raise
+    except ValueError as error:
+        if n_classes <= 1 or not refuses_one_class(error, y):
+            raise  # otherwise the member predicts the class
         return DummyClassifier(strategy="prior").fit(X, y)
 
 

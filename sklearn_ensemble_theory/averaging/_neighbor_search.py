@@ -213,6 +213,8 @@ class NeighborSearch:
             if powers and self.n_points > 1 and not 0 < near[0, 1] < LARGEST_DISTANCE:
                 raise ValueError("distances between rows of X overflow or vanish")
         except (TypeError, AttributeError, ValueError) as error:
+            if callable(metric):  # the user's own error
+                raise
             raise ValueError(
                 f"metric={metric!r} cannot be used with algorithm={algorithm!r}, p={p!r} and "
                 f"metric_params={metric_params!r}: {error}."

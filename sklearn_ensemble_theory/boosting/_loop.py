@@ -24,7 +24,7 @@ import math
 from collections import deque
 from collections.abc import Callable
 from threading import Lock
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -97,7 +97,31 @@ class Round(NamedTuple):
     details: Any = None
 
 
-class BoostingRounds:
+class RoundIterator:
+    """Iterator of the `Round` records that `next_round` makes, until it returns None."""
+
+    def next_round(self) -> Round | None:
+        """Make the next round; None where there is none."""
+        raise NotImplementedError
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Round:
+        # Learners, losses and steps of users are called here. Their StopIteration is an error: an
+        # iterator that passed it on would end without one.
+        try:
+            made = self.next_round()
+        except StopIteration as error:
+            raise RuntimeError(
+                "A weak learner, loss or step raised StopIteration in a round of boosting."
+            ) from error
+        if made is None:
+            raise StopIteration
+        return made
+
+
+class BoostingRounds(RoundIterator):
     """Iterator of `Round` records, without end unless the learner or the step ends it.
 
     Parameters
@@ -137,12 +161,9 @@ class BoostingRounds:
         self._n_made = 0
         self._ended = False
 
-    def __iter__(self) -> BoostingRounds:
-        return self
-
-    def __next__(self) -> Round:
+    def next_round(self) -> Round | None:
         if self._ended:
-            raise StopIteration
+            return None
         if self._made or self._make_several():
             return self._made.popleft()
         # The risk after a step is the one before the next: one pass over the rows a round.
@@ -153,7 +174,7 @@ class BoostingRounds:
         found = self.learner.best(state.target, state.weight, u)
         if found is None:
             self._ended = True
-            raise StopIteration
+            return None
         predictor, psi = found
         gain = math.nan
         if getattr(self.step, "needs_outputs", True):
@@ -162,7 +183,7 @@ class BoostingRounds:
         b, details = self.step(self.index, risk, u, psi, state, gain)
         if b is None:
             self._ended, self.stop_details = True, details
-            raise StopIteration
+            return None
         self.state = state = None  # its arrays are free for those of the next one
         with np.errstate(over="ignore", invalid="ignore"):
             self.step.move(u, psi, b)

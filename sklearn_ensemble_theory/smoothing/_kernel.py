@@ -22,7 +22,7 @@ from sklearn_ensemble_theory._scaling import LARGEST, feature_ranges, largest_ma
 from sklearn_ensemble_theory._typing import ArrayLike
 
 from ._compact_kernels import FAR, POLYNOMIALS, CompactWeights, kernel_value, shortened
-from ._smoothers import DENSE_ROWS, MatrixForm, check_dense_rows
+from ._smoothers import DENSE_ROWS, MatrixForm, NotLinearError, check_dense_rows
 
 # Numbers in one block of dense weights.
 BLOCK_SIZE = 2_000_000
@@ -473,7 +473,7 @@ class KernelSmoother:
 
     def check(self) -> None:
         if not self.learner.has_given_bandwidth:
-            raise ValueError(
+            raise NotLinearError(
                 "NadarayaWatsonRegressor with a bandwidth that is chosen by leave-one-out errors "
                 "is not linear in y, because the bandwidth depends on y. Set bandwidth to a number "
                 "or 'scott'."

@@ -34,7 +34,15 @@ from sklearn_ensemble_theory.bounds._spectral_filters import residual_filter, we
 
 from ._averaged_learners import AveragedLearner, AveragePredictor, RoundsPredictor
 from ._operators import operator, stability
-from ._smoothers import MatrixForm, Regressor, SpectralForm, Totals, check_dense_rows, check_linear
+from ._smoothers import (
+    MatrixForm,
+    NotLinearError,
+    Regressor,
+    SpectralForm,
+    Totals,
+    check_dense_rows,
+    check_linear,
+)
 from ._spline_basis import AdditivePredictor, row_blocks
 
 _MAX_KEPT_ROWS = 100_000
@@ -617,7 +625,7 @@ class InitialFitPath(BoostingPath):
             )
             try:
                 check_linear(estimator, rows.X, self.initial.params(rows))
-            except ValueError as error:
+            except NotLinearError as error:
                 raise ValueError(refusal) from error
             S0 = self.initial.matrix(rows)
             # A regressor that passed may still draw random parts, so that S_0 is not the matrix of

@@ -47,7 +47,7 @@ class Smoother(Protocol):
     """The smoother of a regressor's parameters."""
 
     def check(self) -> None:
-        """Raise a ValueError where these parameters make the regressor not linear in y."""
+        """Raise a NotLinearError where these parameters make the regressor not linear in y."""
 
     def form(
         self, X: np.ndarray, weight: np.ndarray, one_feature_each: bool
@@ -57,6 +57,10 @@ class Smoother(Protocol):
         With `one_feature_each`, that of the average of the smoothers of one feature each. None
         where there is no form but the outputs on the unit vectors.
         """
+
+
+class NotLinearError(ValueError):
+    """A regressor, or these parameters of it, whose predictions are not linear in y."""
 
 
 class Regressor(Protocol):
@@ -134,7 +138,7 @@ def smoother_of(learner: Any) -> Any:
 
 
 def check_linear(estimator: Regressor, X: np.ndarray, fit_params: dict[str, np.ndarray]) -> None:
-    """Raise, with the estimator's name, where its predictions are not linear in y.
+    """Raise a NotLinearError with the estimator's name where its predictions are not linear in y.
 
     A regressor that has a `Smoother` answers itself. Another one is fitted to random
     targets, one at a time, because a tree fitted to several targets shares its splits: L(0) = 0 and
@@ -148,7 +152,7 @@ def check_linear(estimator: Regressor, X: np.ndarray, fit_params: dict[str, np.n
         return
     name = type(estimator).__name__
     if not is_regressor(estimator):
-        raise ValueError(f"estimator={name} is not a regressor.")
+        raise NotLinearError(f"estimator={name} is not a regressor.")
     # The same targets in every call: a learner is refused always or never.
     rng = np.random.default_rng(0)
     u, v = rng.standard_normal((2, len(X)))
@@ -166,12 +170,12 @@ def check_linear(estimator: Regressor, X: np.ndarray, fit_params: dict[str, np.n
     # takes the form for v, which is wrong for u.
     size = max(np.abs(at_u).max(), np.abs(at_v).max(), 1e-3)
     if not all(np.isfinite(out).all() for out in (zero, at_u, at_v, at_both)):
-        raise ValueError(f"estimator={name} returns predictions that are not finite.")
+        raise NotLinearError(f"estimator={name} returns predictions that are not finite.")
     if (
         np.abs(zero).max() > 1e-8 * size
         or np.abs(at_u + 1000.0 * at_v - at_both).max() > 1e-6 * 1000.0 * size
     ):
-        raise ValueError(
+        raise NotLinearError(
             f"estimator={name} is not linear in y: its fit to a sum of targets is not the sum of "
             "its fits. Boosting and bagging in closed form need a linear smoother."
         )

@@ -42,7 +42,7 @@ from sklearn_ensemble_theory._running import one_blas_thread, threads_for
 from sklearn_ensemble_theory._scaling import feature_ranges, largest_magnitude, within_range
 from sklearn_ensemble_theory._typing import ArrayLike
 
-from ._smoothers import DENSE_ROWS, SpectralForm, distinct_rows
+from ._smoothers import DENSE_ROWS, NotLinearError, SpectralForm, distinct_rows
 from ._spline_basis import (
     DENSE_VALUES,
     AdditiveDesign,
@@ -911,7 +911,7 @@ class SplineSmoother:
 
     def check(self) -> None:
         if self.spec.by_gcv or len(self.specs) > 1:
-            raise ValueError(
+            raise NotLinearError(
                 "SmoothingSplineRegressor with penalty='gcv' or a grid is not linear in y, because "
                 "the penalty depends on y. Set df or penalty to a number."
             )

@@ -974,12 +974,13 @@ class BlockBoosting:
         asked = wrong
         if asked.any():
             search = root_search(len(found))
-            moves = next(search)
-            try:
-                while True:
-                    moves = search.send((yield from summed(slopes_of_block, moves)))
-            except StopIteration as end:
-                found = np.where(asked, end.value, found)
+            moves: np.ndarray | None = next(search)
+            while moves is not None:
+                slopes = yield from summed(slopes_of_block, moves)
+                try:
+                    moves = search.send(slopes)
+                except StopIteration as end:
+                    moves, found = None, np.where(asked, end.value, found)
         return np.split(found, ends)
 
 

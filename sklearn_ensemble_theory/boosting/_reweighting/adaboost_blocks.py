@@ -24,7 +24,7 @@ from sklearn_ensemble_theory._native.stumps import moved_scores, moved_sums
 from sklearn_ensemble_theory._rows import ChunkedRows, Rows
 from sklearn_ensemble_theory._scaling import power_of_two
 
-from .._loop import Round
+from .._loop import Round, RoundIterator
 from .._risk import Array, MarginRisk
 from ..steps import Step
 
@@ -223,7 +223,7 @@ class GroupRisk(MarginRisk):
         self.log_start = log_weight - logsumexp(log_weight)
 
 
-class SummedRounds:
+class SummedRounds(RoundIterator):
     """Iterator of `Round` records like `loop.BoostingRounds`; the outputs are those of the groups.
 
     Parameters
@@ -266,12 +266,9 @@ class SummedRounds:
         self.stop_details: Any = None
         self._ended = False
 
-    def __iter__(self) -> "SummedRounds":
-        return self
-
-    def __next__(self) -> Round:
+    def next_round(self) -> Round | None:
         if self._ended:
-            raise StopIteration
+            return None
         if len(self.since) > KEPT_ROUNDS:
             self._keep_scores()
         moves = self._moves(*self.since)
@@ -293,7 +290,7 @@ class SummedRounds:
         b, details = self.step(self.index, risk, zero, psi, state, gain)
         if b is None:
             self._ended, self.stop_details = True, details
-            raise StopIteration
+            return None
         self.shift = log_total + risk.log_value(b * psi)
         self.since.append((found.feature, found.code, b * found.margins))
         self.index += 1
