@@ -53,6 +53,7 @@ from ._base_learners import check_takes_weights
 from ._conditional_gradients import STEP_SIZES, VARIANTS, SolverOptions
 from ._loop import RoundReports, rows_for_callbacks
 from ._norm_balls import BallPlan, Problem, Solution, held_out_risks, solver_of, sum_of_members
+from .losses._derivatives import check_derivatives
 from .losses._losses import loss_names, make_loss, predict_log_proba, predict_proba
 
 TEXTS = {
@@ -284,6 +285,7 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         )
         routed = rows.params_of(X, routed)
         X, y = rows.X, rows.y
+        check_derivatives(loss, y, np.zeros(len(y)))
         problem = Problem(X, y, rows.weights(), routed)
 
         # First the radius, by the folds, then one fit to all rows.

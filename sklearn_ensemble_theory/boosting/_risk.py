@@ -24,11 +24,13 @@ from .losses._base import (
     ROUNDING,
     group_totals,
     leaf_codes,
+    loss_name,
     lowering_steps,
     newton_leaves,
     safe_length,
 )
 from .losses._compiled import CompiledLoss, LogLoops, compiled_loss
+from .losses._derivatives import check_numbers, is_of_the_user
 
 Array = NDArray[np.float64]
 
@@ -72,13 +74,16 @@ class _ByMethods:
         own = "leaf_values" in vars(loss) or type(loss).leaf_values is not Loss.leaf_values
         self.takes_newton_steps = not own
         self.losses: Array | None = None  # of the rows, at the scores of `value_and_target`
+        self.is_of_the_user = is_of_the_user(loss)
 
     def value(self, u: Array) -> float:
         return inner(self.weight, self.loss.value(self.y, u))
 
     def value_and_target(self, u: Array) -> tuple[float, Array]:
-        self.losses = self.loss.value(self.y, u)
-        return inner(self.weight, self.losses), -self.loss.gradient(self.y, u)
+        self.losses, gradient = self.loss.value(self.y, u), self.loss.gradient(self.y, u)
+        if self.is_of_the_user:
+            check_numbers(self.loss, self.y, u, self.losses, gradient)
+        return inner(self.weight, self.losses), -gradient
 
     def arrays(self, u: Array, target: Array) -> None:
         return None
@@ -525,9 +530,3 @@ class SecondOrderRisk(EmpiricalRisk):
         if values.ndim == 1:
             return inner(self.weight, values)
         return inner(self.weight, values.mean(axis=1))
-
-
-def loss_name(loss: Any) -> str:
-    """The name of the user's loss; of several targets they have the same."""
-    loss = getattr(loss, "losses", [loss])[0]
-    return type(getattr(loss, "loss", loss)).__name__

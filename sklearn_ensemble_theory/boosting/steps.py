@@ -19,7 +19,8 @@ from sklearn_ensemble_theory._addresses import publish
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._learners import JointTask, LeastSquaresTask, Task
-from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk, RiskState, loss_name
+from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk, RiskState
+from sklearn_ensemble_theory.boosting.losses._base import loss_name
 from sklearn_ensemble_theory.trees._tree_arrays import add_multiple
 
 __all__ = [

@@ -346,5 +346,5 @@ def test_joint_trees_of_a_loss_of_the_user(regression):
         u = model.predict(X)
         slopes = np.bincount(model.apply(X)[:, -1], np.tanh(u - y))
         assert np.abs(slopes).max() < 1e-7 * len(y)
-    with pytest.raises(ValueError, match="step='joint' with trees, require a convex loss"):
+    with pytest.raises(ValueError, match="the hessian of LogCosh has the opposite sign"):
         GradientBoostingRegressor(loss=LogCosh(-1.0), **settings).fit(X, y)

@@ -340,6 +340,19 @@ def test_it_is_better_where_classes_are_easy():
 # --- errors ---------------------------------------------------------------------------------------
 
 
+class Cauchy:
+    """It is not convex, and its second derivative is right."""
+
+    def value(self, y, u):
+        return np.log1p((20 * (y - u)) ** 2) / 800
+
+    def gradient(self, y, u):
+        return (u - y) / (1 + (20 * (y - u)) ** 2)
+
+    def hessian(self, y, u):
+        return (1 - (20 * (y - u)) ** 2) / (1 + (20 * (y - u)) ** 2) ** 2
+
+
 class WithSecond:
     """The squared loss of an object, with a second derivative of this size."""
 
@@ -362,7 +375,8 @@ class WithSecond:
         ("absolute_error", "step='newton'.*AbsoluteLoss has none"),
         ("huber", "step='newton'.*HuberLoss has none"),
         (losses.QuantileLoss(0.7), "step='newton'.*QuantileLoss has none"),
-        (WithSecond(-1.0), "step='newton'.*convex.*WithSecond is negative"),
+        (WithSecond(-1.0), "the hessian of WithSecond has the opposite sign of the difference"),
+        (Cauchy(), "step='newton'.*convex.*Cauchy is negative"),
         (WithSecond(np.nan), "step='newton'.*WithSecond is negative or NaN"),
     ],
 )

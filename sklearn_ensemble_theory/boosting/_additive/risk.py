@@ -46,7 +46,8 @@ from ..._blocks import Blocks, PassCount, SummedFields
 from ..._roots import root_of_increasing
 from ..._rows import MemoryRows, Rows
 from ..losses import BinomialLoss, HuberLoss, Loss
-from ..losses._base import UserLoss
+from ..losses._base import UserLoss, loss_name
+from ..losses._derivatives import check_derivatives
 from ..losses._losses import LogLinkLoss, PiecewiseLinearLoss
 from .pairs import PairTerms, WorkingResiduals, WorkOf, weight_by_bin
 from .rounds import BinnedRows, Stage, TableModel, cuts_in_memory
@@ -457,7 +458,12 @@ def guide_of_bins(loss: PointwiseLoss, rows: Rows) -> tuple[np.ndarray | None, n
     if loss.n_scores > 1:
         return None, None
     weight, n = rows.weights(), len(rows.y)
+    if isinstance(loss, PointwiseOf):
+        check_derivatives(loss.loss, rows.y, rows.offset)
     u = np.full((n, 1), loss.search(rows.y, rows.offset, weight))
+    if isinstance(loss, PointwiseOf):
+        start = u[:, 0] if rows.offset is None else u[:, 0] + rows.offset
+        check_derivatives(loss.loss, rows.y, start)
     if rows.offset is None:
         return loss.derivatives(rows.y, u, second=False)[0][:, 0], None
     residual, curvature = loss.derivatives(rows.y, u + rows.offset[:, None])
@@ -478,10 +484,6 @@ def _is_unbounded(pointwise: PointwiseLoss, y: np.ndarray) -> bool:
 def _floor(mean: float) -> float:
     """A lower bound of second derivatives with this mean; where that is not positive, of any."""
     return _MIN_SHARE * float(mean) if mean > 0 else _MIN_CURVATURE
-
-
-def _name_of(loss: Loss) -> str:
-    return type(loss.loss if isinstance(loss, UserLoss) else loss).__name__
 
 
 def sums_by_fold(rows: BinnedRows, values: Sequence[np.ndarray]) -> np.ndarray:
@@ -590,7 +592,7 @@ class NewtonLoss(ABC):
             _, total = self._change(0)
             if not np.isfinite([total, *self._losses()[0]]).all():
                 raise ValueError(
-                    f"loss: {_name_of(self.loss.loss)} has losses or derivatives that are not "
+                    f"loss: {loss_name(self.loss.loss)} has losses or derivatives that are not "
                     "finite, for the best constant score."
                 )
             self.loss = replace(self.loss, floor=_floor(total / self.group_weight.sum()))
@@ -1014,6 +1016,8 @@ def _in_and_out(sums: np.ndarray, weight: np.ndarray, fold: int) -> tuple[float,
 
 def _row_totals(rows: BinnedRows, loss: PointwiseLoss) -> _RowTotals:
     weight = sums_by_fold(rows, [np.ones(len(rows.y))])[:, 0]
+    if isinstance(loss, PointwiseOf):
+        check_derivatives(loss.loss, rows.y)
     return _RowTotals(len(rows.y), weight, loss.totals(rows), weight_by_bin(rows, rows.weight))
 
 

@@ -70,6 +70,7 @@ from ..losses._base import (
     share_taken,
     steps_to_try,
 )
+from ..losses._derivatives import check_derivatives
 from .choosing_rounds import boost_folds, mean_model, results_of
 from .memory import SEEDS, risks_of_rounds
 from .model import AdditiveModel
@@ -809,6 +810,9 @@ class BlockBoosting:
         self.units: GridUnits | None = None
         n_classes = problem.n_classes
         n_scores, start = loss.n_scores(n_classes), self.start(n_classes)
+        y = targets.examples(n_classes)
+        first = 0.0 if isinstance(start, str) else start
+        check_derivatives(loss, y, first_scores(len(y), first, n_scores))
         self.fitted = AdditiveModel(loss, start, n_scores, bool(n_classes))
         self.path: list[float] = []
 
@@ -817,6 +821,8 @@ class BlockBoosting:
         targets, loss = self.targets, self.loss
         y = targets.examples(n_classes)
         loss.check_target(y)
+        if loss.n_scores(n_classes) == 1:
+            check_derivatives(loss, y)
         if self.plan.init is not None:
             return self.plan.init
         if n_classes:

@@ -27,7 +27,8 @@ from ..._running import Progress, in_threads
 from .._base_learners import seeded_clone, weak_learner
 from .._loop import BoostingRounds, RoundReports
 from .._risk import LEAST_CURVATURE, EmpiricalRisk, SecondOrderRisk
-from ..losses._base import share_taken
+from ..losses._base import loss_name, share_taken
+from ..losses._derivatives import check_derivatives, is_of_the_user
 from .model import AdditiveModel, added_rounds, outputs
 from .plan import LARGEST_TARGET, Plan, Problem, check_part, decoded
 
@@ -67,6 +68,8 @@ def begin(
     has_vectors = plan.one_tree and n_scores > 1
     model = earlier
     if model is None:
+        if plan.init is None and n_scores == 1:
+            check_derivatives(loss, train.y, train.offset)
         start = _start(plan, problem, rng)
         model = AdditiveModel(loss, start, n_scores, problem.classes is not None, has_vectors)
     risk.rate = share_taken(step.constant(), n_scores)
@@ -86,6 +89,7 @@ def begin(
     weak = weak_learner(learner, train.X, train.weight, task, problem.fit_params)
     step.prepare(weak)
     u = model.scores_of(train)
+    check_derivatives(loss, train.y, u)
     if train.offset is not None:
         size = np.max(np.abs(loss.gradient(train.y, u)), initial=0.0)
         if not size <= LARGEST_TARGET:
@@ -196,9 +200,12 @@ def add_rounds(
         if watch is None:
             continue
         if math.isnan(record.risk):
+            cause = "X may have missing values that it cannot use"
+            if is_of_the_user(model.loss):
+                name = loss_name(model.loss)
+                cause = f"{name}.gradient(y, u) may be NaN for scores that were tried, or {cause}"
             raise ValueError(
-                "The predictions of the estimator are NaN for some training rows; X may have "
-                "missing values that it cannot use."
+                f"The predictions of the estimator are NaN for some training rows; {cause}."
             )
         rows = None if drawn is None else getattr(rounds.learner, "rows", None)
         if drawn is None or rows is None:

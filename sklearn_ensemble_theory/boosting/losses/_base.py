@@ -779,3 +779,9 @@ def as_loss(loss: Any) -> Loss:
             "inverse_link(u), which returns the probability of the second class."
         )
     return loss if isinstance(loss, Loss) else UserLoss(loss)
+
+
+def loss_name(loss: Any) -> str:
+    """The name of the user's loss; of several targets they have the same."""
+    loss = getattr(loss, "losses", [loss])[0]
+    return type(getattr(loss, "loss", loss)).__name__
