@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sklearn_ensemble_theory import inspection as inspection
     from sklearn_ensemble_theory import metrics as metrics
     from sklearn_ensemble_theory import trees as trees
+    from sklearn_ensemble_theory import uncertainty as uncertainty
     from sklearn_ensemble_theory.averaging import *
     from sklearn_ensemble_theory.boosting import *
     from sklearn_ensemble_theory.combining import *

@@ -38,6 +38,7 @@ ROOMS = {
         LinearL2BoostingRegressor NadarayaWatsonRegressor SmoothingSplineRegressor
     """,
     "trees": "",
+    "uncertainty": "",
 }
 
 

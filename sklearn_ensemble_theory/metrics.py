@@ -16,7 +16,6 @@ import numpy as np
 from scipy.special import betaln, gammainc, hyp2f1, ive, log_ndtr, ndtr
 from scipy.stats import nbinom, poisson
 from scipy.stats import t as student_t
-from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 
 from sklearn_ensemble_theory._typing import FittedPredictor
@@ -24,6 +23,7 @@ from sklearn_ensemble_theory._typing import FittedPredictor
 from ._addresses import publish
 from ._rows import checked_weights
 from ._typing import ArrayLike, MatrixLike
+from .uncertainty import predict_distribution
 
 __all__ = ["crps", "log_score", "make_distribution_scorer"]
 
@@ -337,30 +337,6 @@ STANDARD_CRPS: dict[str, Callable[..., np.ndarray]] = {
 # --- scorers --------------------------------------------------------------------------------------
 
 
-def predicted_distribution(estimator: FittedPredictor, X: Any, options: dict[str, Any]) -> Any:
-    """What `predict_distribution` returns, of the last step of a pipeline or the best of a search.
-
-    Raises
-    ------
-    TypeError
-        If the estimator does not have the method.
-    """
-    # Scikit-learn's own have the methods of scikit-learn only; one may be inside of another.
-    while not hasattr(estimator, "predict_distribution"):
-        if isinstance(estimator, Pipeline):
-            X = estimator[:-1].transform(X) if len(estimator) > 1 else X
-            estimator = estimator[-1]
-        elif hasattr(estimator, "best_estimator_"):
-            estimator = estimator.best_estimator_
-        else:
-            name = type(estimator).__name__
-            without = " with refit=False" if getattr(estimator, "refit", True) is False else ""
-            raise TypeError(
-                f"estimator must have the method predict_distribution; {name} does not{without}."
-            )
-    return estimator.predict_distribution(X, **options)
-
-
 class _DistributionScorer:
     """scorer(estimator, X, y): minus the score of the estimator's predictive distributions."""
 
@@ -374,7 +350,7 @@ class _DistributionScorer:
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        found = predicted_distribution(estimator, X, self.options)
+        found = predict_distribution(estimator, X, **self.options)
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
         return -float(self.score(y, found, **weight))
 
@@ -398,9 +374,9 @@ def make_distribution_scorer(score: Callable[..., Any], **options: Any) -> Calla
     -------
     scorer : callable
         scorer(estimator, X, y, sample_weight=None) returns minus the score of
-        `estimator.predict_distribution(X, **options)`, as scikit-learn's scorers are larger for
-        better models. The last step of a pipeline is asked for X as the other steps transform it,
-        and the `best_estimator_` of a search in the place of the search.
+        :func:`~sklearn_ensemble_theory.uncertainty.predict_distribution` of the estimator, X and
+        the options, as scikit-learn's scorers are larger for better models. The estimator may be a
+        pipeline or a search.
 
     Raises
     ------

@@ -17,6 +17,7 @@ RUNTIME = {"numpy", "scipy", "sklearn", "joblib", NAME}
 ROOMS = (
     "bounds",
     "datasets",
+    "uncertainty",
     "metrics",
     "trees",
     "ensembles",

@@ -29,6 +29,7 @@ GROUPS = {
     "erm": "Empirical risk minimisers",
     "trees": "Trees",
     "bounds": "Bounds",
+    "uncertainty": "Uncertainty",
     "inspection": "Inspection",
     "export": "Export",
     "metrics": "Scores of distributions",

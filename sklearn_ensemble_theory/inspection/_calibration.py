@@ -12,7 +12,8 @@ from sklearn.base import is_classifier
 
 from sklearn_ensemble_theory._rows import checked_weights
 from sklearn_ensemble_theory._typing import ArrayLike, FittedClassifier, FittedPredictor, MatrixLike
-from sklearn_ensemble_theory.metrics import check_rows, checked_values, predicted_distribution
+from sklearn_ensemble_theory.metrics import check_rows, checked_values
+from sklearn_ensemble_theory.uncertainty import predict_distribution
 
 from ._plotting import AXES, COLORS, GREY, documented, few_ticks, own_axes, shortened
 
@@ -592,7 +593,7 @@ class ReliabilityDisplay:
         ):
             found = estimator.predict_quantiles(X, _checked_levels(levels), **options)
         else:
-            found = predicted_distribution(estimator, X, options)
+            found = predict_distribution(estimator, X, **options)
         return cls.from_predictions(
             y, found, method=method, n_bins=n_bins, levels=levels, **given, ax=ax
         )

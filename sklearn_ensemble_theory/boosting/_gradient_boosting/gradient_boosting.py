@@ -40,7 +40,7 @@ from .fitted import BoostedClassifier, BoostedRegressor
 from .model import AdditiveModel
 from .plan import Plan, Problem
 from .texts import TEXTS
-from .uncertainty import (
+from .uncertainty_methods import (
     confidence_interval,
     forget_training_rows,
     predict_distribution,
