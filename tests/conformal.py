@@ -45,6 +45,7 @@ def sets_by_loops(
     penalty=0.05,
     k_reg=1,
     random_state=None,
+    empty=True,
 ):
     """The sets of the CV+ from probabilities: own ones (n, K), and those at new rows (m, folds, K).
 
@@ -82,4 +83,7 @@ def sets_by_loops(
             if randomized:
                 total += tie[j] / (units + 1)
             found[j, c] = total < coverage - 1e-9
+        if not empty and not found[j].any():
+            mean = [np.mean([p[c] for p in at[j]]) for c in range(K)]
+            found[j, mean.index(max(mean))] = True
     return found

@@ -800,8 +800,9 @@ class BaggedRegressor(AveragedRegressor):
         Returns
         -------
         interval : ndarray of shape (n_samples, 2)
-            Lower and upper ends, in the units of y; infinite if there are too few training rows,
-            (n + 1) `coverage` > n. A row that all members are fitted to has an infinite residual.
+            Lower and upper ends, in the units of y; infinite, with a warning, if there are too few
+            training rows, (n + 1) `coverage` > n, also of a value of `by`. A row that all members
+            are fitted to has an infinite residual.
 
         Raises
         ------
@@ -809,8 +810,7 @@ class BaggedRegressor(AveragedRegressor):
             If there are no out-of-bag rows, if y has several columns, if the members are not trees
             and were fitted without `oob_score=True`, if "normalized", "quantile" or a feature or
             function as `by` is asked for and they are not trees, for "normalized" if X is sparse,
-            if a value of `by` has fewer training rows than `coverage` / (1 - `coverage`), or if a
-            parameter is outside its range.
+            or if a parameter is outside its range.
 
         Notes
         -----
@@ -890,6 +890,7 @@ class BaggedClassifier(AveragedClassifier):
         penalty: float = 0.05,
         k_reg: int = 1,
         random_state: RandomStateLike = None,
+        empty: bool = True,
     ) -> np.ndarray:
         """Predict sets of classes that contain the class of a new row with a given probability.
 
@@ -944,7 +945,7 @@ class BaggedClassifier(AveragedClassifier):
                [False,  True,  True]])
         """
         check_is_fitted(self)
-        rule = SetRule(coverage, method, per_class, randomized, penalty, k_reg, random_state)
+        rule = SetRule(coverage, method, per_class, randomized, penalty, k_reg, random_state, empty)
         ensemble = self.ensemble_
         return prediction_set(ensemble, ensemble.check(X), rule)
 

@@ -160,7 +160,8 @@ class SeriesIntervals:
         Returns
         -------
         interval : ndarray of shape (n_samples, 2)
-            Lower and upper ends, in the units of y; infinite if there are too few residuals.
+            Lower and upper ends, in the units of y; infinite, with a warning, if there are too few
+            residuals.
 
         Raises
         ------

@@ -793,6 +793,7 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         penalty: float = 0.05,
         k_reg: int = 1,
         random_state: RandomStateLike = None,
+        empty: bool = True,
     ) -> np.ndarray:
         """Predict sets of classes that contain the class of a new row with a given probability.
 
@@ -817,7 +818,7 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         """
         check_is_fitted(self)
         held = held_out_of(getattr(self, "_kept", None))
-        rule = SetRule(coverage, method, per_class, randomized, penalty, k_reg, random_state)
+        rule = SetRule(coverage, method, per_class, randomized, penalty, k_reg, random_state, empty)
         return held.set_around(self.predict_proba(X), rule)
 
 

@@ -680,6 +680,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         penalty: float = 0.05,
         k_reg: int = 1,
         random_state: RandomStateLike = None,
+        empty: bool = True,
     ) -> np.ndarray:
         """Predict sets of classes that contain the class of a new row with a given probability.
 
@@ -703,7 +704,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         check_is_fitted(self)
         held = held_out_of(getattr(self, "_kept", None))
         held = replace(held, predictions=self._shares(held.predictions))
-        rule = SetRule(coverage, method, per_class, randomized, penalty, k_reg, random_state)
+        rule = SetRule(coverage, method, per_class, randomized, penalty, k_reg, random_state, empty)
         return held.set_around(self._shares(self._of_members(X)), rule)
 
     # ------------------------------------------------------------------- Bounds on the error

@@ -128,13 +128,13 @@ TEXTS = SET_TEXTS | {
         Returns
         -------
         interval : ndarray of shape (n_samples, 2)
-            Lower and upper ends, in the units of y.
+            Lower and upper ends, in the units of y; infinite, with a warning, if (n + 1) `coverage`
+            > n for n held-out rows.
 
         Raises
         ------
         ValueError
-            If y had several columns, if a parameter is not valid, or if (n + 1) `coverage` > n for
-            n held-out rows.
+            If y had several columns, or if a parameter is not valid.
         """,
     "set_parameters": """
         X : {array-like, sparse matrix} of shape (n_samples, n_features)

@@ -14,6 +14,7 @@ import numpy as np
 
 from sklearn_ensemble_theory._features import column_of
 from sklearn_ensemble_theory._rows import rows_of
+from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._scaling import range_exponent
 from sklearn_ensemble_theory.ensembles._ensemble import (
     Ensemble,
@@ -61,7 +62,7 @@ def prediction_interval(
     y = kept_rows(ensemble, "predict_interval").y
     rows = np.arange(len(y)) if rows is None else rows
     groups = groups_of(ensemble, rows)
-    parts = _parts(ensemble, X, rows, groups, coverage, by)
+    parts = _parts(ensemble, X, rows, by)
 
     # How far targets are beyond the predictions out of bag, in units of the scale. Residuals of
     # huge targets are beyond the largest float; the ends need not be.
@@ -76,9 +77,14 @@ def prediction_interval(
 
     ends = np.empty((X.shape[0], 2))
     ends[:] = -np.inf, np.inf
-    for training, new in parts:
+    unbounded: list[tuple[str, str]] = []
+    for training, new, value in parts:
         own = below[training], above[training]
         own_groups = None if groups is None else groups[training]
+        few = too_few(np.isfinite(own[side != "lower"]), own_groups, coverage)
+        if few is not None:
+            unbounded.append((few, str(value)))
+            continue
         if method == "jackknife+":
             lower, upper = _jackknife_plus(
                 ensemble,
@@ -99,6 +105,11 @@ def prediction_interval(
             ends[new, 0] = lower
         if side != "lower":
             ends[new, 1] = upper
+    if unbounded:
+        few, first = unbounded[0]
+        others = f" and of {len(unbounded) - 1} other values" if len(unbounded) > 1 else ""
+        of_value = "" if by is None else f" of the value {first} of by{others}"
+        warn_of_few(few, coverage, f"the intervals{of_value} are infinite")
     if side == "both":  # where residuals are small the ends may cross
         ends.sort(axis=1)
     with np.errstate(over="ignore"):  # an end beyond the largest float is infinite
@@ -156,10 +167,8 @@ def _jackknife_plus(
     exponent: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The lower and upper ends at X, as far from predictions as some of the training rows are."""
-    lower, upper = np.full(X.shape[0], -np.inf), np.full(X.shape[0], np.inf)
+    lower, upper = np.empty(X.shape[0]), np.empty(X.shape[0])
     rank = conformal_rank(len(distances), coverage)
-    if groups is None and rank > len(distances):
-        return lower, upper
     if groups is None:
         masks = outside_masks(ensemble, rows)
         masks = masks if isinstance(training, slice) else masks.of_rows(training)
@@ -180,23 +189,18 @@ def _jackknife_plus(
     return lower, upper
 
 
-def _parts(
-    ensemble: Ensemble,
-    X,
-    rows: np.ndarray,
-    groups: np.ndarray | None,
-    coverage: float,
-    by: Any,
-) -> list[tuple]:
-    """Which of the training rows, and of the rows X, belong together: once all of them for None.
+def _parts(ensemble: Ensemble, X, rows: np.ndarray, by: Any) -> list[tuple]:
+    """Which training rows and which rows of X belong together, and their value of `by`.
+
+    All of them for None.
 
     Raises
     ------
     ValueError
-        If `by` gives no values, a value of new rows is that of too few training rows.
+        If `by` gives no values.
     """
     if by is None:
-        return [(slice(None), slice(None))]
+        return [(slice(None), slice(None), None)]
     n, m = len(kept_rows(ensemble, "by").y), X.shape[0]
     if isinstance(by, tuple) and len(by) == 2:
         known, new = map(np.asarray, by)
@@ -224,20 +228,10 @@ def _parts(
     except TypeError:
         raise ValueError("by must have numbers or strings, which can be sorted.") from None
     known_codes, new_codes = codes[:n][rows], codes[n:]
-    parts = []
-    # With so many training rows, or groups of them, the ends are finite.
-    needed = max(math.ceil(coverage / (1 - coverage) - 1e-9), 1)
-    for code in np.unique(new_codes):
-        training = np.flatnonzero(known_codes == code)
-        units = training if groups is None else np.unique(groups[training])
-        if len(units) < needed:
-            raise ValueError(
-                f"by: coverage={coverage:g} requires at least {needed} training "
-                f"{'rows' if groups is None else 'groups'} with the value {labels[code]!s}; there "
-                f"are {len(units)}."
-            )
-        parts.append((training, np.flatnonzero(new_codes == code)))
-    return parts
+    return [
+        (np.flatnonzero(known_codes == code), np.flatnonzero(new_codes == code), labels[code])
+        for code in np.unique(new_codes)
+    ]
 
 
 def checked_coverage(coverage: float) -> float:
@@ -252,6 +246,44 @@ def one_of(name: str, given: Any, known: tuple[str, ...]) -> str:
     if not isinstance(given, str) or given not in known:
         raise ValueError(f"{name} must be one of {list(known)}, got {given!r}.")
     return given
+
+
+# --- too few rows ---------------------------------------------------------------------------------
+
+
+def too_few(known: np.ndarray, groups: np.ndarray | None, coverage: float) -> str | None:
+    """Why no known score bounds that of a new row with this probability; None if one does.
+
+    Parameters
+    ----------
+    known : bool array of shape (n,)
+        Whether the score of each row is known.
+    groups : int array of shape (n,) or None
+        Codes of the groups that rows belong to.
+    coverage : float
+    """
+    unit, n, n_known = "held-out rows", len(known), int(np.count_nonzero(known))
+    if groups is None:
+        is_enough = n_known >= conformal_rank(n, coverage)
+    else:
+        unit = "groups of held-out rows"
+        n, n_known = len(np.unique(groups)), len(np.unique(groups[known]))
+        is_enough = hierarchical_shares(groups)[known].sum() >= coverage - 1e-9
+    if is_enough:
+        return None
+    # The least n with ceil((n + 1) coverage) <= n.
+    needed = max(math.ceil(coverage / (1 - coverage) - 1e-9), 1)
+    if n < needed:
+        return f"needs at least {needed} {unit}, and there are {n}"
+    return (
+        f"needs predictions of {conformal_rank(n, coverage)} of the {n} {unit} by members that are "
+        f"not fitted to them, and there are {n_known}; more members leave out more"
+    )
+
+
+def warn_of_few(few: str, coverage: float, result: str) -> None:
+    """The one warning of all intervals and sets that too few rows can tell nothing of."""
+    warn_user(f"coverage={coverage:g} {few}: {result}.")
 
 
 # --- of arrays ------------------------------------------------------------------------------------
@@ -353,7 +385,6 @@ class FoldScores:
     def __init__(self, scores: np.ndarray, fold: np.ndarray, groups: np.ndarray | None) -> None:
         n = len(scores)
         shares = np.full(n, 1 / (n + 1)) if groups is None else hierarchical_shares(groups)
-        self.total = float(shares.sum())
         self.sorted: list[np.ndarray] = []
         self.reached: list[np.ndarray] = []
         for k in range(int(fold.max()) + 1):
@@ -361,14 +392,6 @@ class FoldScores:
             order = own[np.argsort(scores[own])]
             self.sorted.append(scores[order])
             self.reached.append(np.append(0.0, np.cumsum(shares[order])))
-
-    def check(self, coverage: float) -> None:
-        """Raise a ValueError where the rows are too few for a finite end."""
-        if self.total < coverage - 1e-9:
-            raise ValueError(
-                f"coverage={coverage:g} requires more rows, or groups of rows, than were fitted: "
-                f"at most {self.total:.4g} is possible."
-            )
 
     def share_up_to(self, values: np.ndarray) -> np.ndarray:
         """The share of the rows with a score of at most the value for their fold, of (m, K)."""
@@ -385,7 +408,6 @@ class FoldScores:
         Centres and scales are of shape (m, K). O(m K log n) for each of some 60 halvings, where
         sorting takes O(m n).
         """
-        self.check(coverage)
         factor = np.ones_like(centre) if scale is None else scale
         low = np.min(centre + factor * [s[0] for s in self.sorted], axis=1)
         high = np.max(centre + factor * [s[-1] for s in self.sorted], axis=1)
@@ -423,13 +445,17 @@ def interval_by_folds(
         By the models of the folds.
     coverage : float
     side : {"both", "lower", "upper"}
-        An end that there is not is infinite.
+        An end that there is not is infinite. So are all, with a warning, of too few rows.
     """
     (below, above), (low, high) = distances, predictions
     if side == "both":
         below = above = np.maximum(below, above)
     ends = np.empty((len(low), 2))
     ends[:] = -np.inf, np.inf
+    few = too_few(np.isfinite(above if side == "upper" else below), groups, coverage)
+    if few is not None:
+        warn_of_few(few, coverage, "the intervals are infinite")
+        return ends
     if side != "upper":
         ends[:, 0] = -FoldScores(below, fold, groups).upper_ends(-low, scale, coverage)
     if side != "lower":

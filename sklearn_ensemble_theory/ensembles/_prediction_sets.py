@@ -34,6 +34,8 @@ from sklearn_ensemble_theory.ensembles._intervals import (
     checked_coverage,
     hierarchical_shares,
     one_of,
+    too_few,
+    warn_of_few,
 )
 from sklearn_ensemble_theory.ensembles._predictions import (
     mean_prediction,
@@ -112,11 +114,12 @@ class SetRule:
     penalty: float = 0.05
     k_reg: int = 1
     random_state: Any = None
+    empty: bool = True
 
     def __post_init__(self) -> None:
         checked_coverage(self.coverage)
         one_of("method", self.method, ("lac", "aps", "raps"))
-        for name in ("per_class", "randomized"):
+        for name in ("per_class", "randomized", "empty"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise ValueError(f"{name} must be a bool, got {getattr(self, name)!r}.")
         is_number = isinstance(self.penalty, Real) and not isinstance(self.penalty, bool)
@@ -195,7 +198,7 @@ def set_by_folds(
     """Whether each class is in the set of the CV+, a bool array of shape (m, n_classes).
 
     With one fold it is the set of split conformal prediction. Where rows are too few for the
-    coverage, and where probabilities are NaN, the sets have all classes.
+    coverage, of which a warning tells, and where probabilities are NaN, the sets have all classes.
 
     Parameters
     ----------
@@ -221,7 +224,7 @@ def set_by_folds(
         start, length = start + rng.uniform(size=len(start)) * length, np.zeros(len(start))
         u, rank_among_ties = rng.uniform(size=m), rng.uniform(size=m)
     # All classes are compared with the same rows, or each with the rows of the class.
-    compared = []
+    compared, few = [], []
     for c in range(n_classes if rule.per_class else 1):
         rows = np.flatnonzero(codes == c) if rule.per_class else np.arange(len(start))
         if groups is None:
@@ -230,7 +233,15 @@ def set_by_folds(
         else:
             shares = hierarchical_shares(groups[rows])
             new = 1 / (len(np.unique(groups[rows])) + 1)
+        own_groups = None if groups is None else groups[rows]
+        few.append(too_few(~unknown[rows], own_groups, rule.coverage))
         compared.append((ScoreShares(start[rows], length[rows], shares, fold[rows], n_folds), new))
+    lacking = [each for each in few if each is not None]
+    if lacking and not rule.randomized:  # with random numbers the coverage is that of any n
+        result = "the sets have all classes"
+        if rule.per_class:
+            result = f"{len(lacking)} of {n_classes} classes have too few rows and are in all sets"
+        warn_of_few(lacking[0], rule.coverage, result)
     is_in_set = np.empty((m, n_classes), dtype=bool)
     step = max(1, SORTED // (n_folds * n_classes))
     for first in range(0, m, step):
@@ -246,6 +257,9 @@ def set_by_folds(
             is_in_set[part, c] = share < rule.coverage - SHARE_ROUNDING
     # Nothing is known of a row whose probabilities are no numbers.
     is_in_set[np.isnan(probabilities).any(axis=(1, 2))] = True
+    if not rule.empty:
+        none = np.flatnonzero(~is_in_set.any(axis=1))
+        is_in_set[none, probabilities[none].mean(axis=1).argmax(axis=1)] = True
     return is_in_set
 
 
@@ -297,12 +311,16 @@ SET_TEXTS = {
 
         random_state : int, RandomState instance or None, default=None
             Seed of the numbers drawn with ``randomized=True``; of a Dask collection for each chunk.
+
+        empty : bool, default=True
+            Whether sets may be empty. With False an empty set gets the likeliest class, by the mean
+            probabilities of the models that are asked; the sets then cover at least as often.
         """,
     "sets": """
         sets : ndarray of bool of shape (n_samples, n_classes)
             Whether each class of `classes_` is in the set. A set of "lac" may be empty, if no class
-            is probable enough; it contains all classes if there are too few held-out rows, (n + 1)
-            `coverage` > n.
+            is probable enough and `empty` is True; it contains all classes, with a warning, if
+            there are too few held-out rows, (n + 1) `coverage` > n.
         """,
     "references_of_sets": """
         M. Sadinle, J. Lei and L. Wasserman (2019). "Least ambiguous set-valued classifiers with

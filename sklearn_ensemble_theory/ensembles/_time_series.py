@@ -6,6 +6,8 @@ the oldest ones; the ensemble is not fitted again. An interval is a prediction p
 residuals in the window.
 """
 
+import math
+
 import numpy as np
 
 from sklearn_ensemble_theory._scaling import range_exponent
@@ -19,6 +21,7 @@ from sklearn_ensemble_theory.ensembles._ensemble import (
 from sklearn_ensemble_theory.ensembles._intervals import (
     conformal_limit,
     conformal_rank,
+    warn_of_few,
 )
 from sklearn_ensemble_theory.ensembles._predictions import (
     out_of_bag_mean,
@@ -58,8 +61,18 @@ def residuals_of_fit(ensemble: Ensemble) -> np.ndarray:
 def residual_limits(
     residuals: np.ndarray, coverage: float, method: str, side: str
 ) -> tuple[float, float]:
-    """What is added to a prediction for the lower and for the upper end."""
+    """What is added to a prediction for the lower and for the upper end.
+
+    Infinite, with a warning, if there are too few residuals.
+    """
     low, high = -np.inf, np.inf
+    # One more on either side of the narrowest interval.
+    margin = int(side == "both" and method == "narrowest")
+    needed = max(math.ceil((coverage + margin) / (1 - coverage) - 1e-9), 1)
+    if len(residuals) < needed:
+        few = f"needs at least {needed} residuals, and there are {len(residuals)}"
+        warn_of_few(few, coverage, "the intervals are infinite")
+        return low, high
     if side == "both" and method == "narrowest":
         low, high = narrowest_ends(residuals, coverage)
     elif side == "both":

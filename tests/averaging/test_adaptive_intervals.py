@@ -122,10 +122,14 @@ def test_intervals_are_those_of_the_definition(method, side):
     X, y = noisy(200, 0)
     new = noisy(20, 1)[0]
     model = RandomForestRegressor(30, min_samples_leaf=2, random_state=0).fit(X, y)
-    for coverage in (0.5, 0.9, 0.999):
+    for coverage in (0.5, 0.9):
         expected = by_definition(model, X, y, new, coverage, method, side)
         found = model.predict_interval(new, coverage, method, side)
         np.testing.assert_allclose(found, expected, rtol=1e-9)
+    expected = by_definition(model, X, y, new, 0.999, method, side)
+    with pytest.warns(UserWarning, match="needs at least 999 held-out rows, and there are 200"):
+        found = model.predict_interval(new, 0.999, method, side)
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("side", ["both", "upper"])
@@ -234,15 +238,17 @@ def test_exact_predictions_have_points_as_intervals(method):
 @pytest.mark.parametrize("method", METHODS)
 def test_few_rows_and_few_members(method):
     X, y = noisy(30, 11)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        single = RandomForestRegressor(1, random_state=0).fit(X, y)
-        ends = single.predict_interval(X, 0.2, method)  # a third of the rows is out of bag
-        assert np.isfinite(ends).all()
+    single = RandomForestRegressor(1, random_state=0).fit(X, y)
+    ends = single.predict_interval(X, 0.2, method)  # a third of the rows is out of bag
+    assert np.isfinite(ends).all()
+    with pytest.warns(UserWarning, match="needs predictions of 28 of the 30 held-out rows by mem"):
         assert np.isinf(single.predict_interval(X, 0.9, method)).all()
-        tiny = RandomForestRegressor(2, random_state=0).fit(X[:1], y[:1])
+    tiny = RandomForestRegressor(2, random_state=0).fit(X[:1], y[:1])
+    with pytest.warns(
+        UserWarning, match="needs predictions of 1 of the 1 held-out rows by members"
+    ):
         assert np.isinf(tiny.predict_interval(X, 0.5, method)).all()
-        low, high = single.predict_interval(X, 0.2, method, "lower").T
+    low, high = single.predict_interval(X, 0.2, method, "lower").T
     assert np.isfinite(low).all()
     assert np.isposinf(high).all()
 
@@ -328,16 +334,19 @@ def test_errors_name_the_parameter_and_what_to_change():
         with pytest.raises(ValueError, match=message):
             forest.predict_interval(X, by=wrong)
     values = np.arange(100) < 15, np.arange(100) < 50
-    with pytest.raises(
-        ValueError, match="at least 19 training rows with the value True; there are 15"
-    ):
-        forest.predict_interval(X, 0.95, by=values)
+    few = r"at least 19 held-out rows, and there are 15: the intervals of the value True of by are"
+    with pytest.warns(UserWarning, match=few):
+        ends = forest.predict_interval(X, 0.95, by=values)
+    assert np.isinf(ends[values[1]]).all()
+    assert np.isfinite(ends[~values[1]]).all()
+    three = np.array([*"aabcc", *"d" * 95])
+    with pytest.warns(UserWarning, match="the value a of by and of 2 other values are infinite"):
+        ends = forest.predict_interval(X, 0.9, by=(three, three))
+    assert np.isfinite(ends).all(axis=1).sum() == 95
     assert np.isfinite(forest.predict_interval(X, 0.9, by=values)).all()
     grouped = RandomForestRegressor(8, random_state=0).fit(X, y, groups=np.arange(100) // 2)
-    with pytest.raises(
-        ValueError, match="at least 9 training groups with the value True; there are 8"
-    ):
-        grouped.predict_interval(X, 0.9, by=values)
+    with pytest.warns(UserWarning, match="at least 9 groups of held-out rows, and there are 8"):
+        assert np.isinf(grouped.predict_interval(X, 0.9, by=values)[values[1]]).all()
     sparse = RandomForestRegressor(8, random_state=0).fit(sp.csr_array(X), y)
     assert np.isfinite(sparse.predict_interval(sp.csr_array(X), 0.8, "quantile")).all()
     with pytest.raises(ValueError, match="method='normalized' requires dense X"):

@@ -80,7 +80,14 @@ def test_intervals_and_updates_by_definition(data):
         assert not np.array_equal(earlier.residuals_, intervals.residuals_)
     again = pickle.loads(pickle.dumps(intervals))
     np.testing.assert_array_equal(again.predict_interval(new), intervals.predict_interval(new))
-    assert np.isinf(intervals.predict_interval(new, 0.99)).all()
+    with pytest.warns(UserWarning, match=r"coverage=0\.99 needs at least 199 residuals.* are 40"):
+        assert np.isinf(intervals.predict_interval(new, 0.99)).all()
+    few = SeriesIntervals(model, errors[:9])
+    assert np.isfinite(few.predict_interval(new, 0.8)).all()
+    few = SeriesIntervals(model, errors[:8])
+    with pytest.warns(UserWarning, match="needs at least 9 residuals, and there are 8"):
+        assert np.isinf(few.predict_interval(new, 0.8)).all()
+    assert np.isfinite(few.predict_interval(new, 0.8, "symmetric")).all()
     # The model does not know of the window.
     begun = SeriesIntervals(fitted(X[:100], y[:100])).predict_interval(new)
     np.testing.assert_array_equal(SeriesIntervals(model).predict_interval(new), begun)

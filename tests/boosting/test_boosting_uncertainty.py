@@ -17,7 +17,7 @@ from sklearn_ensemble_theory import (
 from sklearn_ensemble_theory.boosting import CVRounds
 from sklearn_ensemble_theory.boosting._gradient_boosting.memory import SEEDS
 from sklearn_ensemble_theory.boosting._gradient_boosting.resampling import calibrated_power
-from sklearn_ensemble_theory.ensembles._intervals import FoldScores
+from sklearn_ensemble_theory.ensembles._intervals import FoldScores, interval_by_folds
 
 from ..conformal import conformal_rank, end_of_groups
 from .gradient_boosting_data import fold_scores
@@ -253,8 +253,10 @@ def test_ends_of_groups_are_weighted_order_statistics():
     found = FoldScores(scores, fold, groups).upper_ends(centre, None, 0.8)
     expected = [end_of_groups(c[fold] + scores, groups, 0.8) for c in centre]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
-    with pytest.raises(ValueError, match=r"coverage=0\.99 requires more rows, or groups"):
-        FoldScores(scores, fold, groups).upper_ends(centre, None, 0.99)
+    off, at = (scores, scores), (centre, centre)
+    with pytest.warns(UserWarning, match="at least 99 groups of held-out rows, and there are 30"):
+        ends = interval_by_folds(off, fold, groups, at, None, 0.99, "both")
+    assert np.isinf(ends).all()
 
 
 def test_intervals_cover():
@@ -392,10 +394,12 @@ def test_refusals():
         ({"coverage": 1.2}, "coverage must be"),
         ({"method": "jackknife"}, "method must be one of"),
         ({"side": "left"}, "side must be one of"),
-        ({"coverage": 0.995}, "coverage=0.995 requires more rows"),
     ]:
         with pytest.raises(ValueError, match=message):
             model.predict_interval(NEW, **arguments)
+    for method in ("cv+", "normalized"):
+        with pytest.warns(UserWarning, match=r"coverage=0\.995 needs at least 199 held-out rows"):
+            assert np.isinf(model.predict_interval(NEW, 0.995, method)).all()
     with pytest.raises(ValueError, match="n_pairs must be an integer of at least 2"):
         model.standard_error(NEW, n_pairs=1)
     with pytest.raises(ValueError, match="method must be one of"):

@@ -222,8 +222,8 @@ def test_groups_repeats_and_rows_left_out(numbers):
     ):
         rows = model.fit(X, y).held_out_
         np.testing.assert_array_equal(np.bincount(rows.groups), np.full(150, 2))
-        with pytest.raises(ValueError, match="requires more rows"):
-            model.predict_interval(X, 0.994)
+        with pytest.warns(UserWarning, match="needs at least 166 groups of held-out rows"):
+            assert np.isinf(model.predict_interval(X, 0.994)).all()
         assert np.isfinite(model.predict_interval(X, 0.99)).all()
     stack = StackingRegressor(
         REGRESSORS, cv=TimeSeriesSplit(4), final_estimator="nnls", held_out="cv"
@@ -325,8 +325,8 @@ def test_what_is_refused(numbers, labels):
             model.predict_interval(X, method="cv+")
         with pytest.raises(ValueError, match="side must be"):
             model.predict_interval(X, side="left")
-        with pytest.raises(ValueError, match=r"coverage=0\.995 requires more rows"):
-            model.predict_interval(X, 0.995)
+        with pytest.warns(UserWarning, match=r"coverage=0\.995 needs at least 199 held-out rows"):
+            assert np.isinf(model.predict_interval(X, 0.995)).all()
     with pytest.raises(ValueError, match="splits hold out different rows"):
         stack.set_params(cv=[(np.arange(100), np.arange(100, 150))]).fit(X, y)
     with pytest.raises(NotFittedError):

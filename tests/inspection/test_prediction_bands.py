@@ -162,7 +162,10 @@ def test_missing_values_take_no_part_in_medians_and_ends():
 def test_infinite_intervals_are_left_out():
     X = np.arange(12.0)[:, None]
     forest = RandomForestRegressor(30, random_state=0).fit(X, np.arange(12.0) % 5)
-    display = PredictionBandDisplay.from_estimator(forest, X, methods=["interval"], coverage=0.99)
+    with pytest.warns(UserWarning, match="needs at least 99 held-out rows, and there are 12"):
+        display = PredictionBandDisplay.from_estimator(
+            forest, X, methods=["interval"], coverage=0.99
+        )
     assert np.isinf(display.panels[0].bands["interval"]).all()
     assert np.isfinite(display.ax_.get_ylim()).all()
 

@@ -470,6 +470,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         penalty: float = 0.05,
         k_reg: int = 1,
         random_state: RandomStateLike = None,
+        empty: bool = True,
     ) -> np.ndarray:
         """Predict sets of classes that contain the class of a new row with a given probability.
 
@@ -525,7 +526,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
                [False,  True,  True],
                [False,  True,  True]])
         """
-        rule = SetRule(coverage, method, per_class, randomized, penalty, k_reg, random_state)
+        rule = SetRule(coverage, method, per_class, randomized, penalty, k_reg, random_state, empty)
         scores, _, rows = self._fold_scores(X, offset, "Prediction sets")
         n, n_folds = scores.shape[:2]
         at = _probabilities(scores.reshape(n * n_folds, *scores.shape[2:]))

@@ -464,12 +464,13 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         Returns
         -------
         interval : ndarray of shape (n_samples, 2)
-            Lower and upper ends, in the units of y.
+            Lower and upper ends, in the units of y; infinite, with a warning, if (n + 1) `coverage`
+            > n.
 
         Raises
         ------
         ValueError
-            If (n + 1) `coverage` > n.
+            If a parameter is not valid.
 
         Notes
         -----

@@ -230,12 +230,13 @@ def predict_interval(
     Returns
     -------
     interval : ndarray of shape (n_samples, 2)
-        Lower and upper ends, in the units of y.
+        Lower and upper ends, in the units of y; infinite, with a warning, if (n + 1) `coverage` >
+        n.
 
     Raises
     ------
     ValueError
-        If y has several columns, or if (n + 1) `coverage` > n.
+        If y has several columns, or a parameter is not valid.
 
     Notes
     -----
@@ -368,6 +369,7 @@ def predict_set(
     penalty: float = 0.05,
     k_reg: int = 1,
     random_state: RandomStateLike = None,
+    empty: bool = True,
 ) -> np.ndarray:
     """Predict sets of classes that contain the class of a new row with a given probability.
 
@@ -402,5 +404,5 @@ def predict_set(
     %(references_of_sets)s
     """
     resampling = _resampling(self, "predict_set")
-    rule = SetRule(coverage, method, per_class, randomized, penalty, k_reg, random_state)
+    rule = SetRule(coverage, method, per_class, randomized, penalty, k_reg, random_state, empty)
     return resampling.prediction_set(self._rows_with(X, offset), rule)
