@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import reduce, wraps
+from importlib import import_module
 from inspect import signature
 from typing import Any, Protocol, Self, TypeVar, cast
 from uuid import uuid4
@@ -32,6 +33,11 @@ LARGEST_OFFSET = 1e150
 COMMON = object()
 # Common arguments of at most so many bytes go with each task, without a task of their own.
 SMALL = 2**15
+# What to do with two tables whose chunks cannot be paired by position.
+JOIN = (
+    "Make one table of both, by a column that identifies rows (dask.dataframe.merge), and take X, "
+    "y and the weights from it; or give both the same chunks."
+)
 # Dask's only value of a column whose categories it has not read.
 UNKNOWN_CATEGORY = "__UNKNOWN_CATEGORIES__"
 
@@ -386,12 +392,15 @@ def row_blocks(X: Any, y: Any, sample_weight: Any = None) -> DaskBlocks:
     ----------
     X : dask array of shape (n_samples, n_features) or dask data frame
     y, sample_weight : dask array or series, or array of known chunks; or None
-        In the chunks of X; arrays whose chunks are known and others are cut again.
+        In the chunks of X; arrays whose chunks are known and others are cut again. Columns of the
+        table of X, and of tables whose divisions are known, are joined by the index. All others
+        are paired by position, chunk by chunk.
 
     Raises
     ------
     TypeError or ValueError
-        If the chunks of the others are not those of X.
+        If the chunks of the others are not those of X. Lengths that Dask does not know are
+        compared when a chunk is read.
     """
     lengths = None
     if hasattr(X, "numblocks"):
@@ -402,14 +411,23 @@ def row_blocks(X: Any, y: Any, sample_weight: Any = None) -> DaskBlocks:
         joined = _one_frame(X, y, sample_weight)
         if joined is not None:
             return joined
-    parts = _delayed(X)
-    columns = [parts]
-    for name, column in (("y", y), ("sample_weight", sample_weight)):
-        columns.append(_parts_like(column, name, parts, lengths))
+    own = _chunkings(X)
+    others = {"y": y, "sample_weight": sample_weight}
+    found = {name: _chunks_beside(one, name, own, lengths) for name, one in others.items()}
+    for name, chunks in found.items():
+        if not own.keys() & chunks.keys():
+            raise ValueError(
+                f"{name} has {max(chunks)} chunks of rows, but X has {max(own)}; they must be cut "
+                f"at the same rows. {JOIN}"
+            )
+    numbers = [n for n in own if all(n in chunks for chunks in found.values())]
+    if not numbers:
+        raise ValueError(f"y and sample_weight must be cut at the same rows. {JOIN}")
     from dask import delayed
 
-    block = delayed(_block, pure=False)
-    return DaskBlocks([block(number, *each) for number, each in enumerate(zip(*columns))])
+    block, n = delayed(_block, pure=False), numbers[0]
+    columns = zip(own[n], *(chunks[n] for chunks in found.values()))
+    return DaskBlocks([block(number, *each) for number, each in enumerate(columns)])
 
 
 def _one_frame(X: Any, y: Any, weight: Any) -> DaskBlocks | None:
@@ -417,15 +435,17 @@ def _one_frame(X: Any, y: Any, weight: Any) -> DaskBlocks | None:
 
     Columns of one table are then read together. Dask may also read single columns of several files
     as one chunk, so that y, read alone, would not have the chunks of X. Frames whose divisions are
-    known are joined by their index, which is left to `_parts_like` where the chunks agree.
+    known are joined by their index, which is left to `row_blocks` where the chunks agree. So are
+    two tables without known divisions: Dask would shuffle both by an index that need not be unique.
     """
     others = {"y": y, "weight": weight}
     others = {f"__{name}__": one for name, one in others.items() if one is not None}
-    if not all(
-        hasattr(one, "divisions") and getattr(one, "ndim", 0) == 1 for one in others.values()
-    ):
+    series = list(others.values())
+    if not all(hasattr(one, "divisions") and getattr(one, "ndim", 0) == 1 for one in series):
         return None
-    if X.known_divisions and all(one.npartitions == X.npartitions for one in others.values()):
+    if X.known_divisions and all(one.npartitions == X.npartitions for one in series):
+        return None
+    if not (all(one.known_divisions for one in (X, *series)) or _of_one_table(X, *series)):
         return None
     try:
         frame = X.assign(**others)
@@ -439,23 +459,49 @@ def _one_frame(X: Any, y: Any, weight: Any) -> DaskBlocks | None:
     )
 
 
+def _of_one_table(*frames: Any) -> bool:
+    """Whether Dask reads data frames and series from one table, row by row in the same parts."""
+    dask_expr = type(frames[0]).__module__.rpartition(".")[0]
+    aligned = import_module(f"{dask_expr}._expr").are_co_aligned
+    return bool(aligned(*(each.expr for each in frames)))
+
+
 def _split_block(number: int, frame: Any, names: list[str]) -> tuple[int, Any, Any, Any]:
     y, weight = (frame[name] if name in names else None for name in ("__y__", "__weight__"))
     return number, frame.drop(columns=names), y, weight
 
 
 def _block(number: int, X: Any, y: Any, weight: Any) -> tuple[int, Any, Any, Any]:
+    for name, column in (("y", y), ("sample_weight", weight)):
+        if column is not None and len(column) != len(X):
+            raise ValueError(
+                f"{name} has {len(column)} rows and X has {len(X)} (in chunk {number} of the "
+                f"rows). {JOIN}"
+            )
     return number, X, y, weight
 
 
-def _delayed(collection: Any) -> list[Any]:
-    return list(np.ravel(np.asarray(collection.to_delayed(), dtype=object)))
+def _delayed(collection: Any, **options: Any) -> list[Any]:
+    return list(np.ravel(np.asarray(collection.to_delayed(**options), dtype=object)))
 
 
-def _parts_like(column: Any, name: str, parts: Sequence[Any], lengths: Any) -> list[Any]:
-    """The chunks of y or of the weights, beside those of X."""
+def _chunkings(collection: Any) -> dict[int, list[Any]]:
+    """The chunks by their number: as a table is cut, and with files that Dask reads together."""
+    found = {}
+    if hasattr(collection, "divisions") and hasattr(collection, "simplify"):
+        chunks = _delayed(collection.simplify(), optimize_graph=False)
+        found[len(chunks)] = chunks
+    chunks = _delayed(collection)
+    found.setdefault(len(chunks), chunks)
+    return found
+
+
+def _chunks_beside(
+    column: Any, name: str, own: dict[int, list[Any]], lengths: Any
+) -> dict[int, list[Any]]:
+    """The chunks of y or of the weights by their number, as `own`, those of X."""
     if column is None:
-        return [None] * len(parts)
+        return {n: [None] * n for n in own}
     if not is_collection(column):
         if lengths is None or np.isnan(lengths).any():
             raise TypeError(
@@ -466,7 +512,7 @@ def _parts_like(column: Any, name: str, parts: Sequence[Any], lengths: Any) -> l
         column = np.asarray(column)
         if len(column) != sum(lengths):
             raise ValueError(f"X has {sum(lengths)} rows, but {name} has {len(column)}.")
-        return np.split(column, np.cumsum(lengths)[:-1])
+        return {len(lengths): np.split(column, np.cumsum(lengths)[:-1])}
     if hasattr(column, "rechunk"):
         if column.ndim == 2 and column.numblocks[1] > 1:
             column = column.rechunk({1: -1})
@@ -477,13 +523,7 @@ def _parts_like(column: Any, name: str, parts: Sequence[Any], lengths: Any) -> l
                     f"X has {sum(lengths)} rows, but {name} has {sum(column.chunks[0])}."
                 )
             column = column.rechunk({0: lengths})
-    found = _delayed(column)
-    if len(found) != len(parts):
-        raise ValueError(
-            f"{name} has {len(found)} chunks of rows, but X has {len(parts)}; they must be cut at "
-            "the same rows."
-        )
-    return found
+    return _chunkings(column)
 
 
 # --- predictions for Dask collections: lazy, chunk by chunk ---------------------------------------
