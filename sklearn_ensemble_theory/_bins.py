@@ -235,6 +235,12 @@ def check_bin_edges(
     return checked
 
 
+def labels_of_edges(edges: np.ndarray) -> list[str]:
+    """Numbers of six digits, or of as many as tell the edges apart."""
+    each: list[list[str]] = [[f"{edge:.{digits}g}" for edge in edges] for digits in range(6, 18)]
+    return next(labels for labels in each if len(set(labels)) == len(labels))
+
+
 def bin_codes(X: Any, edges: Sequence[np.ndarray], missing: bool = False) -> np.ndarray:
     """The bin of every value: (n, p), in Fortran order, uint8 if every code fits, else uint16.
 

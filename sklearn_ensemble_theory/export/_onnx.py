@@ -17,9 +17,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._version import __version__
 
-from ._plain import Additive, PlainModel, PlainTerm
+from ._plain import Additive, PlainModel, PlainTerm, rounded_down
 
 # Single precision has all integers up to this one.
 _MOST_VALUES = 2**24
@@ -73,6 +74,12 @@ def onnx(
         If an option is none of these, a category is no number of `dtype`, the terms have more
         than 2^24 values, or a feature has the name of an output in "columns".
 
+    Warns
+    -----
+    UserWarning
+        If two thresholds of a feature are the same number of `dtype`: near 1e9, numbers of single
+        precision are 64 apart. The message names the features.
+
     Notes
     -----
     NaN is missing; so is any text that is no category, such as "". Rows cost O(log B) for each
@@ -109,11 +116,26 @@ def onnx(
             f"The input {wrong[0]!r} has no name of its own: it is that of an output or of another "
             "feature, or empty; rename the feature before fit."
         )
+    real = np.dtype(dtype)
+    terms = plain.terms if with_terms else (plain.terms_that_matter() or plain.terms[:1])
+    cuts = [[cuts_of(term, a, plain, real) for a in range(len(term.features))] for term in terms]
+    merged = {
+        j
+        for term, each in zip(terms, cuts)
+        for j, edges, (thresholds, _) in zip(term.features, term.places, each)
+        if plain.categories[j] is None and len(thresholds) <= len(edges)
+    }
+    if merged:
+        warn_user(
+            "Single precision does not tell apart some thresholds of "
+            f"{', '.join(repr(plain.names[j]) for j in sorted(merged))}: predictions for rows "
+            "between them differ from those of `predict`. Use dtype='float64'.",
+            UserWarning,
+        )
     try:
         from onnx import TensorProto, checker, helper, numpy_helper
     except ImportError as error:
         raise ImportError("export.onnx requires onnx: pip install onnx.") from error
-    real = np.dtype(dtype)
     of_type = TensorProto.FLOAT if dtype == "float32" else TensorProto.DOUBLE
     nodes, n_names = [], 0
 
@@ -131,7 +153,6 @@ def onnx(
         return node("Constant", value=numpy_helper.from_array(np.asarray(values)))
 
     # The columns that are used, as numbers; the number of a category that is text is its place.
-    terms = plain.terms if with_terms else (plain.terms_that_matter() or plain.terms[:1])
     used = sorted({j for term in terms for j in term.features})
     if by_column:
         columns = []
@@ -155,10 +176,9 @@ def onnx(
 
     # Trees find the places of the values, tables have them.
     trees, offset = _Trees(), 0
-    for t, term in enumerate(terms):
+    for t, (term, each) in enumerate(zip(terms, cuts)):
         shape, start = term.values.shape[:-1], offset
-        for axis, j in enumerate(term.features):
-            thresholds, bins = cuts_of(term, axis, plain, real)
+        for axis, (j, (thresholds, bins)) in enumerate(zip(term.features, each)):
             stride = int(np.prod(shape[axis + 1 :]))
             trees.add(place[j], thresholds, stride * bins + start, t)
             start = 0
@@ -262,10 +282,7 @@ def cuts_of(
     j = term.features[axis]
     known, size = plain.categories[j], term.values.shape[axis]
     if known is None:
-        edges = term.places[axis]
-        with np.errstate(over="ignore"):
-            cuts = edges.astype(real)
-        cuts = np.where(cuts > edges, np.nextafter(cuts, real.type(-np.inf)), cuts)
+        cuts = rounded_down(term.places[axis], real)
         cuts, bins = np.append(cuts, real.type(np.inf)), np.arange(size)
         # Edges that are the same after rounding have no number between them.
         kept = np.concatenate([[True], cuts[1:] > cuts[:-1]])

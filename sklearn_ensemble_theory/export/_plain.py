@@ -19,6 +19,16 @@ Additive = AdditiveBoostingRegressor | LogitBoostClassifier
 LINKS = ("identity", "log", "logit", "softmax")
 
 
+def rounded_down(edges: np.ndarray, real: np.dtype) -> np.ndarray:
+    """The largest number of this type that is at most each edge.
+
+    ``x <= edge`` holds for a number x of the type if and only if x is at most that number.
+    """
+    with np.errstate(over="ignore"):
+        cuts = edges.astype(real)
+    return np.where(cuts > edges, np.nextafter(cuts, real.type(-np.inf)), cuts)
+
+
 @dataclass(frozen=True)
 class PlainTerm:
     """The table of a term with K scores.

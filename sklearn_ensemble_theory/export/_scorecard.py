@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from sklearn_ensemble_theory._bins import labels_of_edges
 from sklearn_ensemble_theory._scaling import power_of_two
 
 from ._plain import Additive, PlainModel, PlainTerm
@@ -183,7 +184,7 @@ def groups_of(
     values = values.reshape(len(weights), -1)
     if known is None:
         groups = merged(values[:-1], weights[:-1], most)
-        ends = [f"{edge:.6g}" for edge in place]
+        ends = labels_of_edges(place)
         names = []
         for group in groups:
             low, high = group[0], group[-1] + 1

@@ -1,6 +1,6 @@
 """Fitted models as scikit-learn's own objects."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import copy, deepcopy
 from numbers import Real
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from sklearn_ensemble_theory._categories import fitted_encoder
 from sklearn_ensemble_theory._compat import give_fitted_loss, make_tree
 from sklearn_ensemble_theory._features import Features
 from sklearn_ensemble_theory._learners import is_tree, reads_single_precision
+from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._scaling import LARGEST
 from sklearn_ensemble_theory._typing import Fitted, FittedPredictor
 from sklearn_ensemble_theory.averaging import (
@@ -42,6 +43,7 @@ from sklearn_ensemble_theory.trees._sklearn_trees import (
 )
 from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 
+from ._plain import rounded_down
 from ._stump_rules import Stump, leaf_values
 
 # scikit-learn's marks of a leaf.
@@ -74,6 +76,12 @@ def sklearn(model: Fitted) -> Any:
     ValueError
         If nothing in scikit-learn makes these predictions; the message says what has no
         counterpart there. Nothing has been computed then.
+
+    Warns
+    -----
+    UserWarning
+        If single precision does not tell apart two thresholds of decision stumps. The message
+        names the features.
 
     Notes
     -----
@@ -118,15 +126,41 @@ def sklearn(model: Fitted) -> Any:
         raise no_counterpart(model, reason)
     found = known.convert(model)
     copy_attributes(model, found, "n_features_in_", "feature_names_in_")
+    if merged := _merged_columns(model):
+        warn_user(
+            "scikit-learn's trees read X in single precision, which does not tell apart some "
+            f"thresholds of these features: {', '.join(merged)}. Predictions for rows between "
+            "them differ; subtract a constant from the column before fit.",
+            UserWarning,
+        )
     return found
+
+
+def _merged_columns(model: Fitted) -> list[str]:
+    """The columns with thresholds of stumps that are the same in single precision."""
+    thresholds: dict[int, set[float]] = {}
+    for member, features in _members_of(model):
+        if isinstance(member, Stump) and np.isfinite(member.threshold_):
+            j = member.feature_ if features is None else int(features[member.feature_])
+            thresholds.setdefault(j, set()).add(float(member.threshold_))
+    label = Features.known_to(model).label
+    return [
+        label(j)
+        for j, own in sorted(thresholds.items())
+        if len(set(rounded_down(np.array([*own]), np.dtype(np.float32)).tolist())) < len(own)
+    ]
+
+
+def _members_of(model: Fitted) -> Iterator[tuple[Any, Any]]:
+    """The members, each with the columns of X that it reads, or None for all."""
+    members = getattr(model, "estimators_", [model])
+    members = members.ravel() if isinstance(members, np.ndarray) else members
+    yield from zip(members, getattr(model, "estimators_features_", [None] * len(members)))
 
 
 def _obstacle_of_values(model: Fitted) -> str | None:
     """A column whose values trees of single precision do not tell apart, in words."""
-    members = getattr(model, "estimators_", [model])
-    members = members.ravel() if isinstance(members, np.ndarray) else members
-    drawn = getattr(model, "estimators_features_", [None] * len(members))
-    for member, features in zip(members, drawn):
+    for member, features in _members_of(model):
         for tree in member_nodes([member], of_any_output=True) or ():
             for j in [] if tree.wide is None else np.intersect1d(tree.wide, tree.feature).tolist():
                 column = Features.known_to(model).label(j if features is None else features[j])

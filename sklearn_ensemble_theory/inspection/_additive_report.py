@@ -19,6 +19,7 @@ from sklearn.metrics import (
     root_mean_squared_error,
 )
 
+from sklearn_ensemble_theory._bins import labels_of_edges
 from sklearn_ensemble_theory._features import feature_names
 from sklearn_ensemble_theory._rows import checked_weights
 from sklearn_ensemble_theory._typing import AdditiveEstimator, ArrayLike
@@ -358,7 +359,7 @@ def _bin_label(axis, b: int) -> str:
         return axis.missing_label
     if axis.categorical:
         return str(axis.edges[b])
-    edges = [f"{x:.6g}".replace("-", "\N{MINUS SIGN}") for x in axis.edges]
+    edges = [x.replace("-", "\N{MINUS SIGN}") for x in labels_of_edges(axis.edges)]
     if not edges:
         return "all values"
     if b == 0:

@@ -4,6 +4,7 @@ tests/integration/test_deployed.py runs the graphs.
 """
 
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -125,3 +126,17 @@ def test_categories_that_single_precision_does_not_have():
     plain = PlainModel.of(L2BoostingRegressor(5).fit(X, np.arange(8.0)))
     with pytest.raises(ValueError, match="'c' has categories that are no float64 numbers"):
         cuts_of(plain.terms[0], 0, plain, np.dtype(np.float64))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_thresholds_that_single_precision_merges(dtype, monkeypatch):
+    """Near 1e9 single precision has every 64th integer."""
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    X = pd.DataFrame({"when": 1e9 + 4 * np.arange(40.0), "b": np.arange(40.0) % 3})
+    model = L2BoostingRegressor(20, interactions=[(0, 1)]).fit(X, np.arange(40) % 5)
+    with warnings.catch_warnings(record=True) as caught, pytest.raises(ImportError):
+        warnings.simplefilter("always")
+        export.onnx(model, dtype=dtype)
+    words = "Single precision does not tell apart some thresholds of 'when': predictions"
+    assert [str(w.message).startswith(words) for w in caught] == [True] * (dtype == "float32")
+    assert all("dtype='float64'" in str(w.message) and w.filename == __file__ for w in caught)

@@ -118,3 +118,13 @@ def test_links_that_only_python_knows(monkeypatch):
     for form in (export.onnx, lambda model: export.sql(model, "rows"), export.json):
         with pytest.raises(ValueError, match="has no form outside Python; the links with one are"):
             form(model)
+
+
+def test_edges_have_as_many_digits_as_tell_them_apart():
+    X = 1e9 + 4 * np.arange(40.0)[:, None]
+    model = L2BoostingRegressor(20).fit(X, np.arange(40.0) ** 2)
+    rows = export.text(model, max_rows=3).split("\n")
+    names = [row[2:].split("  ")[0] for row in rows[6:9]]
+    first, last = names[0].removeprefix("<= "), names[2].removeprefix("> ")
+    assert names[1] == f"{first} < x <= {last}"
+    assert {float(first), float(last)} <= {*model.bin_edges_[0].tolist()}

@@ -328,3 +328,16 @@ def test_forests_equal_those_of_scikit_learn():
         assert type(mine) is type(other) is DecisionTreeClassifier
         np.testing.assert_array_equal(mine.apply(X_new), other.apply(X_new))
         np.testing.assert_allclose(mine.tree_.value, other.tree_.value)
+
+
+@pytest.mark.parametrize("features", [1.0, 0.5], ids=["all", "drawn"])
+def test_thresholds_of_stumps_that_single_precision_merges(features):
+    """Near 1e9 single precision has every 64th integer."""
+    X = pd.DataFrame({"b": np.arange(40.0) % 3, "when": 1e9 + 4 * np.arange(40.0)})
+    stumps = package.DecisionStumpRegressor()
+    model = BaggingRegressor(stumps, 20, max_features=features, random_state=0)
+    model.fit(X, np.arange(40.0) ** 2)
+    with pytest.warns(UserWarning, match="some thresholds of these features: 'when'"):
+        export.sklearn(model)
+    model.fit(X.assign(when=X["when"] - 1e9), np.arange(40.0) ** 2)
+    export.sklearn(model)
