@@ -91,7 +91,10 @@ def add_tables(
         j = others[k]
         require(0 <= j < n_bins.shape[0])
         size = end_of_table(size, n_first, n_bins[j], tables.shape[0])
-    require(size == tables.shape[0] and all_below(&first[0], n, n_first))
+    require(size == tables.shape[0])
+    if n == 0 or others.shape[0] == 0:
+        return
+    require(all_below(&first[0], n, n_first))
     cdef Cell* table
     cdef const double* w = NULL
     cdef bint fits = True
@@ -101,7 +104,7 @@ def add_tables(
             m = min(n - start, BLOCK_ROWS)
             if weight is not None:
                 w = &weight[start]
-            table = &tables[0]
+            table = &tables[0] if size > 0 else NULL
             for k in range(others.shape[0]):
                 j = others[k]
                 fits = fits and all_below(&codes[j, start], m, n_bins[j])
@@ -151,7 +154,7 @@ def add_stump_sums(
     require(moments.shape[0] == 3 and n_folds > 0
             and (weight is None or weight.shape[0] == n and Cell is double)
             and (n_folds == 1 if fold is None else fold.shape[0] == n)
-            and (fold is None or all_below(&fold[0], n, n_folds)))
+            and (fold is None or n == 0 or all_below(&fold[0], n, n_folds)))
     for i in range(p):
         if n_bins[i] > 1:
             size = end_of_table(size, n_folds, n_bins[i], targets.shape[0])
@@ -162,6 +165,8 @@ def add_stump_sums(
             if n_bins[i] > 1 and n_bins[j] > 1:
                 size = end_of_table(size, n_folds * n_bins[i], n_bins[j], tables.shape[0])
     require(size == tables.shape[0])
+    if n == 0:
+        return
     for i in range(p):
         require(all_below(&codes[i, 0], n, n_bins[i]))
     # What is in all tables of a column and others: fold and bin of each row, and its target.
@@ -186,14 +191,14 @@ def add_stump_sums(
                 moments[0, folds[r]] += own
                 moments[1, folds[r]] += wy[r]
                 moments[2, folds[r]] += wy[r] * y[start + r]
-            target = &targets[0]
+            target = &targets[0] if targets.shape[0] > 0 else NULL
             for i in range(p):
                 if n_bins[i] > 1:
                     add_block(folds, &codes[i, start], n_bins[i], wy, m, target)
                     target += n_folds * n_bins[i]
             start += m
         # Column after column, so that its tables with all others stay in the cache.
-        table = &tables[0]
+        table = &tables[0] if tables.shape[0] > 0 else NULL
         for i in range(p):
             if n_bins[i] <= 1:
                 continue
@@ -302,7 +307,7 @@ def cumulate_tables(
         size = end_of_table(size, n_groups * n_rows, n_bins, tables.shape[0])
         widest = max(widest, n_bins)
     require(size == tables.shape[0])
-    if size == 0:
+    if size == 0 or n_cuts == 0 or n_kept == 0:
         return
     cdef Cell* column = <Cell*>PyMem_RawMalloc(widest * sizeof(Cell))
     if column == NULL:
@@ -426,7 +431,8 @@ def sum_over_cuts(
             memset(code, 0, sizeof(code))
             while j < p and n_columns < COLUMNS_AT_ONCE:
                 if offsets[j] < offsets[j + 1]:
-                    column[n_columns], code[n_columns] = j, &codes[j, 0]
+                    column[n_columns] = j
+                    code[n_columns] = &codes[j, 0] if n > 0 else NULL
                     n_columns += 1
                 j += 1
             for k in range(n_columns):
@@ -527,7 +533,9 @@ def best_smoothing(
             and offsets[c] == cuts.shape[0] == factor.shape[0])
     for i in range(a):
         require(0 <= starts[i] <= stops[i] <= n)
-        gain = sum_of_squares(&values[0] + starts[i], stops[i] - starts[i]) / n_used[i]
+        gain = 0.0
+        if starts[i] < stops[i]:
+            gain = sum_of_squares(&values[starts[i]], stops[i] - starts[i]) / n_used[i]
         if gain > largest:
             best, largest = i, gain
     for i in range(b):
@@ -814,7 +822,8 @@ def add_pair_tables(
             and pairs.shape[1] == 2 and tables.shape[1] == 3)
     for j in range(p):
         require(0 <= n_bins[j] <= 1 << 16)
-        require(n_bins[j] == 0 or all_below(&maps[j, 0], maps.shape[1], n_bins[j]))
+        require(n_bins[j] == 0 or maps.shape[1] == 0
+                or all_below(&maps[j, 0], maps.shape[1], n_bins[j]))
     for t in range(pairs.shape[0]):
         a, b = pairs[t, 0], pairs[t, 1]
         require(0 <= a < p and 0 <= b < p and n_bins[a] > 0 and n_bins[b] > 0)
@@ -1121,7 +1130,7 @@ cdef int check_cells(
     Py_ssize_t n_columns,
 ) except -1:
     require(a.shape[0] == b.shape[0] == n)
-    return require(all_below(&a[0], n, n_rows) and all_below(&b[0], n, n_columns))
+    return require(n == 0 or all_below(&a[0], n, n_rows) and all_below(&b[0], n, n_columns))
 
 
 cdef int check_quadrants(

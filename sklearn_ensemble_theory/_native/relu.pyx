@@ -83,7 +83,7 @@ def bin_moments(
     cdef double* cell
     require(codes.shape[1] == below.shape[1] == n and below.shape[0] == out.shape[0] == p
             and out.shape[2] == 3)
-    require(p == 0 or all_below(&codes[0, 0], p * n, out.shape[1]))
+    require(p == 0 or n == 0 or all_below(&codes[0, 0], p * n, out.shape[1]))
     with nogil:
         for j in range(p):
             for i in range(n):

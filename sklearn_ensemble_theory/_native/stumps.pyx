@@ -63,6 +63,8 @@ def exponential_weights(start, const double[::1] u, double shift, double[::1] we
     cdef Starts given = starts_of(start, n)
     cdef double total
     require(weight.shape[0] == n)
+    if n == 0:
+        return 0.0
     with nogil:
         total = fill_weights(given, &u[0], n, shift, &weight[0])
     return total
@@ -81,7 +83,7 @@ cdef Starts starts_of(start, Py_ssize_t n) except *:
         return Starts(NULL, start)
     rows = start
     require(rows.shape[0] == n)
-    return Starts(&rows[0], 0.0)
+    return Starts(&rows[0], 0.0) if n > 0 else Starts(NULL, 0.0)
 
 
 cdef double fill_weights(
@@ -102,6 +104,8 @@ def weighted_votes(const double[::1] weight, const int8_t[::1] votes):
     """weight'votes, summed as in `exponential_weights`. O(n)."""
     cdef double total
     require(weight.shape[0] == votes.shape[0])
+    if weight.shape[0] == 0:
+        return 0.0
     with nogil:
         total = product_of_votes(&weight[0], &votes[0], votes.shape[0])
     return total
@@ -264,7 +268,9 @@ cdef Moves checked_moves(
         for k in range(slots.shape[1]):
             require(0 <= slots[i, k] < moves.shape[1])
     given.n_rounds, given.n_slots, given.n_rows = T, moves.shape[1], n
-    given.feature, given.cut, given.move = &features[0], &cuts[0], &moves[0, 0, 0]
+    given.feature, given.cut, given.move = NULL, NULL, NULL
+    if T > 0 and given.n_slots > 0:
+        given.feature, given.cut, given.move = &features[0], &cuts[0], &moves[0, 0, 0]
     return given
 
 

@@ -108,6 +108,24 @@ def test_sums_of_stumps(kind, folded, dtype):
         np.testing.assert_array_equal(sums, expected[name], err_msg=name)
 
 
+def test_no_rows_and_no_columns_add_nothing():
+    """The sanitized build refuses the address of what an empty array does not have."""
+    codes, y, _, folds = rows(n=0)
+    found = sums_of_stumps(np.int32, True)
+    add_stump_sums(codes, N_BINS, y, None, folds.astype(np.uint32), **found)
+    assert all((sums == sums.ravel()[0]).all() for sums in found.values())
+    first, none, n_bins = np.zeros(0, np.uint32), np.empty(0, np.intp), np.ones(2, np.intp)
+    add_tables(first, 3, codes, np.array([1]), N_BINS, None, table := np.zeros(3, np.int32))
+    assert not table.any()
+    codes, y, *_ = rows(n=30)
+    add_tables(np.ones(30, np.uint32), 3, codes, none, N_BINS, None, np.zeros(0))
+    moments = np.zeros((3, 1))
+    add_stump_sums(codes[1:2], n_bins[:1], y, None, None, moments, np.zeros(0), np.zeros(0))
+    np.testing.assert_allclose(moments[:, 0], [30, y.sum(), y @ y])
+    sums = np.zeros((1, 2, 0))
+    cumulate_tables(np.ones(4), 2, True, np.arange(2), np.zeros(3, np.intp), n_bins == 0, sums)
+
+
 def test_sums_of_stumps_that_do_not_fit():
     codes, y, weight, folds = rows(n=30)
     used = N_BINS[N_BINS > 1]

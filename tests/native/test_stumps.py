@@ -29,6 +29,7 @@ def test_exponential_weights_are_exponentials(n):
         expected = np.exp(starts - u - top)
         assert weight == pytest.approx(expected, rel=1e-14)
         assert total == pytest.approx(expected.sum(), rel=1e-14)
+    assert exponential_weights(start[:0], u[:0], 0.0, np.empty(0)) == 0.0
     with pytest.raises(ValueError):
         exponential_weights(start, u, 0.0, np.empty(n + 1))
     with pytest.raises(ValueError):
@@ -65,6 +66,13 @@ def rounds(dtype=np.uint8, n=BLOCK_ROWS + 9, p=3, T=2):
         "cuts": rng.integers(-1, 6, T),
         "moves": rng.random((T, 3, 2)),
     }
+
+
+def test_no_rounds_move_no_scores():
+    given = rounds(T=0)
+    moved = np.empty_like(given["scores"])
+    moved_scores(**given, moved=moved)
+    np.testing.assert_array_equal(moved, given["scores"])
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
