@@ -18,6 +18,7 @@ import numpy as np
 
 from sklearn_ensemble_theory._bins import labels_of_edges
 from sklearn_ensemble_theory._scaling import power_of_two
+from sklearn_ensemble_theory.inspection._additive_terms import removed_terms
 
 from ._plain import Additive, PlainModel, PlainTerm
 
@@ -110,7 +111,9 @@ def text(model: Additive, *, max_rows: int = 8, max_terms: int | None = None) ->
     importances = model.term_importances_
     order = np.argsort(-importances, kind="stable").tolist()
     shown = [t for t in order if plain.terms[t].values.any()]
+    removed = removed_terms(model)
     empty = [plain.terms[t].name for t in sorted(set(order) - set(shown))]
+    empty = [name for name in empty if name not in removed]
     for t in shown[:max_terms]:
         term = plain.terms[t]
         lines += ["", f"{term.name}: {number(importances[t])} on average, in absolute value"]
@@ -124,6 +127,8 @@ def text(model: Additive, *, max_rows: int = 8, max_terms: int | None = None) ->
         notes.append(f"{len(shown) - (max_terms or 0)} terms of less importance are not shown.")
     if empty:
         notes.append(f"Always 0: {', '.join(empty)}.")
+    if removed:
+        notes.append(f"Removed after the fit: {', '.join(removed)}.")
     if edits := getattr(model, "edits_", ()):
         notes.append("Edited after the fit:")
         notes += [f"  {edit}" for edit in edits]

@@ -30,6 +30,7 @@ from ._additive_terms import (
     check_additive,
     check_number_of,
     names_of_terms,
+    removed_terms,
     scores_of_classes,
     shapes_of_terms,
     unit_of_terms,
@@ -182,6 +183,7 @@ def report_html(
         ("importances", "Importance of the terms", _importances(estimator) if used else []),
         ("terms", "Terms", _terms(estimator, used, max_terms, X)),
         ("unused", "Features without an effect", _unused(estimator, used)),
+        ("removed", "Removed terms", _removed(estimator)),
         ("edits", "Edits after the fit", _edits(estimator)),
         ("rows", "Predictions of single rows", rows),
         ("scores", "Predictions and what was observed", scores),
@@ -278,6 +280,8 @@ def _terms(estimator: AdditiveEstimator, used: Sequence[int], max_terms: int, X)
     ]
     if any(s.errors is not None and not s.is_pair for s in shapes):
         about.append("Bands are plus and minus two standard errors, for new training rows.")
+        if any(s.errors is not None and np.isnan(s.errors).any() for s in shapes):
+            about.append("Values that were edited have none.")
     about.append("Grey histograms are the distributions of the training rows.")
     if X is not None:
         about.append("Marks below the curves are the rows given for the report.")
@@ -346,7 +350,8 @@ def _values(shape: TermShape, labels: Sequence[str]) -> str:
     for cell in np.ndindex(*counts):
         row = [_bin_label(axis, b) for axis, b in zip(shape.axes, cell)]
         row += [number(float(x), signed=True) for x in shape.values[cell]]
-        row += [] if shape.errors is None else [number(float(x)) for x in shape.errors[cell]]
+        if shape.errors is not None:
+            row += ["" if np.isnan(x) else number(float(x)) for x in shape.errors[cell]]
         if shape.weights is not None:
             row.append(f"{number(100 * float(shape.weights[cell]) / total)} %")
         rows.append(tuple(row))
@@ -369,7 +374,8 @@ def _bin_label(axis, b: int) -> str:
 
 def _unused(estimator: AdditiveEstimator, used: Sequence[int]) -> list[str]:
     known, names = {j for t in used for j in estimator.term_features_[t]}, feature_names(estimator)
-    left = [j for j in range(len(names)) if j not in known]
+    removed = removed_terms(estimator)
+    left = [j for j in range(len(names)) if j not in known and names[j] not in removed]
     if not left or not used:
         return []
     # A feature without a threshold and without missing values has one bin: it was constant.
@@ -379,6 +385,16 @@ def _unused(estimator: AdditiveEstimator, used: Sequence[int]) -> list[str]:
         text = "Of these the same for all training rows: " + ", ".join(names[j] for j in single)
         lines.append(f'<p class="soft">{_text(text)}.</p>')
     return lines
+
+
+def _removed(estimator: AdditiveEstimator) -> list[str]:
+    names = removed_terms(estimator)
+    if not names:
+        return []
+    return [
+        "<p>These terms of the fit were removed after it; the other terms stayed as they were.</p>",
+        f"<p>{_text(', '.join(names))}</p>",
+    ]
 
 
 def _edits(estimator: AdditiveEstimator) -> list[str]:

@@ -102,6 +102,18 @@ def names_of_terms(estimator: AdditiveEstimator) -> list[str]:
     return list(getattr(estimator, "term_names_", feature_names(estimator)))
 
 
+def removed_terms(estimator: AdditiveEstimator) -> list[str]:
+    """The names of the terms that `remove_terms` has removed, and no later edit has set."""
+    last = {edit.term: edit for edit in getattr(estimator, "edits_", ()) if hasattr(edit, "term")}
+    names = names_of_terms(estimator)
+    is_used = dict(zip(names, (values.any() for _, values in estimator.shape_functions_)))
+    return [
+        term
+        for term, edit in last.items()
+        if edit.method == "remove_terms" and not is_used.get(term, False)
+    ]
+
+
 def column_of(X, j: int) -> Any:
     """Column j of an array, a list of rows or a data frame."""
     if hasattr(X, "iloc"):
@@ -211,10 +223,10 @@ def shapes_of_terms(
     """
     features, names = features_of_terms(estimator), names_of_terms(estimator)
     weights = getattr(estimator, "bin_weights_", None)
-    # Those of a term that was edited after the fit are not known: they are NaN.
+    # Those of values that were edited after the fit are not known: they are NaN.
     errors = getattr(estimator, "shape_standard_errors_", None)
     errors = [None] * len(names) if errors is None else errors
-    errors = [None if each is None or np.isnan(each).any() else each for each in errors]
+    errors = [None if each is None or np.isnan(each).all() else each for each in errors]
     importances = getattr(estimator, "term_importances_", None)
     n_scores = len(scores_of_classes(estimator))
 

@@ -295,7 +295,7 @@ def range_of(shape: TermShape, n_errors: float) -> tuple[float, float]:
         return least, most
     # Bands may leave the panel, the values never.
     half, extra = n_errors * shape.errors, 0.5 * (most - least)
-    low, high = float(np.min(values - half)), float(np.max(values + half))
+    low, high = float(np.nanmin(values - half)), float(np.nanmax(values + half))
     return max(min(low, least), least - extra), min(max(high, most), most + extra)
 
 

@@ -17,6 +17,7 @@ from sklearn_ensemble_theory import (
     export,
 )
 from sklearn_ensemble_theory.boosting import CVRounds, smooth_term
+from sklearn_ensemble_theory.boosting._additive.fitted_terms import band_errors
 
 pd = pytest.importorskip("pandas")
 
@@ -310,6 +311,66 @@ def test_what_belongs_to_the_fit_does_not_outlive_it():
         next(classifier.staged_predict_proba(NEW))
     with pytest.raises(ValueError, match="partial_fit goes on from the fit"):
         classifier.partial_fit(X, CLASSES > 0)
+
+
+FOLDS = L2BoostingRegressor(
+    CVRounds(max_estimators=40), learning_rate=0.1, max_bins=8, interactions=[("a", "b")]
+)
+
+
+def test_values_that_an_edit_leaves_keep_their_standard_errors():
+    model = clone(FOLDS).set_params(held_out="cv").fit(X, Y)
+    errors = model.shape_standard_errors_
+    same = model.set_term("a", model.shape_functions_[0][1]).set_term("kind", lambda v: v)
+    for own, before in zip(same.shape_standard_errors_, errors):
+        np.testing.assert_array_equal(own, before)
+    np.testing.assert_array_equal(same.feature_importances_, model.feature_importances_)
+    with pytest.raises(ValueError, match="edited"):
+        same.predict_interval(NEW)
+    values = model.shape_functions_[0][1].copy()
+    values[[2, 5]] += 0.5
+    found = model.set_term("a", values).shape_standard_errors_[0]
+    expected = errors[0].copy()
+    expected[[2, 5]] = np.nan
+    np.testing.assert_array_equal(found, expected)
+    assert np.isnan(model.remove_terms(["a"]).shape_standard_errors_[0]).all()
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda model: smooth_term(model, "c", df=4),
+        lambda model: model.monotonize("c"),
+        lambda model: model.monotonize("c", increasing=False).monotonize("c"),
+    ],
+    ids=["smooth", "increasing", "decreasing"],
+)
+def test_errors_of_edited_values_are_those_of_the_edited_folds(edit):
+    """The folds edited one by one, as models of their own."""
+    model = clone(FOLDS).set_params(held_out="cv").fit(X, Y)
+    folds, new = model.model_.folds, edit(model)
+    found, weights = new.shape_standard_errors_, model.bin_weights_
+    tables = [list(folds.scale * own.T) for own in folds.tables[:4]]
+    for k, values in enumerate(tables[2]):
+        tables[2][k] = edit(model.set_term("c", values)).shape_functions_[2][1]
+    expected = band_errors(tables, weights[:4])
+    np.testing.assert_allclose(found[2], expected[2], rtol=1e-9)
+    np.testing.assert_array_equal(found[1], model.shape_standard_errors_[1])
+    # Without the folds they are not known.
+    other = edit(clone(FOLDS).fit(X, Y)).shape_standard_errors_[2]
+    is_new = edit(model).shape_functions_[2][1] + edit(model).edits_[0].shift
+    is_new = np.abs(is_new - model.shape_functions_[2][1]) > 1e-12
+    np.testing.assert_array_equal(np.isnan(other), is_new)
+
+
+def test_standard_errors_of_a_refit_are_those_of_its_folds():
+    model = clone(FOLDS).set_params(cv=KFold(4)).fit(X[:200], Y[:200])
+    new = model.refit(X[200:], Y[200:], ["c"])
+    rest = model.predict_terms(X[200:])[:, [0, 1, 3, 4]].sum(axis=1)
+    alone = clone(model).set_params(interactions=0, max_bins=[model.bin_edges_[2]])
+    alone.fit(X[["c"]][200:], Y[200:] - rest)
+    found, expected = new.shape_standard_errors_[2], alone.shape_standard_errors_[0]
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
 def test_a_display_of_edited_terms_has_no_band_for_them():

@@ -2,6 +2,7 @@
 
 import base64
 import copy
+import html
 import re
 import sys
 from html.parser import HTMLParser
@@ -16,7 +17,7 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import Ridge
 from sklearn.metrics import root_mean_squared_error
 
-from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
+from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier, export
 from sklearn_ensemble_theory.boosting import CVRounds
 from sklearn_ensemble_theory.inspection import report_html
 
@@ -170,6 +171,29 @@ def test_edits_are_listed(model, monkeypatch):
     monkeypatch.setattr(type(model), "edits_", [edit])
     text = report_html(edited, max_terms=1)
     assert "<td>set_term</td><td>age</td><td>values=&#x27;&lt;i&gt;&#x27;</td>" in text
+
+
+def test_removed_terms_and_bands_of_edited_values(model):
+    values = model.shape_functions_[1][1].copy()
+    values[0] += 1.0
+    edited = model.set_term("age", values).remove_terms([EVIL, ("age", "city")])
+    text = report_html(edited)
+    section = text.split('<section id="removed">')[1].split("</section>")[0]
+    assert section.endswith(f"<p>{html.escape(EVIL)}, age &amp; city</p>\n")
+    unused = text.split('<section id="unused">')[1].split("</section>")[0]
+    assert "<p>constant</p>" in unused
+    assert html.escape(EVIL) not in unused
+    assert "Values that were edited have none." in text
+    errors = [row[2] for row in Page(text).rows if len(row) == 4 and "up to" in row[0]]
+    assert errors[0] == ""
+    assert float(errors[1]) == pytest.approx(model.shape_standard_errors_[1][1], rel=0.01)
+    # A term that was set again is there.
+    back = edited.set_term(EVIL, model.shape_functions_[0][1])
+    section = report_html(back).split('<section id="removed">')[1].split("</section>")[0]
+    assert section.endswith("<p>age &amp; city</p>\n")
+    card = export.text(edited)
+    assert f"Removed after the fit: {EVIL}, age & city." in card
+    assert "Always 0: constant." in card
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -36,7 +36,6 @@ from .fitted_terms import (
     FoldModels,
     LeftOutRows,
     Rounds,
-    band_errors,
     segments_of,
     shapes_of,
 )
@@ -296,18 +295,13 @@ def _tabulated(
     for fold in range(len(stumps.models) - 1):
         rest = [weight - own[fold] for weight, own in zip(weights, of_folds)]
         without.append(terms_of(1 + fold, rest))
-    folds, errors = None, None
+    folds = None
     if without:
         tables = [
             np.stack(own, axis=weight.ndim).reshape(*weight.shape, -1)
             for own, weight in zip(zip(*(own for own, _ in without)), all_weights)
         ]
         folds = FoldModels(np.concatenate([own for _, own in without]), tables, scale, mean)
-    if len(without) > 1:
-        tables_of = list(zip(*(own for own, _ in without)))
-        errors = band_errors(tables_of[:p], all_weights[:p])
-        errors += band_errors(tables_of[p:], all_weights[p:])
-        errors = [scale * each for each in errors]
     terms = AdditiveTerms(
         bins,
         problem.columns,
@@ -316,9 +310,10 @@ def _tabulated(
         all_weights,
         pair_maps,
         float(intercepts[0]) if n_scores == 1 else intercepts,
-        errors,
-        problem.weight_unit,
+        weight_unit=problem.weight_unit,
     )
+    if folds is not None and len(without) > 1:
+        terms = replace(terms, errors=folds.errors(terms))
     segments, sets = segments_of(stumps.segments, layout, pure[0], scale, mean)
     has_folds = stumps.held_path.shape[1] > 0
     rounds = Rounds(

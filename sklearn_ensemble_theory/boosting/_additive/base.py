@@ -830,8 +830,10 @@ class BaseAdditive(BaseEstimator):
         -----
         This model stays as it is. The new one has a record of the edit in `edits_`. Its staged
         predictions, its intervals or sets, and `partial_fit` raise a ValueError, since they are
-        those of the fit; standard errors of the term are NaN, and `feature_importances_` is left
-        out. The paths and the stumps remain those of the fit. O(number of values of all terms).
+        those of the fit, and `feature_importances_` is left out. Values that stay keep their
+        standard errors. Those of new values are NaN; of `monotonize` and `smooth_term` they are
+        computed if the models of the folds are kept (``held_out="cv"``), of `refit` if it has
+        folds. The paths and the stumps remain those of the fit. O(number of values of all terms).
 
         Examples
         --------

@@ -5,7 +5,9 @@ weighted mean 0 over the training rows before and after: what an edit does to th
 predictions is in the intercept. `edits` has a record of each edit.
 
 The rounds of the fit, and the models of its folds, are of the model before. What is computed from
-them is refused after an edit (`refuse_edited`), and standard errors of an edited term are NaN.
+them is refused after an edit (`refuse_edited`). A value that an edit leaves keeps its standard
+error. That of a new value is NaN, unless the models of the folds are kept and the edit is a
+function of the values: it is then applied to their values too.
 
 Features are smoothed over *ranks*: the place of a bin is the share of the weight below its middle.
 The first and the last bin have no middle in units of the feature; and as the fit itself, the result
@@ -13,7 +15,7 @@ does not depend on these units.
 """
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any
@@ -24,7 +26,7 @@ from ..._compat import increasing_by_pooling
 from ..._features import Features
 from ..._running import warn_user
 from ...smoothing._splines import SmoothingSplineRegressor
-from .fitted_terms import AdditiveModel, AdditiveTerms
+from .fitted_terms import AdditiveModel, AdditiveTerms, FoldModels
 
 # A bin without weight takes part in isotonic regression with this share of the largest weight.
 _LITTLE_WEIGHT = 1e-9
@@ -129,11 +131,14 @@ def with_values(
     values: np.ndarray,
     method: str,
     constant: Any = 0.0,
+    errors: np.ndarray | None = None,
+    folds: FoldModels | None = None,
     **arguments: Any,
 ) -> AdditiveModel:
     """The model whose term t has these values, of mean 0 by a shift of the intercept.
 
-    The intercept gains `constant` beside that.
+    The intercept gains `constant` beside that. `errors` are those of the new values, and `folds`
+    the models of the folds after the edit, where they are known.
     """
     terms = model.terms
     (places, before), weight = terms.functions[t], terms.weights[t]
@@ -143,22 +148,51 @@ def with_values(
     with np.errstate(over="ignore", invalid="ignore"):
         shift = np.tensordot(weight / weight.sum(), values, axes=weight.ndim)
         after = values - shift
+        is_left = np.abs(values - before) <= _ROUNDING * np.abs(before).max(initial=1e-300)
         shift = shift + constant
         intercept = terms.intercept + shift
     if not np.isfinite(after).all() or not np.isfinite(intercept).all():
         raise ValueError(f"The values of the term {label!r} are too large.")
     functions = list(terms.functions)
     functions[t] = places, after
-    errors = terms.errors
-    if errors is not None:
-        errors = [*errors[:t], np.full(after.shape, np.nan), *errors[t + 1 :]]
+    each = terms.errors
+    if each is not None:
+        found = np.where(is_left, each[t], np.nan) if errors is None else errors
+        each = [*each[:t], found, *each[t + 1 :]]
     intercept = intercept if np.ndim(intercept) else float(intercept)
-    terms = replace(terms, functions=functions, intercept=intercept, errors=errors)
+    terms = replace(terms, functions=functions, intercept=intercept, errors=each)
     shift = shift if shift.ndim else float(shift)
     record = Edit(method, label, before.copy(), after.copy(), shift, arguments)
+    new = replace(model, terms=terms, edits=[*model.edits, record])
+    if is_left.all():
+        return new
     # What is known of the fitted model alone goes.
-    edits = [*model.edits, record]
-    return replace(model, terms=terms, folds=None, importances=None, edits=edits)
+    return replace(new, folds=folds, importances=None)
+
+
+def with_function(
+    model: AdditiveModel,
+    t: int,
+    label: str,
+    change: Callable[[np.ndarray], np.ndarray],
+    method: str,
+    **arguments: Any,
+) -> AdditiveModel:
+    """The model whose term of a feature is changed by a function of its values (B, C).
+
+    The models of the folds, where they are kept, are changed alike.
+    """
+    terms, folds = model.terms, model.folds
+    before = terms.tables[t]
+    values = change(before.reshape(len(before), -1)).reshape(before.shape)
+    if folds is None or terms.errors is None:
+        return with_values(model, t, label, values, method, **arguments)
+    tables = list(folds.tables)
+    tables[t] = change(tables[t])
+    tables[t] = tables[t] - (terms.weights[t] / terms.weights[t].sum()) @ tables[t]
+    folds = replace(folds, tables=tables)
+    errors = folds.errors(terms)[t]
+    return with_values(model, t, label, values, method, 0.0, errors, folds, **arguments)
 
 
 # --- the edits ------------------------------------------------------------------------------------
@@ -205,14 +239,19 @@ def with_smoother_term(
         raise ValueError(
             f"df={df!r} must be a finite number of at least {least}, that of a straight line."
         )
-    values, weight = model.terms.tables[t].copy(), model.terms.weights[t][:n]
+    weight = model.terms.weights[t][:n]
     spline, seen = SmoothingSplineRegressor(df=float(df)), weight > 0
-    if seen.sum() > 2:  # a line passes through the values of two bins
-        ranks = ((np.cumsum(weight) - weight / 2) / weight.sum())[:, None]
-        spline.fit(ranks[seen], values[:n][seen], weight[seen])
-        values[:n] = spline.predict(ranks)
+
+    def smooth(values: np.ndarray) -> np.ndarray:
+        values = values.copy()
+        if seen.sum() > 2:  # a line passes through the values of two bins
+            ranks = ((np.cumsum(weight) - weight / 2) / weight.sum())[:, None]
+            spline.fit(ranks[seen], values[:n][seen], weight[seen])
+            values[:n] = spline.predict(ranks)
+        return values
+
     df = df if isinstance(df, int) else float(df)
-    return with_values(model, t, label, values, "smooth_term", df=df)
+    return with_function(model, t, label, smooth, "smooth_term", df=df)
 
 
 def monotonize(
@@ -237,11 +276,16 @@ def monotonize(
             f"feature is also in {', '.join(pairs)}.",
             UserWarning,
         )
-    values, weight = before.copy(), terms.weights[t][:n]
-    sign = 1.0 if increasing else -1.0
+    sign, weight = 1.0 if increasing else -1.0, terms.weights[t][:n]
     weight = np.maximum(weight, _LITTLE_WEIGHT * weight.max())
-    values[:n] = sign * increasing_by_pooling(sign * values[:n], weight)
-    return with_values(model, t, label, values, "monotonize", increasing=bool(increasing))
+
+    def pool(values: np.ndarray) -> np.ndarray:
+        values = values.copy()
+        for own in values.T:
+            own[:n] = sign * increasing_by_pooling(sign * own[:n], weight)
+        return values
+
+    return with_function(model, t, label, pool, "monotonize", increasing=bool(increasing))
 
 
 def remove_terms(model: AdditiveModel, features: Features, given: Any) -> AdditiveModel:
@@ -253,7 +297,7 @@ def remove_terms(model: AdditiveModel, features: Features, given: Any) -> Additi
         label, none = terms.names(features)[t], np.zeros_like(terms.tables[t])
         model = with_values(model, t, label, none, "remove_terms")
         if len(members) == 2:  # features keep their place, as columns of X do; a pair goes
-            model = replace(model, terms=_without(model.terms, t))
+            model = replace(model, terms=_without(model.terms, t), folds=None)
     return model
 
 
@@ -316,10 +360,13 @@ def with_refitted(
                 "differ for these rows; refit its pairs in a model of at most 64 bins."
             )
     constant = fitted.intercept - terms.intercept
-    new = replace(model, terms=_with_missing_bins_of(terms, fitted))
+    new = replace(model, terms=_with_missing_bins_of(terms, fitted), folds=None)
     for t in chosen:
-        values = _in_bins_of(new.terms, t, fitted)
-        new = with_values(new, t, names[t], values, "refit", constant, n_rows=n_rows)
+        values = _in_bins_of(new.terms, t, fitted, fitted.tables)
+        errors = None
+        if fitted.errors is not None:
+            errors = _in_bins_of(new.terms, t, fitted, fitted.errors)
+        new = with_values(new, t, names[t], values, "refit", constant, errors, n_rows=n_rows)
         constant = 0.0
     return new
 
@@ -340,13 +387,15 @@ def _with_missing_bins_of(terms: AdditiveTerms, other: AdditiveTerms) -> Additiv
     )
 
 
-def _in_bins_of(terms: AdditiveTerms, t: int, other: AdditiveTerms) -> np.ndarray:
-    """The values of a term of another model, fitted to numbers of the categories of this one.
+def _in_bins_of(
+    terms: AdditiveTerms, t: int, other: AdditiveTerms, tables: Sequence[np.ndarray]
+) -> np.ndarray:
+    """A table of a term of another model, fitted to numbers of the categories of this one.
 
     0 where the other model had no rows of the category, or with missing values.
     """
     members = terms.features[t]
-    given = other.tables[other.features.index(members)]
+    given = tables[other.features.index(members)]
     values = np.zeros_like(terms.tables[t])
     places = []
     for axis, j in enumerate(members):

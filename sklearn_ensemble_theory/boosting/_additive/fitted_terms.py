@@ -237,6 +237,18 @@ class FoldModels:
             scores += offset[:, None] / self.scale
         return scores if terms.n_scores == 1 else scores.reshape(len(scores), -1, terms.n_scores)
 
+    def errors(self, terms: AdditiveTerms) -> list[np.ndarray]:
+        """Standard errors of the values of all terms; see `band_errors`."""
+        tables: list[Any] = []
+        for table, weight in zip(self.tables, terms.weights):
+            each = table.reshape(*weight.shape, -1, terms.n_scores)
+            each = np.ascontiguousarray(np.moveaxis(each, weight.ndim, 0))
+            tables.append(each[..., 0] if terms.n_scores == 1 else each)
+        p = len(terms.bins.edges)
+        found = band_errors(tables[:p], terms.weights[:p])
+        found += band_errors(tables[p:], terms.weights[p:])
+        return [self.scale * errors for errors in found]
+
 
 # --- rounds, and the model after some of them -----------------------------------------------------
 
