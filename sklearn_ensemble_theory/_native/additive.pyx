@@ -543,9 +543,10 @@ def best_smoothing(
         gain = values[single[i]] * values[single[i]]
         if gain > largest:
             best, largest = a + i, gain
+    for i in range(c):  # all of them, before the first is read
+        require(offsets[i] <= offsets[i + 1])
     for i in range(c):
         gain = 0.0
-        require(offsets[i] <= offsets[i + 1])
         for k in range(offsets[i], offsets[i + 1]):
             require(0 <= cuts[k] < n)
             gain += values[cuts[k]] * values[cuts[k]] * factor[k]
