@@ -4,6 +4,7 @@ import numpy as np
 
 from cases import (
     Case,
+    Side,
     estimator,
     fit,
     friedman1,
@@ -326,5 +327,81 @@ register(
         limit={"xgboost": 0.6},
         quality_ratio={"xgboost": 1.15},
         runs=1,
+    )
+)
+
+
+# --- early stopping ---------------------------------------------------------------------------
+
+
+def hundredths(seed, n, p, noise, n_test=4_000):
+    """Friedman's problem in hundredths of its standard deviation; a fifth of the rows decide."""
+    data = friedman1(seed, n, p, noise, n_test)
+    centre, scale = data.y.mean(), 100 * data.y.std()
+    data.y, data.y_test = (data.y - centre) / scale, (data.y_test - centre) / scale
+    return data
+
+
+def unexplained(model, data):
+    return held_out_mse(model, data) / float(np.var(data.y_test))
+
+
+def fit_with_validation_rows(model, data):
+    n = len(data.y) * 4 // 5
+    return model.fit(data.X[:n], data.y[:n], X_val=data.X[n:], y_val=data.y[n:])
+
+
+def fit_lightgbm(model, data):
+    import lightgbm
+
+    n = len(data.y) * 4 // 5
+    stop = lightgbm.early_stopping(10, verbose=False)
+    held = [(data.X[n:], data.y[n:])]
+    return model.fit(data.X[:n], data.y[:n], eval_set=held, callbacks=[stop])
+
+
+def stopping_lightgbm(data, n_estimators, learning_rate, max_depth, threads, seed):
+    from lightgbm import LGBMRegressor
+
+    return LGBMRegressor(
+        n_estimators=n_estimators,
+        learning_rate=learning_rate,
+        max_depth=max_depth,
+        num_leaves=2**max_depth,
+        n_jobs=threads,
+        random_state=seed,
+        verbose=-1,
+    )
+
+
+register(
+    Case(
+        name="early-stopping-hundredths",
+        title="gradient boosting with early stopping, y in hundredths, n = 2,000, depth 3",
+        data=hundredths,
+        quality=unexplained,
+        metric="1 - R²",
+        params={
+            "n": 2_000,
+            "p": 10,
+            "noise": 1.0,
+            "n_estimators": 1_000,
+            "learning_rate": 0.1,
+            "max_depth": 3,
+            "n_iter_no_change": 10,
+            "validation_fraction": 0.2,
+        },
+        quick={"n": 500, "n_estimators": 50},
+        sides={
+            "ours": Side(
+                estimator("sklearn_ensemble_theory", "GradientBoostingRegressor"),
+                run=fit_with_validation_rows,
+            ),
+            "ours, a share of X": estimator("sklearn_ensemble_theory", "GradientBoostingRegressor"),
+            "scikit-learn": estimator("sklearn.ensemble", "GradientBoostingRegressor"),
+            "LightGBM": Side(stopping_lightgbm, run=fit_lightgbm),
+        },
+        run=fit,
+        quality_ratio={"ours, a share of X": 1.0, "scikit-learn": 0.5},
     )
 )

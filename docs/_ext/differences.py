@@ -63,6 +63,12 @@ TIES_OF_BINS = (
     "Splits that are equally good are drawn, for `random_state=None` by a fixed seed.",
     "",
 )
+TOL = (
+    "`tol` of early stopping is a share of the deviance of the constant model on the rows that "
+    "decide, and does not depend on the units of y. For the squared error it is scikit-learn's for "
+    "a target of variance 1; for two equally frequent classes it is 1.39 times scikit-learn's.",
+    "`tol` divided by the variance of y",
+)
 ONE_CLASS = ("A target of one class is refused.", "")
 OOB = ("`oob_score` and `warm_start` can be combined.", "")
 FOREST = (True, {}, [TREES, WITHOUT, OOB, ZERO_WEIGHTS])
@@ -99,6 +105,7 @@ DIFFERENCES = {
             BINS,
             TIES,
             AT_ZERO,
+            TOL,
             ("All cores are used for large tables: `n_jobs=None` is that.", "`n_jobs=1`"),
         ],
     ),
@@ -109,11 +116,16 @@ DIFFERENCES = {
             BINS,
             TIES,
             MIDDLES,
+            TOL,
             ("All cores are used for large tables: `n_jobs=None` is that.", "`n_jobs=1`"),
         ],
     ),
-    "HistGradientBoostingClassifier": (False, {}, [SINGLE, CATEGORIES, TIES_OF_BINS, ONE_CLASS]),
-    "HistGradientBoostingRegressor": (False, {}, [SINGLE, CATEGORIES, TIES_OF_BINS]),
+    "HistGradientBoostingClassifier": (
+        False,
+        {},
+        [SINGLE, CATEGORIES, TIES_OF_BINS, TOL, ONE_CLASS],
+    ),
+    "HistGradientBoostingRegressor": (False, {}, [SINGLE, CATEGORIES, TIES_OF_BINS, TOL]),
     "StackingClassifier": (True, {}, []),
     "StackingRegressor": (True, {}, []),
     "VotingClassifier": (True, {}, []),

@@ -2,13 +2,19 @@
 
 import numpy as np
 import pytest
+from sklearn import ensemble
+from sklearn.base import clone
+from sklearn.datasets import make_friedman1
 from sklearn.linear_model import Ridge
+from sklearn.metrics import log_loss
+from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeRegressor
 
 from sklearn_ensemble_theory import (
     DecisionStumpRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
 )
 from sklearn_ensemble_theory.boosting.losses import HuberLoss
 
@@ -73,22 +79,190 @@ def test_early_stopping_on_rows_of_one_s_own(binary):
         n_estimators=300, learning_rate=0.5, n_iter_no_change=5, tol=0, random_state=0
     ).fit(X, y, X_val=X_val, y_val=y_val)
     assert model.stop_reason_ == "early stopping"
-    assert model.n_estimators_ < 300
-    scores = model.validation_scores_
-    assert len(scores) == model.n_estimators_
-    assert scores[-1] >= max(scores[-6:-1])
-    assert all(scores[t] < max(scores[t - 5 : t]) for t in range(5, len(scores) - 1))
+    scores, n = model.validation_scores_, model.n_estimators_
     by_hand = [model.loss_.risk(2.0 * y_val - 1, u) for u in model.staged_decision_function(X_val)]
     np.testing.assert_allclose(scores, by_hand, rtol=1e-10)
-    n = model.n_estimators_
-    followed = GradientBoostingClassifier(n_estimators=n, learning_rate=0.5, random_state=0)
+    followed = GradientBoostingClassifier(n_estimators=300, learning_rate=0.5, random_state=0)
     followed.fit(X, y, X_val=X_val, y_val=y_val)
-    np.testing.assert_allclose(followed.validation_scores_, scores, rtol=1e-12)
+    assert followed.n_estimators_ == 300  # recorded only
+    path = followed.validation_scores_
+    stop = next(t for t in range(5, 300) if path[t] >= max(path[t - 5 : t]))
+    assert n == 1 + np.argmin(path[: stop + 1]) < stop
+    np.testing.assert_allclose(scores, path[:n], rtol=1e-12)
     w = np.random.default_rng(0).uniform(size=len(y_val))
     followed.fit(X, y, X_val=X_val, y_val=y_val, sample_weight_val=w)
     assert followed.validation_scores_[-1] == pytest.approx(
         followed.loss_.risk(2.0 * y_val - 1, followed.decision_function(X_val), w)
     )
+
+
+@pytest.mark.parametrize("subsample", [1.0, 0.6])
+@pytest.mark.parametrize("scoring", ["loss", "neg_mean_absolute_error"])
+@pytest.mark.parametrize("loss", ["squared_error", "huber"])
+def test_the_rounds_of_the_best_score_are_those_of_a_fit_of_as_many(
+    regression, subsample, scoring, loss
+):
+    X, y, *rows = regression
+    given = dict(zip(("X_val", "y_val"), rows))
+    options = {"loss": loss, "learning_rate": 0.5, "subsample": subsample, "scoring": scoring}
+    model = GradientBoostingRegressor(
+        **options, n_estimators=200, n_iter_no_change=8, tol=0, random_state=0
+    ).fit(X, y, **given)
+    n = model.n_estimators_
+    sign = 1 if scoring == "loss" else -1
+    assert np.argmin(sign * model.validation_scores_) == n - 1
+    assert model.stop_reason_ == "early stopping"
+    first = GradientBoostingRegressor(**options, n_estimators=n, random_state=0)
+    first.fit(X, y, **given)
+    for name in ("steps_", "train_scores_", "train_score_", "validation_scores_"):
+        np.testing.assert_allclose(getattr(model, name), getattr(first, name), rtol=1e-12)
+    assert vars(model.loss_) == vars(first.loss_)
+    np.testing.assert_allclose(model.predict(X), first.predict(X), rtol=1e-10)
+    assert model.estimators_.shape == (n, 1)
+    if subsample < 1:
+        np.testing.assert_allclose(model.oob_scores_, first.oob_scores_, rtol=1e-12)
+        np.testing.assert_allclose(model.oob_improvement_, first.oob_improvement_, rtol=1e-12)
+
+
+def test_a_warm_start_continues_after_the_rounds_that_were_kept(regression):
+    X, y, *rows = regression
+    given = dict(zip(("X_val", "y_val"), rows))
+    model = GradientBoostingRegressor(
+        n_estimators=200, learning_rate=0.1, n_iter_no_change=4, warm_start=True, random_state=0
+    ).fit(X, y, **given)
+    n, scores = model.n_estimators_, model.validation_scores_
+    model.fit(X, y, **given)
+    assert model.n_estimators_ >= n
+    np.testing.assert_array_equal(model.validation_scores_[:n], scores)
+    model.set_params(n_estimators=n + 30, n_iter_no_change=None).fit(X, y, **given)
+    assert model.n_estimators_ == len(model.validation_scores_) == n + 30
+    by_hand = [model.loss_.risk(rows[1], p) for p in model.staged_predict(rows[0])]
+    np.testing.assert_allclose(model.validation_scores_, by_hand, rtol=1e-10)
+    # The first rounds may have been made without validation rows.
+    model.set_params(n_estimators=3, warm_start=False).fit(X, y)
+    model.set_params(n_estimators=200, warm_start=True, n_iter_no_change=4).fit(X, y, **given)
+    assert model.n_estimators_ == n
+    np.testing.assert_allclose(model.validation_scores_, scores[3:], rtol=1e-10)
+
+
+# --- units of y -----------------------------------------------------------------------------------
+
+REGRESSORS = [
+    GradientBoostingRegressor(n_iter_no_change=5, n_estimators=300, random_state=0),
+    GradientBoostingRegressor(
+        n_iter_no_change=5, n_estimators=300, random_state=0, loss="absolute_error"
+    ),
+    GradientBoostingRegressor(n_iter_no_change=5, n_estimators=300, random_state=0, loss="huber"),
+    GradientBoostingRegressor(n_iter_no_change=5, n_estimators=300, random_state=0, subsample=0.5),
+    GradientBoostingRegressor(
+        n_iter_no_change=5, n_estimators=300, random_state=0, init=Ridge(alpha=1e-6)
+    ),
+    HistGradientBoostingRegressor(early_stopping=True, max_iter=300, tol=1e-3, random_state=0),
+    HistGradientBoostingRegressor(
+        early_stopping=True, validation_fraction=None, max_iter=300, tol=1e-3, random_state=0
+    ),
+    HistGradientBoostingRegressor(
+        early_stopping=True, scoring=None, max_iter=300, tol=1e-3, random_state=0
+    ),
+]
+
+
+@pytest.mark.parametrize("model", REGRESSORS, ids=str)
+def test_early_stopping_is_free_of_the_units_of_y(model):
+    rng = np.random.default_rng(0)
+    X = rng.random((800, 3))
+    y = np.sin(6 * X[:, 0]) + X[:, 1] + 0.1 * rng.standard_normal(800)
+    expected = clone(model).fit(X, y)
+    n = len(expected)
+    assert 15 < n < 300
+    exact = not isinstance(model.get_params().get("init"), Ridge)  # LAPACK may scale
+    for scale in (2.0**-14, 2.0**14):
+        found = clone(model).fit(X, y * scale)
+        assert len(found) == n
+        if exact:
+            np.testing.assert_array_equal(found.predict(X), scale * expected.predict(X))
+    for scale in (1e-4, 1e4):
+        found = clone(model).fit(X, y * scale)
+        assert len(found) == n
+        # Sums of integers are rounded at other places: equally good cuts aside, 1e-12 a round.
+        np.testing.assert_allclose(found.predict(X), scale * expected.predict(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["poisson", "gamma", "tweedie"])
+def test_early_stopping_is_free_of_the_units_of_amounts(loss):
+    """Their losses have no zero: the deviance is what is left above those of y itself."""
+    rng = np.random.default_rng(0)
+    X = rng.random((800, 3))
+    mean = np.exp(np.sin(6 * X[:, 0]) + X[:, 1])
+    y = rng.gamma(3, mean / 3) if loss == "gamma" else rng.poisson(mean).astype(float)
+    model = GradientBoostingRegressor(
+        loss=loss, n_iter_no_change=5, n_estimators=300, random_state=0
+    )
+    expected = clone(model).fit(X, y)
+    assert 15 < len(expected) < 300
+    for scale in (1e-4, 2.0**14):
+        found = clone(model).fit(X, y * scale)
+        assert len(found) == len(expected)
+        np.testing.assert_allclose(found.predict(X), scale * expected.predict(X), rtol=1e-6)
+
+
+def test_daily_returns_in_hundredths():
+    """With the tolerance in units of y² the fit of the second ended after 11 rounds."""
+    X, y = make_friedman1(2000, noise=0.3, random_state=0)
+    y = (y - y.mean()) / y.std()
+    model = GradientBoostingRegressor(n_estimators=1000, n_iter_no_change=10, random_state=0)
+    for scale in (1, 0.01):
+        model.fit(X[:1500], scale * y[:1500])
+        assert model.n_estimators_ > 100
+        assert model.score(X[1500:], scale * y[1500:]) > 0.95
+    many = np.tile(X, (6, 1)), np.tile(y, 6)
+    hist = HistGradientBoostingRegressor(random_state=0).fit(many[0], 1e-4 * many[1])
+    assert hist.do_early_stopping_
+    assert hist.n_iter_ == 100
+
+
+@pytest.mark.parametrize("tol", [0.1, 1e-2, 1e-3])
+def test_for_a_target_of_variance_1_the_tolerance_is_scikit_learn_s(tol):
+    X, y = make_friedman1(1000, noise=1.0, random_state=0)
+    rows = np.arange(1000)
+    held = train_test_split(rows, test_size=0.1, random_state=0)[1]
+    y = (y - y[held].mean()) / y[held].std()  # of the rows that decide
+    options = {"n_estimators": 500, "n_iter_no_change": 5, "tol": tol, "random_state": 0}
+    ours = GradientBoostingRegressor(max_bins=None, init="zero", **options).fit(X, y)
+    theirs = ensemble.GradientBoostingRegressor(init="zero", **options).fit(X, y)
+    assert ours.n_estimators_ == theirs.n_estimators_ < 500
+    # In other units it is scikit-learn's with a tolerance in these units.
+    other = GradientBoostingRegressor(max_bins=None, init="zero", **options).fit(X, 8 * y)
+    options["tol"] *= 64
+    theirs = ensemble.GradientBoostingRegressor(init="zero", **options).fit(X, 8 * y)
+    assert other.n_estimators_ == theirs.n_estimators_ == ours.n_estimators_
+
+
+def test_the_tolerance_of_rare_classes_and_of_losses_of_the_user(binary):
+    """The risk of the constant, however small, is the unit; that of a loss of the user as it is."""
+    X, y, *_ = binary
+
+    class Half:
+        def value(self, y, u):
+            return 8 * (y - u) ** 2
+
+        def gradient(self, y, u):
+            return 16 * (u - y)
+
+    options = {"n_iter_no_change": 4, "n_estimators": 300, "tol": 1e-2, "random_state": 0}
+    target = X[:, 0] + 0.1 * np.sign(X[:, 1])
+    plain = GradientBoostingRegressor(**options).fit(X, target)
+    assert plain.n_estimators_ < 300
+    own = GradientBoostingRegressor(loss=Half(), **options).fit(X, target)
+    assert own.n_estimators_ == plain.n_estimators_
+    # For classes the unit is twice the entropy.
+    model = GradientBoostingClassifier(**options).fit(X, y)
+    risk = model.validation_scores_
+    part, held = train_test_split(np.arange(len(y)), test_size=0.1, random_state=0, stratify=y)
+    p = y[part].mean()
+    unit = log_loss(y[held], np.full(len(held), p), labels=[0, 1])
+    ends = [t for t in range(4, len(risk)) if risk[t] + 1e-2 * unit >= max(risk[t - 4 : t])]
+    assert ends == [len(risk) - 1]
 
 
 def test_early_stopping_on_a_fraction(regression, binary):
@@ -186,6 +360,7 @@ def test_rounds_by_the_loss_of_huber_are_compared_by_one_delta():
         loss="huber", n_estimators=300, learning_rate=0.3, n_iter_no_change=10, random_state=0
     ).fit(X[train], y[train], **held)
     assert model.stop_reason_ == "early stopping"
+    n = model.n_estimators_
     start = np.median(y[train])
     delta = np.quantile(np.abs(y[200:] - start), 0.9, method="inverted_cdf")
     one = HuberLoss(delta=delta)
@@ -195,5 +370,5 @@ def test_rounds_by_the_loss_of_huber_are_compared_by_one_delta():
     again = GradientBoostingRegressor(
         loss="huber", n_estimators=5, learning_rate=0.3, warm_start=True, random_state=0
     ).fit(X[train], y[train], **held)
-    again.set_params(n_estimators=15).fit(X[train], y[train], **held)
-    np.testing.assert_allclose(again.validation_scores_, expected[:15], rtol=1e-10)
+    again.set_params(n_estimators=n).fit(X[train], y[train], **held)
+    np.testing.assert_allclose(again.validation_scores_, expected, rtol=1e-10)

@@ -66,7 +66,17 @@ from ..steps import name_of
 from .blocks import boost_blocks, check_learner, needs_rows, read_blocks
 from .choosing_rounds import boost_folds, folds_of, mean_model, results_of
 from .fitted import FittedBoosting, check_one_score
-from .memory import SEEDS, DrawnScores, HeldOut, Metric, Watch, add_rounds, begin, risks_of_rounds
+from .memory import (
+    SEEDS,
+    DrawnScores,
+    HeldOut,
+    Metric,
+    Watch,
+    add_rounds,
+    begin,
+    deviance_of_constant,
+    risks_of_rounds,
+)
 from .model import AdditiveModel
 from .plan import Plan, Problem, check_part, classes_of, decoded, encoded
 from .resampling import Resampling, drawn_folds, fold_of_rows
@@ -155,8 +165,8 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
         """The loss for a target of so many classes; 0 for a real target."""
 
     @abstractmethod
-    def _is_no_better(self, model: AdditiveModel) -> bool:
-        """Whether early stopping ends the rounds."""
+    def _is_no_better(self, model: AdditiveModel, unit: float) -> bool:
+        """Whether early stopping ends the rounds; `unit` is that of `tol`."""
 
     def _plan_for(self, plan: Plan, problem: Problem) -> Plan:
         """The plan once the rows are known."""
@@ -307,14 +317,18 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
             if plan.subsample < 1:
                 risk: Any = rounds.risk
                 drawn = DrawnScores(risk, rounds.u, is_first=not model.members)
-            n_more = plan.n_rounds - len(model.members)
+            n_more, unit = plan.n_rounds - len(model.members), 1.0  # a metric has units of its own
+            if plan.patience is not None and scorer is None:
+                judged = (train, rounds.risk) if held_out is None else (validation, held_out.risk)
+                unit = deviance_of_constant(problem, *judged)
             watch = Watch(
                 reports_of(n_more),
                 held_out,
                 judge,
                 plan.patience,
-                self._is_no_better,
+                partial(self._is_no_better, unit=unit),
                 None if monitor is None else monitored,
+                plan.keeps_best and given.X is not None,
             )
             add_rounds(model, rounds, n_more, watch, drawn)
         if fold is not None:

@@ -140,8 +140,8 @@ class GradientBoosting(MetaEstimatorMixin, BaseGradientBoosting):
             ends if it returns True.
         X_val, y_val : array-like of shape (n_val, n_features) and of that of y, default=None
             Validation rows. Their risk is recorded in `validation_scores_`. If `n_iter_no_change`
-            is given, it determines when to stop, and no fraction of X is held out. They cannot be
-            used with ``n_estimators="cv"``.
+            is given, it determines when to stop, no fraction of X is held out, and the rounds after
+            the least risk are dropped. They cannot be used with ``n_estimators="cv"``.
         %(rows_of_fit)s
         **fit_params : dict
             Routed to the base learners' `fit` if metadata routing is enabled.
@@ -199,6 +199,7 @@ class GradientBoosting(MetaEstimatorMixin, BaseGradientBoosting):
             default_trees=self.estimator is None,
             random_state=self.random_state,
             patience=self.n_iter_no_change,
+            keeps_best=self.n_iter_no_change is not None,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
@@ -315,7 +316,7 @@ class GradientBoosting(MetaEstimatorMixin, BaseGradientBoosting):
 
     # --- early stopping ---------------------------------------------------------------------------
 
-    def _is_no_better(self, model: AdditiveModel) -> bool:
+    def _is_no_better(self, model: AdditiveModel, unit: float) -> bool:
         """Whether the last risk is not below one of those before it by more than tol.
 
         In the units of scikit-learn's deviance; the other way round for a metric.
@@ -325,7 +326,7 @@ class GradientBoosting(MetaEstimatorMixin, BaseGradientBoosting):
             return False
         factor = model.loss.deviance_factor if self.scoring == "loss" else -1.0
         highest = max(factor * score for score in scores[-1 - patience : -1])
-        return bool(factor * scores[-1] + self.tol >= highest)
+        return bool(factor * scores[-1] + self.tol * unit >= highest)
 
     # --- uncertainty ------------------------------------------------------------------------------
 

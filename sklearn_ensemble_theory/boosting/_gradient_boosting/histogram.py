@@ -280,16 +280,16 @@ class HistogramBoosting(BaseGradientBoosting):
         first, first_held = model.first_scores
         return [*first, *train], [*first_held, *held]
 
-    def _should_stop(self, scores: Sequence[float]) -> bool:
+    def _should_stop(self, scores: Sequence[float], unit: float = 1.0) -> bool:
         """Whether none of the last scores is better than the one before them."""
         patience = int(self.n_iter_no_change)
         if len(scores) <= patience:
             return False
-        return max(scores[-patience:]) <= scores[-1 - patience] + self.tol
+        return max(scores[-patience:]) <= scores[-1 - patience] + self.tol * unit
 
-    def _is_no_better(self, model: AdditiveModel) -> bool:
+    def _is_no_better(self, model: AdditiveModel, unit: float) -> bool:
         train, held = self._scores_of_rounds(model)
-        return self._should_stop(held or train)
+        return self._should_stop(held or train, unit)
 
     def _earlier(self) -> AdditiveModel:
         model = self._model()

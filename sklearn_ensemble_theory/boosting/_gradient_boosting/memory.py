@@ -102,11 +102,9 @@ def begin(
 
 def _start(plan: Plan, problem: Problem, rng: np.random.RandomState) -> Any:
     """What the scores start from: a constant, "zero", or a fitted estimator."""
-    train, loss = problem.rows, problem.loss
-    if plan.init is None and train.offset is not None:
-        return loss.optimal_shift(train.y, train.offset, train.weight)
+    train = problem.rows
     if plan.init is None:
-        return loss.initial_scores(train.y, train.weight, problem.n_classes)
+        return best_constant(problem)
     if isinstance(plan.init, str):
         return plan.init
     start = seeded_clone(plan.init, rng)
@@ -120,6 +118,31 @@ def _start(plan: Plan, problem: Problem, rng: np.random.RandomState) -> Any:
             )
     start.fit(train.X, decoded(train.y, problem.classes), **weight)
     return start
+
+
+def best_constant(problem: Problem) -> Any:
+    """The constant scores of the least risk, beside the offset if there is one."""
+    rows, loss = problem.rows, problem.loss
+    if rows.offset is not None:
+        return loss.optimal_shift(rows.y, rows.offset, rows.weight)
+    return loss.initial_scores(rows.y, rows.weight, problem.n_classes)
+
+
+def deviance_of_constant(problem: Problem, rows: Rows, risk: EmpiricalRisk) -> float:
+    """The unit of `tol`: the deviance on these rows of the best constant of a problem. O(n).
+
+    It is the risk less that of predictions equal to the targets, times 2 where scikit-learn's is:
+    the variance for the squared error. The least risk of classes is 0, and that of a loss of the
+    user is taken to be.
+    """
+    shape = (len(rows),) if problem.n_scores == 1 else (len(rows), problem.n_scores)
+    scores = np.full(shape, best_constant(problem), dtype=float)
+    if rows.offset is not None:
+        scores += rows.offset
+    found = risk.value(scores)
+    if problem.classes is None and not is_of_the_user(problem.loss):
+        found -= risk.value(problem.loss.scores_from(rows.y))
+    return risk.loss.deviance_factor * abs(found)
 
 
 @dataclass
@@ -139,6 +162,8 @@ class Watch:
         Of the model, whether early stopping ends it.
     ends : callable or None
         ``ends(index, model, u)``, whether the round is to be the last.
+    keeps_best : bool
+        Whether the rounds after the best of the validation rows are dropped at the end.
     """
 
     reports: RoundReports
@@ -147,6 +172,7 @@ class Watch:
     patience: int | None = None
     is_no_better: Callable[[AdditiveModel], bool] = lambda model: False
     ends: Callable[[int, AdditiveModel, np.ndarray], bool] | None = None
+    keeps_best: bool = False
 
     def sees_each(self) -> bool:
         """Whether the scores after each round are looked at."""
@@ -166,6 +192,15 @@ class Watch:
         if self.patience is not None and self.is_no_better(model):
             return "early stopping"
         return None
+
+    def finish(self, model: AdditiveModel) -> None:
+        """Drop the rounds after the best where it is kept, and report the end of the fit."""
+        if self.keeps_best and self.held_out is not None and model.validation_scores:
+            scores = np.array(model.validation_scores)
+            losses = scores if self.held_out.metric is None else -scores
+            best = int(np.where(np.isnan(losses), np.inf, losses).argmin())
+            model.drop_last(len(losses) - 1 - best)
+        self.reports.finish(model.stop_reason, lambda: model)
 
 
 def add_rounds(
@@ -195,7 +230,8 @@ def add_rounds(
         members = [record.predictor] if model.n_scores == 1 else record.predictor
         model.members.append(members)
         model.steps.append(record.step)
-        model.loss = risk.scored_loss
+        model.losses.append(risk.scored_loss)
+        model.loss = model.losses[-1]
         made.append((members, record.step))
         if watch is None:
             continue
@@ -225,7 +261,7 @@ def add_rounds(
             model.stop_reason = "weak learner"
     if watch is not None:
         rounds.end()
-        watch.reports.finish(model.stop_reason, lambda: model)
+        watch.finish(model)
     return made
 
 

@@ -52,6 +52,8 @@ class AdditiveModel:
     members : list of lists of K fitted estimators, or of one
     steps, train_scores, validation_scores : lists of float
         Of validation rows the values of a metric, where one decides when to stop.
+    losses : list of Loss
+        That of `train_scores` in each round, where a parameter follows the scores.
     judged_scores : list of float
         The same metric of training rows, where it is followed.
     first_scores : tuple of two lists of float
@@ -72,6 +74,7 @@ class AdditiveModel:
         self.has_vectors = has_vectors
         self.members: list[list[Any]] = []
         self.steps: list[float] = []
+        self.losses: list[Loss] = []
         self.train_scores: list[float] = []
         self.in_bag_scores: list[float] = []
         self.oob_scores: list[float] = []
@@ -89,6 +92,7 @@ class AdditiveModel:
     def with_history(self, fitted: Mapping[str, Any]) -> AdditiveModel:
         """This model with the risks of its rounds, from the fitted attributes of the estimator."""
         factor, none = self.loss.deviance_factor, np.zeros(len(self.steps))
+        self.losses = [self.loss] * len(self.steps)
         self.train_scores = fitted["train_scores_"].tolist()
         self.validation_scores = list(fitted.get("validation_scores_", []))
         self.in_bag_scores = (fitted["train_score_"] / factor).tolist()
@@ -147,6 +151,21 @@ class AdditiveModel:
         )
         model.members, model.steps = self.members[:n_rounds], self.steps[:n_rounds]
         return model
+
+    def drop_last(self, n_rounds: int) -> None:
+        """Drop the last rounds with their history."""
+        for history in (
+            self.members,
+            self.steps,
+            self.losses,
+            self.train_scores,
+            self.validation_scores,  # may be fewer: of a warm start of a model without
+            self.in_bag_scores,
+            self.oob_scores,
+            self.oob_improvements,
+        ):
+            del history[len(history) - n_rounds :]
+        self.loss = self.losses[-1]
 
     def add_risks(self, risk: float, drawn: tuple[float, float, float] | None = None) -> None:
         """Record the risk after a round, and what `DrawnScores` found where rows were drawn."""

@@ -54,6 +54,9 @@ class Plan:
         What the rounds draw by.
     patience : int or None
         So many rounds at least pass before early stopping may end them; None without it.
+    keeps_best : bool
+        Whether the rounds after the best score of validation rows are dropped, if the user gives
+        these rows.
     n_jobs : int or None
     verbose : int
     """
@@ -71,6 +74,7 @@ class Plan:
     one_tree: bool = False
     random_state: Any = None
     patience: int | None = None
+    keeps_best: bool = False
     n_jobs: int | None = None
     verbose: bool | int = 0
 

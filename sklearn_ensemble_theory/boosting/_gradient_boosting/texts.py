@@ -90,11 +90,15 @@ TEXTS = {
             not.
         n_iter_no_change : int, default=None
             Stop if the validation risk is not below one of those of the last `n_iter_no_change`
-            rounds by more than `tol`. All rounds are kept. If None, there is no early stopping. All
-            risks by "huber" have the delta of the validation rows at the start; in scikit-learn's
-            they have that of each round, which falls with the residuals, and so do its risks.
+            rounds by more than `tol`. If you give `X_val` to `fit`, the rounds up to the best
+            score of these rows are kept; otherwise all, as in scikit-learn. None is no early
+            stopping. All risks by "huber" have the delta of the validation rows at the start; in
+            scikit-learn's they have that of each round, which falls with the residuals, and so do
+            its risks.
         tol : float, default=1e-4
-            Tolerance of `n_iter_no_change`, in the units of `train_score_`, or of `scoring`.
+            Tolerance of `n_iter_no_change`, as a share of the deviance of the constant model on
+            the validation rows, for the squared error their variance: the units of y do not
+            matter. With `scoring` in the units of the metric.
         scoring : str, callable or None, default="loss"
             What is recorded of the validation rows, and decides with `n_iter_no_change`: the loss;
             or the name of a scorer of scikit-learn's, a scorer ``scorer(estimator, X, y)`` or
@@ -172,9 +176,11 @@ TEXTS = {
             training rows decides.
         n_iter_no_change : int, default=10
             Early stopping ends the rounds if none of the last `n_iter_no_change` scores is better
-            than the one before them by more than `tol`. All rounds are kept.
+            than the one before them by more than `tol`. All rounds are kept, as in scikit-learn.
         tol : float, default=1e-7
-            Tolerance of `n_iter_no_change`.
+            Tolerance of `n_iter_no_change`, as a share of the deviance of the constant model, for
+            the squared error the variance of y: the units of y do not matter. With `scoring` in the
+            units of the metric.
         verbose : int, default=0
             1 prints progress every few seconds, 2 in every round.
         random_state : int, RandomState instance or None, default=None
