@@ -673,6 +673,10 @@ def gets_missing(learner: Any) -> bool:
 
 # --- metadata that an ensemble passes on ----------------------------------------------------------
 
+# The class attribute `__metadata_request__fit` of every `fit` with groups. Without a request they
+# go to splitters alone, as in scripts for scikit-learn's classes, whose `fit` has none.
+GROUPS_ON_REQUEST = {"groups": False}
+
 
 def requests(estimator: Estimator, name: str, method: str = "fit") -> bool:
     """Whether a method requests this metadata, where metadata routing is enabled."""

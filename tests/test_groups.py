@@ -4,16 +4,25 @@ import inspect
 
 import numpy as np
 import pytest
+import sklearn.ensemble
 from sklearn import config_context
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_regression
+from sklearn.feature_selection import RFECV
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
     StratifiedGroupKFold,
+    cross_val_predict,
     cross_validate,
 )
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
+import sklearn_ensemble_theory as package
 from sklearn_ensemble_theory.boosting import CVChoice, CVRounds
 
 from .estimators import estimator_classes, make
@@ -114,9 +123,6 @@ def test_groups_that_are_missing_or_wrong_are_named(cls, data):
 def test_groups_are_routed_through_a_search(cls, data):
     X, y, groups = data
     model = clone(by_cv(cls, cv=GroupKFold(3))).set_fit_request(groups=True)
-    for _, member in getattr(model, "estimators", []):  # of a stack: for the splits alone
-        if "groups" in inspect.signature(member.fit).parameters:
-            member.set_fit_request(groups=False)
     y = target_of(model, y)
     search = GridSearchCV(
         model, {name_of_splits(cls): [GroupKFold(2), GroupKFold(3)]}, cv=GroupKFold(3)
@@ -130,6 +136,114 @@ def test_groups_are_routed_through_a_search(cls, data):
     (train, test), *_ = GroupKFold(3).split(X, y, groups)
     fold = clone(model).fit(X[train], y[train], groups=groups[train])
     assert found["test_score"][0] == fold.score(X[test], y[test])
+
+
+# --- scripts for scikit-learn's classes, whose `fit` takes no groups ------------------------------
+
+every_class = pytest.mark.parametrize("cls", estimator_classes(), ids=lambda c: c.__name__)
+
+
+def routed_to(model, **metadata):
+    """What a search passes on to a model's `fit`."""
+    router = MetadataRouter(owner="search")
+    router.add(model=model, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+    to_split = MethodMapping().add(caller="fit", callee="split")
+    router.add(splitter=GroupKFold(3), method_mapping=to_split)
+    return dict(router.route_params(caller="fit", params=metadata)["model"]["fit"])
+
+
+@every_class
+@pytest.mark.parametrize("routing", [False, True])
+def test_groups_of_a_search_go_to_its_splitter(cls, data, routing):
+    X, y, groups = data
+    model = make(cls)
+    y = target_of(model, y)
+    splits = list(GroupKFold(3).split(X, y, groups))
+    expected = cross_validate(model, X, y, cv=splits)["test_score"]
+    # With routing scikit-learn's pipelines refuse to score a stack or vote, its own too.
+    in_pipeline = not (routing and hasattr(cls, "named_estimators"))
+    pipeline = [make_pipeline(FunctionTransformer(), model)] if in_pipeline else []
+    with config_context(enable_metadata_routing=routing):
+        given = {"params": {"groups": groups}} if routing else {"groups": groups}
+        for one in (model, *pipeline):
+            found = cross_validate(one, X, y, cv=GroupKFold(3), error_score="raise", **given)
+            np.testing.assert_array_equal(found["test_score"], expected)
+            search = GridSearchCV(one, {}, cv=GroupKFold(3), error_score="raise")
+            search.fit(X, y, groups=groups)
+            assert search.best_score_ == pytest.approx(expected.mean())
+
+
+def alone_in_scikit_learn(name):
+    return hasattr(package, name) and not name.startswith(("Stacking", "Voting"))
+
+
+@pytest.mark.parametrize("name", filter(alone_in_scikit_learn, sklearn.ensemble.__all__))
+@config_context(enable_metadata_routing=True)
+def test_weights_go_to_fit_and_groups_to_the_splitter(name, data):
+    X, y, groups = data
+    weight = np.arange(1.0, 91)
+    model = make(getattr(package, name))
+    y = target_of(model, y)
+    model.set_fit_request(sample_weight=True).set_score_request(sample_weight=False)
+    search = GridSearchCV(model, {}, cv=GroupKFold(3), error_score="raise")
+    search.fit(X, y, sample_weight=weight, groups=groups)
+    assert_same(search.best_estimator_, clone(model).fit(X, y, sample_weight=weight), X)
+    scores = [
+        clone(model).fit(X[train], y[train], sample_weight=weight[train]).score(X[test], y[test])
+        for train, test in GroupKFold(3).split(X, y, groups)
+    ]
+    assert search.best_score_ == pytest.approx(np.mean(scores))
+
+
+@every_class
+@config_context(enable_metadata_routing=True)
+def test_groups_go_to_fit_if_they_are_requested(cls, data):
+    model, groups = make(cls), data[2]
+    requested = BaseEstimator.get_metadata_routing(model).fit.requests
+    others = {"self", "X", "y", "fit_params", "check_input"}
+    assert set(requested) == set(inspect.signature(cls.fit).parameters) - others
+    if "groups" not in requested:
+        return
+    assert requested["groups"] is False
+    assert not routed_to(model, groups=groups)
+    if not hasattr(cls, "named_estimators"):  # whose members and splitter request
+        assert list(routed_to(model.set_fit_request(groups=True), groups=groups)) == ["groups"]
+        assert list(routed_to(model.set_fit_request(groups="site"), site=groups)) == ["groups"]
+
+
+@pytest.mark.parametrize("name", [n for n in sklearn.ensemble.__all__ if hasattr(package, n)])
+def test_further_metadata_have_names_that_scikit_learn_does_not_have(name):
+    members = [[("one", LogisticRegression())]] if name.startswith(("Stacking", "Voting")) else []
+    ours, theirs = (
+        BaseEstimator.get_metadata_routing(getattr(m, name)(*members))
+        for m in (package, sklearn.ensemble)
+    )
+    names = {"offset", "offset_val", "X_val", "y_val", "sample_weight_val"}
+    if members:
+        names.add("sample_weight")  # of their `fit_params`
+    for method in ("fit", "predict", "predict_proba", "decision_function", "score"):
+        known, given = (getattr(each, method).requests for each in (ours, theirs))
+        assert known.items() >= given.items()
+        assert {one for one in known.keys() - given.keys() if known[one] is None} <= names
+
+
+@pytest.mark.parametrize("name", ["RandomForestClassifier", "GradientBoostingClassifier"])
+@config_context(enable_metadata_routing=True)
+def test_groups_beside_other_consumers(name, data):
+    X, y, groups = data
+    y = (y > 0).astype(int)
+    model = make(getattr(package, name))
+    splits = list(GroupKFold(3).split(X, y, groups))
+    calibrated = CalibratedClassifierCV(model, cv=GroupKFold(3)).fit(X, y, groups=groups)
+    expected = CalibratedClassifierCV(model, cv=splits).fit(X, y)
+    np.testing.assert_array_equal(calibrated.predict_proba(X), expected.predict_proba(X))
+    chosen = RFECV(model, cv=GroupKFold(3)).fit(X, y, groups=groups)
+    np.testing.assert_array_equal(chosen.ranking_, RFECV(model, cv=splits).fit(X, y).ranking_)
+    given = {"method": "predict_proba", "params": {"groups": groups}}
+    proba = cross_val_predict(model, X, y, cv=GroupKFold(3), **given)
+    np.testing.assert_array_equal(
+        proba, cross_val_predict(model, X, y, cv=splits, method="predict_proba")
+    )
 
 
 def copies_of_groups():

@@ -27,7 +27,12 @@ from sklearn_ensemble_theory._compat import (
 )
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import CLASS_WEIGHT, fit_context
-from sklearn_ensemble_theory._learners import coded_learner, has_input_tag, with_groups
+from sklearn_ensemble_theory._learners import (
+    GROUPS_ON_REQUEST,
+    coded_learner,
+    has_input_tag,
+    with_groups,
+)
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     check_continued,
@@ -188,6 +193,8 @@ class BaseBagging(
         }
 
     # --------------------------------------------------------------------------------------- Fit
+
+    __metadata_request__fit = GROUPS_ON_REQUEST
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(

@@ -33,6 +33,7 @@ from sklearn_ensemble_theory._compat import (
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._learners import (
+    GROUPS_ON_REQUEST,
     coded_learner,
     has_input_tag,
     is_tree,
@@ -158,6 +159,8 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
     _row_errors: Callable[[np.ndarray, np.ndarray, float], np.ndarray]
 
     _parameter_constraints: dict = CONSTRAINTS
+
+    __metadata_request__fit = GROUPS_ON_REQUEST
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(

@@ -36,7 +36,7 @@ from sklearn_ensemble_theory._cv_choice import CVChoice, results_of_choice
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._folds import splits_of_rows
-from sklearn_ensemble_theory._learners import with_groups
+from sklearn_ensemble_theory._learners import GROUPS_ON_REQUEST, with_groups
 from sklearn_ensemble_theory._rows import (
     checked_groups,
     finite_predictions,
@@ -198,6 +198,8 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "dual_gap_")
+
+    __metadata_request__fit = GROUPS_ON_REQUEST
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(

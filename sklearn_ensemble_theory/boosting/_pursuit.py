@@ -15,6 +15,7 @@ from sklearn_ensemble_theory._cv_choice import CVRounds
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._folds import checked_n_splits, splits_of_rows
+from sklearn_ensemble_theory._learners import GROUPS_ON_REQUEST
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     checked_groups,
@@ -197,6 +198,8 @@ class MatchingPursuitRegressor(
         self.tol = tol
         self.fit_intercept = fit_intercept
         self.verbose = verbose
+
+    __metadata_request__fit = GROUPS_ON_REQUEST
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(

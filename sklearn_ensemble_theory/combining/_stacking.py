@@ -39,6 +39,7 @@ from sklearn_ensemble_theory._compat import (
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._learners import (
+    GROUPS_ON_REQUEST,
     checked_outputs,
     coded_learner,
     has_input_tag,
@@ -237,6 +238,8 @@ class BaseStacking(TransformerMixin, NamedMembers):
     _parameter_constraints: dict = CONSTRAINTS
 
     # ----------------------------------------------------------------------------------- Fit
+
+    __metadata_request__fit = GROUPS_ON_REQUEST
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(

@@ -22,6 +22,7 @@ from sklearn_ensemble_theory._compat import (
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._learners import (
+    GROUPS_ON_REQUEST,
     largest_column,
     with_groups,
 )
@@ -165,6 +166,8 @@ class BaseVoting(TransformerMixin, NamedMembers):
     held_out: Any
 
     _parameter_constraints: dict = CONSTRAINTS
+
+    __metadata_request__fit = GROUPS_ON_REQUEST
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(

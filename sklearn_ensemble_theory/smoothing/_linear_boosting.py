@@ -24,6 +24,7 @@ from sklearn_ensemble_theory._cv_choice import CVChoice
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._folds import checked_n_splits, row_numbers, splits_of_rows
+from sklearn_ensemble_theory._learners import GROUPS_ON_REQUEST
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     Rows,
@@ -488,6 +489,8 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
             .add_self_request(self)
             .add(method_mapping=MethodMapping().add(caller="fit", callee="fit"), **fits)
         )
+
+    __metadata_request__fit = GROUPS_ON_REQUEST
 
     @fit_context(prefer_skip_nested_validation=False)
     @blas_threads_by_work()

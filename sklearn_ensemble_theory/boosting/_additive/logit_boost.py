@@ -16,6 +16,7 @@ from ..._compat import CallbackSupportMixin
 from ..._cv_choice import CVRounds
 from ..._documentation import documented
 from ..._door import CLASS_WEIGHT, fit_context
+from ..._learners import GROUPS_ON_REQUEST
 from ..._rows import ChunkedRows, Rows, checked_classes
 from ..._typing import ArrayLike, CVLike, RandomStateLike, available_if
 from ...ensembles._prediction_sets import SET_TEXTS, ClassPlaces, SetRule, set_by_folds
@@ -184,6 +185,8 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         self.held_out = held_out
         self.verbose = verbose
         self.class_weight = class_weight
+
+    __metadata_request__fit = GROUPS_ON_REQUEST
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(

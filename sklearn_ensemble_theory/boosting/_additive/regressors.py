@@ -19,6 +19,7 @@ from ..._compat import CallbackSupportMixin, HasMethods, StrOptions
 from ..._cv_choice import CVRounds
 from ..._documentation import documented
 from ..._door import fit_context
+from ..._learners import GROUPS_ON_REQUEST
 from ..._rows import ChunkedRows, finite_predictions
 from ..._running import warn_user
 from ..._scaling import TargetScale, power_of_two
@@ -218,6 +219,8 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         if isinstance(loss, BinomialLoss):
             return "logit"
         return "identity" if PointwiseOf(loss).is_on_scale_of_y else "other"
+
+    __metadata_request__fit = GROUPS_ON_REQUEST
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(

@@ -19,7 +19,7 @@ from ..._documentation import documented
 from ..._door import CLASS_WEIGHT, fit_context
 from ..._features import Features
 from ..._folds import checked_n_splits
-from ..._learners import has_input_tag, with_groups
+from ..._learners import GROUPS_ON_REQUEST, has_input_tag, with_groups
 from ..._running import warn_user
 from ..._typing import (
     ArrayLike,
@@ -105,6 +105,8 @@ class GradientBoosting(MetaEstimatorMixin, BaseGradientBoosting):
         "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
+
+    __metadata_request__fit = GROUPS_ON_REQUEST
 
     @fit_context(prefer_skip_nested_validation=False)
     @documented(TEXTS)

@@ -22,6 +22,7 @@ from ..._categories import fitted_encoder
 from ..._compat import HasMethods, Interval, RealNotInt, StrOptions
 from ..._documentation import documented
 from ..._door import CLASS_WEIGHT, fit_context
+from ..._learners import GROUPS_ON_REQUEST
 from ..._rows import Rows, fits_single_precision, validate_data
 from ..._typing import ArrayLike, InteractionGroups, LossLike, MatrixLike, RandomStateLike
 from ...trees._binned_tree import BinnedTreeRegressor
@@ -90,6 +91,8 @@ class HistogramBoosting(BaseGradientBoosting):
         "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
+
+    __metadata_request__fit = GROUPS_ON_REQUEST
 
     @fit_context(prefer_skip_nested_validation=False)
     @documented(TEXTS)

@@ -23,7 +23,7 @@ from sklearn_ensemble_theory._cv_choice import CVChoice
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._folds import splits_of_rows
-from sklearn_ensemble_theory._learners import has_fast_path, is_tree, with_groups
+from sklearn_ensemble_theory._learners import GROUPS_ON_REQUEST, has_fast_path, is_tree, with_groups
 from sklearn_ensemble_theory._rows import (
     Rows,
     check_single_precision,
@@ -96,6 +96,8 @@ class BinaryBooster(WeightedVotes):
     def _choice(self) -> CVChoice | None:
         """How to choose among the plans, if there is a choice."""
         return None
+
+    __metadata_request__fit = GROUPS_ON_REQUEST
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(

@@ -19,6 +19,7 @@ from sklearn_ensemble_theory._cv_choice import CVChoice, results_of_choice
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._folds import splits_of_rows
+from sklearn_ensemble_theory._learners import GROUPS_ON_REQUEST
 from sklearn_ensemble_theory._margin_losses import MARGIN_FUNCTIONS
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
@@ -304,6 +305,8 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
+
+    __metadata_request__fit = GROUPS_ON_REQUEST
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
