@@ -8,7 +8,7 @@ the order of the rows; in return a tie that straddles the last rank must be foun
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -93,6 +93,94 @@ def merge_equal_rows(X: np.ndarray) -> tuple[np.ndarray, np.ndarray] | tuple[Non
         if len(first) == len(X):
             return None, None
     return first, point
+
+
+# --- rows that are left out -----------------------------------------------------------------------
+
+
+class LeftOutRows:
+    """What is left out with each row: the row, or a part of its weight.
+
+    Parameters
+    ----------
+    points : int array of shape (n,)
+        The point of each row.
+    weight : float array of shape (n,)
+        What is left out of its weight.
+    targets : float array of shape (n_outputs, n)
+    """
+
+    def __init__(self, points: np.ndarray, weight: np.ndarray, targets: np.ndarray) -> None:
+        self.points, self.weight, self.targets = points, weight, targets
+
+    def total(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """The weight that is left out with each row."""
+        return self.weight[rows]
+
+    def total_target(self, output: int, rows: np.ndarray) -> np.ndarray:
+        """The sum of the weighted targets that are left out with each row."""
+        return self.weight[rows] * self.targets[output, rows]
+
+    def places(self, rows: np.ndarray, points: np.ndarray) -> np.ndarray:
+        """What is left out at each of the points (len(rows), k) that are neighbours of the rows."""
+        return points == self.points[rows, None]
+
+    def weights(self, rows: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """The weight that is left out at these places."""
+        return np.where(places, self.weight[rows, None], 0.0)
+
+    def sums(self, output: int, rows: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """The sums of the weighted targets that are left out at these places."""
+        return self.weights(rows, places) * self.targets[output, rows, None]
+
+
+class LeftOutGroups:
+    """What is left out with each row: all rows of its group; with the methods of `LeftOutRows`.
+
+    Of each pair of a point and a group that has rows there, the weight and the sums of the weighted
+    targets are kept, in the order of the pairs' numbers: O(n) memory, and O(log n) to find one.
+
+    Parameters
+    ----------
+    points, groups : int array of shape (n,)
+        The point and the group of each row.
+    weight : float array of shape (n,)
+    targets : float array of shape (n_outputs, n)
+    """
+
+    def __init__(
+        self, points: np.ndarray, groups: np.ndarray, weight: np.ndarray, targets: np.ndarray
+    ) -> None:
+        self.groups, self.n_groups = groups, int(groups.max()) + 1
+        self.pairs, place = np.unique(points * self.n_groups + groups, return_inverse=True)
+        # The last entries are of pairs without rows.
+        self.of_pairs = np.bincount(place, weight, len(self.pairs) + 1)
+        self.targets_of_pairs = [
+            np.bincount(place, weight * target, len(self.pairs) + 1) for target in targets
+        ]
+        self.of_groups = np.bincount(groups, weight)
+        self.targets_of_groups = [np.bincount(groups, weight * target) for target in targets]
+
+    def total(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+        return self.of_groups[self.groups[rows]]
+
+    def total_target(self, output: int, rows: np.ndarray) -> np.ndarray:
+        return self.targets_of_groups[output][self.groups[rows]]
+
+    def places(self, rows: np.ndarray, points: np.ndarray) -> np.ndarray:
+        wanted = points * self.n_groups + self.groups[rows, None]
+        found = np.searchsorted(self.pairs, wanted)
+        is_there = self.pairs[np.minimum(found, len(self.pairs) - 1)] == wanted
+        return np.where(is_there, found, len(self.pairs))
+
+    def weights(self, rows: np.ndarray, places: np.ndarray) -> np.ndarray:
+        return self.of_pairs[places]
+
+    def sums(self, output: int, rows: np.ndarray, places: np.ndarray) -> np.ndarray:
+        return self.targets_of_pairs[output][places]
+
+
+LeftOut = LeftOutRows | LeftOutGroups
 
 
 # --- trees ----------------------------------------------------------------------------------------
@@ -221,28 +309,45 @@ class NeighborSearch:
             ) from error
 
     def ranked_blocks(
-        self, X: Any, n_ranks: int, own: np.ndarray | None = None
+        self,
+        X: Any,
+        n_ranks: int,
+        own: np.ndarray | None = None,
+        groups: np.ndarray | None = None,
+        rows: np.ndarray | None = None,
     ) -> Iterator[tuple[np.ndarray, "RankedBlock"]]:
         """Yield (rows, RankedBlock) until every row of X is covered; rows in no fixed order.
 
         `own` holds the point of each row of X among the training points: one row of that point is
-        left out.
+        left out. Instead, `groups` holds the group of each training row, each of which is a point
+        of its own; those of the same group are left out. Then `rows` are in groups of one size.
         """
         limit = self._available(X)
+        n_left_out = int(own is not None)
+        if groups is not None and rows is not None and len(rows):
+            # A group may be far apart: more neighbours are asked for where too few are left.
+            n_left_out = min(int((groups == groups[rows[0]]).sum()), 1 + n_ranks // 4)
         # One more than the ranks shows whether the last of them is tied with rows farther on.
-        k = min(n_ranks + 1 + (own is not None), self.n_points)
+        k = min(n_ranks + 1 + n_left_out, self.n_points)
         if limit < min(n_ranks + (own is not None), self.n_points):
-            raise ValueError(
-                f"X contains only {limit} precomputed neighbors of some row, but the weights are "
-                f"positive for {n_ranks} neighbors. Store more neighbors, or increase "
-                "max_samples."
-            )
+            raise self._too_few(limit, n_ranks)
 
         def complete(rows, k):
             step = max(1, BLOCK_ENTRIES // k)
             for start in range(0, len(rows), step):
                 part = rows[start : start + step]
                 distances, points = self._query(X, part, k)
+                if groups is not None:
+                    distances, points, n_others = without_own_group(distances, points, groups, part)
+                    few = n_others < n_ranks + (k < limit)
+                    if few.any():
+                        if k == limit:
+                            raise self._too_few(limit, n_ranks)
+                        yield from complete(part[few], min(2 * k, limit))
+                        if few.all():
+                            continue
+                    part, n_columns = part[~few], n_others[~few].min()
+                    distances, points = distances[~few, :n_columns], points[~few, :n_columns]
                 places = None if own is None else own[part]
                 block = RankedBlock.of(distances, points, n_ranks, self.counts, places)
                 if k == limit or block.complete.all():
@@ -253,24 +358,28 @@ class NeighborSearch:
                     yield part[block.complete], block.take(block.complete)
                 yield from complete(part[~block.complete], min(2 * k, limit))
 
-        yield from complete(np.arange(X.shape[0]), min(k, limit))
+        yield from complete(np.arange(X.shape[0]) if rows is None else rows, min(k, limit))
+
+    @staticmethod
+    def _too_few(limit: int, n_ranks: int) -> ValueError:
+        return ValueError(
+            f"X contains only {limit} precomputed neighbors of some row, but the weights are "
+            f"positive for {n_ranks} neighbors. Store more neighbors, or increase max_samples."
+        )
 
     def weighted_blocks(
-        self,
-        X: Any,
-        enough: float,
-        own: np.ndarray | None = None,
-        left: np.ndarray | None = None,
+        self, X: Any, enough: float, left_out: LeftOut | None = None, rows: np.ndarray | None = None
     ) -> Iterator[tuple[np.ndarray, "WeightedBlock"]]:
-        """Yield (rows, WeightedBlock) with neighbours of the weight `enough` for every row of X.
+        """Yield (rows, WeightedBlock) with neighbours of the weight `enough` for rows of X.
 
-        `own` and `left` are the point of each row and the weight that is left out there.
+        `rows` are all rows by default. What is `left_out` with a row is no neighbour of it.
         """
         weights = self.counts
         assert weights is not None
         limit = self._available(X)
-        wanted = int(min(enough / weights.mean(), self.n_points)) + 2 + (own is not None)
-        pending = [(np.arange(X.shape[0]), min(wanted, limit))]
+        wanted = int(min(enough / weights.mean(), self.n_points)) + 2 + (left_out is not None)
+        rows = np.arange(X.shape[0]) if rows is None else rows
+        pending = [(rows, min(wanted, limit))]
         # Rows whose neighbours weigh too little are asked for twice as many, all of them together.
         while pending:
             rows, k = pending.pop()
@@ -278,8 +387,11 @@ class NeighborSearch:
             for start in range(0, len(rows), step):
                 part = rows[start : start + step]
                 distances, points = self._query(X, part, k)
-                place = (None, None) if own is None or left is None else (own[part], left[part])
-                block = WeightedBlock(distances, points, weights, *place)
+                places = left = None
+                if left_out is not None:
+                    places = left_out.places(part, points)
+                    left = left_out.weights(part, places)
+                block = WeightedBlock(distances, points, weights, places, left)
                 done = (block.known >= enough) | (k == self.n_points)
                 if not done.all():
                     if k == limit:
@@ -310,6 +422,16 @@ class NeighborSearch:
                 "Distances between X and the training rows overflow or are not numbers: rescale X."
             )
         return found
+
+
+def without_own_group(
+    distances: np.ndarray, points: np.ndarray, groups: np.ndarray, rows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The neighbours of each row with those of its own group last, and the number of the others."""
+    is_own = groups[points] == groups[rows, None]
+    order = np.argsort(is_own, axis=1, kind="stable")
+    distances, points = (np.take_along_axis(each, order, axis=1) for each in (distances, points))
+    return distances, points, points.shape[1] - is_own.sum(axis=1)
 
 
 def new_distances(distances: np.ndarray) -> np.ndarray:
@@ -430,7 +552,7 @@ class RankedBlock:
 class WeightedBlock:
     """The neighbours of a block of rows of different weights, in groups of equal distance.
 
-    `own` is the point of each row, and `left` the weight that is left out there.
+    `left` is the weight at each neighbour that is left out, and `places` say what it is of.
     """
 
     def __init__(
@@ -438,15 +560,13 @@ class WeightedBlock:
         distances: np.ndarray,
         points: np.ndarray,
         weights: np.ndarray,
-        own: np.ndarray | None = None,
+        places: np.ndarray | None = None,
         left: np.ndarray | None = None,
     ) -> None:
         self.points, self.starts = points, new_distances(distances)
-        self.mass = weights[points]
-        self.left = np.zeros(0)
-        if own is not None and left is not None:
-            self.left = np.where(points == own[:, None], left[:, None], 0.0)
-            self.mass = np.maximum(self.mass - self.left, 0.0)
+        self.mass, self.places = weights[points], cast(np.ndarray, places)
+        if left is not None:
+            self.mass = np.maximum(self.mass - left, 0.0)
         self.cumulative = np.cumsum(self.mass, axis=1)
         # The weight before the last group, of which neighbours may be missing.
         last = points.shape[1] - 1 - np.argmax(self.starts[:, ::-1], axis=1)
@@ -460,7 +580,7 @@ class WeightedBlock:
         block = object.__new__(type(self))
         for name in ("points", "starts", "mass", "cumulative", "known"):
             setattr(block, name, getattr(self, name)[mask])
-        block.left = self.left[mask] if len(self.left) else self.left
+        block.places = None if self.places is None else self.places[mask]
         return block
 
     def weights(self, share: FilledShare, total: float | np.ndarray) -> "GroupWeights":
@@ -481,16 +601,16 @@ class WeightedBlock:
         groups: "GroupWeights",
         sums: np.ndarray,
         mean: float | np.ndarray,
-        own_targets: np.ndarray | None = None,
+        left: np.ndarray | None = None,
     ) -> np.ndarray:
         """Average a target with weights; its mean gets what the weights leave.
 
-        `sums` are those of the weighted targets of each point, `own_targets` those of the rows that
-        are left out.
+        `sums` are those of the weighted targets of each point, and `left` what is left out of them
+        at each neighbour.
         """
         values = sums[self.points]
-        if own_targets is not None:
-            values = values - self.left * own_targets[:, None]
+        if left is not None:
+            values = values - left
         means = np.add.reduceat(values.ravel(), groups.heads)
         positive = groups.mass > 0
         np.divide(means, groups.mass, out=means, where=positive)

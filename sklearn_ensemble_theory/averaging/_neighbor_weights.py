@@ -178,12 +178,14 @@ class RankLaw(ABC):
         return size
 
     @classmethod
-    def size_without_a_row(cls, size: int | float, n_samples: int, n_neighbors: int) -> int | float:
-        """Return the same share of one row less: s (n-1)/n to the nearest int.
+    def size_without(
+        cls, n_left_out: int, size: int | float, n_samples: int, n_neighbors: int
+    ) -> int | float:
+        """Return the same share of m rows less: s (n-m)/n to the nearest int.
 
-        So s = n, no subsampling, is all of the n-1 rows. Rounding changes s by at most one.
+        So s = n, no subsampling, is all of the n-m rows. Rounding changes s by at most one.
         """
-        return max(n_neighbors, round(size * (n_samples - 1) / n_samples))
+        return max(n_neighbors, round(size * (n_samples - n_left_out) / n_samples))
 
     @classmethod
     def splits_rows(cls, n_neighbors: int) -> bool:
@@ -337,7 +339,7 @@ class IndependentRows(RankLaw):
         return float(q)
 
     @classmethod
-    def size_without_a_row(cls, size: float, n_samples: int, n_neighbors: int) -> float:
+    def size_without(cls, n_left_out: int, size: float, n_samples: int, n_neighbors: int) -> float:
         """Return the same probability."""
         return size
 

@@ -30,6 +30,7 @@ from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._learners import largest_column
 from sklearn_ensemble_theory._rows import (
+    group_codes,
     normalised_weights,
     one_column,
     positive_weights,
@@ -40,10 +41,15 @@ from sklearn_ensemble_theory._scaling import range_exponent, shifted_by
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 
 from ._draw_options import Bernoulli
-from ._neighbor_search import NeighborSearch, TrainingPoints
+from ._neighbor_search import (
+    LeftOut,
+    LeftOutGroups,
+    LeftOutRows,
+    NeighborSearch,
+    TrainingPoints,
+)
 from ._neighbor_weights import (
     RANK_LAWS,
-    FilledShare,
     RankLaw,
     count_ranks,
     filled_share,
@@ -231,7 +237,13 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
         }
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Compute the weights and index the training rows.
 
         Parameters
@@ -249,6 +261,11 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
             `bootstrap="bernoulli"` and `n_neighbors=1` a row of weight w is drawn with probability
             1 - (1-q)^w. Rows of weight 0 are dropped.
 
+        groups : array-like of shape (n_samples,), default=None
+            Which rows belong together, such as copies of a row or the visits of a patient. The
+            leave-one-out error, by which "loo" and lists choose `max_samples`, then leaves out each
+            row with its whole group. Other values of `max_samples` make no use of them.
+
         Returns
         -------
         self : object
@@ -258,7 +275,8 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
         ------
         ValueError
             If a parameter cannot be used with the data; the message names the parameter. If
-            weights are neither whole numbers nor equal where a part of a row cannot be drawn.
+            weights are neither whole numbers nor equal where a part of a row cannot be drawn. If
+            there is only one group, or too few rows outside of the largest group.
         """
         is_regressor = isinstance(self, RegressorMixin)
         X, y = validate_data(
@@ -267,6 +285,7 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
         if inspect.isclass(self.metric):
             raise ValueError(f"metric must be a name or a function of two rows, got {self.metric}.")
         n_given, k, draws = X.shape[0], self.n_neighbors, draws_of(self.bootstrap)
+        codes = None if groups is None else group_codes(groups, X)
         law = RANK_LAWS[draws.scheme.bootstrap]
         self._empty = draws.empty
         kept, weight, n, is_whole = _counted_rows(sample_weight, X, law, k)
@@ -287,6 +306,7 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
             targets[:, kept] = some_targets
         elif not isinstance(kept, range):
             X = X[kept]
+            codes = None if codes is None else codes[kept]
         if k > n:
             whose = "" if sample_weight is None else ", as many as sample_weight counts"
             raise ValueError(f"n_neighbors={k} must be at most n_samples={n}{whose}.")
@@ -311,26 +331,7 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
         self.__dict__.pop("cv_results_", None)  # of an earlier fit
         best = 0
         if self._is_chosen:
-            laws = [law(n - 1, law.size_without_a_row(size, n, k), k) for size in sizes]
-            if weight is None:
-                W = weights_by_rank_and_size(laws, WEIGHT_TOL)
-                search = self._search(points, len(W) + 2)
-                errors = loo_errors(search, X, targets, points, W, laws, self._empty, self._zeros)
-            else:
-                shares = [filled_share(one, is_whole, WEIGHT_TOL) for one in laws]
-                search = self._search(points, n)
-                errors = weighted_loo_errors(
-                    search,
-                    X,
-                    targets,
-                    points,
-                    weight,
-                    is_whole,
-                    shares,
-                    laws,
-                    self._empty,
-                    self._zeros,
-                )
+            errors = self._loo_errors(X, targets, points, weight, codes, is_whole, n, law, sizes)
             best = best_size(errors)
             if best == 0 and truncated:
                 warn_user(
@@ -361,6 +362,77 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
             0.0, float(without_empty_draws(mean_weight, 1.0, 0.0, self._empty_share, self._empty))
         )
         return self
+
+    def _loo_errors(
+        self,
+        X: Any,
+        targets: np.ndarray,
+        points: TrainingPoints,
+        weight: np.ndarray | None,
+        groups: np.ndarray | None,
+        is_whole: bool,
+        n: int,
+        law: type[RankLaw],
+        sizes: Sequence[int | float],
+    ) -> np.ndarray:
+        """The leave-one-out error of each size; rows of a group are left out together."""
+        k, empty, zeros = self.n_neighbors, self._empty, self._zeros
+
+        def laws_without(count):
+            return [law(n - count, law.size_without(count, size, n, k), k) for size in sizes]
+
+        if weight is None and groups is None:
+            laws = laws_without(1)
+            W = weights_by_rank_and_size(laws, WEIGHT_TOL)
+            search = self._search(points, len(W) + 2)
+            return loo_errors(search, X, targets, points, W, laws, empty, zeros) / n
+        # How many rows are left out with each row, on which the weights by rank depend.
+        n_rows = targets.shape[1]
+        kept, counts = np.arange(n_rows), np.ones(n_rows)
+        left_out: LeftOut | None = None
+        if groups is not None:
+            groups = np.unique(groups, return_inverse=True)[1].reshape(-1)
+            counts = np.bincount(groups)[groups]
+        if weight is None:
+            points = TrainingPoints.of(X, targets, False, None)
+        elif groups is None:
+            # A row that stands for several is left out once; other weights as a whole.
+            left = np.ones(n_rows) if is_whole else weight
+            kept, left_out = np.flatnonzero(weight), LeftOutRows(points.of_row, left, targets)
+        else:
+            kept, left_out = (
+                np.flatnonzero(weight),
+                LeftOutGroups(points.of_row, groups, weight, targets),
+            )
+            counts = left_out.total() if is_whole else counts
+        if n - counts[kept].max() < k:
+            raise ValueError(
+                f"groups has a group of {counts[kept].max():.0f} of {n} rows; the others must be "
+                f"at least n_neighbors={k}."
+            )
+        search, errors = self._search(points, n), np.zeros(len(sizes))
+        for count in np.unique(counts[kept]).astype(int).tolist():
+            laws, rows = laws_without(count), kept[counts[kept] == count]
+            if weight is None or left_out is None:
+                W = weights_by_rank_and_size(laws, WEIGHT_TOL)
+                errors += loo_errors(
+                    search, X, targets, points, W, laws, empty, zeros, groups=groups, rows=rows
+                )
+            else:
+                errors += weighted_loo_errors(
+                    search,
+                    X,
+                    targets,
+                    points,
+                    weight,
+                    is_whole,
+                    left_out,
+                    rows,
+                    laws,
+                    empty,
+                    zeros,
+                )
+        return errors / n if weight is None else errors / weight.sum()
 
     @property
     def _is_chosen(self) -> bool:
@@ -802,8 +874,11 @@ def loo_errors(
     laws: Sequence[RankLaw],
     empty: str,
     zeros: np.ndarray,
+    *,
+    groups: np.ndarray | None = None,
+    rows: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Mean over the rows of the squared leave-one-out error, summed over the outputs.
+    """Sum over the rows of the squared leave-one-out error, summed over the outputs.
 
     Parameters
     ----------
@@ -812,31 +887,40 @@ def loo_errors(
         Training rows, or their distances where those are precomputed.
     targets : ndarray of shape (n_outputs, n_samples)
     points : TrainingPoints
+        With `groups` one for each row.
     W : ndarray of shape (n_ranks, n_sizes)
     laws : sequence of RankLaw
-        One for each of the sizes.
+        One for each of the sizes, for the rows that are left.
     empty : str
     zeros : ndarray of shape (n_outputs,)
         What draws of no rows predict if `empty` is "zero".
+    groups : int array of shape (n_samples,), default=None
+        The groups 0, ..., G-1 that are left out; a row by default.
+    rows : int array, default=None
+        Rows in groups of one size; all rows by default.
 
     Returns
     -------
     errors : ndarray of shape (n_sizes,)
     """
-    n = targets.shape[1]
+    n_left = laws[0].n_samples
     mean_weights = np.maximum(0.0, 1 - W.sum(axis=0))
     errors = np.zeros(W.shape[1])
     totals = targets.sum(axis=1)
-    none = np.array([law.empty_share(n - 1) for law in laws])
-    for rows, block in search.ranked_blocks(X, len(W), own=points.of_row):
-        for target, sums, total, zero in zip(targets, points.sums, totals, zeros):
-            own = target[rows]
-            mean = (total - own) / (n - 1)
+    none = np.array([law.empty_share(n_left) for law in laws])
+    left_out = targets
+    if groups is not None:
+        left_out = np.array([np.bincount(groups, target)[groups] for target in targets])
+    own_points = points.of_row if groups is None else None
+    for part, block in search.ranked_blocks(X, len(W), own_points, groups, rows):
+        for target, left, sums, total, zero in zip(targets, left_out, points.sums, totals, zeros):
+            own = target[part]
+            mean = (total - left[part]) / n_left
             prediction = block.targets(sums, own) @ W
             prediction += np.multiply.outer(mean, mean_weights)
             prediction = without_empty_draws(prediction, mean[:, None], zero, none, empty)
             errors += ((prediction - own[:, None]) ** 2).sum(axis=0)
-    return errors / n
+    return errors
 
 
 def weighted_loo_errors(
@@ -846,14 +930,13 @@ def weighted_loo_errors(
     points: TrainingPoints,
     weight: np.ndarray,
     is_whole: bool,
-    shares: Sequence[FilledShare],
+    left_out: LeftOut,
+    rows: np.ndarray,
     laws: Sequence[RankLaw],
     empty: str,
     zeros: np.ndarray,
 ) -> np.ndarray:
-    """Weighted mean over the rows of the squared leave-one-out error, summed over the outputs.
-
-    A row that stands for several is left out once; other weights are left out as a whole.
+    """Weighted sum over some rows of the squared leave-one-out error, summed over the outputs.
 
     Parameters
     ----------
@@ -864,8 +947,10 @@ def weighted_loo_errors(
         With the sums of the weighted targets.
     weight : ndarray of shape (n_samples,)
     is_whole : bool
-    shares : sequence of FilledShare
-        One for each of the sizes.
+    left_out : LeftOut
+        What is left out with each row.
+    rows : int array
+        Rows of positive weight, with each of which as many rows are left out.
     laws, empty, zeros
         As for `loo_errors`.
 
@@ -873,26 +958,23 @@ def weighted_loo_errors(
     -------
     errors : ndarray of shape (n_sizes,)
     """
-    kept = np.flatnonzero(weight)
-    weight = weight[kept]
-    left = np.ones(len(kept)) if is_whole else weight
-    total = weight.sum()
-    remaining = total - left
-    enough = max(share.enough(remaining.max()) for share in shares)
-    errors = np.zeros(len(shares))
-    sums = points.sums.sum(axis=1)
+    remaining = weight.sum() - left_out.total()
+    shares = [filled_share(law, is_whole, WEIGHT_TOL) for law in laws]
+    enough = max(share.enough(remaining[rows].max()) for share in shares)
+    errors = np.zeros(len(laws))
+    totals = points.sums.sum(axis=1)
     # The neighbours of a block serve all sizes; only the groups' weights depend on the size.
-    for rows, block in search.weighted_blocks(X[kept], enough, points.of_row[kept], left):
+    for part, block in search.weighted_blocks(X, enough, left_out, rows):
         for j, (share, law) in enumerate(zip(shares, laws)):
-            groups = block.weights(share, remaining[rows])
-            none = law.empty_share(remaining[rows])
-            for target, point_sums, all_targets, zero in zip(targets, points.sums, sums, zeros):
-                own = target[kept[rows]]
-                mean = (all_targets - left[rows] * own) / remaining[rows]
-                prediction = block.averages(groups, point_sums, mean, own)
+            groups = block.weights(share, remaining[part])
+            none = law.empty_share(remaining[part])
+            for output, (target, sums, zero) in enumerate(zip(targets, points.sums, zeros)):
+                mean = (totals[output] - left_out.total_target(output, part)) / remaining[part]
+                left = left_out.sums(output, part, block.places)
+                prediction = block.averages(groups, sums, mean, left)
                 prediction = without_empty_draws(prediction, mean, zero, none, empty)
-                errors[j] += weight[rows] @ (prediction - own) ** 2
-    return errors / total
+                errors[j] += weight[part] @ (prediction - target[part]) ** 2
+    return errors
 
 
 def best_size(errors: np.ndarray) -> int:

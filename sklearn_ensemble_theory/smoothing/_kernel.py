@@ -17,7 +17,12 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import fit_context
-from sklearn_ensemble_theory._rows import checked_rows, finite_predictions, validate_data
+from sklearn_ensemble_theory._rows import (
+    checked_rows,
+    finite_predictions,
+    group_codes,
+    validate_data,
+)
 from sklearn_ensemble_theory._scaling import LARGEST, feature_ranges, largest_magnitude
 from sklearn_ensemble_theory._typing import ArrayLike
 
@@ -51,12 +56,18 @@ def scott_bandwidth(X: np.ndarray, sample_weight: np.ndarray) -> np.ndarray:
 
 
 def loo_errors_of_factors(
-    kernel: str, Z: np.ndarray, Y: np.ndarray, w: np.ndarray, factors: np.ndarray
+    kernel: str,
+    Z: np.ndarray,
+    Y: np.ndarray,
+    w: np.ndarray,
+    groups: np.ndarray | None,
+    factors: np.ndarray,
 ) -> tuple[np.ndarray, float]:
     """Mean squared leave-one-out error for bandwidths times each factor, and the best factor.
 
-    One unit of weight is left out of row i (the whole row where its weight is smaller), and the
-    rest is averaged. For a row without neighbours, that is the mean of the nearest rows.
+    One unit of weight is left out of row i (the whole row where its weight is smaller), or its
+    whole group, and the rest is averaged. For a row without neighbours, that is the mean of the
+    nearest rows.
     """
     n = len(Z)
     scale = largest_magnitude(Y)  # squares of 1e150 overflow
@@ -70,9 +81,11 @@ def loo_errors_of_factors(
         block = rows[start : start + step]
         u2 = cdist(Z[block], Z, "sqeuclidean")
         weights = np.broadcast_to(w, u2.shape).copy()
-        own = (np.arange(len(block)), block)
-        # A row of weight 3 stands for three copies, of which one is left out.
-        weights[own] -= np.minimum(1.0, w[block])
+        if groups is None:
+            # A row of weight 3 stands for three copies, of which one is left out.
+            weights[np.arange(len(block)), block] -= np.minimum(1.0, w[block])
+        else:
+            weights[groups[block, None] == groups] = 0.0
         others = np.where(weights > 0, u2, np.inf)
         nearest = others.min(axis=1, keepdims=True)
         alone = ~np.isfinite(nearest[:, 0])  # a single row
@@ -272,7 +285,11 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> "NadarayaWatsonRegressor":
         """Store the data and choose the bandwidth.
 
@@ -284,11 +301,20 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows. Integer weights are equivalent to repeating rows.
+        groups : array-like of shape (n_samples,), default=None
+            Which rows belong together, such as copies of a row or the visits of a patient. The
+            leave-one-out error, by which `bandwidth="loo"` and grids choose, then leaves out each
+            row with its whole group. Other bandwidths make no use of them.
 
         Returns
         -------
         self : NadarayaWatsonRegressor
             The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If there is only one group where the bandwidth is chosen.
         """
         rows = checked_rows(
             self,
@@ -300,6 +326,7 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
             multi_output=True,
             y_numeric=True,
         )
+        codes = None if groups is None else rows.of(group_codes(groups, X))
         X, w = rows.X, rows.weights()
         y = np.ascontiguousarray(rows.y, dtype=np.float64)  # products round by the order in memory
         ranges = feature_ranges(X)
@@ -321,10 +348,14 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
         Z /= bandwidth
         self.__dict__.pop("cv_results_", None)
         if not self.has_given_bandwidth:
+            if codes is not None and np.ptp(codes) == 0:
+                raise ValueError(
+                    "groups must contain at least 2 groups of rows of positive weight."
+                )
             scores: list[np.ndarray] = []
             for one in candidates:
                 z = Z if one is bandwidth else (X - origin) / one
-                scores.append(loo_errors_of_factors(self.kernel, z, targets, w, factors)[0])
+                scores.append(loo_errors_of_factors(self.kernel, z, targets, w, codes, factors)[0])
             best = int(np.argmin(np.concatenate(scores)))
             at, factor = best // len(factors), factors[best % len(factors)]
             bandwidth = candidates[at] * factor

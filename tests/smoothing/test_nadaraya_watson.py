@@ -5,6 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from sklearn_ensemble_theory import LinearL2BoostingRegressor, NadarayaWatsonRegressor
 from sklearn_ensemble_theory.smoothing import bagged_smoother
@@ -199,6 +200,37 @@ def test_loo_errors_by_deleting_rows(kernel):
             K = K if K.sum() > 0 else (u <= u.min() * (1 + 1e-12)) * 1.0
             error += (y[i] - K @ y[keep] / K.sum()) ** 2 / 40
         assert model.cv_results_["mean_score"][k] == pytest.approx(error, rel=1e-9)
+
+
+@every_kernel
+def test_rows_are_left_out_with_their_groups(kernel):
+    rng = np.random.default_rng(7)
+    X = rng.uniform(size=(40, 2))
+    y = np.sin(5 * X[:, 0]) + 0.2 * rng.standard_normal(40)
+    w = rng.integers(1, 4, size=40) * 1.0
+    w[3] = 0.0
+    groups = rng.permutation(np.repeat(list("abcdefghij"), [1, 1, 1, 2, 3, 3, 5, 6, 8, 10]))
+    grid = np.array([[0.1], [0.3], [1.0]])
+    model = NadarayaWatsonRegressor(grid, kernel=kernel).fit(X, y, w, groups=groups)
+    for h, found in zip(grid, model.cv_results_["mean_score"]):
+        errors = np.zeros(40)
+        for group in np.unique(groups):
+            out, rest = groups == group, (groups != group) & (w > 0)
+            for i in np.flatnonzero(out):
+                # The weights straight from the formula, so that no extrapolation plays a part.
+                u = np.sqrt((((X[rest] - X[i]) / h) ** 2).sum(axis=1))
+                K = FORMULAS[kernel](u) * w[rest]
+                K = K if K.sum() > 0 else (u <= u.min() * (1 + 1e-12)) * w[rest]
+                errors[i] = (y[i] - K @ y[rest] / K.sum()) ** 2
+        assert found == pytest.approx(np.average(errors, weights=w), rel=1e-9)
+    # Whole weights are copies, which a group holds together.
+    repeated = np.repeat(np.arange(40), w.astype(int))
+    copies = clone(model).fit(X[repeated], y[repeated], groups=groups[repeated])
+    np.testing.assert_allclose(
+        copies.cv_results_["mean_score"], model.cv_results_["mean_score"], rtol=1e-9
+    )
+    with pytest.raises(ValueError, match="groups must contain at least 2 groups"):
+        clone(model).fit(X, y, groups=np.zeros(40))
 
 
 def test_a_point_without_neighbours_takes_the_nearest_ones_mean():
