@@ -70,8 +70,14 @@ TOL = (
     "`tol` divided by the variance of y",
 )
 ONE_CLASS = ("A target of one class is refused.", "")
+MOVED = (
+    "With `monotonic_cst` the impurities of trees in bins, and the importances and the pruning that "
+    "are made of them, are those of the values that predict. scikit-learn's are those of the values "
+    "before the constraint moves them.",
+    "`max_bins=None`",
+)
 OOB = ("`oob_score` and `warm_start` can be combined.", "")
-FOREST = (True, {}, [TREES, WITHOUT, OOB, ZERO_WEIGHTS])
+FOREST = (True, {}, [TREES, WITHOUT, OOB, ZERO_WEIGHTS, MOVED])
 DIFFERENCES = {
     "AdaBoostClassifier": (
         False,

@@ -1392,7 +1392,7 @@ cdef int write_fields(const Growth* g, const Fields* to, Py_ssize_t first, doubl
     cdef const Node* node
     cdef Py_ssize_t i, k
     cdef int depth = 0
-    cdef double mean, unit = g.scale * (1.0 / g.weight_scale)
+    cdef double mean, excess, unit = g.scale * (1.0 / g.weight_scale)
     for i in range(g.n_nodes):
         node, k = g.nodes + i, first + g.number[i]
         to.left[k] = to.right[k] = NO_NODE
@@ -1408,11 +1408,12 @@ cdef int write_fields(const Growth* g, const Fields* to, Py_ssize_t first, doubl
         depth = max(depth, node.depth)
         mean = node.moment / node.weight
         to.n_rows[k], to.weight[k] = node.n_rows, node.weight
-        to.impurity[k] = max(node.square / node.weight - mean * mean, 0.0)
         # Cuts of features without a constraint may lead outside of the bounds, as in
-        # scikit-learn.
+        # scikit-learn. The impurity is that of the value.
         to.value[k] = min(max(node.moment / (node.weight + l2), node.low / unit),
                           node.high / unit)
+        excess = to.value[k] - node.moment / (node.weight + l2)
+        to.impurity[k] = max(node.square / node.weight - mean * mean, 0.0) + excess * excess
     return depth
 
 

@@ -180,7 +180,8 @@ cdef struct Growth:
     uint16_t* codes
     # The tree.
     Nodes nodes
-    double root_impurity
+    # Of the node that was described last, at its own mean or shares; and of the root.
+    double impurity, root_impurity
     Task* waiting
     Py_ssize_t n_waiting, room_for_waiting
     OpenLeaf* leaves
@@ -412,14 +413,33 @@ cdef inline void describe_classes(
         share = g.whole[k] / weight
         g.nodes.value[node * g.n_classes + k] = share
         impurity -= share * share if g.rules.criterion == GINI else x_log_x(share) / LOG_2
-    g.nodes.impurity[node], g.nodes.weight[node] = impurity, weight * g.weight_unit
+    g.impurity = g.nodes.impurity[node] = impurity
+    g.nodes.weight[node] = weight * g.weight_unit
+
+
+cdef inline double excess_of(const Growth* g, double mean, double value) noexcept nogil:
+    """By how much the impurity at another value is above that at the mean."""
+    if value == mean:
+        return 0.0
+    if g.n_classes == 0 and g.rules.criterion == POISSON:
+        return value - mean + (mean * log(mean / value) if mean > 0 else 0.0)
+    if g.n_classes == 0:
+        return (value - mean) * (value - mean)
+    if g.rules.criterion == GINI:
+        return 2.0 * (value - mean) * (value - mean)
+    return ((mean * log(mean / value) if mean > 0 else 0.0)
+            + ((1.0 - mean) * log((1.0 - mean) / (1.0 - value)) if mean < 1 else 0.0)) / LOG_2
 
 
 cdef inline void describe_mean(
     Growth* g, Py_ssize_t node, const Task* task, const Sums* total, const Moments* moments
 ) noexcept nogil:
-    """Write the mean and the impurity of the targets, or of two classes."""
-    cdef double mean, impurity, weight = total.weight
+    """Write the mean and the impurity of the targets, or of two classes.
+
+    A mean outside of its bounds moves, and the impurity is that of the value. Whether the node is
+    pure does not depend on it.
+    """
+    cdef double mean, clipped, impurity, weight = total.weight
     cdef double* value = g.nodes.value + node * g.nodes.n_values
     if g.n_classes == 0:
         mean = mean_of_targets(moments, g.rules.criterion, &impurity)
@@ -429,13 +449,14 @@ cdef inline void describe_mean(
             impurity = 2.0 * mean * (1.0 - mean)
         else:
             impurity = -(x_log_x(mean) + x_log_x(1.0 - mean)) / LOG_2
-    g.nodes.impurity[node], g.nodes.weight[node] = impurity, weight * g.weight_unit
     mean *= weight / (weight + g.rules.l2)
-    mean = min(max(mean, task.low), task.high)
+    clipped = min(max(mean, task.low), task.high)
+    g.impurity, g.nodes.weight[node] = impurity, weight * g.weight_unit
+    g.nodes.impurity[node] = impurity + excess_of(g, mean, clipped)
     if g.n_classes == 0:
-        value[0] = mean
+        value[0] = clipped
     else:
-        value[0], value[1] = 1.0 - mean, mean
+        value[0], value[1] = 1.0 - clipped, clipped
 
 
 cdef inline double weight_below(const Growth* g, double w) noexcept nogil:
@@ -476,7 +497,8 @@ cdef inline Py_ssize_t describe_loss(
     whole.place = i
     g.lowest = whole.below_s + ranked[i].t * (least - whole.below_w)
     loss = 0.0 if is_pure else max(g.tau * whole.s - g.lowest, 0.0)
-    g.nodes.impurity[node] = loss / whole.w * g.gain_unit * g.total_weight / g.weight_unit
+    g.impurity = loss / whole.w * g.gain_unit * g.total_weight / g.weight_unit
+    g.nodes.impurity[node] = g.impurity
     g.nodes.weight[node] = whole.w * g.weight_unit
     return k
 
@@ -1247,8 +1269,8 @@ cdef Split visit(Growth* g, Py_ssize_t node, Task* task) noexcept nogil:
     cdef Split split = Split(task.stop, NO_FEATURE, Cut(-INFINITY, 0, 0, False), 0.0, 0.0)
     cdef Sums total = describe(g, node, task), left
     if node == 0:
-        g.root_impurity = g.nodes.impurity[0]
-    if not may_be_cut(g, task, &total, g.nodes.impurity[node]):
+        g.root_impurity = g.impurity
+    if not may_be_cut(g, task, &total, g.impurity):
         return split
     split.feature = find_cut(g, task, &total, &split.cut)
     if split.feature == NO_FEATURE:
@@ -1513,8 +1535,8 @@ cdef void grow_small(Growth* g, const Task* first) noexcept nogil:
         node = new_node(g, &task)
         total = describe_small(g, node, &rows, &task)
         if node == 0:
-            g.root_impurity = g.nodes.impurity[0]
-        if not may_be_cut(g, &task, &total, g.nodes.impurity[node]):
+            g.root_impurity = g.impurity
+        if not may_be_cut(g, &task, &total, g.impurity):
             continue
         split.cut = Cut(-INFINITY, 0, 0, False)
         split.feature = find_small_cut(g, &rows, &task, &total, &split.cut)

@@ -469,7 +469,8 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         Vakhrushev (2022); leaves still get a value for each target. None compares by all targets.
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         1, -1 or 0 for predictions that increase, decrease or are free in a feature. A dict has the
-        signs of the constrained features by their names.
+        signs of the constrained features by their names. Impurities, importances and pruning are
+        those of the values that the constraint leaves.
     %(pruning_and_features)s
     quantile : float, default=0.5
         The level, in (0, 1), of the quantiles of `criterion="quantile"`.
@@ -659,6 +660,7 @@ class BinnedTreeClassifier(BaseBinnedTree, WeighsClasses, DecisionTreeClassifier
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         For two classes: 1, -1 or 0 for probabilities of the second class that increase, decrease or
         are free in a feature. A dict has the signs of the constrained features by their names.
+        Impurities, importances and pruning are those of the values that the constraint leaves.
     class_weight : dict, list of dict, "balanced" or None, default=None
         Weights of the classes, multiplied with the sample weights. "balanced" weighs classes
         inversely to their numbers of rows. For several outputs, a list of a dict for each; their

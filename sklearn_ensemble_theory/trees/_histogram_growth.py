@@ -523,7 +523,8 @@ class HistogramGrowth:
         weight, moment, square = moments[order].T
         mean = moment / weight
         l2, bounds = self.options.l2_regularization, np.array(self.bounds)[order]
-        value = np.clip(moment / (weight + l2), *(bounds.T * self.value_unit))
-        impurity = np.maximum(square / weight - mean * mean, 0.0)
+        optimum = moment / (weight + l2)
+        value = np.clip(optimum, *(bounds.T * self.value_unit))
+        impurity = np.maximum(square / weight - mean * mean, 0.0) + (value - optimum) ** 2
         tree = self.arrays(order, number, weight=weight, value=value, impurity=impurity)
         return tree, number[:-1]

@@ -6,6 +6,7 @@ from itertools import combinations, product
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import xlogy
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 
@@ -449,3 +450,101 @@ def test_refusals():
         GradientBoostingClassifier(monotonic_cst=[1, 0, 0, 0]).fit(X, np.arange(len(y)) % 3)
     with pytest.raises(ValueError, match="interaction_cst has names, but X has no feature names"):
         BinnedTreeClassifier(interaction_cst=[["a"]]).fit(X, y > 0)
+
+
+# --- impurities of nodes whose values have moved --------------------------------------------------
+
+
+def losses_at(criterion, y, value):
+    """The losses of rows whose mean is the impurity of a node of this value, or these shares."""
+    if criterion == "squared_error":
+        return (y - value[0]) ** 2
+    if criterion == "poisson":
+        return xlogy(y, y / value[0]) - y + value[0]
+    if criterion == "gini":
+        return ((np.eye(2)[y] - value) ** 2).sum(axis=1)
+    return -np.log2(value[y])
+
+
+BY_CRITERION = pytest.mark.parametrize(
+    ("make", "criterion"),
+    [
+        (BinnedTreeRegressor, "squared_error"),
+        (BinnedTreeRegressor, "poisson"),
+        (BinnedTreeClassifier, "gini"),
+        (BinnedTreeClassifier, "entropy"),
+    ],
+)
+
+
+def moved_data(make):
+    """Rows of which single ones are far above the others: nodes below are outside their bounds."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = np.exp(0.5 * X[:, 0] + rng.normal(size=400))
+    return X, (y > 1).astype(int) if make is BinnedTreeClassifier else y, rng.uniform(1, 2, 400)
+
+
+@BY_CRITERION
+def test_impurities_are_those_of_the_values_that_predict(make, criterion):
+    X, y, weight = moved_data(make)
+    tree = make(criterion=criterion, min_samples_leaf=3, monotonic_cst=[1, 0, -1])
+    tree = tree.fit(X, y, weight)
+    nodes = tree.tree_
+    passed = tree.decision_path(X).toarray() > 0
+    expected, own = np.empty((2, nodes.node_count))
+    for i, rows in enumerate(passed.T):
+        loss = losses_at(criterion, y[rows], nodes.value[i, 0])
+        expected[i] = np.average(loss, weights=weight[rows])
+        mean = np.average(
+            np.eye(2)[y[rows]] if criterion in ("gini", "entropy") else y[rows, None],
+            axis=0,
+            weights=weight[rows],
+        )
+        with np.errstate(divide="ignore"):
+            own[i] = np.average(losses_at(criterion, y[rows], mean), weights=weight[rows])
+    moved = expected > own + 1e-6
+    assert moved.sum() > 10
+    np.testing.assert_allclose(nodes.impurity, expected, rtol=1e-9, atol=1e-12)
+    # What is made of them: no cut makes the values worse, and leaves add up.
+    left, right = nodes.children_left, nodes.children_right
+    inner, mass = np.flatnonzero(left >= 0), expected * nodes.weighted_n_node_samples
+    gains = mass[inner] - mass[left[inner]] - mass[right[inner]]
+    assert gains.min() > -1e-9
+    sums = np.bincount(nodes.feature[inner], gains, 3)
+    np.testing.assert_allclose(tree.feature_importances_, sums / sums.sum(), rtol=1e-9)
+    path = tree.cost_complexity_pruning_path(X, y, weight)
+    total = nodes.weighted_n_node_samples[0]
+    assert path.impurities[0] == pytest.approx(mass[left < 0].sum() / total, rel=1e-9)
+    assert path.impurities[-1] == pytest.approx(expected[0], rel=1e-9)
+
+
+@BY_CRITERION
+def test_pure_nodes_whose_value_moves_are_leaves(make, criterion):
+    X, y, weight = moved_data(make)
+    y = np.round(y)
+    options = {"criterion": criterion, "monotonic_cst": [1, 0, -1]}
+    model = make(**options).fit(X, y, weight)
+    tree, passed = model.tree_, model.decision_path(X).toarray() > 0
+    pure = np.array([np.ptp(y[rows]) == 0 for rows in passed.T])
+    assert (tree.impurity[pure] > 0).any()
+    assert (tree.children_left[pure] < 0).all()
+
+
+@pytest.mark.parametrize("max_leaf_nodes", [None, 100])
+def test_impurities_of_trees_in_blocks_and_levels(max_leaf_nodes):
+    """Grown by level, the trees have the impurities that rows give."""
+    X, y, weight = moved_data(BinnedTreeRegressor)
+    options = GrowthOptions(
+        criterion="squared_error",
+        max_depth=9,
+        max_leaf_nodes=max_leaf_nodes or 0,
+        min_samples_leaf=3,
+        monotonic_cst=np.array([1, 0, -1]),
+    )
+    columns = BinnedColumns.of(X, 64, weight, two_bytes=False)
+    tree, leaf = HistogramGrower(columns, options, 1).grow(y, weight, None, 0)
+    for i in np.unique(leaf):
+        rows = leaf == i
+        expected = np.average((y[rows] - tree.value[i, 0]) ** 2, weights=weight[rows])
+        assert tree.impurity[i] == pytest.approx(expected, rel=1e-9, abs=1e-12)

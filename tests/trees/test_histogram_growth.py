@@ -149,7 +149,8 @@ def check_equal(tree, node, nodes, data, rtol):
         value = np.clip(w @ t / regularised, *one.bounds)
         assert tree.value[i, 0] == pytest.approx(value, rel=rtol, abs=rtol)
         variance = np.average((t - np.average(t, weights=w)) ** 2, weights=w)
-        assert tree.impurity[i] == pytest.approx(variance, rel=1e-9, abs=1e-12)
+        moved = value - w @ t / regularised
+        assert tree.impurity[i] == pytest.approx(variance + moved**2, rel=1e-9, abs=1e-12)
         if cut is None:
             assert tree.left[i] == tree.right[i] == -1
             assert np.all(node[rows] == i)
