@@ -593,6 +593,30 @@ def normalised_weights(sample_weight: np.ndarray | None, n: int) -> np.ndarray:
     return weight / weight.sum()
 
 
+def effective_size(weight: np.ndarray) -> float:
+    """Kish's number of rows, (sum w)² / sum w²; 0 where none has a positive weight.
+
+    It is the number n in rules for n rows of equal weight, and the same in any unit of the weights.
+    """
+    # In units of the largest weight, whose square may vanish.
+    top = weight.max(initial=0.0)
+    w = weight / top if top > 0 else weight
+    return float(w.sum() ** 2 / (w @ w)) if top > 0 else 0.0
+
+
+def number_of_rows(weight: np.ndarray) -> float:
+    """The number n of rows for rules that need one: the same in any unit of positive weights.
+
+    Weights that are whole multiples of the smallest count copies of rows, and n is their number.
+    For others it is Kish's.
+    """
+    counts = weight / weight.min()
+    whole = np.rint(counts)
+    if (np.abs(counts - whole) <= 1e-9 * counts).all():
+        return float(whole.sum())
+    return effective_size(weight)
+
+
 def positive_rows(weight: np.ndarray) -> slice | np.ndarray:
     """The rows of positive weight: ``slice(None)`` for all of them, or an index array."""
     positive = weight > 0

@@ -71,9 +71,8 @@ TOL = (
 )
 ONE_CLASS = ("A target of one class is refused.", "")
 MOVED = (
-    "With `monotonic_cst` the impurities of trees in bins, and the importances and the pruning that "
-    "are made of them, are those of the values that predict. scikit-learn's are those of the values "
-    "before the constraint moves them.",
+    "With `monotonic_cst` the impurities of trees in bins, and importances and pruning, are those "
+    "of the values that predict. scikit-learn's are those before the constraint moves the values.",
     "`max_bins=None`",
 )
 OOB = ("`oob_score` and `warm_start` can be combined.", "")

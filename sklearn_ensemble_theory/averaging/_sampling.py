@@ -319,18 +319,26 @@ class Subsample(SamplingScheme):
         design: SamplingDesign = PLAIN,
     ) -> Self:
         scheme = super().of(n_samples, max_samples, sample_weight, design)
+        n_positive = scheme.n_positive
+        if max_samples is None:  # all rows that can be drawn, which are not those of weight 0
+            return replace(scheme, size=n_positive)
         if scheme.size > n_samples:
             raise ValueError(
                 f"Effective max_samples={scheme.size} must be <= n_samples={n_samples} to be able "
                 "to sample without replacement."
             )
-        n_positive = n_samples if sample_weight is None else np.count_nonzero(sample_weight)
         if scheme.size > n_positive:
             raise ValueError(
                 f"Effective max_samples={scheme.size} must be <= {n_positive}, the number of rows "
                 "with a positive sample_weight, to be able to sample without replacement."
             )
         return scheme
+
+    @property
+    def n_positive(self) -> int:
+        """How many rows may be drawn."""
+        weight = self.sample_weight
+        return self.n_samples if weight is None else int(np.count_nonzero(weight))
 
     def indices(self, rng: np.random.RandomState) -> np.ndarray:
         if self.sample_weight is None:
@@ -348,17 +356,17 @@ class Subsample(SamplingScheme):
 
     @property
     def leaves_rows_out(self) -> bool:
-        return self.size < self.n_samples
+        return self.size < self.n_positive
 
     @property
     def noise(self) -> float:
-        return self.size * (1 - self.size / self.n_samples)
+        return self.size * (1 - self.size / self.n_positive)
 
     @property
     def jackknife_scale(self) -> float:
         # A row that is drawn leaves less room for the others, which the factor (n - 1)/n (1 - q)^-2
         # corrects [Wager and Athey, 2018].
-        n, s = self.n_samples, self.size
+        n, s = self.n_positive, self.size
         return (n - 1) / n * (1 - s / n) ** -2.0 if s < n else np.inf
 
 

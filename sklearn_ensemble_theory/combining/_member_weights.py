@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._margin_losses import MARGIN_FUNCTIONS, MarginFunction
-from sklearn_ensemble_theory._rows import normalised_weights
+from sklearn_ensemble_theory._rows import effective_size, normalised_weights
 from sklearn_ensemble_theory._typing import ArrayLike, RandomStateLike, available_if
 
 from ._aggregation import (
@@ -475,7 +475,7 @@ class BestMember(ScoredMembers):
         self, gap: float, largest_loss: float, fold_shares: list[np.ndarray]
     ) -> None:
         self.largest_loss_ = largest_loss
-        self.fold_sizes_ = [_effective_size(share) for share in fold_shares]
+        self.fold_sizes_ = [effective_size(share) for share in fold_shares]
 
 
 @documented(TEXTS)
@@ -607,14 +607,6 @@ def _scores(score: Score, P: np.ndarray, fold_rows: list[np.ndarray]) -> dict[st
     error = scores.std(axis=1, ddof=1) / np.sqrt(n) if n > 1 else np.full(len(scores), np.nan)
     table = {"mean_score": scores.mean(axis=1), "standard_error": error}
     return table | {f"split{number}_score": own for number, own in enumerate(scores.T)}
-
-
-def _effective_size(weight: np.ndarray) -> float:
-    """Kish's number of rows, (sum w)^2 / sum w^2; 0 where none has a positive weight."""
-    # In units of the largest weight, whose square may vanish.
-    top = weight.max(initial=0.0)
-    w = weight / top if top > 0 else weight
-    return float(w.sum() ** 2 / (w @ w)) if top > 0 else 0.0
 
 
 # --- metrics of scikit-learn ---------------------------------------------------------------------

@@ -21,6 +21,7 @@ from sklearn_ensemble_theory._rows import (
     checked_rows,
     finite_predictions,
     group_codes,
+    number_of_rows,
     validate_data,
 )
 from sklearn_ensemble_theory._scaling import LARGEST, feature_ranges, largest_magnitude
@@ -40,9 +41,9 @@ TOO_NARROW = "bandwidth is too small for the range of X: squared distances in ba
 def scott_bandwidth(X: np.ndarray, sample_weight: np.ndarray) -> np.ndarray:
     """Scott's rule: n^(-1/(p+4)) standard deviations of each feature, infinite for a constant one.
 
-    With an infinite bandwidth the feature is ignored.
+    With an infinite bandwidth the feature is ignored. Weights tell n by `number_of_rows`.
     """
-    n, p = sample_weight.sum(), X.shape[1]
+    n, total, p = number_of_rows(sample_weight), sample_weight.sum(), X.shape[1]
     # Standard deviations of numbers near 1e150 overflow, so the range is the unit.
     low = X.min(axis=0)
     width = X.max(axis=0) - low
@@ -50,8 +51,8 @@ def scott_bandwidth(X: np.ndarray, sample_weight: np.ndarray) -> np.ndarray:
     variance = np.empty(p)
     for j in range(p):  # one column at a time: no copy of X
         z = (X[:, j] - low[j]) / safe[j]
-        mean = sample_weight @ z / n
-        variance[j] = sample_weight @ (z - mean) ** 2 / n
+        mean = sample_weight @ z / total
+        variance[j] = sample_weight @ (z - mean) ** 2 / total
     return np.where(width > 0, np.sqrt(variance) * safe * n ** (-1.0 / (p + 4)), np.inf)
 
 
@@ -65,9 +66,8 @@ def loo_errors_of_factors(
 ) -> tuple[np.ndarray, float]:
     """Mean squared leave-one-out error for bandwidths times each factor, and the best factor.
 
-    One unit of weight is left out of row i (the whole row where its weight is smaller), or its
-    whole group, and the rest is averaged. For a row without neighbours, that is the mean of the
-    nearest rows.
+    Row i is left out, or its group, and the rest is averaged. For a row without neighbours, that is
+    the mean of the nearest rows.
     """
     n = len(Z)
     scale = largest_magnitude(Y)  # squares of 1e150 overflow
@@ -82,8 +82,7 @@ def loo_errors_of_factors(
         u2 = cdist(Z[block], Z, "sqeuclidean")
         weights = np.broadcast_to(w, u2.shape).copy()
         if groups is None:
-            # A row of weight 3 stands for three copies, of which one is left out.
-            weights[np.arange(len(block)), block] -= np.minimum(1.0, w[block])
+            weights[np.arange(len(block)), block] = 0.0
         else:
             weights[groups[block, None] == groups] = 0.0
         others = np.where(weights > 0, u2, np.inf)
@@ -300,7 +299,10 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Integer weights are equivalent to repeating rows.
+            Weights of the rows, of which only the ratios matter. In Scott's rule weights that are
+            whole multiples of the smallest count rows; n is otherwise Kish's effective number of
+            rows, (sum w)^2 / sum w^2. The leave-one-out error leaves out rows with their whole
+            weight.
         groups : array-like of shape (n_samples,), default=None
             Which rows belong together, such as copies of a row or the visits of a patient. The
             leave-one-out error, by which `bandwidth="loo"` and grids choose, then leaves out each
@@ -501,6 +503,7 @@ class KernelSmoother:
 
     def __init__(self, learner: NadarayaWatsonRegressor) -> None:
         self.learner = learner
+        self.counts_rows = isinstance(learner.bandwidth, str)
 
     def check(self) -> None:
         if not self.learner.has_given_bandwidth:

@@ -31,6 +31,7 @@ from sklearn_ensemble_theory._rows import (
     checked_groups,
     finite_predictions,
     kept_rows,
+    number_of_rows,
     validate_data,
 )
 from sklearn_ensemble_theory._running import blas_threads_by_work, one_blas_thread, warn_user
@@ -104,7 +105,8 @@ class BoostedLearner:
         """Equal rows of X as one with their mean, and the sum of squares of y within them.
 
         Only where learner and initial fit take its weight: not for a pipeline, whose first steps
-        would get fewer rows, and not where rounds draw rows.
+        would get fewer rows, and not where rounds draw rows; nor where a learner counts rows, and
+        would count others.
         """
         if (
             self.weight_keyword is None
@@ -120,6 +122,10 @@ class BoostedLearner:
         # A function of X takes one value on equal rows: only the mean of their targets can be
         # fitted, and what is left is in the error of every model.
         some, means, weights, within = distinct_rows(rows.X, rows.y[:, None], rows.weights())
+        if some is not None and getattr(smoother_of(self.learner), "counts_rows", False):
+            counts = [number_of_rows(each) for each in (rows.weights(), weights)]
+            if abs(counts[0] - counts[1]) > 1e-9 * counts[0]:
+                return rows, 0.0
         if some is not None:
             y = np.ascontiguousarray(means[:, 0])
             rows = replace(rows.take(some), y=y, weight=weights)

@@ -44,7 +44,12 @@ class MatrixForm(NamedTuple):
 
 
 class Smoother(Protocol):
-    """The smoother of a regressor's parameters."""
+    """The smoother of a regressor's parameters.
+
+    `counts_rows` says whether it changes where equal rows become one of their total weight.
+    """
+
+    counts_rows: bool
 
     def check(self) -> None:
         """Raise a NotLinearError where these parameters make the regressor not linear in y."""

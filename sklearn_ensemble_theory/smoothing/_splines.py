@@ -906,6 +906,8 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
 class SplineSmoother:
     """The smoother of a `SmoothingSplineRegressor`; see `_smoothers.Smoother`."""
 
+    counts_rows = False
+
     def __init__(self, specs: list[PenaltySpec]) -> None:
         self.specs, self.spec = specs, specs[0]
 

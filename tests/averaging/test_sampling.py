@@ -212,6 +212,25 @@ def test_booleans_of_numpy_are_booleans(cls, bootstrap):
         assert bootstrap or len(np.unique(a)) == 12
 
 
+@pytest.mark.parametrize("factor", [0.01, 1.0, 2.0])
+@pytest.mark.filterwarnings("ignore:When fitting Bagging:UserWarning")
+def test_all_rows_without_replacement_are_those_of_positive_weight(factor):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 3)), np.arange(300) % 2
+    weight = np.zeros(300)
+    weight[40:50] = factor
+    params = {"n_estimators": 3, "bootstrap": False, "random_state": 0}
+    model = BaggingClassifier(**params).fit(X, y, weight)
+    for rows in model.estimators_samples_:
+        assert sorted(rows) == list(range(40, 50))
+    expected = BaggingClassifier(**params).fit(X[40:50], y[40:50])
+    np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
+    with pytest.raises(ValueError, match="every member is fitted to every row"):
+        BaggingClassifier(oob_score=True, **params).fit(X, y, weight)
+    with pytest.raises(ValueError, match="max_samples=100 must be <= 10"):
+        BaggingClassifier(max_samples=100, **params).fit(X, y, weight)
+
+
 def test_rows_of_schemes_that_draw_weights_are_those_of_positive_weight():
     weight = np.array([0.0, 2.0, 0.5, 0.0, 1.0])
     for scheme in (SCHEMES["bayesian"], SCHEMES["bernoulli"], AllRows):

@@ -87,7 +87,6 @@ BLOCKS = "rows are dealt to blocks by their positions: equal in law only"
 FOLDS = "rows are dealt to folds by their positions"
 DISTANCE = "distances add up columns in their units"
 COUNTS = "weights count rows: k = 1 of more rows is another fit"
-SCOTT = "weights count rows, and Scott's bandwidth falls with their number"
 RIDGE = "the default final estimator, RidgeCV, has penalties in units of y and of weights"
 BALL = "the radius of the ball is in units of y, and divided by units of X"
 UNIT_CONSTANT = "a single unit a(±(x - c))+ has no constant beside it"
@@ -141,7 +140,7 @@ TABLE: dict[str, dict[str, str]] = {
     "LogitBoostClassifier": VOTES_OF_ORDER,
     "MassartBoostClassifier": VOTES_OF_ORDER,
     "MatchingPursuitRegressor": LINEAR,
-    "NadarayaWatsonRegressor": LINEAR | _all(["weights_by_powers", "weights_times_3"], SCOTT),
+    "NadarayaWatsonRegressor": LINEAR,
     "RandomForestClassifier": VOTES_OF_ORDER | _FOREST,
     "RandomForestRegressor": OF_ORDER | _FOREST,
     "RandomProjectionRegressor": LINEAR,

@@ -56,11 +56,6 @@ WHERE_THEY_HOLD = [
     ("HistogramClassifier", {"n_bins": 3}, ["repeated_rows"]),
     ("HistogramRegressor", {"n_bins": 3}, ["repeated_rows"]),
     (
-        "NadarayaWatsonRegressor",
-        {"bandwidth": [0.5, 0.7, 0.9]},
-        ["weights_by_powers", "weights_times_3", "repeated_rows"],
-    ),
-    (
         "RandomForestRegressor",
         {"bootstrap": False, "max_features": None, "max_depth": 2},
         [*TIES, "unit_weights"],

@@ -173,10 +173,39 @@ def test_weights_count_rows(kernel):
     for bandwidth in (0.1, "scott", "loo"):
         weighted = NadarayaWatsonRegressor(bandwidth, kernel=kernel).fit(X, y, w)
         repeated = NadarayaWatsonRegressor(bandwidth, kernel=kernel).fit(
-            np.repeat(X, w, axis=0), np.repeat(y, w)
+            np.repeat(X, w, axis=0), np.repeat(y, w), groups=np.repeat(np.arange(30), w)
         )
         np.testing.assert_allclose(weighted.predict(x), repeated.predict(x), rtol=1e-10)
         assert weighted.degrees_of_freedom_ == pytest.approx(repeated.degrees_of_freedom_)
+
+
+@every_kernel
+@pytest.mark.parametrize("bandwidth", ["scott", "loo"])
+def test_only_the_ratios_of_weights_matter(kernel, bandwidth):
+    rng = np.random.default_rng(5)
+    X, y, w = rng.uniform(size=(60, 2)), rng.standard_normal(60), rng.gamma(1.0, size=60)
+    x = rng.uniform(-0.5, 1.5, size=(40, 2))
+    model = NadarayaWatsonRegressor(bandwidth, kernel=kernel).fit(X, y, w)
+    for factor in (1024.0, 2.0**-10, 2.0**500):
+        found = clone(model).fit(X, y, factor * w)
+        np.testing.assert_array_equal(found.bandwidth_, model.bandwidth_)
+        np.testing.assert_array_equal(found.predict(x), model.predict(x))
+    ones = clone(model).fit(X, y, np.full(60, 7.0))
+    np.testing.assert_allclose(ones.bandwidth_, clone(model).fit(X, y).bandwidth_, rtol=1e-12)
+
+
+def test_scotts_rule_has_kishs_number_of_rows_unless_weights_count():
+    rng = np.random.default_rng(5)
+    X, y, w = rng.normal(size=(60, 2)), rng.standard_normal(60), rng.gamma(1.0, size=60)
+    spread = np.sqrt(np.diag(np.cov(X.T, aweights=w, ddof=0)))
+    expected = spread * (w.sum() ** 2 / (w**2).sum()) ** (-1 / 6)
+    found = NadarayaWatsonRegressor().fit(X, y, w)
+    np.testing.assert_allclose(found.bandwidth_, expected, rtol=1e-12)
+    copies = rng.integers(1, 4, 60)
+    counted = NadarayaWatsonRegressor().fit(X, y, 0.3 * copies).bandwidth_
+    repeated = np.repeat(np.arange(60), copies)
+    written = NadarayaWatsonRegressor().fit(X[repeated], y[repeated]).bandwidth_
+    np.testing.assert_allclose(counted, written, rtol=1e-12)
 
 
 @every_kernel
