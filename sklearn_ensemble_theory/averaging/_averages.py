@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils import Tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
@@ -27,6 +27,7 @@ from sklearn_ensemble_theory._rows import (
     one_column,
     rows_of,
 )
+from sklearn_ensemble_theory._scores import ClassifierMixin, RegressorMixin
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, Predictor
 from sklearn_ensemble_theory.averaging._bagging_texts import AVERAGES
 from sklearn_ensemble_theory.averaging._out_of_bag import (

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.base import BaseEstimator, MultiOutputMixin
 from sklearn.neighbors import VALID_METRICS
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
@@ -38,6 +38,7 @@ from sklearn_ensemble_theory._rows import (
 )
 from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._scaling import range_exponent, shifted_by
+from sklearn_ensemble_theory._scores import ClassifierMixin, RegressorMixin
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 
 from ._draw_options import Bernoulli

@@ -11,13 +11,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassifierMixin,
-    MetaEstimatorMixin,
-    RegressorMixin,
-    is_classifier,
-)
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -44,6 +38,7 @@ from sklearn_ensemble_theory._rows import (
     validate_data,
 )
 from sklearn_ensemble_theory._scaling import largest_entry
+from sklearn_ensemble_theory._scores import ClassifierMixin, RegressorMixin
 from sklearn_ensemble_theory._typing import ArrayLike, LossLike, RandomStateLike, available_if
 from sklearn_ensemble_theory.bounds._arguments import check_number, check_option
 from sklearn_ensemble_theory.erm._stumps.estimators import DecisionStumpClassifier, log_n_stumps

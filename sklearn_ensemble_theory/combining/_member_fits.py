@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.random import RandomState
@@ -30,6 +30,8 @@ from sklearn_ensemble_theory._learners import (
     predictions_of,
 )
 from sklearn_ensemble_theory._rows import Rows
+from sklearn_ensemble_theory._typing import Predictor
+from sklearn_ensemble_theory.trees._sklearn_trees import fitted_in_units
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes)
 # What Python, and scikit-learn's pipelines, say of weights that `fit` does not take.
@@ -380,7 +382,7 @@ def fit_named(
     ensemble that contains some of them.
     """
     # A nested ensemble takes the learners that are known, whatever its depth.
-    fit = member.fit
+    fit = partial(fitted_in_units, cast(Predictor, member))
     if known is not None and isinstance(member, SharesFits):
         fit = partial(member.__fit_sharing__, known)
     try:

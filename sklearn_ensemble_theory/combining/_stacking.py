@@ -11,15 +11,7 @@ from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassifierMixin,
-    RegressorMixin,
-    TransformerMixin,
-    clone,
-    is_classifier,
-    is_regressor,
-)
+from sklearn.base import BaseEstimator, TransformerMixin, clone, is_classifier, is_regressor
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.preprocessing import LabelEncoder
 from sklearn.utils import Tags, assert_all_finite
@@ -46,6 +38,7 @@ from sklearn_ensemble_theory._learners import (
     with_groups,
 )
 from sklearn_ensemble_theory._rows import checked_groups, finite_predictions, one_column
+from sklearn_ensemble_theory._scores import ClassifierMixin, RegressorMixin
 from sklearn_ensemble_theory._typing import (
     ArrayLike,
     CVLike,

@@ -6,7 +6,7 @@ from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.preprocessing import LabelEncoder
 from sklearn.utils import Tags, assert_all_finite
 from sklearn.utils.metadata_routing import MetadataRouter
@@ -35,6 +35,7 @@ from sklearn_ensemble_theory._rows import (
     normalised_weights,
     one_column,
 )
+from sklearn_ensemble_theory._scores import ClassifierMixin, RegressorMixin
 from sklearn_ensemble_theory._typing import (
     ArrayLike,
     CVLike,

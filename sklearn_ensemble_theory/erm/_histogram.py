@@ -12,7 +12,7 @@ from numbers import Integral
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -29,6 +29,7 @@ from sklearn_ensemble_theory._rows import (
     validate_data,
 )
 from sklearn_ensemble_theory._scaling import power_of_two, within_range
+from sklearn_ensemble_theory._scores import ClassifierMixin, RegressorMixin
 from sklearn_ensemble_theory._typing import ArrayLike, available_if
 from sklearn_ensemble_theory.bounds import finite_class_bound
 from sklearn_ensemble_theory.bounds._arguments import check_option

@@ -6,7 +6,7 @@ from numbers import Integral
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,6 +16,7 @@ from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._learners import Task, register
 from sklearn_ensemble_theory._rows import finite_predictions, kept_rows, validate_data
 from sklearn_ensemble_theory._scaling import largest_magnitude, power_of_two
+from sklearn_ensemble_theory._scores import RegressorMixin
 from sklearn_ensemble_theory._typing import ArrayLike
 
 from ._hinges import Hinge, HingeIndex, best_of_columns

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions
@@ -25,6 +25,7 @@ from sklearn_ensemble_theory._rows import (
     validate_data,
 )
 from sklearn_ensemble_theory._scaling import LARGEST, feature_ranges, largest_magnitude
+from sklearn_ensemble_theory._scores import RegressorMixin
 from sklearn_ensemble_theory._typing import ArrayLike
 
 from ._compact_kernels import FAR, POLYNOMIALS, CompactWeights, kernel_value, shortened

@@ -12,7 +12,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.dummy import DummyRegressor
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
@@ -36,6 +36,7 @@ from sklearn_ensemble_theory._rows import (
 )
 from sklearn_ensemble_theory._running import blas_threads_by_work, one_blas_thread, warn_user
 from sklearn_ensemble_theory._scaling import largest_magnitude
+from sklearn_ensemble_theory._scores import RegressorMixin
 from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.bounds._arguments import check_integer, check_number, checked_numbers
 from sklearn_ensemble_theory.bounds._spectral_filters import n_rounds

@@ -22,7 +22,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import scipy.linalg
 from scipy.optimize import brentq
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._bins import QuantileSketch
@@ -40,6 +40,7 @@ from sklearn_ensemble_theory._rows import (
 )
 from sklearn_ensemble_theory._running import one_blas_thread, threads_for
 from sklearn_ensemble_theory._scaling import feature_ranges, largest_magnitude, within_range
+from sklearn_ensemble_theory._scores import RegressorMixin
 from sklearn_ensemble_theory._typing import ArrayLike
 
 from ._smoothers import DENSE_ROWS, NotLinearError, SpectralForm, distinct_rows

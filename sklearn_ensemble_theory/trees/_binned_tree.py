@@ -50,6 +50,7 @@ from sklearn_ensemble_theory._rows import (
     validate_data,
 )
 from sklearn_ensemble_theory._running import warn_user
+from sklearn_ensemble_theory._scores import ClassifierMixin, RegressorMixin
 from sklearn_ensemble_theory._typing import (
     ArrayLike,
     InteractionGroups,
@@ -438,7 +439,7 @@ class BaseBinnedTree(BinnedTree):
 
 
 @documented(TEXTS)
-class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
+class BinnedTreeRegressor(BaseBinnedTree, RegressorMixin, DecisionTreeRegressor):
     """Regression tree whose columns are cut into bins before it is grown.
 
     %(binned_tree)s
@@ -646,7 +647,7 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
 
 
 @documented(TEXTS)
-class BinnedTreeClassifier(BaseBinnedTree, WeighsClasses, DecisionTreeClassifier):
+class BinnedTreeClassifier(BaseBinnedTree, WeighsClasses, ClassifierMixin, DecisionTreeClassifier):
     """Classification tree whose columns are cut into bins before it is grown.
 
     %(binned_tree)s

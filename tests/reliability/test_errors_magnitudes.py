@@ -1,13 +1,14 @@
 """Weights, targets, features and queries near the ends of the range of floats."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import sklearn_ensemble_theory as package
 from sklearn_ensemble_theory import (
@@ -99,13 +100,38 @@ def test_stumps_with_mixed_weights():
 def test_models_depend_on_ratios_of_weights(name):
     cls = named(name)
     y = CLASSES if issubclass(cls, ClassifierMixin) else Y
-    # Scott's rule counts weights; the minimum of "gcv" is found to a tolerance.
-    params = {"NadarayaWatsonRegressor": {"bandwidth": 0.5}, "SmoothingSplineRegressor": {"df": 4}}
-    params = params.get(name, {})
+    # The minimum of "gcv" is found to a tolerance.
+    params = {"df": 4} if name == "SmoothingSplineRegressor" else {}
     expected = make(cls, **params).fit(X, y, sample_weight=WEIGHT).predict(X)
     for factor in (2.0**1019, 2.0**-1060):
         model = make(cls, **params).fit(X, y, sample_weight=WEIGHT * factor)
         np.testing.assert_allclose(model.predict(X), expected, rtol=1e-7, atol=1e-10)
+
+
+@pytest.mark.parametrize("cls", estimator_classes(), ids=lambda cls: cls.__name__)
+def test_scores_depend_on_ratios_of_weights(cls):
+    y = CLASSES if issubclass(cls, ClassifierMixin) else Y
+    model = make(cls).fit(X, y)
+    # A sixth of the labels, or targets, are others: scores are neither 0 nor 1.
+    other = np.where(np.arange(30) % 6 == 0, y[::-1], y)
+    expected = model.score(X, other, sample_weight=WEIGHT)
+    for factor in (1.2e307, 1e-300):
+        assert model.score(X, other, sample_weight=WEIGHT * factor) == pytest.approx(expected)
+        assert model.score(X, other, sample_weight=list(WEIGHT * factor)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("scale", [2.0**540, 2.0**-540, 2.0**996])
+def test_stacks_and_votes_of_trees_in_any_units(scale):
+    make_tree = partial(DecisionTreeRegressor, random_state=0)
+    trees = [(str(depth), make_tree(max_depth=depth)) for depth in (2, 4)]
+    for make_model in (
+        *(partial(StackingRegressor, trees, rule) for rule in ("simplex", "nnls", "greedy")),
+        partial(VotingRegressor, trees),
+    ):
+        expected, model = make_model().fit(X, Y), make_model().fit(X, scale * Y)
+        found = model.predict(X) / scale
+        np.testing.assert_allclose(found, expected.predict(X), rtol=1e-6, atol=1e-9)
+        assert model.score(X, scale * Y) == pytest.approx(expected.score(X, Y))
 
 
 def test_weights_are_divided_by_powers_of_two():

@@ -6,9 +6,9 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
-from sklearn.base import ClassifierMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
+
+from sklearn_ensemble_theory._scores import ClassifierMixin, accuracy
 
 from ..._blocks import by_chunks
 from ..._categories import CategoricalColumns
@@ -457,7 +457,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         score : float
             The share of rows whose class is predicted.
         """
-        return float(accuracy_score(y, self.predict(X, offset), sample_weight=sample_weight))
+        return accuracy(y, self.predict(X, offset), sample_weight)
 
     @available_if(keeps_folds)
     @by_chunks

@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin
-from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
+
+from sklearn_ensemble_theory._scores import RegressorMixin, coefficient_of_determination
 
 from ..._blocks import by_chunks
 from ..._categories import CategoricalColumns
@@ -432,7 +432,7 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         score : float
             1 for perfect predictions, 0 for the mean of y.
         """
-        return float(r2_score(y, self.predict(X, offset), sample_weight=sample_weight))
+        return coefficient_of_determination(y, self.predict(X, offset), sample_weight)
 
     @available_if(keeps_folds)
     @by_chunks

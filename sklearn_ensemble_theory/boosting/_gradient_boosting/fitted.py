@@ -6,10 +6,16 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted
+
+from sklearn_ensemble_theory._scores import (
+    ClassifierMixin,
+    RegressorMixin,
+    accuracy,
+    coefficient_of_determination,
+)
 
 from ..._blocks import by_chunks, checked_offset
 from ..._categories import fitted_categories
@@ -261,7 +267,7 @@ class BoostedRegressor(RegressorMixin, FittedBoosting):
         score : float
             R², at most 1.
         """
-        return float(r2_score(y, self.predict(X, offset), sample_weight=sample_weight))
+        return coefficient_of_determination(y, self.predict(X, offset), sample_weight)
 
 
 @documented(TEXTS)
@@ -388,7 +394,7 @@ class BoostedClassifier(ClassifierMixin, FittedBoosting):
         score : float
             The share of right labels.
         """
-        return float(accuracy_score(y, self.predict(X, offset), sample_weight=sample_weight))
+        return accuracy(y, self.predict(X, offset), sample_weight)
 
     @available_if(loss_gives_probabilities)
     @documented(TEXTS)

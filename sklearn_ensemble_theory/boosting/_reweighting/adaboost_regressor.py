@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
@@ -32,6 +31,7 @@ from sklearn_ensemble_theory._rows import (
     validate_data,
 )
 from sklearn_ensemble_theory._scaling import range_exponent
+from sklearn_ensemble_theory._scores import RegressorMixin
 from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.trees._binned_tree import told_apart
 from sklearn_ensemble_theory.trees._sklearn_trees import (

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import Tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
@@ -44,6 +44,7 @@ from sklearn_ensemble_theory._rows import (
     validate_data,
     within_single_precision,
 )
+from sklearn_ensemble_theory._scores import ClassifierMixin
 from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.erm import DecisionStumpClassifier
 from sklearn_ensemble_theory.trees._packed import PackedCache, TreeSums, packed_trees

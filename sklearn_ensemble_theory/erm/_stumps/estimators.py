@@ -6,7 +6,7 @@ from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch, Tags, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -23,6 +23,7 @@ from sklearn_ensemble_theory._learners import (
     register,
 )
 from sklearn_ensemble_theory._rows import are_wrong, kept_rows, validate_data
+from sklearn_ensemble_theory._scores import ClassifierMixin, RegressorMixin
 from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.bounds import stump_generalization_bound
 from sklearn_ensemble_theory.bounds._arguments import check_option

@@ -1,0 +1,81 @@
+"""scikit-learn's mixins of regressors and classifiers, with scores that no unit makes NaN.
+
+Sums of weights of 1e308, and squares of targets of 1e160, overflow in scikit-learn's metrics. A
+score is the same in any unit.
+"""
+
+from typing import Any
+
+import numpy as np
+import sklearn.base
+from sklearn.metrics import accuracy_score, r2_score
+
+from sklearn_ensemble_theory._rows import in_usual_units
+from sklearn_ensemble_theory._scaling import range_exponent
+from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
+
+
+def coefficient_of_determination(y: Any, predicted: Any, sample_weight: Any) -> float:
+    """R², the mean over several targets."""
+    targets = np.asarray(y)
+    if targets.dtype.kind == "f" and (exponent := range_exponent(targets)):
+        with np.errstate(over="ignore", under="ignore"):
+            y, predicted = np.ldexp(targets, -exponent), np.ldexp(predicted, -exponent)
+    return float(r2_score(y, predicted, sample_weight=weights_of_score(sample_weight)))
+
+
+def accuracy(y: Any, predicted: Any, sample_weight: Any) -> float:
+    """The share of right labels; with several outputs, of rows of right labels."""
+    return float(accuracy_score(y, predicted, sample_weight=weights_of_score(sample_weight)))
+
+
+def weights_of_score(sample_weight: Any) -> Any:
+    """The weights, by a power of two where their sum would overflow or vanish."""
+    weight = np.asarray(sample_weight)
+    return in_usual_units(weight) if weight.dtype.kind in "iuf" else sample_weight
+
+
+class RegressorMixin(sklearn.base.RegressorMixin):
+    """scikit-learn's, with this `score`."""
+
+    def score(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the coefficient of determination R² of the predictions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            1 for perfect predictions, 0 for the mean of y; the mean over several targets.
+        """
+        return coefficient_of_determination(y, self.predict(X), sample_weight)
+
+
+class ClassifierMixin(sklearn.base.ClassifierMixin):
+    """scikit-learn's, with this `score`."""
+
+    def score(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the share of rows whose label is predicted.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            The accuracy; with several outputs a row counts if all its labels are right.
+        """
+        return accuracy(y, self.predict(X), sample_weight)
