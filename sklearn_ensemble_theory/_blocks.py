@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields
 from functools import reduce, wraps
 from importlib import import_module
 from inspect import signature
+from numbers import Real
 from typing import Any, Protocol, Self, TypeVar, cast
 from uuid import uuid4
 
@@ -532,7 +533,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def checked_offset(offset: Any, X: Any, name: str = "offset") -> np.ndarray | None:
-    """One finite number for each row of X; None where none are given.
+    """One finite number for each row of X; None where none are given. A number is that of all rows.
 
     Raises
     ------
@@ -541,11 +542,13 @@ def checked_offset(offset: Any, X: Any, name: str = "offset") -> np.ndarray | No
     """
     if offset is None:
         return None
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    if isinstance(offset, Real) and not isinstance(offset, bool):
+        offset = np.full(n, float(offset))
     try:
         found = check_array(offset, ensure_2d=False, dtype=np.float64, input_name=name)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must have a finite number for each row: {error}") from error
-    n = X.shape[0] if hasattr(X, "shape") else len(X)
     if found.shape != (n,):
         raise ValueError(f"{name} must have the shape ({n},), of the rows; got {found.shape}.")
     if np.max(np.abs(found), initial=0.0) > LARGEST_OFFSET:
@@ -568,7 +571,7 @@ def by_chunks(method: Method) -> Method:
             args, kwargs = args[:place], dict(zip(names[place:], args[place:]), **kwargs)
         offset = kwargs.get("offset")
         if hasattr(type(X), "__dask_graph__") and is_collection(X):
-            if offset is not None:
+            if offset is not None and not isinstance(offset, Real):
                 raise ValueError(
                     "offset is of rows in memory, and X is a Dask collection; predict chunk by "
                     "chunk, each with its offset."

@@ -53,7 +53,7 @@ _FIELDS = {
             "n_estimators",
             "edits",
         ),
-        (),
+        ("has_offset",),
     ),
     "feature": (("name",), ("edges", "pair_edges", "missing_bin", "categories", "importance")),
     "term": (("features", "values", "weights"), ("standard_errors",)),
@@ -180,6 +180,8 @@ def json(model: Additive, *, indent: int | None = None) -> str:
         "n_estimators": int(getattr(model, "n_estimators_", 0)),  # of an average
         "edits": [str(edit) for edit in getattr(model, "edits_", ())],
     }
+    if model.model_.has_offset:
+        document["has_offset"] = True
     return dumps(document, allow_nan=False, indent=indent)
 
 
@@ -429,7 +431,9 @@ def from_json(text: str | bytes) -> Any:
         None,
     )
     numbers = document["n_estimators"], document["n_smoothing_rounds"]
-    model.model_ = AdditiveModel(terms, *numbers, importances, edits=edits)
+    has_offset = document.get("has_offset", False)
+    _demand(isinstance(has_offset, bool), "has_offset must be true or false.")
+    model.model_ = AdditiveModel(terms, *numbers, importances, edits=edits, has_offset=has_offset)
     return model
 
 

@@ -24,6 +24,7 @@ from sklearn_ensemble_theory._features import feature_names
 from sklearn_ensemble_theory._rows import checked_weights
 from sklearn_ensemble_theory._typing import AdditiveEstimator, ArrayLike
 from sklearn_ensemble_theory._version import __version__
+from sklearn_ensemble_theory.boosting._offsets import at_offset_zero
 
 from ._additive_terms import (
     TermShape,
@@ -166,7 +167,7 @@ def report_html(
             raise ValueError(f"{name} is of the rows of X, which has to be given too.")
     if X is not None and np.shape(X)[0] == 0:
         raise ValueError("X has no rows.")
-    options = {} if offset is None else {"offset": np.asarray(offset, dtype=float)}
+    options = {} if offset is None else {"offset": offset}
     title = f"Additive model: {type(estimator).__name__}" if title is None else str(title)
     sizes = np.asarray(estimator.term_importances_, dtype=float)
     order = np.argsort(-sizes, kind="stable")
@@ -417,7 +418,7 @@ def _rows(estimator: AdditiveEstimator, X, options) -> list[str]:
     """The rows of the least, the middle and the largest prediction, as sums of terms."""
     if len(scores_of_classes(estimator)) > 1 or options:
         return []
-    is_chance = is_classifier(estimator)
+    is_chance, estimator = is_classifier(estimator), at_offset_zero(estimator)
     found = np.asarray(estimator.predict_proba(X)[:, 1] if is_chance else estimator.predict(X))
     order = np.argsort(found, kind="stable")
     places = {"least": order[0], "middle": order[len(order) // 2], "largest": order[-1]}

@@ -10,6 +10,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._typing import AdditiveEstimator, ArrayLike, FittedPredictor
+from sklearn_ensemble_theory.boosting._offsets import at_offset_zero
 from sklearn_ensemble_theory.ensembles._ensemble import Ensemble
 from sklearn_ensemble_theory.ensembles._out_of_bag_importances import unbiased_importances
 
@@ -336,7 +337,7 @@ class LocalExplanationDisplay:
         ValueError
             If X does not have one row.
         """
-        check_additive(estimator)
+        estimator = at_offset_zero(check_additive(estimator))
         n_rows = np.shape(X)[0] if np.ndim(X) else 0
         if n_rows != 1:
             raise ValueError(f"X must have one row; got {n_rows}.")

@@ -20,6 +20,7 @@ from sklearn_ensemble_theory._features import feature_names
 from sklearn_ensemble_theory._learners import reads_single_precision
 from sklearn_ensemble_theory._rows import checked_weights, rows_of
 from sklearn_ensemble_theory._typing import AdditiveEstimator, ArrayLike, FittedPredictor
+from sklearn_ensemble_theory.boosting._offsets import at_offset_zero
 from sklearn_ensemble_theory.ensembles._ensemble import Ensemble
 
 from ._additive_terms import features_of_terms
@@ -60,7 +61,8 @@ def partial_dependence(
     ----------
     estimator : fitted estimator
         Any estimator. It is faster for additive models (with `predict_terms`), for
-        gradient boosting of trees, and for forests and bagging of regression trees.
+        gradient boosting of trees, and for forests and bagging of regression trees. After a fit
+        with an `offset` the predictions are those of offset 0.
     X : array-like of shape (n_samples, n_features)
         Rows for the grid, and for means over the other features.
     features : int, str or list of them
@@ -129,6 +131,7 @@ def partial_dependence(
             "X is sparse, and the grid of partial dependence needs the values of its columns: pass "
             "X.toarray(), or X[:1000].toarray() if X is too large."
         )
+    estimator = at_offset_zero(estimator)
     brute = {"kind": kind, "sample_weight": sample_weight, "response_method": response_method}
     is_mean, scores = kind == "average", response_method == "decision_function"
     known = ("auto", "brute", "recursion")

@@ -67,7 +67,7 @@ def test_a_table_with_offsets_has_the_rates_of_its_groups(table, p):
     loss = {1.0: "poisson", 1.5: "tweedie", 2.0: "gamma"}[p]
     model = whole(loss).fit(X, y, offset=OFFSETS)
     rates = by_group(y * factor ** (1 - p), group) / by_group(factor ** (2 - p), group)
-    np.testing.assert_allclose(model.predict(X), rates[group], rtol=1e-10)
+    np.testing.assert_allclose(model.predict(X, 0), rates[group], rtol=1e-10)
     np.testing.assert_allclose(model.predict(X, offset=OFFSETS), factor * rates[group], rtol=1e-10)
 
 
@@ -79,7 +79,7 @@ def test_log_odds_with_offsets(table):
     p = model.predict_proba(X, offset=OFFSETS)[:, 1]
     np.testing.assert_allclose(by_group(y - p, group), 0, atol=1e-8)
     np.testing.assert_allclose(same.predict(X, offset=OFFSETS), p, rtol=1e-9)
-    np.testing.assert_allclose(logit(p) - OFFSETS, model.decision_function(X), atol=1e-9)
+    np.testing.assert_allclose(logit(p) - OFFSETS, model.decision_function(X, 0), atol=1e-9)
 
 
 @pytest.mark.parametrize("q", [0.1, 0.5, 0.9])
@@ -111,7 +111,7 @@ def test_exposures_are_weights_of_rates(smooth):
     rng, exposure = np.random.default_rng(7), np.exp(OFFSETS[:400])
     y = rng.poisson(exposure * np.exp(mean))
     model = AdditiveBoostingRegressor(loss="poisson", n_estimators=200, **PLAIN)
-    offset = model.fit(X, y, offset=OFFSETS[:400]).predict(X)
+    offset = model.fit(X, y, offset=OFFSETS[:400]).predict(X, offset=0)
     np.testing.assert_allclose(
         model.fit(X, y / exposure, sample_weight=exposure).predict(X), offset, rtol=1e-9
     )
@@ -127,10 +127,10 @@ def test_the_squared_error_is_l2_boosting(smooth, rounds):
     cv = KFold(3)  # folds are drawn in the order of y otherwise
     model = AdditiveBoostingRegressor(n_estimators=CVRounds(cv)).fit(X, y, offset=X[:, 2])
     other = L2BoostingRegressor(CVRounds(cv)).fit(X, y - X[:, 2])
-    np.testing.assert_array_equal(model.predict(X), other.predict(X))
+    np.testing.assert_array_equal(model.predict(X, 0), other.predict(X))
     np.testing.assert_array_equal(model.predict(X, offset=X[:, 2]), other.predict(X) + X[:, 2])
     shifted = L2BoostingRegressor(CVRounds(cv)).fit(X, y, offset=X[:, 2])
-    np.testing.assert_array_equal(shifted.predict(X), other.predict(X))
+    np.testing.assert_array_equal(shifted.predict(X, 0), other.predict(X))
 
 
 class _Own:
@@ -445,7 +445,7 @@ def test_offsets_over_hundreds_of_decades(smooth, n_estimators):
     offset = np.linspace(-900, 900, len(X))
     y = np.random.default_rng(9).poisson(1.0, size=len(X))
     model = AdditiveBoostingRegressor(loss="poisson", n_estimators=CVRounds(max_estimators=50))
-    assert np.isfinite(model.fit(X, y, offset=offset).predict(X)).all()
+    assert np.isfinite(model.fit(X, y, offset=offset).predict(X, offset)).all()
 
 
 # --- pairs of losses that bend --------------------------------------------------------------------

@@ -221,7 +221,7 @@ def test_an_exposure_is_a_weight_of_rates(options, loss):
         rounds["n_iter_no_change"] = 60
     of_rates = GradientBoostingRegressor(loss=loss, **{**settings, **rounds})
     of_rates.fit(X, y / exposure, weight)
-    np.testing.assert_allclose(with_offset.predict(X), of_rates.predict(X), rtol=1e-7)
+    np.testing.assert_allclose(with_offset.predict(X, 0), of_rates.predict(X), rtol=1e-7)
     expected = exposure * of_rates.predict(X)
     np.testing.assert_allclose(with_offset.predict(X, np.log(exposure)), expected, rtol=1e-7)
     *_, last = with_offset.staged_predict(X, offset=np.log(exposure))
@@ -239,7 +239,7 @@ def test_an_offset_of_a_difference_is_subtracted(options, loss):
     settings = {"n_estimators": 20, "random_state": 0, "loss": loss, **options}
     ours = GradientBoostingRegressor(**settings).fit(X, y, offset=offset)
     plain = GradientBoostingRegressor(**settings).fit(X, y - offset)
-    np.testing.assert_allclose(ours.predict(X), plain.predict(X), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(ours.predict(X, 0), plain.predict(X), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(ours.train_scores_, plain.train_scores_, rtol=1e-9)
     np.testing.assert_allclose(ours.predict(X, offset), plain.predict(X) + offset, rtol=1e-9)
     if "cv" in options:
@@ -284,9 +284,9 @@ def test_two_classes(loss):
     assert more.train_scores_[-1] < first.train_scores_[-1]
     again = GradientBoostingClassifier(init="zero", **options).fit(X, y, offset=0 * u)
     zero = GradientBoostingClassifier(init="zero", **options).fit(X, y)
-    np.testing.assert_array_equal(again.decision_function(X), zero.decision_function(X))
+    np.testing.assert_array_equal(again.decision_function(X, 0), zero.decision_function(X))
     scores = more.decision_function(X, offset=u)
-    np.testing.assert_allclose(scores, more.decision_function(X) + u, rtol=1e-12)
+    np.testing.assert_allclose(scores, more.decision_function(X, 0) + u, rtol=1e-12)
     np.testing.assert_array_equal(more.predict(X, u), np.where(scores > 0, "yes", "no"))
     np.testing.assert_array_equal([*more.staged_predict(X, u)][-1], more.predict(X, u))
     np.testing.assert_allclose([*more.staged_decision_function(X, u)][-1], scores, rtol=1e-12)
@@ -306,7 +306,7 @@ def test_a_continued_fit_has_the_rounds_of_one_fit():
     whole = GradientBoostingRegressor(n_estimators=12, **options).fit(X, y, offset=offset)
     model = GradientBoostingRegressor(n_estimators=5, warm_start=True, **options)
     model.fit(X, y, offset=offset).set_params(n_estimators=12).fit(X, y, offset=offset)
-    np.testing.assert_allclose(model.predict(X), whole.predict(X), rtol=1e-9)
+    np.testing.assert_allclose(model.predict(X, 0), whole.predict(X, 0), rtol=1e-9)
     np.testing.assert_allclose(model.train_scores_, whole.train_scores_, rtol=1e-9)
 
 
@@ -318,7 +318,7 @@ def test_rows_of_weight_0_take_no_part_with_their_offset():
     options = {"loss": "poisson", "random_state": 0, "n_estimators": 10}
     some = GradientBoostingRegressor(**options).fit(X, y, w, offset=offset)
     left = GradientBoostingRegressor(**options).fit(X[kept], y[kept], w[kept], offset=offset[kept])
-    np.testing.assert_array_equal(some.predict(X), left.predict(X))
+    np.testing.assert_array_equal(some.predict(X, 0), left.predict(X, 0))
 
 
 def test_validation_rows_have_their_own():
@@ -381,9 +381,10 @@ def test_frames_and_several_kinds_of_numbers():
         (np.log(np.arange(N) + 0.0, where=np.arange(N) > 0, out=np.full(N, -np.inf)), "infinity"),
         (np.full(N, 1e200), "offset must have no number above 1e[+]150"),
         (["a"] * N, "offset must have a finite number for each row"),
-        (3.0, "offset must have a finite number for each row"),
+        (np.inf, "offset must have a finite number for each row.*infinity"),
+        (True, "offset must have a finite number for each row"),
     ],
-    ids=["short", "wide", "nan", "infinite", "large", "text", "number"],
+    ids=["short", "wide", "nan", "infinite", "large", "text", "number", "bool"],
 )
 def test_offsets_that_are_none(offset, message):
     X, _, y = claims()

@@ -194,10 +194,10 @@ def test_the_offset_of_the_reference_row():
     (panel,) = display.panels
     rows = np.column_stack([panel.values, np.full(7, np.median(X[:, 1]))])
     twice = np.full(7, np.log(2))
-    np.testing.assert_allclose(panel.prediction, 2 * model.predict(rows))
+    np.testing.assert_allclose(panel.prediction, 2 * model.predict(rows, offset=0))
     np.testing.assert_allclose(panel.bands["interval"], model.predict_interval(rows, offset=twice))
-    plain = PredictionBandDisplay.from_estimator(model, X, **options).panels[0]
-    np.testing.assert_allclose(plain.prediction, model.predict(rows))
+    plain = PredictionBandDisplay.from_estimator(model, X, offset=0, **options).panels[0]
+    np.testing.assert_allclose(plain.prediction, model.predict(rows, offset=0))
     with pytest.raises(ValueError, match="offset must be a finite number, got"):
         PredictionBandDisplay.from_estimator(model, X, offset=twice, **options)
     forest = RandomForestRegressor(10, **QUARTERS).fit(X, counts)

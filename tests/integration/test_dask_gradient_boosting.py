@@ -252,4 +252,6 @@ def test_offsets_are_of_rows_in_memory():
     lazy = da.from_array(X, chunks=(50, -1))
     with pytest.raises(ValueError, match="offset is of rows in memory"):
         model.predict(lazy, y)
-    np.testing.assert_array_equal(model.predict(lazy).compute(), model.predict(X))
+    np.testing.assert_array_equal(model.predict(lazy, offset=0).compute(), model.predict(X, 0))
+    with pytest.warns(UserWarning, match="was fitted with an offset"):
+        model.predict(lazy)

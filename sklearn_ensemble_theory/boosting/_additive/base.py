@@ -34,6 +34,7 @@ from ..._rows import (
 from ..._running import Progress, blas_threads_by_work
 from ..._typing import ArrayLike
 from ...ensembles._intervals import checked_coverage, interval_by_folds, one_of
+from .._offsets import offset_to_predict
 from .additive_plan import Plan, allowed_terms, resolve_interactions
 from .bins import MIN_ROWS, BinnedBlocks, TrainingRows, bins_of_blocks
 from .edits import (
@@ -193,8 +194,9 @@ TEXTS = {
             Rows to predict.
         """,
     "offset_to_predict": """
-        offset : array-like of shape (n_samples,), default=None
-            As in `fit`; 0 by default. Not with three or more classes.
+        offset : float or array-like of shape (n_samples,), default=None
+            As in `fit`. None is 0, with a warning if the fit had an offset. Not with three or more
+            classes.
         """,
     "to_predict": """
         %(X_to_predict)s
@@ -205,7 +207,8 @@ TEXTS = {
         y : array-like of shape (n_samples,)
             Targets or class labels.
         %(sample_weight)s
-        %(offset_to_predict)s
+        offset : float or array-like of shape (n_samples,), default=None
+            As in `fit`. Required if the fit had an offset.
         """,
     "to_fit": """
         X : {array-like, sparse matrix} or Dask collection of shape (n_samples, n_features)
@@ -221,8 +224,8 @@ TEXTS = {
             of folds of whole groups.
         offset : array-like of shape (n_samples,), default=None
             What is known of the scores, such as logarithms of exposures: the scores are the offset
-            and what is fitted, and predictions require an offset too. Of rows in memory, and not
-            with three or more classes.
+            and what is fitted, and `score` requires an offset too. Of rows in memory, and not with
+            three or more classes.
         """,
     "edited": """
         model : estimator
@@ -726,7 +729,7 @@ class BaseAdditive(BaseEstimator):
 
     def _offset(self, offset: Any, X: np.ndarray) -> np.ndarray | None:
         """Check the offset of rows to predict."""
-        found = checked_offset(offset, X)
+        found = offset_to_predict(self, offset, X, self.model_.has_offset)
         if found is not None:
             self._check_one_score(self.model_.terms.n_scores)
         return found
@@ -1025,7 +1028,7 @@ class BaseAdditive(BaseEstimator):
         with blas_threads_by_work():
             fitted = other._solved(plan, rows)
         new = with_refitted(model, features, chosen, fitted.terms, X.shape[0])
-        return copy_with(self, new)
+        return copy_with(self, replace(new, has_offset=model.has_offset or known is not None))
 
 
 ModelT = TypeVar("ModelT", bound=BaseAdditive)

@@ -159,6 +159,8 @@ class AdditiveModel:
         How often gradients were computed.
     n_passes : int or None
         How often rows in blocks were read.
+    has_offset : bool
+        Whether the rows had an offset.
     """
 
     terms: AdditiveTerms
@@ -170,6 +172,7 @@ class AdditiveModel:
     edits: list = field(default_factory=list)
     n_refreshes: int | None = None
     n_passes: int | None = None
+    has_offset: bool = False
 
 
 def results_of_folds(name: str, path: np.ndarray) -> dict[str, np.ndarray]:

@@ -21,6 +21,7 @@ from ..._rows import ChunkedRows, Rows, checked_classes
 from ..._typing import ArrayLike, CVLike, RandomStateLike, available_if
 from ...ensembles._prediction_sets import SET_TEXTS, ClassPlaces, SetRule, set_by_folds
 from .._loop import begin_fit
+from .._offsets import check_offset_to_score
 from .additive_fit import Task, fit_additive, task_of_bins, task_of_blocks, task_of_rows
 from .additive_plan import Plan
 from .base import TEXTS, BaseAdditive, keeps_folds
@@ -220,7 +221,8 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             self._check_one_score(1 if len(classes) == 2 else len(classes))
         end_fit = begin_fit(self, X, y, sample_weight)
         plan = self._plan(rows.X.shape[1], rows.columns, len(classes))
-        self.model_, self.classes_ = self._solved(plan, rows), classes
+        self.model_ = replace(self._solved(plan, rows), has_offset=offset is not None)
+        self.classes_ = classes
         self.__dict__.pop("_kept", None)
         end_fit()
         return self
@@ -449,14 +451,21 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
-        offset : array-like of shape (n_samples,), default=None
-            As in `fit`, for two classes; 0 by default.
+        offset : float or array-like of shape (n_samples,), default=None
+            As in `fit`, for two classes. Required if the fit had an offset.
 
         Returns
         -------
         score : float
             The share of rows whose class is predicted.
+
+        Raises
+        ------
+        ValueError
+            If the fit had an offset, and these rows have none.
         """
+        check_is_fitted(self)
+        check_offset_to_score(self, offset, self.model_.has_offset)
         return accuracy(y, self.predict(X, offset), sample_weight)
 
     @available_if(keeps_folds)
@@ -488,8 +497,8 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             Rows to predict.
         coverage : float, default=0.9
             The probability 1 - alpha aimed at, on average over the rows.
-        offset : array-like of shape (n_samples,), default=None
-            As in `fit`, for two classes; 0 by default.
+        offset : float or array-like of shape (n_samples,), default=None
+            As in `fit`, for two classes. None is 0, with a warning if the fit had an offset.
         %(set_method)s
 
         Returns

@@ -240,7 +240,8 @@ def _average(models: Sequence[BaseAdditive], weights: Any) -> AdditiveModel:
     )
     earlier = [edit for model in models for edit in model.edits_]
     record = Merge("merge_additive_models", tuple(shares.tolist()))
-    return AdditiveModel(terms, edits=[*earlier, record])
+    has_offset = any(model.model_.has_offset for model in models)
+    return AdditiveModel(terms, edits=[*earlier, record], has_offset=has_offset)
 
 
 def _checked_weights(weights: Any, n_models: int) -> np.ndarray:

@@ -25,6 +25,7 @@ from ..._running import warn_user
 from ..._scaling import TargetScale, power_of_two
 from ..._typing import ArrayLike, CVLike, LossLike, available_if
 from .._loop import begin_fit
+from .._offsets import check_offset_to_score
 from ..losses import HuberLoss, Loss
 from ..losses._losses import BinomialLoss, LogLinkLoss, loss_names, make_loss
 from .additive_fit import (
@@ -252,7 +253,7 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         plan = self._plan(rows.X.shape[1], rows.columns)
         loss_of(self.loss).check_target(rows.y)
         end_fit = begin_fit(self, X, y, sample_weight)
-        self.model_ = self._solved(plan, rows)
+        self.model_ = replace(self._solved(plan, rows), has_offset=offset is not None)
         self.__dict__.pop("sums_", None)  # what `partial_fit` left behind
         end_fit()
         return self
@@ -431,7 +432,14 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         -------
         score : float
             1 for perfect predictions, 0 for the mean of y.
+
+        Raises
+        ------
+        ValueError
+            If the fit had an offset, and these rows have none.
         """
+        check_is_fitted(self)
+        check_offset_to_score(self, offset, self.model_.has_offset)
         return coefficient_of_determination(y, self.predict(X, offset), sample_weight)
 
     @available_if(keeps_folds)

@@ -91,6 +91,7 @@ OPTIONAL = (
     "oob_score_",
     "cv_results_",
     "_resampling",
+    "_has_offset",
 )
 
 
@@ -246,7 +247,8 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
 
         # Callbacks, monitors and scorers may look at the model after each round.
         def attributes(model: AdditiveModel) -> dict:
-            return self._fitted_attributes(model, plan, classes, validation is not None)
+            found = self._fitted_attributes(model, plan, classes, validation is not None)
+            return found | {"_has_offset": offset is not None}
 
         scoring = self.scoring if plan.choice is None else plan.choice.scoring
         scorer = None if scoring == "loss" else check_scoring(self, scoring)
@@ -596,7 +598,8 @@ class ScoredModel:
 
     def __call__(self, model: AdditiveModel, scores: np.ndarray) -> float:
         so_far = copy(self.door)
-        so_far.__dict__.update(self.attributes(model), _known_scores=(self.X, scores))
+        known = {"_known_scores": (self.X, scores), "_has_offset": False}  # is in the scores
+        so_far.__dict__.update(self.attributes(model) | known)
         try:
             return float(self.scorer(so_far, self.X, self.y, **self.weights))
         except TypeError as error:

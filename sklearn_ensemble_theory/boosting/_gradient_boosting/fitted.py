@@ -17,7 +17,7 @@ from sklearn_ensemble_theory._scores import (
     coefficient_of_determination,
 )
 
-from ..._blocks import by_chunks, checked_offset
+from ..._blocks import by_chunks
 from ..._categories import fitted_categories
 from ..._documentation import documented
 from ..._learners import grows_leaves, reads_single_precision
@@ -26,6 +26,7 @@ from ..._typing import ArrayLike, MatrixLike, available_if
 from ...trees._packed import PackedCache
 from ...trees._pickled import PickledInBlocks
 from ...trees._tree_arrays import dense_blocks, rows_as_read
+from .._offsets import check_offset_to_score, offset_to_predict
 from ..losses import Loss
 from ..losses._losses import loss_gives_probabilities
 from .model import AdditiveModel
@@ -54,6 +55,7 @@ class FittedBoosting(PickledInBlocks, BaseEstimator, metaclass=ABCMeta):
     _start: Any
     _packed: PackedCache
     _n_scores: int
+    _has_offset: bool = False  # of the fit
 
     categories_ = property(fitted_categories)
 
@@ -114,7 +116,7 @@ class FittedBoosting(PickledInBlocks, BaseEstimator, metaclass=ABCMeta):
     def _rows_with(self, X, offset) -> Rows:
         """Rows to predict."""
         X = self._validate(X, reset=False)
-        known = checked_offset(offset, X)
+        known = offset_to_predict(self, offset, X, self._has_offset)
         if known is not None:
             check_one_score(self._n_scores)
         return Rows(X, np.empty(0), None, range(X.shape[0]), offset=known)
@@ -260,13 +262,19 @@ class BoostedRegressor(RegressorMixin, FittedBoosting):
             Their targets.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
-        %(offset_of_prediction)s
+        %(offset_to_score)s
 
         Returns
         -------
         score : float
             R², at most 1.
+
+        Raises
+        ------
+        ValueError
+            If the fit had an offset, and these rows have none.
         """
+        check_offset_to_score(self, offset, self._has_offset)
         return coefficient_of_determination(y, self.predict(X, offset), sample_weight)
 
 
@@ -387,13 +395,19 @@ class BoostedClassifier(ClassifierMixin, FittedBoosting):
             Their labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
-        %(offset_of_prediction)s
+        %(offset_to_score)s
 
         Returns
         -------
         score : float
             The share of right labels.
+
+        Raises
+        ------
+        ValueError
+            If the fit had an offset, and these rows have none.
         """
+        check_offset_to_score(self, offset, self._has_offset)
         return accuracy(y, self.predict(X, offset), sample_weight)
 
     @available_if(loss_gives_probabilities)

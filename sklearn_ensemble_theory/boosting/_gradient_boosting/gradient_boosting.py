@@ -461,7 +461,7 @@ class GradientBoostingRegressor(BoostedRegressor, GradientBoosting):
     >>> counts = rng.poisson(exposure * np.exp(2 * X[:, 0]))
     >>> model = GradientBoostingRegressor(loss="poisson", n_estimators=50, random_state=0)
     >>> model = model.fit(X, counts, offset=np.log(exposure))
-    >>> rate = model.predict(X[:2])
+    >>> rate = model.predict(X[:2], offset=0)
     >>> bool(np.allclose(model.predict(X[:2], offset=np.log([3, 4])), rate * [3, 4]))
     True
     """

@@ -292,8 +292,12 @@ TEXTS = {
             The offset of the validation rows.
         """,
     "offset_of_prediction": """
-        offset : array-like of shape (n_samples,), default=None
-            Is added to the scores: see `fit`. None is 0.
+        offset : float or array-like of shape (n_samples,), default=None
+            Is added to the scores: see `fit`. None is 0, with a warning if the fit had an offset.
+        """,
+    "offset_to_score": """
+        offset : float or array-like of shape (n_samples,), default=None
+            Is added to the scores: see `fit`. Required if the fit had an offset.
         """,
     # --- sections
     "rows_to_predict": """

@@ -1,0 +1,52 @@
+"""Offsets of rows to predict and to score, of a model whose fit had an offset."""
+
+from copy import copy
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from .._blocks import checked_offset
+from .._running import warn_user
+
+Model = TypeVar("Model")
+
+
+def offset_to_predict(model: Any, offset: Any, X: Any, in_fit: bool) -> np.ndarray | None:
+    """The checked offset; a warning if the fit had one and these rows have none."""
+    if in_fit and offset is None:
+        warn_user(
+            f"This {type(model).__name__} was fitted with an offset, and X is predicted without "
+            "one: predictions are for offset 0, such as rates for one unit of exposure. Pass the "
+            "offset of the rows, or offset=0 if you want these rates. The scorers of scikit-learn "
+            "pass none; score(X, y, offset=...) does.",
+        )
+    return checked_offset(offset, X)
+
+
+def check_offset_to_score(model: Any, offset: Any, in_fit: bool) -> None:
+    """A ValueError if the fit had an offset and the rows to score have none."""
+    if in_fit and offset is None:
+        raise ValueError(
+            f"This {type(model).__name__} was fitted with an offset, so score needs the offset of "
+            "the rows: score(X, y, offset=...). In a search or a cross-validation, call "
+            "sklearn.set_config(enable_metadata_routing=True) and set_score_request(offset=True)."
+        )
+
+
+def at_offset_zero(model: Model) -> Model:
+    """The model, or a copy of it, which predicts for offset 0 without a warning.
+
+    For displays whose values are those of offset 0 by their definition.
+    """
+    record: Any = vars(model).get("model_")
+    own: dict[str, Any] = {}
+    if getattr(record, "has_offset", False):  # an additive model
+        own["model_"] = replace(record, has_offset=False)
+    if vars(model).get("_has_offset", False):
+        own["_has_offset"] = False
+    if not own:
+        return model
+    found = copy(model)
+    vars(found).update(own)
+    return found
