@@ -10,11 +10,14 @@ standard_errors: `standard_error` beside the standard deviation over fresh train
 rounds: the squared error with ``n_estimators="cv"`` over that of the best number of rounds, which
     the test rows choose.
 costs: processor's times of each method, in those of a fit of the same 100 rounds.
+exposures: counts and amounts of exposures that differ a hundredfold. "least" and "most" are over
+    the groups of short and long ones; the last column of X is the logarithm of the exposure.
 intervals, quantiles, distributions, counts, amounts, tables: all sides on the same rows. An
     interval is of 90 %; "least" is its least coverage over tenths of the feature that the noise
-    grows with. The pinball loss is the mean over the levels .1 to .9, of sorted quantiles, and
-    "cross" the share of rows where they are not sorted. The log score is the mean of minus the
-    logarithm of the density, the CRPS is twice the mean pinball loss over 99 levels.
+    grows with, and "most" the largest. The pinball loss is the mean over the levels .1 to .9, of
+    sorted quantiles, and "cross" the share of rows where they are not sorted. The log score is the
+    mean of minus the logarithm of the density, the CRPS is twice the mean pinball loss over 99
+    levels.
 
 Files of tables that are not in the folder are read from public repositories, as in
 `categorical_tables.py`; categories become columns of 0 and 1, and missing numbers the median. At
@@ -50,6 +53,8 @@ STEDY = "stedy/Machine-Learning-with-R-datasets/ff933238d9c30da179b7e3ad4b6ca938
 LUROVI = "lurovi/SR-datasets/016279c4be937e06f716cebb92a00ecf970685ce"
 AMINI = "aamini/evidential-deep-learning/d1d8e395fb083308d14fa92c5ce766e97b2a066a"
 GERON = "ageron/handson-ml2/1e2115277b50f6c584cd668fa30e3af309a5b136"
+
+INSURANCE = "synthesized-io/datasets/773c556c286be1476bbd2c70f11e127d888fee92/tabular/insurance"
 
 # --- data -------------------------------------------------------------------------------------
 
@@ -116,6 +121,43 @@ SIMULATED = {
 }
 
 
+def claims(rng, mean):
+    """Of Tweedie's distribution of the power 1.5."""
+    numbers = rng.poisson(2 * np.sqrt(mean))
+    return rng.gamma(np.maximum(numbers, 1e-300), np.sqrt(mean) / 2)
+
+
+# Targets of a mean.
+EXPOSED = {
+    "exposed counts": lambda rng, mean: rng.poisson(mean).astype(float),
+    "exposed overdispersed": lambda rng, mean: rng.poisson(mean * rng.gamma(4, 0.25, len(mean))),
+    "exposed amounts": lambda rng, mean: rng.gamma(2, mean / 2),
+    "exposed claims": claims,
+}
+SWEDEN = Table(
+    INSURANCE, "sweden_motor_insurance.csv", "Claims", is_regression=True, left_out=("Payment",)
+)
+
+
+def exposed_rows(name, rng, folder):
+    """Training rows, new rows, and the group of the exposure of each new row."""
+    if name in EXPOSED:
+        n = 600
+        X = rng.standard_normal((n + MOST_TESTED, 3))
+        exposure = rng.choice([0.1, 10], len(X))
+        y = EXPOSED[name](rng, exposure * np.exp(0.4 * X[:, 0]))
+    else:
+        X, y = SWEDEN.read(folder)
+        X, y = X[X.Insured > 0], y[X.Insured > 0]
+        order = rng.permutation(len(y))
+        X, y, n = X.iloc[order], y[order], len(y) // 2
+        exposure = X.pop("Insured").to_numpy()
+        X = X.to_numpy()
+    X = np.column_stack([X, np.log(exposure)])
+    edges = np.quantile(exposure, [1 / 3, 2 / 3])
+    return X[:n], y[:n], X[n:], y[n:], np.searchsorted(edges, exposure[n:])
+
+
 def numbers_of(X):
     """Categories as columns of 0 and 1, and the median for missing numbers."""
     import pandas as pd
@@ -127,6 +169,8 @@ def numbers_of(X):
 def rows_of(name, seed, folder):
     """Training rows, new rows, and for each new row the tenth of its noise, or None."""
     rng = np.random.default_rng([2, seed])
+    if name in (*EXPOSED, "Swedish claims"):
+        return exposed_rows(name, rng, folder)
     if name in SIMULATED:
         draw, n = SIMULATED[name]
         X = rng.random((n + MOST_TESTED, 10))
@@ -181,6 +225,26 @@ def our_quantiles(X, y, new, **params):
 
 def our_distribution(X, y, new, family, **params):
     return of_distribution(boosting(X, y, **params).predict_distribution(new, family))
+
+
+def exposed(X, y, new, method, loss):
+    """The interval of rows whose last column is the offset."""
+    from sklearn_ensemble_theory import AdditiveBoostingRegressor, GradientBoostingRegressor
+
+    if method == "additive":
+        model = AdditiveBoostingRegressor(loss=loss, held_out="cv")
+    else:
+        model = GradientBoostingRegressor(loss=loss, n_jobs=1, random_state=0, **CHOSEN)
+    model.fit(X[:, :-1], y, offset=X[:, -1])
+    new, given = new[:, :-1], {"offset": new[:, -1]}
+    if method == "quantiles":
+        return {"interval": model.predict_quantiles(new, ENDS, **given)}
+    if method in ("cv+", "normalized"):
+        return {"interval": model.predict_interval(new, COVERAGE, method, **given)}
+    if method == "additive":
+        return {"interval": model.predict_interval(new, COVERAGE, **given)}
+    law = model.predict_distribution(new, method, **given)
+    return {"interval": np.column_stack(law.interval(COVERAGE))}
 
 
 def mapie(X, y, new):
@@ -274,6 +338,8 @@ def a_model_for_each(X, y, new, library, levels):
 MEAN_LAWS = ("Poisson", "Gamma", "LogNormal")
 MEAN_OF_FOLDS = {"n_estimators": CVRounds(prediction="mean")}
 BY_FOLDS = {**MEAN_OF_FOLDS, "held_out": "cv"}
+CHOSEN = {"n_estimators": "cv", "held_out": "cv"}
+EXPOSED_LOSSES = {"poisson": "negative-binomial", "gamma": "gamma", "tweedie": "empirical"}
 OURS, LIGHTGBM, NGBOOST = "sklearn_ensemble_theory.boosting", "lightgbm", "ngboost"
 # name -> (function of X, y and new rows, the library it needs)
 SIDES = {
@@ -296,6 +362,11 @@ SIDES = {
             ("negative-binomial", "poisson"),
             ("gamma", "gamma"),
         )
+    },
+    **{
+        f"{method}, {loss}, ours": (partial(exposed, method=method, loss=loss), OURS)
+        for loss, law in EXPOSED_LOSSES.items()
+        for method in ("cv+", "normalized", "additive", "quantiles", "empirical", law)
     },
     "MAPIE cv+, LightGBM": (mapie, "mapie.regression lightgbm"),
     "NGBoost": (ngboost, NGBOOST),
@@ -401,6 +472,15 @@ COMPARISONS = {
 }
 
 
+# The losses of the targets that are no counts.
+EXPOSED_OF = {"exposed amounts": "gamma", "exposed claims": "tweedie"}
+COMPARISONS["exposures"] = (
+    [*EXPOSED, "Swedish claims"],
+    [side for side in SIDES if side.endswith(tuple(f"{loss}, ours" for loss in EXPOSED_LOSSES))],
+    10,
+)
+
+
 def measures_of(predicted, y, tenth):
     """Each measure of what a side has predicted for the targets y of new rows."""
     found = {}
@@ -454,12 +534,12 @@ def in_own_process(name, side, folder, n_sets):
 
 
 def show(name, side, found, n_sets):
-    """A line with the mean of each measure over the sets; "least" is one over tenths."""
+    """A line with the mean of each measure over the sets; "least" and "most" are over tenths."""
     mean = {key: np.mean(values) for key, values in found["measures"].items()}
     tenths = [mean.pop(key) for key in list(mean) if key.startswith("of tenth")]
     if tenths:
-        mean["least"] = min(tenths)
-    order = ("coverage", "width", "least", "cross", "pinball", "log score", "CRPS")
+        mean["least"], mean["most"] = min(tenths), max(tenths)
+    order = ("coverage", "width", "least", "most", "cross", "pinball", "log score", "CRPS")
     numbers = "".join(f"  {key} {mean[key]:.4g}" for key in order if key in mean)
     print(f"{name:12s} {side:32s}{numbers}  {found['seconds']:.2f} s", flush=True)
 
@@ -470,6 +550,8 @@ def compare(part, data, sides, n_sets, folder):
     print(f"\n{part}: means over {n_sets} sets; seconds of one")
     for name in data or known:
         for side in sides or known_sides:
+            if part == "exposures" and EXPOSED_OF.get(name, "poisson") not in side:
+                continue
             libraries = SIDES[side][1].split()
             if all(find_spec(library.partition(".")[0]) for library in libraries):
                 show(name, side, in_own_process(name, side, folder, n_sets), n_sets)
@@ -606,7 +688,7 @@ def parse(argv):
     )
     parts = ["standard_errors", "rounds", "costs", *COMPARISONS]
     parser.add_argument("part", nargs="*", choices=[*parts, []], metavar="PART")
-    data = [*SIMULATED, "diabetes", *TABLES]
+    data = [*SIMULATED, *EXPOSED, "Swedish claims", "diabetes", *TABLES]
     parser.add_argument("--data", nargs="+", choices=data, metavar="NAME")
     parser.add_argument("--side", nargs="+", choices=SIDES, metavar="NAME")
     parser.add_argument("--sets", type=int, help="training sets, splits or runs")
@@ -623,7 +705,7 @@ def main(argv=None):
     args = parse(argv)
     if args.list:
         print("parts: standard_errors; rounds; costs;", "; ".join(COMPARISONS))
-        print("data:", "; ".join([*SIMULATED, "diabetes", *TABLES]))
+        print("data:", "; ".join([*SIMULATED, *EXPOSED, "Swedish claims", "diabetes", *TABLES]))
         print("sides:", "; ".join(SIDES))
         return 0
     if args.one:

@@ -1,9 +1,10 @@
-"""Targets in units in which squares and sums of squares neither overflow nor vanish."""
+"""Targets in units in which squares and sums of squares neither overflow nor vanish; scales."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 # Squares of numbers between 2**-200 and 2**200, and sums of them, are safe.
 SAFE_EXPONENT = 200
@@ -12,6 +13,8 @@ CONSTANT_TO_ROUNDING = 1e-14
 LARGEST = float(np.finfo(np.float64).max)
 # Targets are centred where their mean is more standard deviations away from 0.
 FAR_FROM_ZERO = 1e4
+# Of a scale whose power is calibrated.
+LARGEST_POWER = 2.0
 
 
 @dataclass
@@ -167,3 +170,25 @@ def finite_ranges(ranges: np.ndarray) -> np.ndarray:
     if not np.isfinite(ranges).all():
         raise ValueError("The range of a feature of X overflows; scale X.")
     return ranges
+
+
+def calibrated_power(
+    size: np.ndarray, scale: np.ndarray, weight: np.ndarray | None
+) -> tuple[float, float]:
+    """c and b in [1, LARGEST_POWER] for which exp(c) scale^b is the likeliest scale of the sizes.
+
+    The likelihood is that of the gamma loss, mean(log s + size / s), in which c has a closed form.
+    """
+    logs = np.log(scale)
+    centre = float(np.average(logs, weights=weight))
+    logs = logs - centre
+
+    def log_ratio(b: float) -> float:
+        with np.errstate(over="ignore"):  # infinitely unlikely
+            return float(np.log(np.average(size * np.exp(-b * logs), weights=weight)))
+
+    # The mean of b logs is 0. The function is convex.
+    if not size.any() or not log_ratio(1 + 1e-3) < log_ratio(1.0):
+        return 0.0, 1.0
+    b = minimize_scalar(log_ratio, bounds=(1.0, LARGEST_POWER), method="bounded").x
+    return log_ratio(b) - b * centre, float(b)

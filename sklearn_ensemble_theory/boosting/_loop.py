@@ -276,18 +276,25 @@ def rows_for_callbacks(
     }
 
 
-def begin_fit(estimator: Observed, X: Any, y: Any, sample_weight: Any) -> Callable[[], None]:
+def begin_fit(
+    estimator: Observed, X: Any, y: Any, sample_weight: Any, offset: Any = None
+) -> Callable[[], None]:
     """Tell callbacks that a fit without models of its rounds begins; what is called at its end."""
     rows = {}
     if getattr(estimator, "_skl_callbacks", None):
         y = np.asarray(y)
-        rows = rows_for_callbacks(X, y, kept_rows(X, y, sample_weight), sample_weight is not None)
+        kept = kept_rows(X, y, sample_weight)
+        rows = rows_for_callbacks(X, y, kept, sample_weight is not None)
+        if offset is not None:
+            known = kept.of(np.asarray(offset)) if np.ndim(offset) else offset
+            vars(estimator)["_rows_of_callbacks"] = rows["X"], known
     context = estimator._init_callback_context(max_subtasks=0)
     context.call_on_fit_task_begin(estimator=estimator, **rows)
 
     def end() -> None:
         # The estimator itself is fitted: no attribute has to be added to its copy.
         context.call_on_fit_task_end(estimator=estimator, **rows, reconstruction_attributes={})
+        vars(estimator).pop("_rows_of_callbacks", None)
 
     return end
 

@@ -12,6 +12,12 @@ from .._running import warn_user
 Model = TypeVar("Model")
 
 
+def known_offset(model: Any, X: Any, offset: Any) -> Any:
+    """The offset, of the rows of a fit at which a callback looks that of the fit."""
+    rows, known = vars(model).get("_rows_of_callbacks", (None, None))
+    return known if offset is None and X is rows else offset
+
+
 def offset_to_predict(model: Any, offset: Any, X: Any, in_fit: bool) -> np.ndarray | None:
     """The checked offset; a warning if the fit had one and these rows have none."""
     if in_fit and offset is None:
@@ -24,14 +30,16 @@ def offset_to_predict(model: Any, offset: Any, X: Any, in_fit: bool) -> np.ndarr
     return checked_offset(offset, X)
 
 
-def check_offset_to_score(model: Any, offset: Any, in_fit: bool) -> None:
-    """A ValueError if the fit had an offset and the rows to score have none."""
+def offset_to_score(model: Any, offset: Any, X: Any, in_fit: bool) -> Any:
+    """The offset; a ValueError if the fit had one and the rows to score have none."""
+    offset = known_offset(model, X, offset)
     if in_fit and offset is None:
         raise ValueError(
             f"This {type(model).__name__} was fitted with an offset, so score needs the offset of "
             "the rows: score(X, y, offset=...). In a search or a cross-validation, call "
             "sklearn.set_config(enable_metadata_routing=True) and set_score_request(offset=True)."
         )
+    return offset
 
 
 def at_offset_zero(model: Model) -> Model:

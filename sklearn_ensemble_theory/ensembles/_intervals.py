@@ -429,6 +429,7 @@ def interval_by_folds(
     scale: np.ndarray | None,
     coverage: float,
     side: str,
+    support: tuple[float, float] = (-np.inf, np.inf),
 ) -> np.ndarray:
     """The ends of the CV+, an array of shape (m, 2).
 
@@ -446,6 +447,8 @@ def interval_by_folds(
     coverage : float
     side : {"both", "lower", "upper"}
         An end that there is not is infinite. So are all, with a warning, of too few rows.
+    support : pair of floats
+        What targets can be; finite ends are inside.
     """
     (below, above), (low, high) = distances, predictions
     if side == "both":
@@ -458,8 +461,10 @@ def interval_by_folds(
         return ends
     if side != "upper":
         ends[:, 0] = -FoldScores(below, fold, groups).upper_ends(-low, scale, coverage)
+        ends[:, 0] = ends[:, 0].clip(*support)
     if side != "lower":
         ends[:, 1] = FoldScores(above, fold, groups).upper_ends(high, scale, coverage)
+        ends[:, 1] = ends[:, 1].clip(*support)
     if side == "both":  # where residuals are small, or quantiles cross, the ends may too
         ends.sort(axis=1)
     return ends

@@ -327,7 +327,8 @@ def test_models_of_folds_do_not_diverge():
     ).fit(X, y)
     # The least mean loss is that of the models of the folds which are kept.
     left_out = model.model_.folds.rows
-    mean = y - left_out.scores
+    mean = np.exp(fold_scores(model, X))[np.arange(60), left_out.fold]
+    np.testing.assert_allclose(left_out.scores * mean ** (left_out.power / 2), y - mean)
     losses = mean - y * np.log(mean)
     found = np.mean([losses[left_out.fold == k].mean() for k in range(2)])
     assert found == pytest.approx(cv_path(model).mean(axis=1).min(), rel=0.01)

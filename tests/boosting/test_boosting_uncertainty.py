@@ -14,9 +14,9 @@ from sklearn_ensemble_theory import (
     HistGradientBoostingRegressor,
     export,
 )
+from sklearn_ensemble_theory._scaling import calibrated_power
 from sklearn_ensemble_theory.boosting import CVRounds
 from sklearn_ensemble_theory.boosting._gradient_boosting.memory import SEEDS
-from sklearn_ensemble_theory.boosting._gradient_boosting.resampling import calibrated_power
 from sklearn_ensemble_theory.ensembles._intervals import FoldScores, interval_by_folds
 
 from ..conformal import conformal_rank, end_of_groups

@@ -1,4 +1,4 @@
-"""Fits with an offset ask for it where its absence would be a silent wrong answer."""
+"""Fits with exposures: what asks for their offset, and intervals that follow them."""
 
 import re
 
@@ -19,7 +19,7 @@ from sklearn_ensemble_theory import (
     LogitBoostClassifier,
     export,
 )
-from sklearn_ensemble_theory.boosting import CVRounds, merge_additive_models
+from sklearn_ensemble_theory.boosting import CVRounds, losses, merge_additive_models
 from sklearn_ensemble_theory.inspection import (
     LocalExplanationDisplay,
     partial_dependence,
@@ -236,3 +236,204 @@ def test_displays_of_single_rows_are_of_rates():
     assert "R²" in report_html(model, X, COUNTS, offset=OFFSET)
     with pytest.warns(UserWarning, match=WITHOUT):
         report_html(model, X, COUNTS)
+
+
+# --- intervals ------------------------------------------------------------------------------------
+
+
+def amounts(rng, mean):
+    return rng.gamma(2, mean / 2)
+
+
+def claims(rng, mean):
+    """Of Tweedie's distribution of the power 1.5 and the dispersion 1."""
+    numbers = rng.poisson(2 * np.sqrt(mean))
+    return rng.gamma(np.maximum(numbers, 1e-300), np.sqrt(mean) / 2)
+
+
+def counts(rng, mean):
+    return rng.poisson(mean).astype(float)
+
+
+def of_short_and_long(draw, rng, n):
+    """Rows, logarithms of exposures of .1 and 10, and targets of these exposures."""
+    X, exposure = rng.standard_normal((n, 3)), rng.choice([0.1, 10], n)
+    return X, np.log(exposure), draw(rng, exposure * np.exp(0.4 * X[:, 0]))
+
+
+def share_inside(ends, y, rows):
+    return np.mean(((ends[:, 0] <= y) & (y <= ends[:, 1]))[rows])
+
+
+@pytest.mark.parametrize(
+    ("loss", "draw"), [("poisson", counts), ("gamma", amounts), ("tweedie", claims)]
+)
+def test_intervals_cover_short_and_long_exposures(loss, draw):
+    """Each group as often as asked, with intervals no wider than the distributions say."""
+    found, widths = {}, {}
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X, offset, y = of_short_and_long(draw, rng, 600)
+        new, at, target = of_short_and_long(draw, rng, 3000)
+        boosted = GradientBoostingRegressor(
+            loss=loss, n_estimators=25, max_depth=2, held_out=10, random_state=0
+        ).fit(X, y, offset=offset)
+        additive = AdditiveBoostingRegressor(loss=loss, interactions=0, held_out="cv")
+        additive.fit(X, y, offset=offset)
+        law = boosted.predict_distribution(new, offset=at)
+        for name, ends in {
+            "cv+": boosted.predict_interval(new, 0.9, offset=at),
+            "normalized": boosted.predict_interval(new, 0.9, "normalized", offset=at),
+            "additive": additive.predict_interval(new, 0.9, offset=at),
+            "quantiles": boosted.predict_quantiles(new, [0.05, 0.95], offset=at),
+            "law": np.column_stack(law.interval(0.9)),
+        }.items():
+            if name != "law":
+                assert ends.min() >= 0
+            covered = [share_inside(ends, target, at > 0), share_inside(ends, target, at < 0)]
+            found.setdefault(name, []).append(covered)
+            widths.setdefault(name, []).append(np.mean(ends[:, 1] - ends[:, 0]))
+    for name in ("cv+", "normalized", "additive"):
+        of_each = np.mean(found[name], axis=0)
+        assert (of_each > 0.87).all(), name
+        assert (of_each < 0.94).all(), name
+        assert np.mean(widths[name]) < np.mean(widths["law"])
+    assert (np.abs(np.mean(found["quantiles"], axis=0) - 0.9) < 0.07).all()
+
+
+def test_ends_of_one_side_are_inside_of_the_support():
+    X, offset, y = of_short_and_long(counts, np.random.default_rng(0), 200)
+    boosted = GradientBoostingRegressor(
+        loss="poisson", n_estimators=10, held_out=5, random_state=0
+    ).fit(X, y, offset=offset)
+    additive = AdditiveBoostingRegressor(20, loss="poisson", interactions=0, held_out=5)
+    additive.fit(X, y, offset=offset)
+    for ask in (
+        lambda side: boosted.predict_interval(X, side=side, offset=offset),
+        lambda side: boosted.predict_interval(X, method="normalized", side=side, offset=offset),
+        lambda side: additive.predict_interval(X, side=side, offset=offset),
+    ):
+        lower, upper = ask("lower"), ask("upper")
+        assert lower[:, 0].min() == 0
+        assert (lower[:, 1] == np.inf).all()
+        assert (upper[:, 0] == -np.inf).all()
+        assert upper[:, 1].min() > 0
+    shares = GradientBoostingRegressor(loss="binomial", n_estimators=10, held_out=5)
+    shares.fit(X, y / (1 + y), offset=offset)
+    ends = shares.predict_interval(X, 0.99, offset=offset)
+    assert ends.min() >= 0
+    assert ends.max() <= 1
+
+
+class Counts(losses.Loss):
+    """The likelihood of a Poisson distribution, by a user."""
+
+    def value(self, y, u):
+        return np.exp(u) - y * u
+
+    def gradient(self, y, u):
+        return np.exp(u) - y
+
+    def inverse_link(self, u):
+        return np.exp(u)
+
+
+class CountsWithDeviation(Counts):
+    support = (0.0, np.inf)
+
+    def deviation(self, mean):
+        return np.sqrt(mean)
+
+
+class Plain:
+    """The same, as an object that is no `Loss`."""
+
+    support = (0.0, np.inf)
+    value, gradient = Counts.value, Counts.gradient
+    inverse_link, deviation = Counts.inverse_link, CountsWithDeviation.deviation
+
+
+def test_losses_of_users_have_units_and_supports():
+    X, offset, y = of_short_and_long(counts, np.random.default_rng(0), 600)
+    short, long = offset < 0, offset > 0
+    for make in (
+        lambda loss: GradientBoostingRegressor(
+            loss=loss, n_estimators=20, max_depth=2, held_out=5, random_state=0
+        ),
+        lambda loss: AdditiveBoostingRegressor(
+            50, loss=loss, learning_rate=0.05, interactions=0, held_out=5
+        ),
+    ):
+        widths = {}
+        for loss in (Counts(), CountsWithDeviation(), Plain()):
+            ends = make(loss).fit(X, y, offset=offset).predict_interval(X, offset=offset)
+            width = ends[:, 1] - ends[:, 0]
+            widths[type(loss).__name__] = width[long].mean() / width[short].mean()
+            assert (ends.min() >= 0) == (type(loss) is not Counts)
+        assert widths["Counts"] < 1.5
+        assert widths["CountsWithDeviation"] > 8
+        assert widths["Plain"] == pytest.approx(widths["CountsWithDeviation"], rel=0.01)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        losses.SquaredLoss(),
+        losses.PoissonLoss(),
+        losses.GammaLoss(),
+        losses.TweedieLoss(1.3),
+        losses.BinomialLoss(),
+    ],
+    ids=lambda loss: type(loss).__name__,
+)
+def test_the_deviation_is_that_of_the_likelihood(loss):
+    """The second derivative of the loss in the mean is one over the variance there."""
+    mean = np.array([0.1, 0.3, 0.8])
+    step = 1e-4 * mean
+    values = [loss.value(mean, loss.link(mean + k * step)) for k in (-1, 0, 1)]
+    curvature = (values[0] - 2 * values[1] + values[2]) / step**2
+    np.testing.assert_allclose(loss.deviation(mean) ** -2, curvature, rtol=1e-3)
+    assert np.isfinite(loss.deviation(np.array([0.0]))).all()
+    assert (loss.deviation(np.array([0.0])) > 0).all()
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+def test_intervals_of_amounts_of_any_size(scale):
+    X, offset, y = of_short_and_long(amounts, np.random.default_rng(0), 200)
+    model = GradientBoostingRegressor(loss="gamma", n_estimators=5, held_out=5, random_state=0)
+    additive = AdditiveBoostingRegressor(5, loss="gamma", interactions=0, held_out=5)
+    for ask in (
+        lambda y: model.fit(X, y, offset=offset).predict_interval(X, offset=offset),
+        lambda y: model.fit(X, y, offset=offset).predict_quantiles(X, offset=offset),
+        lambda y: additive.fit(X, y, offset=offset).predict_interval(X, offset=offset),
+    ):
+        np.testing.assert_allclose(ask(scale * y) / scale, ask(y), rtol=1e-6)
+
+
+def test_counts_that_vary_more_have_a_larger_power():
+    """With the variance mean + mean² the power is above that of the Poisson distribution."""
+
+    def overdispersed(rng, mean):
+        return rng.poisson(mean * rng.exponential(size=len(mean))).astype(float)
+
+    powers = []
+    for draw in (counts, overdispersed):
+        rng = np.random.default_rng(0)
+        X, _, _ = of_short_and_long(draw, rng, 2000)
+        offset = rng.uniform(1, 6, 2000)
+        y = draw(rng, np.exp(offset + 0.4 * X[:, 0]))
+        model = AdditiveBoostingRegressor(loss="poisson", interactions=0, held_out="cv")
+        powers.append(model.fit(X, y, offset=offset).model_.folds.rows.power / 2)
+    assert 0.5 <= powers[0] < 0.6
+    assert 0.85 < powers[1] <= 1
+
+
+def test_quantile_regression_names_the_method_that_follows_the_exposure():
+    X, offset, y = of_short_and_long(counts, np.random.default_rng(0), 200)
+    model = GradientBoostingRegressor(
+        loss="poisson", n_estimators=10, held_out=5, random_state=0
+    ).fit(X, y, offset=offset)
+    with pytest.raises(ValueError, match=r"method='cqr' fits quantiles.*use method='normalized'"):
+        model.predict_interval(X, method="cqr", offset=offset)
+    ends = model.fit(X, y).predict_interval(X, method="cqr")
+    assert ends.min() >= 0

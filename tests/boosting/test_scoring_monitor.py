@@ -89,6 +89,42 @@ def score_of(model):
     return accuracy_score if is_classifier(model) else r2_score
 
 
+def own_score(model, X, y, sample_weight):
+    return {"score": model.score(X, y, sample_weight)}
+
+
+@pytest.mark.parametrize("scoring", [own_score, None])
+@pytest.mark.parametrize(
+    "model",
+    [
+        GradientBoostingRegressor(n_estimators=ROUNDS, random_state=0),
+        L2BoostingRegressor(ROUNDS, interactions=0),
+        LogitBoostClassifier(ROUNDS, interactions=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_scores_know_the_offset_of_the_fit(model, scoring, rows):
+    """The score of the estimator, and a metric, which has no argument for it."""
+    from sklearn.callback import ScoringMonitor
+
+    X, y = rows
+    y, offset, w = target(model, y), X[:, 0] ** 2, np.arange(len(y)) % 4
+    metric = score_of(model).__name__.removesuffix("_score")
+    name = metric if scoring is None else "score"
+    monitor = ScoringMonitor(scoring=scoring or metric)
+    model = clone(model).set_callbacks(monitor).fit(X, y, w, offset=offset)
+    log = monitor.get_logs().data
+    (end,) = [entry for entry in log if entry["task_name"] != "round"]
+    expected = model.score(X, y, w, offset=offset)
+    assert end[name] == pytest.approx(expected, rel=1e-10)
+    assert "_rows_of_callbacks" not in vars(model)
+    if hasattr(model, "estimators_"):
+        stages = list(model.staged_predict(X, offset=offset))
+        scores = [entry for entry in log if entry["task_name"] == "round"]
+        for entry, stage in zip(scores, stages, strict=True):
+            assert entry[name] == pytest.approx(r2_score(y, stage, sample_weight=w), rel=1e-10)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("model", STAGED, ids=str)
 def test_the_scores_are_those_of_staged_predictions(model, rows, weighted):

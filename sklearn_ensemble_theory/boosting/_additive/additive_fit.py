@@ -16,7 +16,7 @@ import numpy as np
 from ..._blocks import Blocks, PassCount
 from ..._categories import CategoricalColumns
 from ..._rows import MemoryRows, Rows
-from ..._scaling import TargetScale
+from ..._scaling import TargetScale, calibrated_power
 from ..losses import AbsoluteLoss, HuberLoss, Loss, QuantileLoss
 from ..losses._losses import lower_quantile
 from .additive_plan import MAX_SMOOTHING_ROUNDS, MOST_ROUNDS, SMOOTHING_PATIENCE, Plan, Report
@@ -91,6 +91,8 @@ class Problem:
         How far a score moves between two computations of the derivatives.
     score_of : callable
         Of targets and scores: how far off a model is at rows that it has not seen.
+    deviation_of : callable or None
+        Of scores: the unit of numbers that say so, up to a power; None for 1.
     passes : PassCount or None
     """
 
@@ -105,6 +107,7 @@ class Problem:
     jumps: np.ndarray | tuple = ()
     limit: float = np.inf
     score_of: Callable[[np.ndarray, np.ndarray], np.ndarray] = np.subtract
+    deviation_of: Callable[[np.ndarray], np.ndarray] | None = None
     passes: PassCount | None = None
 
     def in_units(self, losses: np.ndarray) -> np.ndarray:
@@ -157,7 +160,7 @@ def fit_additive(plan: Plan, problem: Problem, report: Report) -> AdditiveModel:
                 smoothing, stumps = again
     terms, folds, rounds = _tabulated(problem, smoothing, stumps, pairs)
     folds = folds if plan.keeps_folds else None
-    folds = _with_left_out_rows(folds, terms, risk.rows, problem.score_of)
+    folds = _with_left_out_rows(folds, terms, risk.rows, problem)
     return AdditiveModel(
         terms,
         stumps.n_rounds,
@@ -330,7 +333,7 @@ def _with_left_out_rows(
     folds: FoldModels | None,
     terms: AdditiveTerms,
     rows: BinnedRows | None,
-    score_of: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    problem: Problem,
 ) -> FoldModels | None:
     """Keep how far off the models of the folds are at the rows that these leave out.
 
@@ -341,6 +344,7 @@ def _with_left_out_rows(
     assert rows.folds is not None
     n_scores = terms.n_scores
     scores: Any = None
+    units = np.ones(len(rows.y))
     for fold in range(rows.n_splits):
         own = np.flatnonzero(rows.folds == fold)
         part = slice(fold * n_scores, (fold + 1) * n_scores)
@@ -349,15 +353,21 @@ def _with_left_out_rows(
         )
         if rows.offset is not None:
             u += rows.offset[own, None]
-        found = score_of(rows.y[own], u[:, 0] if n_scores == 1 else u)
+        found = problem.score_of(rows.y[own], u[:, 0] if n_scores == 1 else u)
+        if problem.deviation_of is not None:
+            units[own] = problem.deviation_of(u[:, 0])
         scores = np.empty((len(rows.y), *found.shape[1:])) if scores is None else scores
         scores[own] = found
     left_out = np.flatnonzero(rows.folds < rows.n_splits)
     groups = None if rows.groups is None else rows.groups[left_out]
-    codes = None
+    scores, codes, power = scores[left_out], None, 1.0
     if scores.ndim == 2:
         codes = rows.y[left_out].astype(np.min_scalar_type(int(rows.y.max())))
-    return replace(folds, rows=LeftOutRows(scores[left_out], rows.folds[left_out], groups, codes))
+    if problem.deviation_of is not None:
+        weight = None if rows.weight is None else rows.weight[left_out]
+        power = calibrated_power(np.abs(scores), units[left_out], weight)[1]
+        scores /= units[left_out] ** power
+    return replace(folds, rows=LeftOutRows(scores, rows.folds[left_out], groups, codes, power))
 
 
 def _importances(
@@ -579,6 +589,7 @@ class Task:
     loss: PointwiseLoss
     limit: float
     score_of: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    deviation_of: Callable[[np.ndarray], np.ndarray] | None = None
     target: TargetScale = field(default_factory=lambda: TargetScale(0.0, 1.0))
     degree: int = 0
 
@@ -589,12 +600,15 @@ class Task:
         def left_over(y: np.ndarray, u: np.ndarray) -> np.ndarray:
             return y - loss.inverse_link(u)
 
+        def deviation(u: np.ndarray) -> np.ndarray:
+            return loss.deviation(loss.inverse_link(u))
+
         if target is None:
-            return cls(PointwiseOf(loss), limit, left_over)
+            return cls(PointwiseOf(loss), limit, left_over, deviation)
         if isinstance(loss, HuberLoss):
             loss = HuberLoss(loss.delta / float(target.scale))
-            return cls(PointwiseOf(loss), limit, left_over, target, 2)
-        return cls(PointwiseOf(loss), limit, left_over, target, 1)
+            return cls(PointwiseOf(loss), limit, left_over, None, target, 2)
+        return cls(PointwiseOf(loss), limit, left_over, None, target, 1)
 
 
 def is_of_residuals(loss: Loss) -> bool:
@@ -659,6 +673,7 @@ def task_of_bins(
         jumps,
         task.limit,
         task.score_of,
+        task.deviation_of,
     )
 
 

@@ -33,8 +33,7 @@ from ..._rows import (
 )
 from ..._running import Progress, blas_threads_by_work
 from ..._typing import ArrayLike
-from ...ensembles._intervals import checked_coverage, interval_by_folds, one_of
-from .._offsets import offset_to_predict
+from .._offsets import known_offset, offset_to_predict
 from .additive_plan import Plan, allowed_terms, resolve_interactions
 from .bins import MIN_ROWS, BinnedBlocks, TrainingRows, bins_of_blocks
 from .edits import (
@@ -740,6 +739,7 @@ class BaseAdditive(BaseEstimator):
 
     def _scores(self, X: Any, offset: Any = None) -> np.ndarray:
         """Add the intercept, all terms and the offset: (n,) or (n, n_classes)."""
+        offset = known_offset(self, X, offset)
         X = self._checked_X(X)
         offset = self._offset(offset, X)
         u = self.model_.terms.scores(X)
@@ -781,26 +781,6 @@ class BaseAdditive(BaseEstimator):
             )
         X = self._checked_X(X)
         return folds.scores(model.terms, X, self._offset(offset, X)), folds, folds.rows
-
-    def _interval(
-        self,
-        X: Any,
-        coverage: float,
-        method: str,
-        side: str,
-        offset: Any,
-        inverse_link: Callable[[np.ndarray], np.ndarray],
-    ) -> np.ndarray:
-        """Intervals of the CV+ by the models of the folds."""
-        one_of("method", method, ("cv+",))
-        one_of("side", side, ("both", "lower", "upper"))
-        coverage = checked_coverage(coverage)
-        u, folds, rows = self._fold_scores(X, offset, "Prediction intervals")
-        at, off = inverse_link(u), rows.scores
-        given = rows.fold, rows.groups, (at, at), None, coverage, side
-        ends = interval_by_folds((-off, off), *given)
-        with np.errstate(over="ignore"):  # an end beyond the largest float is infinite
-            return folds.scale * ends + folds.mean
 
     # --- edits of the fitted model ----------------------------------------------------------------
 

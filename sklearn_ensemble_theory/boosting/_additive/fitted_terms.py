@@ -195,19 +195,22 @@ class LeftOutRows:
     Attributes
     ----------
     scores : array of shape (n,) or (n, 4)
-        Targets minus predictions, in the units of `FoldModels`, or the `ClassPlaces` of the rows'
+        Targets minus predictions, in the units of `FoldModels` and of the loss's deviation to the
+        power `power`, or the `ClassPlaces` of the rows'
         own classes.
     fold : unsigned array of shape (n,)
     groups : int array of shape (n,) or None
         Codes of the groups that rows belong to.
     codes : unsigned array of shape (n,) or None
         The own classes.
+    power : float
     """
 
     scores: np.ndarray
     fold: np.ndarray
     groups: np.ndarray | None
     codes: np.ndarray | None = None
+    power: float = 1.0
 
 
 @dataclass(frozen=True)

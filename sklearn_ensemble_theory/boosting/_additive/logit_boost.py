@@ -21,7 +21,7 @@ from ..._rows import ChunkedRows, Rows, checked_classes
 from ..._typing import ArrayLike, CVLike, RandomStateLike, available_if
 from ...ensembles._prediction_sets import SET_TEXTS, ClassPlaces, SetRule, set_by_folds
 from .._loop import begin_fit
-from .._offsets import check_offset_to_score
+from .._offsets import offset_to_score
 from .additive_fit import Task, fit_additive, task_of_bins, task_of_blocks, task_of_rows
 from .additive_plan import Plan
 from .base import TEXTS, BaseAdditive, keeps_folds
@@ -219,7 +219,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         classes = rows.classes
         if offset is not None:
             self._check_one_score(1 if len(classes) == 2 else len(classes))
-        end_fit = begin_fit(self, X, y, sample_weight)
+        end_fit = begin_fit(self, X, y, sample_weight, offset)
         plan = self._plan(rows.X.shape[1], rows.columns, len(classes))
         self.model_ = replace(self._solved(plan, rows), has_offset=offset is not None)
         self.classes_ = classes
@@ -465,7 +465,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             If the fit had an offset, and these rows have none.
         """
         check_is_fitted(self)
-        check_offset_to_score(self, offset, self.model_.has_offset)
+        offset = offset_to_score(self, offset, X, self.model_.has_offset)
         return accuracy(y, self.predict(X, offset), sample_weight)
 
     @available_if(keeps_folds)

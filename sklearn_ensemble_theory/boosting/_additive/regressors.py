@@ -24,8 +24,9 @@ from ..._rows import ChunkedRows, finite_predictions
 from ..._running import warn_user
 from ..._scaling import TargetScale, power_of_two
 from ..._typing import ArrayLike, CVLike, LossLike, available_if
+from ...ensembles._intervals import checked_coverage, interval_by_folds, one_of
 from .._loop import begin_fit
-from .._offsets import check_offset_to_score
+from .._offsets import offset_to_score
 from ..losses import HuberLoss, Loss
 from ..losses._losses import BinomialLoss, LogLinkLoss, loss_names, make_loss
 from .additive_fit import (
@@ -252,7 +253,7 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         rows = self._checked_rows(X, y, sample_weight, groups=groups, offset=offset)
         plan = self._plan(rows.X.shape[1], rows.columns)
         loss_of(self.loss).check_target(rows.y)
-        end_fit = begin_fit(self, X, y, sample_weight)
+        end_fit = begin_fit(self, X, y, sample_weight, offset)
         self.model_ = replace(self._solved(plan, rows), has_offset=offset is not None)
         self.__dict__.pop("sums_", None)  # what `partial_fit` left behind
         end_fit()
@@ -439,7 +440,7 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
             If the fit had an offset, and these rows have none.
         """
         check_is_fitted(self)
-        check_offset_to_score(self, offset, self.model_.has_offset)
+        offset = offset_to_score(self, offset, X, self.model_.has_offset)
         return coefficient_of_determination(y, self.predict(X, offset), sample_weight)
 
     @available_if(keeps_folds)
@@ -454,11 +455,18 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
     ) -> np.ndarray:
         """Predict intervals that contain the target of a new row with a given probability.
 
-        By the models of the folds of `held_out`, with residuals in the units of y.
-        Row i is predicted by the model f_k(i) that its fold is left out of. With alpha = 1 -
-        `coverage`, n rows and the residuals R_i = abs(y_i - f_k(i)(x_i)), the interval is from the
-        floor(alpha (n + 1))-th smallest f_k(i)(x) - R_i to the ceil((1 - alpha) (n + 1))-th
-        smallest f_k(i)(x) + R_i: the CV+ [Barber, Candès, Ramdas and Tibshirani, 2021].
+        By the models of the folds of `held_out`. Row i is predicted by the model f_k(i) that its
+        fold is left out of. With alpha = 1 - `coverage`, n rows, the standard deviation d(f) of the
+        loss at the prediction f, and the residuals R_i = abs(y_i - f_k(i)(x_i)) / d(f_k(i)(x_i)),
+        the interval is from the floor(alpha (n + 1))-th smallest f_k(i)(x) - d(f_k(i)(x)) R_i to
+        the ceil((1 - alpha) (n + 1))-th smallest f_k(i)(x) + d(f_k(i)(x)) R_i: the CV+ [Barber,
+        Candès, Ramdas and Tibshirani, 2021].
+
+        d is 1 for most losses. For counts and amounts it is a power of f: for "poisson" at least
+        the square root, for "tweedie" at least f to the power p/2, and for "gamma" at least f. The
+        power is the one with the largest likelihood of the residuals, since counts often vary more
+        than the Poisson distribution says. Ends are values that a target can have: no count is
+        below 0.
 
         Parameters
         ----------
@@ -487,14 +495,14 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         -----
         For exchangeable rows the CV+ covers with a probability of at least 1 - 2 alpha - sqrt(2/n),
         whatever the distribution, where nothing was chosen on the rows that a fold leaves out;
-        usually it is about 1 - alpha. The number of rounds, the bins and the pairs of features are
-        chosen by all rows, which is not covered by this theorem; simulations (see the user guide)
-        show no difference.
+        usually it is about 1 - alpha. The number of rounds, the bins, the pairs of features and the
+        power of d are chosen by all rows, which is not covered by this theorem; simulations (see
+        the user guide) show no difference.
 
-        Coverage is an average over rows. The intervals have about the same width everywhere, and
-        cover less than the average where the noise is large. With groups they are for a row of a
-        new group. Rows that no split of `cv` tests on have no residual, and do not count in n; with
-        a single split this is the split conformal interval.
+        Coverage is an average over rows. Where d is 1 the intervals have about the same width
+        everywhere, and cover less than the average where the noise is large. With groups they are
+        for a row of a new group. Rows that no split of `cv` tests on have no residual, and do not
+        count in n; with a single split this is the split conformal interval.
 
         Cost: O(p K) for each row with K folds, and O(K log n) for its ends. A fit with
         `held_out` keeps the tables of the K models, and nine bytes for each row.
@@ -514,7 +522,17 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         array([[ 57., 241.],
                [ -1., 184.]])
         """
-        return self._interval(X, coverage, method, side, offset, self._inverse_link)
+        one_of("method", method, ("cv+",))
+        one_of("side", side, ("both", "lower", "upper"))
+        coverage = checked_coverage(coverage)
+        u, folds, rows = self._fold_scores(X, offset, "Prediction intervals")
+        at, off = self._inverse_link(u), rows.scores
+        scale = None if self.loss_.is_quadratic else self.loss_.deviation(at) ** rows.power
+        low, high = (np.array(self.loss_.support) - folds.mean) / folds.scale
+        given = rows.fold, rows.groups, (at, at), scale, coverage, side, (low, high)
+        ends = interval_by_folds((-off, off), *given)
+        with np.errstate(over="ignore"):  # an end beyond the largest float is infinite
+            return folds.scale * ends + folds.mean
 
     def predict_path(
         self, X: ArrayLike, n_estimators: ArrayLike, offset: ArrayLike | None = None

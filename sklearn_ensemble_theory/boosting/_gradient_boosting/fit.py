@@ -261,9 +261,13 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
             weights = {} if rows.weight is None else {"sample_weight": rows.weight}
             return ScoredModel(scorer, self, attributes, own, y, weights)
 
+        of_callbacks: dict[str, Any] = {}
+
         def data() -> dict:
             weight = {} if train.weight is None else {"sample_weight": train.weight}
-            return {"X": train.of(X), "y": decoded(train.y, classes), "metadata": weight}
+            of_callbacks["_rows_of_callbacks"] = train.of(X), train.offset
+            y = decoded(train.y, classes)
+            return {"X": of_callbacks["_rows_of_callbacks"][0], "y": y, "metadata": weight}
 
         def monitored(index: int, model: AdditiveModel, u: np.ndarray) -> bool:
             assert monitor is not None
@@ -272,7 +276,9 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
             seen = {"X": train.X, "y": train.y, "sample_weight": train.weight}
             return bool(monitor(index, so_far, {**seen, "raw_predictions": u}))
 
-        reports_of = partial(RoundReports, self, data=data, attributes=attributes)
+        reports_of = partial(
+            RoundReports, self, data=data, attributes=lambda model: attributes(model) | of_callbacks
+        )
         found: dict[str, Any] = {}
         folds, splits = None, []
         # Folds are drawn in the order of y: of the first of several targets.

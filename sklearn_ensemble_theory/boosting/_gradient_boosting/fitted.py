@@ -26,7 +26,7 @@ from ..._typing import ArrayLike, MatrixLike, available_if
 from ...trees._packed import PackedCache
 from ...trees._pickled import PickledInBlocks
 from ...trees._tree_arrays import dense_blocks, rows_as_read
-from .._offsets import check_offset_to_score, offset_to_predict
+from .._offsets import known_offset, offset_to_predict, offset_to_score
 from ..losses import Loss
 from ..losses._losses import loss_gives_probabilities
 from .model import AdditiveModel
@@ -115,6 +115,7 @@ class FittedBoosting(PickledInBlocks, BaseEstimator, metaclass=ABCMeta):
 
     def _rows_with(self, X, offset) -> Rows:
         """Rows to predict."""
+        offset = known_offset(self, X, offset)
         X = self._validate(X, reset=False)
         known = offset_to_predict(self, offset, X, self._has_offset)
         if known is not None:
@@ -274,7 +275,7 @@ class BoostedRegressor(RegressorMixin, FittedBoosting):
         ValueError
             If the fit had an offset, and these rows have none.
         """
-        check_offset_to_score(self, offset, self._has_offset)
+        offset = offset_to_score(self, offset, X, self._has_offset)
         return coefficient_of_determination(y, self.predict(X, offset), sample_weight)
 
 
@@ -407,7 +408,7 @@ class BoostedClassifier(ClassifierMixin, FittedBoosting):
         ValueError
             If the fit had an offset, and these rows have none.
         """
-        check_offset_to_score(self, offset, self._has_offset)
+        offset = offset_to_score(self, offset, X, self._has_offset)
         return accuracy(y, self.predict(X, offset), sample_weight)
 
     @available_if(loss_gives_probabilities)

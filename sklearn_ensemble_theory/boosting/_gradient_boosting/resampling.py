@@ -23,13 +23,13 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import minimize_scalar
 from sklearn.base import clone
 
 from ..._cv_choice import CVRounds
 from ..._folds import drawn_splits
 from ..._rows import Rows, group_codes, is_frame
 from ..._running import Progress
+from ..._scaling import calibrated_power
 from ...ensembles._distributions import (
     LOCATION_SCALE_FAMILIES,
     MEAN_FAMILIES,
@@ -55,7 +55,6 @@ N_POINTS, LEAST_RATIO = 500, 0.1
 SCALE_ROWS, LEAST_RESIDUAL = 10, 1e-3
 # Residuals are noisy: smaller steps, which need more rounds, are no more accurate.
 SCALE_ROUNDS, SCALE_RATE = CVRounds(max_estimators=1000), 0.2
-LARGEST_POWER = 2.0
 
 
 @dataclass
@@ -85,6 +84,10 @@ class FoldModels:
                 found = np.empty((len(fold), *predicted.shape[1:]))
             found[own] = predicted
         return cls(models, fold, found)
+
+    @property
+    def loss(self) -> Loss:
+        return self.models[0].loss
 
     def at(self, rows: Rows) -> np.ndarray:
         """The predictions of all models, (m, K) or (m, K, n_classes)."""
@@ -222,13 +225,28 @@ class Resampling:
         models = fits_to_parts(plan, problem, trains, self.seed)
         return FoldModels.of(models, self.fold, problem.rows)
 
+    def deviation(self, mean: np.ndarray, transform: str | None = None) -> np.ndarray:
+        """The unit of residuals at a mean: the loss's standard deviation, to the likeliest power.
+
+        Of counts that vary more than Poisson's law the variance grows faster than the mean.
+        """
+        folds = self.folds(transform)
+
+        def make(problem: Problem) -> float:
+            y = np.log(problem.rows.y) if transform == "log" else problem.rows.y
+            unit = folds.loss.deviation(folds.out_of_fold)
+            return calibrated_power(np.abs(y - folds.out_of_fold), unit, problem.rows.weight)[1]
+
+        return folds.loss.deviation(mean) ** self.fitted(("power", transform), "Another fit", make)
+
     def scales(self, transform: str | None = None) -> tuple[FoldModels, np.ndarray]:
         """The models of the size of the residuals, and the residuals divided by theirs.
 
-        The size is fitted to the absolute residuals out of fold by the gamma loss, the likelihood
-        of Laplace's distribution; those of the fits themselves are too small. Its rounds are the
-        choice of the same folds, and may be none. Models that stop early have sizes that differ too
-        little: a power of them is taken, by the same likelihood out of fold.
+        Residuals are in units of `deviation`. The size is fitted to the absolute residuals out of
+        fold by the gamma loss, the likelihood of Laplace's distribution; those of the fits
+        themselves are too small. Its rounds are the choice of the same folds, and may be none.
+        Models that stop early have sizes that differ too little: a power of them is taken, by the
+        same likelihood out of fold.
         """
         location = self.folds(transform)
         return self.fitted(
@@ -242,10 +260,11 @@ class Resampling:
     ) -> tuple[FoldModels, np.ndarray]:
         rows, fold = problem.rows, location.fold
         y = np.log(rows.y) if transform == "log" else rows.y
-        residual = y - location.out_of_fold
+        deviation = self.deviation(location.out_of_fold, transform)
+        residual = (y - location.out_of_fold) / deviation
         size = np.abs(residual)
         # Of equal targets the scale is as small as their rounding; of zeros that of 1.
-        largest = float(np.abs(y).max()) or 1.0
+        largest = float(np.abs(y / deviation).max()) or 1.0
         mean = max(float(size.mean()), float(np.finfo(float).eps) * largest)
         y = np.maximum(size, LEAST_RESIDUAL * mean)
         plan, problem = for_other_targets(self.plan, problem, y, GammaLoss())
@@ -283,7 +302,8 @@ class Resampling:
 
     def interval(self, at: Rows, coverage: float, method: str, side: str) -> np.ndarray:
         """The ends of the intervals of these rows, an array of shape (m, 2)."""
-        rows = self._kept("Prediction intervals").rows
+        problem = self._kept("Prediction intervals")
+        rows, support = problem.rows, problem.loss.support
         groups = codes_of_groups(rows)
         y, scale = rows.y, None
         alpha = (1 - coverage) / 2 if side == "both" else 1 - coverage
@@ -299,12 +319,15 @@ class Resampling:
         else:
             folds = self.folds()
             low = high = folds.at(at)
-            below, above, fold = folds.out_of_fold - y, y - folds.out_of_fold, folds.fold
+            scale, fold = self.deviation(low), folds.fold
+            above = (y - folds.out_of_fold) / self.deviation(folds.out_of_fold)
+            below = -above
         if method == "normalized":
             scales, _ = self.scales()
-            scale = scales.at(replace(at, offset=None))
+            scale = scale * scales.at(replace(at, offset=None))
             below, above = below / scales.out_of_fold, above / scales.out_of_fold
-        return interval_by_folds((below, above), fold, groups, (low, high), scale, coverage, side)
+        given = (below, above), fold, groups, (low, high), scale, coverage, side, support
+        return interval_by_folds(*given)
 
     def prediction_set(self, at: Rows, rule: SetRule) -> np.ndarray:
         """Whether each class is in the set of each of these rows, a bool array of shape (m, K)."""
@@ -344,11 +367,10 @@ class Resampling:
                 f"link, which {type(problem.loss).__name__} does not have."
             )
         scales, z = self.scales(transform)
-        location = self.folds(transform).at(at).mean(axis=1)
+        means, sizes = self.folds(transform).at(at), scales.at(replace(at, offset=None))
+        scale = (self.deviation(means, transform) * sizes).mean(axis=1)
         _, weight = self._targets()
-        return frozen_location_scale(
-            family, location, scales.at(replace(at, offset=None)).mean(axis=1), z, weight
-        )
+        return frozen_location_scale(family, means.mean(axis=1), scale, z, weight)
 
     def _targets(self) -> tuple[np.ndarray, np.ndarray | None]:
         """The targets and their weights, which stay when the rows are forgotten."""
@@ -425,27 +447,6 @@ def for_other_targets(
     step = FixedStep(reoptimize_leaves=vars(plan.step).get("reoptimize_leaves", True))
     plan = replace(plan, learner=learner, init=None, step=step, newton="no")
     return plan, replace(problem, rows=replace(problem.rows, y=y, offset=None), loss=loss)
-
-
-def calibrated_power(
-    size: np.ndarray, scale: np.ndarray, weight: np.ndarray | None
-) -> tuple[float, float]:
-    """c and b in [1, LARGEST_POWER] for which exp(c) scale^b is the likeliest scale of the sizes.
-
-    The likelihood is that of the gamma loss, mean(log s + size / s), in which c has a closed form.
-    """
-    logs = np.log(scale)
-    centre = float(np.average(logs, weights=weight))
-    logs = logs - centre
-
-    def log_ratio(b: float) -> float:
-        return float(np.log(np.average(size * np.exp(-b * logs), weights=weight)))
-
-    # The mean of b logs is 0. The function is convex.
-    if not size.any() or not log_ratio(1 + 1e-3) < log_ratio(1.0):
-        return 0.0, 1.0
-    b = minimize_scalar(log_ratio, bounds=(1.0, LARGEST_POWER), method="bounded").x
-    return log_ratio(b) - b * centre, float(b)
 
 
 def with_shuffled_columns(rows: Rows, rng: np.random.RandomState) -> Rows:

@@ -206,15 +206,22 @@ def predict_interval(
     """Predict intervals that contain the target of a new row with a given probability.
 
     The rows are split into the folds of `held_out`. Row i is predicted by the model f_k(i) that its
-    fold is left out of. With alpha = 1 - `coverage` and the residuals
-    R_i = abs(y_i - f_k(i)(x_i)):
+    fold is left out of. With alpha = 1 - `coverage`, the standard deviation d(f) of the loss at the
+    prediction f, and the residuals R_i = abs(y_i - f_k(i)(x_i)) / d(f_k(i)(x_i)):
 
-    - ``"cv+"``: from the floor(alpha (n + 1))-th smallest f_k(i)(x) - R_i to the ceil((1 - alpha)
-      (n + 1))-th smallest f_k(i)(x) + R_i [Barber, Candès, Ramdas and Tibshirani, 2021].
+    - ``"cv+"``: from the floor(alpha (n + 1))-th smallest f_k(i)(x) - d(f_k(i)(x)) R_i to the
+      ceil((1 - alpha) (n + 1))-th smallest f_k(i)(x) + d(f_k(i)(x)) R_i [Barber, Candès, Ramdas
+      and Tibshirani, 2021].
     - ``"normalized"``: the same with residuals in units of a size s_k(i)(x) that is fitted to the
       residuals of other rows: wider where targets are noisier.
     - ``"cqr"``: the same with the distances of y_i below the alpha/2 and above the 1 - alpha/2
       quantiles that are fitted to the other folds [Romano, Patterson and Candès, 2019].
+
+    d is 1 for most losses: intervals of "cv+" have about the same width everywhere. For counts and
+    amounts it is a power of f: for "poisson" at least the square root, for "tweedie" at least f to
+    the power p/2, and for "gamma" at least f. The power is the one with the largest likelihood of
+    the residuals, since counts often vary more than the Poisson distribution says. Ends are values
+    that a target can have: no count is below 0.
 
     Parameters
     ----------
@@ -242,9 +249,9 @@ def predict_interval(
     -----
     For exchangeable rows "cv+" and "cqr" cover with a probability of at least 1 - 2 alpha -
     sqrt(2/n), and usually about 1 - alpha; "normalized" has no such theorem, nor have folds that
-    have chosen the number of rounds. Coverage is an average over rows: that of "cv+" is smaller
-    where the noise is large. With groups the intervals are for a row of a new group. The user
-    guide, "How sure is the model?", compares the methods.
+    have chosen the number of rounds or the power of d. Coverage is an average over rows: that of
+    "cv+" is smaller where the noise is large. With groups the intervals are for a row of a new
+    group. The user guide, "How sure is the model?", compares the methods.
 
     Cost: the first call fits one model a fold (none with ``held_out="cv"``), about as many again
     for "normalized", and twice as many for "cqr" at each coverage; each call takes the predictions
@@ -273,7 +280,8 @@ def predict_distribution(
     """Predict the distribution of the targets.
 
     By the models of the folds of `held_out`: their mean is the location, and models of the absolute
-    residuals out of fold give the scale. The family is that of the residuals in units of the scale:
+    residuals out of fold, in units of the loss's standard deviation as in `predict_interval`, give
+    the scale. The family is that of the residuals in units of the scale:
 
     - ``"empirical"``: their own distribution, smoothed;
     - ``"normal"``, ``"student-t"``, ``"laplace"``: by the largest likelihood;
@@ -327,7 +335,8 @@ def predict_quantiles(
     """Predict quantiles of the target, which do not cross.
 
     They are those of the "empirical" family of `predict_distribution`: location plus scale times
-    the quantiles of the residuals out of fold in units of their scale.
+    the quantiles of the residuals out of fold in units of their scale. Where that is no value that
+    a target can have, such as a count below 0, the quantile is the nearest one that it can have.
 
     Parameters
     ----------
@@ -351,7 +360,7 @@ def predict_quantiles(
         raise ValueError(f"quantiles must be numbers between 0 and 1, got {quantiles!r}.")
     resampling = _resampling(self, "predict_quantiles")
     distribution = resampling.distribution(self._rows_with(X, offset), "empirical")
-    found = distribution.ppf(levels.reshape(-1, 1)).T
+    found = distribution.ppf(levels.reshape(-1, 1)).T.clip(*self.loss_.support)
     return found[:, 0] if levels.ndim == 0 else found
 
 

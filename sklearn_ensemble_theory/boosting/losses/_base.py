@@ -70,6 +70,8 @@ class Loss(BaseEstimator):
         risk.
     link_domain : tuple of two floats
         Predictions are clipped to this interval before `link` is applied to them.
+    support : tuple of two floats
+        The least and the largest value that a target can have. Ends of intervals are inside.
     """
 
     smoothness: float = np.inf
@@ -79,6 +81,7 @@ class Loss(BaseEstimator):
     differentiable: bool = True
     is_quadratic: bool = False
     link_domain: tuple[float, float] = (-np.inf, np.inf)
+    support: tuple[float, float] = (-np.inf, np.inf)
     # Whether the third derivative in each score is at most the second one, as for exponentials
     # (see `safe_length`). Not inherited, like the loops.
     _is_self_concordant: bool = False
@@ -197,6 +200,23 @@ class Loss(BaseEstimator):
             The scores.
         """
         return mean
+
+    def deviation(self, mean: Array) -> Array:
+        """Return the standard deviation of a target with this mean, up to a common factor.
+
+        Prediction intervals compare residuals in its units.
+
+        Parameters
+        ----------
+        mean : ndarray of any shape
+            Predictions, as returned by `inverse_link`.
+
+        Returns
+        -------
+        deviation : ndarray of the shape of `mean`
+            Positive numbers; ones unless the loss is the likelihood of another distribution.
+        """
+        return np.ones(np.shape(mean))
 
     def scores_from(self, prediction: ArrayLike) -> Array:
         """Return the scores for the predictions of another estimator.
@@ -678,6 +698,7 @@ def log_ratio_steps(events: Array, expected: Array) -> Array:
 FROM_THE_OBJECT = (
     "check_target",
     "class_probabilities",
+    "deviation",
     "differentiable",
     "initial_scores",
     "is_quadratic",
@@ -690,6 +711,7 @@ FROM_THE_OBJECT = (
     "risk",
     "scores_from",
     "smoothness",
+    "support",
 )
 
 

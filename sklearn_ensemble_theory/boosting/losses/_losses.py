@@ -37,6 +37,9 @@ from ._compiled import (
 
 Target = Literal["real", "two classes", "many classes"]
 
+# A mean that has vanished still has a deviation, of which a target is no infinite multiple.
+SMALLEST_MEAN = 1e-150
+
 # --- real targets ---------------------------------------------------------------------------------
 
 
@@ -309,10 +312,15 @@ class LogLinkLoss(Loss):
     """
 
     link_domain = (float(np.finfo(float).eps), np.inf)
+    support = (0.0, np.inf)
     constant_of_mean = True
+    power: float  # p
 
     def inverse_link(self, u: np.ndarray) -> np.ndarray:
         return bounded_exp(u)
+
+    def deviation(self, mean: np.ndarray) -> np.ndarray:
+        return np.maximum(mean, SMALLEST_MEAN) ** (self.power / 2)
 
     def link(self, mean: np.ndarray) -> np.ndarray:
         return np.log(mean)
@@ -361,6 +369,7 @@ class LogLinkLoss(Loss):
 class PoissonLoss(LogLinkLoss):
     """l(y, u) = exp(u) - y u, the Poisson likelihood with logarithmic link, for y >= 0."""
 
+    power = 1.0
     _is_self_concordant = True  # of this class alone: a subclass may have another value
 
     def check_target(self, y: np.ndarray) -> None:
@@ -388,6 +397,7 @@ def check_counts(y: Array, name: str) -> None:
 class GammaLoss(LogLinkLoss):
     """l(y, u) = u + y exp(-u), the gamma likelihood with logarithmic link, for y > 0."""
 
+    power = 2.0
     _is_self_concordant = True  # of this class alone: a subclass may have another value
 
     def check_target(self, y: np.ndarray) -> None:
@@ -491,8 +501,13 @@ class BinomialLoss(Loss):
     smoothness = 0.25
     lipschitz = 1.0
     link_domain = (SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
+    support = (0.0, 1.0)
     _is_self_concordant = True
     constant_of_mean = True
+
+    def deviation(self, mean: np.ndarray) -> np.ndarray:
+        mean = np.clip(mean, *self.link_domain)
+        return np.sqrt(mean * (1 - mean))
 
     def check_target(self, y: np.ndarray) -> None:
         low, high = np.min(y, initial=np.inf), np.max(y, initial=-np.inf)
