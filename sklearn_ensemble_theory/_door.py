@@ -13,6 +13,9 @@ of which is a function below:
    itself, with a checked target and weights of classes in `sample_weight`. There scikit-learn's
    constraints are checked, and `_rows.py` checks X, y and the weights.
 6. *Text* that could not be predicted is refused.
+
+`ReadsOnce`, a base of every estimator, is what surrounds the other methods: each runs on the fitted
+state that it finds at its start.
 """
 
 import inspect
@@ -20,6 +23,7 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from functools import wraps
 from numbers import Integral, Real
+from types import FunctionType
 from typing import Any, TypeGuard, TypeVar, cast
 
 import numpy as np
@@ -113,6 +117,52 @@ def twin(estimator: Estimator, running: tuple[str, ...] = ()) -> Any:
             value = value.copy()
         fresh.__dict__[name] = value
     return fresh
+
+
+# --- the fitted state -----------------------------------------------------------------------------
+
+# Methods that change the estimator or return it: they need the estimator itself.
+CHANGING = ("fit", "partial_fit", "set_", "get_")
+
+
+class ReadsOnce:
+    """An estimator whose methods read its fitted state once.
+
+    A fit in another thread gives the estimator other attributes, by one assignment of `__dict__`. A
+    public method, or property, therefore runs on a view: an object with the `__dict__` that it
+    found. What it keeps for later calls belongs to that state too.
+    """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for owner in cls.__mro__:
+            if owner.__module__.partition(".")[0] != __package__:
+                continue
+            for name, member in list(vars(owner).items()):
+                if name[0] == "_" or name.startswith(CHANGING):
+                    continue
+                if isinstance(member, FunctionType):
+                    setattr(owner, name, on_view(member))
+                elif isinstance(member, property) and member.fset is None:
+                    setattr(owner, name, property(on_view(member.fget), doc=member.__doc__))
+                elif isinstance(function := getattr(member, "fn", None), FunctionType):
+                    member.fn = on_view(function)  # of `available_if`
+
+
+def on_view(method: Any) -> Any:
+    """The method on a view of the estimator; as it is where it already is one."""
+    if hasattr(method, "runs_on_view"):
+        return method
+    new = object.__new__
+
+    @wraps(method)
+    def read(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        view = new(type(self))
+        view.__dict__ = self.__dict__
+        return method(view, *args, **kwargs)
+
+    read.runs_on_view = True  # type: ignore[attr-defined]
+    return read
 
 
 # --- numbers --------------------------------------------------------------------------------------

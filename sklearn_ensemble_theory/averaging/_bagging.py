@@ -26,7 +26,7 @@ from sklearn_ensemble_theory._compat import (
     raise_for_params,
 )
 from sklearn_ensemble_theory._documentation import documented
-from sklearn_ensemble_theory._door import CLASS_WEIGHT, fit_context
+from sklearn_ensemble_theory._door import CLASS_WEIGHT, ReadsOnce, fit_context
 from sklearn_ensemble_theory._learners import (
     GROUPS_ON_REQUEST,
     coded_learner,
@@ -107,7 +107,12 @@ OUT_OF_BAG = ("oob_score_", "oob_scores_", "oob_prediction_", "oob_decision_func
 
 @documented(BAGGING)
 class BaseBagging(
-    PickledInBlocks, CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta
+    PickledInBlocks,
+    CallbackSupportMixin,
+    MetaEstimatorMixin,
+    ReadsOnce,
+    BaseEstimator,
+    metaclass=ABCMeta,
 ):
     """Base of the bagged ensembles; not for direct use.
 

@@ -31,7 +31,7 @@ from sklearn_ensemble_theory._compat import (
     raise_for_params,
 )
 from sklearn_ensemble_theory._documentation import documented
-from sklearn_ensemble_theory._door import fit_context
+from sklearn_ensemble_theory._door import ReadsOnce, fit_context
 from sklearn_ensemble_theory._learners import (
     GROUPS_ON_REQUEST,
     coded_learner,
@@ -145,7 +145,7 @@ def brier_scores(y: np.ndarray, predictions: np.ndarray, size: float) -> np.ndar
     return ((predictions - targets) ** 2).sum(axis=1) / 2
 
 
-class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
+class BaseDivideAndConquer(MetaEstimatorMixin, ReadsOnce, BaseEstimator):
     """The fit to disjoint blocks of the rows; not for direct use."""
 
     estimator: BaseEstimator | None

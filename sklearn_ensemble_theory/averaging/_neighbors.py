@@ -27,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions
 from sklearn_ensemble_theory._documentation import documented
-from sklearn_ensemble_theory._door import fit_context
+from sklearn_ensemble_theory._door import ReadsOnce, fit_context
 from sklearn_ensemble_theory._learners import largest_column
 from sklearn_ensemble_theory._rows import (
     group_codes,
@@ -187,7 +187,7 @@ NEIGHBORS_TEXTS = {
 """Text that the two classes share."""
 
 
-class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
+class BaseBaggedNearestNeighbors(MultiOutputMixin, ReadsOnce, BaseEstimator):
     """The fit and the weighted averages of regressor and classifier; not for direct use."""
 
     classes_: np.ndarray | list[np.ndarray]

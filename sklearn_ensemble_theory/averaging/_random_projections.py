@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import HasMethods, Interval, StrOptions
 from sklearn_ensemble_theory._documentation import documented
-from sklearn_ensemble_theory._door import LARGEST_COUNT, fit_context
+from sklearn_ensemble_theory._door import LARGEST_COUNT, ReadsOnce, fit_context
 from sklearn_ensemble_theory._features import refuse_unread
 from sklearn_ensemble_theory._rows import (
     checked_rows,
@@ -139,7 +139,7 @@ class ExpectedProjection:
 
 
 @documented()
-class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, ReadsOnce, BaseEstimator):
     r"""Average of least-squares fits on random projections of the variables.
 
     Each of the m members replaces the d variables x by s random ones, S'x, and fits y by least

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions
 from sklearn_ensemble_theory._documentation import documented
-from sklearn_ensemble_theory._door import LARGEST_COUNT, fit_context
+from sklearn_ensemble_theory._door import LARGEST_COUNT, ReadsOnce, fit_context
 from sklearn_ensemble_theory._rows import (
     BlockedRows,
     MemoryRows,
@@ -51,7 +51,7 @@ NOISE_COLUMNS = 8
 
 
 @documented()
-class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, ReadsOnce, BaseEstimator):
     """Linear regression on random sketches of the rows, averaged over several sketches.
 
     A sketch replaces the n rows of (X, y) by s random combinations of them, S X and S y. Least

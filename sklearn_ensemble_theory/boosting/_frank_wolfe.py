@@ -28,7 +28,7 @@ from sklearn_ensemble_theory._compat import (
 )
 from sklearn_ensemble_theory._cv_choice import CVChoice, results_of_choice
 from sklearn_ensemble_theory._documentation import documented
-from sklearn_ensemble_theory._door import CLASS_WEIGHT, fit_context
+from sklearn_ensemble_theory._door import CLASS_WEIGHT, ReadsOnce, fit_context
 from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._learners import GROUPS_ON_REQUEST, with_groups
 from sklearn_ensemble_theory._rows import (
@@ -173,7 +173,7 @@ CONSTRAINTS: dict[str, list] = {
 
 
 @documented(TEXTS)
-class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
+class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, ReadsOnce, BaseEstimator):
     """`fit` of :class:`FrankWolfeRegressor` and :class:`FrankWolfeClassifier`."""
 
     estimator: Any

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._compat import CallbackSupportMixin, Interval, StrOptions
 from sklearn_ensemble_theory._cv_choice import CVRounds
 from sklearn_ensemble_theory._documentation import documented
-from sklearn_ensemble_theory._door import fit_context
+from sklearn_ensemble_theory._door import ReadsOnce, fit_context
 from sklearn_ensemble_theory._folds import checked_n_splits, splits_of_rows
 from sklearn_ensemble_theory._learners import GROUPS_ON_REQUEST
 from sklearn_ensemble_theory._rows import (
@@ -58,7 +58,7 @@ TEXTS = {
 
 @documented(TEXTS)
 class MatchingPursuitRegressor(
-    MultiOutputMixin, RegressorMixin, CallbackSupportMixin, BaseEstimator
+    MultiOutputMixin, RegressorMixin, CallbackSupportMixin, ReadsOnce, BaseEstimator
 ):
     """Sparse linear regression by matching pursuit, which adds one column per round.
 

@@ -22,6 +22,7 @@ from sklearn_ensemble_theory._compat import (
     routing_enabled,
     safe_indexing,
 )
+from sklearn_ensemble_theory._door import ReadsOnce
 from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._learners import coded_learner
 from sklearn_ensemble_theory._rows import Rows, in_usual_units, one_column, positive_weights
@@ -69,7 +70,7 @@ TEXTS = {
 }
 
 
-class NamedMembers(MetaEstimatorMixin, BaseEstimator):
+class NamedMembers(MetaEstimatorMixin, ReadsOnce, BaseEstimator):
     """Base of ensembles with a parameter `estimators`, a list of (name, estimator) pairs.
 
     The names are parameters: `set_params(name="drop")` leaves a member out, and

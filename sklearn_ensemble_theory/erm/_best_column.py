@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import StrOptions
 from sklearn_ensemble_theory._documentation import documented
-from sklearn_ensemble_theory._door import fit_context
+from sklearn_ensemble_theory._door import ReadsOnce, fit_context
 from sklearn_ensemble_theory._learners import Task, register
 from sklearn_ensemble_theory._rows import (
     finite_predictions,
@@ -139,7 +139,7 @@ class ColumnRounds:
 
 
 @documented()
-class BestColumnRegressor(RegressorMixin, BaseEstimator):
+class BestColumnRegressor(RegressorMixin, ReadsOnce, BaseEstimator):
     """Linear function of a single column of X with the smallest squared error.
 
     The fit is the exact weighted least-squares fit over all functions a + b x_j. As the base

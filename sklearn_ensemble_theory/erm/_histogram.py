@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._blocks import SummedFields, by_chunks
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._documentation import documented
-from sklearn_ensemble_theory._door import fit_context
+from sklearn_ensemble_theory._door import ReadsOnce, fit_context
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     Rows,
@@ -319,7 +319,7 @@ TEXTS = {
 }
 
 
-class BaseHistogram(BaseEstimator):
+class BaseHistogram(ReadsOnce, BaseEstimator):
     """The partition of a box into cells; its subclasses know what is learned in each cell."""
 
     _parameter_constraints: ClassVar[dict] = {

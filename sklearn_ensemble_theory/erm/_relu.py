@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._documentation import documented
-from sklearn_ensemble_theory._door import fit_context
+from sklearn_ensemble_theory._door import ReadsOnce, fit_context
 from sklearn_ensemble_theory._learners import Task, register
 from sklearn_ensemble_theory._rows import finite_predictions, kept_rows, validate_data
 from sklearn_ensemble_theory._scaling import largest_magnitude, power_of_two
@@ -88,7 +88,7 @@ class ReLUNetwork(NamedTuple):
 
 
 @documented()
-class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
+class ReLUUnitRegressor(RegressorMixin, ReadsOnce, BaseEstimator):
     """Rectified linear unit a (±(x_j - c))+ with the smallest squared error.
 
     The fit is the exact weighted least-squares fit over all features j, both signs, all knots c

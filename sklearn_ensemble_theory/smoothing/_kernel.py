@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._documentation import documented
-from sklearn_ensemble_theory._door import fit_context
+from sklearn_ensemble_theory._door import ReadsOnce, fit_context
 from sklearn_ensemble_theory._rows import (
     checked_rows,
     finite_predictions,
@@ -166,7 +166,7 @@ class GaussianWeights:
 
 
 @documented()
-class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
+class NadarayaWatsonRegressor(RegressorMixin, ReadsOnce, BaseEstimator):
     r"""Kernel regression: the average of y over the neighbourhood of x, weighted by a kernel.
 
     .. math:: L(x) = \frac{\sum_i w_i K(|(x - x_i) / h|) Y_i}{\sum_i w_i K(|(x - x_i) / h|)}

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from sklearn_ensemble_theory._compat import HasMethods, Interval, StrOptions, routing_enabled
 from sklearn_ensemble_theory._cv_choice import CVChoice
 from sklearn_ensemble_theory._documentation import documented
-from sklearn_ensemble_theory._door import fit_context
+from sklearn_ensemble_theory._door import ReadsOnce, fit_context
 from sklearn_ensemble_theory._folds import checked_n_splits, row_numbers, splits_of_rows
 from sklearn_ensemble_theory._learners import GROUPS_ON_REQUEST
 from sklearn_ensemble_theory._rows import (
@@ -230,7 +230,7 @@ TEXTS = {
 
 
 @documented(TEXTS)
-class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
+class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, ReadsOnce, BaseEstimator):
     r"""L2-boosting of a linear smoother in closed form, at any learning rate including zero.
 
     Boosting fits the learner to the residuals, adds `learning_rate` times the fit, and repeats. A

@@ -29,7 +29,7 @@ from sklearn_ensemble_theory._bins import QuantileSketch
 from sklearn_ensemble_theory._blocks import added
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._documentation import documented
-from sklearn_ensemble_theory._door import fit_context
+from sklearn_ensemble_theory._door import ReadsOnce, fit_context
 from sklearn_ensemble_theory._folds import FoldSums, first_rows_of, folds_by_hash, sums_by_fold
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
@@ -565,7 +565,7 @@ def gcv_score(form: CentredForm, moments: np.ndarray, total: float, n: int) -> f
 
 
 @documented()
-class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
+class SmoothingSplineRegressor(RegressorMixin, ReadsOnce, BaseEstimator):
     r"""Smoothing splines: least squares with a penalty on the r-th derivative.
 
     Minimises, over f = constant + f_1(x_1) + ... + f_p(x_p),

@@ -33,7 +33,7 @@ from sklearn_ensemble_theory._compat import (
     pruning_path,
 )
 from sklearn_ensemble_theory._documentation import documented
-from sklearn_ensemble_theory._door import fit_context
+from sklearn_ensemble_theory._door import ReadsOnce, fit_context
 from sklearn_ensemble_theory._features import Features, refuse_unread
 from sklearn_ensemble_theory._learners import (
     BinnedTree,
@@ -204,7 +204,7 @@ TEXTS = {
 
 
 @documented(TEXTS)
-class BaseBinnedTree(BinnedTree):
+class BaseBinnedTree(ReadsOnce, BinnedTree):
     """What makes a binned tree of one of scikit-learn's trees: growth, predictions.
 
     The nodes are kept as arrays until `tree_` is asked for.

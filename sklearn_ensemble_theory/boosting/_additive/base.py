@@ -20,6 +20,7 @@ from ..._categories import CategoricalColumns, categories_of_blocks
 from ..._compat import Interval, RealNotInt, StrOptions
 from ..._cv_choice import CVRounds
 from ..._documentation import documented
+from ..._door import ReadsOnce
 from ..._features import Features
 from ..._folds import checked_n_splits, fold_numbers
 from ..._rows import (
@@ -241,7 +242,7 @@ def keeps_folds(model: "BaseAdditive") -> bool:
 
 
 @documented(TEXTS)
-class BaseAdditive(BaseEstimator):
+class BaseAdditive(ReadsOnce, BaseEstimator):
     """An additive model of boosted stumps: all but the fit, and the predictions of a target."""
 
     _parameter_constraints: ClassVar = {

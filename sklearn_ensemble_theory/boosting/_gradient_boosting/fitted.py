@@ -20,6 +20,7 @@ from sklearn_ensemble_theory._scores import (
 from ..._blocks import by_chunks
 from ..._categories import fitted_categories
 from ..._documentation import documented
+from ..._door import ReadsOnce
 from ..._learners import grows_leaves, reads_single_precision
 from ..._rows import Rows
 from ..._typing import ArrayLike, MatrixLike, available_if
@@ -43,7 +44,7 @@ def check_one_score(n_scores: int) -> None:
 
 
 @documented(TEXTS)
-class FittedBoosting(PickledInBlocks, BaseEstimator, metaclass=ABCMeta):
+class FittedBoosting(PickledInBlocks, ReadsOnce, BaseEstimator, metaclass=ABCMeta):
     """What fitted models of gradient boosting have, of real targets and of classes."""
 
     estimators_: np.ndarray

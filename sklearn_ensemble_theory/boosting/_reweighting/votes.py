@@ -28,6 +28,7 @@ from sklearn_ensemble_theory._compat import (
     routing_enabled,
 )
 from sklearn_ensemble_theory._documentation import documented
+from sklearn_ensemble_theory._door import ReadsOnce
 from sklearn_ensemble_theory._learners import (
     half_log_odds,
     has_fast_path,
@@ -332,7 +333,7 @@ TEXTS = {
 }
 
 
-class ReweightedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
+class ReweightedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, ReadsOnce, BaseEstimator):
     """An ensemble that boosts clones of `estimator`: input, routing of metadata, importances."""
 
     estimator: Any

@@ -17,7 +17,7 @@ from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._cv_choice import CVChoice, results_of_choice
 from sklearn_ensemble_theory._documentation import documented
-from sklearn_ensemble_theory._door import CLASS_WEIGHT, fit_context
+from sklearn_ensemble_theory._door import CLASS_WEIGHT, ReadsOnce, fit_context
 from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._learners import GROUPS_ON_REQUEST
 from sklearn_ensemble_theory._margin_losses import MARGIN_FUNCTIONS
@@ -87,7 +87,7 @@ def as_csr_or_array(X: Matrix) -> Matrix:
 
 
 @documented()
-class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
+class BallConstrainedClassifier(ClassifierMixin, ReadsOnce, BaseEstimator):
     """Linear classifier or kernel machine that minimises a convex loss over a ball.
 
     It minimises the weighted mean of phi(y_i (x_i'beta + b)) over all coefficients beta with

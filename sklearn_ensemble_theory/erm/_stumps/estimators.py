@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import Interval
 from sklearn_ensemble_theory._documentation import documented
-from sklearn_ensemble_theory._door import CLASS_WEIGHT, fit_context
+from sklearn_ensemble_theory._door import CLASS_WEIGHT, ReadsOnce, fit_context
 from sklearn_ensemble_theory._learners import (
     ClassTask,
     LeastSquaresTask,
@@ -68,7 +68,7 @@ TEXTS = {
 }
 
 
-class _Stump(BaseEstimator):
+class _Stump(ReadsOnce, BaseEstimator):
     """Base of the two stumps: the parameter, the side of a row, and the tree of depth one.
 
     `sides_` is what a tree states of the two sides beyond their values: the number of rows, the
