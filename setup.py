@@ -29,9 +29,11 @@ SHARED = "sklearn_ensemble_theory._native._memoryviews"
 # floating-point errors are read, which lets the compiler take several rows at a time.
 FLAGS = "-O3 -g0 -ffp-contract=off -fno-math-errno -fno-trapping-math"
 FLAGS = ("/O2 /fp:precise" if os.name == "nt" else FLAGS).split()
-# Every night the tests run with checks of every address and operation.
+# Some tests of every change, and more every night, run with checks of every address and operation;
+# -O1 halves the time of their compilation.
 SANITIZED = os.environ.get("SKLEARN_ENSEMBLE_THEORY_SANITIZE", "0") == "1"
-CHECKS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"] if SANITIZED else []
+SANITIZERS = "-O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined"
+CHECKS = SANITIZERS.split() if SANITIZED else []
 DIRECTIVES = {
     "language_level": 3,
     "boundscheck": SANITIZED,
