@@ -658,7 +658,8 @@ cdef inline Py_ssize_t next_cut(
 cdef class SetSearch:
     """The sets of categories that lower the squares most, of all features with categories.
 
-    A set has the lowest or the highest mean residuals. Its number is asked for by its members, one
+    A set has the lowest or the highest mean residuals, which are shrunk for the search: that of a
+    category of weight w is multiplied by w / (w + `sets.smooth`). Its number is asked for by its members, one
     byte each, which `sets.numbers` has for sets that are known, and `sets.add` gives to others.
     """
 
@@ -668,14 +669,14 @@ cdef class SetSearch:
     cdef Py_ssize_t[::1] order
     cdef double[::1] sums
     cdef uint8_t[::1] members
-    cdef double value, set_scale
+    cdef double value, set_scale, smooth
 
     def __init__(self, sets, Py_ssize_t n_cuts, bint has_held):
         cdef Py_ssize_t q, i, start, stop
         self.numbers, self.add = sets.numbers, sets.add
         self.offsets, self.cuts, self.unit, self.scale = (
             sets.offsets, sets.cuts, sets.unit, sets.scale)
-        self.weight, self.rest = sets.weight, sets.rest
+        self.weight, self.rest, self.smooth = sets.weight, sets.rest, sets.smooth
         require(self.offsets.shape[0] == self.rest.shape[0] + 1 and self.offsets[0] == 0
                 and self.offsets[self.rest.shape[0]] == self.cuts.shape[0]
                 and self.unit.shape[0] == self.scale.shape[0] == self.weight.shape[0]
@@ -707,8 +708,8 @@ cdef class SetSearch:
         cdef double* sums = &self.sums[first + q]
         cdef Py_ssize_t* order = &self.order[first + q]
         cdef uint8_t* members = &self.members[first + q]
-        cdef double total = 0.0, all_sums = 0.0, left = 0.0, left_sum = 0.0, product, value
-        cdef double best = 0.0, scale = 0.0
+        cdef double total = 0.0, all_sums = 0.0, shrunk = 0.0, left = 0.0, left_sum = 0.0
+        cdef double product, value, best = 0.0, scale = 0.0
         cdef bint has_rest = self.rest[q] > 0, turned
         # Sums of residuals in the categories, from the products with their columns; those of all
         # rows have the sum 0.
@@ -721,26 +722,35 @@ cdef class SetSearch:
             sums[n], m, total = -all_sums, n + 1, total + self.rest[q]
         if m < 2:
             return False
+        for i in range(m):
+            sums[i] /= 1.0 + self.smooth / self.weight_of(q, i, n)
+            shrunk += sums[i]
         self.sort(q, m)
         for i in range(m - 1):
             left += self.weight_of(q, order[i], n)
             left_sum += sums[order[i]]
             product = left * (total - left)
             if product > 0:
-                value = left_sum * sqrt(total / product)
+                # Shrunk residuals have a mean, from which those of the set differ.
+                value = (left_sum - shrunk * left / total) * sqrt(total / product)
                 if fabs(value) > fabs(best):
                     best, at, scale = value, i, sqrt(total / product)
         if at < 0 or not fabs(best) > size[0]:
             return False
+        # The product of the set's column with the residuals as they are.
+        size[0], left_sum = fabs(best), 0.0
         for i in range(m):
             members[order[i]] = i <= at
+            if i <= at:
+                left_sum += sums[order[i]] * (1.0 + self.smooth / self.weight_of(q, order[i], n))
+        best = left_sum * scale
         # One name for a set and its complement.
         turned = members[n] if has_rest else members[0]
         if turned:
             best = -best
             for i in range(m):
                 members[i] = not members[i]
-        size[0], self.value, self.set_scale = fabs(best), best, scale
+        self.value, self.set_scale = best, scale
         return True
 
     cdef inline double weight_of(self, Py_ssize_t q, Py_ssize_t i, Py_ssize_t n) noexcept:

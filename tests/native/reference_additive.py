@@ -69,9 +69,9 @@ def boost_stumps(values, rows, rate, signs, sets, floor, chosen, steps, held):
         best, step, of_held = size[k], rate[k] * values[k], values[n + k] if has_held else 0.0
         name = None
         for q in range(0 if sets is None else len(sets.rest)):
-            for members, value in products_of_sets(sets, q, values):
-                if abs(value) > best:
-                    best, step, name = abs(value), rate[n] * value, (q, members)
+            for members, value, shrunk in products_of_sets(sets, q, values):
+                if abs(shrunk) > best:
+                    best, step, name = abs(shrunk), rate[n] * value, (q, members)
         if abs(step) <= floor or not best > 0:
             return t
         if name is not None:
@@ -90,17 +90,22 @@ def boost_stumps(values, rows, rate, signs, sets, floor, chosen, steps, held):
 def products_of_sets(sets, q, values):
     """The members of each set of categories of a feature, and its product with the residuals.
 
+    Also with residuals whose means in the categories are shrunk, about the mean of all of them.
     Of a set and its complement the one without the rest, or without the first category.
     """
     own = slice(sets.offsets[q], sets.offsets[q + 1])
     sums, weight = values[sets.cuts[own]] / sets.unit[own], sets.weight[own]
     total = weight.sum() + sets.rest[q]
+    shrunk = sums * weight / (weight + sets.smooth)
+    of_rest = -sums.sum() * sets.rest[q] / (sets.rest[q] + sets.smooth)
+    mean = (shrunk.sum() + of_rest) / total
     for members in product([False, True], repeat=len(sums)):
         members = np.array(members)
         if not members.any() or (sets.rest[q] == 0 and members[0]):
             continue
         left = weight[members].sum()
-        yield members, sums[members].sum() * np.sqrt(total / (left * (total - left)))
+        scale = np.sqrt(total / (left * (total - left)))
+        yield members, sums[members].sum() * scale, (shrunk[members].sum() - mean * left) * scale
 
 
 def add_pair_tables(codes, maps, n_bins, pairs, u, v, w, tables):

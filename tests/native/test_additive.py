@@ -330,7 +330,8 @@ def rounds_of_stumps(with_sets):
     rows = BinnedRows(codes, layout, y, None, folds, 3)
     risk = SquaredError.of_rows(rows, 1024)
     state = risk.open(risk.start()).states[2][0]
-    return TableStumps(state, 0.3, np.array([-1, 0, 0, 0]) if with_sets else None)
+    signs = np.array([-1, 0, 0, 0]) if with_sets else None
+    return TableStumps(state, 0.3, signs, row_weight=0.25)
 
 
 @pytest.mark.parametrize("with_sets", [False, True])

@@ -58,7 +58,7 @@ from .rounds import (
     cuts_in_memory,
     run_phase,
 )
-from .sums import CutLayout, CutSums, RowsInBins, StoredGram, StumpSums
+from .sums import CutLayout, CutSums, NormalizedCuts, RowsInBins, StoredGram, StumpSums
 
 # Rows that are put into bins and summed at a time: their codes stay in the processor's cache.
 _BLOCK_ROWS = 2**14
@@ -109,6 +109,12 @@ class Problem:
     score_of: Callable[[np.ndarray, np.ndarray], np.ndarray] = np.subtract
     deviation_of: Callable[[np.ndarray], np.ndarray] | None = None
     passes: PassCount | None = None
+
+    def row_weight(self, cuts: NormalizedCuts) -> float:
+        """What a training row of weight 1 weighs in cuts: of other losses a mean curvature."""
+        by_fold = self.weights[0].sum(axis=1)
+        rows = by_fold.sum() - (0.0 if cuts.fold is None else by_fold[cuts.fold])
+        return float(cuts.weight / (rows * self.weight_unit))
 
     def in_units(self, losses: np.ndarray) -> np.ndarray:
         """Losses in units of y; inf or 0 beyond the range of floats."""
@@ -211,7 +217,9 @@ def _boosted(
     stumps = run_phase(
         risk,
         models,
-        lambda state: TableStumps(state, plan.learning_rate, plan.signs),
+        lambda state: TableStumps(
+            state, plan.learning_rate, plan.signs, problem.row_weight(state.cuts)
+        ),
         n_rounds,
         limit=limit,
         # late rounds move so little that a stage would not end

@@ -96,7 +96,9 @@ TEXTS = {
         categorical_features : array-like, "from_dtype" or None, default="from_dtype"
             The features whose values are categories, by a mask, their numbers or their names.
             "from_dtype" takes the columns of a data frame with a categorical dtype. Stumps
-            separate any set of categories from the others.
+            separate any set of categories from the others. For the search of the set, the mean of a
+            category of weight W is shrunk by the factor W / (W + 10), as by the default
+            `cat_smooth` of binned trees.
         monotonic_cst : array-like of int of shape (p,) or dict, default=None
             1 for features whose function may only increase, -1 for decreasing ones, and 0 without
             a constraint, for each feature, or by the names of the constrained ones; for two

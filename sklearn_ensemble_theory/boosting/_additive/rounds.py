@@ -26,7 +26,10 @@ variance than single stumps, and stumps are left for what is not smooth.
 A stump of a categorical feature separates a set of its categories from the others. The best set
 consists of those with the lowest or the highest mean residuals [Fisher 1958; Breiman et al. 1984],
 so that the categories are ordered by these in each round, at a cost of O(K log K). Its column is a
-sum of columns of single categories.
+sum of columns of single categories. For this search the mean of a category of weight w is shrunk by
+the factor w / (w + `CAT_SMOOTH`), as in trees: with many small categories the best set of noise
+would otherwise be better than the cuts of all other features, round after round. What the set adds
+is not shrunk.
 
 Rounds of one kind for the models of all rows and of all folds at once; their best number.
 
@@ -53,6 +56,8 @@ from .sums import CutLayout, NormalizedCuts, RowState, TableState
 _EXHAUSTED = 1e-14
 # The share of its shrunken mean residual by which a category moves in a smoothing round.
 _CATEGORY_RATE = 0.2
+# See `cat_smooth` of binned trees.
+CAT_SMOOTH = 10.0
 # Rounds between two reports of the progress.
 _ROUNDS_AT_ONCE = 2**14
 # Rows of products with sets of categories that are kept.
@@ -292,6 +297,8 @@ class TableStumps:
     learning_rate : float in (0, 1]
     monotonic : int array of shape (p,), default=None
         1 or -1 for features with an increasing or decreasing function, 0 for the others.
+    row_weight : float, default=1.0
+        What a row of weight 1 weighs in `state`.
 
     Attributes
     ----------
@@ -305,6 +312,7 @@ class TableStumps:
         state: TableState | RowState,
         learning_rate: float,
         monotonic: np.ndarray | None = None,
+        row_weight: float = 1.0,
     ) -> None:
         assert isinstance(state, TableState)
         self.state, self.learning_rate = state, learning_rate
@@ -312,7 +320,9 @@ class TableStumps:
         self.floor = learning_rate * _EXHAUSTED * np.sqrt(state.cuts.squares)
         layout = state.cuts.layout
         # Cuts of categories are found as sets, and z is higher on the left of a threshold.
-        self.sets = CategorySets(state.cuts) if layout.categorical.any() else None
+        self.sets = None
+        if layout.categorical.any():
+            self.sets = CategorySets(state.cuts, CAT_SMOOTH * row_weight)
         self.signs = None
         if monotonic is None:
             monotonic = np.zeros(len(layout.n_bins), dtype=int)
@@ -412,14 +422,17 @@ class CategorySets:
         the scale of that column, and its weight.
     rest : array of shape (q,)
         The weight of the rows without a category, or 0.
+    smooth : float
+        Half of the mean of a category of this weight counts in the search.
     numbers : list of q dicts
         The numbers of the sets that are known, P, P + 1, ..., by their members as bytes.
     found : list of CategorySet
         In the order of these numbers.
     """
 
-    def __init__(self, cuts: NormalizedCuts) -> None:
+    def __init__(self, cuts: NormalizedCuts, smooth: float) -> None:
         layout = cuts.layout
+        self.smooth = smooth
         self.n_cuts, self.features = cuts.n_cuts, np.flatnonzero(layout.categorical)
         spans = [layout.spans[j] for j in self.features]
         own = [np.arange(s.start, s.stop)[cuts.scale[s] > 0] for s in spans]
