@@ -9,6 +9,7 @@ is one block, and what is summed over it is the result itself.
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import astuple, dataclass, field, replace
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -174,6 +175,7 @@ def validate_data(
             "given a Dask collection; call .compute() on it if the rows fit into memory."
         )
     refuse_unread(data[0], as_frame=as_frame)
+    data = (canonical(data[0]), *data[1:])
     if as_frame:
         options.update(dtype=None, ensure_all_finite=False)
     encoder = None if as_frame else _encoder_of(estimator, data[0], learner, **options)
@@ -203,11 +205,30 @@ def validate_data(
                 "SimpleImputer in a pipeline."
             ) from None
         X, *y = found if len(data) > 1 else (found,)
+        X = canonical(X)  # which may have another format now
         if as_frame:
             X = data[0]
         elif reads_single_precision(learner) and X.dtype.kind in "OUS":
             X = X.astype(np.float64)
     return (X, *y) if y else X
+
+
+def canonical(X: Any) -> Any:
+    """X; of CSR or CSC another object with sorted indices that occur once, of 32 bits if they fit.
+
+    Entries with the same indices are added up, as SciPy does, in a copy. If there is nothing to do,
+    the object has the arrays of X. Other formats are added up when they are converted. O(nnz).
+    """
+    if not (issparse(X) and X.format in ("csr", "csc")):
+        return X
+    X = copy(X)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    largest = max(*X.shape, len(X.indices))
+    if largest < 2**31 and (X.indices.dtype != np.int32 or X.indptr.dtype != np.int32):
+        X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return X
 
 
 def needs_no_check(

@@ -13,6 +13,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.random import RandomState
+from scipy.sparse import issparse
 from sklearn.base import clone, is_classifier
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.parallel import Parallel, delayed
@@ -29,7 +30,7 @@ from sklearn_ensemble_theory._learners import (
     places_of_labels,
     predictions_of,
 )
-from sklearn_ensemble_theory._rows import Rows
+from sklearn_ensemble_theory._rows import Rows, canonical
 from sklearn_ensemble_theory._typing import Predictor
 from sklearn_ensemble_theory.trees._sklearn_trees import fitted_in_units
 
@@ -101,7 +102,7 @@ class Outputs:
 
     def of_members(self, members: list[Any], X: Any, used: np.ndarray | None = None) -> list[Any]:
         """What the fitted members predict, those that are used."""
-        classes = self.classes_of_columns
+        classes, X = self.classes_of_columns, canonical(X)
         return [
             predicted(member, method, X, classes)
             for j, (member, method) in enumerate(zip(members, self.methods))
@@ -440,7 +441,7 @@ class KnownFits:
 
     def _has_rows(self, X: Any, y: np.ndarray) -> bool:
         # A vote of classifiers encodes labels anew: those of a split without some class differ.
-        return X is self._X and (y is self._y or np.array_equal(y, self._y))
+        return _is_same(X, self._X) and (y is self._y or np.array_equal(y, self._y))
 
     def find(self, learner: Learner, X: Any, y: np.ndarray) -> Any:
         """Return the fitted learner, or None if it is not known for these rows and targets."""
@@ -451,6 +452,16 @@ class KnownFits:
         if self._has_rows(X, y):
             # The learner is kept as well: its parts may be identified by their addresses.
             self._fits[identity(learner)] = learner, model
+
+
+def _is_same(X: Any, known: Any) -> bool:
+    """Whether these are one object, or sparse matrices that share their parts (`canonical`)."""
+    if not (issparse(X) and issparse(known)):
+        return X is known
+    parts = ("data", "indices", "indptr")
+    return X.format == known.format and all(
+        getattr(X, part, X) is getattr(known, part, known) for part in parts
+    )
 
 
 def identity(value: Any) -> Any:

@@ -25,7 +25,13 @@ from sklearn_ensemble_theory._compat import (
 from sklearn_ensemble_theory._door import ReadsOnce
 from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._learners import coded_learner
-from sklearn_ensemble_theory._rows import Rows, in_usual_units, one_column, positive_weights
+from sklearn_ensemble_theory._rows import (
+    Rows,
+    canonical,
+    in_usual_units,
+    one_column,
+    positive_weights,
+)
 
 from ._member_fits import KnownFits, Learner, Member, MembersPlan, Outputs, refuse_unweighted
 
@@ -365,6 +371,7 @@ def rows_to_fit(X: Any, y: np.ndarray, sample_weight: Any) -> Rows:
     check_consistent_length(X, y)
     if isinstance(X, memoryview):  # of which no rows can be taken
         X = np.asarray(X)
+    X = canonical(X)
     if sample_weight is None:
         return Rows(X, y, None, range(len(y)))
     kept, weight = positive_weights(sample_weight, X)

@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 
 from sklearn_ensemble_theory._bins import columns_in_one_piece, edges_of_sorted, sorted_values
 from sklearn_ensemble_theory._native.binning import EdgeTable, are_told_apart
-from sklearn_ensemble_theory._rows import positive_rows
+from sklearn_ensemble_theory._rows import canonical, positive_rows
 from sklearn_ensemble_theory._running import in_threads, shares
 
 # The code of a missing value where codes have one byte; those of the bins are lower.
@@ -342,10 +342,7 @@ def _columns_of_near_values(X: Any) -> Any:
     has two such values, and trees on the codes of all zeros would take several times as long.
     O(nnz log nnz), without the zeros that are not stored.
     """
-    columns, p = X.tocsc(), X.shape[1]
-    if not columns.has_canonical_format:
-        columns = columns.copy()
-        columns.sum_duplicates()
+    columns, p = canonical(X.tocsc()), X.shape[1]
     owner = np.concatenate([np.repeat(np.arange(p), np.diff(columns.indptr)), np.arange(p)])
     values = np.concatenate([columns.data, np.zeros(p, dtype=columns.dtype)])
     order = np.lexsort((values, owner))

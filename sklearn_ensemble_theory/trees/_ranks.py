@@ -22,6 +22,7 @@ from sklearn_ensemble_theory._native.exact_trees import (
     keys_of,
     rank_values,
 )
+from sklearn_ensemble_theory._rows import canonical
 from sklearn_ensemble_theory.trees._options import GrowthOptions
 
 # Places of stored values are numbers of 31 bits.
@@ -103,10 +104,7 @@ def stored_of(X: Any) -> Stored | None:
 
     O(nnz log nnz), and some 16 bytes a value.
     """
-    columns = X.tocsc()
-    if not columns.has_canonical_format:
-        columns = columns.copy()
-        columns.sum_duplicates()
+    columns = canonical(X.tocsc())
     with np.errstate(over="ignore", under="ignore"):
         value = columns.data.astype(np.float32)
     if not np.isfinite(value).all() or len(value) >= MOST_STORED:

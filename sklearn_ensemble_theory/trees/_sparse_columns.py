@@ -14,6 +14,7 @@ import numpy as np
 from sklearn_ensemble_theory._bins import edges_of_sorted, middles
 from sklearn_ensemble_theory._native.binning import code_different
 from sklearn_ensemble_theory._native.boosted_trees import StoredCodes
+from sklearn_ensemble_theory._rows import canonical
 from sklearn_ensemble_theory.trees._columns import (
     MISSING,
     BinnedColumns,
@@ -129,10 +130,7 @@ def _stored_values(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     ValueError
         If a value is infinite.
     """
-    X = X.tocsc()
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
+    X = canonical(X.tocsc())
     if np.isinf(X.data).any():
         raise ValueError("Input X contains infinity.")
     is_stored = X.data != 0

@@ -207,9 +207,6 @@ class HistogramBoosting(BaseGradientBoosting):
                 raise ValueError(f"{type(self).__name__} requires, {FOR_LARGE_SPARSE}.")
             read = read.toarray()
         if not fits_single_precision(read):
-            if sp.issparse(read):
-                read = read.copy()
-                read.sum_duplicates()
             values = read.data if sp.issparse(read) else read
             is_infinite = np.isinf(values)
             single = options.get("reset", True) and fits_single_precision(values[~is_infinite])
