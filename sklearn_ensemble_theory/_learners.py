@@ -399,9 +399,9 @@ def weighs_itself(estimator: Estimator) -> bool:
 
 
 def predict_validated(member: Any, X: Any) -> np.ndarray:
-    """The predictions for an X that the ensemble has validated, without a second check."""
+    """The numbers predicted for an X that the ensemble has validated, without a second check."""
     predict = fast_path(member).predict_validated
-    return predictions_of(member, X) if predict is None else predict(member, X)
+    return numbers_of(member.predict(X), member, X) if predict is None else predict(member, X)
 
 
 def predict_codes(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:
@@ -434,7 +434,7 @@ def fitted_clone(learner: Any, X: Any, y: Any, **fit_params: Any) -> Any:
 
 
 def predictions_of(member: Any, X: Any, **options: Any) -> np.ndarray:
-    """What a learner of one output predicts: (n,); see `checked_outputs`."""
+    """The labels that a learner of one output predicts: (n,); see `checked_outputs`."""
     values = checked_outputs(member.predict(X, **options), member, X)
     if values.size != len(values):
         raise ValueError(
@@ -444,17 +444,66 @@ def predictions_of(member: Any, X: Any, **options: Any) -> np.ndarray:
     return values.reshape(len(values))
 
 
+def numbers_of(found: Any, member: Any, X: Any, n_outputs: int | None = 1) -> np.ndarray:
+    """Outputs of a learner as real numbers, of which none is NaN; see `checked_outputs`.
+
+    Parameters
+    ----------
+    found : array-like
+    member : fitted estimator
+    X : the rows of the outputs
+    n_outputs : int or None, default=1
+        The result has the shape (n,) for one, and (n, n_outputs) for several; None leaves it as it
+        is.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many numbers in each row; the message names the learner.
+    """
+    values, name = checked_outputs(found, member, X), type(member).__name__
+    if values.dtype.kind not in "fiub":
+        try:
+            if values.dtype.kind != "O":
+                raise TypeError(f"they have the dtype {values.dtype}")
+            values = values.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"estimator: {name} must predict numbers: {error}.") from None
+    n = len(values)
+    if n_outputs == 1:
+        if values.size != n:
+            raise ValueError(
+                f"estimator: {name} must predict one value for each row, got shape {values.shape}."
+            )
+        values = values.reshape(n)
+    elif n_outputs is not None and values.shape != (n, n_outputs):
+        raise ValueError(
+            f"estimator: {name} must predict {n_outputs} values for each row, got shape "
+            f"{values.shape}."
+        )
+    if np.isnan(values).any():
+        raise ValueError(
+            f"estimator: {name} predicts values that are not finite, NaN for some rows; X may have "
+            "missing values that it cannot use, or numbers that are too large for it."
+        )
+    return values
+
+
 def checked_codes(labels: np.ndarray, member: Any, n_classes: int) -> np.ndarray:
     """Labels as positions among the classes; a ValueError where there is no such class."""
-    codes = np.asarray(labels, dtype=np.intp)
+    try:
+        codes = np.asarray(labels, dtype=np.intp)
+    except (TypeError, ValueError):  # text, which is no position
+        codes = np.full(np.shape(labels), -1)
     if not ((codes == labels) & (codes >= 0) & (codes < n_classes)).all():
         raise ValueError(f"estimator: {type(member).__name__} predicts labels that are no classes.")
     return codes
 
 
 def probabilities_of(member: Any, X: Any) -> np.ndarray:
-    """The probabilities by a classifier: (n, n_classes); see `checked_outputs`."""
-    return checked_outputs(member.predict_proba(X), member, X)
+    """The probabilities by a classifier: (n, n_classes); see `numbers_of`."""
+    values, n_classes = numbers_of(member.predict_proba(X), member, X, None), len(member.classes_)
+    return aligned_columns(values, np.arange(n_classes), n_classes)
 
 
 def checked_outputs(found: Any, member: Any, X: Any) -> np.ndarray:

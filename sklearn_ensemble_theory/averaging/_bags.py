@@ -454,6 +454,8 @@ class MemberSpec:
         The method that predicts the rows left out; None where no predictions are needed.
     n_classes : int
         Number of classes of the ensemble; 0 for regression.
+    n_outputs : int
+        Number of columns of y.
     empty : str
         What a member without rows predicts: the "mean" of y, or "zero", which is the first class.
     fit_params : dict
@@ -479,6 +481,7 @@ class MemberSpec:
     prepared: PreparedMembers | None = None
     out_of_bag: str | None = None
     n_classes: int = 0
+    n_outputs: int = 1
     empty: str = "redraw"
     fit_params: dict = field(default_factory=dict)
     offset: float | np.ndarray = 0.0
@@ -627,6 +630,7 @@ def prepared(
         prepared=columns,
         out_of_bag=plan.method if plan.oob_score else None,
         n_classes=int(np.sum(target.get("n_classes_", 0))),
+        n_outputs=target.get("n_outputs_", 1),
         empty=plan.draws.empty,
         fit_params=problem.routed,
         offset=target_offset(learner, y) if is_real else 0.0,
@@ -780,6 +784,7 @@ def outside_predictions(
         X_outside,
         features=None if spec.all_features else features,
         n_classes=spec.n_classes,
+        n_outputs=spec.n_outputs,
         checked=checked,
     )
     return outside, predictions

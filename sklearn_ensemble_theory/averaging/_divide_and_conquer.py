@@ -242,7 +242,10 @@ class BaseDivideAndConquer(MetaEstimatorMixin, ReadsOnce, BaseEstimator):
         seeds = rng.randint(MAX_SEED, size=n_blocks)
         block = self._cut(X, y, fitted, groups, n_blocks, rng)
         rows_of = [np.flatnonzero(block == b) for b in range(n_blocks)]
-        n_classes = description.get("n_classes_", 0)
+        n_classes, n_outputs = (
+            description.get("n_classes_", 0),
+            description.get("n_outputs_", 1),
+        )
         # Workers get their rows only; one process takes them when a member is fitted.
         is_alone = effective_n_jobs(self.n_jobs) == 1
         tasks = (
@@ -267,7 +270,9 @@ class BaseDivideAndConquer(MetaEstimatorMixin, ReadsOnce, BaseEstimator):
             # Errors are in units of the largest |y|, so that squares neither overflow nor vanish.
             method, size = self._prediction_method(members[0]), largest_magnitude(y)
             tasks = (
-                delayed(_predictions_of_others)(member, method, X, block, b, n_classes=n_classes)
+                delayed(_predictions_of_others)(
+                    member, method, X, block, b, n_classes=n_classes, n_outputs=n_outputs
+                )
                 for b, member in enumerate(members)
             )
             risks = []
@@ -410,7 +415,14 @@ class BaseDivideAndConquer(MetaEstimatorMixin, ReadsOnce, BaseEstimator):
         n_classes = getattr(self, "n_classes_", 0)
         X = X.tocsr() if hasattr(X, "tocsr") else X
         tasks = (
-            delayed(member_predictions)(member, method, X, n_classes=n_classes, params=params)
+            delayed(member_predictions)(
+                member,
+                method,
+                X,
+                n_classes=n_classes,
+                n_outputs=getattr(self, "n_outputs_", 1),
+                params=params,
+            )
             for member in self.estimators_
         )
         # Added up in the members' order, with one prediction in memory at a time.
@@ -835,13 +847,22 @@ def _other_rows(block: np.ndarray, b: int) -> np.ndarray:
 
 
 def _predictions_of_others(
-    member: Any, method: str, X: Any, block: np.ndarray, b: int, *, n_classes: int
+    member: Any,
+    method: str,
+    X: Any,
+    block: np.ndarray,
+    b: int,
+    *,
+    n_classes: int,
+    n_outputs: int,
 ) -> np.ndarray:
     """A member's predictions for the rows of the other blocks, without a copy of all of them."""
     rows = _other_rows(block, b)
     step = max(MOST_VALUES // X.shape[1], LEAST_ROWS)
     parts = [
-        member_predictions(member, method, X[rows[i : i + step]], n_classes=n_classes)
+        member_predictions(
+            member, method, X[rows[i : i + step]], n_classes=n_classes, n_outputs=n_outputs
+        )
         for i in range(0, len(rows), step)
     ]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
@@ -881,7 +902,11 @@ def _squared_errors_of_chunk(
     for b, (number, member) in enumerate(members.items()):
         if number != block.block:
             predicted = member_predictions(
-                member, method, block.X, n_classes=target.get("n_classes_", 0)
+                member,
+                method,
+                block.X,
+                n_classes=target.get("n_classes_", 0),
+                n_outputs=target.get("n_outputs_", 1),
             )
             sums[:, b] = weight @ row_errors(y, predicted, size), weight.sum()
     return sums

@@ -26,6 +26,7 @@ from sklearn_ensemble_theory._learners import (
     grows_leaves,
     half_log_odds,
     is_tree,
+    numbers_of,
     outputs_have_scale,
     predictions_of,
     prepare_rounds,
@@ -233,8 +234,7 @@ class RegressorClones(Clones):
     ) -> tuple[Any, np.ndarray]:
         """One member and its outputs on all rows; `k` is the column of several scores."""
         member = self.fitted_to(target, weight, rows)
-        psi = np.asarray(predictions_of(member, self.X), dtype=float)
-        return member, psi.reshape(self.X.shape[0])
+        return member, numbers_of(member.predict(self.X), member, self.X).astype(float)
 
     def fitted_to(
         self, target: np.ndarray, weight: np.ndarray | None, rows: np.ndarray | None, **options: Any
@@ -326,7 +326,7 @@ class SignClones(Clones):
         else:
             mass = mass[rows] / mass[rows].mean()
             member = self.fitted(rows, signs[rows], sample_weight=mass)
-        return member, predictions_of(member, self.X).astype(float)
+        return member, numbers_of(member.predict(self.X), member, self.X).astype(float)
 
 
 class ClassClones(Clones):
@@ -347,7 +347,7 @@ class ClassClones(Clones):
             weight = weight / weight.mean()
         if task.criterion == "least_squares":  # gentle: regressors of -1 and +1
             member = self.fitted_under(weight, self.signs)
-            return member, self.signs * predictions_of(member, self.X)
+            return member, self.signs * numbers_of(member.predict(self.X), member, self.X)
         member = self.fitted_under(weight, self.y)
         if task.criterion == "log_odds":  # real: classifiers with probabilities
             return member, self.signs * probability_score(member, self.X, task.classes)

@@ -27,6 +27,7 @@ from sklearn_ensemble_theory._compat import (
 from sklearn_ensemble_theory._learners import (
     aligned_columns,
     checked_outputs,
+    numbers_of,
     places_of_labels,
     predictions_of,
 )
@@ -87,11 +88,14 @@ class Outputs:
         The labels.
     known_by_labels : bool
         Whether members predict labels; otherwise positions among them.
+    n_outputs : int or None
+        Columns of numbers that a member predicts, where it is known.
     """
 
     methods: list[str]
     classes: Any
     known_by_labels: bool = False
+    n_outputs: int | None = None
 
     @property
     def classes_of_columns(self) -> np.ndarray | None:
@@ -104,7 +108,7 @@ class Outputs:
         """What the fitted members predict, those that are used."""
         classes, X = self.classes_of_columns, canonical(X)
         return [
-            predicted(member, method, X, classes)
+            predicted(member, method, X, classes, self.n_outputs)
             for j, (member, method) in enumerate(zip(members, self.methods))
             if used is None or used[j]
         ]
@@ -336,7 +340,13 @@ def _hold_out(
     return [values[id(model)] for model in fitted]
 
 
-def predicted(member: Any, method: str, X: Any, classes: np.ndarray | None) -> Any:
+def predicted(
+    member: Any,
+    method: str,
+    X: Any,
+    classes: np.ndarray | None,
+    n_outputs: int | None = None,
+) -> Any:
     """Call the method; its result has a column for each class also where the member saw fewer.
 
     A class that it has not seen has the probability 0 and the smallest of its scores. `classes` are
@@ -348,12 +358,16 @@ def predicted(member: Any, method: str, X: Any, classes: np.ndarray | None) -> A
     if classes is not None and method == "predict":
         return places_of_labels(predictions_of(member, X), member, classes)
     values = getattr(member, method)(X)
-    if not isinstance(values, list):  # probabilities for each output
-        values = checked_outputs(values, member, X)
-    if classes is None:
+    own: Any = getattr(member, "classes_", classes)
+    if isinstance(values, list) and isinstance(own, list):  # probabilities for each output
         return values
-    own = getattr(member, "classes_", classes)
-    if isinstance(values, list) or len(own) == len(classes):
+    if method == "predict" and is_classifier(member):  # labels of several outputs
+        return checked_outputs(values, member, X)
+    values = numbers_of(values, member, X, n_outputs if method == "predict" else None)
+    if classes is None:
+        one_column = method == "predict" and values.size == len(values)
+        return values.reshape(len(values)) if one_column else values
+    if len(own) == len(classes) and method != "predict_proba":
         return values
     if values.ndim == 1:  # scores of two of the classes
         values = np.column_stack([-values, values])

@@ -291,7 +291,9 @@ class BaseVoting(TransformerMixin, NamedMembers):
         Classes are positions in `classes_`.
         """
         members, classes = self.estimators_, getattr(self, "classes_", None)
-        outputs = Outputs([self._method_of()] * len(members), classes, self._members_are_fitted)
+        n_outputs = getattr(self, "_n_outputs", None)
+        methods = [self._method_of()] * len(members)
+        outputs = Outputs(methods, classes, self._members_are_fitted, n_outputs)
         return outputs.of_members(members, X)
 
     def _check_weights(self) -> None:

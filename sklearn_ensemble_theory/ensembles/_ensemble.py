@@ -50,6 +50,7 @@ class MemberDraws(Protocol):
 
     scheme: WeightLaw
     n_classes: int
+    n_outputs: int
     frames: bool
     all_features: bool
     empty: str

@@ -16,6 +16,7 @@ from sklearn_ensemble_theory._learners import (
     aligned_columns,
     checked_codes,
     checked_outputs,
+    numbers_of,
     reads_single_precision,
 )
 from sklearn_ensemble_theory._rows import (
@@ -57,17 +58,18 @@ def member_predictions(
     *,
     features: np.ndarray | None = None,
     n_classes: int = 0,
+    n_outputs: int = 1,
     checked: bool = False,
     params: dict | None = None,
 ) -> np.ndarray:
-    """Predict by one member, for all classes of the ensemble.
+    """Predict by one member, for all classes of the ensemble, or numbers of so many outputs.
 
     `method` is a method of the member, or "vote": 1 for the class that it predicts. The result has
     the shape (n,), (n, n_outputs) or (n, n_classes).
     """
     if features is not None:
         X = columns_of(X, features)
-    params = dict(params or {})
+    params, extended = dict(params or {}), bool(params)
     checked = checked and reads_single_precision(member)  # not what stands for one class
     if checked:
         X, params["check_input"] = read_by(member, X), False
@@ -88,13 +90,15 @@ def member_predictions(
         predictions = getattr(member, method)(X, **params)
         if method in ("predict_proba", "predict_log_proba"):
             places = member.classes_
-            if isinstance(predictions, list):  # several outputs, whose codes follow each other
+            if isinstance(places, list):  # several outputs, whose codes follow each other
                 predictions, places = np.hstack(predictions), np.concatenate(places)
-            predictions = checked_outputs(predictions, member, X)
+            predictions = numbers_of(predictions, member, X, None)
             # The rows of a member may lack a class; the member gives it probability 0.
             absent = 0.0 if method == "predict_proba" else -np.inf
             return aligned_columns(predictions, places, n_classes, absent)
-    return checked_outputs(predictions, member, X)
+    if extended:  # which may be more than predictions, such as their standard deviations
+        return checked_outputs(predictions, member, X)
+    return numbers_of(predictions, member, X, n_outputs if method == "predict" else None)
 
 
 # --- all members ----------------------------------------------------------------------------------
@@ -122,6 +126,7 @@ def mean_prediction(ensemble: Ensemble, X, method: str, params: dict | None = No
                 method,
                 rows,
                 n_classes=spec.n_classes,
+                n_outputs=spec.n_outputs,
                 checked=checked,
                 params=params,
             )
@@ -173,7 +178,13 @@ def each_prediction(ensemble: Ensemble, X, method: str) -> Iterator[np.ndarray]:
     for member, columns in zip(ensemble.members, ensemble.columns):
         with names_checked(spec.frames, X):
             predictions = member_predictions(
-                member, method, X, features=columns, n_classes=spec.n_classes, checked=checked
+                member,
+                method,
+                X,
+                features=columns,
+                n_classes=spec.n_classes,
+                n_outputs=spec.n_outputs,
+                checked=checked,
             )
         yield predictions
 
@@ -204,6 +215,7 @@ def prediction_blocks(ensemble: Ensemble, X) -> Iterator[np.ndarray]:
                         part,
                         features=columns,
                         n_classes=spec.n_classes,
+                        n_outputs=spec.n_outputs,
                         checked=checked,
                     )
                     for member, columns in zip(members, ensemble.columns)

@@ -18,8 +18,8 @@ from ..._learners import (
     checked_outputs,
     grows_leaves,
     is_tree,
+    numbers_of,
     predict_validated,
-    predictions_of,
     probabilities_of,
 )
 from ..._rows import Rows
@@ -198,7 +198,7 @@ class AdditiveModel:
                     f"shape {prediction.shape}."
                 )
         elif not self.of_classes:
-            prediction = predictions_of(self.init, X)
+            prediction = numbers_of(self.init.predict(X), self.init, X)
         elif not self.loss.probability:
             raise ValueError(
                 f"init: {type(self.loss).__name__} gives no probabilities, so the scores cannot "

@@ -19,7 +19,7 @@ from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._learners import (
     BinnedTree,
     is_tree,
-    predictions_of,
+    numbers_of,
     prepare_members,
 )
 from sklearn_ensemble_theory._rows import (
@@ -133,7 +133,7 @@ class DrawnLearners:
     def predict(self, member: Any) -> np.ndarray:
         """Its predictions for all rows."""
         if not self.unchecked:
-            return np.asarray(predictions_of(member, self.X), dtype=np.float64).reshape(len(self.y))
+            return numbers_of(member.predict(self.X), member, self.X).astype(np.float64)
         predictions = np.empty(len(self.y))
         for rows in self._blocks():
             block = np.ascontiguousarray(self.X[rows], dtype=np.float32)
@@ -391,7 +391,7 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
             X, options = np.ascontiguousarray(X, dtype=np.float32), {"check_input": False}
         for member in self.estimators_:
             with np.errstate(over="ignore", invalid="ignore"):  # trees check X after a cast
-                predictions = predictions_of(member, X, **options)
+                predictions = numbers_of(member.predict(X, **options), member, X)
             yield np.asarray(predictions, dtype=float).reshape(X.shape[0])
 
     @by_chunks
