@@ -353,6 +353,16 @@ def predict_set(
 # --- the estimator inside -------------------------------------------------------------------------
 
 
+def can_ask(model: Any, name: str) -> bool:
+    """Whether the function of this name has an answer for a fitted model."""
+    try:
+        layers = _layers(model, name)
+    except TypeError:
+        return False
+    is_transformed = any(isinstance(each, TransformedTargetRegressor) for each in layers[:-1])
+    return not is_transformed or name not in ("standard_error", "predict_distribution")
+
+
 def _inside(model: Any, X: Any, name: str) -> tuple[Any, Any, list[Any]]:
     """The estimator with the method, X as it was fitted to, and the transformers of y, inner first.
 
@@ -361,30 +371,47 @@ def _inside(model: Any, X: Any, name: str) -> tuple[Any, Any, list[Any]]:
     TypeError
         If there is no estimator with the method.
     """
+    *outer, inside = _layers(model, name)
     inverses: list[Any] = []
+    for layer in outer:
+        if isinstance(layer, Pipeline):
+            for _, step in layer.steps[:-1]:
+                if hasattr(step, "transform"):  # not "passthrough", nor a sampler of rows to fit
+                    X = step.transform(X)
+        elif isinstance(layer, TransformedTargetRegressor):
+            inverses.insert(0, layer.transformer_)
+    return inside, X, inverses
+
+
+def _layers(model: Any, name: str) -> list[Any]:
+    """The model, what is inside of it, and so on to the estimator that has the method.
+
+    Raises
+    ------
+    TypeError
+        If there is none.
+    """
+    layers = [model]
     while not hasattr(model, name) or isinstance(model, type):
         if isinstance(model, FrozenEstimator):
             model = model.estimator
-            continue
-        check_is_fitted(model)
-        if isinstance(model, Pipeline):
-            for _, step in model.steps[:-1]:
-                if hasattr(step, "transform"):  # not "passthrough", nor a sampler of rows to fit
-                    X = step.transform(X)
-            model = model.steps[-1][1] if model.steps else None
-            if model is None or isinstance(model, str):
-                raise TypeError(
-                    f"{name} asks the last step of a pipeline, which is {model!r} here; it must be "
-                    f"an estimator with this method: {ESTIMATORS[name]}."
-                )
-        elif isinstance(model, TransformedTargetRegressor):
-            inverses.insert(0, model.transformer_)
-            model = model.regressor_
-        elif hasattr(model, "best_estimator_"):
-            model = model.best_estimator_
         else:
-            raise TypeError(_missing(model, name))
-    return model, X, inverses
+            check_is_fitted(model)
+            if isinstance(model, Pipeline):
+                model = model.steps[-1][1] if model.steps else None
+                if model is None or isinstance(model, str):
+                    raise TypeError(
+                        f"{name} asks the last step of a pipeline, which is {model!r} here; it "
+                        f"must be an estimator with this method: {ESTIMATORS[name]}."
+                    )
+            elif isinstance(model, TransformedTargetRegressor):
+                model = model.regressor_
+            elif hasattr(model, "best_estimator_"):
+                model = model.best_estimator_
+            else:
+                raise TypeError(_missing(model, name))
+        layers.append(model)
+    return layers
 
 
 def _missing(model: Any, name: str) -> str:

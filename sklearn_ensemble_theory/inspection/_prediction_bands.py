@@ -1,10 +1,10 @@
 """Predictions along one feature, with bands of how sure they are."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from numbers import Integral, Real
-from typing import Any, Protocol, cast
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -15,6 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._features import Features, column_of, is_frame
 from sklearn_ensemble_theory._rows import rows_of
 from sklearn_ensemble_theory._typing import ArrayLike, FittedPredictor
+from sklearn_ensemble_theory.uncertainty import (
+    can_ask,
+    confidence_interval,
+    predict_interval,
+    standard_error,
+)
 
 from ._plotting import (
     AXES,
@@ -149,7 +155,7 @@ class PredictionBandDisplay:
         estimator : regressor
             A fitted regressor with `predict_interval` or `standard_error`, such as a forest,
             bagging, gradient boosting with `held_out`, or L2-boosting with
-            ``n_estimators="cv"``.
+            ``n_estimators="cv"``; or a pipeline, a search or a `TransformedTargetRegressor` of one.
         X : {array-like, data frame} of shape (n_samples, n_features)
             Rows that determine the values of the features: the curves go from their 1 % to their
             99 % quantile, and medians and most frequent categories are the reference row.
@@ -223,10 +229,9 @@ class PredictionBandDisplay:
         if prediction.ndim != 1:
             raise TypeError("estimator must predict one target.")
         params = {"interval": {**options, **(interval_params or {})}}
-        known = cast(_PredictsBands, estimator)
         bands = {
             kind: _band(
-                known,
+                estimator,
                 moved,
                 prediction,
                 kind,
@@ -306,7 +311,7 @@ def _methods_of(estimator: FittedPredictor, methods: Sequence[str] | None) -> li
         "interval": ("predict_interval",),
         "standard_error": ("confidence_interval", "standard_error"),
     }
-    there = [k for k in KINDS if any(hasattr(estimator, method) for method in known[k])]
+    there = [k for k in KINDS if any(can_ask(estimator, method) for method in known[k])]
     if methods is None:
         if not there:
             raise TypeError(
@@ -336,18 +341,8 @@ def _check_offset(estimator: FittedPredictor, offset: Any) -> None:
         )
 
 
-class _PredictsBands(FittedPredictor, Protocol):
-    """A model with the methods of the kinds that were asked for."""
-
-    @property
-    def predict_interval(self) -> Callable[..., Any]: ...
-
-    @property
-    def standard_error(self) -> Callable[..., Any]: ...
-
-
 def _band(
-    estimator: _PredictsBands,
+    estimator: FittedPredictor,
     X: Any,
     prediction: np.ndarray,
     kind: str,
@@ -355,10 +350,10 @@ def _band(
     options: dict[str, Any],
 ) -> np.ndarray:
     if kind == "interval":
-        return np.asarray(estimator.predict_interval(X, coverage=coverage, **options))
-    if hasattr(estimator, "confidence_interval"):
-        return np.asarray(estimator.confidence_interval(X, coverage=coverage, **options))
-    half = ndtri((1 + coverage) / 2) * estimator.standard_error(X, **options)
+        return np.asarray(predict_interval(estimator, X, coverage, **options))
+    if can_ask(estimator, "confidence_interval"):
+        return np.asarray(confidence_interval(estimator, X, coverage, **options))
+    half = ndtri((1 + coverage) / 2) * standard_error(estimator, X, **options)
     return np.column_stack([prediction - half, prediction + half])
 
 

@@ -7,7 +7,10 @@ import polars as pl
 import pytest
 from scipy import stats
 from scipy.sparse import csr_matrix
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from sklearn_ensemble_theory import (
     BaggingRegressor,
@@ -173,6 +176,25 @@ def test_infinite_intervals_are_left_out():
 class WithItsOwnBand(LinearRegression):
     def confidence_interval(self, X, coverage):
         return self.predict(X)[:, None] + np.array([-coverage, coverage])
+
+
+def test_a_pipeline_and_a_transformed_target():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(1, 2, (80, 2))
+    y = np.exp(X[:, 0] + 0.1 * rng.standard_normal(80))
+    forest = RandomForestRegressor(60, min_samples_leaf=5, random_state=0)
+    pipeline = make_pipeline(StandardScaler(), forest).fit(X, y)
+    panel = PredictionBandDisplay.from_estimator(pipeline, X, [0], methods=["interval"]).panels[0]
+    rows = np.column_stack([panel.values, np.full(len(panel.values), np.median(X[:, 1]))])
+    expected = pipeline[-1].predict_interval(pipeline[0].transform(rows))
+    np.testing.assert_array_equal(panel.bands["interval"], expected)
+    logs = TransformedTargetRegressor(forest, func=np.log, inverse_func=np.exp).fit(X, y)
+    panel = PredictionBandDisplay.from_estimator(logs, X, [0]).panels[0]
+    assert list(panel.bands) == ["interval"]  # a standard error has no other scale
+    expected = np.exp(logs.regressor_.predict_interval(rows))
+    np.testing.assert_allclose(panel.bands["interval"], expected)
+    with pytest.raises(TypeError, match="must have the method standard_error"):
+        PredictionBandDisplay.from_estimator(logs, X, [0], methods=["standard_error"])
 
 
 def test_confidence_interval_of_the_estimator():
