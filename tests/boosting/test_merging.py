@@ -203,27 +203,23 @@ def test_models_that_do_not_fit_together():
         )
 
     first = fitted()
-    edges = [*EDGES[:2], EDGES[2][1:], EDGES[3]]
-    other = X.assign(kind=X["kind"].cat.rename_categories({"u": "x"}))
     classifier = LogitBoostClassifier
     for models, message in [
         ([], "at least one model"),
         ([first, GradientBoostingRegressor()], r"models\[1\] is GradientBoostingRegressor"),
         ([GradientBoostingRegressor()], r"models\[0\] is GradientBoostingRegressor"),
         ([first, fitted(y=CLASSES, model=classifier)], r"models\[1\] is LogitBoostClassifier"),
-        ([first, first, fitted(max_bins=edges)], r"models\[2\] has other bins of feature 'c'"),
-        ([first, fitted(X=other)], r"models\[1\] has other categories of feature 'kind'"),
         (
             [first, fitted(X=X.assign(kind=1.0))],
             r"models\[1\] has other categories of feature 'kind'",
         ),
-        ([first, fitted(X=X[["a", "b", "c"]], max_bins=EDGES[:3])], "other features than"),
-        ([first, fitted(X=X.rename(columns={"a": "z"}))], "other features than"),
-        ([first, fitted(interactions=[("a", "b")])], r"one of both has no 'a & b'"),
-        ([first, fitted(exclude=["a"])], r"models\[1\] has other bins of feature 'a'"),
         (
-            [fitted(X[["a"]], max_bins=[[]]), fitted(X[["a"]], max_bins=[[]], exclude=["a"])],
-            "feature 'a' is excluded from one of both",
+            [fitted(X=X[["a"]].to_numpy(), max_bins=2), fitted(X=np.ones((400, 2)), max_bins=2)],
+            r"models\[1\] was fitted to other features than models\[0\]: 2 without names, and 1",
+        ),
+        (
+            [fitted(X=X[["a"]].to_numpy(), max_bins=2), fitted(X=X[["a"]], max_bins=2)],
+            r"Either models\[0\] or models\[1\] has no names of features",
         ),
         (
             [fitted(y=CLASSES, model=classifier), fitted(y=CLASSES > 0, model=classifier)],
@@ -235,6 +231,130 @@ def test_models_that_do_not_fit_together():
             merge_additive_models(models)
 
 
+def test_sums_that_do_not_fit_together():
+    def kept(X=X, **params):
+        return L2BoostingRegressor(3, **(FAST | params)).partial_fit(X, Y, refit=False)
+
+    edges = [*EDGES[:2], EDGES[2][1:], EDGES[3]]
+    other = X.assign(kind=X["kind"].cat.rename_categories({"u": "x"}))
+    first = kept()
+    for models, message in [
+        ([first, first, kept(max_bins=edges)], r"models\[2\] has other bins of feature 'c'"),
+        ([first, kept(X=other)], r"models\[1\] has other categories of feature 'kind'"),
+        ([first, kept(X=X[["a", "b", "c"]], max_bins=EDGES[:3])], "other features than"),
+        ([first, kept(X=X.rename(columns={"a": "z"}))], "other features than"),
+        ([first, kept(exclude=["a"])], r"models\[1\] has other bins of feature 'a'"),
+        (
+            [kept(X[["a"]], max_bins=[[]]), kept(X[["a"]], max_bins=[[]], exclude=["a"])],
+            "feature 'a' is excluded from one of both",
+        ),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            merge_additive_models(models, method="sums")
+
+
+# --- averages of models of other bins, categories, terms and features -----------------------------
+
+
+def assert_mean_of_all(models, X, weights=None):
+    """Scores are those of the models, each of its own columns of X."""
+    merged = merge_additive_models(models, weights)
+    shares = np.array([edit.weights for edit in merged.edits_[-1:]])[0]
+    own = [each._scores(X[[*each.feature_names_in_]]) for each in models]
+    expected = np.average(own, axis=0, weights=shares)
+    columns = X[[*merged.feature_names_in_]]
+    np.testing.assert_allclose(merged._scores(columns), expected, atol=1e-12)
+    np.testing.assert_allclose(by_hand(merged, columns), expected, atol=1e-12)
+    assert max(np.abs(mean).max() for mean in means(merged)) < 1e-12
+    same = export.from_json(export.json(merged))
+    np.testing.assert_array_equal(same._scores(columns), merged._scores(columns))
+    return merged
+
+
+def at_all_edges(models, n=300):
+    """Rows at the edges of all models and on both sides of them, missing and unseen ones."""
+    rng = np.random.default_rng(3)
+    found = rows(n=n, seed=3)[0]
+    for name in ("a", "b", "c"):
+        edges = [np.empty(0)]
+        for each in models:
+            names = list(each.feature_names_in_)
+            edges += [each.bin_edges_[names.index(name)]] if name in names else []
+        edges = np.concatenate(edges)
+        hard = np.concatenate([edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf)])
+        found.loc[::2, name] = rng.choice(np.append(hard, [-9.0, 9.0]), len(found[::2]))
+    found.loc[::7, "b"] = np.nan
+    found["kind"] = found["kind"].cat.add_categories(["unseen"])
+    found.loc[::11, "kind"] = "unseen"
+    return found
+
+
+@pytest.mark.parametrize("kind", AVERAGED)
+@pytest.mark.parametrize("weight", [None, WEIGHTS], ids=["equal", "weights"])
+def test_averages_on_all_edges(kind, weight):
+    """Quantiles of each site, of other numbers of bins."""
+    model, y = AVERAGED[kind]
+    models = [
+        clone(model).set_params(max_bins=n).fit(X[part], y[part], sample_weight=own)
+        for part, n, own in zip(
+            SITES, (5, 12, 40), [None if weight is None else weight[part] for part in SITES]
+        )
+    ]
+    merged = assert_mean_of_all(models, at_all_edges(models))
+    for j in range(3):
+        edges = np.unique(np.concatenate([each.bin_edges_[j] for each in models]))
+        np.testing.assert_array_equal(merged.bin_edges_[j], edges)
+    total = 400 if weight is None else weight.sum()
+    np.testing.assert_allclose([own.sum() for own in merged.bin_weights_], total)
+    # merging merged models is merging all of them
+    given = None if weight is None else [part.sum() for part in map(weight.__getitem__, SITES)]
+    first = merge_additive_models(models[:2], None if given is None else given[:2])
+    again = merge_additive_models([first, models[2]], given and [sum(given[:2]), given[2]])
+    np.testing.assert_allclose(again._scores(NEW), merged._scores(NEW), atol=1e-12)
+
+
+def test_averages_of_other_categories_terms_and_features():
+    model = L2BoostingRegressor(10, smoothing_rounds=0, learning_rate=0.1, max_bins=9)
+    first = X.assign(kind=X["kind"].cat.set_categories(["u", "v"]))  # some are missing
+    second = X.assign(kind=X["kind"].cat.set_categories(["z", "v", "w"]))
+    pairs = [("a", "b"), ("b", "kind"), ("kind", "a"), ("a", "c")]
+    models = [
+        clone(model).set_params(interactions=pairs[:2]).fit(first, Y),
+        clone(model).set_params(interactions=pairs[1:], max_bins=20).fit(second[::-1], Y[::-1]),
+        clone(model).set_params(interactions=0, exclude=["a", "kind"]).fit(X, Y),
+        clone(model).set_params(interactions=pairs[3:]).fit(X[["c", "a"]][100:], Y[100:]),
+        clone(model).set_params(interactions=0).fit(X[["kind"]].assign(c=1.0), Y),
+    ]
+    new = at_all_edges(models)
+    for order in (models, models[::-1], models[2:]):
+        merged = assert_mean_of_all(order, new, np.arange(1, len(order) + 1))
+        assert set(merged.feature_names_in_) == {*X.columns}
+    merged = assert_mean_of_all(models, new)
+    assert merged.term_names_ == [
+        "a",
+        "b",
+        "c",
+        "kind",
+        *(f"{a} & {b}" for a, b in (("a", "b"), ("b", "kind"), ("a", "kind"), ("a", "c"))),
+    ]
+    assert merged.categories_[3].tolist() == ["u", "v", "w", "z"]
+    assert "merge_additive_models" in report_html(merged)
+    excluded = clone(model).set_params(interactions=0, exclude=["a"]).fit(X, Y)
+    merged = assert_mean_of_all([excluded, excluded], new)
+    assert merged.bin_edges_[0].size == 0
+    with pytest.raises(ValueError, match="edited"):
+        merged.partial_fit(X, Y)
+
+
+def test_averages_of_columns_without_names():
+    x = np.random.default_rng(0).uniform(size=(300, 2))
+    models = [L2BoostingRegressor(9, max_bins=n).fit(x[n:], x[n:].sum(axis=1)) for n in (7, 30)]
+    merged = merge_additive_models(models, [1, 3])
+    expected = 0.25 * models[0].predict(x) + 0.75 * models[1].predict(x)
+    np.testing.assert_allclose(merged.predict(x), expected)
+    assert not hasattr(merged, "feature_names_in_")
+
+
 def test_pairs_in_other_coarse_bins():
     rng = np.random.default_rng(0)
     edges = [np.arange(1, 100) / 100] * 2
@@ -243,9 +363,10 @@ def test_pairs_in_other_coarse_bins():
         x = rng.uniform(size=(500, 2)) ** power
         model = L2BoostingRegressor(3, max_bins=edges, interactions=[(0, 1)], smoothing_rounds=0)
         models.append(model.fit(x, x[:, 0] * x[:, 1]))
-    message = r"models\[1\] has other bins of feature 0 in the pair 'x0 & x1' .* at most 64 bins"
-    with pytest.raises(ValueError, match=message):
-        merge_additive_models(models)
+    merged, x = merge_additive_models(models), rng.uniform(size=(2000, 2))
+    np.testing.assert_allclose(merged.predict(x), sum(m.predict(x) for m in models) / 2)
+    one, other = (m.shape_functions_[2][0][0] for m in models)
+    assert not np.array_equal(one, other)
     # the same pairs in another order
     x = rng.uniform(size=(500, 3))
     pairs = [(0, 1), (1, 2)]

@@ -1,14 +1,15 @@
-"""Additive models that were fitted to different rows, in the same bins, become one model.
+"""Additive models that were fitted to different rows become one model.
 
-- Their functions are averaged: the scores of the new model are the averages of theirs.
-- Or the sums over rows that `L2BoostingRegressor.partial_fit` keeps are added, and a model is
-  fitted to these: it is that of all rows.
+- Their functions are averaged: the scores of the new model are the averages of theirs. It has the
+  edges, the categories and the terms of all models.
+- Or, of models in the same bins, the sums over rows that `L2BoostingRegressor.partial_fit` keeps
+  are added, and a model is fitted to these: it is that of all rows.
 
 No row leaves the place where its model was fitted. The sums have counts of rows in two bins.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import Any, Literal
@@ -17,12 +18,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from ..._categories import CategoricalColumns
 from ..._features import Features
 from ..._typing import ArrayLike
 from .additive_fit import KnownSums
 from .base import BaseAdditive
 from .bins import FeatureBins
-from .fitted_terms import AdditiveModel
+from .fitted_terms import AdditiveModel, AdditiveTerms
 
 
 @dataclass(frozen=True)
@@ -56,14 +58,15 @@ def merge_additive_models(
     ----------
     models : sequence of n_models fitted estimators
         `L2BoostingRegressor`, `AdditiveBoostingRegressor` or `LogitBoostClassifier`, all of one
-        class, in the same bins: they were fitted with the same thresholds (`max_bins`), to the same
-        features with the same categories, and have the same pairs.
+        class. For sums they have the same features, thresholds (`max_bins`) and categories.
     weights : array-like of shape (n_models,), default=None
         The weights of the models in averages; by default those of their training rows,
         which models that were read from JSON do not know.
     method : {"average", "sums"}, default="average"
         "average": the intercept and the functions are averaged, so that log-odds, scores and
-        predictions of a regressor are the averages of those of the models.
+        predictions of a regressor are the averages of those of the models. A feature has the edges
+        and the categories of all models. Features that have names may differ: a term that a model
+        does not have is 0 there.
 
         "sums": the sums over rows that `L2BoostingRegressor.partial_fit` keeps are added, and a
         model with the parameters of the first one is fitted to them. It is the model that
@@ -80,8 +83,9 @@ def merge_additive_models(
     Raises
     ------
     ValueError
-        If the bins, categories, classes or terms of a model are not those of the first one, or
-        "sums" are not there.
+        If the classes or the loss of a model are not those of the first one, a feature has
+        categories in one model and numbers in another, features without names differ in number,
+        or "sums" are not there or of other bins.
 
     Notes
     -----
@@ -92,6 +96,10 @@ def merge_additive_models(
     The sums have, for each pair of features, the number of rows in each pair of their bins. That
     is less than the rows, but not anonymous: a count of 1 is a person. O(n_models P^2) for P cuts,
     beside the fit.
+
+    In an average of models of other bins, each value is that of the models' own bins, and the rows
+    of a bin that is divided count as spread evenly over its parts. The table of a pair has a cell
+    for each combination of the edges that the models' tables of it have.
 
     A feature may have missing values in the rows of some models only. In averages, the value of
     those without is 0, as it is in their predictions. Where no model has seen missing values of a
@@ -132,7 +140,10 @@ def merge_additive_models(
         if hasattr(models[0], name):
             setattr(new, name, getattr(models[0], name))
     if method == "average":
-        new.model_ = _average(models, weights)
+        features, new.model_ = _average(models, weights)
+        new.n_features_in_ = features.n
+        if features.names is not None:
+            new.feature_names_in_ = np.array(features.names, dtype=object)
     elif weights is not None:
         raise ValueError("weights are those of averages; sums have the weights of the rows.")
     else:
@@ -169,35 +180,18 @@ def _check_same_bins(models: Sequence[BaseAdditive], bins: Sequence[FeatureBins]
 # --- averages -------------------------------------------------------------------------------------
 
 
-def _average(models: Sequence[BaseAdditive], weights: Any) -> AdditiveModel:
+def _average(models: Sequence[BaseAdditive], weights: Any) -> tuple[Features, AdditiveModel]:
     for model in models:
         check_is_fitted(model)
     each = [model.model_.terms for model in models]
-    features, first, bins = Features.known_to(models[0]), each[0], [terms.bins for terms in each]
-    _check_same_bins(models, bins)
-    names = first.names(features)
-    for k, (model, terms) in enumerate(zip(models, each)):
+    for k, model in enumerate(models):
         own, other = (getattr(one, "classes_", ()) for one in (model, models[0]))
         if not np.array_equal(own, other):
             raise ValueError(f"models[{k}] has other classes than models[0].")
         if len({type(getattr(one, "loss_", None)) for one in (model, models[0])}) > 1:
             raise ValueError(f"models[{k}] has another loss than models[0].")
-        differing = {*terms.names(features)} ^ {*names}
-        if differing:
-            raise ValueError(
-                f"models[{k}] has other terms than models[0]: one of both has no "
-                f"{', '.join(map(repr, sorted(differing)))}. Fit all with the same interactions."
-            )
-        # Coarse bins of pairs follow the weights where there are many bins.
-        for t in range(len(first.bins.edges), len(first.features)):
-            for j in first.features[t]:
-                n_bins = len(first.bins.edges[j]) + 1
-                one, two = (each.pair_maps[j][:n_bins] for each in (first, terms))
-                if not np.array_equal(one, two):
-                    raise ValueError(
-                        f"models[{k}] has other bins of feature {features.label(j)} in the pair "
-                        f"{names[t]!r} than models[0]; use at most 64 bins."
-                    )
+    features, columns_of = _all_features([Features.known_to(model) for model in models])
+    columns = _all_categories(features, columns_of, each)
     # Documents have no unit of the weights of bins; it cancels where shares are given.
     units = [terms.weight_unit for terms in each]
     if weights is None and None in units:
@@ -209,39 +203,158 @@ def _average(models: Sequence[BaseAdditive], weights: Any) -> AdditiveModel:
     given = _checked_weights(totals if weights is None else weights, len(models))
     shares = given / given.sum()
 
-    # Missing values have a bin where any model has one; elsewhere their value is 0.
-    missing = np.any([own.missing for own in bins], axis=0)
-    allowed = ~np.isin(np.arange(len(missing)), bins[0].single)
+    # All edges that a model has; missing values have a bin where any model has one, and elsewhere
+    # their value is 0.
+    edges, missing = [np.empty(0)] * features.n, np.zeros(features.n, dtype=bool)
+    allowed = np.zeros(features.n, dtype=bool)
+    for terms, names in zip(each, columns_of):
+        for own, j in enumerate(names):
+            edges[j] = np.union1d(edges[j], terms.bins.edges[own])
+            missing[j] |= terms.bins.missing[own]
+            allowed[j] |= own not in terms.bins.single
+    categories = [None] * features.n if columns is None else columns.categories
+    bins = FeatureBins(edges, missing, categories, allowed)
+    # The terms of all models, each with its number in every model that has it: pairs by their
+    # features in the order of the first one.
+    numbers: dict[tuple[int, ...], dict[int, int]] = {(j,): {} for j in range(features.n)}
+    for k, (terms, names) in enumerate(zip(each, columns_of)):
+        for t, own_members in enumerate(terms.features):
+            numbers.setdefault(tuple(sorted(names[j] for j in own_members)), {})[k] = t
+    # Tables of pairs have coarse bins.
+    coarse: dict[int, np.ndarray] = {}
+    for terms, names in zip(each, columns_of):
+        for t in range(len(terms.bins.edges), len(terms.features)):
+            for own, place in zip(terms.features[t], terms.functions[t][0]):
+                if categories[names[own]] is None:
+                    coarse[names[own]] = np.union1d(coarse.get(names[own], []), place)
+    in_pairs = [bins.edges[j] if c is None else c for j, c in enumerate(bins.categories)]
+    in_pairs = [coarse.get(j, place) for j, place in enumerate(in_pairs)]
+
     intercept: Any = sum(share * np.asarray(own.intercept) for share, own in zip(shares, each))
-    functions, all_weights = [], []
-    for t, members in enumerate(first.features):
-        values: Any = 0.0
-        weight: Any = 0.0
-        for k, (terms, own) in enumerate(zip(each, bins)):
-            place = terms.features.index(members)
-            widths = [(0, int(missing[j] and not own.missing[j])) for j in members]
-            table, rows = terms.tables[place], terms.weights[place]
-            table = np.pad(table, widths + [(0, 0)] * (table.ndim - len(widths)))
-            rows = np.pad(rows, widths) * ((units[k] or 1.0) / totals[k])
-            values, weight = values + shares[k] * table, weight + given[k] * rows
+    functions: list[Any] = []
+    all_weights = []
+    for members, found in numbers.items():
+        whole = [bins.edges[j] if (c := bins.categories[j]) is None else c for j in members]
+        whole = whole if len(members) == 1 else [in_pairs[j] for j in members]
+        shape = [len(e) + (bins.categories[j] is None) for e, j in zip(whole, members)]
+        shape = [n + bool(bins.missing[j]) for n, j in zip(shape, members)]
+        values: Any = np.zeros((*shape, *np.shape(intercept)))
+        weight = np.zeros(shape)
+        for k, t in found.items():
+            table, rows = _in_bins(each[k], t, columns_of[k], members, whole, bins)
+            values = values + shares[k] * table
+            weight = weight + given[k] * (rows * ((units[k] or 1.0) / totals[k]))
+        if len(found) < len(models):  # as if the rows of the others were distributed alike
+            weight = weight * (given.sum() / weight.sum())
         # Of mean 0 over the rows of all models, whose distributions may differ.
         mean = np.tensordot(weight / weight.sum(), values, axes=weight.ndim)
         intercept = intercept + mean
-        functions.append((first.functions[t][0], values - mean))
+        functions.append((whole[0] if len(members) == 1 else tuple(whole), values - mean))
         all_weights.append(weight)
-    terms = replace(
-        first,
-        bins=FeatureBins(bins[0].edges, missing, bins[0].categories, allowed),
-        functions=functions,
-        weights=all_weights,
-        intercept=intercept if first.n_scores > 1 else float(intercept),
-        errors=None,
-        weight_unit=1.0,
+    pair_maps = []
+    for own, fine, known in zip(in_pairs, bins.edges, bins.categories):
+        if known is None:
+            lookup = np.append(np.searchsorted(own, fine), [len(own), len(own) + 1])
+        else:
+            lookup = np.arange(len(known) + 1)
+        pair_maps.append(lookup.astype(np.uint16))
+    terms = AdditiveTerms(
+        bins,
+        columns,
+        list(numbers),
+        functions,
+        all_weights,
+        pair_maps if len(numbers) > features.n else [],
+        intercept if each[0].n_scores > 1 else float(intercept),
     )
     earlier = [edit for model in models for edit in model.edits_]
     record = Merge("merge_additive_models", tuple(shares.tolist()))
     has_offset = any(model.model_.has_offset for model in models)
-    return AdditiveModel(terms, edits=[*earlier, record], has_offset=has_offset)
+    return features, AdditiveModel(terms, edits=[*earlier, record], has_offset=has_offset)
+
+
+def _all_features(each: Sequence[Features]) -> tuple[Features, list[list[int]]]:
+    """The features of all models, and the numbers among them of those of each model."""
+    first = each[0]
+    for k, own in enumerate(each):
+        if (own.names is None) != (first.names is None):
+            raise ValueError(f"Either models[0] or models[{k}] has no names of features.")
+        if own.names is None and own.n != first.n:
+            raise ValueError(
+                f"models[{k}] was fitted to other features than models[0]: {own.n} without names, "
+                f"and {first.n}."
+            )
+    if first.names is None:
+        return first, [list(range(first.n))] * len(each)
+    names = tuple(dict.fromkeys(name for own in each for name in own.names or ()))
+    return Features(len(names), names), [[names.index(n) for n in own.names or ()] for own in each]
+
+
+def _all_categories(
+    features: Features, columns_of: Sequence[Sequence[int]], each: Sequence[AdditiveTerms]
+) -> CategoricalColumns | None:
+    """The categories of all models."""
+    found: list[np.ndarray | None] = [None] * features.n
+    seen: dict[int, int] = {}
+    for k, (terms, names) in enumerate(zip(each, columns_of)):
+        for own, j in enumerate(names):
+            known = None if terms.columns is None else terms.columns.categories[own]
+            if (known is None) != (found[j] is None) and j in seen:
+                raise ValueError(
+                    f"models[{k}] has other categories of feature {features.label(j)} than "
+                    f"models[{seen[j]}]: in one of both it has numbers."
+                )
+            seen.setdefault(j, k)
+            if found[j] is None:
+                found[j] = known
+            elif known is not None:
+                mine, theirs = list(found), list(found)
+                theirs[j] = known
+                both = CategoricalColumns.known(features, mine) + CategoricalColumns.known(
+                    features, theirs
+                )
+                found[j] = both.categories[j]
+    columns = CategoricalColumns.known(features, found)
+    return columns if columns.any else None
+
+
+def _in_bins(
+    terms: AdditiveTerms,
+    t: int,
+    names: Sequence[int],
+    members: tuple[int, ...],
+    whole: Sequence[np.ndarray],
+    bins: FeatureBins,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The table of a term in the bins of all models, and the weights of its rows there.
+
+    Each bin is a part of one of the model's, whose value it has. The rows of a bin that is divided
+    are spread evenly over its parts. Unknown categories are those that the model has not seen.
+    """
+    own_members = terms.features[t]
+    places = terms.functions[t][0] if len(members) > 1 else (terms.functions[t][0],)
+    table = terms.bins.padded(terms.tables[t], *own_members)
+    rows = terms.bins.padded(terms.weights[t], *own_members)
+    axes = [[names[j] for j in own_members].index(j) for j in members]
+    if axes == [1, 0]:
+        table, rows = np.swapaxes(table, 0, 1), rows.T
+    parts = []
+    for axis, (i, j) in enumerate(zip(axes, members)):
+        own, union = places[i], whole[axis]
+        if bins.categories[j] is None:
+            part = np.append(np.searchsorted(own, union), len(own))
+            part = np.append(part, len(own) + 1) if bins.missing[j] else part
+        else:
+            number = {c: n for n, c in enumerate(own.tolist())}
+            part = np.array([number.get(c, len(own)) for c in [*union.tolist(), None]])
+        rows = rows / _along(np.bincount(part, minlength=rows.shape[axis]).clip(1), axis, rows.ndim)
+        parts.append(part)
+    return table[np.ix_(*parts)], rows[np.ix_(*parts)]
+
+
+def _along(values: np.ndarray, axis: int, ndim: int) -> np.ndarray:
+    """An array along one axis of a table."""
+    return values.reshape([-1 if i == axis else 1 for i in range(ndim)])
 
 
 def _checked_weights(weights: Any, n_models: int) -> np.ndarray:
