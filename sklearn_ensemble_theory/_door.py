@@ -41,6 +41,7 @@ from sklearn_ensemble_theory._compat import (
 )
 from sklearn_ensemble_theory._features import constraints_by_number, is_frame
 from sklearn_ensemble_theory._learners import WeighsClasses
+from sklearn_ensemble_theory._offsets import at_offset_zero
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     LabelTotals,
@@ -427,7 +428,7 @@ def check_text_is_predicted(estimator: Predictor, X: Any) -> None:
     if np.asarray(first).dtype.kind not in "OSU":
         return
     try:
-        estimator.predict(first)
+        at_offset_zero(estimator).predict(first)
     except NotFittedError:
         return  # a chunk that was only added to the others
     except (TypeError, ValueError) as error:

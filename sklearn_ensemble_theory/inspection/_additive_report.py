@@ -21,10 +21,10 @@ from sklearn.metrics import (
 
 from sklearn_ensemble_theory._bins import labels_of_edges
 from sklearn_ensemble_theory._features import feature_names
+from sklearn_ensemble_theory._offsets import at_offset_zero
 from sklearn_ensemble_theory._rows import checked_weights
 from sklearn_ensemble_theory._typing import AdditiveEstimator, ArrayLike
 from sklearn_ensemble_theory._version import __version__
-from sklearn_ensemble_theory.boosting._offsets import at_offset_zero
 
 from ._additive_terms import (
     TermShape,

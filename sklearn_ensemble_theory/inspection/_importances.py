@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._offsets import at_offset_zero
 from sklearn_ensemble_theory._typing import AdditiveEstimator, ArrayLike, FittedPredictor
-from sklearn_ensemble_theory.boosting._offsets import at_offset_zero
 from sklearn_ensemble_theory.ensembles._ensemble import Ensemble
 from sklearn_ensemble_theory.ensembles._out_of_bag_importances import unbiased_importances
 

@@ -18,9 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._features import feature_names
 from sklearn_ensemble_theory._learners import reads_single_precision
+from sklearn_ensemble_theory._offsets import at_offset_zero
 from sklearn_ensemble_theory._rows import checked_weights, rows_of
 from sklearn_ensemble_theory._typing import AdditiveEstimator, ArrayLike, FittedPredictor
-from sklearn_ensemble_theory.boosting._offsets import at_offset_zero
 from sklearn_ensemble_theory.ensembles._ensemble import Ensemble
 
 from ._additive_terms import features_of_terms

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from sklearn import config_context
+from sklearn.base import clone
 from sklearn.inspection import permutation_importance
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import GridSearchCV, KFold
@@ -164,6 +165,16 @@ def test_predictions_without_an_offset_warn_once_with_the_cure(model):
         np.testing.assert_array_equal(call(0), without)
         np.testing.assert_array_equal(call(np.zeros(len(X))), without)
     model.fit(X, targets(model)).predict(X)
+
+
+@pytest.mark.parametrize("model", **NAMES)
+def test_a_fit_of_text_does_not_warn(model):
+    """It predicts a row of text to see whether `predict` takes it."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"x": X[:, 0], "place": np.where(X[:, 1] > 0, "here", "there")})
+    coded = clone(model).set_params(categorical_features=["place"])
+    coded.fit(frame, targets(model), offset=OFFSET)
+    assert len(coded.predict(frame[:3], offset=0)) == 3
 
 
 def test_uncertainty_without_an_offset_warns():

@@ -23,6 +23,7 @@ from ..._documentation import documented
 from ..._door import ReadsOnce
 from ..._features import Features
 from ..._folds import checked_n_splits, fold_numbers
+from ..._offsets import known_offset, offset_to_predict
 from ..._rows import (
     ChunkedRows,
     Rows,
@@ -34,7 +35,6 @@ from ..._rows import (
 )
 from ..._running import Progress, blas_threads_by_work
 from ..._typing import ArrayLike
-from .._offsets import known_offset, offset_to_predict
 from .additive_plan import Plan, allowed_terms, resolve_interactions
 from .bins import MIN_ROWS, BinnedBlocks, TrainingRows, bins_of_blocks
 from .edits import (

@@ -17,11 +17,11 @@ from ..._cv_choice import CVRounds
 from ..._documentation import documented
 from ..._door import CLASS_WEIGHT, fit_context
 from ..._learners import GROUPS_ON_REQUEST
+from ..._offsets import offset_to_score
 from ..._rows import ChunkedRows, Rows, checked_classes
 from ..._typing import ArrayLike, CVLike, RandomStateLike, available_if
 from ...ensembles._prediction_sets import SET_TEXTS, ClassPlaces, SetRule, set_by_folds
 from .._loop import begin_fit
-from .._offsets import offset_to_score
 from .additive_fit import Task, fit_additive, task_of_bins, task_of_blocks, task_of_rows
 from .additive_plan import Plan
 from .base import TEXTS, BaseAdditive, keeps_folds

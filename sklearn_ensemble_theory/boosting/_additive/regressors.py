@@ -20,13 +20,13 @@ from ..._cv_choice import CVRounds
 from ..._documentation import documented
 from ..._door import fit_context
 from ..._learners import GROUPS_ON_REQUEST
+from ..._offsets import offset_to_score
 from ..._rows import ChunkedRows, finite_predictions
 from ..._running import warn_user
 from ..._scaling import TargetScale, power_of_two
 from ..._typing import ArrayLike, CVLike, LossLike, available_if
 from ...ensembles._intervals import checked_coverage, interval_by_folds, one_of
 from .._loop import begin_fit
-from .._offsets import offset_to_score
 from ..losses import HuberLoss, Loss
 from ..losses._losses import BinomialLoss, LogLinkLoss, loss_names, make_loss
 from .additive_fit import (

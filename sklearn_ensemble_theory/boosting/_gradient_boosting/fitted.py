@@ -22,12 +22,12 @@ from ..._categories import fitted_categories
 from ..._documentation import documented
 from ..._door import ReadsOnce
 from ..._learners import grows_leaves, reads_single_precision
+from ..._offsets import known_offset, offset_to_predict, offset_to_score
 from ..._rows import Rows
 from ..._typing import ArrayLike, MatrixLike, available_if
 from ...trees._packed import PackedCache
 from ...trees._pickled import PickledInBlocks
 from ...trees._tree_arrays import dense_blocks, rows_as_read
-from .._offsets import known_offset, offset_to_predict, offset_to_score
 from ..losses import Loss
 from ..losses._losses import loss_gives_probabilities
 from .model import AdditiveModel

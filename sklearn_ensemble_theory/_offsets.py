@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .._blocks import checked_offset
-from .._running import warn_user
+from ._blocks import checked_offset
+from ._running import warn_user
 
 Model = TypeVar("Model")
 
