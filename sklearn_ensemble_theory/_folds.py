@@ -94,7 +94,9 @@ def splits_of_rows(
             raise ValueError(f"groups has {n_groups} groups, but {parameter} is {n_splits} folds.")
     # Sets are translated one split at a time; a row of weight 0 has no position and drops out.
     splits = []
-    for number, split in enumerate(_splits_by(splitter, parameter, X, y, **params)):
+    made = by_count or hasattr(cv, "split")
+    pairs = _splits_by(splitter, parameter, X, y, **params) if made else splitter.cv
+    for number, split in enumerate(pairs):
         place = f"Split {number} of {parameter}"
         try:
             train, test = split

@@ -22,6 +22,7 @@ from sklearn.utils import (
     check_consistent_length,
     check_X_y,
     column_or_1d,
+    get_tags,
 )
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -175,7 +176,10 @@ def validate_data(
             "given a Dask collection; call .compute() on it if the rows fit into memory."
         )
     refuse_unread(data[0], as_frame=as_frame)
-    data = (canonical(data[0]), *data[1:])
+    # A graph of distances stays as it is: its rows are in the order of the distances.
+    is_graph = issparse(data[0]) and get_tags(estimator).input_tags.pairwise
+    if not is_graph:
+        data = (canonical(data[0]), *data[1:])
     if as_frame:
         options.update(dtype=None, ensure_all_finite=False)
     encoder = None if as_frame else _encoder_of(estimator, data[0], learner, **options)
@@ -205,7 +209,8 @@ def validate_data(
                 "SimpleImputer in a pipeline."
             ) from None
         X, *y = found if len(data) > 1 else (found,)
-        X = canonical(X)  # which may have another format now
+        if not is_graph:
+            X = canonical(X)  # which may have another format now
         if as_frame:
             X = data[0]
         elif reads_single_precision(learner) and X.dtype.kind in "OUS":

@@ -436,10 +436,9 @@ def test_frames_and_read_only_weights_are_contiguous_and_writable():
 def test_boosted_trees_beyond_single_precision(cls):
     far = np.clip(X, -1, 1) * 1e308
     model = make(cls, estimator=DecisionTreeClassifier())
-    with pytest.raises(ValueError, match=r"\bX\b"):
-        model.fit(csr_matrix(far), CLASSES)
     expected = model.fit(np.clip(X, -1, 1), CLASSES).predict(np.clip(X, -1, 1))
-    np.testing.assert_array_equal(model.fit(far, CLASSES).predict(far), expected)
+    for rows in (far, csr_matrix(far)):
+        np.testing.assert_array_equal(model.fit(rows, CLASSES).predict(rows), expected)
     near = model.fit(X, CLASSES).predict(np.clip(far, -1e30, 1e30))
     np.testing.assert_array_equal(model.predict(far), near)
 
