@@ -237,6 +237,20 @@ def drawn_splits(
     return [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(n_splits)]
 
 
+def lost_class(place: str, known: np.ndarray, labels: np.ndarray) -> ValueError:
+    """The error of a split whose training rows, of labels `known`, lack one of all rows' labels."""
+    label = np.setdiff1d(labels, known)[0]
+    cure = "give splits that stratify by class, such as StratifiedKFold, or a number of folds"
+    n = int(np.count_nonzero(labels == label))
+    if n == 1:
+        cure = (
+            "no splits can train and test on it, so leave out classes of a single row, merge them "
+            "with others, or set the parameter that is chosen by cross-validation to a number"
+        )
+    rows = "one row" if n == 1 else f"{n} rows"
+    return ValueError(f"{place} trains on no row of the class {label!s}, which has {rows}: {cure}.")
+
+
 def split_off(
     n: int,
     validation_fraction: Any,

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeGuard
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.tree import (
     DecisionTreeClassifier,
@@ -34,6 +34,7 @@ from sklearn.tree import (
 from sklearn.utils import get_tags
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.validation import has_fit_parameter
 
 from sklearn_ensemble_theory._compat import routing_enabled
 from sklearn_ensemble_theory._typing import Estimator, TreeLearner
@@ -730,6 +731,28 @@ GROUPS_ON_REQUEST = {"groups": False}
 def requests(estimator: Estimator, name: str, method: str = "fit") -> bool:
     """Whether a method requests this metadata, where metadata routing is enabled."""
     return routing_enabled() and bool(get_routing_for_object(estimator).consumes(method, (name,)))
+
+
+def takes_weights(estimator: Estimator) -> bool:
+    """Whether `fit` takes `sample_weight` itself, or routes it to a part that requests it."""
+    return has_fit_parameter(estimator, "sample_weight") or requests(estimator, "sample_weight")
+
+
+def without_weights(estimator: Estimator) -> str:
+    """The message that an estimator takes no weights; of a pipeline or a search with the cure."""
+    return f"{type(estimator).__name__} doesn't support sample_weight.{weights_of_parts(estimator)}"
+
+
+def weights_of_parts(estimator: object) -> str:
+    """How weights reach the parts of an estimator that has parts; else an empty text."""
+    own = getattr(type(estimator), "get_metadata_routing", None)
+    if own is None or own is BaseEstimator.get_metadata_routing:
+        return ""
+    return (
+        " Its parts get weights by metadata routing: call sklearn.set_config("
+        "enable_metadata_routing=True), and set_fit_request(sample_weight=True) of each part that "
+        "is to get them, sample_weight=False of the others."
+    )
 
 
 def with_groups(fit_params: dict, groups: Any, estimator: Estimator) -> dict:

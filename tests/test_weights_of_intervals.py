@@ -1,5 +1,7 @@
 """Intervals and sets after weights of the fit: each row counts once, whatever its weight."""
 
+import inspect
+
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
@@ -22,6 +24,8 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory.boosting import CVRounds
 from sklearn_ensemble_theory.ensembles._intervals import conformal_rank
+
+from .estimators import estimator_classes, make
 
 REGRESSORS = [
     ("line", LinearRegression()),
@@ -162,3 +166,35 @@ def test_coverage_of_sets_after_weights_of_classes():
             row.append(sets[np.arange(350), codes[new]].mean())
         shares.append(row)
     np.testing.assert_allclose(np.mean(shares, axis=0), 0.8, atol=0.035)
+
+
+METHODS = {
+    "standard_error": (),
+    "confidence_interval": (),
+    "predict_interval": (),
+    "predict_quantiles": ([0.1, 0.9],),
+    "predict_distribution": (),
+    "predict_set": (),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Monte Carlo noise")
+@pytest.mark.parametrize("cls", estimator_classes(), ids=lambda c: c.__name__)
+def test_what_a_fit_says_of_its_uncertainty_it_says_after_weights(cls):
+    rng = np.random.default_rng(0)
+    X, weight = rng.random((120, 3)), rng.integers(1, 4, 120).astype(float)
+    y = X[:, 0] + 0.1 * rng.random(120)
+    known = inspect.signature(cls).parameters
+    options = {"bootstrap": True, "n_estimators": 20} if "oob_score" in known else {}
+    if "held_out" in known:
+        by_cv = "cv" in known or "smoothing_rounds" in known
+        options = {"held_out": "cv" if by_cv else 3}
+    model = make(cls, **options)
+    y = (y > 0.5).astype(int) if is_classifier(model) else y
+    model.fit(X, y)
+    methods = [name for name in METHODS if hasattr(model, name)]
+    model.fit(X, y, weight)
+    for name in methods:
+        found = getattr(model, name)(X[:5], *METHODS[name])
+        if name != "predict_distribution":
+            assert not np.isnan(np.asarray(found, dtype=float)).any()

@@ -69,6 +69,7 @@ TOL = (
     "a target of variance 1; for two equally frequent classes it is 1.39 times scikit-learn's.",
     "`tol` divided by the variance of y",
 )
+NEGATIVE = ("Negative weights are refused.", "")
 ONE_CLASS = ("A target of one class is refused.", "")
 MOVED = (
     "With `monotonic_cst` the impurities of trees in bins, and importances and pruning, are those "
@@ -76,7 +77,7 @@ MOVED = (
     "`max_bins=None`",
 )
 OOB = ("`oob_score` and `warm_start` can be combined.", "")
-FOREST = (True, {}, [TREES, WITHOUT, OOB, ZERO_WEIGHTS, MOVED])
+FOREST = (True, {}, [TREES, WITHOUT, OOB, ZERO_WEIGHTS, NEGATIVE, MOVED])
 DIFFERENCES = {
     "AdaBoostClassifier": (
         False,
@@ -97,8 +98,8 @@ DIFFERENCES = {
         ],
     ),
     "AdaBoostRegressor": (True, {}, [LEARNERS]),
-    "BaggingClassifier": (True, {}, [OOB, ZERO_WEIGHTS]),
-    "BaggingRegressor": (True, {}, [OOB, ZERO_WEIGHTS]),
+    "BaggingClassifier": (True, {}, [OOB, ZERO_WEIGHTS, NEGATIVE]),
+    "BaggingRegressor": (True, {}, [OOB, ZERO_WEIGHTS, NEGATIVE]),
     "ExtraTreesClassifier": FOREST,
     "ExtraTreesRegressor": FOREST,
     "RandomForestClassifier": FOREST,
@@ -112,6 +113,7 @@ DIFFERENCES = {
             AT_ZERO,
             TOL,
             ("All cores are used for large tables: `n_jobs=None` is that.", "`n_jobs=1`"),
+            NEGATIVE,
         ],
     ),
     "GradientBoostingRegressor": (
@@ -123,18 +125,19 @@ DIFFERENCES = {
             MIDDLES,
             TOL,
             ("All cores are used for large tables: `n_jobs=None` is that.", "`n_jobs=1`"),
+            NEGATIVE,
         ],
     ),
     "HistGradientBoostingClassifier": (
         False,
         {},
-        [SINGLE, CATEGORIES, TIES_OF_BINS, TOL, ONE_CLASS],
+        [SINGLE, CATEGORIES, TIES_OF_BINS, TOL, NEGATIVE, ONE_CLASS],
     ),
-    "HistGradientBoostingRegressor": (False, {}, [SINGLE, CATEGORIES, TIES_OF_BINS, TOL]),
-    "StackingClassifier": (True, {}, []),
-    "StackingRegressor": (True, {}, []),
-    "VotingClassifier": (True, {}, []),
-    "VotingRegressor": (True, {}, []),
+    "HistGradientBoostingRegressor": (False, {}, [SINGLE, CATEGORIES, TIES_OF_BINS, TOL, NEGATIVE]),
+    "StackingClassifier": (True, {}, [NEGATIVE]),
+    "StackingRegressor": (True, {}, [NEGATIVE]),
+    "VotingClassifier": (True, {}, [NEGATIVE]),
+    "VotingRegressor": (True, {}, [NEGATIVE]),
 }
 
 

@@ -38,6 +38,7 @@ from sklearn_ensemble_theory._learners import (
     has_input_tag,
     is_tree,
     refuses_one_class,
+    without_weights,
 )
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
@@ -774,8 +775,7 @@ def weights_by_risk(risks: np.ndarray) -> np.ndarray:
 
 def _check_takes_weight(estimator: Estimator) -> None:
     if not takes_sample_weight(estimator):
-        name = type(estimator).__name__
-        raise ValueError(f"sample_weight: estimator={name} doesn't support sample_weight.")
+        raise ValueError(f"sample_weight: estimator={without_weights(estimator)}")
 
 
 def fit_block(

@@ -11,7 +11,6 @@ import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
 from sklearn.dummy import DummyClassifier
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import has_fit_parameter
 
 from sklearn_ensemble_theory._compat import check_constraints, check_method_params, safe_indexing
 from sklearn_ensemble_theory._features import Features
@@ -31,6 +30,8 @@ from sklearn_ensemble_theory._learners import (
     predictions_of,
     prepare_rounds,
     probabilities_of,
+    takes_weights,
+    without_weights,
 )
 from sklearn_ensemble_theory._rows import check_single_precision
 from sklearn_ensemble_theory._running import random_state_names
@@ -380,7 +381,6 @@ def seeded_clone(estimator: Estimator, random_state: np.random.RandomState) -> A
 def check_takes_weights(
     estimator: Estimator, parameter: str, because: str = "sample_weight"
 ) -> None:
-    """Raise a ValueError where an estimator's `fit` has no `sample_weight`."""
-    if not has_fit_parameter(estimator, "sample_weight"):
-        name = type(estimator).__name__
-        raise ValueError(f"{because}: {parameter}={name} doesn't support sample_weight.")
+    """Raise a ValueError where an estimator's `fit` takes no `sample_weight`."""
+    if not takes_weights(estimator):
+        raise ValueError(f"{because}: {parameter}={without_weights(estimator)}")

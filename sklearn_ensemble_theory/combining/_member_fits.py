@@ -30,6 +30,7 @@ from sklearn_ensemble_theory._learners import (
     numbers_of,
     places_of_labels,
     predictions_of,
+    weights_of_parts,
 )
 from sklearn_ensemble_theory._rows import Rows, canonical
 from sklearn_ensemble_theory._typing import Predictor
@@ -425,9 +426,9 @@ def refuse_unweighted(member: Learner, name: str) -> None:
 
 
 def no_weights(member: Learner, name: str) -> TypeError:
-    return TypeError(
+    return TypeError(  # scikit-learn's words first
         f"Underlying estimator {type(member).__name__} does not support sample weights. "
-        f"It is the member {name!r}."
+        f"It is the member {name!r}.{weights_of_parts(member)}"
     )
 
 

@@ -183,8 +183,26 @@ def test_refusals():
     with pytest.raises(ValueError, match="n_splits=200 greater than the number of samples"):
         clone(model).set_params(n_estimators=CVRounds(200)).fit(X, Y)
     labels = np.repeat([0, 1, 2], 50)
-    with pytest.raises(ValueError, match="cv: split 0 trains on rows without one of the classes"):
+    with pytest.raises(ValueError, match="no row of the class 0, which has 50 rows: give"):
         GradientBoostingClassifier(n_estimators=CVRounds(KFold(3))).fit(X, labels)
     counts, splits = np.repeat([0.0, 1.0], [50, 100]), [(range(50), range(50, 150))]
     with pytest.raises(ValueError, match="rows of cv: split 0: loss='poisson'"):
         clone(model).set_params(loss="poisson", n_estimators=CVRounds(splits)).fit(X, counts)
+
+
+@pytest.mark.filterwarnings("ignore:The least populated class")
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_class_of_a_single_row_is_named(n_classes):
+    X = np.random.default_rng(0).random((60, 2))
+    labels = np.resize(["a", "c"][: n_classes - 1], 60)
+    labels[7] = "b"
+    for rounds in ("cv", CVRounds(2), CVRounds(prediction="mean")):
+        with pytest.raises(ValueError, match="no row of the class b, which has one row: no splits"):
+            GradientBoostingClassifier(n_estimators=rounds).fit(X, labels)
+    with pytest.raises(ValueError, match=r"validation_fraction=0\.1: .*\. The class b has one row"):
+        GradientBoostingClassifier(n_iter_no_change=2).fit(X, labels)
+    others = labels != "b"
+    if n_classes > 2:
+        GradientBoostingClassifier(n_estimators=CVRounds(max_estimators=3)).fit(
+            X[others], labels[others]
+        )

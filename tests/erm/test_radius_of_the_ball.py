@@ -144,7 +144,7 @@ def test_what_needs_a_given_radius():
         with pytest.raises(ValueError, match="radius must be a list of positive numbers"):
             BallConstrainedClassifier(values).fit(X, y)
     one_class = [(np.flatnonzero(y == 1), np.flatnonzero(y == -1))]
-    match = "Split 0 of radius__cv has training rows that lack a class"
+    match = "Split 0 of radius__cv trains on no row of the class -1, which has"
     with pytest.raises(ValueError, match=match):
         BallConstrainedClassifier(CVChoice(RADII, cv=one_class)).fit(X, y)
 

@@ -74,7 +74,7 @@ from ..losses._derivatives import check_derivatives
 from .choosing_rounds import boost_folds, mean_model, results_of
 from .memory import SEEDS, risks_of_rounds
 from .model import AdditiveModel
-from .plan import Plan, check_part, classes_of, encoded
+from .plan import Plan, check_part, classes_of, decoded, encoded
 
 # Of deeper trees, or of more leaves, the sums in bins would take more memory than many rows.
 MOST_LEVELS, MOST_LEAVES = 8, 512
@@ -1056,8 +1056,12 @@ def begun_folds(
             raise ValueError(f"cv={n_splits}: split {k} has no rows to test on; use fewer folds.")
         targets = reduce(add, others)
         if len(targets.labels) < n_classes:
+            lost = np.setdiff1d(one.labels, targets.labels)
+            label = decoded(lost, problem.classes)[0]
             raise ValueError(
-                f"cv: split {k} trains on rows without one of the classes of y; use fewer folds."
+                f"cv: split {k} trains on no row of the class {label!s}, whose rows are all in one "
+                "fold: leave out so rare a class, merge it with another one, or set n_estimators "
+                "to a number."
             )
         name = f"the training rows of cv: split {k}"
         check_part(problem.loss, targets.examples(n_classes), name)

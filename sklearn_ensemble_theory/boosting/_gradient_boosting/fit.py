@@ -242,7 +242,7 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
         elif plan.patience is not None and self.validation_fraction is not None:
             if split_seed is None:
                 split_seed = self._seed_of_split(rng)
-            train, validation = self._split(train, split_seed, loss)
+            train, validation = self._split(train, split_seed, loss, classes)
         problem = replace(problem, rows=train, fit_params=train.params_of(X, fit_params))
 
         # Callbacks, monitors and scorers may look at the model after each round.
@@ -563,10 +563,23 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
                 read = single_precision(read if y else within_single_precision(read))
         return (read, *y) if y else read
 
-    def _split(self, rows: Rows, seed: int, loss: Loss) -> tuple[Rows, Rows]:
+    def _split(
+        self, rows: Rows, seed: int, loss: Loss, classes: np.ndarray | None
+    ) -> tuple[Rows, Rows]:
         """The rows to fit, and those that decide when to stop."""
-        stratify = rows.y if isinstance(self, ClassifierMixin) else None
-        part, others = split_off(len(rows), self.validation_fraction, seed, stratify, rows.groups)
+        stratify = None if classes is None else rows.y
+        given = len(rows), self.validation_fraction, seed, stratify, rows.groups
+        try:
+            part, others = split_off(*given)
+        except ValueError as error:
+            codes, counts = np.unique(rows.y, return_counts=True)
+            if classes is None or counts.min() > 1:
+                raise
+            label = decoded(codes[counts == 1], classes)[0]
+            raise ValueError(
+                f"{error}. The class {label!s} has one row: leave it out, merge it with others, "
+                "or give X_val and y_val."
+            ) from None
         train = rows.take(part)
         if stratify is not None and len(np.unique(train.y)) < len(np.unique(rows.y)):
             raise ValueError(

@@ -18,10 +18,10 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import has_fit_parameter
 
 from ..._compat import check_method_params
-from ..._learners import grows_leaves
+from ..._folds import lost_class
+from ..._learners import grows_leaves, takes_weights, weights_of_parts
 from ..._rows import Rows
 from ..._running import Progress, in_threads
 from .._base_learners import seeded_clone, weak_learner
@@ -111,10 +111,11 @@ def _start(plan: Plan, problem: Problem, rng: np.random.RandomState) -> Any:
     weight = {}
     if train.weight is not None:
         weight = {"sample_weight": train.weight}
-        if not has_fit_parameter(start, "sample_weight"):
+        if not takes_weights(start):
             name = type(start).__name__
             raise ValueError(
                 f"init={name}: The initial estimator {name} does not support sample weights."
+                f"{weights_of_parts(start)}"
             )
     start.fit(train.X, decoded(train.y, problem.classes), **weight)
     return start
@@ -359,7 +360,8 @@ def begin_part(
     """The fit to a part of the rows before its first round; `name` says in errors which it is."""
     own = problem.rows.take(part)
     if problem.classes is not None and len(np.unique(own.y)) < len(problem.classes):
-        raise ValueError(f"{name} trains on rows without one of the classes of y; use fewer folds.")
+        known, labels = (decoded(y, problem.classes) for y in (own.y, problem.rows.y))
+        raise lost_class(name, known, labels)
     check_part(problem.loss, own.y, f"the training rows of {name}")
     params = check_method_params(problem.rows.X, params=problem.fit_params, indices=part)
     problem = replace(problem, rows=own, fit_params=params)

@@ -13,7 +13,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.extmath import softmax
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._categories import fitted_encoder, numbered_learner
@@ -26,6 +26,8 @@ from sklearn_ensemble_theory._learners import (
     is_tree,
     prepare_rounds,
     prepare_sums,
+    takes_weights,
+    without_weights,
 )
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
@@ -311,7 +313,7 @@ class AdaBoostClassifier(WeightedVotes):
         # Rows are drawn by the weights where the learner does not take these.
         resample = bool(self.resample)
         if self.resample == "auto":
-            resample = not has_fit_parameter(learner, "sample_weight")
+            resample = not takes_weights(learner)
         plan = self._plan(len(classes))
         task = plan.task(codes, classes, self.random_state)
         weak = None if resample else prepare_rounds(learner, X, weight, task)
@@ -425,9 +427,9 @@ class AdaBoostClassifier(WeightedVotes):
     def _check_clones(self, learner: Any, resample: bool) -> None:
         """Raise a ValueError where clones of the learner cannot be used with the variant."""
         name = type(learner).__name__
-        if not resample and not has_fit_parameter(learner, "sample_weight"):
+        if not resample and not takes_weights(learner):
             raise ValueError(
-                f"estimator: {name} doesn't support sample_weight, which resample=False requires."
+                f"estimator: resample=False requires weights. {without_weights(learner)}"
             )
         if self.variant == "gentle":
             needed, fits = "regressor", is_regressor(learner)

@@ -14,7 +14,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._categories import fitted_encoder, numbered_learner
@@ -23,7 +23,14 @@ from sklearn_ensemble_theory._cv_choice import CVChoice
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._folds import splits_of_rows
-from sklearn_ensemble_theory._learners import GROUPS_ON_REQUEST, has_fast_path, is_tree, with_groups
+from sklearn_ensemble_theory._learners import (
+    GROUPS_ON_REQUEST,
+    has_fast_path,
+    is_tree,
+    takes_weights,
+    with_groups,
+    without_weights,
+)
 from sklearn_ensemble_theory._rows import (
     Rows,
     check_single_precision,
@@ -140,8 +147,8 @@ class BinaryBooster(WeightedVotes):
         learner = self._boosted_learner()
         routed = self._routed(with_groups(fit_params, groups, learner))
         name = type(learner).__name__
-        if not has_fast_path(learner) and not has_fit_parameter(learner, "sample_weight"):
-            raise ValueError(f"estimator: {name} doesn't support sample_weight.")
+        if not has_fast_path(learner) and not takes_weights(learner):
+            raise ValueError(f"estimator: {without_weights(learner)}")
         if is_regressor(learner) and not is_classifier(learner):
             raise ValueError(f"estimator must be a classifier; {name} is a regressor.")
 

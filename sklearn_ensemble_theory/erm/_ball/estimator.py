@@ -372,7 +372,7 @@ class BallConstrainedClassifier(ClassifierMixin, ReadsOnce, BaseEstimator):
         self.__dict__.pop("cv_results_", None)
         if splits is not None:
             radii = usual_radii(plan, features) if radii is None else radii
-            risks = held_out_risks(plan, features, radii, splits, rng)
+            risks = held_out_risks(plan, features, radii, splits, rng, rows.y)
             radius = radii[risks.mean(axis=1).argmin()]
             self.cv_results_ = results_of_choice("radius", radii, risks)
         fit = fit_in_ball(plan, features, float(radius), rng)

@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from sklearn_ensemble_theory._folds import lost_class
 from sklearn_ensemble_theory._margin_losses import MarginFunction
 from sklearn_ensemble_theory._rows import ChunkedRows
 from sklearn_ensemble_theory._scaling import largest_entry, power_of_two
@@ -225,20 +226,18 @@ def held_out_risks(
     radii: np.ndarray,
     splits: list[tuple[np.ndarray, np.ndarray]],
     rng: np.random.RandomState,
+    labels: np.ndarray,
 ) -> np.ndarray:
     """The risk of each radius on the rows that each split holds out, (n_radii, n_splits).
 
     That is the mean over the problems. The radii of a split are fitted in increasing order, because
-    the solution in a ball is a start in the next larger one.
+    the solution in a ball is a start in the next larger one. Errors name one of the `labels`.
     """
     risks = np.empty((len(radii), len(splits)))
     for fold, (train, held) in enumerate(splits):
         part, held_out, start = rows.part(train), rows.part(held), None
         if len(np.unique(part.codes)) < rows.n_classes:
-            raise ValueError(
-                f"Split {fold} of radius__cv has training rows that lack a class of y; give splits "
-                "that stratify by class, such as StratifiedKFold, or a number of folds."
-            )
+            raise lost_class(f"Split {fold} of radius__cv", labels[train], labels)
         for number, radius in enumerate(radii):
             start = fit_in_ball(plan, part, float(radius), rng, start).points
             found = [
