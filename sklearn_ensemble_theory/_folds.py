@@ -182,6 +182,19 @@ def fold_numbers(
     return folds_of_splits(splits, n, parameter), len(splits)
 
 
+def is_number_of_folds(cv: Any) -> bool:
+    """Whether `cv` is a number, or None for the default one."""
+    return cv is None or isinstance(cv, Integral)
+
+
+def are_folds(splits: list[tuple[np.ndarray, np.ndarray]], n: int) -> bool:
+    """Whether splits of n rows test on no row twice, and train on all others than they test on."""
+    tested = np.concatenate([np.unique(test) for _, test in splits])
+    return len(np.unique(tested)) == len(tested) and all(
+        np.array_equal(np.setdiff1d(np.arange(n), test), np.unique(train)) for train, test in splits
+    )
+
+
 def folds_of_splits(
     splits: list[tuple[np.ndarray, np.ndarray]],
     n: int,

@@ -46,6 +46,7 @@ from .risk import (
     NewtonLossOfRows,
     PointwiseLoss,
     PointwiseOf,
+    RiskOfSplits,
     SquaredError,
     guide_of_bins,
 )
@@ -66,6 +67,8 @@ _BLOCK_ROWS = 2**14
 # those of Newton's method, whose limit does not depend on them.
 SMOOTHING_MOVE = 1.5
 
+AnyRisk = SquaredError | NewtonLoss | RiskOfSplits
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -73,13 +76,13 @@ class Problem:
 
     Attributes
     ----------
-    risk : SquaredError or NewtonLoss
+    risk : SquaredError, NewtonLoss or RiskOfSplits
     bins : FeatureBins
     columns : CategoricalColumns or None
     weights : list of p arrays of shape (k, B)
         Of the rows of each fold in each bin.
     pair_fit : PairFit or None
-        None where rows cannot be read again.
+        None where rows cannot be read again, or splits are no folds.
     target : TargetScale
         The units of targets and scores.
     degree : int
@@ -96,7 +99,7 @@ class Problem:
     passes : PassCount or None
     """
 
-    risk: SquaredError | NewtonLoss
+    risk: AnyRisk
     bins: FeatureBins
     columns: CategoricalColumns | None
     weights: list[np.ndarray]
@@ -113,7 +116,9 @@ class Problem:
     def row_weight(self, cuts: NormalizedCuts) -> float:
         """What a training row of weight 1 weighs in cuts: of other losses a mean curvature."""
         by_fold = self.weights[0].sum(axis=1)
-        rows = by_fold.sum() - (0.0 if cuts.fold is None else by_fold[cuts.fold])
+        rows = cuts.fitted_weight  # of a split that is no fold
+        if rows is None:
+            rows = by_fold.sum() - (0.0 if cuts.fold is None else by_fold[cuts.fold])
         return float(cuts.weight / (rows * self.weight_unit))
 
     def in_units(self, losses: np.ndarray) -> np.ndarray:
@@ -145,13 +150,14 @@ def fit_additive(plan: Plan, problem: Problem, report: Report) -> AdditiveModel:
             first = replace(plan, rule="minimum", n_rounds=MOST_ROUNDS)
         smoothing, stumps = _boosted(first, problem, risk, report)
         pairs = None
-        if fits_pairs and problem.pair_fit is not None:
+        if fits_pairs and problem.pair_fit is not None and not isinstance(risk, RiskOfSplits):
             pairs = problem.pair_fit.fit(stumps.models, plan.pairs, plan.allowed, risk)
             if pairs is None:
                 report(0).message("no pairs of features")
                 if first is not plan:
                     smoothing, stumps = _boosted(plan, problem, risk.again(), report)
         if pairs is not None:
+            assert not isinstance(risk, RiskOfSplits)  # which has none
             if plan.signs is not None:
                 pairs = monotonic_pairs(pairs, stumps.models, plan.signs, layout.missing)
             report(0).message(f"{len(pairs.pairs)} pairs of features")
@@ -164,6 +170,8 @@ def fit_additive(plan: Plan, problem: Problem, report: Report) -> AdditiveModel:
                     smoothing, stumps = _boosted(plan, problem, risk.again(), report)
             else:
                 smoothing, stumps = again
+    if isinstance(risk, RiskOfSplits):  # whose models are no leave-one-out models
+        stumps = replace(stumps, models=stumps.models[:1])
     terms, folds, rounds = _tabulated(problem, smoothing, stumps, pairs)
     folds = folds if plan.keeps_folds else None
     folds = _with_left_out_rows(folds, terms, risk.rows, problem)
@@ -185,7 +193,7 @@ def _least(stumps: PhaseResult) -> float:
 
 
 def _boosted(
-    plan: Plan, problem: Problem, risk: SquaredError | NewtonLoss, report: Report
+    plan: Plan, problem: Problem, risk: AnyRisk, report: Report
 ) -> tuple[PhaseResult | None, PhaseResult]:
     """Run the two phases: rounds that smooth, if there are any, then stumps."""
     n_splits, models = risk.n_splits, risk.start()
@@ -236,7 +244,7 @@ def _boosted(
     return smoothing, stumps
 
 
-def _rows_are_faster(risk: SquaredError | NewtonLoss) -> bool:
+def _rows_are_faster(risk: AnyRisk) -> bool:
     """Whether smoothing rounds cost less by the residuals of rows than by the products of cuts.
 
     Rough costs of all rounds, in elementary operations: of products, those for all cuts, which are
@@ -379,7 +387,7 @@ def _with_left_out_rows(
 
 
 def _importances(
-    risk: SquaredError | NewtonLoss,
+    risk: AnyRisk,
     layout: CutLayout,
     terms: AdditiveTerms,
     smoothing: PhaseResult | None,
@@ -411,8 +419,14 @@ def squares_of_rows(plan: Plan, rows: TrainingRows, report: Report) -> Problem:
     # Rows become bins, in units of the target, and sums over bins; the rounds read only these.
     scaled = target(y)
     bins, jumps, binned = rows_in_bins(plan, rows, scaled, scaled, None, report)
-    risk = SquaredError.of_rows(binned, plan.memory)
-    return _squares(risk, bins, rows.columns, target, unit, jumps)
+    splits = rows.splits if plan.has_folds else None
+    memory = plan.memory / (1 + len(splits or ()))
+    risk = SquaredError.of_rows(binned, memory)
+    problem = _squares(risk, bins, rows.columns, target, unit, jumps)
+    if splits is None:
+        return problem
+    parts = [SquaredError.of_rows(binned.of_split(*split), memory) for split in splits]
+    return replace(problem, risk=RiskOfSplits(risk, parts), pair_fit=None)
 
 
 def squares_of_blocks(plan: Plan, found: BinnedBlocks, report: Report) -> Problem:
@@ -648,7 +662,18 @@ def task_of_rows(
     """Of rows whose weights are near 1."""
     guide = guide_of_bins(task.loss, rows)
     bins, jumps, binned = rows_in_bins(plan, rows, rows.y, *guide, report)
-    return task_of_bins(plan, task, binned, bins, rows.columns, unit, jumps)
+    splits = rows.splits if plan.has_folds else None
+    own = replace(plan, memory=plan.memory / (1 + len(splits or ())))
+    problem = task_of_bins(own, task, binned, bins, rows.columns, unit, jumps)
+    if splits is None:
+        return problem
+    parts = []
+    for split in splits:
+        part = binned.of_split(*split)
+        max_cuts = cuts_in_memory(own.memory, part, task.loss.n_scores)
+        parts.append(NewtonLossOfRows(part, task.loss, max_cuts))
+    assert isinstance(problem.risk, NewtonLoss)
+    return replace(problem, risk=RiskOfSplits(problem.risk, parts), pair_fit=None)
 
 
 def task_of_bins(

@@ -22,7 +22,14 @@ from ..._cv_choice import CVRounds
 from ..._documentation import documented
 from ..._door import ReadsOnce
 from ..._features import Features
-from ..._folds import checked_n_splits, fold_numbers
+from ..._folds import (
+    are_folds,
+    checked_n_splits,
+    fold_numbers,
+    folds_of_splits,
+    is_number_of_folds,
+    splits_of_rows,
+)
 from ..._offsets import known_offset, offset_to_predict
 from ..._rows import (
     ChunkedRows,
@@ -88,8 +95,8 @@ TEXTS = {
             and at most 0.9 p; "cv" for these if the held-out rows are predicted better with them;
             given pairs of numbers or names of features; 0 for none.
             "auto" and "cv" look among about 1,000 pairs and scores: of many features, those with
-            the largest functions. With three or more classes, Dask collections or `partial_fit`,
-            "cv" looks for none.
+            the largest functions. With three or more classes, Dask collections, `partial_fit`, or
+            splits that are no folds, "cv" looks for none.
         exclude : array-like, default=None
             Terms that are left out: features by name or number, and pairs of them as tuples. An
             excluded feature has no function and is in no pair.
@@ -108,7 +115,9 @@ TEXTS = {
     "cv": """
         cv : int, cross-validation generator, iterable or None, default=None
             The folds for all choices of the fit. None takes those of `CVRounds`, five by default,
-            which are drawn in the order of y.
+            which are drawn in the order of y. Splits that are no folds, such as `TimeSeriesSplit`
+            and `ShuffleSplit`, are fitted one by one: they choose numbers of rounds, but no pairs,
+            and give neither `held_out` nor standard errors of terms.
         """,
     "held_out": """
         held_out : "cv", int, cross-validation generator, iterable or None, default=None
@@ -365,13 +374,22 @@ class BaseAdditive(ReadsOnce, BaseEstimator):
             self._check_classes(labels)
             numbers = np.searchsorted(labels, rows.y)
         # Splitters split all rows that were given, those of weight 0 too, as scikit-learn does.
-        folds, n_splits = None, 0
+        folds, n_splits, splits = None, 0, None
         is_refined = isinstance(self.max_bins, str) and len(rows.y) >= MIN_ROWS
         if self._has_folds() or is_refined:
             kept = slice(None) if isinstance(rows.numbers, range) else rows.numbers
             given = self._splits(), X, y, kept, classifies, groups
             parameter = "held_out" if self._holds_out_others() else "cv"
-            folds, n_splits = fold_numbers(*given, at_most=True, parameter=parameter)
+            if groups is None and is_number_of_folds(self._splits()):
+                folds, n_splits = fold_numbers(*given, at_most=True, parameter=parameter)
+            else:
+                splits = splits_of_rows(*given[:-1], parameter=parameter, groups=groups)
+                n_splits = len(splits)
+                if self.held_out is not None or are_folds(splits, len(rows.y)):
+                    folds, splits = folds_of_splits(splits, len(rows.y), parameter), None
+                else:
+                    folds, n_splits = np.ones(len(rows.y), np.uint8), 1
+                    folds[splits[-1][1]] = 0
             if isinstance(self.held_out, Integral) and n_splits < int(self.held_out):
                 raise ValueError(
                     f"held_out={self.held_out} is more folds than there are rows of positive "
@@ -389,7 +407,24 @@ class BaseAdditive(ReadsOnce, BaseEstimator):
             columns,
             labels,
             offset=None if offset is None else rows.of(offset),
+            splits=splits,
         )
+
+    def _plan_for(self, rows: TrainingRows, n_classes: int = 2) -> Plan:
+        """The plan of a fit to these rows."""
+        return self._by_splits(self._plan(rows.X.shape[1], rows.columns, n_classes), rows)
+
+    def _by_splits(self, plan: Plan, rows: TrainingRows) -> Plan:
+        """The plan for splits that may be no folds, by which no pairs are fitted."""
+        if rows.splits is None or not plan.fits_pairs:
+            return plan
+        if not plan.pairs_by_folds:
+            raise ValueError(
+                f"interactions={self.interactions!r} requires splits that train on exactly the "
+                "rows that they do not test on, and test on no row twice, as KFold does; with "
+                "other splits use interactions=0, or 'cv', which is the same there."
+            )
+        return replace(plan, pairs=0, pairs_by_folds=False)
 
     def _known_columns(self) -> CategoricalColumns | None:
         """Those of the chunks before, for `partial_fit`."""
@@ -405,7 +440,12 @@ class BaseAdditive(ReadsOnce, BaseEstimator):
         A chunk of fewer rows begins where no chunk before it has, so that all folds get rows.
         """
         if not self._has_folds():
-            return replace(rows, folds=None, n_splits=0)
+            return replace(rows, folds=None, n_splits=0, splits=None)
+        if rows.splits is not None:
+            raise ValueError(
+                "partial_fit requires splits that train on exactly the rows that they do not test "
+                "on, and test on no row twice; give a number of folds."
+            )
         splits = self._splits()
         if not (splits is None or isinstance(splits, Integral)):
             return rows
@@ -1008,6 +1048,7 @@ class BaseAdditive(ReadsOnce, BaseEstimator):
             pairs_by_folds=False,
             allowed=allowed_terms(left_out, Features(features.n)),
         )
+        plan = self._by_splits(plan, rows)
         with blas_threads_by_work():
             fitted = other._solved(plan, rows)
         new = with_refitted(model, features, chosen, fitted.terms, X.shape[0])

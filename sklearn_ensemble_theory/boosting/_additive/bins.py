@@ -150,12 +150,16 @@ class TrainingRows(Rows):
     columns : CategoricalColumns or None
     classes : array
         The labels whose numbers are in `y`; empty for a regressor.
+    splits : list of pairs of int arrays or None
+        The training rows and the test rows of splits that are no folds, such as those of time
+        series; None where `folds` has them. The test rows of the last one are then fold 0.
     """
 
     folds: np.ndarray | None = None
     n_splits: int = 0
     columns: CategoricalColumns | None = None
     classes: np.ndarray = field(default_factory=lambda: np.empty(0))
+    splits: list[tuple[np.ndarray, np.ndarray]] | None = None
 
 
 def choose_bins(
@@ -207,7 +211,8 @@ def rows_in_bins(
     bins, jumps = choose_bins(plan, guided, guide)
     layout = bins.layout()
     report(0).message(f"{layout.n_cuts} cuts in {len(bins.edges)} features")
-    folds, n_splits = (rows.folds, rows.n_splits) if plan.has_folds else (None, 0)
+    has_folds = plan.has_folds and rows.splits is None
+    folds, n_splits = (rows.folds, rows.n_splits) if has_folds else (None, 0)
     binned = BinnedRows(
         bins.codes(rows.X),
         layout,

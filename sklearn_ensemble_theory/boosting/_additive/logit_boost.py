@@ -211,16 +211,16 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         Raises
         ------
         ValueError
-            If a row is in more than one fold; if the sums over a single cut with all others, or
-            with Dask collections those over all pairs of cuts, exceed the `working_memory` of
-            scikit-learn's configuration.
+            If pairs or `held_out` need folds and `cv` has none; if the sums over a single cut with
+            all others, or with Dask collections those over all pairs of cuts, exceed the
+            `working_memory` of scikit-learn's configuration.
         """
         rows = self._checked_rows(X, y, sample_weight, groups=groups, offset=offset)
         classes = rows.classes
         if offset is not None:
             self._check_one_score(1 if len(classes) == 2 else len(classes))
         end_fit = begin_fit(self, X, y, sample_weight, offset)
-        plan = self._plan(rows.X.shape[1], rows.columns, len(classes))
+        plan = self._plan_for(rows, len(classes))
         self.model_ = replace(self._solved(plan, rows), has_offset=offset is not None)
         self.classes_ = classes
         self.__dict__.pop("_kept", None)

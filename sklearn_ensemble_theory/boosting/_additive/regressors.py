@@ -246,12 +246,13 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         Raises
         ------
         ValueError
-            If y is not in the domain of the loss, such as negative counts; if a row is in more than
-            one fold; if the sums over a single cut with all others, or with Dask collections those
-            over all pairs of cuts, exceed the `working_memory` of scikit-learn's configuration.
+            If y is not in the domain of the loss, such as negative counts; if pairs or `held_out`
+            need folds and `cv` has none; if the sums over a single cut with all others, or with
+            Dask collections those over all pairs of cuts, exceed the `working_memory` of
+            scikit-learn's configuration.
         """
         rows = self._checked_rows(X, y, sample_weight, groups=groups, offset=offset)
-        plan = self._plan(rows.X.shape[1], rows.columns)
+        plan = self._plan_for(rows)
         loss_of(self.loss).check_target(rows.y)
         end_fit = begin_fit(self, X, y, sample_weight, offset)
         self.model_ = replace(self._solved(plan, rows), has_offset=offset is not None)

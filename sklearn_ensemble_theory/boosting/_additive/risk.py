@@ -36,7 +36,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 from scipy.integrate import trapezoid
@@ -1121,3 +1121,76 @@ def _weight_sums(
         weight = np.ascontiguousarray(weight)
     block = rows.codes, np.zeros(len(weight)), weight, rows.folds
     return StumpSums.of([block], rows.layout, rows.n_groups)
+
+
+# --- splits that are no folds ---------------------------------------------------------------------
+
+
+class RiskOfSplits:
+    """The risk of splits that are no folds: of all rows, and of the rows of each split by itself.
+
+    Each split is a risk with one fold, its test rows. The first model of each is that of all rows,
+    whose second derivatives all models share, and the second one that of the split.
+
+    Parameters
+    ----------
+    whole : SquaredError or NewtonLoss
+    parts : list of SquaredError or NewtonLoss
+    """
+
+    def __init__(
+        self, whole: SquaredError | NewtonLoss, parts: Sequence[SquaredError | NewtonLoss]
+    ) -> None:
+        self.whole, self.parts, self.n_splits = whole, parts, len(parts)
+        self.is_quadratic, self.n_scores = whole.is_quadratic, whole.n_scores
+        self.layout, self.max_cuts, self.rows = whole.layout, whole.max_cuts, whole.rows
+        self.unit, self.is_rough = whole.unit, whole.is_rough
+        self.fitted_weights = []
+        for part in parts:
+            assert part.rows is not None
+            self.fitted_weights.append(
+                float(sums_by_fold(part.rows, [np.ones(len(part.rows.y))])[1, 0])
+            )
+
+    @property
+    def n_refreshes(self) -> int | None:
+        return None if isinstance(self.whole, SquaredError) else self.whole.n_refreshes
+
+    def start(self) -> list[TableModel]:
+        models = self.whole.start() + [part.start()[1] for part in self.parts]
+        self.unit, self.is_rough = self.whole.unit, self.whole.is_rough  # now known
+        return models
+
+    def open(
+        self, models: list[TableModel], tolerance: float = 0.0, by_rows: bool = False
+    ) -> Stage:
+        """The next stage of all models; see `NewtonLoss.open`."""
+        first = self.whole.open(models[:1], tolerance, by_rows)
+        stages = [
+            part.open([models[0], model], tolerance, by_rows)
+            for part, model in zip(self.parts, models[1:])
+        ]
+
+        for stage, weight in zip(stages, self.fitted_weights):
+            for state in stage.states[1]:
+                state.cuts.fitted_weight = weight
+
+        def joined(name: str) -> np.ndarray:
+            return np.array([getattr(first, name)[0], *(getattr(s, name)[1] for s in stages)])
+
+        return Stage(
+            [first.states[0], *(stage.states[1] for stage in stages)],
+            [first.models[0], *(stage.models[1] for stage in stages)],
+            joined("losses"),
+            joined("per_square"),
+            None if first.fitted_losses is None else joined("fitted_losses"),
+        )
+
+    def losses(self, models: list[TableModel]) -> tuple[np.ndarray, np.ndarray]:
+        """`fitted_losses` and `losses` of the `Stage` that models would open."""
+        found = [cast(NewtonLoss, self.whole).losses(models[:1])]
+        for part, model in zip(self.parts, models[1:]):
+            each = cast(NewtonLoss, part).losses([models[0], model])
+            found.append((each[0][1:], each[1][1:]))
+        fitted, held = zip(*found)
+        return np.concatenate(fitted), np.concatenate(held)

@@ -510,6 +510,14 @@ class BinnedRows:
     groups: np.ndarray | None = None
     offset: np.ndarray | None = None
 
+    def of_split(self, train: np.ndarray, test: np.ndarray) -> "BinnedRows":
+        """The rows of one split, of which the test rows are fold 0."""
+        part = np.concatenate([test, train])
+        weight, offset = (None if v is None else v[part] for v in (self.weight, self.offset))
+        folds = (np.arange(len(part)) >= len(test)).astype(np.uint8)
+        codes = np.asfortranarray(self.codes[part])
+        return BinnedRows(codes, self.layout, self.y[part], weight, folds, 1, offset=offset)
+
     @cached_property
     def n_groups(self) -> int:
         """The number of groups of rows of which sums are kept."""

@@ -544,7 +544,11 @@ class NormalizedCuts:
         z'W(y - mean) over the training rows; then, if a fold is held out, over its rows.
     preference : ndarray of shape (P,)
         1, 1 - tie, 1 - 2 tie, ...: the factors by which the first of equal cuts is preferred.
+    fitted_weight : float or None
+        The weight of the training rows of a split that is no fold.
     """
+
+    fitted_weight: float | None = None
 
     def __init__(
         self,
