@@ -503,7 +503,9 @@ def checked_codes(labels: np.ndarray, member: Any, n_classes: int) -> np.ndarray
 
 def probabilities_of(member: Any, X: Any) -> np.ndarray:
     """The probabilities by a classifier: (n, n_classes); see `numbers_of`."""
-    values, n_classes = numbers_of(member.predict_proba(X), member, X, None), len(member.classes_)
+    values = numbers_of(member.predict_proba(X), member, X, None)
+    # A wrapper of the user's may have no classes_.
+    n_classes = len(getattr(member, "classes_", values.T))
     return aligned_columns(values, np.arange(n_classes), n_classes)
 
 
