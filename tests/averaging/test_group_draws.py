@@ -339,8 +339,9 @@ def test_groups_in_pipelines_and_searches():
         outer = BaggingRegressor(inner, 3, random_state=0).fit(X, y, groups=groups)
         for member, rows in zip(outer.estimators_, outer.estimators_samples_):
             assert member.ensemble_.draws.scheme.n_units == len(np.unique(groups[rows]))
-        with pytest.raises(ValueError, match="not explicitly set as requested"):
-            GridSearchCV(BaggingRegressor(), {}, cv=GroupKFold(3)).fit(X, y, groups=groups)
+        # Without the request the splitter has the groups, and the fit has not.
+        search = GridSearchCV(BaggingRegressor(), {}, cv=GroupKFold(3)).fit(X, y, groups=groups)
+        assert search.best_estimator_.ensemble_.draws.scheme.n_units == len(X)
 
 
 def test_warm_start_continues_the_same_groups_only():
