@@ -1,5 +1,6 @@
 """Where public names are: the room that each comes from, and the address that it has for users."""
 
+import inspect
 from collections.abc import Iterable
 from typing import Any
 
@@ -48,16 +49,23 @@ def room_of(name: str) -> str:
 
 
 def publish(room: str, members: dict[str, Any], names: Iterable[str]) -> None:
-    """Give what a room exports the address that users import it from, not that of its file.
+    """Give what a room exports the address that users import it from, and the door of arguments.
 
     Pickles name it so, and the HTML view of an estimator links to its page of the reference. What
     the package exports as well has the address of the package.
     """
+    # Here, because the package itself imports this file and no other one.
+    from sklearn_ensemble_theory._signatures import check_methods, with_checked_arguments
+
     of_package = ROOMS.get(room.split(".", 1)[1], "").split()
     for name in names:
-        member = members[name]
+        member: Any = members[name]
         if not hasattr(member, "__module__"):
             continue  # a room in a room
+        if inspect.isfunction(member):
+            member = members[name] = with_checked_arguments(member)
+        elif inspect.isclass(member):
+            check_methods(member, PACKAGE)
         member.__module__ = PACKAGE if name in of_package else room
         if hasattr(member, "_doc_link_module"):
             member._doc_link_module = PACKAGE

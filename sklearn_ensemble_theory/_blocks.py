@@ -547,7 +547,7 @@ def checked_offset(offset: Any, X: Any, name: str = "offset") -> np.ndarray | No
         offset = np.full(n, float(offset))
     try:
         found = check_array(offset, ensure_2d=False, dtype=np.float64, input_name=name)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} must have a finite number for each row: {error}") from error
     if found.shape != (n,):
         raise ValueError(f"{name} must have the shape ({n},), of the rows; got {found.shape}.")

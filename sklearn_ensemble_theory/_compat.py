@@ -20,6 +20,7 @@ from sklearn.utils._openmp_helpers import _openmp_effective_n_threads as openmp_
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
+    InvalidParameterError,
     RealNotInt,
     StrOptions,
 )
@@ -63,6 +64,7 @@ __all__ = [
     "HasMethods",
     "HistogramBuilder",
     "Interval",
+    "InvalidParameterError",
     "RealNotInt",
     "StrOptions",
     "VisualBlock",

@@ -41,6 +41,7 @@ from sklearn_ensemble_theory._categories import (
 )
 from sklearn_ensemble_theory._compat import (
     check_constraints,
+    check_feature_names_in,
     check_method_params,
     check_sample_weight,
     safe_indexing,
@@ -131,6 +132,19 @@ def checked_rows(
     """The rows of positive weight, by `validate_data` with these options and `positive_weights`."""
     X, y = validate_data(estimator, X, y, **options)
     return kept_rows(X, y, sample_weight)
+
+
+def checked_feature_names(estimator: Any, names: Any, *, generate_names: bool) -> Any:
+    """The argument of `get_feature_names_out`, by scikit-learn's check; it needs names in a row.
+
+    Raises
+    ------
+    ValueError
+        If there is not one name for each feature, or they are not those of the fit.
+    """
+    if names is not None and (issparse(names) or np.ndim(np.asarray(names, dtype=object)) != 1):
+        raise ValueError(f"input_features must have a name for each feature; got {names!r:.100}.")
+    return check_feature_names_in(estimator, names, generate_names=generate_names)
 
 
 def kept_rows(

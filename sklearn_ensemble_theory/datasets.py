@@ -11,7 +11,11 @@ from scipy.special import log_ndtr
 from scipy.stats import ncx2, norm
 from sklearn.preprocessing import PolynomialFeatures
 
-from sklearn_ensemble_theory.bounds._arguments import checked_generator
+from sklearn_ensemble_theory.bounds._arguments import (
+    checked_generator,
+    checked_numbers,
+    checked_rows,
+)
 
 from ._addresses import publish
 from ._documentation import documented
@@ -399,7 +403,7 @@ def twonorm_bayes_rule(X: ArrayLike) -> np.ndarray:
     >>> twonorm_bayes_rule([[1.0, -0.5], [-1.0, 0.5]])
     array([ 1, -1])
     """
-    return _two_classes(np.asarray(X, dtype=float).sum(axis=1))
+    return _two_classes(_moderate(checked_rows("X", X)).sum(axis=1))
 
 
 def twonorm_bayes_error() -> float:
@@ -472,7 +476,7 @@ def threenorm_bayes_rule(X: ArrayLike) -> np.ndarray:
     >>> threenorm_bayes_rule([[1.0, 1.0], [1.0, -1.0]])
     array([-1,  1])
     """
-    X = np.asarray(X, dtype=float)
+    X = _moderate(checked_rows("X", X))
     d = X.shape[1]
     a = _shift(d)
     return _two_classes(a * (X @ _alternating(d)) - _log_cosh(a * X.sum(axis=1)))
@@ -571,9 +575,10 @@ def ringnorm_bayes_rule(X: ArrayLike) -> np.ndarray:
     >>> ringnorm_bayes_rule([[1.5, 1.5], [4.0, -4.0]])
     array([ 1, -1])
     """
-    X = np.asarray(X, dtype=float)
+    X = checked_rows("X", X)
     d = X.shape[1]
-    distance = ((X - 4 / 3 * _shift(d)) ** 2).sum(axis=1)
+    with np.errstate(over="ignore"):
+        distance = ((X - 4 / 3 * _shift(d)) ** 2).sum(axis=1)
     return _two_classes(_squared_radius(d) - distance)
 
 
@@ -628,6 +633,12 @@ def _log_cosh(u: np.ndarray) -> np.ndarray:
 
 def _squared_radius(d: int) -> float:
     return 4 / 3 * (2 * d * math.log(2) + 4 / 3)
+
+
+def _moderate(X: np.ndarray) -> np.ndarray:
+    """Rows of which sums do not overflow, and have the same sign."""
+    largest = np.abs(X).max()
+    return X / (largest / 1e150) if largest > 1e150 else X
 
 
 def _two_classes(score: np.ndarray) -> np.ndarray:
@@ -719,8 +730,8 @@ def waveform_bayes_rule(X: ArrayLike) -> np.ndarray:
     >>> y, waveform_bayes_rule(X)
     (array([0, 1, 0, 1]), array([0, 1, 0, 2]))
     """
-    X = np.asarray(X, dtype=float)
-    if X.ndim != 2 or X.shape[1] != len(PLACES):
+    X = np.clip(checked_rows("X", X), -1e150, 1e150)  # whose squares do not overflow
+    if X.shape[1] != len(PLACES):
         raise ValueError(f"X must have {len(PLACES)} columns, got an array of shape {X.shape}.")
     return np.argmax(_log_densities(X, WAVES), axis=1)
 
@@ -805,7 +816,7 @@ def add_label_noise(
     """
     if not 0 <= noise_rate <= 1:
         raise ValueError(f"noise_rate must be in [0, 1], got {noise_rate!r}.")
-    y = np.asarray(y)
+    y = _checked_labels(y)
     return _flipped(y, np.full(len(y), float(noise_rate)), random_state)
 
 
@@ -850,12 +861,11 @@ def add_massart_noise(
     >>> int(flipped[:750].sum())
     0
     """
-    X, y = np.asarray(X), np.asarray(y)
-    rates = np.asarray(eta(X) if callable(eta) else eta, dtype=float)
+    y = _checked_labels(y)
+    rates = eta(np.asarray(X)) if callable(eta) else eta
+    rates = checked_numbers("eta", rates, 0, 0.5, open_high=True)
     if rates.shape != (len(y),):
         raise ValueError(f"eta must have one value for each row, got the shape {rates.shape}.")
-    if not ((rates >= 0) & (rates < 0.5)).all():
-        raise ValueError("eta must be in [0, 1/2) for every row.")
     return _flipped(y, rates, random_state)
 
 
@@ -913,8 +923,10 @@ def add_malicious_rows(
     if not np.isfinite(distance):
         raise ValueError(f"distance must be finite, got {distance!r}.")
     rng = checked_generator(random_state)
-    X, y = np.array(X, dtype=float), np.array(y)
+    X, y = checked_rows("X", X).copy(), _checked_labels(y).copy()
     n = len(y)
+    if len(X) != n:
+        raise ValueError(f"X has {len(X)} rows, but y has {n}.")
     malicious = np.zeros(n, dtype=bool)
     malicious[rng.permutation(n)[: round(fraction * n)]] = True
     source = rng.randint(n, size=int(malicious.sum()))
@@ -923,6 +935,17 @@ def add_malicious_rows(
     y[malicious] = _other_classes(y, y[source], rng)
     X[malicious] = moved
     return X, y, malicious
+
+
+def _checked_labels(y: ArrayLike) -> np.ndarray:
+    try:
+        labels = np.asarray(y)
+        np.unique(labels)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"y must have labels that can be ordered: {error}") from None
+    if labels.ndim != 1:
+        raise ValueError(f"y must have one dimension; got the shape {labels.shape}.")
+    return labels
 
 
 def _flipped(

@@ -174,7 +174,7 @@ TEXTS = {
         Returns
         -------
         bound : float
-            The bound on the difference. It says nothing where it is 1 or more.
+            The bound on the difference, at most 1, where it says nothing.
 
         %(raises)s
         """,
@@ -403,7 +403,10 @@ def checked_numbers(
 ) -> np.ndarray:
     """A number or an array of numbers as floats; a ValueError unless all are finite and inside."""
     try:
-        numbers = np.asarray(value, dtype=np.float64)
+        given = np.asarray(value)
+        if given.dtype.kind not in "iufO":  # text, complex, dates, and bools, which are no numbers
+            raise TypeError
+        numbers = given.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(
             f"{name} must be a number or an array of numbers, got {value!r}."
@@ -444,9 +447,10 @@ def checked_generator(random_state: Any, name: str = "random_state") -> np.rando
 def checked_rows(name: str, rows: Any, *, sparse: bool = False) -> Any:
     """A finite array of floats with two dimensions, or a sparse one; a ValueError otherwise."""
     try:
-        return check_array(
-            rows, accept_sparse="csr" if sparse else False, dtype=np.float64, input_name=name
-        )
+        with np.errstate(over="ignore"):  # of long doubles
+            return check_array(
+                rows, accept_sparse="csr" if sparse else False, dtype=np.float64, input_name=name
+            )
     except (TypeError, OverflowError):
         raise ValueError(f"{name} must be an array of numbers with two dimensions.") from None
 

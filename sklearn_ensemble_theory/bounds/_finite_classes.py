@@ -99,7 +99,7 @@ def histogram_class_bound(
     Returns
     -------
     bound : float
-        The bound; it says nothing where it is 1 or more.
+        The bound, at most 1, where it says nothing.
 
     %(raises)s
 
@@ -117,7 +117,7 @@ def histogram_class_bound(
     check_integer("n_features", n_features, 1)
     check_integer("n_classes", n_classes, 2)
     n_cells = float(n_intervals) ** n_features
-    return finite_class_bound(n_samples, n_cells * math.log(n_classes), delta)
+    return min(1.0, finite_class_bound(n_samples, n_cells * math.log(n_classes), delta))
 
 
 @in_floats
@@ -313,7 +313,7 @@ def vc_excess_risk_bound(
     Returns
     -------
     bound : float or ndarray
-        The bound. It says nothing where it is 1 or more.
+        The bound, at most 1, where it says nothing.
 
     %(raises)s
 
@@ -330,7 +330,8 @@ def vc_excess_risk_bound(
     n = checked_numbers("n_samples", n_samples, 1)
     delta = checked_numbers("delta", delta, 0, 1, open_low=True)
     complexity = vc_rademacher_bound(n, vc_dimension)
-    return as_result(2 * np.asarray(complexity) + np.sqrt(2 * (np.log(2) - np.log(delta)) / n))
+    deviation = np.sqrt(2 * (np.log(2) - np.log(delta)) / n)
+    return as_result(np.minimum(1.0, 2 * np.asarray(complexity) + deviation))
 
 
 def pac_n_samples_upper_bound(vc_dimension: int, eps: float, delta: float = 0.05) -> int:

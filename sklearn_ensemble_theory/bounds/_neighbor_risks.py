@@ -438,7 +438,7 @@ def independent_neighbors_vote_bound(
     Returns
     -------
     bound : float
-        On a probability; it may exceed 1.
+        On a probability, at most 1, where it says nothing.
 
     %(raises)s
 
@@ -458,7 +458,7 @@ def independent_neighbors_vote_bound(
         diameter=diameter,
         noise_variance=1 - 1 / n_classes,
     )
-    return math.sqrt(2 * squared)
+    return min(1.0, math.sqrt(2 * squared))
 
 
 @in_floats

@@ -201,7 +201,7 @@ def _as_function(phi: Any) -> Callable[[np.ndarray], ArrayLike]:
     if callable(phi):
         function: Callable[[np.ndarray], ArrayLike] = phi
         return function
-    if phi not in MARGIN_FUNCTIONS:
+    if not (isinstance(phi, str) and phi in MARGIN_FUNCTIONS):
         raise ValueError(f"phi must be callable or one of {sorted(MARGIN_FUNCTIONS)}, got {phi!r}.")
     return MARGIN_FUNCTIONS[phi].value
 

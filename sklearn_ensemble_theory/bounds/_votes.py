@@ -18,6 +18,9 @@ from sklearn_ensemble_theory._typing import ArrayLike
 from ._arguments import as_result, check_integer, check_number, checked_numbers
 from ._finite_classes import sauer_shelah_bound
 
+# Of the dimensions of one vote together, whose sums are added up one by one.
+MOST_DIMENSIONS = 10**7
+
 
 def voting_error_bound(error: ArrayLike) -> float | np.ndarray:
     """Bound on the error of a vote over randomised classifiers: min(1, 2 error).
@@ -241,7 +244,12 @@ def _checked_dimensions(vc_dimensions: ArrayLike) -> list[int]:
         raise ValueError(
             f"vc_dimensions must be integers of at least 1, at least one, got {vc_dimensions!r}."
         )
-    return [int(d) for d in values]
+    dimensions = [int(d) for d in values]
+    if sum(dimensions) > MOST_DIMENSIONS:
+        raise ValueError(
+            f"vc_dimensions must add up to at most {MOST_DIMENSIONS:_}; got {sum(dimensions):_}."
+        )
+    return dimensions
 
 
 def weighted_voting_generalization_bound(
@@ -351,4 +359,5 @@ def _log_growth(dimensions: list[int], n: int) -> float:
 def _deviation(n_samples: int, log_growth: float, delta: float) -> float:
     """The Vapnik-Chervonenkis inequality for at most exp(log_growth) labellings of 2n rows."""
     check_number("delta", delta, 0, 1, open_low=True)
-    return 2 * math.sqrt(2 * (log_growth + math.log(2) - math.log(delta)) / n_samples)
+    log_ratio = log_growth + math.log(2) - math.log(delta)
+    return min(1.0, 2 * math.sqrt(2 * log_ratio / n_samples))

@@ -238,14 +238,14 @@ def adaboost_generalization_bound(
     vc_dimension : int
         VC dimension d of the class of weak classifiers; 2 for stumps of both signs on one feature.
     edge : float in [0, 1/2], default=0.0
-        The least edge gamma of a round. With 0 the bound is 1 or more; for the difference between
-        the error and the training error subtract 1.
+        The least edge gamma of a round. With 0 the bound is 1; the difference between the error and
+        the training error is bounded by `weighted_voting_generalization_bound`.
     %(delta)s
 
     Returns
     -------
     bound : float
-        The bound on the error. It says nothing where it is 1 or more.
+        The bound on the error, at most 1, where it says nothing.
 
     %(raises)s
 
@@ -266,7 +266,7 @@ def adaboost_generalization_bound(
     check_integer("n_rounds", n_rounds, 1)
     check_number("edge", edge, 0, 0.5)
     deviation = weighted_voting_generalization_bound(n_samples, n_rounds, vc_dimension, delta)
-    return math.exp(-2.0 * edge**2 * n_rounds) + deviation
+    return min(1.0, math.exp(-2.0 * edge**2 * n_rounds) + deviation)
 
 
 def adaboost_kappa_bound(n_rounds: ArrayLike, kappa: float) -> Any:
@@ -369,7 +369,8 @@ def interval_stump_edge_bound(n_samples: int, delta: float = 0.05) -> float:
     Returns
     -------
     edge : float
-        The edge, below 1/6. It says nothing where it is 0 or less, as it is for 5,000 rows.
+        The edge, below 1/6 and at least -1/2, that of an error of 1. It says nothing where it is 0
+        or less, as it is for 5,000 rows.
 
     %(raises)s
 
@@ -385,7 +386,7 @@ def interval_stump_edge_bound(n_samples: int, delta: float = 0.05) -> float:
     """
     check_integer("n_samples", n_samples, 1)
     check_number("delta", delta, 0, 1, open_low=True)
-    return 1.0 / 6.0 - _excess_of_best(n_samples, 2, delta)
+    return max(-0.5, 1.0 / 6.0 - _excess_of_best(n_samples, 2, delta))
 
 
 def _excess_of_best(n_samples: int, vc_dimension: int, delta: float) -> float:
@@ -544,6 +545,7 @@ def agnostic_boosting_error_bound(
     Returns
     -------
     bound : float
+        At most 1, where it says nothing.
 
     %(raises)s
 
@@ -572,7 +574,7 @@ def agnostic_boosting_error_bound(
     check_number("weakness", weakness, 0, 1, open_low=True)
     _check_inside("learning_rate", learning_rate, 0.0, 2.0)
     c = 1.0 / math.sqrt(learning_rate * (1 - learning_rate / 2) * n_rounds)
-    return optimum + 0.5 * (c + (c + slack) / weakness)
+    return min(1.0, optimum + 0.5 * (c + (c + slack) / weakness))
 
 
 @in_floats
@@ -644,7 +646,7 @@ def massart_boosting_error_bound(
     Returns
     -------
     bound : float
-        On the share of rows whose label, noise included, is not predicted.
+        On the share of rows whose label, noise included, is not predicted; at most 1.
 
     %(raises)s
 
@@ -663,7 +665,7 @@ def massart_boosting_error_bound(
     s = massart_confidence_threshold(noise_rate, margin)
     check_number("smoothness", smoothness, 0, 1)
     check_number("tol", tol, 0)
-    return 1.0 / (1.0 + math.exp(s)) + smoothness + tol / (1.0 + math.exp(-s))
+    return min(1.0, 1.0 / (1.0 + math.exp(s)) + smoothness + tol / (1.0 + math.exp(-s)))
 
 
 @in_floats

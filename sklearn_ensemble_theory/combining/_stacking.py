@@ -24,7 +24,6 @@ from sklearn_ensemble_theory._compat import (
     HasMethods,
     StrOptions,
     VisualBlock,
-    check_feature_names_in,
     raise_for_params,
     routing_enabled,
 )
@@ -37,7 +36,12 @@ from sklearn_ensemble_theory._learners import (
     has_input_tag,
     with_groups,
 )
-from sklearn_ensemble_theory._rows import checked_groups, finite_predictions, one_column
+from sklearn_ensemble_theory._rows import (
+    checked_feature_names,
+    checked_groups,
+    finite_predictions,
+    one_column,
+)
 from sklearn_ensemble_theory._scores import ClassifierMixin, RegressorMixin
 from sklearn_ensemble_theory._typing import (
     ArrayLike,
@@ -482,7 +486,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
             Class and member, followed by a number if a member has several columns.
         """
         check_is_fitted(self, "n_features_in_")
-        features = check_feature_names_in(self, input_features, generate_names=self.passthrough)
+        features = checked_feature_names(self, input_features, generate_names=self.passthrough)
         prefix = type(self).__name__.lower()
         names = [
             f"{prefix}_{name}{i if n > 1 else ''}"

@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import (
     StrOptions,
-    check_feature_names_in,
     raise_for_params,
 )
 from sklearn_ensemble_theory._documentation import documented
@@ -28,6 +27,7 @@ from sklearn_ensemble_theory._learners import (
 )
 from sklearn_ensemble_theory._rows import (
     are_wrong,
+    checked_feature_names,
     checked_groups,
     checked_weights,
     codes_of_labels,
@@ -381,7 +381,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
     def _names_out(self, input_features: Any, n_columns: int | None) -> np.ndarray:
         """Names of the columns of `transform`: one for each member, or `n_columns` numbered."""
         check_is_fitted(self, "n_features_in_")
-        check_feature_names_in(self, input_features, generate_names=False)
+        checked_feature_names(self, input_features, generate_names=False)
         prefix = type(self).__name__.lower()
         numbers = [""] if n_columns is None else range(n_columns)
         pairs = self._pairs(dropped=False)
@@ -763,7 +763,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         Returns
         -------
         bound : float
-            At most 1, but of `"vc"`, which says nothing if it is 1 or more.
+            At most 1, where it says nothing.
 
         Raises
         ------
@@ -823,7 +823,8 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
             raise ValueError(f'method="vc" needs vc_dimensions, one number or {members}.')
         dimensions = np.broadcast_to(vc_dimensions, members)
         wrong = are_wrong(y, self.predict(X), self.classes_)
-        return float(wrong.mean() + voting_generalization_bound(len(wrong), dimensions, delta))
+        deviation = voting_generalization_bound(len(wrong), dimensions, delta)
+        return min(1.0, float(wrong.mean()) + deviation)
 
     def _loss_blocks(self, X: MatrixLike, y: ArrayLike) -> Iterator[np.ndarray]:
         """Yield the losses of all members, if they are asked for."""

@@ -214,7 +214,10 @@ def _parts(ensemble: Ensemble, X, rows: np.ndarray, by: Any) -> list[tuple]:
         # In single precision, as training rows are kept: values have to be equal.
         both = [tree_input(ensemble, each) for each in (kept, X)]
         if callable(by):
-            known, new = (np.asarray(by(each)) for each in both)
+            try:
+                known, new = (np.asarray(by(each)) for each in both)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"by must be a function of rows; it raises {error!r}.") from error
         else:
             column = ensemble.table.place(by, "by")
             known, new = (column_of(each, column) for each in both)

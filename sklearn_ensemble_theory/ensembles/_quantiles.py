@@ -45,6 +45,8 @@ LEAVES = 2**21
 def predicted_quantiles(ensemble: Ensemble, X, quantiles: ArrayLike) -> np.ndarray:
     """Return quantiles at the rows X, of shape (m, k), or (m,) for a single level."""
     try:
+        if np.iscomplexobj(quantiles):
+            raise TypeError
         levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
     except (TypeError, ValueError, OverflowError):
         levels = np.empty(0)

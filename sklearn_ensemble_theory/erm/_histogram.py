@@ -676,7 +676,7 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
         Returns
         -------
         bound : float
-            The bound; it says nothing where it is 1 or more.
+            The bound, at most 1, where it says nothing.
 
         Raises
         ------
@@ -689,7 +689,7 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
         if K > 1:  # m^p log K, but no more than floats hold
             log_log = self.n_features_in_ * math.log(self.n_bins_) + math.log(math.log(K))
             log_size = math.exp(min(log_log, 700.0))
-        return finite_class_bound(self.effective_n_samples_, log_size, delta)
+        return min(1.0, finite_class_bound(self.effective_n_samples_, log_size, delta))
 
 
 @documented(TEXTS)

@@ -15,7 +15,7 @@ What is used several times has a query of its own, which databases would otherwi
 of its uses: MATERIALIZED keeps them from that.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -214,13 +214,13 @@ def sql(
     >>> [(key, round(abs(y), 1)) for key, y in sorted(rows)]
     [('a', 0.0), ('b', 5.0)]
     """
-    if dialect not in DIALECTS:
+    if not (isinstance(dialect, str) and dialect in DIALECTS):
         raise ValueError(f"dialect must be one of {sorted(DIALECTS)}; got {dialect!r}.")
     plain, write = PlainModel.of(model), DIALECTS[dialect]
     plain.check_link()
     terms = plain.terms if with_terms else plain.terms_that_matter()
-    keep = [keep] if isinstance(keep, str) else list(keep)
-    source = ".".join(write.name(part) for part in ([table] if isinstance(table, str) else table))
+    keep = _names_of("keep", keep)
+    source = ".".join(write.name(part) for part in _names_of("table", table))
     used = sorted({j for term in terms for j in term.features})
     if same := write.clash([plain.names[j] for j in used]):
         raise ValueError(
@@ -300,6 +300,13 @@ def sql(
     final = [f"k{i} AS {write.name(name)}" for i, name in enumerate(keep)]
     final += [f"{value} AS {write.name(name)}" for name, (_, value) in zip(names, result)]
     return f"WITH {', '.join(parts)}\nSELECT\n  " + ",\n  ".join(final) + f"\nFROM {source}"
+
+
+def _names_of(argument: str, given: Any) -> list[str]:
+    names = [given] if not isinstance(given, Iterable) or isinstance(given, str) else list(given)
+    if not all(isinstance(name, str) for name in names):
+        raise ValueError(f"{argument} must be a name or several, as strings; got {given!r}.")
+    return names
 
 
 def term_of(

@@ -165,7 +165,7 @@ def report_html(
     for name, given in (("y", y), ("sample_weight", sample_weight), ("offset", offset)):
         if given is not None and X is None:
             raise ValueError(f"{name} is of the rows of X, which has to be given too.")
-    if X is not None and np.shape(X)[0] == 0:
+    if X is not None and np.shape(X)[:1] == (0,):
         raise ValueError("X has no rows.")
     options = {} if offset is None else {"offset": offset}
     title = f"Additive model: {type(estimator).__name__}" if title is None else str(title)

@@ -158,6 +158,8 @@ def partial_dependence(
             estimator, X, features, method="brute", **brute, **options
         )
     rows: Any = X if hasattr(X, "shape") else np.asarray(X)
+    if len(rows.shape) != 2:
+        raise ValueError(f"X must have two dimensions; got the shape {rows.shape}.")
     result = inspection.partial_dependence(_Zero(), rows, features, method="brute", **options)
     names = rows.columns if hasattr(rows, "columns") else options.get("feature_names")
     names = list(feature_names(estimator) if names is None else names)

@@ -332,6 +332,8 @@ def bagged_smoother(
     >>> bool(np.allclose(G.sum(axis=1), 1))
     True
     """
+    if not hasattr(estimator, "fit") or isinstance(estimator, type):
+        raise TypeError(f"estimator must be an estimator; got {estimator!r:.100}.")
     if not (isinstance(subsample, Real) and 0 < subsample <= 1):
         raise ValueError(f"subsample must be above 0 and at most 1, got {subsample!r}.")
     if not (isinstance(n_subsamples, Integral) and n_subsamples >= 1):
@@ -418,6 +420,8 @@ def stochastic_variance_bound(
     """
     G = np.asarray(matrices, dtype=np.float64)
     y = np.asarray(y, dtype=np.float64)
+    if y.ndim != 1:
+        raise ValueError(f"y must have one dimension; got the shape {y.shape}.")
     n = len(y)
     if G.ndim != 3 or G.shape[1] < n or G.shape[2] != n:
         raise ValueError(

@@ -62,9 +62,10 @@ def test_the_edge_of_the_stump_found_on_a_sample():
     # As n grows it tends to 1/6 - 0; with a hundred times the rows the difference is about a tenth.
     gaps = 1 / 6 - np.array([bounds.interval_stump_edge_bound(m, 0.05) for m in (10**6, 10**8)])
     assert 0.1 < gaps[1] / gaps[0] < 0.13
-    # By hand, n = 2 and delta = 1: Phi_2(4) = 11.
-    by_hand = 1 / 6 - 2 * np.sqrt(np.log(11) + np.log(4)) - np.sqrt(np.log(2) / 4)
-    assert bounds.interval_stump_edge_bound(2, 1.0) == pytest.approx(by_hand)
+    # By hand, n = 800 and delta = 1: Phi_2(1600) = 1 + 1600 + 1600 1599 / 2.
+    growth = np.log(1 + 1600 + 800 * 1599)
+    by_hand = 1 / 6 - 2 * np.sqrt((growth + np.log(4)) / 400) - np.sqrt(np.log(2) / 1600)
+    assert bounds.interval_stump_edge_bound(800, 1.0) == pytest.approx(by_hand)
 
 
 def test_rows_of_a_weak_learner():

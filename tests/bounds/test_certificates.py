@@ -34,12 +34,12 @@ def deviation(n, log_growth, delta):
 
 def test_number_of_labels_of_stumps():
     """All labels of stumps on distinct rows of one feature: 2m of them, and fewer for ties."""
-    x = np.random.default_rng(0).permutation(12.0 * np.arange(10))[:, None]
+    x = np.random.default_rng(0).permutation(12.0 * np.arange(400))[:, None]
     outputs = stump_dictionary(x).outputs
     labels = {tuple(s * psi) for psi in outputs.T for s in (-1, 1)}
-    assert len(labels) == 20
-    found = bounds.stump_generalization_bound(5, 1, delta=0.1)
-    assert found == pytest.approx(deviation(5, np.log(20), 0.1))
+    assert len(labels) == 800
+    found = bounds.stump_generalization_bound(200, 1, delta=0.1)
+    assert found == pytest.approx(deviation(200, np.log(800), 0.1))
     X = np.random.default_rng(0).integers(0, 3, (10, 2))
     assert 2 * stump_dictionary(X).outputs.shape[1] < 2 * (2 * 9 + 1)
 
@@ -53,16 +53,19 @@ def test_number_of_labels_of_votes_of_stumps():
     labels = set()
     for pair in combinations_with_replacement(outputs.T, T):
         labels |= {tuple(v) for v in (weights @ np.array(pair) > 0)}
-    m = 1 * (N - 1) + 1
-    counted = comb(m + T - 1, T) * sum(comb(N, i) for i in range(T + 1))
-    assert len(labels) <= counted
-    found = bounds.stump_generalization_bound(N // 2, 1, n_members=T, delta=0.1)
-    assert found == pytest.approx(deviation(3, np.log(counted), 0.1))
-    assert found >= bounds.stump_generalization_bound(N // 2, 1, delta=0.1)
+
+    def counted(N):
+        m = 1 * (N - 1) + 1
+        return comb(m + T - 1, T) * sum(comb(N, i) for i in range(T + 1))
+
+    assert len(labels) <= counted(N)
+    found = bounds.stump_generalization_bound(1000, 1, n_members=T, delta=0.1)
+    assert found == pytest.approx(deviation(1000, np.log(counted(2000)), 0.1))
+    assert found >= bounds.stump_generalization_bound(1000, 1, delta=0.1)
 
 
 def test_votes_of_a_class_of_known_dimension():
-    n, T, d, delta = 40, 3, 2, 0.05
+    n, T, d, delta = 4000, 3, 2, 0.05
     phi = lambda k: sum(comb(2 * n, i) for i in range(k + 1))  # noqa: E731
     by_hand = deviation(n, T * np.log(phi(d)) + np.log(phi(T)), delta)
     found = bounds.weighted_voting_generalization_bound(n, T, d, delta)

@@ -8,6 +8,7 @@ arrays, is replaced here by something else. And would the tests notice a constan
 import importlib
 import inspect
 import pkgutil
+import re
 from itertools import combinations, product
 
 import numpy as np
@@ -102,6 +103,42 @@ def test_extreme_numbers_give_a_number_or_a_value_error(name):
         except ValueError:
             continue
         assert not has_nan(value), changed
+
+
+def of_probabilities():
+    """Rows whose functions say that they return at most 1: a probability, an error, a share."""
+    for row in TABLE:
+        returns = inspect.getdoc(function_of(row)).partition("Returns\n")[2].partition("\n\n")[0]
+        if re.search(r"at most 1\b|in \[0, 1\]", returns):
+            yield row
+
+
+@pytest.mark.parametrize("row", of_probabilities())
+def test_bounds_of_probabilities_are_at_most_1_where_they_say_nothing(row):
+    """One rule for all: for few rows, small delta, many members, and any other extreme number."""
+    function, valid = function_of(row), TABLE[row].valid
+    keys = [key for key in numbers_of(row) if key not in TABLE[row].slow]
+    for key, other in product(keys, [1, 2, 1e-6, 0.999, 50, 10**6, *EXTREME]):
+        try:
+            value = np.asarray(function(**{**valid, key: replaced(valid[key], other)}))
+        except ValueError:
+            continue
+        assert np.all(value <= 1), (key, other)
+
+
+def test_bounds_that_say_nothing():
+    """Each of these exceeded 1, or was below the least edge, in the theorem's own formula."""
+    assert bounds.interval_stump_edge_bound(3) == -0.5
+    assert bounds.adaboost_generalization_bound(100, 50, 2) == 1
+    assert bounds.voting_generalization_bound(100, [3]) == 1
+    assert bounds.weighted_voting_generalization_bound(100, 3, 2) == 1
+    assert bounds.stump_generalization_bound(10, 2) == 1
+    np.testing.assert_array_equal(bounds.vc_excess_risk_bound([10, 20], 3), 1)
+    assert bounds.histogram_class_bound(2.0, 1, 1, 0.5) == 1
+    assert bounds.independent_neighbors_vote_bound(10, 1, 2, 1) == 1
+    assert bounds.massart_boosting_error_bound(0.2, margin=0.01, smoothness=0.01, tol=9.0) == 1
+    assert bounds.agnostic_boosting_error_bound(1, optimum=0.2) == 1
+    assert len(list(of_probabilities())) > 20
 
 
 @pytest.mark.parametrize("name", TABLE)

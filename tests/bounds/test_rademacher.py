@@ -555,8 +555,8 @@ def test_histogram_class_by_hand_and_by_simulation():
     found = bounds.histogram_class_bound(900, 3, 2, 0.01, n_classes=4)
     expected = bounds.finite_class_bound(900, 9 * math.log(4), 0.01)
     assert found == pytest.approx(expected, rel=1e-12)
-    assert bounds.histogram_class_bound(2.0, 1, 1, 0.5) == pytest.approx(
-        math.sqrt(2 * math.log(2)), rel=1e-12
+    assert bounds.histogram_class_bound(8.0, 1, 1, 0.5) == pytest.approx(
+        math.sqrt(math.log(2) / 2), rel=1e-12
     )
     eta = np.array([0.3, 0.5, 0.55])
     rng = np.random.default_rng(0)

@@ -33,9 +33,9 @@ def test_independent_neighbors_risk_by_hand():
 
 
 def test_independent_neighbors_vote_by_hand():
-    # v = (1 - 1/4) / (2 * 3) + 8 * 4 * (2 * 2 / 256)^1 = 1/8 + 1/2
-    found = bounds.independent_neighbors_vote_bound(256, 2, 2, 3, n_classes=4, lipschitz=2.0)
-    assert found == pytest.approx(math.sqrt(2 * 0.625), abs=1e-10)
+    # v = (1 - 1/4) / (2 * 3) + 8 * 4 * (2 * 2 / 1024)^1 = 1/8 + 1/8
+    found = bounds.independent_neighbors_vote_bound(1024, 2, 2, 3, n_classes=4, lipschitz=2.0)
+    assert found == pytest.approx(math.sqrt(2 * 0.25), abs=1e-10)
 
 
 def test_bounds_of_projections_by_hand():

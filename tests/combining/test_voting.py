@@ -224,8 +224,8 @@ def test_vc_error_bound_holds():
 
 def test_bound_of_one_threshold_by_hand():
     # Phi_1(N) = N + 1.
-    expected = 2 * np.sqrt(2 * (2 * np.log(201) + np.log(2 / 0.1)) / 100)
-    assert voting_generalization_bound(100, [1, 1], 0.1) == pytest.approx(expected)
+    expected = 2 * np.sqrt(2 * (2 * np.log(2001) + np.log(2 / 0.1)) / 1000)
+    assert voting_generalization_bound(1000, [1, 1], 0.1) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("n_folds", [1, 4])

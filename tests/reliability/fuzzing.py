@@ -19,6 +19,7 @@ import warnings
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import joblib
@@ -110,18 +111,23 @@ def fingerprint(value):
 
 def judge(estimator, case):
     """Fit the case and predict; the verdict. `estimator` is not changed."""
-    verdict = timed(estimator, case)
+    return timed_call(partial(verdict_on, estimator, case))
+
+
+def timed_call(call):
+    """The verdict that a call returns; that of a hang where it takes too long twice."""
+    verdict = timed(call)
     if verdict.seconds > SLOW and verdict.kind != "hang":
         # The first time, loops may have been compiled for arrays of another type.
-        verdict = timed(estimator, case)
+        verdict = timed(call)
         if verdict.seconds > SLOW:
             return Verdict("hang", f"{verdict.kind} after {verdict.seconds:.1f} s", verdict.seconds)
     return verdict
 
 
-def timed(estimator, case):
+def timed(call):
     start = time.process_time()
-    verdict = verdict_on(estimator, case)
+    verdict = call()
     verdict.seconds = time.process_time() - start
     return verdict
 

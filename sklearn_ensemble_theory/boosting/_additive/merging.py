@@ -8,7 +8,7 @@
 No row leaves the place where its model was fitted. The sums have counts of rows in two bins.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -123,8 +123,7 @@ def merge_additive_models(
     >>> bool(np.allclose(model.predict(X), of_all.predict(X)))
     True
     """
-    models = list(models)
-    if not models:
+    if not isinstance(models, Iterable) or not (models := list(models)):
         raise ValueError("models must have at least one model.")
     if method not in ("average", "sums"):
         raise ValueError(f"method must be 'average' or 'sums'; got {method!r}.")

@@ -637,8 +637,7 @@ class AdaBoostClassifier(WeightedVotes):
               :func:`~sklearn_ensemble_theory.bounds.weighted_voting_generalization_bound`
               [Ghoshdastidar, theorem En.5], for all votes of `n_estimators` members with any
               weights at once. `n_estimators` must not be chosen by the same rows; a fit with fewer
-              rounds counts as one with the others of weight 0. It grows with their number, and says
-              nothing where it is 1 or more.
+              rounds counts as one with the others of weight 0. It grows with their number.
         delta : float, default=0.05
             Probability of failure, above 0 and at most 1.
         vc_dimension : int, default=None
@@ -648,7 +647,7 @@ class AdaBoostClassifier(WeightedVotes):
         Returns
         -------
         bound : float
-            The bound. Cost: a prediction.
+            The bound, at most 1, where it says nothing. Cost: a prediction.
 
         Raises
         ------
@@ -691,4 +690,4 @@ class AdaBoostClassifier(WeightedVotes):
             bound = weighted_voting_generalization_bound(n, T, vc_dimension, delta)
         else:
             bound = stump_generalization_bound(n, self.n_features_in_, T, delta)
-        return float(wrong.mean()) + bound
+        return min(1.0, float(wrong.mean()) + bound)

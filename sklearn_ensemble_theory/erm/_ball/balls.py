@@ -156,7 +156,10 @@ def project_l2_ball(v: ArrayLike, radius: float = 1.0) -> np.ndarray:
 
 
 def _checked_vectors(v: ArrayLike, radius: float) -> np.ndarray:
-    v = np.asarray(v, dtype=np.float64)
+    v = np.asarray(v)
+    if v.dtype.kind not in "iufO":
+        raise ValueError(f"v must be an array of numbers; got {v.dtype}.")
+    v = v.astype(np.float64)
     if v.ndim == 0 or v.shape[-1] == 0:
         raise ValueError(f"v must have a last axis of positive length, got the shape {v.shape}.")
     if not np.isfinite(v).all():

@@ -295,8 +295,8 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         -------
         bound : float
             The share of errors on the rows plus
-            :func:`~sklearn_ensemble_theory.bounds.stump_generalization_bound`. It says nothing
-            where it is 1 or more.
+            :func:`~sklearn_ensemble_theory.bounds.stump_generalization_bound`; at most
+            1, where it says nothing.
 
         Raises
         ------
@@ -310,7 +310,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
             raise ValueError("error_bound needs two classes.")
         wrong = are_wrong(y, self.predict(X), self.classes_)
         bound = stump_generalization_bound(len(wrong), self.n_features_in_, delta=delta)
-        return float(wrong.mean()) + bound
+        return min(1.0, float(wrong.mean()) + bound)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
