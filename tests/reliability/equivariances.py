@@ -1,13 +1,16 @@
 """What a change of units, of order or of names does to every estimator, with default parameters.
 
 `TABLE` has an entry for each estimator and transformation: EXACT (the same bits), CLOSE (to 1e-10),
-or the reason why the fit is another one. The data are multiples of 1/4096, so that shifts and
+or the reason why the fit is another one. Of columns, rows and forms of X `EXCEPTIONS` has what is
+not exact. The data are multiples of 1/4096, so that shifts and
 multiples of them are exact, and any difference comes from the fit.
 """
 
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
+from scipy import sparse
 from sklearn.base import is_classifier
 
 from ..estimators import make
@@ -37,6 +40,24 @@ OF_WEIGHTS = {
     "unit_weights": "weights of one: the predictions without weights",
     "repeated_rows": "row i as often as its weight says: the predictions of w",
 }
+OF_COLUMNS = {
+    "column_repeated": "the first column once more, at the end: the same predictions",
+    "column_constant": "a column of ones at the end: the same predictions",
+}
+OF_ROWS = {
+    "weight_zero": "more rows, of weight 0: the predictions without them",
+    "subset_predicted": "some of the rows to predict at: their predictions among all",
+}
+OF_FORM = {
+    "float32": "X in single precision, which holds its values: the same predictions",
+    "fortran": "X column by column in memory: the same predictions",
+    "read_only": "X, y and weights that cannot be written: the same predictions",
+    "frame": "X as a data frame: the same predictions",
+    "sparse": "X as a sparse matrix: the same predictions",
+    "strings": "text for labels, in the same order: the same predictions, renamed",
+    "fitted_again": "a second fit of the same object: the same predictions",
+    "n_jobs": "two jobs: the same predictions",
+}
 
 
 class Data(NamedTuple):
@@ -60,8 +81,13 @@ def data_for(estimator, seed, n=48, p=3):
 
 
 def transformations(estimator):
-    of_y = OF_LABELS if is_classifier(estimator) else OF_Y
-    return [*of_y, *OF_X, *OF_WEIGHTS]
+    classifier = is_classifier(estimator)
+    left_out = set() if classifier else {"strings"}
+    if "n_jobs" not in estimator.get_params(deep=False):
+        left_out.add("n_jobs")
+    of_y = OF_LABELS if classifier else OF_Y
+    every = [*of_y, *OF_X, *OF_WEIGHTS, *OF_COLUMNS, *OF_ROWS, *OF_FORM]
+    return [name for name in every if name not in left_out]
 
 
 def _all(names, value):
@@ -162,6 +188,73 @@ TABLE: dict[str, dict[str, str]] = {
     "BinnedTreeRegressor": OF_ORDER | {"columns_permuted": COLUMN_TIES},
 }
 
+SINGLE_COLUMNS = "a column that stands twice counts twice"
+TWO_SMOOTHERS = "a column that stands twice has two smoothing splines, of half the penalty"
+RATE_OF_COLUMNS = "the rate follows the number of columns"
+SKETCH = "the size of a sketch follows the number of columns"
+DENSE = "a sparse X is refused"
+DRAWN_WITH_ZERO = "rows of weight 0 keep their places among those that are drawn: equal in law only"
+
+_TIES = _all(OF_COLUMNS, COLUMN_TIES)
+_DRAWS = _all(OF_COLUMNS, COLUMNS_DRAWN)
+_ZEROS = {"weight_zero": DRAWN_WITH_ZERO}
+_REFUSED = {"sparse": DENSE}
+_ROUNDED = _all(OF_COLUMNS, CLOSE)
+_SUMS = _ROUNDED | {"sparse": CLOSE}
+_SUBSET = {"subset_predicted": CLOSE}
+
+# Relations of columns, of rows and of forms are exact but for these.
+EXCEPTIONS: dict[str, dict[str, str]] = {
+    "AdaBoostRegressor": _TIES,
+    "AdditiveBoostingRegressor": {"column_repeated": CLOSE},
+    "AgnosticBoostClassifier": _REFUSED,
+    "BaggedNearestNeighborsClassifier": (
+        {"column_repeated": SINGLE_COLUMNS, "column_constant": RATE_OF_COLUMNS} | _SUBSET
+    ),
+    "BaggedNearestNeighborsRegressor": (
+        {"column_repeated": SINGLE_COLUMNS, "column_constant": RATE_OF_COLUMNS} | _SUBSET
+    ),
+    "BaggingClassifier": _TIES | _ZEROS,
+    "BaggingRegressor": _TIES | _ZEROS,
+    "BallConstrainedClassifier": (
+        {"column_repeated": SINGLE_COLUMNS, "column_constant": CLOSE}
+        | _all(["fortran", "frame", "sparse"], CLOSE)
+    ),
+    "BestColumnRegressor": _ROUNDED | _REFUSED,
+    "DecisionStumpClassifier": _REFUSED,
+    "DecisionStumpRegressor": _REFUSED,
+    "DivideAndConquerClassifier": _TIES,
+    "DivideAndConquerRegressor": _TIES,
+    "ExtraTreesClassifier": _DRAWS,
+    "ExtraTreesRegressor": _DRAWS,
+    "FrankWolfeClassifier": _SUMS,
+    "FrankWolfeRegressor": _SUMS,
+    "GradientBoostingClassifier": _TIES,
+    "GradientBoostingRegressor": _TIES,
+    "HistogramClassifier": _REFUSED,
+    "HistogramRegressor": _REFUSED,
+    "L2BoostingRegressor": {"column_repeated": CLOSE},
+    "LPBoostClassifier": _REFUSED,
+    "LinearL2BoostingRegressor": {"column_repeated": TWO_SMOOTHERS} | _SUBSET | _REFUSED,
+    "LogitBoostClassifier": {"column_repeated": CLOSE},
+    "MassartBoostClassifier": _REFUSED,
+    "MatchingPursuitRegressor": _SUMS,
+    "NadarayaWatsonRegressor": (
+        {"column_repeated": SINGLE_COLUMNS, "column_constant": RATE_OF_COLUMNS} | _SUBSET | _REFUSED
+    ),
+    "RandomForestClassifier": _DRAWS | _ZEROS,
+    "RandomForestRegressor": _DRAWS | _ZEROS,
+    "RandomProjectionRegressor": _SUMS,
+    "ReLUUnitRegressor": _REFUSED,
+    "SketchedLinearRegression": _all(OF_COLUMNS, SKETCH) | {"sparse": CLOSE},
+    "SmoothBoostClassifier": _REFUSED,
+    "SmoothingSplineRegressor": {"column_repeated": TWO_SMOOTHERS} | _SUBSET | _REFUSED,
+    "StackingRegressor": {"column_repeated": CLOSE} | _REFUSED,
+    "VotingRegressor": {"column_repeated": CLOSE} | _REFUSED,
+    "BinnedTreeClassifier": _TIES,
+    "BinnedTreeRegressor": _TIES,
+}
+
 
 def claims_of(name, estimator):
     """The entry of an estimator; without one, an error that tells what to add."""
@@ -172,11 +265,13 @@ def claims_of(name, estimator):
         "agree to 1e-10, or the reason why the fit is another one."
     )
     assert name in TABLE, hint
-    missing = [t for t in expected if t not in TABLE[name]]
-    unknown = [t for t in TABLE[name] if t not in expected]
+    exact = [t for t in expected if t in OF_COLUMNS | OF_ROWS | OF_FORM]
+    claims = _all(exact, EXACT) | TABLE[name] | EXCEPTIONS.get(name, {})
+    missing = [t for t in expected if t not in claims]
+    unknown = [t for t in claims if t not in expected]
     assert not missing, f"no entry for {missing}. {hint}"
     assert not unknown, f"{unknown} do not apply. {hint}"
-    return TABLE[name]
+    return claims
 
 
 class Change(NamedTuple):
@@ -241,6 +336,20 @@ class Changes:
         elif transformation == "rows_permuted":
             order = self.rng.permutation(len(X))
             found = [self.fit(X=X[order], y=y[order])]
+        elif transformation in OF_COLUMNS:
+            first = 0 if transformation == "column_repeated" else None
+            more = lambda A: np.ones(len(A)) if first is None else A[:, first]  # noqa: E731
+            found = [self.fit(X=np.c_[X, more(X)], Z=np.c_[Z, more(Z)])]
+        elif transformation in OF_FORM:
+            return self._in_form(transformation)
+        elif transformation == "subset_predicted":
+            rows = self.rng.permutation(len(Z))[:11]
+            subset = [v[rows] for v in self._reference(False)]
+            return [Change(self.fit(Z=Z[rows]), subset)]
+        elif transformation == "weight_zero":
+            rows, w = np.arange(len(X)) % 4 > 0, weight * (np.arange(len(X)) % 4 > 0)
+            kept = self.fit(X=X[rows], y=y[rows], weight=weight[rows])
+            return [Change(self.fit(weight=w), kept)]
         elif transformation == "repeated_rows":
             rows = np.repeat(np.arange(len(X)), weight.astype(int))
             found = [self.fit(X=X[rows], y=y[rows])]
@@ -252,6 +361,31 @@ class Changes:
             }
             found = [self.fit(weight=w) for w in weights[transformation]]
         return [Change(each, self._reference(weighted)) for each in found]
+
+    def _in_form(self, form):
+        """The same numbers in another form; y, and weights, are those of the reference."""
+        X, y, Z = self.data.X, self.data.y, self.data.Z
+        if form == "strings":
+            return [Change(self._renamed(np.array(["no", "yes"])), self._reference(False))]
+        if form == "n_jobs":
+            model = self.make().set_params(n_jobs=2)
+            return [Change(outputs(model, self.data), self._reference(False))]
+        if form == "fitted_again":
+            model = self.make().fit(X[::-1], y[::-1])
+            return [Change(outputs(model, self.data), self._reference(False))]
+        if form == "read_only":
+            every = [array.copy() for array in self.data]
+            for array in every:
+                array.flags.writeable = False
+            found = self.fit(X=every[0], y=every[1], weight=every[2], Z=every[3])
+            return [Change(found, self._reference(True))]
+        make_form = {
+            "float32": np.float32,
+            "fortran": np.asfortranarray,
+            "frame": lambda A: pd.DataFrame(A, columns=[f"x{j}" for j in range(A.shape[1])]),
+            "sparse": sparse.csr_array,
+        }[form]
+        return [Change(self.fit(X=make_form(X), Z=make_form(Z)), self._reference(False))]
 
     def _renamed(self, names):
         *scores, labels = self.fit(y=names[self.data.y])
