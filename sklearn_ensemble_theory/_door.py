@@ -89,7 +89,7 @@ def fit_context(
                         args, kwargs = weighted_arguments(fresh, fit, X, y, *args, **kwargs)
                     try:
                         result = fit(fresh, X, y, *args, **kwargs)
-                    except MemoryError as error:
+                    except (MemoryError, OverflowError) as error:
                         raise naming_large_numbers(error, fresh) from None
                     check_text_is_predicted(fresh, X)
             fresh.__dict__.update(given)
@@ -298,13 +298,15 @@ def _may_be_splits(cv: Any) -> bool:
     return True  # scikit-learn judges what is neither a splitter nor an iterable
 
 
-def naming_large_numbers(error: MemoryError, estimator: Estimator) -> MemoryError:
-    """The error with the large numbers among the parameters in its message."""
+def naming_large_numbers(error: Exception, estimator: Estimator) -> Exception:
+    """An error of memory, or of numbers beyond all floats, with the large parameters by name."""
     params = estimator.get_params(deep=False).items()
     numbers = [(k, v) for k, v in params if isinstance(v, (int, float)) and v >= LARGE_NUMBER]
     if not numbers:
         return error
     given = ", ".join(f"{name}={value!r}" for name, value in numbers)
+    if isinstance(error, OverflowError):
+        return ValueError(f"A fit with {given} needs numbers that are larger than all floats.")
     return MemoryError(f"A fit with {given} needs more memory than there is: {error}")
 
 

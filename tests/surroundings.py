@@ -22,6 +22,7 @@ from sklearn_ensemble_theory._blocks import (
     split_arguments,
 )
 from sklearn_ensemble_theory._categories import CategoricalColumns, fitted_categories
+from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._features import Features
 from sklearn_ensemble_theory._folds import fold_numbers, folds_by_hash
 from sklearn_ensemble_theory._learners import (
@@ -84,6 +85,7 @@ __all__ = [
     "checked_target",
     "fast_path",
     "first_of",
+    "fit_context",
     "fitted_categories",
     "fold_numbers",
     "folds_by_hash",

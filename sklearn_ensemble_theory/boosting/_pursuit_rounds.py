@@ -326,7 +326,7 @@ def orthogonal_pursuit_on_gram(
     # The columns to guess from, where rows of the Gram matrix cost more than a guess.
     is_guessed = d >= GUESSED_COLUMNS and rows.dictionary.n * d >= GUESSED_VALUES
     columns = rows.dictionary if is_guessed else None
-    floor, target = EXHAUSTED * np.sqrt(square), tol**2 * square
+    floor, target = EXHAUSTED * np.sqrt(square), min(tol, 1.0) ** 2 * square
     # Columns beyond the number of rows depend linearly on the others.
     size = min(n_rounds, rows.dictionary.n)
     L = np.zeros((size, size), order="F")

@@ -59,6 +59,8 @@ class Dialect:
         What the names of columns are told apart by.
     entry : callable or None
         The entry of a list of numbers at a place, where the database has lists.
+    number : str or None
+        Makes numbers of a column, where the database does not compare its booleans with them.
     """
 
     real: Callable[[float], str]
@@ -68,6 +70,7 @@ class Dialect:
     once: str
     column: Callable[[str], Hashable]
     entry: Callable[[list[float], str], str] | None = None
+    number: str | None = None
 
     def text(self, text: str, quote: str = "'") -> str:
         """A text, or with other quotes the name of a column or a table."""
@@ -115,6 +118,7 @@ DIALECTS = {
         "MATERIALIZED ",
         str.lower,
         lambda values, place: f"([{', '.join(map(_real, values))}])[{place}]",
+        "CAST({} AS DOUBLE)",
     ),
     # Names of more than 63 bytes are cut.
     "postgres": Dialect(
@@ -233,6 +237,14 @@ def sql(
     scores = [f"s{k}" for k in range(n_scores)]
     columns = {j: f"t.{write.name(plain.names[j])}" for j in used}
     kept = [(f"k{i}", f"t.{write.name(name)}") for i, name in enumerate(keep)]
+    source = f"{source} AS t"
+    if write.number is not None:
+        numbers = [write.number if plain.categories[j] is None else "{}" for j in used]
+        inner = [f"{n.format(columns[j])} AS x{j}" for n, j in zip(numbers, used)]
+        inner += [f"{column} AS {name}" for name, column in kept]
+        source = f"(SELECT {', '.join(inner) or '1'} FROM {source}) AS t"
+        columns = {j: f"t.x{j}" for j in used}
+        kept = [(name, f"t.{name}") for name, _ in kept]
     sums, values = [[write.real(float(c))] for c in plain.intercept], []
     for number, term in enumerate(terms):
         for k in range(n_scores):
@@ -288,7 +300,7 @@ def sql(
     # Each query reads the one before; the first one reads the table, whose name none may have.
     taken = {part.lower() for part in ([table] if isinstance(table, str) else table)}
     once = write.once if with_terms or plain.classes is not None else ""
-    parts, source = [], f"{source} AS t"
+    parts: list[str] = []
     star: list[str] = []
     for number, query in enumerate(queries):
         name = f"q{number}"

@@ -114,7 +114,7 @@ def time_plan(time: Any) -> TimePlan:
         return TimePlan(criterion="discrepancy", times=_distinct(time.times), noise_level=level)
     if isinstance(time, TimeCriterion):
         return TimePlan(criterion=time.checked().name, times=_distinct(time.times))
-    return TimePlan(criterion="gcv", times=_distinct(time))
+    return TimePlan(criterion="gcv", times=_distinct(time, "time"))
 
 
 def _distinct(times: ArrayLike | None, name: str = "times") -> np.ndarray | None:

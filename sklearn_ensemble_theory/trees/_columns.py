@@ -327,7 +327,8 @@ def scikit_learn_merges(X: Any, rows: np.ndarray | None = None) -> bool:
     for _, _, values, _, wide in _columns_as_read(X, MOST_BINS, rows, None):
         if wide:
             return True
-        steps = values[1:] - values[:-1]
+        with np.errstate(invalid="ignore"):  # of infinite values, which are refused later
+            steps = values[1:] - values[:-1]
         n_equal = np.count_nonzero(steps == 0)
         n_merged, n_steps = np.count_nonzero(steps <= _LEAST_STEP) - n_equal, len(steps) - n_equal
         if n_merged > (0 if n_steps < _FEW_VALUES else n_steps / 2):

@@ -350,3 +350,15 @@ def test_sparse_and_rotated_signals():
     assert 5 <= best[0] < 10
     assert best[1] < 5
     assert min(ends) > 1.5
+
+
+@pytest.mark.parametrize("variant", ["plain", "weak", "orthogonal"])
+@pytest.mark.parametrize("n_estimators", [5, "cv"])
+def test_a_tol_of_1_or_more_ends_before_the_first_round(variant, n_estimators):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 3))
+    y = X @ [1.0, 2.0, 0.0]
+    for tol in (1.0, 1e155, 1e300):
+        model = MatchingPursuitRegressor(n_estimators, variant=variant, tol=tol).fit(X, y)
+        assert model.n_estimators_ == 0
+        np.testing.assert_allclose(model.predict(X), y.mean())

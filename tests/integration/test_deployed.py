@@ -197,3 +197,12 @@ def test_documents_fit_the_schema(kind):
     validator(schema).validate(document)
     document["features"][0]["categories"] = {"dtype": "str", "values": []}
     assert not validator(schema).is_valid(document)
+
+
+def test_duckdb_reads_booleans():
+    """A column of booleans is one of numbers for the model, and not for the database."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.random(300) > 0.5, "b": rng.random(300)})
+    model = L2BoostingRegressor(30).fit(X, 2.0 * X["a"] + X["b"])
+    table = answer(model, X, ["BOOLEAN", "DOUBLE"])
+    np.testing.assert_allclose(table["prediction"], model.predict(X), rtol=0, atol=1e-12)

@@ -248,7 +248,7 @@ def verdict_of(error, model):
 def is_named(error, model):
     words = set(re.findall(r"\w+", str(error)))
     # The parameters of a base learner too, by their own names.
-    params = {name for path in model.get_params() for name in path.split("__")}
+    params = {name for path in model.get_params() for name in str(path).split("__")}
     return bool(
         words & {"X", "y", *params}
         or {word.lower() for word in words} & DATA_WORDS

@@ -14,6 +14,7 @@ import sklearn_ensemble_theory as package
 from sklearn_ensemble_theory import (
     AdaBoostClassifier,
     AdaBoostRegressor,
+    BaggingRegressor,
     BallConstrainedClassifier,
     BestColumnRegressor,
     DecisionStumpClassifier,
@@ -33,7 +34,7 @@ from sklearn_ensemble_theory import (
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier
 
 from ..estimators import CLASSIFIERS, REGRESSORS, boosted_votes, estimator_classes, make, named
-from ..surroundings import in_usual_units, mean_from_first, positive_weights
+from ..surroundings import fit_context, in_usual_units, mean_from_first, positive_weights
 
 LARGEST = np.finfo(np.float64).max
 RNG = np.random.default_rng(0)
@@ -458,3 +459,15 @@ def test_splines_of_targets_near_the_largest_float():
                 assert np.isfinite(prediction).all()
             except ValueError as error:
                 assert "overflow" in str(error) or "beyond the largest float" in str(error)
+
+
+def test_a_sum_that_overflows_in_python_names_the_large_parameters():
+    class Squares(BaggingRegressor):
+        @fit_context(prefer_skip_nested_validation=False)
+        def fit(self, X, y):
+            self.square_ = self.n_estimators ** float(self.n_estimators)
+            return self
+
+    model = Squares(n_estimators=100_000)
+    with pytest.raises(ValueError, match=r"n_estimators=100000.* larger than all floats"):
+        model.fit([[0.0]], [1.0])
