@@ -543,9 +543,9 @@ def checked_offset(offset: Any, X: Any, name: str = "offset") -> np.ndarray | No
     if offset is None:
         return None
     n = X.shape[0] if hasattr(X, "shape") else len(X)
-    if isinstance(offset, Real) and not isinstance(offset, bool):
-        offset = np.full(n, float(offset))
     try:
+        if isinstance(offset, Real) and not isinstance(offset, bool):
+            offset = np.full(n, float(offset))
         found = check_array(offset, ensure_2d=False, dtype=np.float64, input_name=name)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} must have a finite number for each row: {error}") from error

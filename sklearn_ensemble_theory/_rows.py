@@ -582,8 +582,8 @@ def checked_weights(sample_weight: ArrayLike | None, X: Any) -> np.ndarray:
         If `sample_weight` is anything else.
     """
     try:
-        if np.asarray(sample_weight).dtype.kind in "mM":
-            raise TypeError("it has dates")
+        if (kind := np.asarray(sample_weight).dtype.kind) in "mMc":
+            raise TypeError("it is complex" if kind == "c" else "it has dates")
         with np.errstate(over="ignore", invalid="ignore"):
             weight = check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True

@@ -21,12 +21,14 @@ def coefficient_of_determination(y: Any, predicted: Any, sample_weight: Any) -> 
     if targets.dtype.kind == "f" and (exponent := range_exponent(targets)):
         with np.errstate(over="ignore", under="ignore"):
             y, predicted = np.ldexp(targets, -exponent), np.ldexp(predicted, -exponent)
-    return float(r2_score(y, predicted, sample_weight=weights_of_score(sample_weight)))
+    with np.errstate(over="ignore"):  # of predictions that are far from the targets: -inf
+        return float(r2_score(y, predicted, sample_weight=weights_of_score(sample_weight)))
 
 
 def accuracy(y: Any, predicted: Any, sample_weight: Any) -> float:
     """The share of right labels; with several outputs, of rows of right labels."""
-    return float(accuracy_score(y, predicted, sample_weight=weights_of_score(sample_weight)))
+    with np.errstate(invalid="ignore"):  # of labels beyond integers
+        return float(accuracy_score(y, predicted, sample_weight=weights_of_score(sample_weight)))
 
 
 def weights_of_score(sample_weight: Any) -> Any:

@@ -93,7 +93,7 @@ def with_checked_arguments(
         kinds = kinds_of(annotations.get(name))
         if kinds is not None and parameter.kind in (Parameter.POSITIONAL_OR_KEYWORD, KEYWORD_ONLY):
             checks.append((NO_PLACE if parameter.kind is KEYWORD_ONLY else place, name, kinds))
-    if not (checks or len(arrays) > 1) or hasattr(function, "_arguments_are_checked"):
+    if not (checks or len(arrays) > 1) or hasattr(function, "checks_arguments"):
         return function
 
     @wraps(function)
@@ -120,7 +120,7 @@ def with_checked_arguments(
             raise ValueError(f"Shapes of {', '.join(arrays)} do not fit: {error}") from error
 
     found: Any = checked
-    found._arguments_are_checked = True
+    found.checks_arguments = True
     # The name in tracebacks, and where scikit-learn looks for the caller of a member.
     found.__code__ = found.__code__.replace(co_name=function.__name__)
     return found

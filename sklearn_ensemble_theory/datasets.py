@@ -43,6 +43,8 @@ __all__ = [
 ]
 
 
+# Of a standard deviation, a distance or a number of periods: no product overflows.
+LARGEST = 1e150
 # What the docstrings of several functions say.
 TEXTS = {
     "n_samples": """
@@ -100,8 +102,8 @@ def _check_size(name: str, value: int) -> None:
 
 def _check_size_and_noise(n_samples: int, noise: float) -> None:
     _check_size("n_samples", n_samples)
-    if not (np.isfinite(noise) and noise >= 0):
-        raise ValueError(f"noise must be non-negative and finite, got {noise!r}.")
+    if not 0 <= noise <= LARGEST:
+        raise ValueError(f"noise must be in [0, {LARGEST:g}], got {noise!r}.")
 
 
 # --- regression problems on a curve, of the experiments of the sources ----------------------------
@@ -167,8 +169,8 @@ def make_sine_regression(
     Raises
     ------
     ValueError
-        If `n_samples` is not a positive int, if `noise` is negative or not finite, or if `periods`
-        is not finite.
+        If `n_samples` is not a positive int, if `noise` is not in [0, 1e150], or if `periods`
+        is beyond it.
 
     References
     ----------
@@ -182,8 +184,8 @@ def make_sine_regression(
     ((50, 1), (50,))
     """
     _check_size_and_noise(n_samples, noise)
-    if not np.isfinite(periods):
-        raise ValueError(f"periods must be finite, got {periods!r}.")
+    if not abs(periods) <= LARGEST:
+        raise ValueError(f"periods must be at most {LARGEST:g}, got {periods!r}.")
     rng = checked_generator(random_state)
     x = np.sort(rng.uniform(size=n_samples))
     mean = np.sin(2 * np.pi * periods * x)
@@ -225,7 +227,7 @@ def make_tent(
     Raises
     ------
     ValueError
-        If `n_samples` is not a positive int, or if `noise` is negative or not finite.
+        If `n_samples` is not a positive int, or if `noise` is not in [0, 1e150].
 
     Notes
     -----
@@ -318,8 +320,8 @@ def make_polynomial(
     Raises
     ------
     ValueError
-        If `n_samples`, `n_features` or `degree` is not a positive int, or if `noise` is negative
-        or not finite.
+        If `n_samples`, `n_features` or `degree` is not a positive int, or if `noise` is not
+        in [0, 1e150].
 
     References
     ----------
@@ -730,7 +732,7 @@ def waveform_bayes_rule(X: ArrayLike) -> np.ndarray:
     >>> y, waveform_bayes_rule(X)
     (array([0, 1, 0, 1]), array([0, 1, 0, 2]))
     """
-    X = np.clip(checked_rows("X", X), -1e150, 1e150)  # whose squares do not overflow
+    X = np.clip(checked_rows("X", X), -1e6, 1e6)  # beyond which no class has rows
     if X.shape[1] != len(PLACES):
         raise ValueError(f"X must have {len(PLACES)} columns, got an array of shape {X.shape}.")
     return np.argmax(_log_densities(X, WAVES), axis=1)
@@ -904,7 +906,7 @@ def add_malicious_rows(
     Raises
     ------
     ValueError
-        If `fraction` is not in [0, 1], `distance` is not finite, or y has one class.
+        If `fraction` is not in [0, 1], `distance` is beyond 1e150, or y has one class.
 
     References
     ----------
@@ -920,8 +922,8 @@ def add_malicious_rows(
     """
     if not 0 <= fraction <= 1:
         raise ValueError(f"fraction must be in [0, 1], got {fraction!r}.")
-    if not np.isfinite(distance):
-        raise ValueError(f"distance must be finite, got {distance!r}.")
+    if not abs(distance) <= LARGEST:
+        raise ValueError(f"distance must be at most {LARGEST:g}, got {distance!r}.")
     rng = checked_generator(random_state)
     X, y = checked_rows("X", X).copy(), _checked_labels(y).copy()
     n = len(y)

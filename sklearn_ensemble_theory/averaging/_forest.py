@@ -294,7 +294,7 @@ class BaseForest(WeighsClasses, BaseBagging):  # "balanced_subsample" is by the 
             with np.errstate(over="ignore", invalid="ignore"):
                 self.estimators_[0].apply(within_single_precision(X))
         return Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(getattr(tree, method))(read_by(tree, X), check_input=not checked)
+            delayed(_of_tree)(tree, method, read_by(tree, X), not checked)
             for tree in self.estimators_
         )
 
@@ -310,6 +310,11 @@ class BaseForest(WeighsClasses, BaseBagging):  # "balanced_subsample" is by the 
 
 
 # --- random forests -------------------------------------------------------------------------------
+
+
+def _of_tree(tree: Any, method: str, X: Any, check_input: bool) -> Any:
+    with np.errstate(over="ignore", invalid="ignore"):  # of sums in scikit-learn's check of X
+        return getattr(tree, method)(X, check_input=check_input)
 
 
 @documented(BAGGING)

@@ -446,7 +446,9 @@ class MatchingPursuitRegressor(
             )
         X = self._checked_X(X)
         for coef in self.coef_path_[1:]:
-            yield np.asarray(X @ coef) + (self._target_means[0] - coef @ self.column_offset_)
+            with np.errstate(over="ignore", invalid="ignore"):
+                y = np.asarray(X @ coef) + (self._target_means[0] - coef @ self.column_offset_)
+            yield y
 
     def _checked_X(self, X):
         return validate_data(

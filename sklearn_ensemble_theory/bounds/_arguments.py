@@ -447,7 +447,7 @@ def checked_generator(random_state: Any, name: str = "random_state") -> np.rando
 def checked_rows(name: str, rows: Any, *, sparse: bool = False) -> Any:
     """A finite array of floats with two dimensions, or a sparse one; a ValueError otherwise."""
     try:
-        with np.errstate(over="ignore"):  # of long doubles
+        with np.errstate(over="ignore", invalid="ignore"):  # of sums, and of long doubles
             return check_array(
                 rows, accept_sparse="csr" if sparse else False, dtype=np.float64, input_name=name
             )

@@ -283,7 +283,7 @@ def majority_vote_bound(
         size = len(pairs)
     rho = _checked_weights(weights, size or 1)
     kl = max(0.0, float(rel_entr(rho, 1 / len(rho)).sum()))  # KL(rho || uniform)
-    half = None if delta is None else delta / 2
+    half = None if delta is None else max(delta / 2, 5e-324)  # the least float above 0
     if method == "first-order":
         return min(1.0, 2 * _limit(float(rho @ loss), n, kl, delta))
     if method == "tandem":

@@ -207,7 +207,10 @@ def _as_function(phi: Any) -> Callable[[np.ndarray], ArrayLike]:
 
 
 def _evaluated(phi: Callable[[np.ndarray], ArrayLike], m: np.ndarray) -> np.ndarray:
-    values = np.asarray(phi(m), dtype=np.float64)
+    try:
+        values = np.asarray(phi(m), dtype=np.float64)
+    except TypeError as error:
+        raise ValueError(f"phi must be a function of an array: {error}.") from error
     if values.shape != m.shape or not np.isfinite(values).all():
         raise ValueError("phi must return a finite number for each element of an array.")
     return values

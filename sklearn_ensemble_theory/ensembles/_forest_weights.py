@@ -259,7 +259,8 @@ def impute(ensemble: Ensemble, X: MatrixLike | None = None) -> np.ndarray:
     rows = known if X is None else X
     if sp.issparse(known) or sp.issparse(rows):
         raise ValueError("impute requires a dense X.")
-    filled = np.array(rows, dtype=np.float64)
+    with np.errstate(over="ignore"):  # of long doubles
+        filled = np.array(rows, dtype=np.float64)
     is_known = ~np.isnan(known)
     values = np.where(is_known, known, 0.0).astype(np.float64)
     n_known = is_known.sum(axis=0)

@@ -6,6 +6,7 @@ import inspect
 import io
 import warnings
 from collections.abc import Iterable, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +163,8 @@ def report_html(
     pyplot("report_html")
     check_additive(estimator)
     check_number_of("max_terms", max_terms)
+    if path is not None and not isinstance(path, (str, PathLike)):
+        raise TypeError(f"path must be a str or a Path; got {path!r:.100}.")
     for name, given in (("y", y), ("sample_weight", sample_weight), ("offset", offset)):
         if given is not None and X is None:
             raise ValueError(f"{name} is of the rows of X, which has to be given too.")

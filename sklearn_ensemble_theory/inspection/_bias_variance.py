@@ -180,7 +180,7 @@ def bias_variance_decomposition(
     0.0 0.09 0.18
     """
     check_arguments(make_data, n_repetitions=(n_repetitions, 3))
-    if loss not in PARTS:
+    if not (isinstance(loss, str) and loss in PARTS):
         raise ValueError(f"loss must be one of {sorted(PARTS)}, got {loss!r}.")
     if X_test is not None and target is None:
         raise ValueError("target must be given with X_test.")

@@ -418,8 +418,11 @@ def stochastic_variance_bound(
     >>> round(stochastic_variance_bound(S, [1.0, -1.0], learning_rate=0.01, n_rounds=10), 4)
     0.0043
     """
-    G = np.asarray(matrices, dtype=np.float64)
-    y = np.asarray(y, dtype=np.float64)
+    try:
+        G = np.asarray(matrices, dtype=np.float64)
+        y = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"matrices and y must be arrays of numbers: {error}.") from None
     if y.ndim != 1:
         raise ValueError(f"y must have one dimension; got the shape {y.shape}.")
     n = len(y)

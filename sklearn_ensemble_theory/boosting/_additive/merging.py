@@ -125,7 +125,7 @@ def merge_additive_models(
     """
     if not isinstance(models, Iterable) or not (models := list(models)):
         raise ValueError("models must have at least one model.")
-    if method not in ("average", "sums"):
+    if not (isinstance(method, str) and method in ("average", "sums")):
         raise ValueError(f"method must be 'average' or 'sums'; got {method!r}.")
     for k, model in enumerate(models):
         if not isinstance(model, BaseAdditive) or type(model) is not type(models[0]):
@@ -359,7 +359,7 @@ def _along(values: np.ndarray, axis: int, ndim: int) -> np.ndarray:
 def _checked_weights(weights: Any, n_models: int) -> np.ndarray:
     try:
         found = np.array(weights, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError("weights must be numbers.") from None
     if found.shape != (n_models,):
         raise ValueError(f"weights must have one number for each of {n_models} models.")

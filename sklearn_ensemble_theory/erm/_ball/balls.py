@@ -156,10 +156,13 @@ def project_l2_ball(v: ArrayLike, radius: float = 1.0) -> np.ndarray:
 
 
 def _checked_vectors(v: ArrayLike, radius: float) -> np.ndarray:
-    v = np.asarray(v)
-    if v.dtype.kind not in "iufO":
-        raise ValueError(f"v must be an array of numbers; got {v.dtype}.")
-    v = v.astype(np.float64)
+    try:
+        v = np.asarray(v)
+        if v.dtype.kind not in "iufO":
+            raise TypeError(f"they are of {v.dtype}")
+        v = v.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"v must be an array of numbers: {error}.") from None
     if v.ndim == 0 or v.shape[-1] == 0:
         raise ValueError(f"v must have a last axis of positive length, got the shape {v.shape}.")
     if not np.isfinite(v).all():

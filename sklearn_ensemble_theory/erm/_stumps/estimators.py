@@ -551,7 +551,8 @@ def stump_dictionary(X: ArrayLike, *, constant: bool = True) -> Bunch:
     >>> round(gauge(stumps.outputs, [0.0, 3.0, 1.0, 2.0]).value, 6)
     4.0
     """
-    X = check_array(X, dtype=[np.float64, np.float32])
+    with np.errstate(over="ignore", invalid="ignore"):  # of sums of large numbers
+        X = check_array(X, dtype=[np.float64, np.float32])
     n, p = X.shape
     left, features, thresholds = (
         [np.ones((1, n), dtype=bool)],
