@@ -248,11 +248,11 @@ def test_several_terms_are_removed_one_by_one():
 def test_arguments_of_edits():
     with pytest.raises(ValueError, match=r"two classes only.* the model has 3 classes"):
         THREE.monotonize("a")
-    with pytest.raises(TypeError, match="increasing must be a bool"):
+    with pytest.raises(TypeError, match="increasing must be True or False"):
         REGRESSOR.monotonize("c", increasing=1)
     with pytest.raises(ValueError, match=r"df=1\.5 must be a finite number of at least 2"):
         smooth_term(REGRESSOR, "c", df=1.5)
-    with pytest.raises(ValueError, match="df='many' must be"):
+    with pytest.raises(ValueError, match="df must be a number; got 'many'"):
         smooth_term(REGRESSOR, "c", df="many")
 
 

@@ -42,8 +42,8 @@ def test_other_refusals():
         fit(time=Discrepancy(-1.0))
     with pytest.raises(ValueError, match="'name' parameter of TimeCriterion"):
         fit(time=TimeCriterion("aic"))
-    for time in ([-1.0], TimeCriterion("loo", times=[-1.0]), CVChoice([-1.0])):
-        name = "values" if isinstance(time, CVChoice) else "times"
+    times = {"time": [-1.0], "times": TimeCriterion("loo", times=[-1.0])}
+    for name, time in {**times, "values": CVChoice([-1.0])}.items():
         with pytest.raises(ValueError, match=f"{name} must be"):
             fit(time=time)
     with pytest.raises(ValueError, match=r"subsample=0\.01"):

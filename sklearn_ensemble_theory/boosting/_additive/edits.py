@@ -90,7 +90,9 @@ def term_number(terms: AdditiveTerms, features: Features, name: Any) -> int:
         found = [t for t, each in enumerate(names) if each == name]
         if len(found) > 1:
             raise ValueError(f"Several terms have the name {name!r}; give the number of one.")
-    elif isinstance(name, Sequence | np.ndarray) and np.ndim(name) == 1 and 1 <= len(name) <= 2:
+    elif (
+        isinstance(name, Sequence) or (isinstance(name, np.ndarray) and name.ndim > 0)
+    ) and 1 <= len(name) <= 2:
         members = {features.place(one, "The term") for one in name}
         found = [t for t, each in enumerate(terms.features) if set(each) == members]
         name = tuple(name)
@@ -110,8 +112,9 @@ def term_numbers(terms: AdditiveTerms, features: Features, given: Any) -> list[i
     ValueError
         If they are no list, or there is no such term.
     """
-    is_list = isinstance(given, Sequence | np.ndarray) and not isinstance(given, str)
-    if not is_list or np.ndim(given) == 0 or not len(given):
+    is_list = isinstance(given, Sequence) and not isinstance(given, str)
+    is_list = is_list or (isinstance(given, np.ndarray) and given.ndim > 0)
+    if not is_list or not len(given):
         raise ValueError(f"terms must be a list of terms; got {given!r}.")
     return list(dict.fromkeys(term_number(terms, features, name) for name in given))
 
