@@ -28,7 +28,7 @@ from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import ReadsOnce, fit_context
-from sklearn_ensemble_theory._learners import largest_column
+from sklearn_ensemble_theory._learners import GROUPS_ON_REQUEST, largest_column
 from sklearn_ensemble_theory._rows import (
     group_codes,
     normalised_weights,
@@ -236,6 +236,8 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, ReadsOnce, BaseEstimator):
             "order": "C",
             "ensure_all_finite": allow_nan,
         }
+
+    __metadata_request__fit = GROUPS_ON_REQUEST
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(

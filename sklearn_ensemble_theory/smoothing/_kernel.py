@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import ReadsOnce, fit_context
+from sklearn_ensemble_theory._learners import GROUPS_ON_REQUEST
 from sklearn_ensemble_theory._rows import (
     checked_rows,
     finite_predictions,
@@ -282,6 +283,8 @@ class NadarayaWatsonRegressor(RegressorMixin, ReadsOnce, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_targets")
+
+    __metadata_request__fit = GROUPS_ON_REQUEST
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
