@@ -26,6 +26,7 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 
 from sklearn_ensemble_theory._blocks import added
 from sklearn_ensemble_theory._compat import safe_indexing
+from sklearn_ensemble_theory._copies import GROUPS, WEIGHTS, warn_of_copies
 from sklearn_ensemble_theory._rows import Rows
 
 
@@ -68,7 +69,7 @@ def splits_of_rows(
         fitted row to train or to test on; if the splitter needs groups and none are given, or there
         are fewer groups than folds.
     """
-    n = len(y)
+    n, takes_groups = len(y), "groups" in params
     params = {name: value for name, value in params.items() if value is not None}
     by_count = cv is None or isinstance(cv, Integral)
     if isinstance(kept, range):
@@ -110,6 +111,8 @@ def splits_of_rows(
         splits.append((train, test))
     if not splits:
         raise ValueError(f"{parameter} must yield at least one split, it yields none.")
+    rows = X if isinstance(kept, slice) else safe_indexing(X, kept)
+    warn_of_copies(rows, y[kept], splits, GROUPS if takes_groups else WEIGHTS)
     return splits
 
 
@@ -177,6 +180,9 @@ def fold_numbers(
         order = np.lexsort((drawn, y)) if classifier else np.argsort(y, kind="stable")[drawn]
         folds = np.empty(n, np.min_scalar_type(n_splits))
         folds[order] = np.arange(n) % n_splits
+        sides = ((folds != k, np.flatnonzero(folds == k)) for k in range(n_splits))
+        rows = X if isinstance(kept, slice | range) else safe_indexing(X, kept)
+        warn_of_copies(rows, y, sides)
         return folds, n_splits
     splits = splits_of_rows(cv, X, y, kept, classifier, parameter=parameter, groups=groups)
     return folds_of_splits(splits, n, parameter), len(splits)

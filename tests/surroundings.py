@@ -22,6 +22,7 @@ from sklearn_ensemble_theory._blocks import (
     split_arguments,
 )
 from sklearn_ensemble_theory._categories import CategoricalColumns, fitted_categories
+from sklearn_ensemble_theory._copies import copies_of, share_of_copies
 from sklearn_ensemble_theory._door import fit_context
 from sklearn_ensemble_theory._features import Features
 from sklearn_ensemble_theory._folds import fold_numbers, folds_by_hash
@@ -83,6 +84,7 @@ __all__ = [
     "blas_threads_by_work",
     "check_bin_edges",
     "checked_target",
+    "copies_of",
     "fast_path",
     "first_of",
     "fit_context",
@@ -105,6 +107,7 @@ __all__ = [
     "root_of_increasing",
     "root_of_jumps",
     "second_of",
+    "share_of_copies",
     "split_arguments",
     "sum_of_tables",
     "threads_for",

@@ -35,6 +35,7 @@ from sklearn_ensemble_theory._compat import (
     check_method_params,
     routing_enabled,
 )
+from sklearn_ensemble_theory._copies import share_of_copies, warn_of_share
 from sklearn_ensemble_theory._learners import (
     PreparedMembers,
     is_tree,
@@ -807,6 +808,7 @@ class BagFit:
     is_fresh: bool
     before: Bag | None
     rows: TrainingRows | None
+    share_of_copies: float
     is_mixed: bool
     out_of_bag: OutOfBag | None
     members: list = field(default_factory=list)
@@ -838,7 +840,12 @@ class BagFit:
         # Columns in bins are freed before the rows are kept.
         spec = self.spec = self.spec.without_data()
         rows: Any = self.rows or TrainingRows.of(
-            self.learner, self.X, self.y, self.is_fresh, reads_double(members)
+            self.learner,
+            self.X,
+            self.y,
+            self.is_fresh,
+            reads_double(members),
+            self.share_of_copies,
         )
         if self.is_mixed:
             rows, spec = RowsOfSeveralFits(rows), replace(spec, scheme=RowsOfSeveralFits())
@@ -871,11 +878,17 @@ def begin(plan: BaggingPlan, problem: BaggingProblem, before: Bag | None = None)
     target, classes = problem.target, problem.target.get("classes_")
     del problem
 
+    # Groups hold copies together, and no rows are judged where every member has all of them.
+    is_judged = scheme.unit_of_row is None and np.isfinite(scheme.jackknife_scale)
+    copied = share_of_copies(X, y) if is_judged else 0.0
+    if copied and plan.oob_score:
+        warn_of_share(copied, "out of bag")
     n_members, n_known = plan.n_members(len(y), spec.n_features), 0
     rows, same_rows, is_mixed = None, True, False
     if before is not None:
         in_double = reads_double(before.members) or getattr(spec.prepared, "reads_double", False)
-        rows, n_known = TrainingRows.of(learner, X, y, is_fresh, in_double), len(before.members)
+        rows = TrainingRows.of(learner, X, y, is_fresh, in_double, copied)
+        n_known = len(before.members)
         same_rows, is_mixed = continued(before, spec, rows, n_members)
         if n_members > n_known or plan.oob_score:
             check_same_targets(before.target, target)
@@ -899,6 +912,7 @@ def begin(plan: BaggingPlan, problem: BaggingProblem, before: Bag | None = None)
         rows=rows,
         is_mixed=is_mixed,
         out_of_bag=out_of_bag,
+        share_of_copies=copied,
     )
 
 

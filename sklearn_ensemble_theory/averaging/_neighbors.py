@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions
+from sklearn_ensemble_theory._copies import warn_of_copies
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import ReadsOnce, fit_context
 from sklearn_ensemble_theory._learners import GROUPS_ON_REQUEST, largest_column
@@ -334,6 +335,8 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, ReadsOnce, BaseEstimator):
         self.__dict__.pop("cv_results_", None)  # of an earlier fit
         best = 0
         if self._is_chosen:
+            if codes is None:
+                warn_of_copies(X, targets.T)
             errors = self._loo_errors(X, targets, points, weight, codes, is_whole, n, law, sizes)
             best = best_size(errors)
             if best == 0 and truncated:

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from sklearn_ensemble_theory._categories import CategoricalColumns
+from sklearn_ensemble_theory._copies import warn_of_share
 from sklearn_ensemble_theory._features import Features
 from sklearn_ensemble_theory.ensembles._training_rows import (
     OutsideMasks,
@@ -189,10 +190,17 @@ def fitted_rows(ensemble: Ensemble, what: str) -> np.ndarray | None:
     """
     kept_rows(ensemble, what)
     check_rows_outside(ensemble, what)
+    warn_of_copies_in(ensemble)
     weight = ensemble.draws.scheme.sample_weight
     if weight is None or weight.all():
         return None
     return np.flatnonzero(weight)
+
+
+def warn_of_copies_in(ensemble: Ensemble) -> None:
+    """Warn if training rows that were drawn by themselves are copies of each other."""
+    if share := getattr(ensemble.rows, "share_of_copies", 0.0):
+        warn_of_share(share, "out of bag")
 
 
 def rows_of_equal_weight(ensemble: Ensemble, what: str) -> np.ndarray | None:

@@ -43,6 +43,7 @@ from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory.ensembles._ensemble import (
     Ensemble,
     check_rows_outside,
+    warn_of_copies_in,
 )
 from sklearn_ensemble_theory.ensembles._predictions import (
     prediction_blocks,
@@ -193,6 +194,7 @@ def jackknife_of(ensemble: Ensemble, method: str) -> "Jackknife | UStatistic":
 
     Of members with disjoint rows, the differences within and between their groups.
     """
+    warn_of_copies_in(ensemble)
     scheme = ensemble.draws.scheme
     if scheme.bootstrap == "disjoint":
         if method not in ("auto", "u-statistic"):

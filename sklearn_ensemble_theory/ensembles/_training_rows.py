@@ -22,11 +22,14 @@ Derived = TypeVar("Derived")
 class TrainingRows:
     """The rows that an ensemble was fitted to; derived arrays are kept, but not pickled.
 
-    X is None where only the targets are kept; y is as the members are fitted to it.
+    X is None where only the targets are kept; y is as the members are fitted to it. So large a
+    share of them are copies of earlier rows, see `share_of_copies`.
     """
 
-    def __init__(self, X: np.ndarray | sp.csr_array | None, y: np.ndarray) -> None:
-        self.X, self.y = X, y
+    def __init__(
+        self, X: np.ndarray | sp.csr_array | None, y: np.ndarray, share_of_copies: float = 0.0
+    ) -> None:
+        self.X, self.y, self.share_of_copies = X, y, share_of_copies
         self._members: list = []
         self._derived: dict = {}
 
@@ -38,6 +41,7 @@ class TrainingRows:
         y: np.ndarray,
         is_fresh: bool = False,
         in_double: bool = False,
+        share_of_copies: float = 0.0,
     ) -> Self:
         """Keep the targets, and X for trees: 4 bytes a value, where a tree takes some 80 for a row.
 
@@ -46,12 +50,12 @@ class TrainingRows:
         """
         y = np.array(y)
         if not reads_single_precision(estimator):
-            return cls(None, y)
+            return cls(None, y, share_of_copies)
         # Trees read single precision: what they can read takes half the memory.
         rows = None if in_double else single_precision_if_finite(X)
         if rows is None or (not is_fresh and np.may_share_memory(rows, X)):
             rows = X.copy()
-        return cls(rows, y)
+        return cls(rows, y, share_of_copies)
 
     def are_those_of(self, other: "TrainingRows") -> bool:
         """Whether these are the same rows, X as far as both have it."""
@@ -71,7 +75,7 @@ class TrainingRows:
 
     def __getstate__(self) -> dict:
         # What is derived can be made again, and would make pickles large.
-        return {"X": self.X, "y": self.y}
+        return {"X": self.X, "y": self.y, "share_of_copies": self.share_of_copies}
 
     def __setstate__(self, state: dict) -> None:
         self.__init__(**state)  # type: ignore[misc]

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions
+from sklearn_ensemble_theory._copies import warn_of_copies
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import ReadsOnce, fit_context
 from sklearn_ensemble_theory._learners import GROUPS_ON_REQUEST
@@ -358,6 +359,8 @@ class NadarayaWatsonRegressor(RegressorMixin, ReadsOnce, BaseEstimator):
                 raise ValueError(
                     "groups must contain at least 2 groups of rows of positive weight."
                 )
+            if codes is None:
+                warn_of_copies(X, y)
             scores: list[np.ndarray] = []
             for one in candidates:
                 z = Z if one is bandwidth else (X - origin) / one

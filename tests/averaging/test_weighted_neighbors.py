@@ -28,6 +28,7 @@ def counts_and_repeats(n, seed=0):
 # --- whole numbers ----------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:.*copies of an earlier row:UserWarning")
 @pytest.mark.parametrize("tied", [False, True])
 @schemes
 def test_whole_numbers_are_repeated_rows(size, k, bootstrap, tied):

@@ -30,6 +30,7 @@ from ..._categories import (
     numbered_learner,
 )
 from ..._compat import CallbackSupportMixin, parameter_names
+from ..._copies import warn_of_copies
 from ..._features import Features
 from ..._folds import drawn_splits, folds_of_splits, split_off
 from ..._learners import (
@@ -580,6 +581,7 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
                 f"{error}. The class {label!s} has one row: leave it out, merge it with others, "
                 "or give X_val and y_val."
             ) from None
+        warn_of_copies(rows.X, rows.y, [(part, others)])
         train = rows.take(part)
         if stratify is not None and len(np.unique(train.y)) < len(np.unique(rows.y)):
             raise ValueError(

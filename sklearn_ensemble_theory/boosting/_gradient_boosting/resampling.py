@@ -429,7 +429,7 @@ def drawn_folds(most: int, problem: Problem) -> np.ndarray:
     if n_folds < 2:
         raise ValueError("Folds require at least two rows, or two groups.")
     y = rows.y if rows.y.ndim == 1 else rows.y[:, 0]
-    splits = drawn_splits(n_folds, y, y, slice(None), classes is not None, rows.groups)
+    splits = drawn_splits(n_folds, rows.X, y, slice(None), classes is not None, rows.groups)
     return fold_of_rows(splits, len(rows))
 
 

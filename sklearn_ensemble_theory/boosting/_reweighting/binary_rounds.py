@@ -28,6 +28,7 @@ from sklearn.dummy import DummyClassifier
 
 from sklearn_ensemble_theory._arrays import inner
 from sklearn_ensemble_theory._compat import check_method_params
+from sklearn_ensemble_theory._copies import warn_of_copies
 from sklearn_ensemble_theory._folds import split_off
 from sklearn_ensemble_theory._learners import (
     ClassTask,
@@ -393,6 +394,7 @@ class BinaryPlan(ABC):
         """The rows to fit and the rows that decide when to stop."""
         stratify = rows.y if np.bincount(rows.y, minlength=2).min() > 1 else None
         train, test = split_off(len(rows), self.validation_fraction, seed, stratify, rows.groups)
+        warn_of_copies(rows.X, rows.y, [(train, test)])
         return np.sort(train), np.sort(test)
 
 
