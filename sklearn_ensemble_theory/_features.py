@@ -5,9 +5,11 @@ dict of names, a list of names, a mask and an array mean the same everywhere, an
 same words.
 """
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date, datetime
 from typing import Any, TypeGuard, cast
 
 import numpy as np
@@ -342,6 +344,33 @@ _CONVERSIONS = (
 
 
 _NAMED = "X must hold numbers."
+_OF_DATES = (
+    "make numbers of them, for example the days or seconds since a fixed date, the day of the year "
+    "and the weekday, in columns of their own"
+)
+
+# The common forms of a date with four digits of the year, and of a time after it.
+_DATES = (
+    *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%m-%d-%Y"),
+    *("%d-%m-%Y", "%d %b %Y", "%d-%b-%Y", "%d %B %Y", "%b %d %Y", "%b %d, %Y", "%B %d %Y"),
+    *("%B %d, %Y", "%a, %d %b %Y"),
+)
+_TIME = re.compile(
+    r"(T|,?\s+)\d\d?:\d\d(:\d\d([.,]\d+)?)?\s*([AP]M)?\s*(Z|UTC|GMT|[+-]\d\d(:?\d\d)?)?$",
+    re.IGNORECASE,
+)
+
+
+def _reads_as_date(text: str) -> bool:
+    """Whether a text is a date in one of the common forms, with or without a time."""
+    day = _TIME.sub("", text.strip())
+    for form in _DATES:
+        try:
+            datetime.strptime(day, form)
+        except ValueError:
+            continue
+        return True
+    return False
 
 
 @contextmanager
@@ -387,6 +416,16 @@ def _first_wrong(X: Any, takes_categories: bool, only: int | None) -> str | None
             except OverflowError:
                 return f"X has an integer that is too large for a float64, in feature {label}."
             except (TypeError, ValueError) as wrong:
+                if isinstance(value, str) and _reads_as_date(value):
+                    parse = "pd.to_datetime"
+                    if is_frame(X) and not hasattr(X, "iloc"):
+                        parse = "polars' str.to_datetime"
+                    return (
+                        f"{_NAMED} Feature {label} holds dates as text, such as {value!r}; read "
+                        f"them by {parse} and {_OF_DATES}."
+                    )
+                if isinstance(value, date):
+                    return f"{_NAMED} Feature {label} has dates or times; {_OF_DATES}."
                 cure = "make numbers of it"
                 if isinstance(value, str) and takes_categories:
                     cure = "name it in categorical_features, or give it a categorical dtype"
@@ -430,7 +469,4 @@ def refuse_unread(X: Any, *, as_frame: bool = False) -> None:
         raise TypeError("X is a LazyFrame; call .collect() on it if the rows fit into memory.")
     for name, dtype in zip(X.columns, X.dtypes) if is_frame(X) and not as_frame else ():
         if getattr(dtype, "kind", "") in ("M", "m") or getattr(dtype, "is_temporal", bool)():
-            raise TypeError(
-                f"Feature {name!r} has dates or times; make numbers of it, for example the days "
-                "since the first one, or year, month and day in columns of their own."
-            )
+            raise TypeError(f"Feature {name!r} has dates or times; {_OF_DATES}.")

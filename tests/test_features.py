@@ -1,6 +1,7 @@
 """Every estimator speaks of columns by name: in `monotonic_cst`, `categorical_features`, errors."""
 
 import inspect
+from datetime import date
 
 import numpy as np
 import pandas as pd
@@ -199,6 +200,60 @@ def test_values_that_are_no_numbers(column, message):
     for model in (package.DecisionStumpRegressor(), package.L2BoostingRegressor(5)):
         with pytest.raises((TypeError, ValueError), match=f"X .*{message}"):
             model.fit(FRAME.assign(bmi=column, missing=pd.array([1, None] * 40)), NOISE)
+
+
+@pytest.mark.parametrize("cls", estimator_classes())
+def test_dates_as_text_are_named_with_their_cure(cls):
+    days = pd.date_range("2021-01-05", periods=80).strftime("%Y-%m-%d")
+    dated = FRAME.assign(bmi=days.to_numpy(dtype=object))
+    message = "Feature {} holds dates as text, such as '2021-01-05'; .*{}.*day of the year"
+    y = target(make(cls), FRAME["age"] + NOISE)
+    for library in FRAMES:
+        reader = r"pd\.to_datetime" if library is pd.DataFrame else r"str\.to_datetime"
+        with pytest.raises(ValueError, match=message.format("'bmi'", reader)):
+            make(cls).fit(library(dated), y)
+    with pytest.raises(ValueError, match=message.format(1, r"pd\.to_datetime")):
+        make(cls).fit(dated.to_numpy(), y)
+    model = make(cls).fit(FRAME, y)
+    with pytest.raises(ValueError, match=message.format("'bmi'", r"pd\.to_datetime")):
+        model.predict(dated)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("2021-01-05", "2021/1/5", " 2021-01-05 12:30 ", "2021-01-05T12:30:00.25Z", "5.1.2021"),
+        *("2021-01-05 12:30:00+01:00", "12/31/2021", "31/12/2021 1:05 PM", "5 Jan 2021"),
+        *("January 5, 2021", "Tue, 05 Jan 2021 10:00:00 GMT"),
+    ],
+)
+def test_common_forms_of_dates_are_known(text):
+    # pandas' own parser is the judge of each example
+    pd.to_datetime(text, dayfirst=text.startswith("31"))
+    with pytest.raises(ValueError, match="holds dates as text"):
+        package.DecisionStumpRegressor().fit(FRAME.assign(bmi=text), NOISE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("1-2", "1/2", "12:30", "2021-13-05", "2021-02-30", "2021-Q1", "10-20 years", "may"),
+        *("1.2.3", "192.168.0.1", "2021-01-05 to 2021-02-05", "555-01-2021", "A-2021-01-05", ""),
+    ],
+)
+def test_other_texts_are_no_dates(text):
+    for model in (package.DecisionStumpRegressor(), package.L2BoostingRegressor(5)):
+        with pytest.raises(ValueError, match="could not convert string to float"):
+            model.fit(FRAME.assign(bmi=text), NOISE)
+
+
+def test_dates_as_objects_have_the_message_of_dates():
+    days = [date(2021, 1, 5)] * 80
+    stamps = pd.date_range("2021-01-05", periods=80)
+    dated = FRAME.assign(bmi=stamps)
+    for X in (FRAME.assign(bmi=days), dated, dated.to_numpy()):
+        with pytest.raises(TypeError, match="has dates or times; make numbers of them"):
+            package.L2BoostingRegressor(5).fit(X, NOISE)
 
 
 @pytest.mark.parametrize("name", ["Bagging", "DivideAndConquer", "AdaBoost"])
