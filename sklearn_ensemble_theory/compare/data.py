@@ -36,7 +36,7 @@ class Dataset:
     """Features X (n, p), target y (n,), and how many rows there were before any were left out.
 
     X is an array, or a frame with the `schema` of its columns; `n_unknown` rows of the file had no
-    target, and the columns `dropped` were left out by the user.
+    target, and the columns `dropped` were left out by the user; `notes` say what was found in it.
     """
 
     name: str
@@ -48,6 +48,7 @@ class Dataset:
     schema: Schema | None = None
     n_unknown: int = 0
     dropped: Sequence[str] = ()
+    notes: Sequence[str] = ()
 
     def rows(self, chosen: Any) -> Any:
         """The features of some rows."""
@@ -128,7 +129,7 @@ def load_file(
     Rows without a target are left out. Without `task`, a target of text or of truth values, or of
     at most 20 distinct whole numbers with five rows each, is one of classes.
     """
-    table = read_table(path)
+    table, notes = read_table(path)
     target = table.columns[-1] if target is None else target
     for column in [target, *drop]:
         if column not in table.columns:
@@ -150,9 +151,8 @@ def load_file(
     X = schema.frame()
     if not X.shape[1]:
         raise UsageError(f"{path}: no column is left to learn from")
-    return Dataset(
-        Path(path).stem, task or inferred, X, y, len(y), target, schema, n_unknown, tuple(drop)
-    )
+    name, task = Path(path).stem, task or inferred
+    return Dataset(name, task, X, y, len(y), target, schema, n_unknown, tuple(drop), notes)
 
 
 def interpret_target(name: str, column: Any, task: str | None) -> Any:

@@ -85,6 +85,8 @@ def print_columns(dataset: Dataset, jobs: Any) -> None:
     print(f"; {dataset.n_unknown} more without a target are left out" * bool(dataset.n_unknown))
     for name, kind, action in lines:
         print(f"  {name:{widths[0]}}  {kind:{widths[1]}}  {action}".rstrip())
+    for note in dataset.notes:
+        print(textwrap.fill(note, 100))
     if dataset.has_missing:
         models = {c.name: c.takes_missing for _, *pair in jobs for c in pair if c is not None}
         imputed = [name for name, takes in models.items() if not takes]

@@ -27,6 +27,9 @@ DELIMITERS = ",;\t|"
 PARQUET = {".parquet", ".pq", ".parq"}
 # Text with more values than this is encoded by the target: one-hot columns would be too many.
 MOST_ONE_HOT = 40
+MOST_TITLE_LINES = 5
+# Missing values and numbers, which are no names of columns.
+NO_NAME = re.compile(r"\s*(|\?|NA|N/A|NaN|nan|null|[+-]?[\d.,]*\d[\d.,]*([eE][+-]?\d+)?%?)\s*")
 TARGET_FOLDS = 3
 LOOKS_LIKE_DATE = re.compile(r"\s*\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T]\d{1,2}:\d{2}.*)?\s*")
 # In this order; the first that all values have.
@@ -39,8 +42,8 @@ PARTS = {"year": "year", "month": "month", "day": "day", "weekday": "day_of_week
 # --- reading ----------------------------------------------------------------------------------
 
 
-def read_table(path: str | Path) -> Any:
-    """The file as a data frame, by pandas; every error in words."""
+def read_table(path: str | Path) -> tuple[Any, tuple[str, ...]]:
+    """The file as a data frame, by pandas, and notes on its lines; every error in words."""
     try:
         import pandas as pd
     except ImportError:
@@ -54,7 +57,7 @@ def read_table(path: str | Path) -> Any:
         raise UsageError(f"{path}: no such file")
     read = read_parquet if path.suffix.lower() in PARQUET else read_csv
     try:
-        table = read(pd, path)
+        table, notes = read(pd, path)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
     names = [str(name).strip() for name in table.columns]
@@ -65,12 +68,12 @@ def read_table(path: str | Path) -> Any:
             raise UsageError(f"{path}: two columns are called {name!r}")
     if not len(table):
         raise UsageError(f"{path}: has no rows below the names of its columns")
-    return table.set_axis(names, axis=1).reset_index(drop=True)
+    return table.set_axis(names, axis=1).reset_index(drop=True), notes
 
 
 def read_parquet(pd: Any, path: str | Path) -> Any:
     try:
-        return pd.read_parquet(path)
+        return pd.read_parquet(path), ()
     except ImportError:
         raise UsageError(
             f"{path}: pyarrow, which reads Parquet, is missing; python -m pip install pyarrow"
@@ -81,22 +84,20 @@ def read_parquet(pd: Any, path: str | Path) -> Any:
 
 
 def read_csv(pd: Any, path: Path) -> Any:
-    """Comma, semicolon, tabulator or bar, whichever cuts the header line most."""
+    """Comma, semicolon, tabulator or bar, whichever cuts the line of names most."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise UsageError(f"{path}: is not a text file in UTF-8; save it in this encoding") from None
     if "\0" in text:
         raise UsageError(f"{path}: is not a text file")
-    first = next((line for line in io.StringIO(text) if line.strip()), None)
-    if first is None:
+    if not text.strip():
         raise UsageError(f"{path}: is empty")
-
-    def cells(delimiter: str) -> Any:
-        return next(csv.reader([first], delimiter=delimiter, skipinitialspace=True))
-
-    delimiter = max(DELIMITERS, key=lambda d: len(cells(d)))
     try:
+        delimiter, above, names = layout(text)
+        lines = list(io.StringIO(text, newline=""))
+        title = " ".join(line.strip(" \t\r\n,;|") for line in lines[:above]).strip()
+        text = "".join(lines[above:])
         with warnings.catch_warnings():
             # Rows longer than the header would lose cells.
             warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -108,12 +109,65 @@ def read_csv(pd: Any, path: Path) -> Any:
                 na_values=["?"],
                 low_memory=False,
             )
-    except (pd.errors.ParserError, pd.errors.ParserWarning, ValueError) as error:
+    except (csv.Error, pd.errors.ParserError, pd.errors.ParserWarning, ValueError) as error:
         raise UsageError(f"{path}: is no table ({first_line_of(error)})") from None
-    names = cells(delimiter)
     if len(names) == table.shape[1]:  # as they are: pandas numbers those that come twice
         table = table.set_axis(names, axis=1)
-    return table.apply(decimal_comma) if delimiter == ";" else table
+    table = table.apply(decimal_comma) if delimiter == ";" else table
+    note = f"The line {title!r} above the names of the columns is taken as a title."
+    return table, ((note,) if title else ())
+
+
+def layout(text: str) -> tuple[str, int, list[str]]:
+    """The delimiter, the number of lines above the names of the columns, and these names.
+
+    The first line has the names, unless a line below it reads as names and it does not fit.
+    """
+    heads = {d: first_records(text, d) for d in DELIMITERS}
+    delimiter = max(DELIMITERS, key=lambda d: len(heads[d][0][1]))
+    widths = [len(record) for _, record in heads[delimiter][:2]]
+    is_cut = widths[0] > 1 and len(set(widths)) == 1
+    found = {d: names_below_title(heads[d]) for d in (delimiter if is_cut else DELIMITERS)}
+    titled = {d: names for d, names in found.items() if names is not None}
+    if titled:
+        delimiter = max(titled, key=lambda d: len(titled[d][1]))
+        return delimiter, *titled[delimiter]
+    return delimiter, 0, heads[delimiter][0][1]
+
+
+def first_records(text: str, delimiter: str) -> list[tuple[int, list[str]]]:
+    """The first records that are not empty, each with the number of lines above it."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
+    records, above = [], 0
+    for record in reader:
+        if any(cell.strip() for cell in record):
+            records.append((above, record))
+        above = reader.line_num
+        if len(records) == MOST_TITLE_LINES + 2:
+            break
+    return records
+
+
+def names_below_title(records: list[tuple[int, list[str]]]) -> tuple[int, list[str]] | None:
+    """The record of names below a title, with the number of lines above it; None without a title.
+
+    A title has one cell, or fewer cells than the names, or is a first line of other names. In the
+    last two cases the row below the names has numbers in most cells, and the names are no numbers.
+    """
+    for i in range(1, len(records) - 1):
+        (above, names), (_, row) = records[i], records[i + 1]
+        if len(names) < 2 or len(row) != len(names) or len(set(names)) < len(names):
+            continue
+        if any(NO_NAME.fullmatch(cell) for cell in names):
+            continue
+        cells = [[k for k, cell in enumerate(r, 1) if cell.strip()] for _, r in records[:i]]
+        widths = [max(filled) for filled in cells]
+        n_numbers = sum(bool(NO_NAME.fullmatch(cell)) and bool(cell.strip()) for cell in row)
+        is_over_numbers = n_numbers >= 2 and 2 * n_numbers >= len(row)
+        most = len(names) if i == 1 else len(names) - 1
+        if max(widths) == 1 or (is_over_numbers and max(widths) <= most):
+            return above, names
+    return None
 
 
 def first_line_of(error: BaseException) -> Any:

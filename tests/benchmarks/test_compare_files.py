@@ -263,6 +263,37 @@ def test_targets_and_separators(module, write_csv, text, X, y, task):
     assert dataset.task == task
 
 
+ROWS = "1,2,0.5\n3,1,1.5\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "title"),
+    [
+        ("Bike rentals 2011\na,b,y\n" + ROWS, "aby", "Bike rentals 2011"),
+        ("Bike rentals\n\nby hour,,\na,b,y\n" + ROWS, "aby", "Bike rentals  by hour"),
+        ("Source: UCI, 2011\na,b,y\n" + ROWS, "aby", "Source: UCI, 2011"),
+        (",X1,Y\nID,b,y\n" + ROWS, ["ID", "b", "y"], "X1,Y"),
+        ("Bikes\na;b;y\n" + ROWS.replace(",", ";"), "aby", "Bikes"),
+        ('Bikes\na,b,y\n"oak, old",elm,1\n"fir\nred",elm,2\n', "aby", "Bikes"),
+        ("a,b,y\n" + ROWS, "aby", None),
+        ("a,b,y\noak,?,1\nelm,2,2\n", "aby", None),
+        ("a,b,y\noak,fir,elm\nelm,fir,oak\n", "aby", None),
+        ("a;b;y\nDoe, Jo;Ulm, old;x\nRoe, Al;Bonn, new;z\n", "aby", None),
+    ],
+)
+def test_a_title_above_the_names_is_recognised(module, write_csv, text, names, title):
+    table, notes = module("compare.tables").read_table(write_csv(text))
+    assert table.columns.tolist() == list(names)
+    assert len(table) == 2
+    assert [title in note for note in notes] == [True] * bool(title)
+
+
+def test_the_title_is_shown(module, write_csv, capsys):
+    dataset = module("compare.data").load_file(write_csv("Bikes\na,b,y\n" + ROWS))
+    module("compare.show").print_columns(dataset, [])
+    assert "The line 'Bikes' above the names" in capsys.readouterr().out
+
+
 def test_the_task_can_be_said(module, write_csv):
     load = module("compare.data").load_file
     path = write_csv("a,y\n" + "1,0\n" * 5 + "2,1\n" * 5)
