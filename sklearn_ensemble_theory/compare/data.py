@@ -152,6 +152,13 @@ def load_file(
     if not X.shape[1]:
         raise UsageError(f"{path}: no column is left to learn from")
     name, task = Path(path).stem, task or inferred
+    sums = schema.sums_to(y)
+    if sums:
+        terms = "".join(f" {'-' if sign < 0 else '+'} {term}" for term, sign in sums.items())
+        notes += (
+            f"In every row {target} ={terms.removeprefix(' +')}. Where these columns are not known "
+            f"before the target, use --drop {' '.join(sums)}.",
+        )
     return Dataset(name, task, X, y, len(y), target, schema, n_unknown, tuple(drop), notes)
 
 

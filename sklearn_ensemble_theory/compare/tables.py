@@ -28,6 +28,7 @@ PARQUET = {".parquet", ".pq", ".parq"}
 # Text with more values than this is encoded by the target: one-hot columns would be too many.
 MOST_ONE_HOT = 40
 MOST_TITLE_LINES = 5
+NAMES_IDENTIFIER = r"(.*[\W_])?(id|key|index|number|no|nr)"
 # Missing values and numbers, which are no names of columns.
 NO_NAME = re.compile(r"\s*(|\?|NA|N/A|NaN|nan|null|[+-]?[\d.,]*\d[\d.,]*([eE][+-]?\d+)?%?)\s*")
 TARGET_FOLDS = 3
@@ -268,9 +269,17 @@ def interpret_number(name: str, column: Any, gaps: Any, missing: Any) -> Any:
         return Column(name, "dropped", "constant", "dropped")
     whole = (present == np.round(present)).all()
     note = ""
-    if whole and not missing and len(present) > MOST_ONE_HOT and (np.diff(present) > 0).all():
+    if whole and not missing and len(present) > MOST_ONE_HOT and numbers_rows(name, present):
         note = f"perhaps an identifier, then use --drop {name}"
     return Column(name, "number", kind + gaps, "kept", values, note)
+
+
+def numbers_rows(name: str, values: np.ndarray) -> bool:
+    """Whether whole numbers, of which none repeats, increase, have no gaps, or are called so."""
+    steps = np.diff(np.sort(values))
+    is_named = re.fullmatch(NAMES_IDENTIFIER, name, re.IGNORECASE) is not None
+    is_known = is_named or (steps == 1).all() or (np.diff(values) > 0).all()
+    return bool(is_known and (steps > 0).all())
 
 
 def plain(column: Any) -> Any:
@@ -381,6 +390,25 @@ class Schema:
 
         kept = {c.name: c.values for c in self.columns if c.kind != "dropped"}
         return pd.DataFrame(kept)
+
+    def sums_to(self, y: np.ndarray) -> dict[str, int]:
+        """The columns, each with 1 or -1, of which y is the sum in every row; O(n p²).
+
+        Least squares finds the only sum there can be; it counts if it is y up to rounding.
+        """
+        numbers = [c for c in self.columns if c.kind == "number" and not np.isnan(c.values).any()]
+        is_numeric = y.dtype.kind in "iuf" and y.any()
+        if not numbers or not is_numeric or len(y) < 2 * len(numbers) + 10:
+            return {}
+        values, top = np.column_stack([c.values for c in numbers]), np.abs(y).max()
+        scales = np.abs(values).max(axis=0)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            signs = np.round(np.linalg.lstsq(values / scales, y / top)[0] / scales * top)
+            if not set(signs) <= {-1.0, 0.0, 1.0} or not signs.any():
+                return {}
+            is_sum = np.abs(values @ signs - y).max() <= 1e-9 * top
+        found = {c.name: int(sign) for c, sign in zip(numbers, signs) if sign}
+        return found if is_sum else {}
 
     @property
     def has_missing_numbers(self) -> Any:

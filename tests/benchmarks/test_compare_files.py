@@ -294,6 +294,48 @@ def test_the_title_is_shown(module, write_csv, capsys):
     assert "The line 'Bikes' above the names" in capsys.readouterr().out
 
 
+def test_columns_that_add_up_to_the_target_are_named(module, tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.poisson(20, (60, 2)), columns=["casual", "registered"])
+    table.insert(0, "hour", np.arange(60) % 24)
+    table["late"] = 23 - table["hour"]  # collinear with another column
+    load, path = module("compare.data").load_file, tmp_path / "bikes.csv"
+
+    def notes(y):
+        table.assign(y=y).to_csv(path, index=False)
+        return load(path, "y", "regression").notes
+
+    casual, registered = table["casual"], table["registered"]
+    [note] = notes(casual + registered)
+    assert note.startswith("In every row y = casual + registered. ")
+    assert note.endswith("use --drop casual registered.")
+    assert "y = casual. " in notes(casual)[0]
+    assert "y = casual - registered. " in notes(casual - registered)[0]
+    assert "y = - casual + registered. " in notes(registered - casual)[0]
+    assert notes(casual + 2 * registered) == ()
+    assert notes(casual + registered + (np.arange(60) == 7)) == ()
+    table.loc[3, "casual"] = np.nan  # a sum that is not known in every row
+    assert notes(casual + registered) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "is_identifier"),
+    [
+        ("a", np.arange(50), True),
+        ("a", np.roll(np.arange(50), 7), True),
+        ("a", 3 * np.roll(np.arange(50), 7), False),
+        ("customer_id", 3 * np.roll(np.arange(50), 7), True),
+        ("ID", np.arange(50) // 2, False),
+        ("paid", 3 * np.roll(np.arange(50), 7), False),
+        ("id", np.arange(50) + 0.5, False),
+    ],
+)
+def test_numbers_that_may_be_identifiers_are_noted(module, name, values, is_identifier):
+    found = module("compare.tables").interpret(pd.Series(values, name=name))
+    assert found.kind == "number"
+    assert ("perhaps an identifier" in found.note) == is_identifier
+
+
 def test_the_task_can_be_said(module, write_csv):
     load = module("compare.data").load_file
     path = write_csv("a,y\n" + "1,0\n" * 5 + "2,1\n" * 5)
