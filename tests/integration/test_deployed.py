@@ -1,6 +1,7 @@
 """Additive models where there is no Python: DuckDB, the ONNX runtime, readers of their JSON."""
 
 import json
+from contextlib import nullcontext
 
 import numpy as np
 import pandas as pd
@@ -138,14 +139,14 @@ def test_onnx_of_a_matrix(opset):
     for dtype in ("float32", "float64"):
         x = rows.astype(dtype)
         expected = model.predict(x.to_numpy())
-        made = export.onnx(model, dtype=dtype, target_opset=opset)
+        merges = pytest.warns(UserWarning, match="does not tell apart some thresholds of 'x0'")
+        with merges if dtype == "float32" else nullcontext():
+            made = export.onnx(model, dtype=dtype, target_opset=opset)
+            by_column = export.onnx(model, dtype=dtype, inputs="columns")
         assert made.opset_import[0].version == (opset or 17)
         found = run(made, x)["prediction"]
         np.testing.assert_allclose(found, expected, rtol=1e-6)
-        found = run(
-            export.onnx(model, dtype=dtype, inputs="columns"),
-            x.rename(columns={"a": "x0", "b": "x1"}),
-        )
+        found = run(by_column, x.rename(columns={"a": "x0", "b": "x1"}))
         np.testing.assert_allclose(found["prediction"], expected, rtol=1e-6)
 
 

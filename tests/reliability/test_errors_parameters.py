@@ -106,7 +106,7 @@ def test_cv_has_pairs(cls, cv):
         (package.trees.BinnedTreeRegressor(monotonic_cst={}), "monotonic_cst"),
         (package.RandomForestRegressor(2, monotonic_cst={}), "monotonic_cst"),
         (LinearL2BoostingRegressor(time=CVChoice({})), "values"),
-        (LinearL2BoostingRegressor(time=[None]), "times"),
+        (LinearL2BoostingRegressor(time=[None]), "time"),
         (SmoothingSplineRegressor(order=True), "order"),
         (FrankWolfeRegressor(radius=[None]), "radius"),
         (FrankWolfeRegressor(radius=CVChoice(["a"])), "radius"),
