@@ -283,5 +283,5 @@ def test_random_state_and_errors():
     ):
         with pytest.raises(ValueError, match=f"{name} must be"):
             forest.predict_set(X, **{name: wrong})
-    with pytest.raises(ValueError, match="cannot be used to seed"):
+    with pytest.raises(ValueError, match="random_state must be an integer"):
         forest.predict_set(X, random_state="a")

@@ -215,7 +215,7 @@ REFUSED = [
     ("time='cv'", {"time": "cv"}),
     ("cv must be an integer", {**BEST, "time": CVChoice(cv=[([0], [1])])}),
     ("noise_level", {"time": Discrepancy(-1.0)}),
-    ("times must be", {"time": [-1.0]}),
+    ("time must be", {"time": [-1.0]}),
 ]
 
 

@@ -39,7 +39,7 @@ def test_a_saturated_table(loss, weighted):
     if loss == "binomial":
         classes = LogitBoostClassifier(2000, learning_rate=1.0)
         classes.fit(X, y, sample_weight=weight, offset=offset)
-        found = classes.decision_function(np.arange(7.0)[:, None])
+        found = classes.decision_function(np.arange(7.0)[:, None], offset=0)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8)
 
 

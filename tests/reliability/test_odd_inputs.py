@@ -415,19 +415,19 @@ def test_arguments_of_simulations_and_rates_are_told_by_name():
     pursuit.fit(X, Y)
     for n_draws in (0, 2.5, "many", True, 2**62):
         for simulate in (sketched.excess_risk, projected.expected_projection):
-            with pytest.raises(ValueError, match="n_draws must be finite, an integer"):
+            with pytest.raises(ValueError, match="n_draws must be .*an integer"):
                 simulate(X=X, n_draws=n_draws)
     for random_state in ("a", 1.5, -1, 2**62, [0.5]):
         for method in (
             partial(sketched.excess_risk, X=X),
             partial(oob_permutation_importances, make(package.RandomForestRegressor).fit(X, Y)),
         ):
-            with pytest.raises(ValueError, match="random_state: "):
+            with pytest.raises(ValueError, match="random_state"):
                 method(random_state=random_state)
     for number in (None, "a", [1.0, 2.0], pd.NA, -1, np.inf):
-        with pytest.raises(ValueError, match="sigma must be finite, a number"):
+        with pytest.raises(ValueError, match="sigma must be .*a number"):
             sketched.excess_risk(sigma=number)
-        with pytest.raises(ValueError, match="sigma must be finite, a number"):
+        with pytest.raises(ValueError, match="sigma must be .*a number"):
             projected.fit(X, Y).error_bound(1.0, sigma=number)
     with pytest.raises(ValueError, match="theta must be a number or an array"):
         projected.error_bound(pd.NA)
@@ -435,16 +435,16 @@ def test_arguments_of_simulations_and_rates_are_told_by_name():
     ball.fit(X, target(ball))
     for name in ("feature_bound", "intercept_bound"):
         for number in ("a", [1.0], pd.NA, -1, np.inf):
-            with pytest.raises(ValueError, match=f"{name} must be finite, a number"):
+            with pytest.raises(ValueError, match=f"{name} must be .*a number"):
                 ball.error_bound(**{name: number})
     boosted = make(package.LinearL2BoostingRegressor).fit(X, Y)
     for j in ([1], "a", 3, -1, 0.5):
-        with pytest.raises(ValueError, match="j must be finite, an integer"):
+        with pytest.raises(ValueError, match="j must be .*an integer"):
             boosted.component(j, X[:, 0])
     with pytest.raises(ValueError, match="f must be a number or an array"):
         boosted.bias_variance("a", 1.0, [1.0])
     for gauge_y in (-1, np.nan, "one"):
-        with pytest.raises(ValueError, match="gauge_y must be finite, a number of at least 0"):
+        with pytest.raises(ValueError, match="gauge_y must be .*a number"):
             pursuit.error_bound(gauge_y=gauge_y)
     dates = pd.DataFrame({"day": pd.date_range("2020", periods=len(X))})
     with pytest.raises(TypeError, match="'day' has dates"):
@@ -472,7 +472,7 @@ def test_scores_and_intervals_at_the_ends_of_their_ranges():
             forest.predict_interval(X, coverage=coverage)
     tree = make(package.trees.BinnedTreeRegressor).fit(X, Y)
     for flag in (pd.NA, pd.Series([1.0, 2.0]), "a"):
-        with pytest.raises(TypeError, match="check_input must be a bool"):
+        with pytest.raises(TypeError, match="check_input must be True or False"):
             tree.predict(X, check_input=flag)
     widths = [np.ptp(forest.predict_interval(X, coverage=c), axis=1) for c in (1e-300, 0.01, 0.9)]
     assert (widths[0] <= widths[1]).all()
