@@ -119,5 +119,5 @@ def test_sets_that_would_be_empty_get_the_likeliest_class(model):
     through = uncertainty.predict_set(make_pipeline(model), X, coverage, empty=False)
     np.testing.assert_array_equal(through, full)
     for wrong in (None, 1, "no"):
-        with pytest.raises(ValueError, match="empty must be a bool"):
+        with pytest.raises(ValueError, match="empty must be True or False"):
             model.predict_set(X, empty=wrong)
