@@ -415,7 +415,7 @@ def test_arguments_of_simulations_and_rates_are_told_by_name():
     pursuit.fit(X, Y)
     for n_draws in (0, 2.5, "many", True, 2**62):
         for simulate in (sketched.excess_risk, projected.expected_projection):
-            with pytest.raises(ValueError, match="n_draws must be .*an integer"):
+            with pytest.raises(ValueError, match=r"n_draws must be .*an integer"):
                 simulate(X=X, n_draws=n_draws)
     for random_state in ("a", 1.5, -1, 2**62, [0.5]):
         for method in (
@@ -425,9 +425,9 @@ def test_arguments_of_simulations_and_rates_are_told_by_name():
             with pytest.raises(ValueError, match="random_state"):
                 method(random_state=random_state)
     for number in (None, "a", [1.0, 2.0], pd.NA, -1, np.inf):
-        with pytest.raises(ValueError, match="sigma must be .*a number"):
+        with pytest.raises(ValueError, match=r"sigma must be .*a number"):
             sketched.excess_risk(sigma=number)
-        with pytest.raises(ValueError, match="sigma must be .*a number"):
+        with pytest.raises(ValueError, match=r"sigma must be .*a number"):
             projected.fit(X, Y).error_bound(1.0, sigma=number)
     with pytest.raises(ValueError, match="theta must be a number or an array"):
         projected.error_bound(pd.NA)
@@ -435,16 +435,16 @@ def test_arguments_of_simulations_and_rates_are_told_by_name():
     ball.fit(X, target(ball))
     for name in ("feature_bound", "intercept_bound"):
         for number in ("a", [1.0], pd.NA, -1, np.inf):
-            with pytest.raises(ValueError, match=f"{name} must be .*a number"):
+            with pytest.raises(ValueError, match=rf"{name} must be .*a number"):
                 ball.error_bound(**{name: number})
     boosted = make(package.LinearL2BoostingRegressor).fit(X, Y)
     for j in ([1], "a", 3, -1, 0.5):
-        with pytest.raises(ValueError, match="j must be .*an integer"):
+        with pytest.raises(ValueError, match=r"j must be .*an integer"):
             boosted.component(j, X[:, 0])
     with pytest.raises(ValueError, match="f must be a number or an array"):
         boosted.bias_variance("a", 1.0, [1.0])
     for gauge_y in (-1, np.nan, "one"):
-        with pytest.raises(ValueError, match="gauge_y must be .*a number"):
+        with pytest.raises(ValueError, match=r"gauge_y must be .*a number"):
             pursuit.error_bound(gauge_y=gauge_y)
     dates = pd.DataFrame({"day": pd.date_range("2020", periods=len(X))})
     with pytest.raises(TypeError, match="'day' has dates"):
