@@ -169,6 +169,8 @@ def load(args: Namespace) -> Any:
         sets = [d.subsample(args.max_rows, args.seed) for d in sets]
     for d in sets:
         d.check(args.folds, folds.INNER_FOLDS)
+        if d.is_dated:
+            args.repeats = 1  # there is one order of time
     return sets
 
 

@@ -29,6 +29,7 @@ BUNDLED = {
     "diabetes": ("regression", datasets.load_diabetes),
 }
 MOST_CLASSES_OF_NUMBERS = 20
+FEWEST_DATED_ROWS = 100
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Dataset:
 
     X is an array, or a frame with the `schema` of its columns; `n_unknown` rows of the file had no
     target, and the columns `dropped` were left out by the user; `notes` say what was found in it.
+    The rows of dated data are in the order of their dates.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Dataset:
     n_unknown: int = 0
     dropped: Sequence[str] = ()
     notes: Sequence[str] = ()
+    is_dated: bool = False
 
     def rows(self, chosen: Any) -> Any:
         """The features of some rows."""
@@ -93,9 +96,12 @@ class Dataset:
         if self.task == "regression":
             if np.ptp(self.y) == 0:
                 raise UsageError(f"{self.name}: the target is constant")
-            if len(self.y) < 10 * folds:
+            least = 20 if self.is_dated else 10  # by time the first part has training rows only
+            if len(self.y) < least * (folds + self.is_dated):
+                by_time = " by time" * self.is_dated
                 raise UsageError(
-                    f"{self.name}: {len(self.y)} rows are too few for {folds} folds (10 a fold)"
+                    f"{self.name}: {len(self.y)} rows are too few for {folds} folds{by_time}"
+                    f" ({least} a fold)"
                 )
             return
         labels, counts = np.unique(self.y, return_counts=True)
@@ -159,7 +165,20 @@ def load_file(
             f"In every row {target} ={terms.removeprefix(' +')}. Where these columns are not known "
             f"before the target, use --drop {' '.join(sums)}.",
         )
-    return Dataset(name, task, X, y, len(y), target, schema, n_unknown, tuple(drop), notes)
+    order, is_dated = schema.in_order_of(), False
+    if order is not None:
+        column, is_falling = order
+        is_dated = task == "regression" and len(y) >= FEWEST_DATED_ROWS
+        if is_dated and is_falling:
+            X, y = X[::-1], y[::-1]
+        consequence = (
+            "Each fold is predicted from the rows before it, once; the standard errors are rough."
+            if is_dated
+            else "The folds are not, so the scores may be too high for later rows."
+        )
+        notes += (f"The rows are in the order of {column!r}. {consequence}",)
+    dropped = tuple(drop)
+    return Dataset(name, task, X, y, len(y), target, schema, n_unknown, dropped, notes, is_dated)
 
 
 def interpret_target(name: str, column: Any, task: str | None) -> Any:

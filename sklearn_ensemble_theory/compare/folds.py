@@ -1,4 +1,7 @@
-"""Nested cross-validation: a grid search inside each of the repeated, stratified outer folds."""
+"""Nested cross-validation: a grid search inside each of the outer folds.
+
+The folds are repeated and stratified, or for dated data each is predicted from the rows before it.
+"""
 
 import time
 import warnings
@@ -9,7 +12,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold, StratifiedKFold
+from sklearn.model_selection import (
+    GridSearchCV,
+    RepeatedStratifiedKFold,
+    StratifiedKFold,
+    TimeSeriesSplit,
+)
 from sklearn.utils.parallel import Parallel, delayed
 
 from sklearn_ensemble_theory.compare.data import Dataset
@@ -42,7 +50,9 @@ def evaluate_fold(
     """Search the grid, if any, on the training rows; score the best model on the others."""
     encoder = dataset.encoder(seed, candidate.takes_categories)
     pipeline, grid = candidate.pipeline(encoder, dataset.has_missing)
-    cv = StratifiedKFold(INNER_FOLDS, shuffle=True, random_state=seed)
+    cv: Any = StratifiedKFold(INNER_FOLDS, shuffle=True, random_state=seed)
+    if dataset.is_dated:
+        cv = TimeSeriesSplit(INNER_FOLDS)
     inner = list(cv.split(train, strata[train]))
     options = {"cv": inner, "scoring": scoring, "error_score": "raise"}
     model = GridSearchCV(pipeline, grid, **options) if grid else pipeline
@@ -79,12 +89,13 @@ def evaluate(candidates: Any, *, folds: int, repeats: int, seed: int, n_jobs: in
     `candidates` are (candidate, data set, scoring). All are tasks of one pool, which has no worker
     that waits for the others at the end of a data set.
     """
-    cv = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=seed)
+    stratified = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=seed)
     splits = {}
     jobs = []
     for candidate, dataset, scoring in candidates:
         if dataset.name not in splits:
             strata = dataset.strata()
+            cv = TimeSeriesSplit(folds) if dataset.is_dated else stratified
             splits[dataset.name] = strata, list(cv.split(strata, strata))
         strata, own = splits[dataset.name]
         jobs += [(candidate, dataset, strata, *split, scoring, seed) for split in own]

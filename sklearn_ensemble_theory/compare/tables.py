@@ -28,6 +28,8 @@ PARQUET = {".parquet", ".pq", ".parq"}
 # Text with more values than this is encoded by the target: one-hot columns would be too many.
 MOST_ONE_HOT = 40
 MOST_TITLE_LINES = 5
+# Fewer dates are not taken as the order of the rows.
+FEWEST_DATES = 10
 NAMES_IDENTIFIER = r"(.*[\W_])?(id|key|index|number|no|nr)"
 # Missing values and numbers, which are no names of columns.
 NO_NAME = re.compile(r"\s*(|\?|NA|N/A|NaN|nan|null|[+-]?[\d.,]*\d[\d.,]*([eE][+-]?\d+)?%?)\s*")
@@ -390,6 +392,17 @@ class Schema:
 
         kept = {c.name: c.values for c in self.columns if c.kind != "dropped"}
         return pd.DataFrame(kept)
+
+    def in_order_of(self) -> tuple[str, bool] | None:
+        """The first column of dates in whose order the rows are, and whether the last is first."""
+        for column in self.columns:
+            dates: Any = column.values
+            if column.kind not in ("date", "time") or dates.isna().any():
+                continue
+            is_falling = dates.is_monotonic_decreasing
+            if dates.nunique() >= FEWEST_DATES and (dates.is_monotonic_increasing or is_falling):
+                return column.name, is_falling
+        return None
 
     def sums_to(self, y: np.ndarray) -> dict[str, int]:
         """The columns, each with 1 or -1, of which y is the sum in every row; O(n p²).

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import LinearRegression
-from sklearn.preprocessing import TargetEncoder
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, TargetEncoder
 
 from sklearn_ensemble_theory import L2BoostingRegressor
 
@@ -334,6 +335,54 @@ def test_numbers_that_may_be_identifiers_are_noted(module, name, values, is_iden
     found = module("compare.tables").interpret(pd.Series(values, name=name))
     assert found.kind == "number"
     assert ("perhaps an identifier" in found.note) == is_identifier
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+def test_folds_of_dated_rows_go_by_time(compare, module, tmp_path, capsys, newest_first):
+    """A trend that only rows of the same days would tell; each fold by hand."""
+    data, folds, peers = map(module, ["compare.data", "compare.folds", "compare.peers"])
+    rng = np.random.default_rng(0)
+    days = pd.date_range("2011-01-01", periods=120).strftime("%Y-%m-%d")
+    table = pd.DataFrame({"day": days, "x": rng.normal(size=120)})
+    table["y"] = table["x"] + rng.normal(size=120) / 10 + np.arange(120) / 50
+    path = tmp_path / "days.csv"
+    (table[::-1] if newest_first else table).to_csv(path, index=False)
+    dataset = data.load_file(path)
+    assert dataset.is_dated
+    assert "in the order of 'day'" in dataset.notes[0]
+    np.testing.assert_allclose(dataset.y, table["y"])
+    linear = peers.Candidate("linear", LinearRegression(), {})
+    found = folds.evaluate([(linear, dataset, "r2")], folds=3, repeats=2, seed=0, n_jobs=1)
+    scores = [fold.score for _, _, fold in found]
+    encoded = dataset.encoder(0).fit_transform(dataset.X)
+    expected = []
+    for start in (30, 60, 90):
+        model = make_pipeline(StandardScaler(), LinearRegression())
+        model.fit(encoded[:start], dataset.y[:start])
+        expected.append(model.score(encoded[start : start + 30], dataset.y[start : start + 30]))
+    np.testing.assert_allclose(scores, expected, rtol=1e-6)
+    arguments = ["--data", str(path), "--estimator", "BinnedTreeRegressor", "--quiet"]
+    assert compare(*arguments) == 0
+    shown = capsys.readouterr().out
+    assert "Each fold is predicted from the rows before it" in shown
+    assert "3 folds x 1 repeats" in shown
+    assert compare(*arguments, "--max-rows", "70") == 2
+    assert "too few for 3 folds by time" in capsys.readouterr().err
+
+
+def test_rows_in_no_order_of_time_are_not_dated(module, houses, tmp_path):
+    load, path = module("compare.data").load_file, tmp_path / "houses.csv"
+    known = houses[houses["built"].notna()][["built", "size", "price"]]
+    known.to_csv(path, index=False)
+    assert not load(path).is_dated
+    known.sort_values("built").to_csv(path, index=False)
+    assert load(path).is_dated
+    known.sort_values("built").assign(price=known["price"] > 80).to_csv(path, index=False)
+    of_classes = load(path)
+    assert not of_classes.is_dated  # a part may lack a class
+    assert "in the order of 'built'. The folds are not" in of_classes.notes[0]
+    houses.sort_values("built")[["built", "size", "price"]].to_csv(path, index=False)
+    assert not load(path).is_dated  # some dates are missing
 
 
 def test_the_task_can_be_said(module, write_csv):
