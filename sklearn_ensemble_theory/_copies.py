@@ -7,6 +7,7 @@ they are no copies.
 """
 
 from collections.abc import Iterable, Iterator
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -179,7 +180,7 @@ def are_by_chance(X: Any, targets: np.ndarray) -> np.ndarray:
 def hashed_values(X: Any) -> Iterator[tuple[slice | np.ndarray, np.ndarray]]:
     """Hashes of the values of each column; (rows, hashes) of all values but 0 of a sparse X."""
     if issparse(X):
-        X = coo_array(X)
+        X = coo_array(copy(X))  # SciPy keeps what it finds about the order of X in the object
         stored = X.data != 0
         yield X.row[stored].astype(np.intp), hashes(X.data[stored], X.col[stored])
     elif is_frame(X):

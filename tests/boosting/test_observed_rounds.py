@@ -150,7 +150,7 @@ def test_learners_that_cannot_use_missing_values_say_so(regression):
         def predict(self, X):
             return np.asarray(X)[:, 0]
 
-    with pytest.raises(ValueError, match="predictions of the estimator are NaN"):
+    with pytest.raises(ValueError, match="predicts values that are not finite, NaN"):
         GradientBoostingRegressor(FirstColumn(), n_estimators=2).fit(X, y)
     with pytest.raises(ValueError, match="infinity"):
         GradientBoostingRegressor(FirstColumn()).fit(np.where(np.isnan(X), np.inf, X), y)

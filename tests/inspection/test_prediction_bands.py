@@ -220,7 +220,7 @@ def test_the_offset_of_the_reference_row():
     np.testing.assert_allclose(panel.bands["interval"], model.predict_interval(rows, offset=twice))
     plain = PredictionBandDisplay.from_estimator(model, X, offset=0, **options).panels[0]
     np.testing.assert_allclose(plain.prediction, model.predict(rows, offset=0))
-    with pytest.raises(ValueError, match="offset must be a finite number, got"):
+    with pytest.raises(ValueError, match="offset must be a number or None"):
         PredictionBandDisplay.from_estimator(model, X, offset=twice, **options)
     forest = RandomForestRegressor(10, **QUARTERS).fit(X, counts)
     with pytest.raises(TypeError, match="predict of RandomForestRegressor takes no offset"):
