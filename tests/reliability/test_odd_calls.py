@@ -15,6 +15,14 @@ from sklearn_ensemble_theory._signatures import with_checked_arguments
 from . import odd_calls
 
 KINDS = ("functions", "methods")
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path, monkeypatch):
+    """An odd text may be the name of a file that a method writes."""
+    monkeypatch.chdir(tmp_path)
+
+
 # Of 3,000 calls, and of each thousand of them.
 WHOLE, PART = 3000, 750
 
