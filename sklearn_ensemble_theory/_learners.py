@@ -745,7 +745,7 @@ def without_weights(estimator: Estimator) -> str:
     return f"{type(estimator).__name__} doesn't support sample_weight.{weights_of_parts(estimator)}"
 
 
-def weights_of_parts(estimator: object) -> str:
+def weights_of_parts(estimator: Estimator) -> str:
     """How weights reach the parts of an estimator that has parts; else an empty text."""
     own = getattr(type(estimator), "get_metadata_routing", None)
     if own is None or own is BaseEstimator.get_metadata_routing:

@@ -8,17 +8,18 @@ import numpy as np
 
 from ._blocks import checked_offset
 from ._running import warn_user
+from ._typing import Predictor
 
 Model = TypeVar("Model")
 
 
-def known_offset(model: Any, X: Any, offset: Any) -> Any:
+def known_offset(model: Predictor, X: Any, offset: Any) -> Any:
     """The offset, of the rows of a fit at which a callback looks that of the fit."""
     rows, known = vars(model).get("_rows_of_callbacks", (None, None))
     return known if offset is None and X is rows else offset
 
 
-def offset_to_predict(model: Any, offset: Any, X: Any, in_fit: bool) -> np.ndarray | None:
+def offset_to_predict(model: Predictor, offset: Any, X: Any, in_fit: bool) -> np.ndarray | None:
     """The checked offset; a warning if the fit had one and these rows have none."""
     if in_fit and offset is None:
         warn_user(
@@ -30,7 +31,7 @@ def offset_to_predict(model: Any, offset: Any, X: Any, in_fit: bool) -> np.ndarr
     return checked_offset(offset, X)
 
 
-def offset_to_score(model: Any, offset: Any, X: Any, in_fit: bool) -> Any:
+def offset_to_score(model: Predictor, offset: Any, X: Any, in_fit: bool) -> Any:
     """The offset; a ValueError if the fit had one and the rows to score have none."""
     offset = known_offset(model, X, offset)
     if in_fit and offset is None:

@@ -134,7 +134,7 @@ def checked_rows(
     return kept_rows(X, y, sample_weight)
 
 
-def checked_feature_names(estimator: Any, names: Any, *, generate_names: bool) -> Any:
+def checked_feature_names(estimator: Fitted, names: Any, *, generate_names: bool) -> Any:
     """The argument of `get_feature_names_out`, by scikit-learn's check; it needs names in a row.
 
     Raises

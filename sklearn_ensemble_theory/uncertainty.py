@@ -353,7 +353,7 @@ def predict_set(
 # --- the estimator inside -------------------------------------------------------------------------
 
 
-def can_ask(model: Any, name: str) -> bool:
+def can_ask(model: Predictor, name: str) -> bool:
     """Whether the function of this name has an answer for a fitted model."""
     try:
         layers = _layers(model, name)
@@ -363,7 +363,7 @@ def can_ask(model: Any, name: str) -> bool:
     return not is_transformed or name not in ("standard_error", "predict_distribution")
 
 
-def _inside(model: Any, X: Any, name: str) -> tuple[Any, Any, list[Any]]:
+def _inside(model: Predictor, X: Any, name: str) -> tuple[Any, Any, list[Any]]:
     """The estimator with the method, X as it was fitted to, and the transformers of y, inner first.
 
     Raises
@@ -383,7 +383,7 @@ def _inside(model: Any, X: Any, name: str) -> tuple[Any, Any, list[Any]]:
     return inside, X, inverses
 
 
-def _layers(model: Any, name: str) -> list[Any]:
+def _layers(model: Predictor, name: str) -> list[Any]:
     """The model, what is inside of it, and so on to the estimator that has the method.
 
     Raises
@@ -391,30 +391,30 @@ def _layers(model: Any, name: str) -> list[Any]:
     TypeError
         If there is none.
     """
-    layers = [model]
-    while not hasattr(model, name) or isinstance(model, type):
-        if isinstance(model, FrozenEstimator):
-            model = model.estimator
+    layers: list[Any] = [model]
+    while not hasattr(last := layers[-1], name) or isinstance(last, type):
+        if isinstance(last, FrozenEstimator):
+            inside = last.estimator
         else:
-            check_is_fitted(model)
-            if isinstance(model, Pipeline):
-                model = model.steps[-1][1] if model.steps else None
-                if model is None or isinstance(model, str):
+            check_is_fitted(last)
+            if isinstance(last, Pipeline):
+                inside = last.steps[-1][1] if last.steps else None
+                if inside is None or isinstance(inside, str):
                     raise TypeError(
-                        f"{name} asks the last step of a pipeline, which is {model!r} here; it "
+                        f"{name} asks the last step of a pipeline, which is {inside!r} here; it "
                         f"must be an estimator with this method: {ESTIMATORS[name]}."
                     )
-            elif isinstance(model, TransformedTargetRegressor):
-                model = model.regressor_
-            elif hasattr(model, "best_estimator_"):
-                model = model.best_estimator_
+            elif isinstance(last, TransformedTargetRegressor):
+                inside = last.regressor_
+            elif hasattr(last, "best_estimator_"):
+                inside = last.best_estimator_
             else:
-                raise TypeError(_missing(model, name))
-        layers.append(model)
+                raise TypeError(_missing(last, name))
+        layers.append(inside)
     return layers
 
 
-def _missing(model: Any, name: str) -> str:
+def _missing(model: Predictor, name: str) -> str:
     """Why a fitted estimator does not have the method."""
     given = type(model).__name__
     if getattr(model, "refit", True) is False:
@@ -432,7 +432,7 @@ def _missing(model: Any, name: str) -> str:
 # --- transformed targets --------------------------------------------------------------------------
 
 
-def _ends(model: Any, X: Any, name: str, options: dict[str, Any]) -> np.ndarray:
+def _ends(model: Predictor, X: Any, name: str, options: dict[str, Any]) -> np.ndarray:
     """The intervals of the estimator inside, in the units of y."""
     inside, X, inverses = _inside(model, X, name)
     found = getattr(inside, name)(X, **options)

@@ -33,7 +33,7 @@ from sklearn_ensemble_theory._learners import (
     weights_of_parts,
 )
 from sklearn_ensemble_theory._rows import Rows, canonical
-from sklearn_ensemble_theory._typing import Predictor
+from sklearn_ensemble_theory._typing import Estimator, Predictor
 from sklearn_ensemble_theory.trees._sklearn_trees import fitted_in_units
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes)
@@ -41,25 +41,11 @@ PLAIN = (type(None), bool, int, float, complex, str, bytes)
 NO_WEIGHTS = ("unexpected keyword argument 'sample_weight'", "not accept the sample_weight")
 
 
-class Learner(Protocol):
-    """An estimator of scikit-learn's kind."""
-
-    def fit(self, X: Any, y: Any) -> Any: ...
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
-
-
-class Fitted(Protocol):
-    """A fitted estimator."""
-
-    def predict(self, X: Any) -> Any: ...
-
-
 @runtime_checkable
 class SharesFits(Protocol):
     """An ensemble whose members are fitted to its rows, some of them perhaps elsewhere as well."""
 
-    def __fitted_to_all_rows__(self) -> list[Learner]:
+    def __fitted_to_all_rows__(self) -> list[Estimator]:
         """The members that `fit` fits to the rows that it is given."""
 
     def __fit_sharing__(self, known: "KnownFits", X: Any, y: Any, **params: Any) -> Any:
@@ -71,7 +57,7 @@ class Member:
     """A learner by its name, the method that predicts, and the further arguments of its `fit`."""
 
     name: str
-    learner: Learner
+    learner: Estimator
     method: str
     params: dict[str, Any]
     message: tuple[str | None, str | None] = (None, None)  # the ensemble, and what to print
@@ -381,7 +367,7 @@ def predicted(
 
 
 def fit_named(
-    member: Learner,
+    member: Estimator,
     X: Any,
     y: np.ndarray,
     params: Mapping[str, Any],
@@ -412,7 +398,7 @@ def fit_named(
     return member
 
 
-def refuse_unweighted(member: Learner, name: str) -> None:
+def refuse_unweighted(member: Estimator, name: str) -> None:
     """Raise an error, before any fit, if the `fit` of a member cannot take `sample_weight`."""
     if routing_enabled():
         return
@@ -425,7 +411,7 @@ def refuse_unweighted(member: Learner, name: str) -> None:
     raise no_weights(member, name)
 
 
-def no_weights(member: Learner, name: str) -> TypeError:
+def no_weights(member: Estimator, name: str) -> TypeError:
     return TypeError(  # scikit-learn's words first
         f"Underlying estimator {type(member).__name__} does not support sample weights. "
         f"It is the member {name!r}.{weights_of_parts(member)}"
@@ -458,11 +444,11 @@ class KnownFits:
         # A vote of classifiers encodes labels anew: those of a split without some class differ.
         return _is_same(X, self._X) and (y is self._y or np.array_equal(y, self._y))
 
-    def find(self, learner: Learner, X: Any, y: np.ndarray) -> Any:
+    def find(self, learner: Estimator, X: Any, y: np.ndarray) -> Any:
         """Return the fitted learner, or None if it is not known for these rows and targets."""
         return self._fits.get(identity(learner), (None, None))[1] if self._has_rows(X, y) else None
 
-    def add(self, learner: Learner, model: Fitted, X: Any, y: np.ndarray) -> None:
+    def add(self, learner: Estimator, model: Predictor, X: Any, y: np.ndarray) -> None:
         """Keep a fitted learner; one for other rows or targets is left out."""
         if self._has_rows(X, y):
             # The learner is kept as well: its parts may be identified by their addresses.
@@ -501,7 +487,7 @@ def identity(value: Any) -> Any:
     return "object", id(value)
 
 
-def sharing_groups(members: list[Learner]) -> list[list[int]]:
+def sharing_groups(members: list[Estimator]) -> list[list[int]]:
     """The positions of the members in groups: those of different groups have no common learner."""
     groups: list[tuple[list[int], set[Any]]] = []
     for position, member in enumerate(members):

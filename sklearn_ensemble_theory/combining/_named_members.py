@@ -32,8 +32,9 @@ from sklearn_ensemble_theory._rows import (
     one_column,
     positive_weights,
 )
+from sklearn_ensemble_theory._typing import Estimator
 
-from ._member_fits import KnownFits, Learner, Member, MembersPlan, Outputs, refuse_unweighted
+from ._member_fits import KnownFits, Member, MembersPlan, Outputs, refuse_unweighted
 
 TEXTS = {
     "groups": """
@@ -281,7 +282,7 @@ class NamedMembers(MetaEstimatorMixin, ReadsOnce, BaseEstimator):
         """Whether `fit` takes the members as they are."""
         raise NotImplementedError
 
-    def __fitted_to_all_rows__(self) -> list[Learner]:
+    def __fitted_to_all_rows__(self) -> list[Estimator]:
         """The members that `fit` fits to the rows that it is given."""
         if self._members_are_fitted:
             return []

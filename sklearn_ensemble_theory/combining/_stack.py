@@ -20,12 +20,12 @@ from sklearn_ensemble_theory._margin_losses import MarginFunction
 from sklearn_ensemble_theory._rows import Rows
 from sklearn_ensemble_theory._running import one_blas_thread
 from sklearn_ensemble_theory._scaling import largest_magnitude
+from sklearn_ensemble_theory._typing import Estimator
 
 from ._aggregation import probabilities_of, weighted_sums
 from ._member_fits import (
     HeldOutMembers,
     KnownFits,
-    Learner,
     MembersPlan,
     MembersProblem,
     Outputs,
@@ -193,7 +193,7 @@ class StackPlan:
 
 def fit_stack(
     plan: StackPlan, problem: MembersProblem, known: KnownFits | None
-) -> tuple[list[Learner], HeldOutMembers, Combination, np.ndarray | None]:
+) -> tuple[list[Estimator], HeldOutMembers, Combination, np.ndarray | None]:
     """The members, their held-out predictions, the combination, and its held-out predictions.
 
     The splits of fitted members, for which all rows are new, are those of the combination only.

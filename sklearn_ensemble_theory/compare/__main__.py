@@ -8,7 +8,8 @@ Pipeline(StandardScaler, estimator), for a file behind a transformer of its colu
 setting that its documentation recommends; where that leaves parameters open, a small grid of them
 is searched by GridSearchCV inside each outer fold.
 The outer folds are repeated and stratified (regression: by bins of the target), and the same for
-all estimators. The table contains the mean score over the outer folds, the time to fit and to
+all estimators. If the rows of a regression are in the order of a date, each fold is predicted from
+the rows before it. The table contains the mean score over the outer folds, the time to fit and to
 predict with the chosen parameters, these parameters, and the mean difference to the peer over
 folds. Folds share training rows, so standard errors are the corrected ones of Nadeau and Bengio
 (2003). The table is printed and, with a chart, written to a folder:
