@@ -302,13 +302,12 @@ static void FOR_RANK(sort_rows)(
     }
 }
 
-/* The feature of the best cut, or -1. Features are drawn as scikit-learn's splitter draws them:
-   known constants first, those found in this node after them, then what has not been drawn. */
+/* The feature of the best cut, or -1. */
 static int FOR_RANK(best_feature)(Exact *g, NodeTask *task, const NodeSums *all, BestCut *best)
 {
-    int32_t *features = g->features, *rows = g->rows + task->start;
-    int m = task->stop - task->start, rest = (int)g->columns.p, n_visited = 0, n_found = 0;
-    int n_drawn = 0, n_known = task->n_known, n_constant = n_known, feature = -1, last = -1;
+    int32_t *rows = g->rows + task->start;
+    int m = task->stop - task->start, feature = -1, last = -1;
+    FeatureDraw draw = begin_draw(g, task);
     int is_random = g->rules.is_random, is_small = m <= SMALL_NODE && !is_random;
     int n_distinct = g->distinct ? task->last_distinct - task->first_distinct : m;
     const int32_t *distinct = g->distinct ? g->distinct + task->first_distinct : rows;
@@ -320,27 +319,13 @@ static int FOR_RANK(best_feature)(Exact *g, NodeTask *task, const NodeSums *all,
         score_pair(g, rows, all);
     if (is_small)
         FOR_RANK(take_few)(g, &few, rows, m);
-    while (rest > n_constant
-           && (n_visited < g->rules.max_features || n_visited <= n_found + n_drawn)) {
-        n_visited++;
-        int drawn = n_drawn
-            + (int)(next_of(&g->rules.state) % (uint32_t)(rest - n_found - n_drawn));
-        if (drawn < n_known) {
-            swap_places(features, n_drawn++, drawn);
-            continue;
-        }
-        drawn += n_found;
-        int f = last = features[drawn];
+    for (int f; (f = next_feature(g, &draw)) >= 0;) {
+        last = f;
         int status = is_random ? search_random(g, f, rows, m, all, best)
             : is_small ? FOR_RANK(search_few)(g, &few, f, all, best)
             : is_rough ? FOR_RANK(search_roughly)(g, f, distinct, n_distinct, m, all, margin, best)
             : FOR_RANK(search)(g, f, rows, m, all, best);
-        if (status == CONSTANT) {
-            swap_places(features, drawn, n_constant++);
-            n_found++;
-            continue;
-        }
-        swap_places(features, --rest, drawn);
+        put_away(&draw, status == CONSTANT);
         if (status == CUT)
             feature = f;
     }
@@ -363,10 +348,7 @@ static int FOR_RANK(best_feature)(Exact *g, NodeTask *task, const NodeSums *all,
         for (int k = 0; k < m; k++)
             rows[k] = old[few.place[k]];
     }
-    /* The order of the known constants is that of the parent for both children. */
-    memcpy(features, g->constants, n_known * sizeof(int32_t));
-    memcpy(g->constants + n_known, features + n_known, n_found * sizeof(int32_t));
-    task->n_known = n_constant;
+    end_draw(g, &draw, task);
     return feature;
 }
 

@@ -255,11 +255,11 @@ static int search_stored(
 static int best_stored_feature(ExactSparse *s, NodeTask *task, const NodeSums *all, BestCut *best)
 {
     Exact *g = &s->exact;
-    int32_t *features = g->features, *rows = g->rows + task->start;
+    int32_t *rows = g->rows + task->start;
     const StoredColumns *c = &s->stored;
-    int m = task->stop - task->start, p = (int)g->columns.p, rest = p, n_visited = 0, n_found = 0;
-    int n_drawn = 0, n_known = task->n_known, n_constant = n_known, feature = -1;
-    int n_searched = g->rules.max_features < p - n_known ? g->rules.max_features : p - n_known;
+    int m = task->stop - task->start, p = (int)g->columns.p, rest = p - task->n_known;
+    int n_searched = g->rules.max_features < rest ? g->rules.max_features : rest, feature = -1;
+    FeatureDraw draw = begin_draw(g, task);
     int64_t in_rows = 0, in_columns = (int64_t)c->n_stored * n_searched / p;
     for (int k = 0; k < m && in_rows <= in_columns; k++)
         in_rows += c->first_of_row[rows[k] + 1] - c->first_of_row[rows[k]];
@@ -267,29 +267,13 @@ static int best_stored_feature(ExactSparse *s, NodeTask *task, const NodeSums *a
     s->number++;
     if (by_rows)
         find_by_rows(s, rows, m);
-    while (rest > n_constant
-           && (n_visited < g->rules.max_features || n_visited <= n_found + n_drawn)) {
-        n_visited++;
-        int drawn = n_drawn
-            + (int)(next_of(&g->rules.state) % (uint32_t)(rest - n_found - n_drawn));
-        if (drawn < n_known) {
-            swap_places(features, n_drawn++, drawn);
-            continue;
-        }
-        drawn += n_found;
-        int f = features[drawn], status = search_stored(s, f, task, by_rows, all, best);
-        if (status == CONSTANT) {
-            swap_places(features, drawn, n_constant++);
-            n_found++;
-            continue;
-        }
-        swap_places(features, --rest, drawn);
+    for (int f; (f = next_feature(g, &draw)) >= 0;) {
+        int status = search_stored(s, f, task, by_rows, all, best);
+        put_away(&draw, status == CONSTANT);
         if (status == CUT)
             feature = f;
     }
-    memcpy(features, g->constants, n_known * sizeof(int32_t));
-    memcpy(g->constants + n_known, features + n_known, n_found * sizeof(int32_t));
-    task->n_known = n_constant;
+    end_draw(g, &draw, task);
     return feature;
 }
 

@@ -168,6 +168,51 @@ static inline void swap_places(int32_t *a, ptrdiff_t i, ptrdiff_t j)
     a[j] = x;
 }
 
+/* The features that a node searches, drawn as scikit-learn's splitter draws them: known constants
+   first, those found in this node after them, then what has not been drawn. place: of the last one. */
+typedef struct {
+    int32_t *features;
+    int n_known, n_constant, n_drawn, n_found, n_visited, rest, place;
+} FeatureDraw;
+
+static FeatureDraw begin_draw(Exact *g, NodeTask *task)
+{
+    FeatureDraw d = {g->features, task->n_known, task->n_known, 0, 0, 0, (int)g->columns.p, 0};
+    return d;
+}
+
+/* The next feature, or -1. */
+static inline int next_feature(Exact *g, FeatureDraw *d)
+{
+    while (d->rest > d->n_constant
+           && (d->n_visited < g->rules.max_features || d->n_visited <= d->n_found + d->n_drawn)) {
+        d->n_visited++;
+        int drawn = d->n_drawn
+            + (int)(next_of(&g->rules.state) % (uint32_t)(d->rest - d->n_found - d->n_drawn));
+        if (drawn < d->n_known) {
+            swap_places(d->features, d->n_drawn++, drawn);
+            continue;
+        }
+        d->place = drawn + d->n_found;
+        return d->features[d->place];
+    }
+    return -1;
+}
+
+static inline void put_away(FeatureDraw *d, int is_constant)
+{
+    swap_places(d->features, d->place, is_constant ? d->n_constant++ : --d->rest);
+    d->n_found += is_constant;
+}
+
+/* The order of the known constants is that of the parent for both children. */
+static void end_draw(Exact *g, FeatureDraw *d, NodeTask *task)
+{
+    memcpy(d->features, g->constants, d->n_known * sizeof(int32_t));
+    memcpy(g->constants + d->n_known, d->features + d->n_known, d->n_found * sizeof(int32_t));
+    task->n_known = d->n_constant;
+}
+
 /* --- scikit-learn's sort of (rank, row) in one word, of which the row is not compared ------------ */
 
 #define KEY(x) ((uint32_t)((x) >> 32))
