@@ -5,7 +5,7 @@ feature's diagonal in its own data and penalty, the splines of single features f
 residuals are functions of Phi'W r, and the effect of one of them on all others is a block of
 columns of Phi'W Phi. A round reads the moments of the residuals and changes them by such a block:
 no row is read. Both are sums over rows, so that those of the rows that a fold trains on are the
-total less the held-out part.
+total less the held-out part. Other splits add them up over the rows that they train on.
 
 Which feature is best depends on y, so that the model is not linear in y, and there is no operator
 with eigenvalues or expected errors; given the features chosen there is one, whose trace is the
@@ -109,19 +109,19 @@ class RowSums:
         self.functions, self.moments = smoothers.project(first).T
         self._columns: dict[int, np.ndarray] = {}
 
-    def held_out(self, splits: Sequence[Split]) -> Iterator["RowSums"]:
-        """Yield the sums over the rows that each split tests on."""
-        # Sums over the training rows are found by subtraction, which needs the two parts of a split
-        # to make up the whole.
-        for number, (train, test) in enumerate(splits):
-            in_test = np.zeros(len(self.y), dtype=bool)
-            in_test[test] = True
-            if not np.array_equal(np.flatnonzero(~in_test), np.unique(train)):
-                raise ValueError(
-                    f"Split {number} of cv must train on exactly the rows that it does not test "
-                    "on, with variant='best_feature'."
-                )
-            yield RowSums(self.smoothers, self.X[in_test], self.y[in_test], self.w[in_test])
+    def of_splits(self, splits: Sequence[Split]) -> Iterator[tuple["RowSums | Rest", "RowSums"]]:
+        """Yield the sums over the rows that each split trains on, and over those it tests on."""
+        for train, test in splits:
+            tested = np.sort(test)
+            held = self._of_rows(tested)
+            # Of folds the training rows are not read: their sums are found by subtraction.
+            rest = np.setdiff1d(np.arange(len(self.y)), tested, assume_unique=True)
+            is_rest = len(tested) + len(rest) == len(self.y)
+            is_rest = is_rest and np.array_equal(rest, np.sort(train))
+            yield Rest(self, held) if is_rest else self._of_rows(train), held
+
+    def _of_rows(self, rows: np.ndarray) -> "RowSums":
+        return RowSums(self.smoothers, self.X[rows], self.y[rows], self.w[rows])
 
     @cached_property
     def _values(self) -> np.ndarray | None:
@@ -204,9 +204,28 @@ class GramSums:
         T, columns = self.smoothers.forms[j].T, self.smoothers.splines[j]
         return self.smoothers.project(self.gram[:, columns] @ T)
 
-    def held_out(self, splits: Sequence[Split]) -> Iterator["GramSums"]:
-        """Return those of the folds by which the sums were taken; there are no splits of rows."""
-        return (GramSums(self.smoothers, *fold) for fold in self.folds)
+    def of_splits(self, splits: Sequence[Split]) -> Iterator[tuple["Rest", "GramSums"]]:
+        """Those of the folds by which the sums were taken; there are no splits of rows."""
+        for fold in self.folds:
+            held = GramSums(self.smoothers, *fold)
+            yield Rest(self, held), held
+
+
+class Rest:
+    """The sums over all rows but those of another object, by subtraction."""
+
+    def __init__(self, sums: RowSums | GramSums, held: RowSums | GramSums) -> None:
+        self.smoothers, self._sums, self._held = sums.smoothers, sums, held
+        self.weight, self.y_sum = sums.weight - held.weight, sums.y_sum - held.y_sum
+        self.squares = sums.squares - held.squares
+        self.functions = sums.functions - held.functions
+        self.moments = sums.moments - held.moments
+
+    def own(self, j: int) -> np.ndarray:
+        return np.diag(self.smoothers.forms[j].gamma) - self._held.own(j)
+
+    def columns(self, j: int) -> np.ndarray:
+        return self._sums.columns(j) - self._held.columns(j)
 
 
 def squared_errors(
@@ -288,8 +307,8 @@ class FeatureSystem:
         )
 
 
-class ComplementSystem(FeatureSystem):
-    """For all rows but some: sums by subtraction, and each feature diagonalised once more.
+class SplitSystem(FeatureSystem):
+    """For the rows that a split trains on: each feature is diagonalised once more.
 
     The knots are those of all rows; with degrees of freedom given, the penalties are not: each
     spline has as many on these rows.
@@ -298,28 +317,26 @@ class ComplementSystem(FeatureSystem):
     and `centre` the means of the latter over these rows.
     """
 
-    def __init__(self, sums: RowSums | GramSums, held: RowSums | GramSums) -> None:
-        weight, y_sum = sums.weight - held.weight, sums.y_sum - held.y_sum
+    def __init__(self, trained: RowSums | Rest, held: RowSums | GramSums) -> None:
+        weight, y_sum = trained.weight, trained.y_sum
         mean = y_sum / weight
-        self.centre = (sums.functions - held.functions) / weight
-        self._sums, self._held, self._old = sums, held, sums.smoothers.slices
+        self.centre = trained.functions / weight
+        self._trained, self._held, self._old = trained, held, trained.smoothers.slices
         parts = [self._diagonalised(j, weight) for j in range(len(self._old))]
         self.turns = [turn for turn, _, _ in parts]
-        moments = sums.moments - held.moments - mean * (sums.functions - held.functions)
-        squares = sums.squares - held.squares
         super().__init__(
             np.concatenate([shrinkage for _, _, shrinkage in parts]),
             [gamma for _, gamma, _ in parts],
-            self._turned(moments),
-            (weight, mean, max(squares - mean * y_sum, 0.0)),
-            self._subtracted,
+            self._turned(trained.moments - mean * trained.functions),
+            (weight, mean, max(trained.squares - mean * y_sum, 0.0)),
+            self._centred,
         )
 
     def _diagonalised(self, j: int, weight: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        form, df = self._sums.smoothers.forms[j], self._sums.smoothers.df
-        centre = self.centre[self._old[j]]
+        smoothers = self._trained.smoothers
+        form, df, centre = smoothers.forms[j], smoothers.df, self.centre[self._old[j]]
         # Centred by the mean over these rows, which is not zero as it is over all rows.
-        own = np.diag(form.gamma) - self._held.own(j) - weight * np.outer(centre, centre)
+        own = self._trained.own(j) - weight * np.outer(centre, centre)
         # An infinite penalty leaves out the functions that are penalised, and a feature that is
         # constant on these rows those that are not.
         size = own.diagonal() + form.roughness
@@ -336,13 +353,12 @@ class ComplementSystem(FeatureSystem):
     def _turned(self, values: np.ndarray) -> np.ndarray:
         return np.concatenate([t.T @ values[old] for t, old in zip(self.turns, self._old)])
 
-    def _subtracted(self, j: int) -> np.ndarray:
-        block = self._sums.columns(j) - self._held.columns(j)
-        block -= self.weight * np.outer(self.centre, self.centre[self._old[j]])
-        return self._turned(block @ self.turns[j])
+    def _centred(self, j: int) -> np.ndarray:
+        means = self.weight * np.outer(self.centre, self.centre[self._old[j]])
+        return self._turned((self._trained.columns(j) - means) @ self.turns[j])
 
     def held_out_errors(self, coefficients: np.ndarray, means: np.ndarray) -> np.ndarray:
-        """Weighted squared errors on the rows left out, of models for these rows.
+        """Weighted squared errors on the rows tested on, of models for these rows.
 
         Coefficients are of shape (n_functions, n_models); the means are those of each model over
         the rows of this system.
@@ -539,10 +555,9 @@ class BestFeaturePath(BoostingPath):
         parts = [slice(i, i + _MODELS) for i in range(0, len(numbers), _MODELS)]
         errors, weight = np.zeros(len(times)), 0.0
         with one_blas_thread():  # many small decompositions and products
-            for held in sums.held_out(splits):
-                # The rounds on all rows but these; y is centred by the mean of all rows, which is
-                # part of the start at zero.
-                system = ComplementSystem(sums, held)
+            for trained, held in sums.of_splits(splits):
+                # y is centred by the mean of all rows, which is part of the start at zero.
+                system = SplitSystem(trained, held)
                 rounds = BestFeatureRounds(system, self.learning_rate)
                 rounds.extend(int(numbers.max()))
                 constants = system.mean - left * (system.mean + self.mean)

@@ -265,8 +265,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, ReadsOnce, B
         squared deleted residual r_i / (1 - h_i), with h the diagonal of the boosting operator,
         exact for leaving a row out of that operator; or "cv", the squared error of 5 folds.
         :class:`~sklearn_ensemble_theory.boosting.CVChoice` is "cv" with other times or splits,
-        which refer to the rows passed to `fit`; with `variant="best_feature"` each split must train
-        on all rows that it does not test on. A list compares these times by "gcv", and
+        which refer to the rows passed to `fit`. A list compares these times by "gcv", and
         :class:`~sklearn_ensemble_theory.smoothing.TimeCriterion` by another criterion.
         :class:`~sklearn_ensemble_theory.smoothing.Discrepancy` takes the first time at which the
         residuals are as small as the noise.

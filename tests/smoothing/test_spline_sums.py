@@ -72,12 +72,17 @@ def test_sums_of_splines_and_of_rows(cuts):
     assert_same_sums(found, expected)
     fold = folds_by_hash(np.arange(N), 4)
     splits = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(4)]
-    folds = list(zip(found.held_out([]), expected.held_out(splits), strict=True))
-    assert len(folds) == 4
+    trained, held = zip(*found.of_splits([]), strict=True)
+    rests, others = zip(*expected.of_splits(splits), strict=True)
+    assert len(held) == len(others) == 4
+    for one, other, (train, _) in zip(trained, rests, splits):
+        plain = RowSums(found.smoothers, X[train], y[train], w[train])
+        assert_same_sums(one, plain)
+        assert_same_sums(other, plain)
     rng = np.random.default_rng(1)
     B, constants = rng.standard_normal((found.smoothers.n_functions, 5)), rng.standard_normal(5)
     B[found.smoothers.slices[1], 1:] = 0.0
-    for one, other in [(found, expected), *folds]:
+    for one, other in [(found, expected), *zip(held, others)]:
         assert_same_sums(one, other)
         errors = squared_errors(other, B, constants)
         np.testing.assert_allclose(squared_errors(one, B, constants), errors, rtol=1e-9)
@@ -89,10 +94,10 @@ def test_sums_of_splines_and_of_rows(cuts):
 def test_folds_without_rows_in_a_chunk_or_in_all():
     *_, one = sums_of([], n_splits=100)
     *_, other = sums_of(list(range(1, N, 3)), n_splits=100)
-    held = list(other.held_out([]))
+    held = [fold for _, fold in other.of_splits([])]
     assert len(held) == len(one.folds) == len(np.unique(folds_by_hash(np.arange(N), 100))) < 100
     np.testing.assert_allclose(sum(fold.weight for fold in held), rows()[2].sum())
-    for first, second in zip(held, one.held_out([])):
+    for first, (_, second) in zip(held, one.of_splits([])):
         np.testing.assert_allclose(first.moments, second.moments, atol=1e-11)
 
 
