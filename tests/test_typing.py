@@ -10,6 +10,7 @@ import re
 import types
 import typing
 
+import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils._param_validation import StrOptions
@@ -95,6 +96,24 @@ def members_of(hint):
     """The types of a union."""
     is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
     return typing.get_args(hint) if is_union else [hint]
+
+
+# By word of a docstring: of these types one must be in the annotation.
+TYPES = {"int": {int, float}, "float": {float}, "bool": {bool}, "None": {types.NoneType}}
+TYPES |= {word: set() for word in ("array", "list", "str", "dict")}
+
+
+@pytest.mark.parametrize("address", FUNCTIONS)
+def test_what_docstrings_allow_is_not_refused(address):
+    """Arguments that are not of the annotated types are refused before the function runs."""
+    hints = typing.get_type_hints(FUNCTIONS[address])
+    doc = inspect.getdoc(FUNCTIONS[address]) or ""
+    for names, text in re.findall(r"^([\w, ]+) : (.*?)(?:, default=.*)?$", doc, re.MULTILINE):
+        for name in names.split(", "):
+            allowed = set(members_of(hints.get(name, object)))
+            if allowed <= {int, float, bool, np.random.RandomState, types.NoneType}:
+                words = set(re.findall(r"\w+", text)) & set(TYPES)
+                assert all(TYPES[word] & allowed for word in words), f"{name} : {text}"
 
 
 @pytest.mark.parametrize("address", ESTIMATORS)

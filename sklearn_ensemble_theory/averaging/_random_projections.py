@@ -84,7 +84,7 @@ class ExpectedProjection:
     weights: np.ndarray
     total_weight: float
 
-    def risk(self, mean: ArrayLike, sigma: float = 1.0, n_estimators: int = 1) -> float:
+    def risk(self, mean: ArrayLike, sigma: float = 1.0, n_estimators: float = 1) -> float:
         """Return the expected excess risk of the average of m members on the same rows.
 
         The expectation of the mean squared difference between fitted values and `mean`, over the

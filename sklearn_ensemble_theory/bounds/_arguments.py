@@ -266,11 +266,20 @@ TEXTS = {
             The largest norm lambda, at least 0.
         """,
     "feature_bound": """
-        feature_bound : float or array-like, default=1.0
+        feature_bound : float, default=1.0
             C, at least 0: for the l2 norm the largest length of a row, sqrt(p) for p features in
             [-1, 1]; for the l1 norm the largest absolute value of a feature.
         """,
     "n_features_of_l1": """
+        n_features : int or None, default=None
+            Number p of features, at least 1; for the l1 norm only, which needs it.
+        """,
+    "feature_bounds": """
+        feature_bound : float or array-like, default=1.0
+            C, at least 0: for the l2 norm the largest length of a row, sqrt(p) for p features in
+            [-1, 1]; for the l1 norm the largest absolute value of a feature.
+        """,
+    "n_features_of_l1_balls": """
         n_features : int or array-like, default=None
             Number p of features, at least 1; for the l1 norm only, which needs it.
         """,
@@ -283,6 +292,10 @@ TEXTS = {
             Number n of rows.
         """,
     "noise_variance": """
+        noise_variance : float, default=1.0
+            Variance sigma^2 of the noise.
+        """,
+    "noise_variances": """
         noise_variance : float or array-like, default=1.0
             Variance sigma^2 of the noise.
         """,

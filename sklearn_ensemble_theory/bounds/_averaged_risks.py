@@ -136,7 +136,7 @@ def averaged_ridge_risk(
     %(penalty)s
     %(rows_of_a_data_set)s
     %(n_data_sets)s
-    %(noise_variance)s
+    %(noise_variances)s
 
     Returns
     -------

@@ -436,7 +436,7 @@ def averaged_projection_risk(
         The means f of the targets.
     n_estimators : int or array-like of int, default=1
         Number m of projections.
-    %(noise_variance)s
+    %(noise_variances)s
 
     Returns
     -------

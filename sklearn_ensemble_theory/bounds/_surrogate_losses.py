@@ -239,8 +239,8 @@ def ball_rademacher_bound(
     %(n_points)s
     radius : float or array-like, default=1.0
         The largest norm lambda of the coefficients, at least 0.
-    %(feature_bound)s
-    %(n_features_of_l1)s
+    %(feature_bounds)s
+    %(n_features_of_l1_balls)s
     %(norm)s
 
     Returns
