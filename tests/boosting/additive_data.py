@@ -107,16 +107,28 @@ class RowRounds:
         change -= np.average(change, weights=self.weight)
         return (sums**2 / shrunk).sum() / max((weights / shrunk).sum(), 1.0), change
 
-    def stump(self, rate, monotonic=None):
+    def shrunk(self, j, smooth):
+        """The mean residual of each row's category, of which half counts at the weight `smooth`."""
+        means = np.zeros(len(self.codes))
+        for c in np.unique(self.codes[:, j]):
+            own = self.codes[:, j] == c
+            total = self.weight[own].sum()
+            means[own] = self.weight[own] @ self.residual[own] / max(total + smooth, 1e-300)
+        return means
+
+    def stump(self, rate, cat_smooth=10.0):
         found = []
         everywhere = np.ones(len(self.codes), bool)
         for j in range(len(self.layout.n_bins)):
             if not self.layout.categorical[j]:
                 columns = self.thresholds(j)
                 columns += [self.present(j)] if self.layout.missing[j] else []
+                judged = self.residual
             else:
                 n = self.layout.n_bins[j] - 1
                 sets = [s for k in range(1, n + 1) for s in itertools.combinations(range(n), k)]
                 columns = [self.column(np.isin(self.codes[:, j], s), everywhere) for s in sets]
-            found += [(abs(self.product(z)), rate * self.product(z) * z) for z in columns]
+                judged = self.shrunk(j, cat_smooth)
+            gains = (abs(self.weight * z @ judged) for z in columns)
+            found += [(gain, rate * self.product(z) * z) for gain, z in zip(gains, columns)]
         self.take(found)

@@ -114,7 +114,7 @@ def test_the_best_set_is_the_best_of_all():
         rounds = TableStumps(state, 1.0, row_weight=0.0)  # means as they are
         rounds.run(1)
         plain = RowRounds(codes, layout, weight, y, np.ones(60, bool))
-        plain.stump(1.0)
+        plain.stump(1.0, cat_smooth=0.0)
         got = fit_at_rows(rounds, codes) + np.average(y, weights=weight)
         np.testing.assert_allclose(got, y - plain.residual, atol=1e-11)
 
