@@ -319,7 +319,7 @@ CLASS_WEIGHT = [dict, StrOptions({"balanced"}), None]
 def weighs_classes(estimator: Estimator) -> TypeGuard[HasClassWeight]:
     """Whether the weights of classes become a part of `sample_weight` here."""
     given = getattr(estimator, "class_weight", None)
-    if not (isinstance(given, dict) or (isinstance(given, str) and given == "balanced")):
+    if not (isinstance(given, dict | list) or (isinstance(given, str) and given == "balanced")):
         return False  # None, or what the check of the parameters refuses
     return not isinstance(estimator, WeighsClasses)
 
@@ -404,6 +404,11 @@ def fit_collections(
 def _label_totals(block: tuple[int, Any, Any, Any]) -> LabelTotals:
     _, _, y, weight = block
     y = np.asarray(checked_target(y, is_real=False))
+    if y.ndim == 2 and y.shape[1] > 1:
+        raise ValueError(
+            f"class_weight is for one column of labels in Dask collections, and y has {y.shape[1]} "
+            "columns; give the weights of the rows as sample_weight."
+        )
     return LabelTotals.of(y, None if weight is None else np.asarray(weight))
 
 

@@ -18,7 +18,7 @@ overrides neither is registered too. An estimator may also tell by an attribute 
 its outputs are where it has no fast path (see `outputs_have_scale`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeGuard
 
@@ -622,6 +622,44 @@ def coded_learner(learner: Any, classes: Any) -> Any:
     return clone(learner).set_params(class_weight=of_codes)
 
 
+def coded_by_output(learner: Any, outputs: Sequence[np.ndarray]) -> Any:
+    """The same for several columns of labels, whose positions follow those of the one before.
+
+    Parameters
+    ----------
+    learner : estimator
+    outputs : list of arrays
+        The classes of each column.
+
+    Raises
+    ------
+    ValueError
+        If the learner, or a part of it, has weights of classes by label that are not a list with a
+        dict for each column.
+    """
+    if isinstance(learner, Pipeline):
+        name, last = learner.steps[-1]
+        coded = coded_by_output(last, outputs)
+        return learner if coded is last else clone(learner).set_params(**{name: coded})
+    given, first, of_codes = getattr(learner, "class_weight", None), 0, []
+    for name, value in learner.get_params().items():
+        if not name.endswith("class_weight") or value is None or isinstance(value, str):
+            continue
+        if name != "class_weight" or not isinstance(value, list) or len(value) != len(outputs):
+            raise ValueError(
+                f"estimator: {name} of {type(learner).__name__} must be None, 'balanced' or, if "
+                "it is a parameter of the learner itself, a list with a dict for each of the "
+                f"{len(outputs)} columns of y; got {value!r}."
+            )
+    if not isinstance(given, list):
+        return learner
+    for weights, labels in zip(given, outputs):
+        found = compute_class_weight(weights, classes=labels, y=labels).tolist()
+        of_codes.append(dict(enumerate(found, first)))
+        first += len(labels)
+    return clone(learner).set_params(class_weight=of_codes)
+
+
 def aligned_columns(
     values: np.ndarray, places: np.ndarray, n_classes: int, fill: float = 0.0
 ) -> np.ndarray:
@@ -708,6 +746,22 @@ def has_input_tag(estimator: Estimator, name: str) -> bool:
     """Whether an estimator's input has a tag; no tag of an object without tags."""
     tagged = not isinstance(estimator, type) and hasattr(estimator, "__sklearn_tags__")
     return tagged and bool(getattr(get_tags(estimator).input_tags, name))
+
+
+def takes_columns(estimator: Any) -> bool:
+    """Whether an estimator says by its tags that y may have several columns."""
+    tagged = not isinstance(estimator, type) and hasattr(estimator, "__sklearn_tags__")
+    return tagged and bool(get_tags(estimator).target_tags.multi_output)
+
+
+def one_column_only(estimator: Any, n_columns: int) -> ValueError:
+    """The error that a base learner takes one column of y, with the cure."""
+    name, kind = type(estimator).__name__, "Classifier" if is_classifier(estimator) else "Regressor"
+    return ValueError(
+        f"estimator: {name} takes one column as y by its tags, and y has {n_columns} columns; use "
+        f"sklearn.multioutput.MultiOutput{kind}({name}(...)), which fits a copy to each column. A "
+        "learner of your own that takes them has the tag target_tags.multi_output=True."
+    )
 
 
 def refuses_one_class(error: ValueError, y: np.ndarray) -> bool:

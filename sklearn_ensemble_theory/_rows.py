@@ -718,23 +718,35 @@ def weights_of_codes(class_weight: dict | str, labels: np.ndarray, codes: np.nda
 
 
 def weights_with_classes(
-    class_weight: dict | str, X: Any, y: Any, sample_weight: ArrayLike | None
+    class_weight: dict | list | str, X: Any, y: Any, sample_weight: ArrayLike | None
 ) -> np.ndarray:
     """`sample_weight` times the weight of the class of each row.
 
-    With "balanced" all classes have the same total weight.
+    With "balanced" all classes have the same total weight. For several columns of y, a list of a
+    dict for each, the weights of a row are multiplied over the columns.
 
     Raises
     ------
     ValueError
         If y has no classes, `sample_weight` is not valid, or `class_weight` does not fit y.
     """
-    y = column_or_1d(np.asarray(y))
+    y = np.asarray(y)
+    several = y.ndim == 2 and y.shape[1] > 1 and not isinstance(class_weight, dict)
+    y = y if several else column_or_1d(y)
     check_consistent_length(X, y)
     check_classification_targets(y)
     given = None if sample_weight is None else in_usual_units(checked_weights(sample_weight, X))
-    totals = LabelTotals.of(y, given)
-    weight = totals.of_rows(y, totals.factors(class_weight))
+    columns = list(y.T) if several else [y]
+    by_column = class_weight if isinstance(class_weight, list) else [class_weight] * len(columns)
+    if len(by_column) != len(columns):
+        raise ValueError(
+            f"class_weight has weights for {len(by_column)} outputs, and y has {len(columns)} "
+            "outputs; give a list with a dict for each of them."
+        )
+    weight = np.ones(len(y))
+    for column, weights in zip(columns, by_column):
+        totals = LabelTotals.of(column, given)
+        weight = weight * totals.of_rows(column, totals.factors(weights))
     return weight if given is None else weight * given
 
 

@@ -147,7 +147,7 @@ class AveragedClassifier(ClassifierMixin):
 
         Returns
         -------
-        y : ndarray of shape (n_samples,)
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Labels. Of equal classes the first or last in `classes_`, as `ties` says.
 
         Notes
@@ -173,9 +173,10 @@ class AveragedClassifier(ClassifierMixin):
 
         Returns
         -------
-        proba : ndarray of shape (n_samples, n_classes)
-            Columns in the order of `classes_`. A member without `predict_proba` gives its vote;
-            a member whose rows lacked a class gives that class probability 0.
+        proba : ndarray of shape (n_samples, n_classes), or list of them
+            A list, of each output, if y had several. Columns in the order of `classes_`. A member
+            without `predict_proba` gives its vote; a member whose rows lacked a class gives that
+            class probability 0.
 
         Notes
         -----
@@ -197,10 +198,10 @@ class AveragedClassifier(ClassifierMixin):
 
         Returns
         -------
-        log_proba : ndarray of shape (n_samples, n_classes)
-            Natural logarithms of the mean probabilities. They are computed from the members'
-            logarithms where the members have `predict_log_proba`, so that very small probabilities
-            do not underflow to 0.
+        log_proba : ndarray of shape (n_samples, n_classes), or list of them
+            A list, of each output, if y had several. Natural logarithms of the mean probabilities.
+            They are computed from the members' logarithms where the members have
+            `predict_log_proba`, so that very small probabilities do not underflow to 0.
 
         Notes
         -----

@@ -29,8 +29,11 @@ from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import CLASS_WEIGHT, ReadsOnce, fit_context
 from sklearn_ensemble_theory._learners import (
     GROUPS_ON_REQUEST,
+    coded_by_output,
     coded_learner,
     has_input_tag,
+    one_column_only,
+    takes_columns,
     with_groups,
 )
 from sklearn_ensemble_theory._rows import (
@@ -103,6 +106,16 @@ from sklearn_ensemble_theory.trees._shrinkage import (
 )
 
 OUT_OF_BAG = ("oob_score_", "oob_scores_", "oob_prediction_", "oob_decision_function_")
+
+
+def in_codes(learner: Any, classes: np.ndarray | list[np.ndarray] | None) -> Any:
+    """The learner for codes of the classes.
+
+    Those of several outputs follow those of the one before.
+    """
+    if isinstance(classes, list):
+        return coded_by_output(learner, classes)
+    return coded_learner(learner, classes)
 
 
 @documented(BAGGING)
@@ -219,7 +232,8 @@ class BaseBagging(
             if the base learner accepts them.
 
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets, or a Dask collection.
+            Targets, or a Dask collection. Several columns, real or classes, if the base learner
+            takes them, as trees, forests and nearest neighbours do.
 
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the rows before any draw. The probability of a row is
@@ -277,7 +291,7 @@ class BaseBagging(
             sample_weight = in_usual_units(checked_weights(sample_weight, X))
         codes = None if groups is None else group_codes(groups, X)
         y, target = self._encode_y(y)
-        learner = coded_learner(learner, target.get("classes_"))
+        learner = in_codes(learner, target.get("classes_"))
         run = begin(
             self._plan(learner, X, target),
             BaggingProblem(
@@ -397,7 +411,7 @@ class BaseBagging(
             raise ValueError("X has no rows.")
         if read.encoder is not None:
             self._encoder = read.encoder
-        learner = coded_learner(learner, facts.target.get("classes_"))
+        learner = in_codes(learner, facts.target.get("classes_"))
         plan = self._plan(learner, rows.meta, facts.target)
         n_members = plan.n_members(sum(facts.lengths.values()), rows.checks.n_features)
         blocks = facts.chunks
@@ -1131,9 +1145,10 @@ class BaggingClassifier(BaggedClassifier, AnyLearner):
     max_bins : int, "auto" or None, default="auto"
         %(bagging_bins)s
 
-    class_weight : dict, "balanced" or None, default=None
+    class_weight : dict, list of dict, "balanced" or None, default=None
         Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
-        "balanced" for weights that give all classes the same total.
+        "balanced" for weights that give all classes the same total. For several columns of y a list
+        of a dict for each; their weights are multiplied.
 
     ties : {"first", "last"}, default="first"
         %(ties)s
@@ -1142,10 +1157,9 @@ class BaggingClassifier(BaggedClassifier, AnyLearner):
     ----------
     %(members)s
 
-    %(classes_)s
+    %(forest_classes)s
 
-    n_classes_ : int
-        Number of classes.
+    %(n_outputs)s
 
     %(importances)s
 
@@ -1192,11 +1206,12 @@ class BaggingClassifier(BaggedClassifier, AnyLearner):
     (181, 0.94)
     """
 
+    _several_outputs = True
     _parameter_constraints: dict = {
         **BaseBagging._parameter_constraints,
         "voting": [StrOptions({"soft", "hard"})],
         "ties": [StrOptions({"first", "last"})],
-        "class_weight": CLASS_WEIGHT,
+        "class_weight": [*CLASS_WEIGHT, list],
     }
 
     def __init__(
@@ -1215,7 +1230,7 @@ class BaggingClassifier(BaggedClassifier, AnyLearner):
         verbose: int = 0,
         voting: Literal["soft", "hard"] = "soft",
         max_bins: int | Literal["auto"] | None = "auto",
-        class_weight: dict | Literal["balanced"] | None = None,
+        class_weight: dict | list[dict] | Literal["balanced"] | None = None,
         ties: Literal["first", "last"] = "first",
     ) -> None:
         self.estimator = estimator
@@ -1236,6 +1251,18 @@ class BaggingClassifier(BaggedClassifier, AnyLearner):
 
     def _get_estimator(self) -> BaseEstimator:
         return DecisionTreeClassifier() if self.estimator is None else self.estimator
+
+    def _encode_y(self, y: np.ndarray) -> tuple[np.ndarray, dict]:
+        learner = self._get_estimator()
+        if y.ndim == 2 and y.shape[1] > 1 and not takes_columns(learner):
+            raise one_column_only(learner, y.shape[1])
+        return super()._encode_y(y)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        takes = takes_columns(self._get_estimator())
+        tags.target_tags.multi_output = tags.classifier_tags.multi_label = takes
+        return tags
 
     @available_if(_estimator_has("decision_function"))
     @by_chunks
@@ -1258,7 +1285,7 @@ class BaggingClassifier(BaggedClassifier, AnyLearner):
         ------
         ValueError
             If the training rows of a member do not contain all classes, so that its scores cannot
-            be averaged with the others.
+            be averaged with the others, or y has several columns.
 
         Notes
         -----
@@ -1266,6 +1293,11 @@ class BaggingClassifier(BaggedClassifier, AnyLearner):
         """
         raise_for_params(params, self, "decision_function")
         check_is_fitted(self)
+        if isinstance(self.classes_, list):
+            raise ValueError(
+                "decision_function requires a single output; y of the fit has "
+                f"{len(self.classes_)}. Use predict_proba."
+            )
         counts = [
             len(m.classes_) if hasattr(m, "classes_") else self.n_classes_ for m in self.estimators_
         ]

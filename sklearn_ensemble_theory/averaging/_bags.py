@@ -39,11 +39,13 @@ from sklearn_ensemble_theory._copies import share_of_copies, warn_of_share
 from sklearn_ensemble_theory._learners import (
     PreparedMembers,
     is_tree,
+    one_column_only,
     prepare_members,
     reads_numbers,
     reads_single_precision,
     refuses_one_class,
     requests,
+    takes_columns,
 )
 from sklearn_ensemble_theory._rows import (
     LabelTotals,
@@ -741,6 +743,8 @@ def fit_member(spec: MemberSpec, X, y: np.ndarray, seed: int) -> tuple:
                 # predicts that class. What a tree refuses is X.
                 refused = spec.n_classes > 1 and refuses_one_class(error, y_rows)
                 if not refused or reads_single_precision(member):
+                    if y_rows.ndim > 1 and not takes_columns(member):
+                        raise one_column_only(member, y_rows.shape[1]) from error
                     raise
                 member = DummyClassifier(strategy="prior").fit(X_rows, y_rows)
     if in_leaves is not None:
@@ -756,6 +760,8 @@ def fit_member(spec: MemberSpec, X, y: np.ndarray, seed: int) -> tuple:
 def member_without_rows(spec: MemberSpec, y: np.ndarray, n_features: int) -> BaseEstimator:
     """What stands for a draw of no rows: a constant, as `spec.empty` says."""
     zero: Any = 0 if y.ndim == 1 else np.zeros(y.shape[1])
+    if y.ndim > 1 and spec.n_classes:  # the first code of each output
+        zero = y.min(axis=0)
     given = {"strategy": "constant", "constant": zero}
     if spec.n_classes:
         dummy = DummyClassifier(**({"strategy": "prior"} if spec.empty == "mean" else given))

@@ -91,7 +91,8 @@ def member_predictions(
         if method in ("predict_proba", "predict_log_proba"):
             places = member.classes_
             if isinstance(places, list):  # several outputs, whose codes follow each other
-                predictions, places = np.hstack(predictions), np.concatenate(places)
+                predictions = _side_by_side(predictions, member, places)
+                places = np.concatenate(places)
             predictions = numbers_of(predictions, member, X, None)
             # The rows of a member may lack a class; the member gives it probability 0.
             absent = 0.0 if method == "predict_proba" else -np.inf
@@ -99,6 +100,29 @@ def member_predictions(
     if extended:  # which may be more than predictions, such as their standard deviations
         return checked_outputs(predictions, member, X)
     return numbers_of(predictions, member, X, n_outputs if method == "predict" else None)
+
+
+def _side_by_side(found, member, classes: Sequence[np.ndarray]) -> np.ndarray:
+    """The probabilities of several outputs as columns of one array.
+
+    Raises
+    ------
+    ValueError
+        If they are no list with an array for each output; the message names the learner.
+    """
+    parts = [np.asarray(part) for part in found] if isinstance(found, list | tuple) else []
+    shapes = [part.shape[1:] for part in parts]
+    if shapes != [(len(labels),) for labels in classes] or len(set(map(len, parts))) > 1:
+        raise ValueError(
+            f"estimator: {type(member).__name__} must give a list of probabilities, an array with "
+            f"the classes of each of {len(classes)} columns of y; got {_kind(found, shapes)}. Use "
+            "voting='hard', which counts the labels of predict."
+        )
+    return np.hstack(parts)
+
+
+def _kind(found, shapes: list) -> str:
+    return f"columns {shapes}" if shapes else f"{type(found).__name__} of shape {np.shape(found)}"
 
 
 # --- all members ----------------------------------------------------------------------------------

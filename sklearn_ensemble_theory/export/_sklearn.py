@@ -279,6 +279,8 @@ Forest = RandomForestRegressor | RandomForestClassifier | ExtraTreesRegressor | 
 
 
 def _obstacle_of_average(model: Bagged | Forest) -> str | None:
+    if isinstance(model, BaggingClassifier) and isinstance(model.classes_, list):
+        return f"y has {len(model.classes_)} columns of labels, which it does not take."
     if not isinstance(model.bootstrap, bool | np.bool_):
         return f"bootstrap={model.bootstrap!r} weights the rows in a way that it does not have."
     is_hard = getattr(model, "voting", "soft") == "hard"
