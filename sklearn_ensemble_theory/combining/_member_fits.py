@@ -93,9 +93,9 @@ class Outputs:
 
     def of_members(self, members: list[Any], X: Any, used: np.ndarray | None = None) -> list[Any]:
         """What the fitted members predict, those that are used."""
-        classes, X = self.classes_of_columns, canonical(X)
+        classes, read = self.classes_of_columns, RowsAsRead(X)
         return [
-            predicted(member, method, X, classes, self.n_outputs)
+            predicted(member, method, read.by(member), classes, self.n_outputs)
             for j, (member, method) in enumerate(zip(members, self.methods))
             if used is None or used[j]
         ]
@@ -211,6 +211,35 @@ class HeldOutMembers:
         return [np.flatnonzero(self.folds == fold) for fold in range(self.folds.max() + 1)]
 
 
+def is_pairwise(learner: Any) -> bool:
+    """Whether the columns of its X are rows too: distances or a kernel, computed before the fit."""
+    return hasattr(learner, "__sklearn_tags__") and get_tags(learner).input_tags.pairwise
+
+
+class RowsAsRead:
+    """All rows of X, or some of them, as members read them; each form is made once.
+
+    A sparse X is canonical, in a copy, as `fit` of some learners sorts its indices in place. A
+    graph of distances is as it was given, in the order of the distances. Of it, and of a kernel
+    matrix, the columns are the rows to `train` on.
+    """
+
+    def __init__(
+        self, X: Any, rows: np.ndarray | None = None, train: np.ndarray | None = None
+    ) -> None:
+        self._X, self._rows, self._train = X, rows, train
+        self._found: dict[bool, Any] = {}
+
+    def by(self, learner: Estimator) -> Any:
+        pairwise = is_pairwise(learner)
+        if pairwise not in self._found:
+            X = self._X
+            if self._rows is not None:
+                X, _ = safe_split(learner, X, None, self._rows, self._train)
+            self._found[pairwise] = X if pairwise else canonical(X)
+        return self._found[pairwise]
+
+
 def fit_members(
     plan: MembersPlan, problem: MembersProblem, known: "KnownFits | None" = None
 ) -> tuple[list[Any], HeldOutMembers | None]:
@@ -277,16 +306,13 @@ def _fit_group(
     """Fit clones of members that have learners in common, each learner once, to the same rows."""
     fitted: list[Any] = []
     known = None
-    taken: dict[bool, tuple[Any, np.ndarray]] = {}
     # The rows are gathered once for all of them; a fit of the first is known to those that follow.
+    read = RowsAsRead(X, train, train)
+    if train is not None:
+        y = y[train]
     for each in members:
-        rows, params = (X, y), each.params
+        rows, params = (read.by(each.learner), y), each.params
         if train is not None:
-            # A member that takes a kernel matrix takes these columns of it as well.
-            pairwise = get_tags(each.learner).input_tags.pairwise
-            if pairwise not in taken:
-                taken[pairwise] = safe_split(each.learner, X, y, train)
-            rows = taken[pairwise]
             params = check_method_params(X, params=params, indices=train)
         fit = partial(fit_named, name=each.name, place=place, message=each.message)
         if len(members) == 1:  # nothing to share
@@ -312,16 +338,14 @@ def _hold_out(
     train, test = split
     # The rows to train on are freed before those to test on are gathered.
     fitted = _fit_group(members, X, y, train, place)
-    taken: dict[bool, Any] = {}
+    read = RowsAsRead(X, test, train)
     values: dict[int, Any] = {}
     for each, model in zip(members, fitted):
         if id(model) in values:  # a learner that is several members predicts once
             continue
-        pairwise = get_tags(each.learner).input_tags.pairwise
-        if pairwise not in taken:
-            taken[pairwise], _ = safe_split(each.learner, X, y, test, train)
+        rows = read.by(each.learner)
         try:
-            values[id(model)] = predicted(model, each.method, taken[pairwise], classes)
+            values[id(model)] = predicted(model, each.method, rows, classes)
         except Exception as error:
             raise_named(error, each.name, place)
     return [values[id(model)] for model in fitted]

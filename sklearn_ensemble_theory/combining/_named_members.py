@@ -34,7 +34,14 @@ from sklearn_ensemble_theory._rows import (
 )
 from sklearn_ensemble_theory._typing import Estimator
 
-from ._member_fits import KnownFits, Member, MembersPlan, Outputs, refuse_unweighted
+from ._member_fits import (
+    KnownFits,
+    Member,
+    MembersPlan,
+    Outputs,
+    is_pairwise,
+    refuse_unweighted,
+)
 
 TEXTS = {
     "groups": """
@@ -329,6 +336,8 @@ class NamedMembers(MetaEstimatorMixin, ReadsOnce, BaseEstimator):
         inner = [get_tags(m) for _, m in self._pairs() if hasattr(m, "__sklearn_tags__")]
         tags.input_tags.allow_nan = all(t.input_tags.allow_nan for t in inner)
         tags.input_tags.sparse = all(t.input_tags.sparse for t in inner)
+        # Splits of the rows then take the same columns, which is right for the other members too.
+        tags.input_tags.pairwise = any(t.input_tags.pairwise for t in inner)
         if isinstance(self, RegressorMixin):
             tags.target_tags.multi_output = all(
                 get_tags(m).target_tags.multi_output for _, m in self._pairs(dropped=False)
@@ -364,15 +373,17 @@ def checked_targets(y: Any) -> np.ndarray:
     return one_column(y)
 
 
-def rows_to_fit(X: Any, y: np.ndarray, sample_weight: Any) -> Rows:
+def rows_to_fit(X: Any, y: np.ndarray, sample_weight: Any, members: list[Any]) -> Rows:
     """Return the rows of positive weight; their weights are None if none are given.
 
-    X is not validated here: members may take frames of any columns, or text.
+    X is not validated here: members may take frames of any columns, or text. It is canonical, or as
+    given where members may read a graph of distances (`RowsAsRead`).
     """
     check_consistent_length(X, y)
     if isinstance(X, memoryview):  # of which no rows can be taken
         X = np.asarray(X)
-    X = canonical(X)
+    if not any(is_pairwise(member) for member in members):
+        X = canonical(X)
     if sample_weight is None:
         return Rows(X, y, None, range(len(y)))
     kept, weight = positive_weights(sample_weight, X)

@@ -288,7 +288,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
         rule, final = self._rule_and_final(of_classes)
 
         # The rows of positive weight are fitted. Labels become positions in `classes_`.
-        rows = rows_to_fit(X, y, sample_weight)
+        rows = rows_to_fit(X, y, sample_weight, [member for _, member in pairs])
         classes = None
         if of_classes:
             rows = replace(rows, y=self._encode(rows.y))

@@ -227,7 +227,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
         self._check_weights()
 
         # The rows of positive weight are fitted. Labels become positions in `classes_`.
-        rows = rows_to_fit(X, y, sample_weight)
+        rows = rows_to_fit(X, y, sample_weight, [member for _, member in pairs])
         groups = checked_groups(groups, X)
         fit_params = with_groups(fit_params, groups, self)
         if of_classes:
