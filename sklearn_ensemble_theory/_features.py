@@ -349,28 +349,47 @@ _OF_DATES = (
     "and the weekday, in columns of their own"
 )
 
-# The common forms of a date with four digits of the year, and of a time after it.
-_DATES = (
-    *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%m-%d-%Y"),
-    *("%d-%m-%Y", "%d %b %Y", "%d-%b-%Y", "%d %B %Y", "%b %d %Y", "%b %d, %Y", "%B %d %Y"),
+# The common forms of a date with four digits of the year, and of a time after it. Where several fit
+# all values of a column, the first is meant.
+DATE_FORMS = (
+    *("%Y-%m-%d", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d"),
+    *("%Y.%m.%d", "%d %b %Y", "%d-%b-%Y", "%d %B %Y", "%b %d %Y", "%b %d, %Y", "%B %d %Y"),
     *("%B %d, %Y", "%a, %d %b %Y"),
 )
-_TIME = re.compile(
-    r"(T|,?\s+)\d\d?:\d\d(:\d\d([.,]\d+)?)?\s*([AP]M)?\s*(Z|UTC|GMT|[+-]\d\d(:?\d\d)?)?$",
+TIME_FORMS = (
+    *("%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%H:%M:%S,%f"),
+    *("%I:%M %p", "%I:%M%p", "%I:%M:%S %p", "%I:%M:%S%p"),
+)
+_LETTERS = {"Y": r"\d{4}", "f": r"\d+", "p": "[ap]m"}
+_LETTERS |= {"a": "[a-z]{3}", "b": "[a-z]{3}", "B": "[a-z]+"}
+
+
+def _pattern(forms: tuple[str, ...]) -> str:
+    """The regular expression of texts that have one of the forms, of any numbers and names."""
+    escaped = "|".join(map(re.escape, forms))
+    return re.sub("%(.)", lambda letter: _LETTERS.get(letter[1], r"\d\d?"), escaped)
+
+
+DATE_TEXT = re.compile(
+    rf"\s*(?P<day>{_pattern(DATE_FORMS)})"
+    rf"((T|,?\s+)({_pattern(TIME_FORMS)})\s*(Z|UTC|GMT|[+-]\d\d(:?\d\d)?)?)?\s*",
     re.IGNORECASE,
 )
 
 
+def has_form(text: str, form: str) -> bool:
+    """Whether a text is a date, or a time, of this form."""
+    try:
+        datetime.strptime(text, form)
+    except ValueError:
+        return False
+    return True
+
+
 def _reads_as_date(text: str) -> bool:
     """Whether a text is a date in one of the common forms, with or without a time."""
-    day = _TIME.sub("", text.strip())
-    for form in _DATES:
-        try:
-            datetime.strptime(day, form)
-        except ValueError:
-            continue
-        return True
-    return False
+    found = DATE_TEXT.fullmatch(text)
+    return found is not None and any(has_form(found["day"], form) for form in DATE_FORMS)
 
 
 @contextmanager

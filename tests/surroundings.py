@@ -24,7 +24,7 @@ from sklearn_ensemble_theory._blocks import (
 from sklearn_ensemble_theory._categories import CategoricalColumns, fitted_categories
 from sklearn_ensemble_theory._copies import copies_of, share_of_copies
 from sklearn_ensemble_theory._door import fit_context
-from sklearn_ensemble_theory._features import Features
+from sklearn_ensemble_theory._features import DATE_FORMS, TIME_FORMS, Features
 from sklearn_ensemble_theory._folds import fold_numbers, folds_by_hash
 from sklearn_ensemble_theory._learners import (
     ClassTask,
@@ -59,6 +59,8 @@ from sklearn_ensemble_theory._running import (
 from sklearn_ensemble_theory._scaling import mean_from_first
 
 __all__ = [
+    "DATE_FORMS",
+    "TIME_FORMS",
     "CategoricalColumns",
     "ChunkedRows",
     "ClassTask",

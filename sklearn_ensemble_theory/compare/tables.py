@@ -21,6 +21,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, TargetEncoder
 
 from sklearn_ensemble_theory._compat import SKLEARN_VERSION, parse_version
+from sklearn_ensemble_theory._features import DATE_FORMS, DATE_TEXT, TIME_FORMS, has_form
 from sklearn_ensemble_theory.compare import UsageError
 
 DELIMITERS = ",;\t|"
@@ -34,10 +35,6 @@ NAMES_IDENTIFIER = r"(.*[\W_])?(id|key|index|number|no|nr)"
 # Missing values and numbers, which are no names of columns.
 NO_NAME = re.compile(r"\s*(|\?|NA|N/A|NaN|nan|null|[+-]?[\d.,]*\d[\d.,]*([eE][+-]?\d+)?%?)\s*")
 TARGET_FOLDS = 3
-LOOKS_LIKE_DATE = re.compile(r"\s*\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T]\d{1,2}:\d{2}.*)?\s*")
-# In this order; the first that all values have.
-DATE_FORMATS = ("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d")
-TIME_FORMATS = ("", " %H:%M", " %H:%M:%S")
 # Of a date, by the names of pandas.
 PARTS = {"year": "year", "month": "month", "day": "day", "weekday": "day_of_week"}
 
@@ -315,9 +312,11 @@ def as_dates(column: Any) -> Any:
         dates = pd.to_datetime(column, errors="coerce", utc=True)
         return (in_utc(dates), "") if dates.notna().sum() == len(present) else (None, "")
     texts = present.astype(object).map(str)
-    if not texts.str.fullmatch(LOOKS_LIKE_DATE).all():
+    first = texts.iloc[0] if len(texts) else ""
+    if not (DATE_TEXT.fullmatch(first) and texts.str.fullmatch(DATE_TEXT).all()):
         return None, ""
-    formats = [f + time for f in DATE_FORMATS for time in TIME_FORMATS]
+    times = ["", *(f"{between}{form}" for between in (" ", ", ") for form in TIME_FORMS)]
+    formats = [f + time for f in DATE_FORMS for time in times if has_form(first, f + time)]
     fitting = [f for f in ("ISO8601", *formats) if parsed(texts, f) is not None]
     if not fitting:
         return None, ""

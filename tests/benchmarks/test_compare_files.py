@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+from datetime import datetime
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,9 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, TargetEncoder
 
-from sklearn_ensemble_theory import L2BoostingRegressor
+from sklearn_ensemble_theory import DecisionStumpRegressor, L2BoostingRegressor
+
+from ..surroundings import DATE_FORMS, TIME_FORMS
 
 N = 120
 
@@ -218,6 +221,11 @@ def column(module, *values, **options):
         (["1/2/2001", "3/4/2001"], "date", "read as month before day"),
         (["1/2/2001", "13/4/2001"], "date", ""),
         (["1/2/2001 10:30", "1/13/2001 11:00"], "time", ""),
+        (["1/2/2001 10:30 PM", "1/13/2001 11:00 AM"], "time", ""),
+        (["5 Jan 2001", "14 Feb 2002"], "date", ""),
+        (["January 5, 2001, 10:30", "March 14, 2002, 11:00"], "time", ""),
+        (["2001-2-3", "2001-11-3"], "date", ""),
+        (["5 Jan 2001", "14 Fab 2002"], "few", ""),
         (["1/2/2001", "soon"], "few", ""),
         (["1/13/2001", "13/1/2001"], "few", ""),  # no single order of day and month
         (["1-2", "2-3"], "few", ""),
@@ -231,6 +239,25 @@ def test_dates_in_text(module, values, kind, note):
         assert "hour" in found.action
     if values[-1] == "13/4/2001":
         assert list(found.values[:2]) == [pd.Timestamp("2001-02-01"), pd.Timestamp("2001-04-13")]
+
+
+MOMENT = datetime(2001, 2, 13, 22, 5, 7)
+
+
+@pytest.mark.parametrize("time", ["", *(f" {form}" for form in TIME_FORMS), "T%H:%M:%SZ"])
+@pytest.mark.parametrize("day", DATE_FORMS)
+def test_texts_that_errors_call_dates_are_read_as_dates(module, day, time):
+    text = MOMENT.strftime(day + time)
+    with pytest.raises(ValueError, match="Feature 0 holds dates as text"):
+        DecisionStumpRegressor().fit([[text], [text]], [0.0, 1.0])
+    if "T" not in time or day == DATE_FORMS[0]:
+        found = column(module, text, None, text, MOMENT.strftime(day + time)).values
+        assert found.iloc[0] == MOMENT.replace(
+            hour=22 if time else 0, minute=5 if time else 0, second=7 if "S" in time else 0
+        )
+    wrong = text.replace("13", "45")  # a day of no month
+    with pytest.raises(ValueError, match="could not convert"):
+        DecisionStumpRegressor().fit([[wrong], [wrong]], [0.0, 1.0])
 
 
 def test_other_columns(module):
