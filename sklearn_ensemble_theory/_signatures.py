@@ -133,7 +133,8 @@ def _is_large(value: Any) -> bool:
 def _checked(name: str, value: Any, kinds: list[Kind], most_bits: int) -> Any:
     """A value of one of the kinds, as an object of Python."""
     if not any(kind.accepts(value) for kind in kinds):
-        nouns = " or ".join(kind.noun for kind in kinds)
+        *first, last = (kind.noun for kind in kinds)
+        nouns = f"{', '.join(first)} or {last}" if first else last
         raise InvalidParameterError(f"{name} must be {nouns}; got {value!r:.100}.")
     if isinstance(value, int):
         if value.bit_length() > most_bits and name != "random_state":

@@ -75,6 +75,10 @@ REFUSED = {
     "complex numbers": (lambda: bounds.adaboost_coefficient(0.1j), "error must be a number"),
     "text": (lambda: bounds.adaboost_coefficient("0.1"), "error must be a number"),
     "a bool for a number": (lambda: bounds.adaboost_coefficient(True), "error must be a number"),
+    "text for a seed": (
+        lambda: datasets.make_tent(3, random_state="0"),
+        "random_state must be an integer, a RandomState or None; got '0'",
+    ),
     "shapes": (
         lambda: bounds.uniform_deviation_bound([0.1, 0.2], [3, 4, 5]),
         "complexity, n_samples.* do not fit",
