@@ -14,14 +14,20 @@ from scipy.sparse import issparse
 from sklearn import inspection
 from sklearn.base import BaseEstimator, RegressorMixin, is_classifier
 from sklearn.utils import Bunch
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_ensemble_theory._features import feature_names
 from sklearn_ensemble_theory._learners import reads_single_precision
 from sklearn_ensemble_theory._offsets import at_offset_zero
-from sklearn_ensemble_theory._rows import checked_weights, rows_of
+from sklearn_ensemble_theory._rows import checked_weights, in_usual_units, rows_of
 from sklearn_ensemble_theory._typing import AdditiveEstimator, ArrayLike, FittedPredictor
 from sklearn_ensemble_theory.ensembles._ensemble import Ensemble
+from sklearn_ensemble_theory.trees._tree_arrays import (
+    LEAF,
+    FittedNodes,
+    in_single_precision,
+    levels_of,
+)
 
 from ._additive_terms import features_of_terms
 
@@ -70,16 +76,21 @@ def partial_dependence(
     method : {"auto", "brute", "recursion"}, default="auto"
         `"brute"` is exact for the rows of X: in closed form for additive models, otherwise by a
         prediction of all rows for each point of the grid. `"recursion"` weighs the branches of
-        trees by their training rows. `"auto"` is `"recursion"` where scikit-learn uses it for its
-        own class (not for classifiers with `response_method="predict_proba"`, nor with
-        `sample_weight` or other kinds than the average), otherwise `"brute"`.
+        trees by the weights that their nodes keep: those of the training rows, as drawn and with
+        the `sample_weight` of the fit, and of rounds of the second order times the curvature of
+        the loss. With `sample_weight` it weighs them by the rows of X. `"auto"` is `"recursion"`
+        where scikit-learn uses it for its own class (not for classifiers with
+        `response_method="predict_proba"`, nor with `sample_weight` or other kinds than the
+        average), otherwise `"brute"`.
     response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
         What of a classifier is averaged. Additive classifiers have the closed form for
         `"decision_function"`; `"auto"` is their probabilities, as in scikit-learn.
     kind : {"average", "individual", "both"}, default="average"
         As in scikit-learn. Others than the average are by brute force.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows in the means.
+        Weights of the rows of X in the means. With `method="recursion"` the rows go down every
+        tree, and each branch counts by the weight of the rows in it; by training rows where no row
+        of positive weight comes.
     **options : dict
         `categorical_features`, `feature_names`, `percentiles`, `grid_resolution` and
         `custom_values`, as in :func:`sklearn.inspection.partial_dependence`.
@@ -97,8 +108,9 @@ def partial_dependence(
         If X is sparse. The estimator may have been fitted to sparse rows.
     ValueError
         If `method="recursion"` and the estimator is no sum or mean of trees for regression or for
-        scores, if its scores do not start from a constant, or with `sample_weight` or another kind
-        than the average.
+        scores, if its scores do not start from a constant, or with another kind than the average;
+        with `sample_weight` also if X has values that are no numbers, or other columns than in the
+        fit.
 
     See Also
     --------
@@ -107,7 +119,8 @@ def partial_dependence(
     Notes
     -----
     With G points of the grid, n rows and p features: O(n p + G p) for additive models, O(G) times
-    the number of nodes for trees, and G predictions of n rows by brute force.
+    the number of nodes for trees (with `sample_weight` also a prediction of n rows), and G
+    predictions of n rows by brute force.
 
     References
     ----------
@@ -140,15 +153,15 @@ def partial_dependence(
     wanted = (
         method != "brute"
         and is_mean
-        and sample_weight is None
+        and (sample_weight is None or method == "recursion")
         and response_method != "predict_proba"
     )
     trees = weighted_trees(estimator) if wanted else None
     if method == "recursion" and trees is None:
         raise ValueError(
             "method='recursion' needs a sum or a mean of regression trees, not compact ones and "
-            "none of columns that are read in double precision, from a constant, without "
-            "sample_weight, for kind='average' and the decision_function of a classifier; use "
+            "none of columns that are read in double precision, from a constant, for "
+            "kind='average' and the decision_function of a classifier; use "
             f"method='brute' for this {type(estimator).__name__}."
         )
     additive = hasattr(estimator, "predict_terms") and hasattr(estimator, "intercept_")
@@ -169,7 +182,13 @@ def partial_dependence(
     columns = [names.index(f) if isinstance(f, str) else int(f) for f in chosen]
     grid = list(itertools.product(*result.grid_values))
     if trees is not None:
-        found = recursion(trees, np.array(grid, dtype=np.float32), columns)
+        points = np.array(grid, dtype=np.float32)
+        if sample_weight is None:
+            found = recursion(trees, points, columns)
+        else:
+            weight = in_usual_units(checked_weights(sample_weight, rows))
+            validate_data(cast(BaseEstimator, estimator), rows, reset=False, skip_check_array=True)
+            found = recursion_by_rows(trees, points, columns, numbers(rows), weight)
     else:
         found = mean_of_terms(
             cast(AdditiveEstimator, estimator), rows, sample_weight, grid, columns
@@ -280,12 +299,98 @@ def recursion(trees: WeightedTrees, grid: np.ndarray, columns: list[int]) -> np.
     """The sums of the trees at the grid, (G, width)."""
     out = np.tile(trees.start.astype(float), (len(grid), 1))
     for t, (member, factor, own) in enumerate(trees):
-        # Of a tree that was fitted to some of the columns, those have other numbers.
-        places = [[j] if own is None else np.flatnonzero(own == j) for j in columns]
-        pairs = [(k, place) for k, some in enumerate(places) for place in some]
-        targets = np.array([place for _, place in pairs], dtype=np.intp)
-        points = np.ascontiguousarray(grid[:, [k for k, _ in pairs]])
+        targets, points = _on_grid(own, grid, columns)
         found = np.zeros(len(grid))
         member.tree_.compute_partial_dependence(points, targets, found)
         out[:, t % out.shape[1]] += factor * found
     return out
+
+
+def _on_grid(
+    own: np.ndarray | None, grid: np.ndarray, columns: list[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """(features of a tree that have the values of the grid, their values)."""
+    # Of a tree that was fitted to some of the columns, those have other numbers.
+    places = [[j] if own is None else np.flatnonzero(own == j) for j in columns]
+    pairs = [(k, place) for k, some in enumerate(places) for place in some]
+    targets = np.array([place for _, place in pairs], dtype=np.intp)
+    return targets, np.ascontiguousarray(grid[:, [k for k, _ in pairs]])
+
+
+# --- trees whose branches have the weights of given rows ------------------------------------------
+
+# Shares of points of the grid in nodes that are held at once: 32 MB of float64.
+SHARES = 2**22
+
+
+def numbers(X: Any) -> np.ndarray:
+    """The rows as trees read them."""
+    try:
+        return in_single_precision(np.asarray(X, dtype=np.float64))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"X must hold numbers for method='recursion' with sample_weight: {error}; use "
+            "method='brute'."
+        ) from error
+
+
+def recursion_by_rows(
+    trees: WeightedTrees, grid: np.ndarray, columns: list[int], X: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """The same where branches have the weights of the rows of X in them."""
+    out = np.tile(trees.start.astype(float), (len(grid), 1))
+    for t, (member, factor, own) in enumerate(trees):
+        targets, points = _on_grid(own, grid, columns)
+        nodes = FittedNodes(member.tree_)
+        rows = X if own is None else np.ascontiguousarray(X[:, own])
+        left = left_shares(nodes, member.tree_.apply(rows), weight)
+        step = max(1, SHARES // len(nodes))
+        for first in range(0, len(points), step):
+            part = slice(first, first + step)
+            found = mean_at_points(nodes, left, targets, points[part])
+            out[part, t % out.shape[1]] += factor * found
+    return out
+
+
+def left_shares(nodes: FittedNodes, leaves: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """The share of the weight in each node that goes to the left.
+
+    That of the training rows where there is no weight.
+    """
+    total = np.bincount(leaves, weight, minlength=len(nodes))
+    levels = levels_of(nodes.left, nodes.right)
+    inner = np.concatenate(levels)
+    for level in reversed(levels):  # numbers of nodes need not be in order
+        total[level] = total[nodes.left[level]] + total[nodes.right[level]]
+    trained = nodes.tree.weighted_n_node_samples
+    is_empty = total[inner] == 0
+    top = np.where(is_empty, trained[nodes.left[inner]], total[nodes.left[inner]])
+    share = np.zeros(len(nodes))
+    share[inner] = top / np.where(is_empty, trained[inner], total[inner])
+    return share
+
+
+def mean_at_points(
+    nodes: FittedNodes, left: np.ndarray, targets: np.ndarray, points: np.ndarray
+) -> np.ndarray:
+    """The mean of a tree at each point: features of `targets` have its values, others both sides.
+
+    A point is in several leaves, in each with a share; shares go down level by level.
+    """
+    children = nodes.left, nodes.right
+    column = np.full(nodes.tree.n_features, -1)
+    column[targets] = np.arange(len(targets))
+    share = np.zeros((len(nodes), len(points)))
+    share[0] = 1.0
+    for level in levels_of(*children):
+        goes_left = np.repeat(left[level][:, None], len(points), axis=1)
+        known = np.flatnonzero(column[nodes.feature[level]] >= 0)
+        at = level[known]
+        values = points.T[column[nodes.feature[at]]]
+        below = values <= nodes.threshold[at][:, None]
+        is_missing = np.isnan(values) & (nodes.missing_left[at] != 0)[:, None]
+        goes_left[known] = below | is_missing
+        share[children[0][level]] = share[level] * goes_left
+        share[children[1][level]] = share[level] * (1.0 - goes_left)
+    leaf = np.flatnonzero(children[0] == LEAF)
+    return nodes.value[leaf, 0] @ share[leaf]

@@ -15,6 +15,8 @@ from sklearn_ensemble_theory import (
     BaggingRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
     L2BoostingRegressor,
     LogitBoostClassifier,
     RandomForestClassifier,
@@ -184,3 +186,122 @@ def test_sparse_rows_are_refused(model):
     with pytest.raises(TypeError, match=r"X is sparse.*X\.toarray\(\)"):
         partial_dependence(model, csr_array(X), [0])
     assert partial_dependence(model, X, [0]).average.shape == (1, 100)
+
+
+# --- weights --------------------------------------------------------------------------------------
+
+# Few values of each feature, all of which occur in rows of positive weight: the grid is the same
+# for repeated rows, and without the rows of weight 0.
+FEW = np.random.default_rng(1).integers(0, 5, (150, 4)).astype(float)
+TARGET = FEW[:, 0] * FEW[:, 1] + FEW[:, 2] ** 2 + np.random.default_rng(2).standard_normal(150)
+COUNTS = np.random.default_rng(3).integers(0, 4, 150)
+REPEATED = np.repeat(np.arange(150), COUNTS)
+BY_ROWS = [
+    GradientBoostingRegressor(n_estimators=8, max_depth=4, random_state=0),
+    HistGradientBoostingRegressor(max_iter=8, min_samples_leaf=3),
+    HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=3),
+    RandomForestRegressor(6, random_state=0),
+    BaggingRegressor(BinnedTreeRegressor(max_depth=4), 6, max_features=3, random_state=0),
+]
+
+
+def fitted_to_few(model, weight=None):
+    y = TARGET > 8 if hasattr(model, "predict_proba") else TARGET
+    return clone(model).fit(FEW, y, weight)
+
+
+def response(model):
+    return {"response_method": "decision_function"} if hasattr(model, "predict_proba") else {}
+
+
+def slow_mean(tree, weight, values, node=0):
+    """The mean of a tree where features have values, by a function that calls itself."""
+    left, right = tree.children_left[node], tree.children_right[node]
+    if left == -1:
+        return tree.value[node, 0, 0]
+    j = tree.feature[node]
+    if j in values:
+        return slow_mean(tree, weight, values, left if values[j] <= tree.threshold[node] else right)
+    below, above = weight[left], weight[right]
+    if below + above == 0:
+        trained = tree.weighted_n_node_samples
+        below, above = trained[left], trained[right]
+    parts = [slow_mean(tree, weight, values, child) for child in (left, right)]
+    return (below * parts[0] + above * parts[1]) / (below + above)
+
+
+def slow_recursion(model, X, weight, found):
+    """Tree by tree and point by point, with the weight of the rows that pass each node."""
+    members = np.ravel(model.estimators_)
+    boosted = hasattr(model, "steps_")
+    factors = model.steps_ if boosted else np.full(len(members), 1 / len(members))
+    columns = getattr(model, "estimators_features_", [np.arange(X.shape[1])] * len(members))
+    total = np.zeros(found.average.shape[1:])
+    for place in np.ndindex(total.shape):
+        values = dict(zip((0, 2), [grid[i] for grid, i in zip(found.grid_values, place)]))
+        for member, factor, own in zip(members, factors, columns):
+            passed = weight @ member.decision_path(X[:, own])
+            here = {k: values[j] for k, j in enumerate(own) if j in values}
+            total[place] += factor * slow_mean(member.tree_, passed, here)
+    return total + (float(model.initial_scores_) if boosted else 0.0)
+
+
+@pytest.mark.parametrize("model", BY_ROWS, ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("features", [[0], [0, 2]])
+def test_branches_have_the_weights_of_the_rows(no_brute_force, model, features):
+    model = fitted_to_few(model)
+    weight = np.where(FEW[:, 1] > 2, 0.0, COUNTS + 0.5)  # no weight in some branches
+    options = {"method": "recursion", **response(model)}
+    found = partial_dependence(model, FEW, features, sample_weight=weight, **options)
+    np.testing.assert_allclose(found.average[0], slow_recursion(model, FEW, weight, found))
+    plain = partial_dependence(model, FEW, features, **options)
+    assert np.abs(found.average - plain.average).max() > 0.01
+
+
+@pytest.mark.parametrize("model", BY_ROWS, ids=lambda m: type(m).__name__)
+def test_weights_are_repeated_rows_and_0_is_none(model):
+    model = fitted_to_few(model)
+    options = {"method": "recursion", **response(model)}
+    found = partial_dependence(model, FEW, [0, 2], sample_weight=COUNTS, **options)
+    ones = np.ones(len(REPEATED))
+    rows = partial_dependence(model, FEW[REPEATED], [0, 2], sample_weight=ones, **options)
+    assert_same(rows, found, rtol=1e-10)
+    kept = COUNTS > 0
+    rows = partial_dependence(model, FEW[kept], [0, 2], sample_weight=COUNTS[kept], **options)
+    assert_same(rows, found, rtol=1e-10)
+    for factor in (1e-300, 1e300):
+        rows = partial_dependence(model, FEW, [0, 2], sample_weight=COUNTS * factor, **options)
+        assert_same(rows, found, rtol=1e-10)
+    exact = partial_dependence(model, FEW, [0], sample_weight=COUNTS, **response(model))
+    brute = partial_dependence(model, FEW[REPEATED], [0], method="brute", **response(model))
+    assert_same(exact, brute, rtol=1e-10)
+
+
+@pytest.mark.parametrize("model", BY_ROWS[:2], ids=lambda m: type(m).__name__)
+def test_nodes_have_the_weights_of_the_fit(model):
+    """The weighted sizes of nodes, in which scikit-learn's histogram trees count rows."""
+    weighted = fitted_to_few(model, COUNTS.astype(float))
+    found = partial_dependence(weighted, FEW, [0, 2], method="recursion")
+    np.testing.assert_allclose(found.average[0], slow_recursion(weighted, FEW, COUNTS, found))
+    by_rows = {"method": "recursion", "sample_weight": COUNTS}
+    assert_same(partial_dependence(weighted, FEW, [0, 2], **by_rows), found, rtol=1e-10)
+    counted = slow_recursion(weighted, FEW, np.ones(len(FEW)), found)
+    assert np.abs(found.average[0] - counted).max() > 0.01
+
+
+def test_missing_values_and_weights_that_are_not_valid():
+    gaps = FEW.copy()
+    gaps[::9, 1] = np.nan
+    model = fitted_to_few(BY_ROWS[3]).fit(gaps, TARGET)
+    found = partial_dependence(model, gaps, [0, 2], method="recursion", sample_weight=COUNTS)
+    np.testing.assert_allclose(found.average[0], slow_recursion(model, gaps, COUNTS, found))
+    options = {"features": [0], "method": "recursion"}
+    for wrong in (COUNTS[:-1], -COUNTS, np.zeros(150)):
+        with pytest.raises(ValueError, match=r"(?i)sample.weight"):
+            partial_dependence(model, FEW, sample_weight=wrong, **options)
+    with pytest.raises(ValueError, match="X has 3 features"):
+        partial_dependence(model, FEW[:, :3], sample_weight=COUNTS, **options)
+    text = FEW.astype(object)
+    text[:, 3] = "a"
+    with pytest.raises(ValueError, match="X must hold numbers"):
+        partial_dependence(model, text, [0], method="recursion", sample_weight=COUNTS)
