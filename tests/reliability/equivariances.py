@@ -107,6 +107,7 @@ LINEAR = UNITS_OF_Y | UNITS_OF_X | WEIGHTS
 ROWS_DRAWN = "rows are drawn at random by their positions: equal in law only"
 WEIGHTED_DRAWS = "with weights, rows are drawn by other random numbers: equal in law only"
 COLUMN_TIES = "where splits of several columns are equally good, the random state chooses"
+FIRST_COLUMN = "of splits of several columns that are equally good, the first column's is chosen"
 LEAVES = "a leaf has at least 20 rows, which weights are not"
 COLUMNS_DRAWN = "columns are drawn at random by their positions: equal in law only"
 BLOCKS = "rows are dealt to blocks by their positions: equal in law only"
@@ -132,7 +133,7 @@ _NEIGHBORS = (
 _BALL_X = _all(["x_times_4", "x_times_3", "columns_by_powers", "columns_scaled"], BALL)
 
 TABLE: dict[str, dict[str, str]] = {
-    "AdaBoostClassifier": VOTES_OF_ORDER,
+    "AdaBoostClassifier": VOTES_OF_ORDER | {"columns_permuted": FIRST_COLUMN},
     "AdaBoostRegressor": OF_ORDER | _DRAWN_ROWS | {"columns_permuted": COLUMN_TIES},
     "AdditiveBoostingRegressor": OF_ORDER,
     "AgnosticBoostClassifier": VOTES_OF_ORDER,
@@ -156,14 +157,16 @@ TABLE: dict[str, dict[str, str]] = {
         VOTES_OF_ORDER | {"columns_permuted": COLUMN_TIES, "unit_weights": CLOSE}
     ),
     "GradientBoostingRegressor": OF_ORDER | {"columns_permuted": COLUMN_TIES},
-    "HistGradientBoostingClassifier": VOTES_OF_ORDER | {"repeated_rows": LEAVES},
+    "HistGradientBoostingClassifier": (
+        VOTES_OF_ORDER | {"repeated_rows": LEAVES, "columns_permuted": COLUMN_TIES}
+    ),
     "HistGradientBoostingRegressor": OF_ORDER | {"repeated_rows": LEAVES},
     "HistogramClassifier": VOTES_OF_ORDER | {"repeated_rows": RATE},
     "HistogramRegressor": OF_ORDER | {"repeated_rows": RATE},
     "L2BoostingRegressor": OF_ORDER,
     "LPBoostClassifier": VOTES_OF_ORDER,
     "LinearL2BoostingRegressor": LINEAR | {"x_shifted": EXACT, "weights_by_powers": CLOSE},
-    "LogitBoostClassifier": VOTES_OF_ORDER,
+    "LogitBoostClassifier": VOTES_OF_ORDER | {"columns_permuted": FIRST_COLUMN},
     "MassartBoostClassifier": VOTES_OF_ORDER,
     "MatchingPursuitRegressor": LINEAR,
     "NadarayaWatsonRegressor": LINEAR,
@@ -176,13 +179,18 @@ TABLE: dict[str, dict[str, str]] = {
     ),
     "SmoothBoostClassifier": VOTES_OF_ORDER,
     "SmoothingSplineRegressor": LINEAR | {"weights_by_powers": CLOSE},
-    "StackingClassifier": VOTES_OF_ORDER | {"rows_permuted": FOLDS},
+    "StackingClassifier": (
+        VOTES_OF_ORDER
+        | _all(["rows_permuted", "repeated_rows"], FOLDS)
+        | {"columns_permuted": FIRST_COLUMN}
+    ),
     "StackingRegressor": (
         OF_ORDER
         | _all(["y_times_4", "y_times_3", "weights_by_powers", "weights_times_3"], RIDGE)
         | _all(["rows_permuted", "repeated_rows"], FOLDS)
+        | {"columns_permuted": FIRST_COLUMN}
     ),
-    "VotingClassifier": VOTES_OF_ORDER,
+    "VotingClassifier": VOTES_OF_ORDER | {"columns_permuted": FIRST_COLUMN},
     "VotingRegressor": OF_ORDER,
     "BinnedTreeClassifier": VOTES_OF_ORDER | {"columns_permuted": COLUMN_TIES},
     "BinnedTreeRegressor": OF_ORDER | {"columns_permuted": COLUMN_TIES},
@@ -231,6 +239,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "FrankWolfeRegressor": _SUMS,
     "GradientBoostingClassifier": _TIES,
     "GradientBoostingRegressor": _TIES,
+    "HistGradientBoostingClassifier": _TIES,
     "HistogramClassifier": _REFUSED,
     "HistogramRegressor": _REFUSED,
     "L2BoostingRegressor": {"column_repeated": CLOSE},
