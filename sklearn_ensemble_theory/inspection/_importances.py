@@ -201,7 +201,11 @@ class ImportanceDisplay:
         )
         if error is None:
             texts = [number(x, decimals_of(sizes)) for x in sizes[order]]
-            ax.bar_label(self.bars_, texts, padding=3, fontsize="small")
+            texts = ax.bar_label(self.bars_, texts, padding=3, fontsize="small")
+            for text, x in zip(texts, sizes[order]):
+                if x < 0:  # on the free side: on the other one are the names
+                    text.xy = (0.0, text.xy[1])
+                    text.set(x=3, horizontalalignment="left")
             # Room for the numbers beside the bars.
             low, high = min(float(np.min(sizes)), 0.0), float(np.max(sizes)) or 1.0
             ax.set_xlim(1.15 * low, 1.15 * high if high > 0 else 0.0)

@@ -57,3 +57,15 @@ def test_models_without_rows_out_of_bag():
     with pytest.raises(TypeError, match="LinearRegression has no importances"):
         ImportanceDisplay.from_estimator(LinearRegression().fit(X, y))
     plt.close("all")
+
+
+def test_numbers_do_not_cover_the_names():
+    """The names are on the left of zero, where the bars of negative importances are."""
+    forest = RandomForestRegressor(3, random_state=0).fit(np.eye(3), [0.0, 1.0, 2.0])
+    display = ImportanceDisplay.from_estimator(forest, [2.0, -0.3, -0.5], names=["x", "y", "z"])
+    display.figure_.canvas.draw()
+    zero = display.ax_.transData.transform((0.0, 0.0))[0]
+    numbers = [text for text in display.ax_.texts if text.get_text()]
+    assert [text.get_text()[-4:] for text in numbers] == ["2.00", "0.30", "0.50"]
+    assert all(text.get_window_extent().x0 > zero for text in numbers)
+    plt.close(display.figure_)
