@@ -65,7 +65,8 @@ plt.show()
 # %%
 # With this dimension the error of a vote on new rows exceeds that on the
 # training rows by at most
-# :func:`~sklearn_ensemble_theory.bounds.voting_generalization_bound`. For votes
+# :func:`~sklearn_ensemble_theory.bounds.voting_generalization_bound`, which is
+# 1 and says nothing before the dashed line begins. For votes
 # of five bagged stumps and labels of which a tenth is wrong, the largest
 # difference of 20 runs is far below. (The slides ask for a bound by the best of
 # all votes. There is none: members that minimise the same risk are the same
@@ -96,8 +97,11 @@ for n in sizes:
     largest.append(max(differences))
 many = np.geomspace(30, 10**7, 40).astype(int)
 figure, axis = plt.subplots(figsize=(6.5, 4), layout="constrained")
-bound = [bounds.voting_generalization_bound(int(n), [2] * 5) for n in many]
-axis.loglog(many, bound, "k--", lw=1, label="bound, δ = 0.05")
+bound = np.array(
+    [bounds.voting_generalization_bound(int(n), [2] * 5) for n in many]
+)
+says = bound < 1
+axis.loglog(many[says], bound[says], "k--", lw=1, label="bound, δ = 0.05")
 axis.loglog(sizes, largest, "o-", ms=4, label="largest difference of 20 runs")
 axis.axhline(1, color="0.7", lw=0.8)
 axis.set(xlabel="rows n", ylabel="error on new rows - training error")
@@ -566,7 +570,8 @@ print(f"guaranteed after {guaranteed}")
 # grows with the number of rounds T. At the T of theorem En.4 the first part is
 # 0, and the bound,
 # :func:`~sklearn_ensemble_theory.bounds.adaboost_generalization_bound`, tends
-# to 0 as n grows. The error of the runs is far smaller:
+# to 0 as n grows. Before the dashed line begins, it is 1 and says nothing. The
+# error of the runs is far smaller:
 sizes, simulated = np.array([20, 50, 100, 300, 1000, 3000]), []
 X_new = rng.random((20_000, 1))
 y_new = np.where((X_new[:, 0] > 0.3) & (X_new[:, 0] < 0.6), 1, -1)
@@ -584,14 +589,17 @@ for n in sizes.tolist():
         )
     simulated.append(np.mean(found))
 many = np.geomspace(20, 10**8, 40).astype(int)
-bound = [
-    bounds.adaboost_generalization_bound(
-        int(n), bounds.adaboost_n_rounds(int(n), edge=1 / 6), 2, edge=1 / 6
-    )
-    for n in many
-]
+bound = np.array(
+    [
+        bounds.adaboost_generalization_bound(
+            int(n), bounds.adaboost_n_rounds(int(n), edge=1 / 6), 2, edge=1 / 6
+        )
+        for n in many
+    ]
+)
+says = bound < 1
 figure, axis = plt.subplots(figsize=(6.5, 4), layout="constrained")
-axis.loglog(many, bound, "k--", lw=1, label="bound, δ = 0.05")
+axis.loglog(many[says], bound[says], "k--", lw=1, label="bound, δ = 0.05")
 axis.loglog(sizes, simulated, "o-", ms=4, label="mean of 5 runs")
 axis.axhline(1, color="0.7", lw=0.8)
 axis.set(
