@@ -445,8 +445,10 @@ def predictions_of(member: Any, X: Any, **options: Any) -> np.ndarray:
     return values.reshape(len(values))
 
 
-def numbers_of(found: Any, member: Any, X: Any, n_outputs: int | None = 1) -> np.ndarray:
-    """Outputs of a learner as real numbers, of which none is NaN; see `checked_outputs`.
+def numbers_of(
+    found: Any, member: Any, X: Any, n_outputs: int | None = 1, *, logs: bool = False
+) -> np.ndarray:
+    """Outputs of a learner as real numbers, all of them finite; see `checked_outputs`.
 
     Parameters
     ----------
@@ -456,11 +458,14 @@ def numbers_of(found: Any, member: Any, X: Any, n_outputs: int | None = 1) -> np
     n_outputs : int or None, default=1
         The result has the shape (n,) for one, and (n, n_outputs) for several; None leaves it as it
         is.
+    logs : bool, default=False
+        Whether they are logarithms of probabilities, which may be -inf.
 
     Raises
     ------
     ValueError
-        If there are not as many numbers in each row; the message names the learner.
+        If there are not as many numbers in each row, or one is not finite; the message names the
+        learner.
     """
     values, name = checked_outputs(found, member, X), type(member).__name__
     if values.dtype.kind not in "fiub":
@@ -482,10 +487,12 @@ def numbers_of(found: Any, member: Any, X: Any, n_outputs: int | None = 1) -> np
             f"estimator: {name} must predict {n_outputs} values for each row, got shape "
             f"{values.shape}."
         )
-    if np.isnan(values).any():
+    is_right = np.isfinite(values)
+    if not is_right.all() and not (logs and (is_right | np.isneginf(values)).all()):
+        kind = "NaN" if np.isnan(values).any() else "infinite"
         raise ValueError(
-            f"estimator: {name} predicts values that are not finite, NaN for some rows; X may have "
-            "missing values that it cannot use, or numbers that are too large for it."
+            f"estimator: {name} predicts values that are not finite, {kind} for some rows; X may "
+            "have missing values that it cannot use, or numbers that are too large for it."
         )
     return values
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from .estimators import estimator_classes, make, named, target_for
@@ -46,8 +47,19 @@ def with_nan(values):
     return values
 
 
+def with_infinity(values, sign=1):
+    values = np.array(values, dtype=float)
+    values[3] = sign * np.inf
+    return values
+
+
 NOT_NUMBERS = {
     "NaN": (with_nan, "predicts values that are not finite, NaN"),
+    "infinity": (with_infinity, "predicts values that are not finite, infinite"),
+    "-infinity": (
+        lambda values: with_infinity(values, -1),
+        "predicts values that are not finite, infinite",
+    ),
     "text": (lambda values: np.full(np.shape(values), "a"), "must predict numbers"),
     "numbers as text": (lambda values: values.astype(str), "must predict numbers"),
     "objects": (lambda values: np.full(np.shape(values), {}, dtype=object), "must predict numbers"),
@@ -146,3 +158,67 @@ def test_several_outputs():
         given = {"estimators": [("a", one)]} if "Voting" in name else {"estimator": one}
         with pytest.raises(ValueError, match="Regressor must predict 2 values for each row"):
             make(cls, **given).fit(ROWS, y).predict(ROWS)
+
+
+class Scores(Probabilities):
+    def decision_function(self, X):
+        return self.change(self.fitted_.predict_proba(X)[:, 1] - 0.5)
+
+
+def test_scores_that_are_infinite():
+    learner = Scores()
+    bag = make(named("BaggingClassifier"), estimator=learner, bootstrap=False)
+    stack = make(named("StackingClassifier"), estimators=[("a", learner)])
+    bag.fit(ROWS, TARGET > 0.5)
+    for member in bag.estimators_:
+        member.change = with_infinity
+    with pytest.raises(ValueError, match=r"estimator: Scores predicts .* infinite"):
+        bag.decision_function(ROWS)
+    stack.set_params(
+        a=Scores(with_infinity),
+        stack_method="decision_function",
+        final_estimator=LogisticRegression(),
+    )
+    with pytest.raises(ValueError, match=r"estimator: Scores predicts .* infinite"):
+        stack.fit(ROWS, TARGET > 0.5)
+
+
+class SeveralProbabilities(Probabilities):
+    def fit(self, X, y, sample_weight=None):
+        self.fitted_ = self.tree(max_depth=2, random_state=0).fit(X, y, sample_weight)
+        self.classes_ = self.fitted_.classes_
+        return self
+
+    def predict_proba(self, X):
+        return [self.change(part) for part in self.fitted_.predict_proba(X)]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = tags.classifier_tags.multi_label = True
+        return tags
+
+
+@pytest.mark.parametrize("change", [with_nan, with_infinity])
+def test_probabilities_of_several_columns(change):
+    y = np.column_stack([TARGET > 0.5, TARGET > 0]).astype(int)
+    for name in ("BaggingClassifier", "StackingClassifier"):
+        model, learner = make(named(name)), SeveralProbabilities(change)
+        key = "estimators" if hasattr(model, "estimators") else "estimator"
+        model.set_params(**{key: [("a", learner)] if key == "estimators" else learner})
+        with pytest.raises(ValueError, match=r"estimator: SeveralProb.* that are not finite"):
+            model.fit(ROWS, y).predict_proba(ROWS)
+
+
+class LogProbabilities(Probabilities):
+    def predict_log_proba(self, X):
+        with np.errstate(divide="ignore"):
+            return np.log(self.fitted_.predict_proba(X))
+
+
+def test_logarithms_of_0_are_right():
+    y = (ROWS[:, 0] > 0).astype(int)
+    for name in ("BaggingClassifier", "DivideAndConquerClassifier"):
+        model = make(named(name), estimator=LogProbabilities()).fit(ROWS, y)
+        found = model.predict_log_proba(ROWS)
+        assert np.isneginf(found).any()
+        np.testing.assert_allclose(np.exp(found), model.predict_proba(ROWS), atol=1e-12)

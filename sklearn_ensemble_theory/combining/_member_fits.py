@@ -371,7 +371,7 @@ def predicted(
     values = getattr(member, method)(X)
     own: Any = getattr(member, "classes_", classes)
     if isinstance(values, list) and isinstance(own, list):  # probabilities for each output
-        return values
+        return [numbers_of(part, member, X, None) for part in values]
     if method == "predict" and is_classifier(member):  # labels of several outputs
         return checked_outputs(values, member, X)
     values = numbers_of(values, member, X, n_outputs if method == "predict" else None)

@@ -423,15 +423,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
     def _final_predictions(self, X: MatrixLike, params: dict[str, Any]) -> Any:
         columns = self._outputs.columns(self._outputs.of_members(self.estimators_, X))
         features = with_features(columns, X, self.passthrough)
-        try:
-            found = self.final_estimator_.predict(features, **params)
-        except ValueError as error:
-            if all(np.isfinite(column).all() for column in columns):
-                raise
-            raise ValueError(
-                "X has rows for which predictions of members are NaN or beyond the largest float, "
-                f"which {type(self.final_estimator_).__name__} refuses."
-            ) from error
+        found = self.final_estimator_.predict(features, **params)
         # With parameters it may return more than predictions, such as their standard deviations.
         return found if params else checked_outputs(found, self.final_estimator_, X)
 

@@ -93,9 +93,10 @@ def member_predictions(
             if isinstance(places, list):  # several outputs, whose codes follow each other
                 predictions = _side_by_side(predictions, member, places)
                 places = np.concatenate(places)
-            predictions = numbers_of(predictions, member, X, None)
+            logs = method == "predict_log_proba"
+            predictions = numbers_of(predictions, member, X, None, logs=logs)
             # The rows of a member may lack a class; the member gives it probability 0.
-            absent = 0.0 if method == "predict_proba" else -np.inf
+            absent = -np.inf if logs else 0.0
             return aligned_columns(predictions, places, n_classes, absent)
     if extended:  # which may be more than predictions, such as their standard deviations
         return checked_outputs(predictions, member, X)
