@@ -48,7 +48,7 @@ from sklearn_ensemble_theory._compat import (
 )
 from sklearn_ensemble_theory._features import Features, is_frame, naming_columns, refuse_unread
 from sklearn_ensemble_theory._learners import BinnedTree, gets_missing, reads_single_precision
-from sklearn_ensemble_theory._running import warn_user
+from sklearn_ensemble_theory._running import reworded, warn_user
 from sklearn_ensemble_theory._typing import ArrayLike, Estimator, Fitted
 
 # Of so many numbers of X a prediction takes no longer than the checks of any X.
@@ -492,7 +492,7 @@ def _cast_to_float(array: np.ndarray) -> np.ndarray:
     except OverflowError:
         raise ValueError("y has an integer that is too large for a float64.") from None
     except (TypeError, ValueError) as error:
-        raise type(error)(f"y must hold numbers: {error}.") from None
+        raise reworded(error, f"y must hold numbers: {error}.") from None
     with np.errstate(invalid="ignore"):
         assert_all_finite(cast, input_name="y")
     return cast
@@ -869,7 +869,7 @@ class RowChecks:
         try:
             return self._checked(number, X, y, weight)
         except (TypeError, ValueError) as error:
-            raise type(error)(f"{error} (in chunk {number} of the rows)") from error
+            raise reworded(error, f"{error} (in chunk {number} of the rows)") from error
 
     def _checked(self, number, X, y, weight):
         check_consistent_length(X, y, weight)

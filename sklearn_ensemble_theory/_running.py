@@ -254,6 +254,22 @@ _INSIDE = tuple(
 ) + (contextlib.__file__,)
 
 
+def reworded(error: TypeError | ValueError, text: str) -> TypeError | ValueError:
+    """The error with another text, to be raised from it or in its place.
+
+    It is of the same class if that is made of a text alone. Others, such as `UnicodeDecodeError`,
+    become the TypeError or ValueError that they are, so that what catches these catches it.
+    """
+    try:
+        found = type(error)(text)
+        if str(found) == text:
+            vars(found).update(vars(error))
+            return found
+    except Exception:  # whatever the constructor of a class of the user's raises
+        pass
+    return ValueError(text) if isinstance(error, ValueError) else TypeError(text)
+
+
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line outside of this package and scikit-learn that led here."""
     here = currentframe()

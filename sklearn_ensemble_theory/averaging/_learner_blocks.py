@@ -25,6 +25,7 @@ from sklearn_ensemble_theory._rows import (
     checked_weights,
     validate_data,
 )
+from sklearn_ensemble_theory._running import reworded
 from sklearn_ensemble_theory._typing import Estimator
 
 
@@ -124,7 +125,7 @@ def naming_chunk(number: int) -> Iterator[None]:
     try:
         yield
     except (TypeError, ValueError) as error:
-        raise type(error)(f"{error} (in chunk {number} of the rows)") from error
+        raise reworded(error, f"{error} (in chunk {number} of the rows)") from error
 
 
 def of_learner_rows(

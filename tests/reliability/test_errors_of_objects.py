@@ -312,3 +312,78 @@ def test_an_error_of_a_splitter_is_not_one_of_its_pairs():
         model.fit(data.X, data.y)
     with pytest.raises(ValueError, match="cv must yield pairs of row indices"):
         model.set_params(cv=Triples(2)).fit(data.X, data.y)
+
+
+# --- errors that are raised again with more words -------------------------------------------------
+
+
+class CodedError(ValueError):
+    """Made of a number, not of a text."""
+
+    def __init__(self, code):
+        super().__init__(f"code {code:d}")
+
+
+class Boxed(TypeError):
+    """A text in words of its own."""
+
+    def __init__(self, text):
+        super().__init__(f"<{text}>")
+
+
+class WithDetails(ValueError):
+    def __init__(self, text, details=None):
+        super().__init__(text)
+        self.details = details
+
+
+RAISED = [
+    UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"),
+    CodedError(3),
+    Boxed("text"),
+    WithDetails("text", "more"),
+    ValueError("text"),
+    TypeError("text"),
+]
+
+
+class Number:
+    """An object in y or X that fails as it becomes a number."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __float__(self):
+        raise self.error
+
+
+def kind_of(error):
+    """What `except` has to name for the error that is raised in its place."""
+    if type(error) in (WithDetails, ValueError, TypeError):
+        return type(error)
+    return TypeError if isinstance(error, TypeError) else ValueError
+
+
+@pytest.mark.parametrize("error", RAISED, ids=lambda e: type(e).__name__)
+def test_targets_that_are_no_numbers(error):
+    y = np.array([1.0, Number(error), 2.0] * 5, dtype=object)
+    with pytest.raises((TypeError, ValueError), match="y must hold numbers: ") as info:
+        package.RandomForestRegressor(2).fit(np.zeros((15, 1)), y)
+    assert str(error) in str(info.value)
+    assert type(info.value) is kind_of(error)
+    if isinstance(error, WithDetails):
+        assert info.value.details == "more"
+
+
+@pytest.mark.parametrize("error", RAISED, ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize("name", ["RandomForestRegressor", "L2BoostingRegressor"])
+def test_errors_of_chunks_have_their_numbers(error, name):
+    da = pytest.importorskip("dask.array")
+    values = np.array([1.0, 2.0] * 15, dtype=object)
+    values[20] = Number(error)
+    y = da.from_array(values, chunks=10)
+    X = da.from_array(np.random.default_rng(0).random((30, 2)), chunks=(10, 2))
+    with pytest.raises((TypeError, ValueError), match=r"\(in chunk 2 of the rows\)$") as info:
+        getattr(package, name)().fit(X, y)
+    assert str(error) in str(info.value)
+    assert type(info.value) is kind_of(error)
