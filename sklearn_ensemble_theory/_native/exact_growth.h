@@ -40,7 +40,7 @@ static int FOR_RANK(search_few)(
     Exact *g, FOR_RANK(FewRows) *few, int f, const NodeSums *all, BestCut *best)
 {
     const RankedColumns *c = &g->columns;
-    const double *near = near_values(c, f);
+    const float *near = near_values(c, f);
     int m = few->m, has_ties = 0, is_near_any = 0;
     if (m == 2) {
         int32_t a = few->code[0][f], b = few->code[1][f], low = a < b ? a : b, high = a < b ? b : a;
@@ -148,7 +148,7 @@ static int FOR_RANK(search_cells)(
     Exact *g, int f, const int32_t *rows, int m, const NodeSums *all, BestCut *best)
 {
     const RANK *col = (const RANK *)g->columns.by_column + (size_t)f * g->columns.n;
-    const double *near = near_values(&g->columns, f);
+    const float *near = near_values(&g->columns, f);
     int n_ranks = (int)(g->columns.first[f + 1] - g->columns.first[f]), K = g->rules.n_classes;
     int64_t *cells = g->cells, *left = g->left_counts, a = 0, b = all->square, w = 0;
     int64_t whole = (int64_t)all->w;
@@ -192,7 +192,7 @@ static int FOR_RANK(search)(
 {
     const RankedColumns *c = &g->columns;
     const RANK *col = (const RANK *)c->by_column + (size_t)f * c->n;
-    const double *near = near_values(c, f);
+    const float *near = near_values(c, f);
     int32_t *order = g->order, *rank = g->rank;
     int n_ranks = (int)(c->first[f + 1] - c->first[f]), has_ties = 0, is_near_any = 0;
     if (g->rules.kind == COUNTS) {
@@ -242,7 +242,7 @@ static int FOR_RANK(search_roughly)(
 {
     const RankedColumns *c = &g->columns;
     const RANK *col = (const RANK *)c->by_column + (size_t)f * c->n;
-    const double *near = near_values(c, f);
+    const float *near = near_values(c, f);
     const int32_t *rank = g->rank;
     int n_ranks = (int)(c->first[f + 1] - c->first[f]), has_ties = 0, is_near_any = 0;
     if (is_untied(c, f))
@@ -402,7 +402,7 @@ static void FOR_RANK(grow)(Exact *g)
         t->feature[node] = feature;
         t->threshold[node] = best.threshold;
         if (!rules->is_random) {
-            const double *values = c->values + c->first[feature];
+            const float *values = c->values + c->first[feature];
             double low = values[best.at], high = values[best.after], middle = low / 2.0 + high / 2.0;
             t->threshold[node] = middle >= high ? low : middle;
         }

@@ -67,7 +67,7 @@ typedef struct {
     ptrdiff_t n, p;
     int is_wide;                      /* ranks of 4 bytes, not 2 */
     const void *by_column, *by_row;   /* ranks of shape (p, n) and (n, p) */
-    const double *values;             /* the distinct values of all columns, one after another */
+    const float *values;              /* the distinct values of all columns, one after another */
     const int64_t *first;             /* where those of each column begin, and the end */
     const uint64_t *near;             /* a bit for each value: whether the next is within the gap */
     const int64_t *near_at;           /* where the bits of each column begin; -1 where none is set */
@@ -335,7 +335,7 @@ static inline void sort_as_sklearn(
    target[ids[k]] is that of the row at place k, of this rank. */
 
 /* The values of a column where some are within the gap, else NULL. */
-static inline const double *near_values(const RankedColumns *c, int f)
+static inline const float *near_values(const RankedColumns *c, int f)
 {
     return c->near_at[f] < 0 ? NULL : c->values + c->first[f];
 }
@@ -352,9 +352,9 @@ static inline int has_few_ties(const RankedColumns *c, int f)
 }
 
 /* Whether there is no cut between two ranks that follow each other in a node. */
-static inline int tied(const double *near, int32_t a, int32_t b)
+static inline int tied(const float *near, int32_t a, int32_t b)
 {
-    return a == b || (near && (float)near[b] <= (float)near[a] + LEAST_GAP);
+    return a == b || (near && near[b] <= near[a] + LEAST_GAP);
 }
 
 static inline int is_near(const RankedColumns *c, int f, int32_t rank)
@@ -381,7 +381,7 @@ static inline int is_better(BestCut *best, double score, int32_t at, int32_t aft
    them, they are taken anew, from the right, and run on. */
 static inline int scan_numbers(
     const ExactRules *rules, const Target *target, const int32_t *ids, const int32_t *rank, int m,
-    const double *near, const int has_ties, const NodeSums *all, BestCut *best)
+    const float *near, const int has_ties, const NodeSums *all, BestCut *best)
 {
     double s[CUTS_OF_BLOCK], w[CUTS_OF_BLOCK], sum = 0, weight = 0;
     int found = NO_CUT, done = 0, leaf = rules->min_leaf;
@@ -426,7 +426,7 @@ static inline int scan_numbers(
 /* Numbers, in any order of the rows that share a value: the sums, and so the scores, are those of
    scikit-learn but for their last digits, by which scores differ by less than the margin. */
 static int scan_roughly(
-    const Exact *g, int n_distinct, int m, const double *near, int has_ties, const NodeSums *all,
+    const Exact *g, int n_distinct, int m, const float *near, int has_ties, const NodeSums *all,
     double margin, BestCut *best)
 {
     const int32_t *ids = g->order, *rank = g->rank;
@@ -502,7 +502,7 @@ static inline void move_count(
 
 static int scan_counts(
     Exact *g, const Target *target, const int32_t *ids, const int32_t *rank, int m,
-    const double *near, const NodeSums *all, BestCut *best)
+    const float *near, const NodeSums *all, BestCut *best)
 {
     int64_t *left = g->left_counts, a = 0, b = all->square, w = 0, whole = (int64_t)all->w;
     int found = NO_CUT;
@@ -538,7 +538,7 @@ static inline double impurity_of(const double *weights, int n_classes, double w,
 
 static int scan_classes(
     Exact *g, const Target *target, const int32_t *ids, const int32_t *rank, int m,
-    const double *near, const NodeSums *all, BestCut *best)
+    const float *near, const NodeSums *all, BestCut *best)
 {
     const ExactRules *rules = &g->rules;
     double *left = g->left, *right = left + rules->n_classes, w = 0;
@@ -576,7 +576,7 @@ static int scan_classes(
 
 static inline int scan(
     Exact *g, const Target *target, const int32_t *ids, const int32_t *rank, int m,
-    const double *near, int has_ties, const NodeSums *all, BestCut *best)
+    const float *near, int has_ties, const NodeSums *all, BestCut *best)
 {
     if (g->rules.kind == COUNTS)
         return scan_counts(g, target, ids, rank, m, near, all, best);
@@ -1041,7 +1041,7 @@ static KeyedRow *sort_by_bytes(KeyedRow *a, KeyedRow *b, ptrdiff_t n, int n_byte
 
 /* The rank of each value among the distinct ones, which are written in their order; their number. */
 static ptrdiff_t rank_floats(
-    const float *x, ptrdiff_t n, KeyedRow *a, KeyedRow *b, int32_t *rank, double *distinct)
+    const float *x, ptrdiff_t n, KeyedRow *a, KeyedRow *b, int32_t *rank, float *distinct)
 {
     ptrdiff_t found = 0;
     for (ptrdiff_t i = 0; i < n; i++)

@@ -21,7 +21,7 @@ cdef extern from "exact_sparse.h" nogil:
         bint is_wide
         const void* by_column
         const void* by_row
-        const double* values
+        const float* values
         const int64_t* first
         const uint64_t* near
         const int64_t* near_at
@@ -117,7 +117,7 @@ cdef extern from "exact_sparse.h" nogil:
     void grow_stored(ExactSparse*)
     void keys_of_floats(const float*, Py_ssize_t, int32_t*)
     Py_ssize_t rank_floats(
-        const float*, Py_ssize_t, KeyedRow*, KeyedRow*, int32_t*, double*)
+        const float*, Py_ssize_t, KeyedRow*, KeyedRow*, int32_t*, float*)
 
 # Places of small nodes are the low bits of keys of 31 bits.
 MOST_ROWS = 2**25 - 1
@@ -180,7 +180,7 @@ cdef class Ranks(Columns):
     Parameters
     ----------
     by_column : uint16 or uint32 array of shape (p, n)
-    values : float64 array
+    values : float32 array
         The distinct values of all columns, one after another, each in increasing order.
     first : int64 array of shape (p + 1,)
         Where those of each column begin, and the end.
@@ -189,12 +189,12 @@ cdef class Ranks(Columns):
         so near that scikit-learn does not cut between them. -1 for a column without such values.
     """
 
-    cdef const double[::1] values
+    cdef const float[::1] values
     cdef const int64_t[::1] first, near_at
     cdef const uint64_t[::1] near
 
     def __init__(
-        self, by_column, const double[::1] values, const int64_t[::1] first,
+        self, by_column, const float[::1] values, const int64_t[::1] first,
         const uint64_t[::1] near, const int64_t[::1] near_at,
     ):
         cdef Py_ssize_t p = by_column.shape[0], size, j
@@ -290,7 +290,7 @@ cdef class Stored(Columns):
         return type(self), self.arrays
 
 
-def rank_values(const float[::1] x, int32_t[::1] rank, double[::1] distinct, uint8_t[::1] room):
+def rank_values(const float[::1] x, int32_t[::1] rank, float[::1] distinct, uint8_t[::1] room):
     """Write the rank of each of n values among the distinct ones, and these; their number. O(n).
 
     `room` has 32 bytes a value.

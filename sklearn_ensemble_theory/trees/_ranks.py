@@ -71,23 +71,23 @@ def keys_of_columns(X: np.ndarray) -> Keys | None:
 def ranks_of(X: np.ndarray) -> Ranks | None:
     """The columns of a dense X in single precision as ranks; None if a value is not finite there.
 
-    O(n p); 4 bytes a value, 8 where a column has more than 65,536 distinct values, and 8 for each
+    O(n p); 4 bytes a value, 8 where a column has more than 65,536 distinct values, and 4 for each
     distinct value.
     """
     n, p = X.shape
     by_column = np.empty((p, n), dtype=np.uint16 if n <= 2**16 else np.uint32)
-    rank, distinct = np.empty(n, dtype=np.int32), np.empty(n)
+    rank, values = np.empty(n, dtype=np.int32), np.empty(n * p, dtype=np.float32)
     room = np.empty(32 * n, dtype=np.uint8)
     first, near_at = np.zeros(p + 1, dtype=np.int64), np.full(p, -1, dtype=np.int64)
-    values, near, n_words = [], [np.zeros(0, dtype=np.uint64)], 0
+    near, n_words = [np.zeros(0, dtype=np.uint64)], 0
     with np.errstate(over="ignore"):  # infinite in single precision: None
         for j, x in enumerate(columns_in_one_piece(X, np.float32)):
+            distinct = values[first[j] : first[j] + n]
             found = rank_values(x, rank, distinct, room)
             if not np.isfinite(distinct[[0, found - 1]]).all():
                 return None
             by_column[j], first[j + 1] = rank, first[j] + found
-            values.append(distinct[:found].copy())
-            single = distinct[:found].astype(np.float32)
+            single = distinct[:found]
             is_near = single[1:] <= single[:-1] + np.float32(LEAST_GAP)
             if is_near.any():
                 bits = np.zeros(-(-found // 64) * 64, dtype=bool)
@@ -96,7 +96,9 @@ def ranks_of(X: np.ndarray) -> Ranks | None:
                 near_at[j], n_words = n_words, n_words + len(near[-1])
     if np.diff(first).max() <= 2**16:
         by_column = by_column.astype(np.uint16, copy=False)
-    return Ranks(by_column, np.concatenate(values), first, np.concatenate(near), near_at)
+    if first[-1] <= len(values) // 2:
+        values = values[: first[-1]].copy()  # which frees the rest
+    return Ranks(by_column, values[: first[-1]], first, np.concatenate(near), near_at)
 
 
 def stored_of(X: Any) -> Stored | None:

@@ -17,7 +17,7 @@ NUMBERS = GrowthOptions(criterion="squared_error")
 def ranks(**others):
     given = {
         "by_column": CODES.copy(),
-        "values": np.concatenate([np.arange(5.0), np.arange(4.0)]),
+        "values": np.concatenate([np.arange(5), np.arange(4)]).astype(np.float32),
         "first": np.array([0, 5, 9]),
         "near": NO_BITS,
         "near_at": np.array([-1, -1]),
@@ -33,7 +33,8 @@ def ranks(**others):
         {"by_column": CODES + np.uint16(1)},
         {"by_column": CODES[:, ::2]},
         {"by_column": CODES[:1].copy()},
-        {"values": np.arange(8.0)},
+        {"values": np.arange(8, dtype=np.float32)},
+        {"values": np.arange(9.0)},
         {"first": np.array([0, 4, 9])},
         {"first": np.array([0, 9])},
         {"near_at": np.array([-1])},
@@ -121,5 +122,8 @@ def test_keys_and_room():
         keys_of(np.zeros(3, np.float32), np.zeros(2, np.uint32))
     with pytest.raises(ValueError):
         rank_values(
-            np.zeros(3, np.float32), np.zeros(3, np.int32), np.zeros(3), np.zeros(9, np.uint8)
+            np.zeros(3, np.float32),
+            np.zeros(3, np.int32),
+            np.zeros(3, np.float32),
+            np.zeros(9, np.uint8),
         )
