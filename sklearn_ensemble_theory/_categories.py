@@ -2,8 +2,9 @@
 
 The categories of a column that occur in `fit` are numbered in increasing order, or by the names of
 their types where they cannot be sorted. Missing values and categories that `fit` has not seen have
-no number, NaN. Where there may be no more than B numbers, the B - 1 categories of the most rows
-have one each, and all others share the last.
+no number, NaN; the latter have the number `UNSEEN` in rows to predict by trees that send them to
+both children (`Categories`). Where there may be no more than B numbers, the B - 1 categories of the
+most rows have one each, and all others share the last.
 """
 
 import copy
@@ -18,7 +19,13 @@ from sklearn.base import clone
 from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._features import Features, column_of, is_frame, naming_columns
+from sklearn_ensemble_theory._features import (
+    CategoryOptions,
+    Features,
+    column_of,
+    is_frame,
+    naming_columns,
+)
 from sklearn_ensemble_theory._learners import BinnedTree
 from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._typing import Estimator, Fitted
@@ -26,6 +33,9 @@ from sklearn_ensemble_theory._typing import Estimator, Fitted
 MAX_CATEGORIES = 2**16 - 2
 # Of a column in trees: sets of bins have 256 bits, one of which is that of missing values.
 MOST_CATEGORY_BINS = 255
+# What stands in rows to predict for a category that goes to both children. Loops that do not know
+# it take any number below 0 for a missing value.
+UNSEEN = -1.0
 # A sparse X of at most so many values, 16 MB in single precision, is binned as a dense one.
 MOST_DENSE_VALUES = 2**22
 
@@ -36,7 +46,7 @@ class CategoricalColumns:
     Parameters
     ----------
     X : {array, CSC matrix, data frame} of shape (n, p)
-    categorical_features : "from_dtype", None, or array-like of bool, int or str
+    categorical_features : "from_dtype", None, array-like of bool, int or str, or Categories
     most : int, default=None
         So many numbers at most for the categories of a column.
 
@@ -47,10 +57,15 @@ class CategoricalColumns:
         The categories that occur in X, sorted where they can be.
     counts : list of p int arrays or None
         The rows of each category.
+    has_mean : bool
+        Whether unseen categories have the number `UNSEEN` in rows to predict.
     """
+
+    has_mean = False
 
     def __init__(self, X: Any, categorical_features: Any, most: int | None = None) -> None:
         self.features, self.most = Features.of(X), most
+        self.has_mean = CategoryOptions.of(categorical_features).unseen == "mean"
         self.categories: list[np.ndarray | None] = [None] * self.features.n
         self.counts: list[np.ndarray | None] = [None] * self.features.n
         for j in np.flatnonzero(self.features.flags(categorical_features, X)).tolist():
@@ -145,10 +160,11 @@ class CategoricalColumns:
                     UserWarning,
                 )
 
-    def encode(self, X: Any) -> Any:
+    def encode(self, X: Any, to_predict: bool = False) -> Any:
         """X as floats, with the number of each category; NaN for missing and unseen ones.
 
-        A sparse X stays sparse: what is not stored is 0 there, and has the number of this category.
+        With `has_mean` unseen ones are `UNSEEN` in rows `to_predict`. A sparse X stays sparse: what
+        is not stored is 0 there, and has the number of this category.
 
         Raises
         ------
@@ -158,13 +174,13 @@ class CategoricalColumns:
             If a sparse X has missing or infinite values in columns without categories.
         """
         if issparse(X):
-            return self._encode_sparse(X.tocsc())
+            return self._encode_sparse(X.tocsc(), to_predict)
         n, p = X.shape
         out = np.empty((n, p), order="F")
         for j, categories in enumerate(self.categories):
             column = column_of(X, j)
             if categories is not None:
-                out[:, j] = self._codes(column, j)
+                out[:, j] = self._codes(column, j, to_predict)
                 continue
             with naming_columns(X, takes_categories=True, only=j):
                 if not hasattr(column, "to_numpy"):
@@ -176,7 +192,7 @@ class CategoricalColumns:
                     out[:, j] = np.asarray(column.to_numpy(), dtype=np.float64)
         return out
 
-    def _encode_sparse(self, X: Any) -> csc_array:
+    def _encode_sparse(self, X: Any, to_predict: bool) -> csc_array:
         """O(stored values), and O(n) for each column of categories."""
         of_numbers = np.repeat(~self.flags, np.diff(X.indptr))
         assert_all_finite(X.data[of_numbers], input_name="X")
@@ -187,7 +203,7 @@ class CategoricalColumns:
                 values.append(X.data[own].astype(np.float64))
                 rows.append(X.indices[own])
             else:
-                codes = self._codes(column_of(X, j), j)
+                codes = self._codes(column_of(X, j), j, to_predict)
                 rows.append(np.flatnonzero(codes))
                 values.append(codes[rows[-1]])
         ends = np.cumsum([len(some) for some in rows])
@@ -196,7 +212,7 @@ class CategoricalColumns:
         places = np.concatenate(rows).astype(index), ends.astype(index)
         return csc_array((np.concatenate(values), *places), shape=X.shape)
 
-    def _codes(self, column: Any, j: int) -> np.ndarray:
+    def _codes(self, column: Any, j: int, to_predict: bool) -> np.ndarray:
         """The numbers of the categories of a column."""
         categories = self.categories[j]
         assert categories is not None
@@ -207,6 +223,10 @@ class CategoricalColumns:
         if self.most is not None and len(categories) > self.most:
             known = ~np.isnan(codes)
             codes[known] = self.numbers(j)[codes[known].astype(np.intp)]
+        if to_predict and self.has_mean:
+            unknown = np.isnan(codes)
+            if unknown.any():
+                codes[unknown & ~_is_missing(column)] = UNSEEN
         return codes
 
     def _check_kind(self, column: Any, j: int) -> None:
@@ -232,10 +252,10 @@ def encoder_of(X: Any, categorical_features: Any, most: int) -> CategoricalColum
     ValueError
         If `categorical_features` does not fit X.
     """
-    given = categorical_features
+    given = CategoryOptions.of(categorical_features).columns
     if given is None or (isinstance(given, str) and given == "from_dtype" and not is_frame(X)):
         return None
-    columns = CategoricalColumns(_as_given(X), given, most)
+    columns = CategoricalColumns(_as_given(X), categorical_features, most)
     return columns if columns.any else None
 
 
@@ -260,7 +280,7 @@ def check_same_columns(estimator: Fitted, X: Any, learner: Any) -> None:
         return  # refused by its number
     now = features.flags(categorical_features, X)
     before = np.zeros(features.n, dtype=bool) if known is None else known.flags
-    by_dtype = isinstance(categorical_features, str)
+    by_dtype = isinstance(CategoryOptions.of(categorical_features).columns, str)
     for j in np.flatnonzero(now & ~before if by_dtype else now != before).tolist():
         kinds = ["categorical", "numerical"] if before[j] else ["numerical", "categorical"]
         raise ValueError(
@@ -314,6 +334,16 @@ def fitted_encoder(estimator: Estimator) -> CategoricalColumns | None:
     return vars(estimator).get("_encoder")
 
 
+def continued_encoder(estimator: Estimator, learner: Any) -> CategoricalColumns | None:
+    """The encoder of the fit that goes on, with the learner's present wish of the unseen."""
+    encoder = fitted_encoder(estimator)
+    if encoder is not None and isinstance(learner, BinnedTree):
+        encoder = copy.copy(encoder)
+        encoder.has_mean = CategoryOptions.of(learner.categorical_features).unseen == "mean"
+        give_encoder(estimator, encoder)
+    return encoder
+
+
 def give_encoder(estimator: Estimator, encoder: CategoricalColumns) -> None:
     vars(estimator)["_encoder"] = encoder
 
@@ -326,15 +356,23 @@ def fitted_categories(estimator: Fitted) -> list[np.ndarray | None]:
 
 
 def numbered_learner(learner: Any, columns: CategoricalColumns | None) -> Any:
-    """The learner for X as an array of numbers: it has the numbers of the categorical columns."""
+    """The learner for X as an array of numbers: it has the numbers of the categorical columns.
+
+    A member that makes numbers of these numbers has not seen `UNSEEN` either.
+    """
     if columns is None:
         return learner
-    return clone(learner).set_params(categorical_features=np.flatnonzero(columns.flags).tolist())
+    numbers: Any = np.flatnonzero(columns.flags).tolist()
+    if columns.has_mean:
+        numbers = clone(CategoryOptions.of(learner.categorical_features)).set_params(
+            columns=numbers
+        )
+    return clone(learner).set_params(categorical_features=numbers)
 
 
-def encoded(columns: CategoricalColumns, X: Any) -> Any:
+def encoded(columns: CategoricalColumns, X: Any, to_predict: bool = False) -> Any:
     """X as numbers, those of the categories among them; sparse where it is."""
-    return columns.encode(_as_given(X, 1))
+    return columns.encode(_as_given(X, 1), to_predict)
 
 
 def _as_given(X: Any, least: int = 0) -> Any:
@@ -366,6 +404,11 @@ def _values(column):
             return True
 
     return values, np.fromiter(map(is_missing, values), dtype=bool, count=len(values))
+
+
+def _is_missing(column):
+    given = _by_dtype(column)
+    return _values(column)[1] if given is None else given[1] < 0
 
 
 def _by_dtype(column):

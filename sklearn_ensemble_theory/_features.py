@@ -15,6 +15,7 @@ from typing import Any, TypeGuard, cast
 import numpy as np
 from scipy.sparse import issparse
 
+from sklearn_ensemble_theory._compat import check_constraints
 from sklearn_ensemble_theory._typing import Estimator, Fitted
 
 _MOST_ON_A_PATH = {"pairwise": 2, "no_interactions": 1}
@@ -53,6 +54,29 @@ class Interactions:
         bits = np.packbits(self.groups, axis=1, bitorder="little")
         packed[:, : bits.shape[1]] = bits
         return packed.view("<u8").astype(np.uint64)
+
+
+class CategoryOptions:
+    """Base of `Categories`: the options that a value of `categorical_features` may hold.
+
+    Attributes
+    ----------
+    columns : "from_dtype", array-like of bool, int or str, or None
+    unseen : {"missing", "mean"}
+    """
+
+    columns: Any
+    unseen: str = "missing"
+
+    @staticmethod
+    def of(categorical_features: Any) -> "CategoryOptions":
+        """The options that a value of `categorical_features` asks for, checked."""
+        if isinstance(categorical_features, CategoryOptions):
+            check_constraints(cast(Estimator, categorical_features))
+            return categorical_features
+        found = CategoryOptions()
+        found.columns = categorical_features
+        return found
 
 
 @dataclass(frozen=True)
@@ -232,7 +256,7 @@ class Features:
 
         Parameters
         ----------
-        categorical_features : "from_dtype", array-like of bool, int or str, or None
+        categorical_features : "from_dtype", array-like of bool, int or str, None, or Categories
         X : array or data frame
             "from_dtype" reads its dtypes.
 
@@ -241,7 +265,10 @@ class Features:
         ValueError
             If it is something else.
         """
-        flags, given = np.zeros(self.n, dtype=bool), categorical_features
+        flags, given = (
+            np.zeros(self.n, dtype=bool),
+            CategoryOptions.of(categorical_features).columns,
+        )
         kinds = "'from_dtype', None, or an array-like of bool, int or str"
         if given is None:
             return flags

@@ -34,6 +34,7 @@ from sklearn_ensemble_theory._categories import (
     MOST_DENSE_VALUES,
     CategoricalColumns,
     check_same_columns,
+    continued_encoder,
     encoded,
     encoder_of,
     fitted_encoder,
@@ -196,7 +197,7 @@ def validate_data(
         data = (canonical(data[0]), *data[1:])
     if as_frame:
         options.update(dtype=None, ensure_all_finite=False)
-    encoder = None if as_frame else _encoder_of(estimator, data[0], learner, **options)
+    encoder = None if as_frame else _encoder_of(estimator, data, learner, **options)
     if learner is not None:
         in_bins = isinstance(learner, BinnedTree)
         gets = gets_missing(learner) and (in_bins or not issparse(data[0]))
@@ -307,18 +308,21 @@ def check_continued(estimator: Fitted, X: Any, learner: Any) -> None:
 
 
 def _encoder_of(
-    estimator: Estimator, X: Any, learner: Any, reset: bool = True, **_: Any
+    estimator: Estimator, data: tuple, learner: Any, reset: bool = True, **_: Any
 ) -> CategoricalColumns | None:
     """What makes numbers of categories, if there are any; a fit makes a new one."""
     continues = getattr(estimator, "warm_start", False) and hasattr(estimator, "estimators_")
-    if not reset or continues:
+    if not reset and len(data) == 1:
         return fitted_encoder(estimator)
+    if continues or not reset:
+        return continued_encoder(estimator, learner)
     vars(estimator).pop("_encoder", None)
     if not isinstance(learner, BinnedTree):
         return None
     if learner is not estimator:
         check_constraints(cast(Estimator, learner))
-    found = encoder_of(X, learner.categorical_features, min(learner.max_bins, MOST_CATEGORY_BINS))
+    most = min(learner.max_bins, MOST_CATEGORY_BINS)
+    found = encoder_of(data[0], learner.categorical_features, most)
     if found is not None:
         found.warn_of_shared_bins("max_bins")
         give_encoder(estimator, found)
@@ -334,7 +338,7 @@ def _checked_numbers(
 ) -> Any:
     """`validate_data` of scikit-learn's, of X with the numbers of its categories."""
     sklearn_validate_data(estimator, data[0], reset=reset, skip_check_array=True)
-    X = encoded(encoder, data[0])
+    X = encoded(encoder, data[0], to_predict=not reset and len(data) == 1)
     if issparse(X):
         options["ensure_all_finite"] = "allow-nan"  # of categories: the others are finite
         if not reset and options.get("accept_sparse") and np.prod(X.shape) <= MOST_DENSE_VALUES:

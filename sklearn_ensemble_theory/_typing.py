@@ -13,6 +13,7 @@ __all__ = [
     "AdditiveEstimator",
     "ArrayLike",
     "CVLike",
+    "CategoriesLike",
     "Estimator",
     "FitsChunks",
     "Fitted",
@@ -155,6 +156,13 @@ if TYPE_CHECKING:
 
         def gradient(self, y: np.ndarray, u: np.ndarray) -> np.ndarray: ...
 
+    class OptionsOfCategories(Protocol):
+        """What an object has that names categorical features, `trees.Categories`."""
+
+        columns: Any
+        unseen: Any
+
+    CategoriesLike: TypeAlias = ArrayLike | OptionsOfCategories
     CVLike: TypeAlias = int | Splitter | Iterable[tuple[ArrayLike, ArrayLike]]
     MatrixLike: TypeAlias = ArrayLike | sp.sparray | sp.spmatrix
     InteractionGroups: TypeAlias = Sequence[Collection[int] | Collection[str]]
@@ -181,4 +189,5 @@ else:
 
     ArrayLike, MatrixLike = Name("ArrayLike"), Name("MatrixLike")
     CVLike, LossLike = Name("CVLike"), Name("LossLike")
+    CategoriesLike = Name("CategoriesLike")
     InteractionGroups = Name("InteractionGroups")

@@ -62,10 +62,14 @@ REQUIRED = {
 
 
 def estimator_classes():
-    """The public estimator classes, in the order of `__all__`; the trees on bins come last."""
+    """The public estimator classes, in the order of `__all__`; the trees on bins come last.
+
+    `trees.Categories`, an object of options, has no `fit`.
+    """
     rooms = (package, package.trees)
     members = [getattr(room, name) for room in rooms for name in room.__all__]
-    return [m for m in members if inspect.isclass(m) and issubclass(m, BaseEstimator)]
+    classes = [m for m in members if inspect.isclass(m) and issubclass(m, BaseEstimator)]
+    return [m for m in classes if hasattr(m, "fit")]
 
 
 def named(name):

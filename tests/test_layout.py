@@ -247,6 +247,9 @@ ENGINES_WITH_OPTIONS = {
 }
 
 
+# Objects of options of the trees in bins, which are base learners that engines may import.
+OPTIONS_OF_TREES = {"_category_options"}
+
 # Estimators of scikit-learn that classes of the package inherit from.
 SKLEARN_TREES = {"DecisionTreeRegressor", "DecisionTreeClassifier"}
 
@@ -281,7 +284,8 @@ def modules_of_estimators(with_fit=False):
             n = len(known)
             known |= {name for _, name, above in bases if above & known}
         bases = [each for each in bases if each[1] in known]
-    return {module for module, _, above in bases if above & estimators}
+    found = {module for module, _, above in bases if above & estimators}
+    return found - {f"{NAME}.{each}" for each in OPTIONS_OF_TREES}
 
 
 @pytest.mark.parametrize(

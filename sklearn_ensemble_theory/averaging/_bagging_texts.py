@@ -201,11 +201,13 @@ BAGGING = AVERAGES | {
             10,000 rows (for the absolute error up to 1,000), and 2047 bins above if X is dense and
             y has one output. A value of X takes four bytes as bins.
 
-        categorical_features : array-like, "from_dtype" or None, default="from_dtype"
+        categorical_features : array-like, "from_dtype", Categories or None, default="from_dtype"
             Which features are categorical: a mask, their indices, or their names. "from_dtype"
             takes the columns of a data frame with the dtype category (pandas) or Categorical or
             Enum (polars). With such features trees are in bins, for any number of rows; at most 255
-            if y has several outputs. See
+            if y has several outputs. ``Categories(columns, unseen="mean")`` predicts the mean over
+            both children of a node for categories that `fit` has not seen, see
+            :class:`~sklearn_ensemble_theory.trees.Categories` and
             :class:`~sklearn_ensemble_theory.trees.BinnedTreeRegressor`; for its parameter
             `cat_smooth`, use it as the `estimator` of bagging.
 

@@ -31,12 +31,13 @@ from sklearn_ensemble_theory._compat import (
     tree_constraints,
 )
 from sklearn_ensemble_theory._documentation import documented
-from sklearn_ensemble_theory._features import Features, is_frame
+from sklearn_ensemble_theory._features import CategoryOptions, Features, is_frame
 from sklearn_ensemble_theory._learners import WeighsClasses
 from sklearn_ensemble_theory._rows import within_single_precision
 from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._typing import (
     ArrayLike,
+    CategoriesLike,
     InteractionGroups,
     MatrixLike,
     RandomStateLike,
@@ -145,10 +146,11 @@ class BaseForest(WeighsClasses, BaseBagging):  # "balanced_subsample" is by the 
         """The tree; one in bins if X has categorical columns."""
         tree = super()._learner_for(X)
         given, features = self.categorical_features, Features.of(X)
-        by_dtype = isinstance(given, str) and given == "from_dtype"
+        columns = CategoryOptions.of(given).columns
+        by_dtype = isinstance(columns, str) and columns == "from_dtype"
         if by_dtype and (self.max_bins is None or not is_frame(X)):
             return tree  # categories that are numbers are taken as these
-        if not is_frame(X) and given is not None:
+        if not is_frame(X) and columns is not None:
             features = Features(np.shape(X)[1] if np.ndim(X) == 2 else 0)
         if not features.n or not features.flags(given, X).any():
             return tree
@@ -428,7 +430,7 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
         max_samples: int | float | Literal["stable"] | Callable | None = None,
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         max_bins: int | Literal["auto"] | None = "auto",
-        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
+        categorical_features: CategoriesLike | Literal["from_dtype"] | None = "from_dtype",
         interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
         honesty: bool | float = False,
     ) -> None:
@@ -579,7 +581,7 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         voting: Literal["soft", "hard"] = "soft",
         max_bins: int | Literal["auto"] | None = "auto",
-        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
+        categorical_features: CategoriesLike | Literal["from_dtype"] | None = "from_dtype",
         interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
         ties: Literal["first", "last"] = "first",
         honesty: bool | float = False,
@@ -731,7 +733,7 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
         max_samples: int | float | Literal["stable"] | Callable | None = None,
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         max_bins: int | Literal["auto"] | None = "auto",
-        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
+        categorical_features: CategoriesLike | Literal["from_dtype"] | None = "from_dtype",
         interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
         honesty: bool | float = False,
     ) -> None:
@@ -883,7 +885,7 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         voting: Literal["soft", "hard"] = "soft",
         max_bins: int | Literal["auto"] | None = "auto",
-        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
+        categorical_features: CategoriesLike | Literal["from_dtype"] | None = "from_dtype",
         interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
         ties: Literal["first", "last"] = "first",
         honesty: bool | float = False,

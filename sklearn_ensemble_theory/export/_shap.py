@@ -28,7 +28,11 @@ from sklearn_ensemble_theory.boosting import (
 from sklearn_ensemble_theory.boosting._reweighting.votes import ALL, WeightedVotes, votes_of
 from sklearn_ensemble_theory.ensembles._predictions import leaf_outputs
 from sklearn_ensemble_theory.trees._packed import double_precision_cuts
-from sklearn_ensemble_theory.trees._tree_arrays import member_nodes, reads_double
+from sklearn_ensemble_theory.trees._tree_arrays import (
+    member_nodes,
+    reads_double,
+    rows_with_unseen,
+)
 
 from ._stump_rules import Stump, leaf_values
 
@@ -306,6 +310,14 @@ def _numbers_of(model: FittedPredictor, X: Any, orders: dict[int, np.ndarray]) -
     }
     X = validate_data(model, X, reset=False, **options)
     X = X.toarray() if issparse(X) else np.array(X)
+    unseen = rows_with_unseen(X, np.array(list(orders), dtype=np.intp))
+    if len(unseen):
+        raise ValueError(
+            "export.shap cannot say that unseen categories go to both children of a node "
+            f'(Categories(unseen="mean")), and X has such categories in {len(unseen)} rows, the '
+            f"first of which is row {unseen[0]}; leave these rows out, or make their categories "
+            "missing values."
+        )
     for j, order in orders.items():
         known = ~np.isnan(X[:, j])
         X[known, j] = np.argsort(order)[X[known, j].astype(np.intp)]

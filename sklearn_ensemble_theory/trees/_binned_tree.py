@@ -24,6 +24,7 @@ from sklearn_ensemble_theory._categories import (
     fitted_categories,
     fitted_encoder,
 )
+from sklearn_ensemble_theory._category_options import Categories
 from sklearn_ensemble_theory._compat import (
     Interval,
     RealNotInt,
@@ -53,6 +54,7 @@ from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._scores import ClassifierMixin, RegressorMixin
 from sklearn_ensemble_theory._typing import (
     ArrayLike,
+    CategoriesLike,
     InteractionGroups,
     MatrixLike,
     RandomStateLike,
@@ -144,12 +146,15 @@ TEXTS = {
         random_state : int, RandomState instance or None, default=None
             Seed for the features of `max_features` and the cuts of `splitter="random"`. If neither
             is drawn, a seed decides between equally good splits, and None takes the first of them.
-        categorical_features : array-like, "from_dtype" or None, default="from_dtype"
+        categorical_features : array-like, "from_dtype", Categories or None, default="from_dtype"
             Which features are categorical: a mask, their indices, or their names. "from_dtype"
             takes the columns of a data frame with the dtype category (pandas) or Categorical or
-            Enum (polars). Values may be of any type with a hash, for example text. A node sends a
-            set of categories to the left. At most `max_bins` categories, and at most 255, have a
-            bin of their own: those of the fewest rows share one, with a warning.
+            Enum (polars). ``Categories(columns, unseen="mean")`` predicts the mean over both
+            children of a node for categories that `fit` has not seen, see
+            :class:`~sklearn_ensemble_theory.trees.Categories`. Values may be of any type with a
+            hash, for example text. A node sends a set of categories to the left. At most `max_bins`
+            categories, and at most 255, have a bin of their own: those of the fewest rows share
+            one, with a warning.
         cat_smooth : float, default=10.0
             For the search of splits the mean of a category's targets is shrunk to the mean of the
             node, by the factor W / (W + `cat_smooth`) with W the weight of the category in the
@@ -178,7 +183,8 @@ TEXTS = {
         single precision, as in scikit-learn, but for columns whose values it does not tell apart,
         such as seconds since 1970: these are read in double precision. Missing values go to the
         side with the larger decrease of impurity; in nodes that have seen none, to the side with
-        more rows. Categories that `fit` or the node has not seen go with them.
+        more rows. Categories that `fit` or the node has not seen go with them, unless
+        `categorical_features` says otherwise of those that `fit` has not seen.
         """,
     "integer_weights": """
         Integer weights are equivalent to repeating rows, with two exceptions: `min_samples_split`
@@ -215,7 +221,7 @@ class BaseBinnedTree(ReadsOnce, BinnedTree):
         "max_bins": [Interval(Integral, 2, MOST_BINS, closed="both")],
         "monotonic_cst": ["array-like", dict, None],
         "interaction_cst": [list, tuple, StrOptions({"pairwise", "no_interactions"}), None],
-        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
+        "categorical_features": ["array-like", StrOptions({"from_dtype"}), Categories, None],
         "cat_smooth": [Interval(Real, 0.0, None, closed="left")],
     }
     max_bins: int
@@ -565,7 +571,7 @@ class BinnedTreeRegressor(BaseBinnedTree, RegressorMixin, DecisionTreeRegressor)
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         ccp_alpha: float = 0.0,
         random_state: RandomStateLike = None,
-        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
+        categorical_features: CategoriesLike | Literal["from_dtype"] | None = "from_dtype",
         cat_smooth: float = 10.0,
         interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
         quantile: float = 0.5,
@@ -732,7 +738,7 @@ class BinnedTreeClassifier(BaseBinnedTree, WeighsClasses, ClassifierMixin, Decis
         class_weight: dict | list[dict] | Literal["balanced"] | None = None,
         ccp_alpha: float = 0.0,
         random_state: RandomStateLike = None,
-        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
+        categorical_features: CategoriesLike | Literal["from_dtype"] | None = "from_dtype",
         cat_smooth: float = 10.0,
         interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
     ) -> None:

@@ -169,7 +169,7 @@ class BinnedColumns:
                     (x,) = columns_in_one_piece(X[:, j : j + 1])
                 EdgeTable(self.edges[j], self.missing).code(x, codes[:, j])
                 if self.categorical is not None and self.categorical[j]:
-                    codes[x > len(self.edges[j]), j] = self.missing  # not seen before
+                    codes[(x > len(self.edges[j])) | (x < 0), j] = self.missing  # not seen before
                 has_missing[j] = (codes[:, j] == self.missing).any()
         return type(self)(codes, self.edges, has_missing, self.missing, self.categorical, self.wide)
 

@@ -69,6 +69,7 @@ class CompactTree:
             self._some_set = sets[0].copy()  # not a view, which would keep all of them
             self._differs = np.flatnonzero((sets != sets[0]).any(axis=0))
             self._bytes = sets[:, self._differs]
+            self._shares = arrays.left_share[np.isnan(arrays.threshold)]
 
         value = tree.value[is_leaf]
         self._shape = value.shape[1:]
@@ -135,6 +136,13 @@ class CompactTree:
         return found
 
     @property
+    def left_share(self) -> np.ndarray:
+        """`left_share` of the nodes that have a set; 1 in others."""
+        found = np.ones(self.node_count)
+        found[np.isnan(self.threshold)] = self._shares
+        return found
+
+    @property
     def missing_go_to_left(self) -> np.ndarray:
         n_inner = self.node_count - self.n_leaves
         return self._of_inner(np.unpackbits(self._missing_left, count=n_inner), 0, np.uint8)
@@ -154,7 +162,7 @@ class CompactTree:
 
     def readable_tree(self) -> Any:
         """What finds the leaves of rows."""
-        sets, left_bins = self.sets, None
+        sets, left_bins, shares = self.sets, None, None
         if sets is None and self.wide is None:
             return self.sklearn_tree()
         threshold, nothing = self.threshold, np.full(self.node_count, np.nan)
@@ -162,6 +170,7 @@ class CompactTree:
         if sets is not None:
             left_bins = np.zeros((self.node_count, sets.shape[1]), dtype=np.uint8)
             left_bins[has_set] = sets
+            shares = self.left_share
         arrays = TreeArrays(
             self.children_left,
             self.children_right,
@@ -176,6 +185,7 @@ class CompactTree:
             self.max_depth,
             left_bins,
             self.wide,
+            shares,
         )
         several = self.n_outputs > 1 and self.n_classes.max() > 1
         counts = self.n_classes.tolist() if several else int(self.n_classes[0])

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from joblib import effective_n_jobs
 
+from sklearn_ensemble_theory._categories import UNSEEN
 from sklearn_ensemble_theory._native import prediction
 from sklearn_ensemble_theory._native.binning import EdgeTable
 from sklearn_ensemble_theory._running import in_threads, shares
@@ -26,8 +27,11 @@ from sklearn_ensemble_theory.trees._tree_arrays import (
     Nodes,
     in_single_precision,
     loose_fields,
+    mean_values,
     member_nodes,
     rows_as_read,
+    rows_with_unseen,
+    set_columns,
     wide_columns,
 )
 
@@ -218,6 +222,29 @@ class AddedTrees:
         names, starts = np.unique(feature, return_index=True)
         return dict(zip(names.tolist(), np.split(cuts, starts[1:])))
 
+    @cached_property
+    def set_columns(self) -> np.ndarray:
+        """The columns of X that nodes with sets of categories split."""
+        return set_columns(self.trees, self.columns)
+
+    def add_means(self, X: np.ndarray, out: np.ndarray, first: int, stop: int) -> None:
+        """Add the outputs of some trees for rows whose unseen categories go to both children.
+
+        The mean is that of the tree's values: a vote of a tree is that of its mean shares.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):  # callers see that it is infinite
+            for t in range(first, min(stop, len(self.trees))):
+                columns = self.columns[t]
+                rows = X if columns is None else X[:, columns]
+                tree = self.trees[t]
+                has_sets = tree.sets is not None
+                values = mean_values(tree, rows) if has_sets else tree.values_of_rows(rows)
+                if self.leaf_outputs is not None:
+                    out += self.leaf_outputs(t, values)
+                else:
+                    factor = 1.0 if self.scale is None else self.scale[t]
+                    out[:, t % out.shape[1]] += factor * values[:, 0]
+
     def rows_that_pay(self) -> float:
         """For so many rows deep trees are laid out."""
         # To read compact trees as they are, all their nodes would be written out as well.
@@ -251,6 +278,8 @@ class TreeSums(ABC):
         self.n_trees, self.width = len(given.trees), given.width
         self.adds_vectors = given.leaf_outputs is not None
         self.cuts = given.cuts
+        # Kept where rows may have unseen categories.
+        self.with_sets = given if len(given.set_columns) else None
 
     def __len__(self) -> int:
         return self.n_trees
@@ -271,15 +300,47 @@ class TreeSums(ABC):
         """
         X = X if self.used is None else X.tocsr()
         for rows in self._chunks(X):
-            self._add(self._read_some(X[rows]), out[rows], 0, len(self))
+            part, own = X[rows], out[rows]
+            unseen = self._with_unseen(part)
+            if not len(unseen):
+                self._add(self._read_some(part), own, 0, len(self))
+                continue
+            before = own[unseen]
+            self._add(self._read_some(part), own, 0, len(self))
+            own[unseen] = self._plus_means(part, unseen, before, 0, len(self))
 
     def rounds(self, X: Any, out: np.ndarray) -> Iterator[np.ndarray]:
         """The same; `out` after each round: `width` trees, or one that adds vectors."""
+        X = X if self.used is None else X.tocsr()
+        unseen = self._with_unseen(X)
         rows = self._read(X if self.used is None else self._of_used(X).toarray())
         step = 1 if self.adds_vectors else self.width
         for t in range(0, len(self), step):
+            before = out[unseen]
             self._add(rows, out, t, t + step)
+            if len(unseen):
+                out[unseen] = self._plus_means(X, unseen, before, t, t + step)
             yield out
+
+    def _with_unseen(self, X: Any) -> np.ndarray:
+        """The numbers of the rows that have unseen categories."""
+        if self.with_sets is None or (self.used is not None and not (X.data == UNSEEN).any()):
+            return np.empty(0, dtype=np.intp)
+        X = X if self.used is None else self._of_used(X).toarray()
+        return rows_with_unseen(X, self.with_sets.set_columns)
+
+    def _plus_means(
+        self, X: Any, unseen: np.ndarray, sums: np.ndarray, first: int, stop: int
+    ) -> np.ndarray:
+        """The sums of the rows with unseen categories, with the outputs of some trees.
+
+        These rows are few, and have walked with the missing values among all others. What that
+        added is replaced, so that the other rows are added as ever.
+        """
+        assert self.with_sets is not None
+        X = X[unseen] if self.used is None else self._of_used(X[unseen]).toarray()
+        self.with_sets.add_means(X, sums, first, stop)
+        return sums
 
     def _chunks(self, X: Any) -> Iterator[slice]:
         """The rows that are read at once."""

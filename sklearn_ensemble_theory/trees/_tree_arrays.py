@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
 
+from sklearn_ensemble_theory._categories import UNSEEN
 from sklearn_ensemble_theory._compat import make_tree
 from sklearn_ensemble_theory._learners import fast_path, is_tree
 from sklearn_ensemble_theory._native.prediction import (
@@ -22,7 +23,7 @@ from sklearn_ensemble_theory._native.prediction import (
     leaves_of_codes,
 )
 from sklearn_ensemble_theory._rows import fits_single_precision
-from sklearn_ensemble_theory.trees._columns import SET, BinnedColumns
+from sklearn_ensemble_theory.trees._columns import MISSING, SET, BinnedColumns
 
 # scikit-learn's marks of a leaf: no children, no feature.
 LEAF, NO_FEATURE = -1, -2
@@ -64,6 +65,8 @@ class TreeArrays:
         The columns whose values are read in double precision, because single precision does not
         tell those of the training rows apart; all others are read in single precision. None where
         there is none.
+    kept_shares : float array of shape (m,) or None
+        `left_share`, where the nodes have no weights.
     """
 
     left: np.ndarray
@@ -79,6 +82,7 @@ class TreeArrays:
     depth: int
     left_bins: np.ndarray | None = None
     wide: np.ndarray | None = None
+    kept_shares: np.ndarray | None = None
 
     # Whether scikit-learn's `Tree` of these nodes is there, or would first have to be made.
     is_built: ClassVar[bool] = False
@@ -94,6 +98,19 @@ class TreeArrays:
     def sets(self) -> np.ndarray | None:
         """The sets of the nodes that have one; None where none has."""
         return None if self.left_bins is None else self.left_bins[self.code == SET]
+
+    @property
+    def left_share(self) -> np.ndarray:
+        """The share of the weight of each inner node that is on its left, (m,); 1 in leaves."""
+        if self.kept_shares is not None:
+            return self.kept_shares
+        found, inner = np.ones(len(self)), np.flatnonzero(~self.is_leaf)
+        left, right = self.weight[self.left[inner]], self.weight[self.right[inner]]
+        # Of two children whose weights have underflowed nothing is known.
+        shares = np.full(len(inner), 0.5)
+        np.divide(left, left + right, out=shares, where=left + right > 0)
+        found[inner] = shares
+        return found
 
     def name_features(self, features: np.ndarray) -> None:
         """The nodes of a tree on these columns get the numbers of the columns among all."""
@@ -136,7 +153,11 @@ class TreeArrays:
 
     def values_of_rows(self, X: np.ndarray) -> np.ndarray:
         """The values (n, K) of dense rows."""
-        return self.value[self.leaves_of_rows(X)]
+        found: np.ndarray = self.value[self.leaves_of_rows(X)]
+        if self.left_bins is not None:
+            unseen = rows_with_unseen(X, set_columns([self], [None]))
+            found[unseen] = mean_values(self, X[unseen])
+        return found
 
     def leaves_of_rows(self, X: np.ndarray) -> np.ndarray:
         """The leaves of dense rows. O(n depth)."""
@@ -256,6 +277,67 @@ def wide_columns(
     return np.unique(np.concatenate(found)) if found else None
 
 
+def set_columns(trees: Sequence["Nodes"], features: Sequence[np.ndarray | None]) -> np.ndarray:
+    """The columns of X that nodes with sets of categories split.
+
+    `features` are the columns of X that each tree was fitted to, None for all of them.
+    """
+    found = [np.empty(0, dtype=np.intp)]
+    for tree, columns in zip(trees, features):
+        if tree.sets is not None:
+            own = np.unique(tree.feature[np.isnan(tree.threshold)]).astype(np.intp)
+            found.append(own if columns is None else columns[own])
+    return np.unique(np.concatenate(found))
+
+
+def rows_with_unseen(X: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """The numbers of the rows that have `UNSEEN` in one of these columns of categories."""
+    is_unseen = np.zeros(len(X), dtype=bool)
+    for j in columns.tolist():
+        is_unseen |= X[:, j] == UNSEEN
+    return np.flatnonzero(is_unseen)
+
+
+def mean_values(tree: "Nodes", X: np.ndarray) -> np.ndarray:
+    """The values (n, K) of dense rows whose unseen categories go to both children of a node.
+
+    A child counts with its share of the training weight in the node. The rows walk down together,
+    level by level: O(leaves that they reach), and as much memory for some of the rows at a time.
+    """
+    arrays = readable(tree)
+    found = np.zeros((len(X), arrays.value.shape[1]))
+    step = max(1, VALUES_AT_ONCE // len(arrays))
+    for start in range(0, len(X), step):
+        rows = slice(start, start + step)
+        _add_mean_values(arrays, rows_as_read(X[rows], arrays.wide), found[rows])
+    return found
+
+
+def _add_mean_values(tree: TreeArrays, X: np.ndarray, out: np.ndarray) -> None:
+    left_share = tree.left_share
+    row, at, share = np.arange(len(X)), np.zeros(len(X), dtype=np.intp), np.ones(len(X))
+    while len(row):
+        ends = tree.left[at] < 0
+        np.add.at(out, row[ends], share[ends, None] * tree.value[at[ends]])
+        row, at, share = row[~ends], at[~ends], share[~ends]
+        x = X[row, tree.feature[at]]
+        goes_left = np.where(np.isnan(x), tree.missing_left[at] != 0, x <= tree.threshold[at])
+        has_set = np.isnan(tree.threshold[at])
+        if has_set.any():
+            assert tree.left_bins is not None
+            of_set, category = at[has_set], x[has_set]
+            is_known = (category >= 0) & (category < MISSING)
+            code = np.where(is_known, category, MISSING).astype(np.intp)
+            goes_left[has_set] = tree.left_bins[of_set, code >> 3] >> (code & 7) & 1
+        both = has_set & (x == UNSEEN)
+        on_left, on_right = goes_left | both, ~goes_left | both
+        p = left_share[at]
+        sides = [np.where(both, each, 1.0) * share for each in (p, 1.0 - p)]
+        at = np.concatenate([tree.left[at[on_left]], tree.right[at[on_right]]]).astype(np.intp)
+        row = np.concatenate([row[on_left], row[on_right]])
+        share = np.concatenate([sides[0][on_left], sides[1][on_right]])
+
+
 def by_output(values: np.ndarray, n_classes: Any) -> np.ndarray:
     """Values (m, K) of nodes as scikit-learn's, (m, n_outputs, most classes of an output)."""
     if np.ndim(n_classes) == 0:
@@ -287,6 +369,11 @@ class FittedNodes:
 
     # scikit-learn's trees have no sets of categories; those of compact ones are not written out.
     left_bins: ClassVar[None] = None
+
+    def readable(self) -> TreeArrays:
+        """The nodes of a `CompactTree` with sets, written out."""
+        arrays: TreeArrays = self.tree.readable_tree().arrays
+        return arrays
 
     def __len__(self) -> int:
         n_nodes: int = self.tree.node_count
@@ -326,6 +413,11 @@ class FittedNodes:
 
 
 Nodes = TreeArrays | FittedNodes
+
+
+def readable(nodes: Nodes) -> TreeArrays:
+    """The nodes of a tree with sets as arrays."""
+    return nodes.readable() if isinstance(nodes, FittedNodes) else nodes
 
 
 def loose_fields(
@@ -375,8 +467,9 @@ class ArrayTree:
         self.n_leaves = int(np.count_nonzero(arrays.is_leaf))
 
     def predict(self, X: Any) -> np.ndarray:
-        values = self.arrays.value if self.n_outputs == 1 else self.value
-        return values[self.apply(X)]
+        parts = [self.arrays.values_of_rows(rows) for _, rows in dense_blocks(X)]
+        values = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return values if self.n_outputs == 1 else by_output(values, self.n_classes)
 
     def apply(self, X: Any) -> np.ndarray:
         if not issparse(X):

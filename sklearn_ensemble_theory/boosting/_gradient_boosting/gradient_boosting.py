@@ -17,12 +17,13 @@ from ..._compat import HasMethods, Interval, StrOptions, raise_for_params, routi
 from ..._cv_choice import CVRounds
 from ..._documentation import documented
 from ..._door import CLASS_WEIGHT, fit_context
-from ..._features import Features
+from ..._features import CategoryOptions, Features
 from ..._folds import checked_n_splits
 from ..._learners import GROUPS_ON_REQUEST, has_input_tag, with_groups
 from ..._running import warn_user
 from ..._typing import (
     ArrayLike,
+    CategoriesLike,
     CVLike,
     InteractionGroups,
     LossLike,
@@ -368,7 +369,7 @@ class GradientBoosting(MetaEstimatorMixin, BaseGradientBoosting):
 
 def names_categories(trees: GradientBoosting | BinnedTreeRegressor) -> bool:
     """Whether categorical features are named, and not only those of a data frame's dtypes."""
-    given = trees.categorical_features
+    given = CategoryOptions.of(trees.categorical_features).columns
     return given is not None and not (isinstance(given, str) and given == "from_dtype")
 
 
@@ -501,7 +502,7 @@ class GradientBoostingRegressor(BoostedRegressor, GradientBoosting):
         held_out: CVLike | Literal["cv"] | None = None,
         ccp_alpha: float = 0.0,
         max_bins: int | None = 255,
-        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
+        categorical_features: CategoriesLike | Literal["from_dtype"] | None = "from_dtype",
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
         step: str | Step = "fixed",
@@ -647,7 +648,7 @@ class GradientBoostingClassifier(BoostedClassifier, GradientBoosting):
         held_out: CVLike | Literal["cv"] | None = None,
         ccp_alpha: float = 0.0,
         max_bins: int | None = 255,
-        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
+        categorical_features: CategoriesLike | Literal["from_dtype"] | None = "from_dtype",
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
         step: str | Step = "fixed",

@@ -24,7 +24,14 @@ from ..._documentation import documented
 from ..._door import CLASS_WEIGHT, fit_context
 from ..._learners import GROUPS_ON_REQUEST
 from ..._rows import Rows, fits_single_precision, validate_data
-from ..._typing import ArrayLike, InteractionGroups, LossLike, MatrixLike, RandomStateLike
+from ..._typing import (
+    ArrayLike,
+    CategoriesLike,
+    InteractionGroups,
+    LossLike,
+    MatrixLike,
+    RandomStateLike,
+)
 from ...trees._binned_tree import BinnedTreeRegressor
 from .._loop import BoostingRounds
 from ..losses import Loss
@@ -396,7 +403,7 @@ class HistGradientBoostingRegressor(BoostedRegressor, HistogramBoosting):
         l2_regularization: float = 0.0,
         max_features: float = 1.0,
         max_bins: int = 255,
-        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
+        categorical_features: CategoriesLike | Literal["from_dtype"] | None = "from_dtype",
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
         warm_start: bool = False,
@@ -502,7 +509,7 @@ class HistGradientBoostingClassifier(BoostedClassifier, HistogramBoosting):
         l2_regularization: float = 0.0,
         max_features: float = 1.0,
         max_bins: int = 255,
-        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
+        categorical_features: CategoriesLike | Literal["from_dtype"] | None = "from_dtype",
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = None,
         warm_start: bool = False,

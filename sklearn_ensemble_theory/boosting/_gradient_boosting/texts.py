@@ -16,10 +16,12 @@ TEXTS = {
             functions of one feature each.
         """,
     "categorical_features": """
-        categorical_features : array-like, "from_dtype" or None, default="from_dtype"
+        categorical_features : array-like, "from_dtype", Categories or None, default="from_dtype"
             Which features are categorical, by a mask, their indices or their names. "from_dtype"
             takes the columns of a data frame with the dtype category (pandas) or Categorical or
-            Enum (polars). See `BinnedTreeRegressor`.
+            Enum (polars). ``Categories(columns, unseen="mean")`` predicts the mean over both
+            children of a node for categories that `fit` has not seen, see
+            :class:`~sklearn_ensemble_theory.trees.Categories` and `BinnedTreeRegressor`.
         """,
     "class_weight": """
         class_weight : dict, "balanced" or None, default=None
