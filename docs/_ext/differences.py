@@ -56,8 +56,10 @@ SINGLE = (
 )
 CATEGORIES = (
     "Of more than `max_bins` categories the rarest share a bin; means of small categories are "
-    "shrunk, where scikit-learn leaves out categories of fewer than ten rows.",
-    "",
+    "shrunk, where scikit-learn leaves out categories of fewer than ten rows. In both libraries "
+    "the weight of a category counts as a number of rows, to which ten are added: weights that are "
+    "all multiplied by a number give another fit.",
+    "divide weights that count no rows by their mean",
 )
 TIES_OF_BINS = (
     "Splits that are equally good are drawn, for `random_state=None` by a fixed seed.",

@@ -158,7 +158,10 @@ TEXTS = {
         cat_smooth : float, default=10.0
             For the search of splits the mean of a category's targets is shrunk to the mean of the
             node, by the factor W / (W + `cat_smooth`) with W the weight of the category in the
-            node; 0 shrinks nothing. The values of leaves are never shrunk.
+            node; 0 shrinks nothing. The values of leaves are never shrunk. W is a number of rows,
+            as integer weights are equivalent to repeated rows: a fit to weights that are all 1000
+            times as large shrinks less, as one to a thousand copies of each row. Divide weights
+            that count no rows by their mean, so that W is near the number of rows.
         interaction_cst : {"pairwise", "no_interactions"}, sequence of lists or None, default=None
             Which features may interact: all features that are cut on a path from the root to a leaf
             are from one of these groups (lists, tuples or sets) of indices or names. Features in no
