@@ -15,7 +15,7 @@ of which is a function below:
 6. *Text* that could not be predicted is refused.
 
 `ReadsOnce`, a base of every estimator, is what surrounds the other methods: each runs on the fitted
-state that it finds at its start.
+state that it finds at its start. `reading_once` does the same for functions of fitted estimators.
 """
 
 import inspect
@@ -161,6 +161,27 @@ def on_view(method: Any) -> Any:
         view = new(type(self))
         view.__dict__ = self.__dict__
         return method(view, *args, **kwargs)
+
+    read.runs_on_view = True  # type: ignore[attr-defined]
+    return read
+
+
+def reading_once(function: Any) -> Any:
+    """The function on views of the estimators among its arguments; as it is where it already is."""
+    if hasattr(function, "runs_on_view"):
+        return function
+
+    def view_of(value: Any) -> Any:
+        if not isinstance(value, ReadsOnce):
+            return value
+        view = object.__new__(type(value))
+        view.__dict__ = value.__dict__
+        return view
+
+    @wraps(function)
+    def read(*args: Any, **kwargs: Any) -> Any:
+        given = {name: view_of(value) for name, value in kwargs.items()}
+        return function(*map(view_of, args), **given)
 
     read.runs_on_view = True  # type: ignore[attr-defined]
     return read

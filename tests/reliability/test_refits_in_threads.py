@@ -7,6 +7,7 @@ of a method. Here it comes between chosen lines, without a race that a test coul
 import sys
 from threading import Thread
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from sklearn.base import is_classifier
@@ -18,6 +19,9 @@ from sklearn_ensemble_theory import (
     LogitBoostClassifier,
     RandomForestClassifier,
     StackingRegressor,
+    export,
+    inspection,
+    uncertainty,
 )
 from sklearn_ensemble_theory._door import ReadsOnce
 
@@ -139,6 +143,58 @@ def test_other_methods_and_properties(model):
     if hasattr(model, "predict_terms"):
         calls["predict_terms"] = lambda model: np.asarray(model.predict_terms(NEW))
     check_methods(model, calls)
+
+
+def drawn(model):
+    display = inspection.ImportanceDisplay.from_estimator(model)
+    plt.close(display.figure_)
+    return display.importances
+
+
+OF_FOREST = {
+    "ensemble_std": lambda model: inspection.ensemble_std(model, NEW),
+    "training_weights": lambda model: inspection.training_weights(model, NEW).toarray(),
+    "unbiased_feature_importances": inspection.unbiased_feature_importances,
+    "mdi_plus_importances": lambda model: inspection.mdi_plus_importances(model).importances_mean,
+    "stability": inspection.stability,
+    "compact": lambda model: inspection.compact(model).predict(NEW),
+    "shrink": lambda model: inspection.shrink(model, 1.0).predict(NEW),
+    "partial_dependence": lambda model: inspection.partial_dependence(
+        model, NEW, [0], grid_resolution=4
+    )["average"],
+    "sklearn": lambda model: export.sklearn(model).predict(NEW),
+    "predict_interval": lambda model: uncertainty.predict_interval(model, NEW, 0.5),
+    "ImportanceDisplay": drawn,
+}
+
+
+def letters(text):
+    return np.frombuffer(str(text).encode(), dtype=np.uint8)
+
+
+OF_TERMS = {
+    "frame": lambda model: letters(export.frame(model).to_csv()),
+    "json": lambda model: letters(export.json(model)),
+    "text": lambda model: letters(export.text(model)),
+    "sql": lambda model: letters(export.sql(model, "rows")),
+    "report_html": lambda model: letters(inspection.report_html(model)),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn_ensemble_theory.averaging.StandardErrorWarning")
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name in ("report_html", "shrink") else [])
+        for name in [*OF_FOREST, *OF_TERMS]
+    ],
+)
+def test_functions_of_a_fitted_estimator(name):
+    if name in OF_FOREST:
+        model, calls = package.RandomForestRegressor(**INTERVALS), OF_FOREST
+    else:
+        model, calls = AdditiveBoostingRegressor(20, interactions=0), OF_TERMS
+    check_methods(fitted(model), {name: calls[name]})
 
 
 class Rows:
