@@ -3,6 +3,7 @@
 A numeric feature is drawn as steps, a categorical one as bars, a pair of features as a map.
 """
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -42,6 +43,7 @@ from ._plotting import (
 STRIP = 0.14  # share of the height, or width, of a panel for the density of the data
 N_CELLS = 40  # of the histogram in the strip
 TITLE = 28  # characters of a line of a title
+SIDE = 36  # and of a line beside a panel
 FEW_LABELS = 12  # categories on an axis of a map that all get a label
 
 
@@ -363,7 +365,7 @@ def _draw_steps(ax, shape: TermShape, style: PanelStyle) -> None:
         look["rasterized"] = True  # not a path for each row in a file of paths
         ax.vlines(known, 0, 0.03, transform=ax.get_xaxis_transform(), **look)
     few_ticks(ax, "y")
-    ax.set_ylabel(style.contribution)
+    ax.set_ylabel(textwrap.fill(style.contribution, SIDE))
     _label_numbers(ax, "x", axis, bounds)
 
 
@@ -493,7 +495,7 @@ def _draw_map(ax, shape: TermShape, style: PanelStyle) -> None:
         blank = np.ma.masked_array(np.ones_like(values), ~empty)
         ax.pcolormesh(x, y, blank, cmap="Greys", vmin=0, vmax=4, rasterized=True)
     unit = f"score of {shortened(shape.of_class)}" if shape.of_class else style.unit
-    ax.figure.colorbar(mesh, ax=ax, label=f"added to the {unit}")
+    ax.figure.colorbar(mesh, ax=ax, label=textwrap.fill(f"added to the {unit}", SIDE))
     limits = (x[0], x[-1]), (y[0], y[-1])
     if shape.weights is not None:
         # Room for the distributions of both features, below and left of the map.

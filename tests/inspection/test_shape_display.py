@@ -12,7 +12,7 @@ from matplotlib.patches import StepPatch
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 
-from sklearn_ensemble_theory import L2BoostingRegressor
+from sklearn_ensemble_theory import AdditiveBoostingRegressor, L2BoostingRegressor
 from sklearn_ensemble_theory.inspection import ShapeFunctionDisplay
 
 from .additive_models import TableClassifier, TableRegressor
@@ -353,3 +353,16 @@ def test_matplotlib_is_needed(model, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"ShapeFunctionDisplay requires matplotlib.*\[plot\]"):
         draw(model)
+
+
+def test_labels_beside_a_panel_are_no_longer_than_the_panel():
+    rng = np.random.default_rng(0)
+    X = rng.random((60, 3))
+    y = rng.poisson(np.exp(X[:, 0]))
+    model = AdditiveBoostingRegressor(10, loss="poisson", interactions=0).fit(X, y)
+    display = ShapeFunctionDisplay.from_estimator(model, X=X)
+    label = display.axes_[0].yaxis.label
+    assert label.get_text() == "added to the logarithm of the\nprediction"
+    display.figure_.canvas.draw()
+    assert label.get_window_extent().height < display.axes_[0].get_window_extent().height * 1.3
+    plt.close(display.figure_)
