@@ -7,7 +7,7 @@ is one block, and what is summed over it is the result itself.
 """
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import astuple, dataclass, field, replace
@@ -509,8 +509,15 @@ def _check_labels(values: list[Any], kinds: set[type]) -> None:
         missing.append("NaN")
     if missing:
         raise ValueError(f"y must not have missing values: Input y contains {missing[0]}.")
+    _refuse_sets("y", kinds)
     if str in kinds and len(kinds) > 1 and not all(issubclass(kind, str) for kind in kinds):
         raise ValueError("y must not have both strings and numbers as labels.")
+
+
+def _refuse_sets(name: str, kinds: Iterable[type]) -> None:
+    """Sets have an order, of inclusion, by which they cannot be sorted."""
+    if any(issubclass(kind, (set, frozenset)) for kind in kinds):
+        raise ValueError(f"{name} must not have sets as labels; use a text or a number for each.")
 
 
 def checked_classes(classes: ArrayLike) -> np.ndarray:
@@ -778,6 +785,7 @@ def checked_groups(groups: ArrayLike | None, X: Any) -> np.ndarray | None:
         known = labels.tolist() if labels.dtype.kind in ("f", "O") else []
         if any(label is None or bool(label != label) for label in known):
             raise ValueError("groups must not contain missing values.")
+        _refuse_sets("groups", set(map(type, known)))
         np.unique(labels)
     except TypeError as error:
         raise ValueError(f"groups must be labels that can be compared: {error}.") from error

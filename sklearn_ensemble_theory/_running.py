@@ -281,3 +281,13 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     ):
         frame, level = frame.f_back, level + 1
     warn(message, category, stacklevel=level)
+
+
+def called(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """The result of a user's function; a note of its errors says which argument it was."""
+    try:
+        return function(*args, **kwargs)
+    except Exception as error:
+        text = getattr(function, "__qualname__", type(function).__name__)
+        error.add_note(f"Raised by {name}, the function {text} that was given.")
+        raise

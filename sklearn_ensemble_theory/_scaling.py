@@ -8,6 +8,8 @@ from scipy.optimize import minimize_scalar
 
 # Squares of numbers between 2**-200 and 2**200, and sums of them, are safe.
 SAFE_EXPONENT = 200
+# Impurities are multiplied by powers of two up to this one, which leaves room for weights.
+LARGEST_SHIFT = 920
 # Deviations from the mean below this share of it are rounding: the target is constant.
 CONSTANT_TO_ROUNDING = 1e-14
 LARGEST = float(np.finfo(np.float64).max)
@@ -110,6 +112,15 @@ def shifted_by(values: np.ndarray, exponent: int) -> np.ndarray:
     """Means times 2**exponent, the units that they were taken in; see `within_range`."""
     with np.errstate(over="ignore"):
         return within_range(np.ldexp(values, exponent))
+
+
+def impurities_shifted_by(impurity: np.ndarray, exponent: int) -> np.ndarray:
+    """Impurities of nodes times 2**exponent where that leaves them floats, also times a weight.
+
+    Others stay in the units of the divided targets: their ratios say what each feature gains, of
+    which infinite ones, or zeros, would leave nothing.
+    """
+    return np.ldexp(impurity, exponent) if abs(exponent) <= LARGEST_SHIFT else impurity
 
 
 def range_exponent(values: np.ndarray) -> int:

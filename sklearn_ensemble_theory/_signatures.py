@@ -136,16 +136,21 @@ def _checked(name: str, value: Any, kinds: list[Kind], most_bits: int) -> Any:
         *first, last = (kind.noun for kind in kinds)
         nouns = f"{', '.join(first)} or {last}" if first else last
         raise InvalidParameterError(f"{name} must be {nouns}; got {value!r:.100}.")
+    if isinstance(value, np.generic) and not isinstance(value, np.floating):
+        value = value.item()
     if isinstance(value, int):
-        if value.bit_length() > most_bits and name != "random_state":
+        if name == "random_state":
+            if not 0 <= value < 2**32:
+                raise InvalidParameterError(
+                    f"random_state must be from 0 to 2**32 - 1; got {value!r:.100}."
+                )
+        elif value.bit_length() > most_bits:
             raise InvalidParameterError(
                 f"{name} must be below 2**{most_bits} in absolute value; got an integer of "
                 f"{value.bit_length()} bits."
             )
         return value
-    if isinstance(value, np.generic):
-        return float(value) if isinstance(value, np.floating) else value.item()
-    return value
+    return float(value) if isinstance(value, np.floating) else value
 
 
 def check_methods(cls: type, package: str) -> None:

@@ -11,6 +11,7 @@ from scipy.special import log_ndtr
 from scipy.stats import ncx2, norm
 from sklearn.preprocessing import PolynomialFeatures
 
+from sklearn_ensemble_theory._running import called
 from sklearn_ensemble_theory.bounds._arguments import (
     checked_generator,
     checked_numbers,
@@ -864,7 +865,7 @@ def add_massart_noise(
     0
     """
     y = _checked_labels(y)
-    rates = eta(np.asarray(X)) if callable(eta) else eta
+    rates = called("eta", eta, np.asarray(X)) if callable(eta) else eta
     rates = checked_numbers("eta", rates, 0, 0.5, open_high=True)
     if rates.shape != (len(y),):
         raise ValueError(f"eta must have one value for each row, got the shape {rates.shape}.")

@@ -18,6 +18,7 @@ from scipy.stats import nbinom, poisson
 from scipy.stats import t as student_t
 from sklearn.utils import check_array
 
+from sklearn_ensemble_theory._running import called
 from sklearn_ensemble_theory._typing import FittedPredictor
 
 from ._addresses import publish
@@ -352,7 +353,7 @@ class _DistributionScorer:
     ) -> float:
         found = predict_distribution(estimator, X, **self.options)
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return -float(self.score(y, found, **weight))
+        return -float(called("score", self.score, y, found, **weight))
 
     def __repr__(self) -> str:
         options = "".join(f", {name}={value!r}" for name, value in self.options.items())

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from sklearn_ensemble_theory._compat import make_tree, tree_state
-from sklearn_ensemble_theory._scaling import power_of_two
+from sklearn_ensemble_theory._scaling import impurities_shifted_by, power_of_two
 from sklearn_ensemble_theory.ensembles._out_of_bag_importances import node_means
 from sklearn_ensemble_theory.trees._columns import SET
 from sklearn_ensemble_theory.trees._tree_arrays import (
@@ -104,15 +104,15 @@ def estimate_leaves(member: Any, X: Any, y: np.ndarray, weights: np.ndarray) -> 
     depth = len(levels_of(new_left, new_right)) - 1
 
     total, value, terms, n_rows = total[kept], value[kept], terms[kept], n_rows[kept]
-    with np.errstate(over="ignore"):
-        if classes is not None and member.criterion == "gini":
-            impurity = value * (1.0 - value)
-        elif classes is not None:
-            impurity = -xlogy(value, value) / np.log(2.0)
-        elif member.criterion == "poisson":
-            impurity = (terms - xlogy(value, value)) * unit
-        else:
-            impurity = (terms - (value - about) ** 2) * unit * unit
+    exponent = int(np.frexp(unit)[1]) - 1
+    if classes is not None and member.criterion == "gini":
+        impurity = value * (1.0 - value)
+    elif classes is not None:
+        impurity = -xlogy(value, value) / np.log(2.0)
+    elif member.criterion == "poisson":
+        impurity = impurities_shifted_by(terms - xlogy(value, value), exponent)
+    else:
+        impurity = impurities_shifted_by(terms - (value - about) ** 2, 2 * exponent)
     # Of several outputs the mean; rounding may leave a pure node less than 0.
     n_outputs = value.shape[1] if classes is None else len(classes)
     impurity = np.maximum(impurity.sum(axis=1) / n_outputs, 0.0)

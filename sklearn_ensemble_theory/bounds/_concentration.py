@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from sklearn_ensemble_theory._running import called
 from sklearn_ensemble_theory._typing import ArrayLike
 
 from ._arguments import as_result, check_number, checked_numbers, in_floats
@@ -107,7 +108,7 @@ def chernoff_tail(
 
     def exponent(alpha: float, threshold: float) -> float:
         try:
-            value = float(log_mgf(float(alpha)))
+            value = float(called("log_mgf", log_mgf, float(alpha)))
         except OverflowError:
             return math.inf
         product = float(alpha) * threshold

@@ -12,6 +12,7 @@ import numpy as np
 
 from sklearn_ensemble_theory._margin_losses import MARGIN_FUNCTIONS
 from sklearn_ensemble_theory._rows import normalised_weights
+from sklearn_ensemble_theory._running import called
 from sklearn_ensemble_theory._typing import ArrayLike
 
 from ._arguments import (
@@ -208,7 +209,7 @@ def _as_function(phi: Any) -> Callable[[np.ndarray], ArrayLike]:
 
 def _evaluated(phi: Callable[[np.ndarray], ArrayLike], m: np.ndarray) -> np.ndarray:
     try:
-        values = np.asarray(phi(m), dtype=np.float64)
+        values = np.asarray(called("phi", phi, m), dtype=np.float64)
     except TypeError as error:
         raise ValueError(f"phi must be a function of an array: {error}.") from error
     if values.shape != m.shape or not np.isfinite(values).all():

@@ -12,7 +12,7 @@ from sklearn.utils.parallel import delayed
 from sklearn_ensemble_theory._typing import Predictor
 from sklearn_ensemble_theory.bounds._arguments import checked_generator
 
-from .._running import in_order
+from .._running import called, in_order
 from .._typing import ArrayLike, RandomStateLike
 from ._plotting import AXES, COLORS, documented, own_axes, places_of, set_value_axis
 from ._repeated_fits import (
@@ -192,11 +192,13 @@ def bias_variance_decomposition(
     test_seed, seeds = seeds_of(n_repetitions, random_state)
     y_test = None
     points: Any = X_test
-    values: Any = target(X_test) if callable(target) and X_test is not None else target
+    values: Any = target
+    if callable(target) and X_test is not None:
+        values = called("target", target, X_test)
     if X_test is None:
         points, y_test, values = drawn(make_data, test_seed)
         if callable(target):
-            values = target(points)
+            values = called("target", target, points)
         elif values is None:
             raise ValueError(
                 "target must be given where make_data does not return noise-free targets."
@@ -219,7 +221,9 @@ def _at_points(noise, X_test, n_test: int, loss: str) -> np.ndarray | None:
     """The noise at the test points, of shape (n_test,) or of probabilities (n_test, n_classes)."""
     if noise is None:
         return None
-    found = np.asarray(noise(X_test) if callable(noise) else noise, dtype=float)
+    if callable(noise):
+        noise = called("noise", noise, X_test)
+    found = np.asarray(noise, dtype=float)
     # One number is the same noise at all points.
     found = np.full(n_test, float(found)) if found.ndim == 0 else found
     is_table = loss == "zero_one" and found.ndim == 2
@@ -244,7 +248,7 @@ def _repetition(
     if loss == "zero_one":
         return predictions, np.unique(y)
     if callable(target):
-        values = np.asarray(target(X))
+        values = np.asarray(called("target", target, X))
     if values is None:
         return predictions, None
     # The noise of the training rows has the distribution of that of the test rows, and there are

@@ -11,7 +11,7 @@ from sklearn.utils.parallel import delayed
 
 from sklearn_ensemble_theory._typing import FittedPredictor
 
-from .._running import in_order
+from .._running import called, in_order
 from .._typing import ArrayLike, RandomStateLike
 from ._plotting import AXES, COLORS, documented, own_axes, places_of, set_value_axis
 from ._repeated_fits import (
@@ -109,7 +109,7 @@ def excess_risks(
 
 
 def _targets(target: Callable[[Any], Any], X) -> np.ndarray:
-    found = np.asarray(target(X))
+    found = np.asarray(called("target", target, X))
     if found.shape != (len(X),):
         raise ValueError(f"target must return a value for each row of X; got {found.shape}.")
     return found

@@ -7,6 +7,7 @@ training weights of its nodes (Friedman 2001, section 8.2).
 
 import itertools
 from collections.abc import Iterator
+from numbers import Integral
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -19,8 +20,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sklearn_ensemble_theory._features import feature_names
 from sklearn_ensemble_theory._learners import reads_single_precision
 from sklearn_ensemble_theory._offsets import at_offset_zero
-from sklearn_ensemble_theory._rows import checked_weights, in_usual_units, rows_of
+from sklearn_ensemble_theory._rows import (
+    checked_weights,
+    in_usual_units,
+    rows_of,
+    within_single_precision,
+)
 from sklearn_ensemble_theory._typing import AdditiveEstimator, ArrayLike, FittedPredictor
+from sklearn_ensemble_theory.bounds._arguments import check_option
 from sklearn_ensemble_theory.ensembles._ensemble import Ensemble
 from sklearn_ensemble_theory.trees._tree_arrays import (
     LEAF,
@@ -144,12 +151,17 @@ def partial_dependence(
             "X is sparse, and the grid of partial dependence needs the values of its columns: pass "
             "X.toarray(), or X[:1000].toarray() if X is too large."
         )
+    check_option("method", method, ("auto", "brute", "recursion"))
+    check_option("response_method", response_method, ("auto", "predict_proba", "decision_function"))
+    check_option("kind", kind, ("average", "individual", "both"))
+    named = np.asarray(features, dtype=object)
+    if named.ndim > 1 or not all(isinstance(f, str | Integral | np.bool_) for f in named.flat):
+        raise ValueError(
+            f"features must be a number or name of a column, or a list; got {features!r:.100}."
+        )
     estimator = at_offset_zero(estimator)
     brute = {"kind": kind, "sample_weight": sample_weight, "response_method": response_method}
     is_mean, scores = kind == "average", response_method == "decision_function"
-    known = ("auto", "brute", "recursion")
-    if method not in known:
-        raise ValueError(f"method must be one of {known}; got {method!r}.")
     wanted = (
         method != "brute"
         and is_mean
@@ -182,7 +194,7 @@ def partial_dependence(
     columns = [names.index(f) if isinstance(f, str) else int(f) for f in chosen]
     grid = list(itertools.product(*result.grid_values))
     if trees is not None:
-        points = np.array(grid, dtype=np.float32)
+        points = within_single_precision(np.array(grid, dtype=np.float64)).astype(np.float32)
         if sample_weight is None:
             found = recursion(trees, points, columns)
         else:

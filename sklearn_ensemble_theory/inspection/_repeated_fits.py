@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from sklearn_ensemble_theory._running import called
 from sklearn_ensemble_theory._typing import Predictor
 from sklearn_ensemble_theory.bounds._arguments import checked_generator
 
@@ -62,7 +63,7 @@ def seeds_of(n_repetitions: int, random_state: RandomStateLike) -> tuple[int, np
 def drawn(make_data: Callable[..., Any], seed: int) -> tuple[Any, np.ndarray, np.ndarray | None]:
     """(X, y, noise-free targets or None) of one draw."""
     # A Python int, which every generator of data takes for a seed.
-    found = make_data(random_state=int(seed))
+    found = called("make_data", make_data, random_state=int(seed))
     if not isinstance(found, tuple | list) or len(found) not in (2, 3):
         raise ValueError(
             "make_data must return X and y, or X, y and the noise-free targets; got "

@@ -34,7 +34,12 @@ from sklearn_ensemble_theory._rows import (
     number_of_rows,
     validate_data,
 )
-from sklearn_ensemble_theory._running import blas_threads_by_work, one_blas_thread, warn_user
+from sklearn_ensemble_theory._running import (
+    blas_threads_by_work,
+    called,
+    one_blas_thread,
+    warn_user,
+)
 from sklearn_ensemble_theory._scaling import largest_magnitude
 from sklearn_ensemble_theory._scores import RegressorMixin
 from sklearn_ensemble_theory._typing import ArrayLike
@@ -994,7 +999,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, ReadsOnce, B
         check_is_fitted(self)
         times, X = checked_times(times), self._path.rows().X
         check_number("sigma", sigma, 0)
-        values = checked_numbers("f", f(X) if callable(f) else f)
+        values = checked_numbers("f", called("f", f, X) if callable(f) else f)
         if not callable(f):
             if values.shape != (self._n_samples,):
                 raise ValueError(
@@ -1008,7 +1013,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, ReadsOnce, B
             if not callable(f):
                 raise ValueError("f must be a callable if X_new is given.")
             X_new = validate_data(self, X_new, dtype=np.float64, order="C", reset=False)
-            f_new = np.asarray(f(X_new), dtype=np.float64)
+            f_new = np.asarray(called("f", f, X_new), dtype=np.float64)
             bias, variance = self._path.new_point_errors(X_new, values, f_new, times)
             out.bias2_new, out.variance_new = bias, sigma**2 * (1.0 + variance)
             out.test_new = out.bias2_new + out.variance_new

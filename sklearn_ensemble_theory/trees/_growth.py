@@ -11,7 +11,12 @@ import numpy as np
 from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees
 from sklearn_ensemble_theory._native.forest_trees import grow_tree as grow_arrays
 from sklearn_ensemble_theory._rows import positive_rows
-from sklearn_ensemble_theory._scaling import far_mean, mean_from_first, within_range
+from sklearn_ensemble_theory._scaling import (
+    far_mean,
+    impurities_shifted_by,
+    mean_from_first,
+    within_range,
+)
 from sklearn_ensemble_theory.trees._columns import SET, BinnedColumns
 from sklearn_ensemble_theory.trees._options import GrowthOptions, most_leaves
 from sklearn_ensemble_theory.trees._tree_arrays import TreeArrays
@@ -64,7 +69,7 @@ def grown_arrays(
         return replace(
             arrays,
             value=within_range(np.ldexp(arrays.value, exponent) + centre),
-            impurity=np.ldexp(arrays.impurity, power),
+            impurity=impurities_shifted_by(arrays.impurity, power),
         )
 
 

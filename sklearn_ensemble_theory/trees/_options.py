@@ -200,6 +200,8 @@ class TreePlan:
         constraints = self.features.signs(self.monotonic_cst, shape.n_classes)
         interactions = self.features.interactions(self.interaction_cst)
         self._check(constraints, interactions, has_missing, categorical)
+        if shape.n_classes == 1:  # as of some draws of rows: there is nothing to constrain
+            constraints = None
         n_drawn = n_features_drawn(self.max_features, p)
         n_of_tree = n_features_drawn(self.features_per_tree, p)
         if n_of_tree > p:

@@ -495,11 +495,10 @@ class ArrayTree:
 
     def compute_feature_importances(self, normalize: bool = True) -> np.ndarray:
         inner = np.flatnonzero(~self.arrays.is_leaf)
-        mass = self.weighted_n_node_samples * self.impurity
+        mass = self.weighted_n_node_samples / self.weighted_n_node_samples[0] * self.impurity
         left, right = self.children_left[inner], self.children_right[inner]
         gains = mass[inner] - mass[left] - mass[right]
         total = np.bincount(self.feature[inner], gains, self.n_features)
-        total = total / self.weighted_n_node_samples[0]
         return total / total.sum() if normalize and total.sum() > 0 else total
 
     def __getattr__(self, name: str) -> Any:

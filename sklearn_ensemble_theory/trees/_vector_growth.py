@@ -23,6 +23,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from sklearn_ensemble_theory._native.vector_trees import grow_vectors
+from sklearn_ensemble_theory._scaling import impurities_shifted_by
 
 from ._columns import BinnedColumns
 from ._options import GrowthOptions
@@ -313,8 +314,7 @@ class VectorGrower:
         # In the units of the targets.
         value = np.ldexp(vectors.means(sums, options.l2_regularization), vectors.exponent)
         error = vectors.errors(sums, grown["squares"]) / (vectors.q * mass)
-        with np.errstate(over="ignore", under="ignore"):
-            impurity = np.ldexp(error, 2 * vectors.exponent)
+        impurity = impurities_shifted_by(error, 2 * vectors.exponent)
         tree = TreeArrays(
             threshold=columns.thresholds(fields["feature"], fields["code"]),
             wide=columns.wide_columns(),

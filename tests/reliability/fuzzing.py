@@ -3,8 +3,9 @@
     python -m tests.reliability.fuzzing --n 20000 --seed 7
 
 prints a table of the verdicts by estimator, and each failure with its number; `--magnitudes` draws
-numbers of odd sizes only, `--columns` categories and constraints; `--sklearn` fits scikit-learn's
-estimators. `--only RandomForestClassifier --case 31` repeats one case.
+numbers of odd sizes only, `--columns` categories and constraints, `--dressed` valid arguments in
+other types; `--sklearn` fits scikit-learn's estimators. `--only RandomForestClassifier --case 31`
+repeats one case.
 """
 
 import argparse
@@ -31,10 +32,12 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from ..estimators import estimator_classes, make
+from . import dresses
 from .odd_inputs import (
     N_ROWS,
     draw_case,
     draw_columns,
+    draw_dressed,
     draw_magnitudes,
     known_to,
     ordinary,
@@ -56,7 +59,7 @@ DATA_WORDS = {
 OF_DATA = ("could not convert string to float", "instance is not fitted yet", "n_samples_fit")
 
 GOOD = ("right", "refused")
-BAD = ("foreign", "nan", "shape", "warning", "hang", "memory", "mutated", "lost")
+BAD = ("accepted", "foreign", "nan", "shape", "warning", "hang", "memory", "mutated", "lost")
 
 
 class Hang(BaseException):
@@ -101,6 +104,8 @@ def fingerprint(value):
         value = {name: fingerprint(one) for name, one in value.items()}
     elif isinstance(value, pd.DataFrame | pd.Series):  # nor what these remember of their blocks
         value = (str(value.index), str(getattr(value, "dtypes", "")), value.to_numpy(dtype=object))
+    elif isinstance(value, pd.api.extensions.ExtensionArray | pd.Index):
+        value = (str(value.dtype), np.asarray(value, dtype=object))
     elif sparse.issparse(value):  # not what it remembers of its own form
         value = (value.format, value.data, value.tocsr().indices)
     try:
@@ -259,6 +264,8 @@ def is_named(error, model):
 def verdict_of_outputs(model, query, outputs, proba):
     if query is None:  # neighbours then predict the rows that they were fitted to
         return Verdict("right")
+    if not hasattr(query, "shape") and not hasattr(query, "__len__"):
+        return Verdict("right")
     n = query.shape[0] if hasattr(query, "shape") else len(query)
     if np.shape(outputs)[:1] != (n,):
         return Verdict("shape", f"{np.shape(outputs)} for {n} rows")
@@ -305,12 +312,40 @@ def peers():
     ]
 
 
+def judge_dressed(estimator, seed, number):
+    """The case and its verdict, also by whether the results are those of the plain arguments."""
+
+    def drawn():  # anew: iterators are read once
+        return draw_dressed(estimator, seed, number)
+
+    verdict = timed_call(lambda: verdict_on(estimator, drawn()[0]))
+    found, case = [], drawn()[0]
+    if verdict.kind == "right":
+        for each in reversed(drawn()):
+            arguments = {k: getattr(each, k) for k in ("X", "y", "sample_weight", "groups")}
+            arguments = {k: v for k, v in arguments.items() if v is not None}
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model = clone(estimator).set_params(**each.params).fit(**arguments)
+                proba = hasattr(model, "predict_proba") and not isinstance(model.classes_, list)
+                outputs = (model.predict_proba if proba else model.predict)(each.query)
+                found.append(np.squeeze(outputs))  # neighbours keep a column
+        if not dresses.same(*found):
+            verdict.kind = "accepted"
+            a, b = map(np.asarray, reversed(found))
+            verdict.details = f"{a.shape} {a.ravel()[:4]} instead of {b.shape} {b.ravel()[:4]}"
+    return case, verdict
+
+
 def run(estimator, seed, numbers, draw=draw_case):
     """The counts of verdicts, the failures (number, what was odd, verdict), the longest time."""
     counts, failures, longest = Counter(), [], 0.0
     for number in numbers:
-        case = draw(estimator, seed, number)
-        verdict = judge(estimator, case)
+        if draw is draw_dressed:
+            case, verdict = judge_dressed(estimator, seed, number)
+        else:
+            case = draw(estimator, seed, number)
+            verdict = judge(estimator, case)
         longest = max(longest, verdict.seconds)
         counts[verdict.kind] += 1
         if not verdict.good:
@@ -326,6 +361,7 @@ def main(arguments=None):
     parser.add_argument("--case", type=int, help="the number of one case, whose error is raised")
     parser.add_argument("--magnitudes", action="store_true", help="numbers of odd sizes only")
     parser.add_argument("--columns", action="store_true", help="categories and constraints only")
+    parser.add_argument("--dressed", action="store_true", help="valid arguments in other types")
     parser.add_argument("--sklearn", action="store_true", help="scikit-learn's estimators")
     options = parser.parse_args(arguments)
     models = peers() if options.sklearn else [make(cls) for cls in estimator_classes()]
@@ -335,8 +371,13 @@ def main(arguments=None):
     draw = draw_magnitudes if options.magnitudes else draw_case
     if options.columns:
         draw, models = draw_columns, [m for m in models if "categorical_features" in known_to(m)]
+    if options.dressed:
+        draw = draw_dressed
     if options.case is not None:
         for model in models:
+            if options.dressed:
+                print(type(model).__name__, *judge_dressed(model, options.seed, options.case))
+                continue
             case = draw(model, options.seed, options.case)
             print(type(model).__name__, case, judge(model, case), sep="\n")
         return

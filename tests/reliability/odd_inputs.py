@@ -29,6 +29,7 @@ from sklearn.utils._param_validation import (
 
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
+from . import dresses
 from .odd_data import (
     HUGE,
     ODD_GROUPS,
@@ -221,6 +222,45 @@ def draw_columns(estimator, seed, number):
         case.sample_weight = rng.random(n) * (rng.random(n) < 0.8)
         case.odd.append("sample_weight with zeros")
     return case
+
+
+def draw_dressed(estimator, seed, number):
+    """Case `number` of `seed`: valid arguments, one of them in another type; and it in plain."""
+    name = type(estimator).__name__
+    rng = np.random.default_rng([seed, number, 3, *name.encode()])
+    classifier = is_classifier(estimator)
+    X, y = ordinary(rng, classifier)
+    weight, groups = rng.integers(2, 8, len(X)) / 4, np.arange(len(X)) % 5
+    plain = Case({}, X, y, None, ordinary(rng, classifier, 7)[0])
+    known = set(inspect.signature(estimator.fit).parameters)
+    makers = {
+        "X": dresses.OF_ROWS, "query": dresses.OF_ROWS,
+        "y": dresses.OF_LABELS if classifier else dresses.OF_NUMBERS,
+        "sample_weight": dresses.OF_NUMBERS, "groups": dresses.OF_LABELS | dresses.OF_NUMBERS,
+    }  # fmt: skip
+    params = [k for k, v in estimator.get_params(deep=False).items() if dresses.of_value(v)]
+    drawn = [*(k for k in makers if k in {*known, "query"}), *["params"] * 2 * bool(params)]
+    wanted = str(rng.choice(drawn))
+    case = Case({}, X, y, None, plain.query)
+    if wanted == "sample_weight" or ("sample_weight" in known and rng.random() < 0.2):
+        plain.sample_weight = case.sample_weight = weight
+    if wanted == "groups":
+        plain.groups = case.groups = groups
+    if wanted == "params":
+        name = params[rng.integers(len(params))]
+        values = dresses.of_value(estimator.get_params(deep=False)[name])
+        case.params[name] = values[rng.integers(len(values))]
+        case.odd.append(f"{name}={case.params[name]!r}"[:90])
+        return case, plain
+    label = list(makers[wanted])[rng.integers(len(makers[wanted]))]
+    value = getattr(plain, wanted)
+    if wanted == "groups" and label in dresses.OF_LABELS:
+        plain.groups = value = value % 2
+    if wanted == "X" and label.startswith("sparse"):  # trees break ties in other orders there
+        plain.X = sparse.csr_array(X)
+    setattr(case, wanted, makers[wanted][label](value))
+    case.odd.append(f"{wanted}: {label}")
+    return case, plain
 
 
 def of_magnitude(rng, makers):

@@ -1,7 +1,8 @@
 """Odd inputs end in the right kind of output or in an error that names them.
 
 A few cases of every estimator in each run; with `pytest -m fuzz` 500 of each, and as many with
-numbers of odd sizes only. The seed is the environment variable FUZZ_SEED (default: 0).
+numbers of odd sizes only, and with valid arguments in other types. The seed is the environment
+variable FUZZ_SEED (default: 0).
 """
 
 import os
@@ -10,7 +11,7 @@ import pytest
 
 from ..estimators import estimator_classes, make
 from . import fuzzing
-from .odd_inputs import draw_case, draw_columns, draw_magnitudes, known_to
+from .odd_inputs import draw_case, draw_columns, draw_dressed, draw_magnitudes, known_to
 
 SLICE = range(8)
 WHOLE = range(500)
@@ -29,6 +30,11 @@ def test_a_few_odd_magnitudes(cls):
     check(cls, 0, range(4), draw_magnitudes)
 
 
+@every_estimator
+def test_a_few_dressed_arguments(cls):
+    check(cls, 0, range(4), draw_dressed)
+
+
 @pytest.mark.parametrize("cls", OF_COLUMNS, ids=lambda c: c.__name__)
 def test_a_few_odd_columns(cls):
     check(cls, 0, range(5), draw_columns)
@@ -41,7 +47,7 @@ def test_many_odd_columns(cls):
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("draw", [draw_case, draw_magnitudes])
+@pytest.mark.parametrize("draw", [draw_case, draw_magnitudes, draw_dressed])
 @every_estimator
 def test_many_odd_inputs(cls, draw):
     check(cls, int(os.environ.get("FUZZ_SEED", "0")), WHOLE, draw)

@@ -117,8 +117,8 @@ class Problem:
         """What a training row of weight 1 weighs in cuts: of other losses a mean curvature."""
         by_fold = self.weights[0].sum(axis=1)
         rows = cuts.fitted_weight  # of a split that is no fold
-        if rows is None:
-            rows = by_fold.sum() - (0.0 if cuts.fold is None else by_fold[cuts.fold])
+        if rows is None:  # a difference would lose small weights beside those of the fold
+            rows = (by_fold if cuts.fold is None else np.delete(by_fold, cuts.fold)).sum()
         return float(cuts.weight / (rows * self.weight_unit))
 
     def in_units(self, losses: np.ndarray) -> np.ndarray:

@@ -19,6 +19,7 @@ import numpy as np
 from ..._bins import sum_of_tables
 from ..._categories import CategoricalColumns
 from ..._features import Features
+from ..._scaling import largest_magnitude, power_of_two, within_range
 from .bins import FeatureBins
 from .pairs import PurePairs
 from .rounds import Segment, TableModel, standard_errors
@@ -177,10 +178,13 @@ class AdditiveModel:
 
 def results_of_folds(name: str, path: np.ndarray) -> dict[str, np.ndarray]:
     """`cv_results_` of losses (n + 1, n_folds) after 0, 1, ... rounds."""
+    # Sums and squares of losses, which are squares, may be beyond the largest float.
+    unit = power_of_two(largest_magnitude(path))
+    path_in_units = path / unit
     found = {
         name: np.arange(len(path)),
-        "mean_score": path.mean(axis=1),
-        "standard_error": standard_errors(path),
+        "mean_score": path_in_units.mean(axis=1) * unit,
+        "standard_error": standard_errors(path_in_units) * unit,
     }
     return found | {f"split{k}_score": losses for k, losses in enumerate(path.T)}
 
@@ -449,7 +453,10 @@ def centred(table: np.ndarray, weight: np.ndarray, missing: bool) -> tuple[np.nd
 
     A last bin of missing values without weight gets 0.
     """
-    mean = weight @ table / weight.sum()
+    with np.errstate(over="ignore"):
+        mean = weight @ table / weight.sum()
+        if not np.isfinite(mean).all():  # of tables near the largest float
+            mean = within_range((weight / weight.sum()) @ table)
     table = table - mean
     if missing and weight[-1] == 0:
         table[-1] = 0.0

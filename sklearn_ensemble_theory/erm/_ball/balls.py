@@ -206,7 +206,8 @@ def l2_projection(v: np.ndarray, radius: float) -> np.ndarray:
     top = np.where(top > 0, top, 1.0)
     unit = v / top  # whose squares do not overflow
     norm = np.sqrt(np.sum(unit * unit, axis=-1, keepdims=True))
-    outside = norm > radius / top
+    with np.errstate(over="ignore"):  # a tiny v is inside
+        outside = norm > radius / top
     if not outside.any():
         return v.copy()
     return np.where(outside, unit * (radius / np.where(outside, norm, 1.0)), v)

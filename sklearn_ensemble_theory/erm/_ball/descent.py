@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from sklearn_ensemble_theory._documentation import documented
+from sklearn_ensemble_theory._running import called
 from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.bounds._arguments import check_integer, check_number, checked_numbers
 
@@ -221,7 +222,7 @@ def projected_gradient_descent(
         s += 1
         beta = beta.view()  # which the function must not change
         beta.flags.writeable = False
-        found = gradient(beta) if samples is None else gradient(beta, u)
+        found = called("gradient", gradient, *([beta] if samples is None else [beta, u]))
         g = checked_numbers(f"gradient in step {s}", found)
         if g.shape != x.shape:
             raise ValueError(f"gradient must return {len(x)} finite numbers, got shape {g.shape}.")
