@@ -6,12 +6,12 @@ Python, which do not overflow. Ranges, arrays and options by name are checked by
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter
 from numbers import Integral, Real
 from types import NoneType, UnionType
-from typing import Any, NamedTuple, Union, get_args, get_origin
+from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
 import numpy as np
 
@@ -41,11 +41,19 @@ def _is_number(value: Any, kind: type) -> bool:
     return isinstance(value, kind) and not isinstance(value, (bool, np.timedelta64))
 
 
+def _can_be_listed(value: Any) -> bool:
+    return hasattr(value, "__iter__") and not (isinstance(value, np.ndarray) and value.ndim == 0)
+
+
 KINDS = {
     NoneType: Kind("None", lambda value: value is None),
     bool: Kind("True or False", lambda value: isinstance(value, BOOLS)),
     int: Kind("an integer", lambda value: _is_number(value, Integral)),
     float: Kind("a number", lambda value: _is_number(value, Real)),
+    str: Kind("a text", lambda value: isinstance(value, str)),
+    Mapping: Kind("a dict", lambda value: isinstance(value, Mapping)),
+    dict: Kind("a dict", lambda value: isinstance(value, dict)),
+    Sequence: Kind("a list", lambda value: _can_be_listed(value)),
     np.random.RandomState: Kind(
         "a RandomState", lambda value: isinstance(value, np.random.RandomState)
     ),
@@ -57,6 +65,11 @@ def kinds_of(annotation: Any) -> list[Kind] | None:
     if get_origin(annotation) in (Union, UnionType):
         parts = [kinds_of(part) for part in get_args(annotation)]
         return None if None in parts else [kind for part in parts for kind in part or []]
+    origin = get_origin(annotation)
+    if origin is Literal and all(isinstance(one, str) for one in get_args(annotation)):
+        annotation = str  # the function says which
+    elif origin in (dict, Mapping, Sequence):
+        annotation = origin
     kind = KINDS.get(annotation) if isinstance(annotation, type) else None
     return None if kind is None else [kind]
 

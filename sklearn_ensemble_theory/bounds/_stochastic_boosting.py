@@ -8,6 +8,8 @@ from sklearn_ensemble_theory._typing import ArrayLike
 from ._arguments import check_number, checked_numbers
 from ._spectral_filters import boosting_operators, n_rounds
 
+MOST_ROUNDS = 1_000_000
+
 
 def stochastic_boosting_moments(
     matrices: ArrayLike, y: ArrayLike, time: float, learning_rate: float = 0.0
@@ -82,6 +84,11 @@ def stochastic_boosting_moments(
     G, targets = _checked_learners(matrices, y)
     check_number("time", time, 0)
     check_number("learning_rate", learning_rate, 0, 1)
+    if learning_rate > 0 and time > MOST_ROUNDS * learning_rate:
+        raise ValueError(
+            f"time must be at most {MOST_ROUNDS:_} times learning_rate={learning_rate!r}, or "
+            "learning_rate=0, its limit; more rounds take too long."
+        )
     average, n = G.mean(axis=0), len(targets)
     mean, C = np.full(len(average), targets.mean()), np.zeros((len(average), len(average)))
     with np.errstate(over="ignore", invalid="ignore"):

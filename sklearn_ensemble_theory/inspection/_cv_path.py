@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._typing import Fitted
 
-from ._plotting import AXES, COLORS, GREY, documented, pyplot, set_value_axis
+from ._plotting import AXES, COLORS, GREY, documented, own_axes, set_value_axis
 
 NOT_OF_VALUES = ("mean_score", "standard_error")
 
@@ -147,7 +147,6 @@ class CVPathDisplay:
 
         %(returns_display)s
         """
-        plt = pyplot(type(self).__name__)
         name = self.parameter_ = parameter_of(self.results)
         values, mean = (np.asarray(self.results[key]) for key in (name, "mean_score"))
         error = np.asarray(self.results.get("standard_error", np.full(len(mean), np.nan)))
@@ -161,8 +160,7 @@ class CVPathDisplay:
             fewest = int(np.argmax(signed <= signed[best] + error[best]))
             self.one_standard_error_ = values[fewest].item()
             points.insert(0, (fewest, "s", COLORS[2], "one-standard-error rule"))
-        if ax is None:
-            _, ax = plt.subplots(layout="constrained")
+        ax = own_axes(self, ax)
         color = COLORS[0]
         low, high = mean - error, mean + error
         if show_folds and folds:

@@ -152,6 +152,7 @@ class ImportanceDisplay:
             display = cls(np.asarray(sizes, dtype=float), names, None, is_pair)
             return display.plot(ax, max_bars=max_bars, label=label)
         label = "importance"
+        check_is_fitted(estimator)
         if importances is None:
             importances, label = importances_of(estimator)
         # A `Bunch` of permutation importances brings its errors along.

@@ -19,7 +19,7 @@ from sklearn_ensemble_theory._typing import FittedClassifier, StagedClassifier
 
 from .._typing import ArrayLike, MatrixLike
 from ..boosting import AdaBoostClassifier
-from ._plotting import AXES, COLORS, GREY, as_axes, documented, number, pyplot
+from ._plotting import AXES, COLORS, GREY, as_axes, documented, number, own_axes, pyplot
 
 # The public methods that give scores, for each response method, and whether they are staged.
 METHODS = {
@@ -110,7 +110,10 @@ def codes_of(estimator: FittedClassifier, y, n_rows: int) -> np.ndarray:
     y = np.asarray(y)
     if y.shape != (n_rows,):
         raise ValueError(f"y must have {n_rows} entries, one for each row of X; got {y.shape}.")
-    codes = np.searchsorted(classes, y)
+    try:
+        codes = np.searchsorted(classes, y)
+    except TypeError as error:
+        raise TypeError(f"y must have labels like those of the fit: {error}.") from error
     # `searchsorted` gives a place to unknown labels too: the class there must be the label itself.
     known = codes < len(classes)
     if not known.all() or np.any(classes[np.minimum(codes, len(classes) - 1)] != y):
@@ -298,8 +301,7 @@ class MarginDisplay:
         %(of_plot)s
         """
         plt = pyplot(type(self).__name__)
-        if ax is None:
-            _, ax = plt.subplots(layout="constrained")
+        ax = own_axes(self, ax)
         # Later rounds are darker.
         shades = plt.get_cmap("viridis_r")(np.linspace(1.0, 0.15, len(self.margins))[::-1])
         ax.axvline(0.0, color=GREY, linewidth=0.8)

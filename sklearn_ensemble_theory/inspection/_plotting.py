@@ -74,7 +74,14 @@ def pyplot(name: str) -> Any:
 def own_axes(display: Any, ax: Any, **size: Any) -> Any:
     """Return the given axes, or those of a new figure of this size."""
     plt = pyplot(type(display).__name__)
-    return plt.subplots(layout="constrained", **size)[1] if ax is None else ax
+    return plt.subplots(layout="constrained", **size)[1] if ax is None else checked_axes(ax, "ax")
+
+
+def checked_axes(ax: Any, name: str) -> Any:
+    """The axes; a TypeError for what draws nothing, as a figure does not."""
+    if not (hasattr(ax, "plot") and hasattr(ax, "set_xlabel")):
+        raise TypeError(f"{name} must be axes of matplotlib; got {type(ax).__name__}.")
+    return ax
 
 
 def shortened(text, length: int = 24) -> str:
@@ -142,6 +149,8 @@ def as_axes(ax, n_axes: int, name: str) -> np.ndarray:
     axes = np.asarray(ax, dtype=object).ravel()
     if len(axes) != n_axes:
         raise ValueError(f"{name} must have {n_axes} elements, one a panel; got {len(axes)}.")
+    for each in axes:
+        checked_axes(each, name)
     return axes
 
 

@@ -39,6 +39,8 @@ def parameter_values(
     estimator: Predictor, param_name: str, param_range: Sequence[Any]
 ) -> list[Any]:
     """Return the values of a parameter, as a list that is not empty."""
+    if not hasattr(estimator, "get_params"):
+        raise TypeError(f"estimator must have get_params; {type(estimator).__name__} does not.")
     if param_name not in estimator.get_params():
         raise ValueError(
             f"param_name must be a parameter of {type(estimator).__name__}, got {param_name!r}."

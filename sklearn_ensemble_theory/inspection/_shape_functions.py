@@ -31,6 +31,7 @@ from ._plotting import (
     NEGATIVE,
     POSITIVE,
     as_axes,
+    checked_axes,
     documented,
     few_ticks,
     label_of_scale,
@@ -218,7 +219,7 @@ class ShapeFunctionDisplay:
             axes = [figure.add_subplot(grid[i // n_cols, i % n_cols]) for i in range(n)]
         # The axes of a user are divided within their own place in a figure, which stays as it is.
         elif n > 1 and not hasattr(ax, "__len__"):
-            ax.set_axis_off()
+            checked_axes(ax, "ax").set_axis_off()
             grid = ax.get_subplotspec().subgridspec(n_rows, n_cols, wspace=0.4, hspace=0.5)
             axes = [ax.figure.add_subplot(grid[i // n_cols, i % n_cols]) for i in range(n)]
         else:

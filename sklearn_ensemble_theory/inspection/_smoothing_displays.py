@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._typing import ArrayLike
 
 from ..smoothing import LinearL2BoostingRegressor
+from ..smoothing._criteria import checked_times
 from ._plotting import AXES, as_axes, documented, own_axes, pyplot
 
 TEXTS = {
@@ -131,7 +132,7 @@ class BoostingPathDisplay:
             # The errors change by factors of time; rounds of the best feature end where they were
             # run.
             times = np.geomspace(0.1, min(1000.0, estimator._path.last_time), 200)
-        times = np.asarray(times, dtype=float)
+        times = checked_times(times)
         errors = {"training": estimator.training_error(times)}
         if X_test is not None and y_test is not None:
             path = estimator.predict_path(X_test, times)
@@ -257,7 +258,7 @@ class SmootherSpectrumDisplay:
         """
         estimator = _checked(estimator)
         path = estimator._path
-        coefficients = path.coefficients(np.asarray(times, dtype=float))
+        coefficients = path.coefficients(checked_times(times))
         mu = np.asarray(path.eigenvalues)
         # Eigenvectors of rounded zeros are arbitrary: the last ones shown are of the last
         # eigenvalues that are not.

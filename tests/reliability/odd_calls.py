@@ -50,6 +50,7 @@ BAD = ("accepted", "foreign", "unnamed", "nan", "warning", "hang", "memory", "mu
 WORDS = fuzzing.DATA_WORDS | {
     *("model", "models", "estimator", "fit", "fitted", "distribution", "quantiles", "x", "n"),
     *("matrix", "string", "json", "json_text", "document", "terms", "term", "point", "points"),
+    "parameter",
 }
 
 
@@ -545,7 +546,9 @@ def outcome(case):
         if inspect.isgenerator(expected):
             expected = list(expected)
         seeded = case.plain.get("random_state", 0) is not None
-        if seeded and not dresses.same(value, expected):
+        # Labels of other types are returned as they are.
+        is_label = "datasets" in case.name and "y" in case.odd
+        if seeded and not is_label and not dresses.same(value, expected):
             return fuzzing.Verdict("accepted", f"{value!r:.100} instead of {expected!r:.100}")
     if has_nan(value) and not any(has_nan(v) for v in case.arguments.values()):
         return fuzzing.Verdict("nan", f"{value!r:.200}")

@@ -1,20 +1,23 @@
 """What odd inputs have found, one test for each kind: values at the ends of floats, odd types."""
 
+import inspect
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot
 from sklearn.base import is_classifier
 
 import sklearn_ensemble_theory as package
-from sklearn_ensemble_theory import bounds, datasets, inspection
+from sklearn_ensemble_theory import bounds, datasets
+from sklearn_ensemble_theory import inspection as room
 from sklearn_ensemble_theory.boosting._additive.fitted_terms import centred, results_of_folds
 from sklearn_ensemble_theory.erm import project_l2_ball
 from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 
 from ..estimators import estimator_classes, make
-from . import dresses
+from . import dresses, odd_calls
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 CLASSES = estimator_classes()
@@ -151,15 +154,18 @@ def failing(*_, **__):
 
 
 FUNCTIONS = {
-    "target": lambda f: inspection.bias_variance_decomposition(
+    "target": lambda f: room.bias_variance_decomposition(
         BinnedTreeRegressor(), datasets.make_tent, n_repetitions=3, X_test=X[:, :1], target=f
     ),
-    "noise": lambda f: inspection.bias_variance_decomposition(
+    "noise": lambda f: room.bias_variance_decomposition(
         BinnedTreeRegressor(),
         lambda random_state: (X, Y),
-        n_repetitions=3, X_test=X, target=Y, noise=f,
+        n_repetitions=3,
+        X_test=X,
+        target=Y,
+        noise=f,
     ),
-    "make_data": lambda f: inspection.bias_variance_decomposition(
+    "make_data": lambda f: room.bias_variance_decomposition(
         BinnedTreeRegressor(), f, n_repetitions=3, X_test=X, target=Y
     ),
     "log_mgf": lambda f: bounds.chernoff_tail(1.0, f),
@@ -189,16 +195,16 @@ def test_options_of_partial_dependence_are_refused_by_name():
     for name in ("kind", "method", "response_method"):
         for odd in (pd.Series(["average"]), ["auto"], None, 3):
             with pytest.raises(ValueError, match=f"{name} must be"):
-                inspection.partial_dependence(model, X, 0, **{name: odd})
+                room.partial_dependence(model, X, 0, **{name: odd})
     for odd in ([[]], [[0, 1]], [None], 0.5):
         with pytest.raises(ValueError, match="features must be"):
-            inspection.partial_dependence(model, X, odd)
+            room.partial_dependence(model, X, odd)
 
 
 def test_partial_dependence_beyond_single_precision():
     model = make(package.RandomForestRegressor).fit(X, Y)
-    far = inspection.partial_dependence(model, X * 1e76, 0, grid_resolution=5)
-    near = inspection.partial_dependence(model, X * 1e30, 0, grid_resolution=5)
+    far = room.partial_dependence(model, X * 1e76, 0, grid_resolution=5)
+    near = room.partial_dependence(model, X * 1e30, 0, grid_resolution=5)
     np.testing.assert_allclose(far.average, near.average)  # beyond all thresholds
 
 
@@ -223,3 +229,43 @@ def test_equal_results():
     assert not dresses.same({"a": [1.0, 2.0]}, {"a": [1.0, 2.1]})
     assert not dresses.same(np.ones(2), np.ones(3))
     assert dresses.same(SimpleNamespace(), SimpleNamespace())
+
+
+# --- displays -------------------------------------------------------------------------------------
+
+DISPLAYS = [name for name in odd_calls.CALLS if "Display." in name]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn_ensemble_theory.averaging.StandardErrorWarning")
+@pytest.mark.parametrize("name", DISPLAYS)
+def test_displays_refuse_what_are_no_axes(name):
+    function, arguments = odd_calls.functions()[name], odd_calls.CALLS[name]()
+    axes = "axes" if "axes" in inspect.signature(function).parameters else "ax"
+    for odd in (3.0, "a", [1, 2], object(), pyplot.figure()):
+        with pytest.raises((TypeError, ValueError), match=f"{axes} must"):
+            function(**arguments, **{axes: odd})
+    pyplot.close("all")
+
+
+ODD_OPTIONS = {
+    "inspection.PredictionBandDisplay.from_estimator": {"methods": 1e300, "interval_params": 0.5},
+    "inspection.MarginDisplay.from_estimator": {
+        "response_method": np.zeros(2),
+        "y": pd.Series(pd.to_datetime([0] * 40)),
+        "rounds": 3,
+    },
+    "inspection.BiasVarianceDisplay.from_parameter": {"estimator": 1j, "param_name": 3.0},
+    "inspection.SmootherSpectrumDisplay.from_estimator": {"times": np.array([1j]), "n_vectors": ""},
+    "inspection.ReliabilityDisplay.from_estimator": {"method": ["mean"], "levels": 0.5},
+    "inspection.ImportanceDisplay.from_estimator": {"estimator": None, "names": np.array(3)},
+    "bounds.stochastic_boosting_moments": {"learning_rate": 5e-324},
+}
+
+
+@pytest.mark.parametrize("name", ODD_OPTIONS)
+def test_options_of_other_types_are_refused_by_name(name):
+    function = odd_calls.functions()[name]
+    call = next(call for call in odd_calls.CALLS if call.partition(":")[0] == name)
+    for option, value in ODD_OPTIONS[name].items():
+        with pytest.raises((TypeError, ValueError), match=option):
+            function(**{**odd_calls.CALLS[call](), option: value})
