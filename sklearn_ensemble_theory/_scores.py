@@ -28,7 +28,11 @@ def coefficient_of_determination(y: Any, predicted: Any, sample_weight: Any) -> 
 def accuracy(y: Any, predicted: Any, sample_weight: Any) -> float:
     """The share of right labels; with several outputs, of rows of right labels."""
     with np.errstate(invalid="ignore"):  # of labels beyond integers
-        return float(accuracy_score(y, predicted, sample_weight=weights_of_score(sample_weight)))
+        try:
+            weight = weights_of_score(sample_weight)
+            return float(accuracy_score(y, predicted, sample_weight=weight))
+        except TypeError as error:
+            raise TypeError(f"y must have labels like those of the fit: {error}.") from error
 
 
 def weights_of_score(sample_weight: Any) -> Any:

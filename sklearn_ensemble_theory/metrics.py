@@ -221,7 +221,10 @@ def log_score(
 
 
 def checked_values(y: ArrayLike) -> np.ndarray:
-    found: np.ndarray = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    try:
+        found: np.ndarray = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    except OverflowError as error:
+        raise ValueError(f"y must have numbers that are floats: {error}.") from None
     if found.ndim != 1:
         raise ValueError(f"y must have one dimension; got the shape {found.shape}.")
     return found

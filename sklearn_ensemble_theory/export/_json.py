@@ -29,6 +29,7 @@ from sklearn_ensemble_theory.boosting import (
 from sklearn_ensemble_theory.boosting._additive.bins import FeatureBins
 from sklearn_ensemble_theory.boosting._additive.fitted_terms import AdditiveModel, AdditiveTerms
 from sklearn_ensemble_theory.boosting._additive.regressors import loss_of
+from sklearn_ensemble_theory.bounds._arguments import check_integer
 
 from ._plain import Additive, PlainModel, python_values
 
@@ -106,7 +107,7 @@ def json(model: Additive, *, indent: int | None = None) -> str:
     TypeError
         If categories or classes are neither text nor numbers nor bools.
     ValueError
-        If a term has a value that is not finite.
+        If a term has a value that is not finite, or `indent` is not from 0 to 100.
 
     Notes
     -----
@@ -131,6 +132,8 @@ def json(model: Additive, *, indent: int | None = None) -> str:
     >>> bool((same.predict(X) == model.predict(X)).all())
     True
     """
+    if indent is not None:
+        check_integer("indent", indent, 0, 100)
     plain = PlainModel.of(model)
     plain.check_link()
     parameters = {}

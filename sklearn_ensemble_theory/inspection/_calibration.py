@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import betaincinv, stdtrit
 from scipy.stats import binom
 from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._rows import checked_weights
 from sklearn_ensemble_theory._typing import ArrayLike, FittedClassifier, FittedPredictor, MatrixLike
@@ -574,6 +575,7 @@ class ReliabilityDisplay:
             If an option belongs to another method or is outside its range, or y does not fit to X.
         """
         _checked_options(method, confidence, n_bins=n_bins, levels=levels, target=target)
+        check_is_fitted(estimator)
         given: dict[str, Any] = {"sample_weight": sample_weight, "confidence": confidence}
         if method == "mean" and is_classifier(estimator):
             bins = 10 if n_bins is None else n_bins

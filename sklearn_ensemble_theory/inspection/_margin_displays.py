@@ -82,6 +82,8 @@ def check_rounds(rounds: Sequence[int] | None) -> list[int] | None:
 
 def n_rows_of(X) -> int:
     """Return the number of rows of an array, a sparse matrix, a data frame or a list."""
+    if getattr(X, "shape", None) == () or (not hasattr(X, "shape") and not hasattr(X, "__len__")):
+        raise TypeError(f"X must have rows; got {X!r:.100}.")
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 

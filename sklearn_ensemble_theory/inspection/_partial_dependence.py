@@ -194,6 +194,8 @@ def partial_dependence(
     columns = [names.index(f) if isinstance(f, str) else int(f) for f in chosen]
     grid = list(itertools.product(*result.grid_values))
     if trees is not None:
+        if any(isinstance(value, str) for value in itertools.chain(*result.grid_values)):
+            raise ValueError("X must have numbers, not text, in the columns of features.")
         points = within_single_precision(np.array(grid, dtype=np.float64)).astype(np.float32)
         if sample_weight is None:
             found = recursion(trees, points, columns)

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._typing import ArrayLike
 
+from ..bounds._arguments import checked_numbers
 from ..smoothing import LinearL2BoostingRegressor
 from ..smoothing._criteria import checked_times
 from ._plotting import AXES, as_axes, documented, own_axes, pyplot
@@ -137,7 +138,13 @@ class BoostingPathDisplay:
         if X_test is not None and y_test is not None:
             path = estimator.predict_path(X_test, times)
             # All times by one prediction: the path has the model at each of them.
-            errors["test"] = ((np.asarray(y_test)[:, None] - path) ** 2).mean(axis=0)
+            y_test = checked_numbers("y_test", y_test)
+            if y_test.shape != (len(path),):
+                raise ValueError(
+                    f"y_test must have a number for each of the {len(path)} rows of X_test; "
+                    f"got the shape {y_test.shape}."
+                )
+            errors["test"] = ((y_test[:, None] - path) ** 2).mean(axis=0)
         if f is not None and sigma is not None:
             errors["expected test"] = estimator.bias_variance(f, sigma, times).test
         return cls(times, errors, estimator.time_).plot(ax)

@@ -208,7 +208,7 @@ OF_NUMBERS = {
     "unaligned": unaligned,
     "masked, none": lambda y: np.ma.masked_array(y, np.zeros(np.shape(y), dtype=bool)),
     "array of a class of its own": lambda y: np.array(y).view(ArrayOfAUser),
-    "matrix": lambda y: np.asmatrix(y).T,
+    "matrix": lambda y: np.array(y).view(np.matrix).T,
     "structured": with_structure,
     "memoryview": lambda y: memoryview(np.ascontiguousarray(y)),
     "convertible": lambda y: Convertible(y),

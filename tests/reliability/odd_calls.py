@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 from matplotlib import pyplot
 from scipy import sparse
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeRegressor
 
@@ -507,7 +507,7 @@ def kept(arguments):
     """Those that stay as they are: no iterators, and no generators of random numbers."""
     moving = (np.random.RandomState, np.random.Generator)
     return {
-        name: value
+        name: fingerprint_of(value) if isinstance(value, BaseEstimator) else value
         for name, value in arguments.items()
         if not (hasattr(value, "__next__") or isinstance(value, moving))
     }

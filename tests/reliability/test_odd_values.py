@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot
+from scipy import sparse
 from sklearn.base import is_classifier
 
 import sklearn_ensemble_theory as package
@@ -208,6 +209,28 @@ def test_partial_dependence_beyond_single_precision():
     np.testing.assert_allclose(far.average, near.average)  # beyond all thresholds
 
 
+def test_texts_have_no_grid_in_trees():
+    model = make(package.RandomForestRegressor).fit(X, Y)
+    with pytest.raises(ValueError, match="X must have numbers"):
+        room.partial_dependence(model, pd.DataFrame(X.astype(str)), 0)
+
+
+@every_class
+def test_labels_that_cannot_be_compared_are_named_by_the_score(cls):
+    model = make(cls)
+    if not is_classifier(model):
+        pytest.skip("a regressor")
+    model.fit(X, target(model))
+    for odd in (np.array(["a", 0] * 20, dtype=object), dresses.OF_NUMBERS["structured"](Y)):
+        with pytest.raises((TypeError, ValueError), match=r"\by\b|label"):
+            model.score(X, odd)
+
+
+def test_integers_beyond_floats_are_named_by_scores_of_distributions():
+    with pytest.raises(ValueError, match="y must have numbers"):
+        package.metrics.crps([10**400], odd_calls.normal(1))
+
+
 # --- the machinery --------------------------------------------------------------------------------
 
 
@@ -254,10 +277,19 @@ ODD_OPTIONS = {
         "y": pd.Series(pd.to_datetime([0] * 40)),
         "rounds": 3,
     },
-    "inspection.BiasVarianceDisplay.from_parameter": {"estimator": 1j, "param_name": 3.0},
+    "inspection.BiasVarianceDisplay.from_parameter": {
+        "estimator": 1j,
+        "X_test": np.array(1),
+    },
     "inspection.SmootherSpectrumDisplay.from_estimator": {"times": np.array([1j]), "n_vectors": ""},
-    "inspection.ReliabilityDisplay.from_estimator": {"method": ["mean"], "levels": 0.5},
+    "inspection.ReliabilityDisplay.from_estimator": {
+        "method": ["mean"],
+        "levels": 0.5,
+        "estimator": X,
+    },
     "inspection.ImportanceDisplay.from_estimator": {"estimator": None, "names": np.array(3)},
+    "inspection.BoostingPathDisplay.from_estimator": {"y_test": sparse.csr_array(np.ones((6, 1)))},
+    "export.json": {"indent": 2**31 - 1},
     "bounds.stochastic_boosting_moments": {"learning_rate": 5e-324},
 }
 
