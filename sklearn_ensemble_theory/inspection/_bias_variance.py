@@ -189,7 +189,7 @@ def bias_variance_decomposition(
     if X_test is not None and noise is None and loss == "zero_one":
         raise ValueError("noise must be given with X_test for the 0-1 loss.")
     # What has a shape may have no length, as sparse rows.
-    if X_test is not None and not (getattr(X_test, "shape", ()) or hasattr(X_test, "__len__")):
+    if X_test is not None and not getattr(X_test, "shape", hasattr(X_test, "__len__")):
         raise ValueError(f"X_test must have rows; got {X_test!r:.100}.")
     # All seeds are drawn before any fit: results do not depend on the number of jobs.
     test_seed, seeds = seeds_of(n_repetitions, random_state)
