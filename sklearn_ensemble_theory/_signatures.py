@@ -67,8 +67,10 @@ def kinds_of(annotation: Any) -> list[Kind] | None:
         return None if None in parts else [kind for part in parts for kind in part or []]
     origin = get_origin(annotation)
     if origin is Literal and all(isinstance(one, str) for one in get_args(annotation)):
-        annotation = str  # the function says which
-    elif origin in (dict, Mapping, Sequence):
+        texts = ", ".join(map(repr, get_args(annotation)))
+        # Of another text the function says what it has instead.
+        return [Kind(f"one of {texts}", KINDS[str].accepts)]
+    if origin in (dict, Mapping, Sequence):
         annotation = origin
     kind = KINDS.get(annotation) if isinstance(annotation, type) else None
     return None if kind is None else [kind]

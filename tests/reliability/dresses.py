@@ -257,7 +257,7 @@ OF_LABELS = {
         (0.0, (True, 1)[i % 2])[one] for i, one in enumerate(np.asarray(y).tolist())
     ],
     "bytes": lambda y: list(map(bytes_of, np.asarray(y).tolist())),
-    "text and bytes": lambda y: ["a" if one else b"b" for one in np.asarray(y).tolist()],
+    "text and bytes": lambda y: ["b" if one else b"a" for one in np.asarray(y).tolist()],
     "objects of bytes": lambda y: objects(y, bytes_of),
     "text of NumPy": lambda y: np.asarray(y).astype(str).astype("T"),
     "pairs": lambda y: objects(y, lambda one: ("a", one)),

@@ -332,6 +332,8 @@ def judge_dressed(estimator, seed, number):
                 model = clone(estimator).set_params(**each.params).fit(**arguments)
                 proba = hasattr(model, "predict_proba") and not isinstance(model.classes_, list)
                 outputs = (model.predict_proba if proba else model.predict)(each.query)
+                if is_classifier(model) and not proba and np.ndim(outputs) == 1:
+                    outputs = np.searchsorted(model.classes_, outputs)
                 found.append(np.squeeze(outputs))  # neighbours keep a column
         if not dresses.same(*found):
             verdict.kind = "accepted"
