@@ -192,7 +192,7 @@ def validate_data(
         )
     refuse_unread(data[0], as_frame=as_frame)
     # A graph of distances stays as it is: its rows are in the order of the distances.
-    is_graph = issparse(data[0]) and get_tags(estimator).input_tags.pairwise
+    is_graph = issparse(data[0]) and is_pairwise(estimator)
     if not is_graph:
         data = (canonical(data[0]), *data[1:])
     if as_frame:
@@ -231,6 +231,11 @@ def validate_data(
         elif reads_single_precision(learner) and X.dtype.kind in "OUS":
             X = X.astype(np.float64)
     return (X, *y) if y else X
+
+
+def is_pairwise(learner: Any) -> bool:
+    """Whether the columns of its X are rows too: distances or a kernel, computed before the fit."""
+    return hasattr(learner, "__sklearn_tags__") and get_tags(learner).input_tags.pairwise
 
 
 def canonical(X: Any) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.random import RandomState
 from scipy.sparse import issparse
 from sklearn.base import clone, is_classifier
-from sklearn.utils import get_tags, indexable
+from sklearn.utils import indexable
 from sklearn.utils.parallel import Parallel, delayed
 
 from sklearn_ensemble_theory._compat import (
@@ -32,7 +32,7 @@ from sklearn_ensemble_theory._learners import (
     predictions_of,
     weights_of_parts,
 )
-from sklearn_ensemble_theory._rows import Rows, canonical
+from sklearn_ensemble_theory._rows import Rows, canonical, is_pairwise
 from sklearn_ensemble_theory._typing import Estimator, Predictor
 from sklearn_ensemble_theory.trees._sklearn_trees import fitted_in_units
 
@@ -209,11 +209,6 @@ class HeldOutMembers:
     def fold_places(self) -> list[np.ndarray]:
         """The places of the rows of each split."""
         return [np.flatnonzero(self.folds == fold) for fold in range(self.folds.max() + 1)]
-
-
-def is_pairwise(learner: Any) -> bool:
-    """Whether the columns of its X are rows too: distances or a kernel, computed before the fit."""
-    return hasattr(learner, "__sklearn_tags__") and get_tags(learner).input_tags.pairwise
 
 
 class RowsAsRead:

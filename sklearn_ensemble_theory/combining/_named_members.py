@@ -29,6 +29,7 @@ from sklearn_ensemble_theory._rows import (
     Rows,
     canonical,
     in_usual_units,
+    is_pairwise,
     one_column,
     positive_weights,
 )
@@ -39,7 +40,6 @@ from ._member_fits import (
     Member,
     MembersPlan,
     Outputs,
-    is_pairwise,
     refuse_unweighted,
 )
 

@@ -177,7 +177,6 @@ OF_TERMS = {
     "json": lambda model: letters(export.json(model)),
     "text": lambda model: letters(export.text(model)),
     "sql": lambda model: letters(export.sql(model, "rows")),
-    "report_html": lambda model: letters(inspection.report_html(model)),
 }
 
 
@@ -185,7 +184,7 @@ OF_TERMS = {
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[pytest.mark.slow] if name in ("report_html", "shrink") else [])
+        pytest.param(name, marks=[pytest.mark.slow] if name == "shrink" else [])
         for name in [*OF_FOREST, *OF_TERMS]
     ],
 )
