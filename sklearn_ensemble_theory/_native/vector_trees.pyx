@@ -11,7 +11,7 @@ are counted where a cut is sought, column by column.
 """
 
 from libc.math cimport INFINITY, fabs, log, rint
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from .arrays cimport require
@@ -452,8 +452,9 @@ cdef struct Growth:
     Py_ssize_t max_depth, max_leaf_nodes, n_threads
     double least_rows, few_rows, least_gain
     const int64_t* order  # the columns; of equal cuts that of the first one is taken
-    bint draws_features, random_splits
+    bint draws_features, random_splits, draws_ties
     Features features
+    Features ties  # a generator of its own: the features that are drawn do not depend on ties
     uint8_t* allowed
     double* draws
     # The range of the targets tells whether a node is pure.
@@ -518,6 +519,7 @@ cdef bint find_cut(Growth* g, Py_ssize_t i) noexcept nogil:
     cdef Search* s = &g.search
     cdef Node* node = g.nodes + i
     cdef Py_ssize_t j, k, best = -1
+    cdef uint32_t n_tied = 1
     cdef double* left = sums_of(g, i) + s.D
     cdef double before, after, above
     cdef const Cut* cut
@@ -535,7 +537,12 @@ cdef bint find_cut(Growth* g, Py_ssize_t i) noexcept nogil:
     for k in range(s.p):
         j = g.order[k]
         if s.cuts[j].score > (s.cuts[best].score if best >= 0 else -INFINITY):
-            best = j
+            best, n_tied = j, 1
+        elif g.draws_ties and best >= 0 and s.cuts[j].score == s.cuts[best].score:
+            # Each of the columns whose cuts are equally good is taken with the same probability.
+            n_tied += 1
+            if next_random(&g.ties) % n_tied == 0:
+                best = j
     if best < 0:
         return False
     cut = s.cuts + best
@@ -790,7 +797,8 @@ def grow_vectors(
     const double[:, ::1] values not None, bint weighs_targets, double least_weight,
     const double[:, ::1] target not None, const double[::1] sizes not None,
     const double[:, ::1] leaf_values not None, const double[::1] squares not None, options,
-    double least_gain, const int64_t[::1] order not None, double few_rows, int n_threads
+    double least_gain, const int64_t[::1] order not None, bint draws_ties, double few_rows,
+    int n_threads
 ):
     """Grow a tree of vectors, without the interpreter lock. O(m p D) for each of its levels.
 
@@ -827,6 +835,8 @@ def grow_vectors(
     least_gain : float
     order : int64 array of shape (p,)
         The columns; of equally good cuts that of the first of them is taken.
+    draws_ties : bool
+        Whether one of equally good cuts is drawn instead, by the seed of the options.
     few_rows : float
         Nodes of more rows have a table.
     n_threads : int
@@ -870,6 +880,7 @@ def grow_vectors(
     g.least_gain, g.few_rows, g.n_threads, g.order = least_gain, few_rows, n_threads, &order[0]
     g.features.p, g.features.n_drawn, g.features.state = p, options.max_features, options.seed
     g.draws_features, g.random_splits = options.max_features > 0, options.random_splits
+    g.draws_ties, g.ties.state = draws_ties, options.seed
     g.target, g.sizes, g.rows = &target[0, 0], &sizes[0], &rows[0]
 
     most = max(m // max(<Py_ssize_t>options.min_samples_leaf, 1), 1)

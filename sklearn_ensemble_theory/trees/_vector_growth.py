@@ -272,7 +272,8 @@ class VectorGrower:
         target : float array of shape (n, q)
         weight : float array of shape (n,) or (n, q), or None
         rows, seed, rank
-            As in `_growth.HistogramGrower`.
+            As in `_growth.HistogramGrower`. Without `rank` the seed decides between equally good
+            cuts, node by node; the seed 0 takes the first feature.
         """
         columns = self.columns
         options = self.options if seed is None else replace(self.options, seed=seed)
@@ -306,6 +307,7 @@ class VectorGrower:
             options=options,
             least_gain=least * total.sum(),
             order=order.astype(np.int64),
+            draws_ties=rank is None and options.seed != 0,
             few_rows=np.inf if draws_few else FEW_ROWS,
             n_threads=self.n_threads,
         )

@@ -36,6 +36,7 @@ def grow(**others):
         "options": GrowthOptions(**{"criterion": "squared_error", "max_depth": 1, **own}),
         "least_gain": -np.inf,
         "order": np.arange(len(codes)),
+        "draws_ties": False,
         "few_rows": np.inf,
         "n_threads": 1,
         **others,

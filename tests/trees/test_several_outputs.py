@@ -154,3 +154,22 @@ def test_tags_and_what_is_refused():
             BinnedTreeClassifier(**given).fit(X, Y)
     with pytest.raises(ValueError, match="y of several columns requires trees without mono"):
         BinnedTreeClassifier(monotonic_cst=[1, 0, 0, 0]).fit(X, Y[:, [0, 0]])
+
+
+@pytest.mark.parametrize("max_features", [None, 3])
+@pytest.mark.parametrize("kind", [BinnedTreeRegressor, BinnedTreeClassifier])
+def test_a_seed_decides_between_equally_good_cuts(kind, max_features):
+    """Copies of a column are cut equally often, as in scikit-learn; without a seed the first is."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(60)
+    X, y = np.column_stack([x] * 4), np.column_stack([x > 0, x > 1]).astype(int)
+    first = kind(max_depth=1).fit(X, y).tree_.feature[0]
+    assert first == 0
+    roots = [
+        kind(max_depth=1, max_features=max_features, random_state=seed).fit(X, y).tree_.feature[0]
+        for seed in range(200)
+    ]
+    # The chance of a count this far from 50 is below 1e-5.
+    assert np.abs(np.bincount(roots, minlength=4) - 50).max() < 28
+    again = kind(max_depth=1, max_features=max_features, random_state=7).fit(X, y)
+    assert again.tree_.feature[0] == roots[7]
