@@ -481,6 +481,8 @@ def checked_target(y: Any, *, is_real: bool) -> Any:
         if not is_real:
             _check_labels(values, kinds)
     if not is_real:
+        if array.dtype.kind == "V":
+            raise TypeError(f"y must hold labels; got records of type {array.dtype}.")
         return y
     kind = array.dtype.kind
     if kind in "biu" or (kind == "f" and array.dtype.itemsize in (4, 8)) or kind == "c":

@@ -129,6 +129,14 @@ def test_sets_are_no_classes():
                 make(cls).fit(X, labels)
 
 
+def test_records_are_no_classes():
+    labels = dresses.OF_NUMBERS["structured"]((Y > 0).astype(int))
+    for cls in CLASSES:
+        if is_classifier(make(cls)):
+            with pytest.raises(TypeError, match="y must hold labels; got records"):
+                make(cls).fit(X, labels)
+
+
 @pytest.mark.parametrize("state", [-1, 2**32, 10**59, np.int64(-5), np.uint64(2**64 - 1)])
 def test_seeds_of_functions_and_methods_are_named(state):
     model = make(package.StackingClassifier, held_out="cv").fit(X, Y > 0)
