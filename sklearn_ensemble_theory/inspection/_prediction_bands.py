@@ -409,7 +409,13 @@ class _Reference:
                     "are drawn by default."
                 )
             return list(range(self.features.n))
-        given = [features] if isinstance(features, str | Integral) else list(features)
+        given: list[Any] = [features]
+        if not isinstance(features, str | Integral):
+            if np.ndim(features) == 0 or not hasattr(features, "__iter__"):
+                raise TypeError(
+                    f"features must be a number or name, or a list; got {features!r:.100}."
+                )
+            given = list(features)
         if not given:
             raise ValueError("features must have at least one element.")
         return [self.number(name, "features") for name in given]

@@ -265,7 +265,8 @@ class SmootherSpectrumDisplay:
         """
         estimator = _checked(estimator)
         path = estimator._path
-        coefficients = path.coefficients(checked_times(times))
+        checked = checked_times(times)
+        coefficients = path.coefficients(checked)
         mu = np.asarray(path.eigenvalues)
         # Eigenvectors of rounded zeros are arbitrary: the last ones shown are of the last
         # eigenvalues that are not.
@@ -281,7 +282,7 @@ class SmootherSpectrumDisplay:
             x = np.arange(len(X))
         return cls(
             mu,
-            list(times),
+            checked.tolist(),
             coefficients,
             x,
             {int(i) + 1: U[:, j] for j, i in enumerate(indices[:k])},

@@ -180,6 +180,7 @@ FUNCTIONS = {
     "log_mgf": lambda f: bounds.chernoff_tail(1.0, f),
     "phi": lambda f: bounds.conditional_surrogate_risk(f, 0.5, 1.0),
     "eta": lambda f: datasets.add_massart_noise(X, Y > 0, f),
+    "step_size": lambda f: package.erm.projected_gradient_descent(abs, [1.0], f, n_iter=2),
     "gradient": lambda f: package.erm.projected_gradient_descent(f, [1.0], 0.1, n_iter=2),
     "f": lambda f: (
         package.LinearL2BoostingRegressor(package.SmoothingSplineRegressor(5))
@@ -215,6 +216,13 @@ def test_partial_dependence_beyond_single_precision():
     far = room.partial_dependence(model, X * 1e76, 0, grid_resolution=5)
     near = room.partial_dependence(model, X * 1e30, 0, grid_resolution=5)
     np.testing.assert_allclose(far.average, near.average)  # beyond all thresholds
+
+
+def test_times_that_are_text_are_those_numbers():
+    call = odd_calls.functions()["inspection.SmootherSpectrumDisplay.from_estimator"]
+    for times in (np.array(["1.0", "2.0"], dtype="T"), np.array([1, 2]), [1.0, 2.0]):
+        assert call(odd_calls.smoother(), times=times).times == [1.0, 2.0]
+    pyplot.close("all")
 
 
 def test_texts_have_no_grid_in_trees():
@@ -279,7 +287,11 @@ def test_displays_refuse_what_are_no_axes(name):
 
 
 ODD_OPTIONS = {
-    "inspection.PredictionBandDisplay.from_estimator": {"methods": 1e300, "interval_params": 0.5},
+    "inspection.PredictionBandDisplay.from_estimator": {
+        "features": 0.5,
+        "methods": 1e300,
+        "interval_params": 0.5,
+    },
     "inspection.MarginDisplay.from_estimator": {
         "response_method": np.zeros(2),
         "y": pd.Series(pd.to_datetime([0] * 40)),

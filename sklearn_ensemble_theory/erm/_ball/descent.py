@@ -270,7 +270,7 @@ def _step_sizes(step_size: Any, n_iter: int, diameter: float) -> Callable[[int, 
             raise ValueError("step_size='adaptive' needs a constraint, which bounds the set.")
         return lambda s, sum_squares: diameter / np.sqrt(2 * sum_squares)
     if callable(step_size):
-        return lambda s, sum_squares: step_size(s)
+        return lambda s, sum_squares: called("step_size", step_size, s)
     sizes = checked_numbers("step_size", step_size, 0, open_low=True)
     if sizes.shape not in ((), (n_iter,)):
         raise ValueError(f"step_size must be a number, or {n_iter} of them, got {step_size!r}.")
