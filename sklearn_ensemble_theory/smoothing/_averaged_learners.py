@@ -22,6 +22,7 @@ from sklearn_ensemble_theory._learners import checked_outputs, fitted_clone
 from sklearn_ensemble_theory._rows import positive_weights
 from sklearn_ensemble_theory._running import one_blas_thread, threads_for
 from sklearn_ensemble_theory._typing import ArrayLike, RandomStateLike
+from sklearn_ensemble_theory.bounds._arguments import checked_rows
 
 from ._smoothers import Regressor, check_linear, weight_keyword
 
@@ -339,7 +340,7 @@ def bagged_smoother(
     if not (isinstance(n_subsamples, Integral) and n_subsamples >= 1):
         raise ValueError(f"n_subsamples must be a positive int, got {n_subsamples!r}.")
     X = check_array(X, dtype=np.float64)
-    new = X if X_new is None else check_array(X_new, dtype=np.float64, input_name="X_new")
+    new = X if X_new is None else checked_rows("X_new", X_new)
     if new.shape[1] != X.shape[1]:
         raise ValueError(f"X_new has {new.shape[1]} features, X has {X.shape[1]}.")
     check_consistent_length(X, sample_weight)

@@ -1000,7 +1000,10 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, ReadsOnce, B
         times, X = checked_times(times), self._path.rows().X
         check_number("sigma", sigma, 0)
         values = checked_numbers("f", called("f", f, X) if callable(f) else f)
-        if not callable(f):
+        if callable(f):
+            if values.shape != (len(X),):
+                raise ValueError(f"f must return a number for each row; got {values.shape}.")
+        else:
             if values.shape != (self._n_samples,):
                 raise ValueError(
                     "f must be a callable or an array with one value for each row passed to fit."

@@ -225,6 +225,11 @@ def test_times_that_are_text_are_those_numbers():
     pyplot.close("all")
 
 
+def test_functions_of_rows_return_a_number_for_each():
+    with pytest.raises(ValueError, match="f must return a number for each row"):
+        odd_calls.smoother().bias_variance(lambda rows: rows, 1.0, [1.0])
+
+
 def test_texts_have_no_grid_in_trees():
     model = make(package.RandomForestRegressor).fit(X, Y)
     with pytest.raises(ValueError, match="X must have numbers"):
@@ -309,6 +314,7 @@ ODD_OPTIONS = {
     },
     "inspection.ImportanceDisplay.from_estimator": {"estimator": None, "names": np.array(3)},
     "inspection.BoostingPathDisplay.from_estimator": {"y_test": sparse.csr_array(np.ones((6, 1)))},
+    "smoothing.bagged_smoother": {"X_new": 10**59},
     "export.json": {"indent": 2**31 - 1},
     "bounds.stochastic_boosting_moments": {"learning_rate": 5e-324},
 }
