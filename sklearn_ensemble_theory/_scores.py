@@ -18,6 +18,11 @@ from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 def coefficient_of_determination(y: Any, predicted: Any, sample_weight: Any) -> float:
     """R², the mean over several targets."""
     targets = np.asarray(y)
+    if targets.dtype == object:
+        try:
+            y = targets = targets.astype(np.float64)
+        except (OverflowError, TypeError, ValueError) as error:
+            raise ValueError(f"y must hold numbers that are floats: {error}.") from None
     if targets.dtype.kind == "f" and (exponent := range_exponent(targets)):
         with np.errstate(over="ignore", under="ignore"):
             y, predicted = np.ldexp(targets, -exponent), np.ldexp(predicted, -exponent)

@@ -225,6 +225,13 @@ def test_times_that_are_text_are_those_numbers():
     pyplot.close("all")
 
 
+def test_integers_beyond_floats_are_named_by_the_score():
+    model = make(package.RandomForestRegressor).fit(X, Y)
+    with pytest.raises(ValueError, match="y must hold numbers that are floats"):
+        model.score(X, [10**400] * len(X))
+    assert model.score(X, Y.astype(object)) == model.score(X, Y)
+
+
 def test_functions_of_rows_return_a_number_for_each():
     with pytest.raises(ValueError, match="f must return a number for each row"):
         odd_calls.smoother().bias_variance(lambda rows: rows, 1.0, [1.0])
@@ -314,7 +321,7 @@ ODD_OPTIONS = {
     },
     "inspection.ImportanceDisplay.from_estimator": {"estimator": None, "names": np.array(3)},
     "inspection.BoostingPathDisplay.from_estimator": {"y_test": sparse.csr_array(np.ones((6, 1)))},
-    "smoothing.bagged_smoother": {"X_new": 10**59},
+    "smoothing.bagged_smoother": {"X_new": 10**400},
     "export.json": {"indent": 2**31 - 1},
     "bounds.stochastic_boosting_moments": {"learning_rate": 5e-324},
 }
