@@ -113,6 +113,30 @@ THEOREMS = {
             "losses in [0, M], n_k rows held out in split k; with probability 1 - δ",
             SHAH + "theorem 6",
         ),
+        "oracle_selection_bound": (
+            "Oracle inequality of cross-validation in expectation",
+            r"\mathbb{E}\, d_{\hat k} \le (1 + a) \min_k \mathbb{E}\, d_k"
+            r" + \Bigl(\frac{(1 + a)^2 B}{2a} + \frac{(1 + a)\, b}{3}\Bigr) \frac{\log K}{m}",
+            "d_k: excess risk over the best function, Z: that of the loss, with |Z| ≤ b and "
+            "E Z² ≤ B E Z; m rows in a test fold; any a > 0",
+            "van der Laan and Dudoit (2003); van der Vaart, Dudoit and van der Laan (2006)",
+        ),
+        "exponential_weights_bound": (
+            "Progressive exponential weights",
+            r"\mathbb{E} R(\bar f) \le \min_k R_k + \frac{\log K}{A\, (n + 1)}",
+            "exp(-A loss) is concave: A = 1/(8M²) for the squared error in [-M, M], 1 for the "
+            "log-loss",
+            "Catoni (2004); Juditsky, Rigollet and Tsybakov (2008); Audibert (2009)",
+        ),
+        "convex_aggregation_bound": (
+            "Least squares over mixtures",
+            r"\mathbb{E} R(\hat w) - \min_w R(w) \le M^2 \min\Bigl\{"
+            r"4 \bigl(1 - (1 - h)^2\bigr),\; \tfrac52 \sqrt{\tfrac{2}{n}"
+            r" \log \tfrac{K (K + 1)}{2}}\Bigr\}, \quad"
+            r" h = \min\bigl\{1, \tfrac{K - 1}{n + 1}\bigr\}",
+            "weights of sum 1 that are not negative; targets and predictions in [-M, M]",
+            "Nemirovski (2000); Tsybakov (2003)",
+        ),
         "shattering_coefficient": (
             "Shattering coefficient",
             r"s(H, n) = \max_{x_1, \ldots, x_n} |\{(h(x_1), \ldots, h(x_n)) : h \in H\}|",

@@ -36,6 +36,7 @@ from ._linear_boosting_errors import *
 from ._majority_votes import *
 from ._margins import *
 from ._neighbor_risks import *
+from ._oracle_inequalities import *
 from ._projections import *
 from ._rademacher import *
 from ._stability import *
@@ -74,6 +75,7 @@ __all__ = [
     "bounded_sub_gaussian_parameter",
     "chernoff_tail",
     "conditional_surrogate_risk",
+    "convex_aggregation_bound",
     "correlated_average_n_estimators",
     "correlated_average_variance",
     "cross_validation_oracle_bound",
@@ -81,6 +83,7 @@ __all__ = [
     "divide_and_conquer_cost",
     "divide_and_conquer_n_blocks",
     "empirical_rademacher_complexity",
+    "exponential_weights_bound",
     "finite_behaviours_rademacher_bound",
     "finite_class_bound",
     "frank_wolfe_bound",
@@ -128,6 +131,7 @@ __all__ = [
     "mcdiarmid_deviation",
     "mcdiarmid_tail",
     "neighbors_vote_n_blocks",
+    "oracle_selection_bound",
     "orthogonal_matching_pursuit_bound",
     "pac_bayes_margin_bound",
     "pac_n_samples_lower_bound",

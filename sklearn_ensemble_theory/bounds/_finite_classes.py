@@ -153,6 +153,10 @@ def cross_validation_oracle_bound(
 
     %(raises)s
 
+    See Also
+    --------
+    oracle_selection_bound : In expectation, with a faster rate, for example for the squared error.
+
     Notes
     -----
     Given its training rows, the losses of a split are independent, and Hoeffding's inequality holds

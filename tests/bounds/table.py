@@ -216,6 +216,11 @@ TABLE = {
     "conditional_surrogate_risk": bound(
         call(phi="hinge", eta=0.75, alpha=0.5), value=0.75, negative="alpha"
     ),
+    "convex_aggregation_bound": bound(
+        call(n_candidates=5, n_samples=63, value_bound=2.0),
+        "test_oracle_inequalities::test_convex_aggregation_by_hand",
+        value=31 / 16,
+    ),
     "correlated_average_n_estimators": bound(
         call(excess=0.1, correlation=0.2, member_variance=2.0),
         "test_averages::test_number_of_correlated_members_is_the_smallest",
@@ -253,6 +258,15 @@ TABLE = {
         "test_rademacher::test_complexities_that_are_known",
         "test_rademacher::test_simulated_complexity",
         negative="behaviours",
+    ),
+    "exponential_weights_bound": bound(
+        call(n_candidates=7, n_samples=9, value_bound=3.0),
+        "test_oracle_inequalities::test_exponential_weights_by_hand",
+        "test_oracle_inequalities::test_the_constant_of_exponential_weights_is_attained",
+    ),
+    "exponential_weights_bound: log-loss": bound(
+        call(n_candidates=7, n_samples=9, exp_concavity=1.0),
+        "test_oracle_inequalities::test_exponential_weights_by_hand",
     ),
     "finite_behaviours_rademacher_bound": bound(
         call(n_samples=100, log_n_behaviours=3.0, value_bound=2.0),
@@ -531,6 +545,14 @@ TABLE = {
     "neighbors_vote_n_blocks": bound(
         call(n_samples=100, n_features=2, n_classes=3, lipschitz=2.0, diameter=1.5),
         "test_averages::test_best_number_of_voting_blocks_by_search_over_all",
+    ),
+    "oracle_selection_bound": bound(
+        call(n_candidates=8, fold_size=20, oracle_excess=0.1, value_bound=2.0, inflation=0.5),
+        "test_oracle_inequalities::test_selection_by_hand",
+    ),
+    "oracle_selection_bound: constants": bound(
+        call(n_candidates=8, fold_size=20, oracle_excess=0.1, loss_constants=[3.0, 2.0]),
+        "test_oracle_inequalities::test_selection_by_hand",
     ),
     "orthogonal_matching_pursuit_bound": bound(
         call(n_rounds=10, gauge=2.0), "test_greedy::test_where_the_pursuit_rates_are_tight"
