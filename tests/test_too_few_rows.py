@@ -121,3 +121,17 @@ def test_sets_that_would_be_empty_get_the_likeliest_class(model):
     for wrong in (None, 1, "no"):
         with pytest.raises(ValueError, match="empty must be True or False"):
             model.predict_set(X, empty=wrong)
+
+
+@pytest.mark.parametrize("side", ["both", "lower", "upper"])
+@pytest.mark.parametrize(("loss", "high"), [("poisson", np.inf), ("binomial", 1.0)])
+def test_ends_of_too_few_rows_are_values_that_a_target_can_have(loss, high, side):
+    expected = [-np.inf if side == "upper" else 0.0, np.inf if side == "lower" else high]
+    for model in (
+        GradientBoostingRegressor(loss=loss, n_estimators=2, held_out=2),
+        AdditiveBoostingRegressor(loss=loss, **BY_FOLDS),
+    ):
+        model.fit(X[:8], LABELS[:8])
+        with pytest.warns(UserWarning, match="have all values that a target can have"):
+            ends = model.predict_interval(X[:3], 0.95, side=side)
+        np.testing.assert_allclose(ends, [expected] * 3, atol=1e-12)

@@ -449,9 +449,9 @@ def interval_by_folds(
         By the models of the folds.
     coverage : float
     side : {"both", "lower", "upper"}
-        An end that there is not is infinite. So are all, with a warning, of too few rows.
+        An end that there is not is infinite.
     support : pair of floats
-        What targets can be; finite ends are inside.
+        What targets can be. Ends are inside; of too few rows they are its ends, with a warning.
     """
     (below, above), (low, high) = distances, predictions
     if side == "both":
@@ -460,13 +460,16 @@ def interval_by_folds(
     ends[:] = -np.inf, np.inf
     few = too_few(np.isfinite(above if side == "upper" else below), groups, coverage)
     if few is not None:
-        warn_of_few(few, coverage, "the intervals are infinite")
-        return ends
+        is_bounded = np.isfinite(support).any()
+        every = "have all values that a target can have" if is_bounded else "are infinite"
+        warn_of_few(few, coverage, f"the intervals {every}")
     if side != "upper":
-        ends[:, 0] = -FoldScores(below, fold, groups).upper_ends(-low, scale, coverage)
+        if few is None:
+            ends[:, 0] = -FoldScores(below, fold, groups).upper_ends(-low, scale, coverage)
         ends[:, 0] = ends[:, 0].clip(*support)
     if side != "lower":
-        ends[:, 1] = FoldScores(above, fold, groups).upper_ends(high, scale, coverage)
+        if few is None:
+            ends[:, 1] = FoldScores(above, fold, groups).upper_ends(high, scale, coverage)
         ends[:, 1] = ends[:, 1].clip(*support)
     if side == "both":  # where residuals are small, or quantiles cross, the ends may too
         ends.sort(axis=1)
