@@ -1,6 +1,7 @@
 """Gradient boosting: subsamples, warm starts, early stopping and validation rows."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn import ensemble
 from sklearn.base import clone
@@ -372,3 +373,17 @@ def test_rounds_by_the_loss_of_huber_are_compared_by_one_delta():
     ).fit(X[train], y[train], **held)
     again.set_params(n_estimators=n).fit(X[train], y[train], **held)
     np.testing.assert_allclose(again.validation_scores_, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("cls", [GradientBoostingRegressor, HistGradientBoostingRegressor])
+def test_errors_of_validation_rows_name_them(cls, regression):
+    X, y, X_val, y_val = regression
+    frame, known = (pd.DataFrame(rows).add_prefix("x") for rows in (X, X_val))
+    for rows, targets, message in [
+        (known[known.columns[::-1]], y_val, "X_val: The feature names"),
+        (known.iloc[:0], y_val[:0], "X_val: Found array with 0 sample"),
+        (known.assign(x0="a"), y_val, "X_val: X must hold numbers. Feature 'x0'"),
+        (known, y_val[:3], "y_val must have a target for each row of X_val"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            cls().fit(frame, y, X_val=rows, y_val=targets)

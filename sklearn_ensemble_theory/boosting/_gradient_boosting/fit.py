@@ -516,8 +516,15 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
 
     def _read_validation(self, given: GivenRows, problem: Problem, learner: Any) -> Rows:
         """The validation rows that the user has given."""
-        X, y = self._validate(given.X, learner=learner, reset=False), given.y
-        check_consistent_length(X, y)
+        try:
+            X, y = self._validate(given.X, learner=learner, reset=False), given.y
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"X_val: {error}") from error
+        try:
+            check_consistent_length(X, y)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"y_val must have a target for each row of X_val: {error}") from error
         if has_columns(y) and np.shape(y)[1] == 1:
             y = one_column(y)  # as y itself
         y, known_y = encoded(np.asarray(y), problem.classes), problem.rows.y
