@@ -749,7 +749,12 @@ def weights_with_classes(
         If y has no classes, `sample_weight` is not valid, or `class_weight` does not fit y.
     """
     y = np.asarray(y)
-    several = y.ndim == 2 and y.shape[1] > 1 and not isinstance(class_weight, dict)
+    several = y.ndim == 2 and y.shape[1] > 1
+    if several and isinstance(class_weight, dict):
+        raise ValueError(
+            f"class_weight is one dict, and y has {y.shape[1]} columns; an estimator that takes "
+            "several columns needs a list with a dict for each of them."
+        )
     y = y if several else column_or_1d(y)
     check_consistent_length(X, y)
     check_classification_targets(y)

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import sklearn.base
+from scipy.sparse import issparse
 from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import check_array
 
 from sklearn_ensemble_theory._rows import in_usual_units
 from sklearn_ensemble_theory._scaling import range_exponent
@@ -34,10 +36,40 @@ def accuracy(y: Any, predicted: Any, sample_weight: Any) -> float:
     """The share of right labels; with several outputs, of rows of right labels."""
     with np.errstate(invalid="ignore"):  # of labels beyond integers
         try:
+            if np.ndim(predicted) == 2 and not issparse(y):
+                y = rows_of_right_labels(y, predicted)
+                predicted = np.ones(len(y), dtype=bool)
             weight = weights_of_score(sample_weight)
             return float(accuracy_score(y, predicted, sample_weight=weight))
         except TypeError as error:
             raise TypeError(f"y must have labels like those of the fit: {error}.") from error
+
+
+def rows_of_right_labels(y: Any, predicted: Any) -> np.ndarray:
+    """Whether all labels of each row are predicted, a bool array; y has several columns.
+
+    scikit-learn's accuracy takes such columns only if their labels are 0 and 1.
+
+    Raises
+    ------
+    TypeError
+        If the labels of a column cannot be compared with those predicted.
+    ValueError
+        If y has missing values, or another shape than the predictions.
+    """
+    try:
+        labels = check_array(y, dtype=None, ensure_2d=False, input_name="y")
+    except ValueError as error:
+        raise ValueError(f"y must have labels: {error}.") from error
+    if labels.shape != np.shape(predicted):
+        raise ValueError(
+            f"y must have a label for each row and each of the {np.shape(predicted)[1]} columns of "
+            f"y in the fit, the shape {np.shape(predicted)}; got {labels.shape}."
+        )
+    labels, found = labels.astype(object), np.asarray(predicted).astype(object)
+    for known, own in zip(found.T, labels.T):
+        np.union1d(known, own)  # a TypeError for numbers and text
+    return np.all(np.asarray(labels == found, dtype=bool), axis=1)
 
 
 def weights_of_score(sample_weight: Any) -> Any:

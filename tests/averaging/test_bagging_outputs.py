@@ -6,6 +6,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import GridSearchCV
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier, MultiOutputRegressor
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.neural_network import MLPClassifier
@@ -25,6 +27,7 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory.averaging import Bernoulli
 from sklearn_ensemble_theory.inspection import ensemble_std, variance_decomposition
+from sklearn_ensemble_theory.trees import BinnedTreeClassifier
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((120, 4))
@@ -190,7 +193,7 @@ def test_class_weights_are_multiplied_over_the_columns():
         )
     for wrong, message in [
         (given[:1], "weights for 1 outputs, and y has 2"),
-        (given[0], "1d array"),
+        (given[0], "is one dict, and y has 2 columns"),
         ([{"p": -1.0, "q": 1.0, "r": 1.0}, given[1]], "must not be negative"),
     ]:
         with pytest.raises(ValueError, match=message):
@@ -364,3 +367,40 @@ def test_rows_in_chunks():
         BaggingClassifier(SVC(), 2).fit(rows, labels)
     with pytest.raises(ValueError, match="give the weights of the rows as sample_weight"):
         BaggingClassifier(NEIGHBORS, 2, class_weight="balanced").fit(rows, labels)
+
+
+@pytest.mark.parametrize("weight", [None, rng.random(120)])
+def test_the_score_is_the_share_of_rows_whose_labels_are_all_right(weight):
+    for model in (
+        BaggingClassifier(n_estimators=3, random_state=0),
+        ExtraTreesClassifier(3),
+        BinnedTreeClassifier(max_depth=2),
+    ):
+        model.fit(X, Y)
+        found = model.predict(X[::-1])
+        rows = [all(a == b for a, b in zip(*pair)) for pair in zip(found.tolist(), Y.tolist())]
+        share = np.average(rows, weights=weight)
+        assert 0 < share < 1
+        assert model.score(X[::-1], Y, weight) == pytest.approx(share, rel=1e-12)
+    search = GridSearchCV(BaggingClassifier(random_state=0), {"n_estimators": [3]}, cv=2)
+    assert search.fit(X, Y).best_score_ > 0
+
+
+def test_the_score_of_columns_of_zeros_and_ones_is_that_of_scikit_learn():
+    codes = (X[:, :2] > 0).astype(int)
+    model = RandomForestClassifier(3, random_state=0).fit(X, codes)
+    assert model.score(X, codes) == accuracy_score(codes, model.predict(X))
+
+
+def test_scores_of_other_columns_are_refused():
+    model = BaggingClassifier(n_estimators=2).fit(X, Y)
+    missing = Y.astype(object)
+    missing[3, 0] = None
+    for wrong, message in [
+        (Y[:, 0], r"each of the 2 columns of y in the fit"),
+        (Y[:5], r"got \(5, 2\)"),
+        (missing, "y must have labels"),
+        (np.ones((120, 2)), "labels like those of the fit"),
+    ]:
+        with pytest.raises((TypeError, ValueError), match=message):
+            model.score(X, wrong)
