@@ -506,13 +506,15 @@ def _plain(value: Any) -> Any:
 
 
 def refuse_unread(X: Any, *, as_frame: bool = False) -> None:
-    """TypeError for a lazy frame, and for a column of dates, whose numbers depend on their unit.
+    """TypeError for a lazy frame, and for dates, whose numbers depend on their unit.
 
-    Dates of a frame that a base learner gets as it is are the learner's. Of polars' lazy frame
-    older releases of scikit-learn would warn first.
+    A missing date would be the least integer. Dates that a base learner gets as they are are the
+    learner's. Of polars' lazy frame older releases of scikit-learn would warn first.
     """
     if type(X).__name__ == "LazyFrame":
         raise TypeError("X is a LazyFrame; call .collect() on it if the rows fit into memory.")
     for name, dtype in zip(X.columns, X.dtypes) if is_frame(X) and not as_frame else ():
         if getattr(dtype, "kind", "") in ("M", "m") or getattr(dtype, "is_temporal", bool)():
             raise TypeError(f"Feature {name!r} has dates or times; {_OF_DATES}.")
+    if not as_frame and getattr(getattr(X, "dtype", None), "kind", "") in ("M", "m"):
+        raise TypeError(f"X has dates or times; {_OF_DATES}.")

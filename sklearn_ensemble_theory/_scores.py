@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_array
 
-from sklearn_ensemble_theory._rows import in_usual_units
+from sklearn_ensemble_theory._rows import checked_weights, in_usual_units
 from sklearn_ensemble_theory._scaling import range_exponent
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 
@@ -29,7 +29,12 @@ def coefficient_of_determination(y: Any, predicted: Any, sample_weight: Any) -> 
         with np.errstate(over="ignore", under="ignore"):
             y, predicted = np.ldexp(targets, -exponent), np.ldexp(predicted, -exponent)
     with np.errstate(over="ignore"):  # of predictions that are far from the targets: -inf
-        return float(r2_score(y, predicted, sample_weight=weights_of_score(sample_weight)))
+        weight = weights_of_score(sample_weight, predicted)
+        try:
+            return float(r2_score(y, predicted, sample_weight=weight))
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"y must have a finite number for each row: {error}") from error
 
 
 def accuracy(y: Any, predicted: Any, sample_weight: Any) -> float:
@@ -39,7 +44,7 @@ def accuracy(y: Any, predicted: Any, sample_weight: Any) -> float:
             if np.ndim(predicted) == 2 and not issparse(y):
                 y = rows_of_right_labels(y, predicted)
                 predicted = np.ones(len(y), dtype=bool)
-            weight = weights_of_score(sample_weight)
+            weight = weights_of_score(sample_weight, predicted)
             return float(accuracy_score(y, predicted, sample_weight=weight))
         except TypeError as error:
             raise TypeError(f"y must have labels like those of the fit: {error}.") from error
@@ -72,10 +77,11 @@ def rows_of_right_labels(y: Any, predicted: Any) -> np.ndarray:
     return np.all(np.asarray(labels == found, dtype=bool), axis=1)
 
 
-def weights_of_score(sample_weight: Any) -> Any:
-    """The weights, by a power of two where their sum would overflow or vanish."""
-    weight = np.asarray(sample_weight)
-    return in_usual_units(weight) if weight.dtype.kind in "iuf" else sample_weight
+def weights_of_score(sample_weight: Any, predicted: Any) -> Any:
+    """The weights, as `fit` takes them, in units in which their sum does not overflow or vanish."""
+    if sample_weight is None:
+        return None
+    return in_usual_units(checked_weights(sample_weight, np.asarray(predicted)))
 
 
 class RegressorMixin(sklearn.base.RegressorMixin):

@@ -256,6 +256,16 @@ def test_dates_as_objects_have_the_message_of_dates():
             package.L2BoostingRegressor(5).fit(X, NOISE)
 
 
+@pytest.mark.parametrize("cls", estimator_classes())
+def test_arrays_of_dates_have_the_message_of_dates(cls):
+    # Their numbers depend on the unit, and a missing one would be the least integer.
+    days = np.datetime64("2021-01-05") + np.arange(160).reshape(80, 2)
+    y = target(make(cls), FRAME["age"] + NOISE)
+    for dates in (days, days.astype("datetime64[ns]"), days - days[0, 0]):
+        with pytest.raises(TypeError, match="X has dates or times; make numbers of them"):
+            make(cls).fit(dates, y)
+
+
 @pytest.mark.parametrize("name", ["Bagging", "DivideAndConquer", "AdaBoost"])
 def test_trees_get_numbers_of_objects(name):
     model = make(getattr(package, f"{name}Regressor"))

@@ -387,3 +387,11 @@ def test_errors_of_validation_rows_name_them(cls, regression):
     ]:
         with pytest.raises(ValueError, match=message):
             cls().fit(frame, y, X_val=rows, y_val=targets)
+
+
+def test_errors_of_a_metric_have_a_note_of_scoring(regression):
+    X, y, *_ = regression
+    model = GradientBoostingRegressor(n_iter_no_change=2, scoring="roc_auc")
+    with pytest.raises(AttributeError) as caught:  # as in scikit-learn
+        model.fit(X, y)
+    assert caught.value.__notes__ == ["Raised by the metric of scoring='roc_auc'."]

@@ -506,3 +506,19 @@ def test_learners_without_parameters_are_named():
         given = {"estimators": [("a", Plain())]} if "Stacking" in name else {"estimator": Plain()}
         with pytest.raises((TypeError, ValueError), match=r"estimators?\b.*Plain"):
             make(cls, **given).fit(X, target(make(cls)))
+
+
+@pytest.mark.parametrize("name", ["RandomForest", "GradientBoosting", "BaggedNearestNeighbors"])
+@pytest.mark.parametrize("kind", ["Regressor", "Classifier"])
+def test_weights_of_scores_are_those_that_fits_take(name, kind):
+    model = make(getattr(package, name + kind))
+    y = target(model)
+    model.fit(X, y)
+    assert model.score(X, y, sample_weight=2.0) == pytest.approx(model.score(X, y))
+    for wrong in (-np.ones(len(X)), np.full(len(X), np.nan), [1.0], ["a"] * len(X)):
+        with pytest.raises(ValueError, match="sample_weight"):
+            model.score(X, y, sample_weight=wrong)
+    if kind == "Regressor":
+        for wrong in (None, y[:3], np.full(len(X), np.nan), ["a"] * len(X)):
+            with pytest.raises((TypeError, ValueError), match="y must have a finite number"):
+                model.score(X, wrong)

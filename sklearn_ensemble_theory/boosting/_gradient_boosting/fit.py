@@ -630,8 +630,10 @@ class ScoredModel:
         so_far.__dict__.update(self.attributes(model) | known)
         try:
             return float(self.scorer(so_far, self.X, self.y, **self.weights))
-        except TypeError as error:
-            if not self.weights or "sample_weight" not in str(error):
+        except Exception as error:
+            is_of_weights = isinstance(error, TypeError) and "sample_weight" in str(error)
+            if not self.weights or not is_of_weights:
+                error.add_note(f"Raised by the metric of scoring={self.door.scoring!r}.")
                 raise
             raise TypeError(
                 f"scoring={self.scorer!r} takes no sample_weight, and the rows or the "
