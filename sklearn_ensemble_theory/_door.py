@@ -34,6 +34,7 @@ from sklearn.utils.validation import validate_data
 
 from sklearn_ensemble_theory._blocks import any_collection, is_collection, meta_of, row_blocks
 from sklearn_ensemble_theory._compat import (
+    InvalidParameterError,
     StrOptions,
     check_constraints,
     constraints_of,
@@ -269,7 +270,7 @@ def _check_object(estimator: Estimator, name: str, value: Any) -> None:
     if isinstance(value, np.ndarray) and value.ndim == 0:  # "array-like" for scikit-learn
         check_constraints(estimator)
         remedy = "its value is masked" if value is np.ma.masked else f"pass {value.item()!r:.100}"
-        raise TypeError(f"{name} is an array without dimensions; {remedy}.")
+        raise InvalidParameterError(f"{name} is an array without dimensions; {remedy}.")
     # The value, its members if it is a list, and the estimators of pairs (name, estimator) there.
     items = [value]
     if isinstance(value, (list, tuple)) and len(value) < 1000:
