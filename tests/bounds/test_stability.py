@@ -147,7 +147,7 @@ def test_all_rows_where_any_number_is_stable():
             lambda: bounds.bagging_stability(10, 5, bootstrap="stratified"),
             "bootstrap must be one of",
         ),
-        (lambda: bounds.bagging_stability(10, 5, bootstrap=1), "bootstrap must be one of"),
+        (lambda: bounds.bagging_stability(10, 5, bootstrap=1), "bootstrap must be True or False"),
         (lambda: bounds.bagging_stability(10, 5, 0), "n_estimators"),
         (lambda: bounds.bagging_stability(10, 5, delta=1.0), "delta"),
         (lambda: bounds.bagging_stability(10, 5, delta=0.0), "delta"),
