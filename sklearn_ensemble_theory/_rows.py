@@ -788,7 +788,8 @@ def checked_groups(groups: ArrayLike | None, X: Any) -> np.ndarray | None:
         return None
     labels = np.asarray(groups)
     if labels.ndim != 1:
-        raise ValueError(f"groups must have one dimension, got shape {labels.shape}.")
+        given = f"shape {labels.shape}" if labels.ndim else f"{groups!r:.100}"
+        raise ValueError(f"groups must have one dimension, a label for each row; got {given}.")
     try:
         check_consistent_length(X, labels)
     except ValueError as error:

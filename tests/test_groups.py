@@ -112,6 +112,9 @@ def test_groups_that_are_missing_or_wrong_are_named(cls, data):
         model.fit(X, y)
     with pytest.raises(ValueError, match="groups must have a label for each row"):
         model.fit(X, y, groups=groups[:-1])
+    for wrong, given in [("a", "'a'"), (np.ones((len(X), 2)), r"shape \(")]:
+        with pytest.raises(ValueError, match=f"groups must have one dimension.* got {given}"):
+            model.fit(X, y, groups=wrong)
     with pytest.raises(ValueError, match="groups must not contain missing values"):
         model.fit(X, y, groups=np.where(groups == "a", None, groups))
     with pytest.raises(ValueError, match=r"groups has 2 groups, but (\w+__)?cv is 3 folds"):
