@@ -173,8 +173,9 @@ def partial_dependence(
         raise ValueError(
             "method='recursion' needs a sum or a mean of regression trees, not compact ones and "
             "none of columns that are read in double precision, from a constant, for "
-            "kind='average' and the decision_function of a classifier; use "
-            f"method='brute' for this {type(estimator).__name__}."
+            "kind='average' and the decision_function of a classifier. This "
+            f"{type(estimator).__name__} {_obstacle(estimator, kind, response_method)}; use "
+            "method='brute' for it."
         )
     additive = hasattr(estimator, "predict_terms") and hasattr(estimator, "intercept_")
     is_linear = additive and is_mean and (scores or not is_classifier(estimator))
@@ -299,6 +300,22 @@ def weighted_trees(estimator: FittedPredictor) -> WeightedTrees | None:
         return None
     features = None if average.draws.all_features else average.features
     return WeightedTrees(members, np.full(len(members), 1.0 / len(members)), 0.0, features)
+
+
+def _obstacle(estimator: FittedPredictor, kind: str, response_method: str) -> str:
+    """What recursion lacks, of an estimator whose trees it does not take."""
+    if kind != "average":
+        return f"is asked for kind={kind!r}"
+    if response_method == "predict_proba":
+        return "is asked for response_method='predict_proba'"
+    members = getattr(estimator, "estimators_", None)
+    if members is None:
+        return "is no ensemble"
+    if not all(map(reads_single_precision, np.ravel(np.asarray(members, dtype=object)))):
+        return "has members that are no trees of single precision"
+    if not all(map(_is_regression_tree, np.ravel(np.asarray(members, dtype=object)))):
+        return "has trees of classes, of several targets, of categories, or without their weights"
+    return "does not sum or average its trees from a constant"
 
 
 def _is_regression_tree(member: Any) -> bool:

@@ -9,6 +9,8 @@ from sklearn.datasets import make_friedman1
 from sklearn.ensemble import RandomForestRegressor as TheirForest
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.fixes import parse_version
 
 from sklearn_ensemble_theory import (
@@ -22,6 +24,7 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     RandomForestRegressor,
     SmoothingSplineRegressor,
+    VotingRegressor,
     export,
 )
 from sklearn_ensemble_theory.inspection import partial_dependence
@@ -305,3 +308,25 @@ def test_missing_values_and_weights_that_are_not_valid():
     text[:, 3] = "a"
     with pytest.raises(ValueError, match="X must hold numbers"):
         partial_dependence(model, text, [0], method="recursion", sample_weight=COUNTS)
+
+
+def test_recursion_says_what_an_estimator_lacks():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, (60, 2)).astype(float)
+    y = X[:, 0] + rng.standard_normal(60)
+    booster = GradientBoostingRegressor(n_estimators=3)
+    of_categories = clone(booster).set_params(categorical_features=[1])
+    pipeline = make_pipeline(StandardScaler(), booster)
+    stack = VotingRegressor([("ridge", Ridge())])
+    for model, options, message in [
+        (
+            booster,
+            {"kind": "individual"},
+            "Regressor is asked for kind='individual'",
+        ),
+        (of_categories, {}, "has trees .* of categories"),
+        (pipeline, {}, "This Pipeline is no ensemble"),
+        (stack, {}, "has members that are no trees"),
+    ]:
+        with pytest.raises(ValueError, match=f"{message}.*; use method='brute'"):
+            partial_dependence(model.fit(X, y), X, [0], method="recursion", **options)
