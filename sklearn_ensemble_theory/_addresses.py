@@ -25,7 +25,8 @@ ROOMS = {
     """,
     "bounds": "",
     "combining": """
-        StackingClassifier StackingRegressor VotingClassifier VotingRegressor
+        StackingClassifier StackingRegressor SuperLearnerClassifier SuperLearnerRegressor
+        VotingClassifier VotingRegressor
     """,
     "datasets": "",
     "erm": """

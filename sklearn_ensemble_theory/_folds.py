@@ -29,6 +29,9 @@ from sklearn_ensemble_theory._compat import safe_indexing
 from sklearn_ensemble_theory._copies import GROUPS, WEIGHTS, warn_of_copies
 from sklearn_ensemble_theory._rows import Rows
 
+Split = tuple[np.ndarray, np.ndarray]
+"""The rows to train on, and those to test on."""
+
 
 def splits_of_rows(
     cv: Any,
@@ -193,9 +196,14 @@ def is_number_of_folds(cv: Any) -> bool:
     return cv is None or isinstance(cv, Integral)
 
 
-def are_folds(splits: list[tuple[np.ndarray, np.ndarray]], n: int) -> bool:
-    """Whether splits of n rows test on no row twice, and train on all others than they test on."""
+def are_folds(splits: list[Split], n: int, *, each_row: bool = False) -> bool:
+    """Whether splits of n rows test on no row twice, and train on all others than they test on.
+
+    With `each_row` also whether they test on all rows.
+    """
     tested = np.concatenate([np.unique(test) for _, test in splits])
+    if each_row and len(tested) != n:
+        return False
     return len(np.unique(tested)) == len(tested) and all(
         np.array_equal(np.setdiff1d(np.arange(n), test), np.unique(train)) for train, test in splits
     )

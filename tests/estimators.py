@@ -42,6 +42,8 @@ CLASSIFIERS = [
     ("slower", package.AdaBoostClassifier(n_estimators=5, learning_rate=0.5)),
 ]
 
+BOOSTING = {"members": ["boosting", "boosting_31_leaves"], "cv": 3, "random_state": 0}
+
 # Classes that need more than that: name -> keyword arguments.
 REQUIRED = {
     "AdditiveBoostingRegressor": {**PLAIN, "loss": "absolute_error"},
@@ -56,6 +58,8 @@ REQUIRED = {
     "SmoothingSplineRegressor": {"max_knots": 10},
     "StackingClassifier": {"estimators": CLASSIFIERS, "cv": 2, "final_estimator": "simplex"},
     "StackingRegressor": {"estimators": REGRESSORS, "cv": 3},
+    "SuperLearnerClassifier": BOOSTING,
+    "SuperLearnerRegressor": BOOSTING,
     "VotingClassifier": {"estimators": CLASSIFIERS},
     "VotingRegressor": {"estimators": REGRESSORS},
 }

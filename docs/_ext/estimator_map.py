@@ -24,6 +24,7 @@ MAP = {
         ("two or more classes, reliable labels, few parameters", "AdaBoost", CLASSES),
     ],
     ("Combine models of different kinds", "combining"): [
+        ("the best predictions in one line, with nothing to choose", "SuperLearner", BOTH),
         ("enough rows to learn weights from held-out predictions", "Stacking", BOTH),
         ("few rows, or members that are fitted already", "Voting", BOTH),
     ],

@@ -70,6 +70,7 @@ SECTIONS = {
     "SmoothBoost": "noisy_labels#the-three-algorithms",
     "SmoothingSpline": "smoothing#the-smoothers-on-their-own",
     "Stacking": "combining#learned-weights",
+    "SuperLearner": "combining#a-super-learner",
     "Voting": "combining#votes",
 }
 

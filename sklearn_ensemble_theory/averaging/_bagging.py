@@ -27,6 +27,7 @@ from sklearn_ensemble_theory._compat import (
 )
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import CLASS_WEIGHT, ReadsOnce, fit_context
+from sklearn_ensemble_theory._folds import Split
 from sklearn_ensemble_theory._learners import (
     GROUPS_ON_REQUEST,
     coded_by_output,
@@ -93,6 +94,7 @@ from sklearn_ensemble_theory.ensembles._prediction_sets import SET_TEXTS, SetRul
 from sklearn_ensemble_theory.ensembles._predictions import (
     each_prediction,
     mean_prediction,
+    out_of_bag_mean,
 )
 from sklearn_ensemble_theory.ensembles._quantiles import predicted_quantiles
 from sklearn_ensemble_theory.ensembles._training_rows import TrainingRows
@@ -167,9 +169,12 @@ class BaseBagging(
     estimators_: list
     estimators_features_: list[np.ndarray]
     _seeds: np.ndarray
+    oob_score: bool | Callable[..., float]
     _member_spec: MemberSpec
     _training: TrainingRows | RowsInChunks | None
     _oob: OutOfBag | None
+
+    _keeps_X: ClassVar = False  # whether a fit keeps X, whatever the members are
 
     # How X is checked: whatever the base learner accepts.
     _validation: ClassVar[dict] = {
@@ -523,6 +528,21 @@ class BaseBagging(
         as_frame = self._member_spec.frames and is_frame(X)
         checks = {"as_frame": as_frame, "learner": self.estimator_, **self._validation}
         return validate_data(self, X, reset=False, **checks)
+
+    def __held_out_predictions__(
+        self, X: Any, y: Any, splits: list[Split], **params: Any
+    ) -> np.ndarray | None:
+        """The rows out of bag, NaN for a row that every member has seen; by no splits."""
+        if (self.bootstrap is False and self.max_samples in (None, 1.0)) or np.ndim(y) > 1:
+            return None
+        given = self.oob_score
+        self.oob_score = given or not self._keeps_X
+        try:
+            self.fit(X, y, **params)
+        finally:
+            self.oob_score = given
+        ensemble = self.ensemble_
+        return out_of_bag_mean(ensemble, ensemble.method)
 
     # -------------------------------------------------------------------------------- Predictions
 

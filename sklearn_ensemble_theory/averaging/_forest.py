@@ -132,6 +132,7 @@ class BaseForest(WeighsClasses, BaseBagging):  # "balanced_subsample" is by the 
     honesty: bool | float
     # Whether the cuts of the trees are drawn.
     _random_cuts: ClassVar[bool] = False
+    _keeps_X: ClassVar = True
     _validation: ClassVar[dict] = {"accept_sparse": "csr", "ensure_all_finite": False}
 
     @property

@@ -12,7 +12,7 @@ R x sizes matrix of weights.
 
 import inspect
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -29,6 +29,7 @@ from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions
 from sklearn_ensemble_theory._copies import warn_of_copies
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import ReadsOnce, fit_context
+from sklearn_ensemble_theory._folds import Split
 from sklearn_ensemble_theory._learners import GROUPS_ON_REQUEST, largest_column
 from sklearn_ensemble_theory._rows import (
     group_codes,
@@ -333,11 +334,14 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, ReadsOnce, BaseEstimator):
         points = TrainingPoints.of(X, targets, self.metric not in _UNMERGED, weight)
 
         self.__dict__.pop("cv_results_", None)  # of an earlier fit
-        best = 0
+        best, given = 0, (X, targets, points, weight, codes, is_whole, n, law)
         if self._is_chosen:
             if codes is None:
                 warn_of_copies(X, targets.T)
-            errors = self._loo_errors(X, targets, points, weight, codes, is_whole, n, law, sizes)
+            share = normalised_weights(weight, targets.shape[1])
+            errors = np.zeros(len(sizes))
+            for rows, output, found in self._left_out_averages(*given, sizes):
+                errors += share[rows] @ (found - targets[output, rows][:, None]) ** 2
             best = best_size(errors)
             if best == 0 and truncated:
                 warn_user(
@@ -350,6 +354,11 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, ReadsOnce, BaseEstimator):
                 with np.errstate(over="ignore"):
                     errors = np.ldexp(errors, 2 * exponent)
             self.cv_results_ = {"max_samples": np.array(sizes), "mean_score": errors}
+
+        if self.__dict__.pop("_keeps_left_out", False):
+            self._left_out = np.full(targets.shape, np.nan)
+            for rows, output, found in self._left_out_averages(*given, [sizes[best]]):
+                self._left_out[output, rows] = found[:, 0]
 
         best_law = law(n, sizes[best], k)
         weights = rank_weights(best_law, WEIGHT_TOL)
@@ -369,7 +378,27 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, ReadsOnce, BaseEstimator):
         )
         return self
 
-    def _loo_errors(
+    def __held_out_predictions__(
+        self, X: Any, y: Any, splits: list[Split], **params: Any
+    ) -> np.ndarray | None:
+        """Each row by the others, in closed form, or by those of other groups; by no splits.
+
+        Of a row whose weight is a number of rows, one is left out.
+        """
+        if np.ndim(y) > 1 or self.metric == "precomputed" or len(y) <= self.n_neighbors:
+            return None
+        self._keeps_left_out = True
+        try:
+            self.fit(X, y, **params)
+        finally:
+            self.__dict__.pop("_keeps_left_out", None)
+        found = self.__dict__.pop("_left_out")
+        if isinstance(self, RegressorMixin):
+            return shifted_by(found[0], self._target_exponent)
+        found = np.maximum(found, 0.0)
+        return np.ascontiguousarray((found / found.sum(axis=0)).T)
+
+    def _left_out_averages(
         self,
         X: Any,
         targets: np.ndarray,
@@ -380,8 +409,8 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, ReadsOnce, BaseEstimator):
         n: int,
         law: type[RankLaw],
         sizes: Sequence[int | float],
-    ) -> np.ndarray:
-        """The leave-one-out error of each size; rows of a group are left out together."""
+    ) -> Iterator[tuple[np.ndarray, int, np.ndarray]]:
+        """Yield (rows, output, predictions of each size) without each row, or with its group."""
         k, empty, zeros = self.n_neighbors, self._empty, self._zeros
 
         def laws_without(count):
@@ -391,7 +420,8 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, ReadsOnce, BaseEstimator):
             laws = laws_without(1)
             W = weights_by_rank_and_size(laws, WEIGHT_TOL)
             search = self._search(points, len(W) + 2)
-            return loo_errors(search, X, targets, points, W, laws, empty, zeros) / n
+            yield from left_out_averages(search, X, targets, points, W, laws, empty, zeros)
+            return
         # How many rows are left out with each row, on which the weights by rank depend.
         n_rows = targets.shape[1]
         kept, counts = np.arange(n_rows), np.ones(n_rows)
@@ -416,29 +446,17 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, ReadsOnce, BaseEstimator):
                 f"groups has a group of {counts[kept].max():.0f} of {n} rows; the others must be "
                 f"at least n_neighbors={k}."
             )
-        search, errors = self._search(points, n), np.zeros(len(sizes))
+        search = self._search(points, n)
         for count in np.unique(counts[kept]).astype(int).tolist():
             laws, rows = laws_without(count), kept[counts[kept] == count]
             if weight is None or left_out is None:
                 W = weights_by_rank_and_size(laws, WEIGHT_TOL)
-                errors += loo_errors(
+                yield from left_out_averages(
                     search, X, targets, points, W, laws, empty, zeros, groups=groups, rows=rows
                 )
             else:
-                errors += weighted_loo_errors(
-                    search,
-                    X,
-                    targets,
-                    points,
-                    weight,
-                    is_whole,
-                    left_out,
-                    rows,
-                    laws,
-                    empty,
-                    zeros,
-                )
-        return errors / n if weight is None else errors / weight.sum()
+                given = targets, points, weight, is_whole, left_out, rows, laws, empty, zeros
+                yield from weighted_left_out_averages(search, X, *given)
 
     @property
     def _is_chosen(self) -> bool:
@@ -871,7 +889,7 @@ def weights_by_rank_and_size(laws: Sequence[RankLaw], tol: float) -> np.ndarray:
     return W
 
 
-def loo_errors(
+def left_out_averages(
     search: NeighborSearch,
     X: Any,
     targets: np.ndarray,
@@ -883,8 +901,8 @@ def loo_errors(
     *,
     groups: np.ndarray | None = None,
     rows: np.ndarray | None = None,
-) -> np.ndarray:
-    """Sum over the rows of the squared leave-one-out error, summed over the outputs.
+) -> Iterator[tuple[np.ndarray, int, np.ndarray]]:
+    """Yield (rows, output, predictions of each size without the row itself, or its group).
 
     Parameters
     ----------
@@ -904,14 +922,9 @@ def loo_errors(
         The groups 0, ..., G-1 that are left out; a row by default.
     rows : int array, default=None
         Rows in groups of one size; all rows by default.
-
-    Returns
-    -------
-    errors : ndarray of shape (n_sizes,)
     """
     n_left = laws[0].n_samples
     mean_weights = np.maximum(0.0, 1 - W.sum(axis=0))
-    errors = np.zeros(W.shape[1])
     totals = targets.sum(axis=1)
     none = np.array([law.empty_share(n_left) for law in laws])
     left_out = targets
@@ -919,17 +932,15 @@ def loo_errors(
         left_out = np.array([np.bincount(groups, target)[groups] for target in targets])
     own_points = points.of_row if groups is None else None
     for part, block in search.ranked_blocks(X, len(W), own_points, groups, rows):
-        for target, left, sums, total, zero in zip(targets, left_out, points.sums, totals, zeros):
-            own = target[part]
+        outputs = zip(targets, left_out, points.sums, totals, zeros)
+        for number, (target, left, sums, total, zero) in enumerate(outputs):
             mean = (total - left[part]) / n_left
-            prediction = block.targets(sums, own) @ W
+            prediction = block.targets(sums, target[part]) @ W
             prediction += np.multiply.outer(mean, mean_weights)
-            prediction = without_empty_draws(prediction, mean[:, None], zero, none, empty)
-            errors += ((prediction - own[:, None]) ** 2).sum(axis=0)
-    return errors
+            yield part, number, without_empty_draws(prediction, mean[:, None], zero, none, empty)
 
 
-def weighted_loo_errors(
+def weighted_left_out_averages(
     search: NeighborSearch,
     X: Any,
     targets: np.ndarray,
@@ -941,8 +952,8 @@ def weighted_loo_errors(
     laws: Sequence[RankLaw],
     empty: str,
     zeros: np.ndarray,
-) -> np.ndarray:
-    """Weighted sum over some rows of the squared leave-one-out error, summed over the outputs.
+) -> Iterator[tuple[np.ndarray, int, np.ndarray]]:
+    """Yield (rows, output, predictions of each size without what is left out with a row).
 
     Parameters
     ----------
@@ -958,29 +969,24 @@ def weighted_loo_errors(
     rows : int array
         Rows of positive weight, with each of which as many rows are left out.
     laws, empty, zeros
-        As for `loo_errors`.
-
-    Returns
-    -------
-    errors : ndarray of shape (n_sizes,)
+        As for `left_out_averages`.
     """
     remaining = weight.sum() - left_out.total()
     shares = [filled_share(law, is_whole, WEIGHT_TOL) for law in laws]
     enough = max(share.enough(remaining[rows].max()) for share in shares)
-    errors = np.zeros(len(laws))
     totals = points.sums.sum(axis=1)
     # The neighbours of a block serve all sizes; only the groups' weights depend on the size.
     for part, block in search.weighted_blocks(X, enough, left_out, rows):
+        found = np.empty((len(targets), len(part), len(laws)))
         for j, (share, law) in enumerate(zip(shares, laws)):
             groups = block.weights(share, remaining[part])
             none = law.empty_share(remaining[part])
-            for output, (target, sums, zero) in enumerate(zip(targets, points.sums, zeros)):
+            for output, (sums, zero) in enumerate(zip(points.sums, zeros)):
                 mean = (totals[output] - left_out.total_target(output, part)) / remaining[part]
                 left = left_out.sums(output, part, block.places)
                 prediction = block.averages(groups, sums, mean, left)
-                prediction = without_empty_draws(prediction, mean, zero, none, empty)
-                errors[j] += weight[part] @ (prediction - target[part]) ** 2
-    return errors
+                found[output, :, j] = without_empty_draws(prediction, mean, zero, none, empty)
+        yield from ((part, output, predictions) for output, predictions in enumerate(found))
 
 
 def best_size(errors: np.ndarray) -> int:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 from scipy.optimize import brentq, linprog
-from scipy.special import rel_entr, softmax
+from scipy.special import rel_entr, softmax, xlogy
 
 from sklearn_ensemble_theory._margin_losses import MARGIN_FUNCTIONS, MarginFunction
 from sklearn_ensemble_theory._scaling import largest_magnitude, power_of_two
@@ -30,6 +30,7 @@ from sklearn_ensemble_theory.erm._ball.problem import BallProblem
 from sklearn_ensemble_theory.erm._ball.solvers import line_search, solve_in_ball
 
 SMALLEST_PROBABILITY = np.finfo(np.float64).eps
+SMALLEST_MEAN = 1e-6
 
 # --- risks --------------------------------------------------------------------------------------
 
@@ -70,6 +71,13 @@ class HeldOutRisk:
         """(the weights of a rule, the bound on the distance of their risk to the minimum)."""
         raise NotImplementedError
 
+    def solve_with_prior(self, share: float) -> tuple[np.ndarray, float]:
+        """The weights of sum 1, drawn to equal ones by further rows with this share of the weight.
+
+        The bound is on the distance to the smallest risk of all these rows.
+        """
+        raise NotImplementedError
+
     def candidate_losses(self) -> np.ndarray:
         """Return the losses of the candidates, of shape (n, k), in units of `unit`."""
         return self.losses(self.predictions)
@@ -108,6 +116,24 @@ class SquaredRisk(HeldOutRisk):
         factor = residual_factor(P, y, weight)
         v = least_squares_weights(factor, rule, radius, positive)
         return v, least_squares_gap(factor, v, rule, radius, positive)
+
+    def solve_with_prior(self, share: float) -> tuple[np.ndarray, float]:
+        # k more rows, in which the weights would be 1 / k each: where all of the weight is on one
+        # member, their mean square is about the smallest risk of a member.
+        P, y, weight = self.predictions, self.target, self.weight
+        if P.ndim == 3:
+            weight = np.repeat(weight, P.shape[2])
+            P, y = P.swapaxes(1, 2).reshape(-1, P.shape[1]), y.ravel()
+        k = P.shape[1]
+        smallest = float((self.weight @ self.candidate_losses()).min())
+        more = np.sqrt(smallest) * (k * np.eye(k) - 1.0)
+        factor = residual_factor(
+            np.vstack([P, more]),
+            np.append(y, np.zeros(k)),
+            np.append(weight * (1 - share), np.full(k, share / k)),
+        )
+        v = least_squares_weights(factor, "simplex", 1.0, True)
+        return v, least_squares_gap(factor, v, "simplex", 1.0, True)
 
 
 class AbsoluteRisk(HeldOutRisk):
@@ -156,6 +182,12 @@ class LogRisk(HeldOutRisk):
         elif rule == "l2":
             v = v * min(radius / float(np.linalg.norm(v)), 1.0)
         return v, gap
+
+    def solve_with_prior(self, share: float) -> tuple[np.ndarray, float]:
+        # k more rows, each of whose class one member alone gives a probability.
+        k = self.predictions.shape[1]
+        rows = np.vstack([self.predictions, np.eye(k)])
+        return best_mixture(rows, np.append(self.weight * (1 - share), np.full(k, share / k)))
 
 
 class MarginRisk(HeldOutRisk):
@@ -214,6 +246,68 @@ class HingeRisk(MarginRisk):
     phi = MARGIN_FUNCTIONS["hinge"]
 
 
+class DevianceRisk(HeldOutRisk):
+    """Half the deviance of a mean m > 0 of counts or amounts.
+
+    Predictions below a tiny share of the mean of y count as this share: a tree of a forest may
+    predict 0, under which a count of 1 is impossible.
+    """
+
+    rules = ("simplex",)
+
+    def __init__(self, predictions: np.ndarray, y: np.ndarray, weight: np.ndarray) -> None:
+        super().__init__(predictions, y, weight)
+        least = SMALLEST_MEAN * max(float(weight @ self.y), np.finfo(np.float64).tiny)
+        self.predictions = np.maximum(self.predictions, least)
+
+    @staticmethod
+    def value(y: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """The losses."""
+        raise NotImplementedError
+
+    @staticmethod
+    def derivatives(y: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The first derivative by m, and the mean of the second one under the mean m."""
+        raise NotImplementedError
+
+    def losses(self, mixed: np.ndarray) -> np.ndarray:
+        return self.value(self.y[:, None], mixed)
+
+    def solve(self, rule: str, radius: float, positive: bool) -> tuple[np.ndarray, float]:
+        return least_deviance_weights(self.predictions, self.y, self.weight, self)
+
+
+class PoissonRisk(DevianceRisk):
+    """Half the deviance of counts, m - y + y log(y / m)."""
+
+    @staticmethod
+    def value(y: np.ndarray, m: np.ndarray) -> np.ndarray:
+        return m - y + xlogy(y, y / m)
+
+    @staticmethod
+    def derivatives(y: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return 1 - y / m, 1 / m
+
+    def in_units(self, losses: Any) -> Any:
+        return losses * self.unit
+
+
+class GammaRisk(DevianceRisk):
+    """Half the deviance of amounts, y / m - 1 - log(y / m).
+
+    It is not convex in m: the weights are a point where no step lowers it.
+    """
+
+    @staticmethod
+    def value(y: np.ndarray, m: np.ndarray) -> np.ndarray:
+        ratio = y / m
+        return ratio - 1 - np.log(ratio)
+
+    @staticmethod
+    def derivatives(y: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return (1 - y / m) / m, 1 / m**2
+
+
 RISKS = {
     "squared_error": SquaredRisk,
     "absolute_error": AbsoluteRisk,
@@ -221,6 +315,8 @@ RISKS = {
     "logistic": LogisticRisk,
     "exponential": ExponentialRisk,
     "hinge": HingeRisk,
+    "poisson": PoissonRisk,
+    "gamma": GammaRisk,
 }
 
 # --- squared error ------------------------------------------------------------------------------
@@ -539,6 +635,48 @@ def best_mixture(P: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float]:
         v, mixed = v + step * direction, moved
         v[v < 0] = 0.0
     return best / best.sum(), smallest
+
+
+# --- deviances ----------------------------------------------------------------------------------
+
+
+def least_deviance_weights(
+    P: np.ndarray, y: np.ndarray, weight: np.ndarray, risk: DevianceRisk
+) -> tuple[np.ndarray, float]:
+    """The weights of sum 1 of smallest risk F, and a bound on F(v) - min F for a convex loss.
+
+    Steps of Fisher's scoring. With d and h the derivatives at the means m = P v, the model of F is
+    that of squared errors of P u to m - d / h, with the weights w h; its minimum over the simplex
+    is exact. The bound is that of Frank and Wolfe, max_j <F', v - e_j>.
+    """
+    k = P.shape[1]
+    v = np.full(k, 1.0 / k)
+    best, smallest = v, np.inf
+    for _ in range(MAX_STEPS):
+        m = P @ v
+        d, h = risk.derivatives(y, m)
+        slope = P.T @ (weight * d)
+        gap = max(float(slope @ v - slope.min()), 0.0)
+        if gap < smallest:
+            best, smallest = v, gap
+        if gap <= TARGET_GAP:
+            break
+        factor = residual_factor(P, m - d / h, weight * h / float(weight @ h))
+        direction = least_squares_weights(factor, "simplex", 1.0, True) - v
+        descent = -float(slope @ direction)
+        if not descent > 0:
+            break
+        start, step = float(weight @ risk.value(y, m)), 1.0
+        while step > 1e-12:
+            moved = P @ (v + step * direction)
+            if float(weight @ risk.value(y, moved)) <= start - 1e-4 * step * descent + 1e-15:
+                break
+            step /= 2
+        else:
+            break
+        v = np.maximum(v + step * direction, 0.0)
+        v /= v.sum()
+    return best, smallest
 
 
 # --- functions of the margin --------------------------------------------------------------------

@@ -24,6 +24,7 @@ from sklearn_ensemble_theory._compat import (
     routing_enabled,
     safe_split,
 )
+from sklearn_ensemble_theory._folds import Split, are_folds
 from sklearn_ensemble_theory._learners import (
     aligned_columns,
     checked_outputs,
@@ -50,6 +51,37 @@ class SharesFits(Protocol):
 
     def __fit_sharing__(self, known: "KnownFits", X: Any, y: Any, **params: Any) -> Any:
         """`fit`, which takes the members that are known and adds the others."""
+
+
+@runtime_checkable
+class HoldsOutRows(Protocol):
+    """A learner whose fit tells what it predicts for rows that it has not seen.
+
+    Out of bag, without each row in closed form, or by the models of folds that it makes anyway: a
+    stack then has no need to fit it again for each split.
+    """
+
+    def __held_out_predictions__(
+        self, X: Any, y: Any, splits: list[Split], **params: Any
+    ) -> np.ndarray | None:
+        """Fit to all rows, and return what is predicted for each of them by a model without it.
+
+        Parameters
+        ----------
+        X, y
+            The rows; labels are positions 0 ... K-1.
+        splits : list of (train, test)
+            Positions of rows. A learner with folds of its own takes these instead; they may leave
+            rows out or test on some twice.
+        **params
+            Further arguments of `fit`: `sample_weight`, `groups`, `offset`.
+
+        Returns
+        -------
+        predictions : array of shape (n,) or (n, K), or None
+            Numbers or probabilities; NaN for a row that the model has no prediction for. None where
+            the learner cannot tell, mostly before any work: it is then fitted again.
+        """
 
 
 @dataclass(frozen=True)
@@ -157,6 +189,9 @@ class MembersPlan:
     share : bool
         Whether a learner that is several members, or a part of several, is fitted once to the same
         rows; those members are fitted one after the other.
+    by_own : bool
+        Whether members that predict rows which they have not seen (`HoldsOutRows`) are asked for
+        them, and fitted once.
     """
 
     members: Sequence[Member]
@@ -166,6 +201,7 @@ class MembersPlan:
     share: bool
     n_jobs: int | None
     verbose: int = 0
+    by_own: bool = False
 
 
 @dataclass(frozen=True)
@@ -252,10 +288,15 @@ def fit_members(
             plan.outputs.of_members(given, X), np.arange(n), np.zeros(n, dtype=np.intp)
         )
         return given, held_out
+    own = _own_held_out(plan, problem)
     fitted = [None if known is None else known.find(each.learner, X, y) for each in members]
-    groups = [[j] for j in range(len(members))]
+    for j, (model, _) in own.items():
+        fitted[j] = model
+    rest = [j for j in range(len(members)) if j not in own]
+    groups = [[j] for j in rest]
     if plan.share:
-        groups = sharing_groups([each.learner for each in members])
+        groups = sharing_groups([members[j].learner for j in rest])
+        groups = [[rest[place] for place in group] for group in groups]
     unknown = [left for group in groups if (left := [j for j in group if fitted[j] is None])]
     # The fits to all rows come first: with one job, generators are used as by scikit-learn.
     tasks = [delayed(_fit_group)([members[j] for j in group], X, y) for group in unknown]
@@ -276,7 +317,7 @@ def fit_members(
     if not splits:
         return fitted, None
     # Results come in the order of the tasks.
-    parts: list[list[Any]] = [[] for _ in members]
+    parts: dict[int, list[Any]] = {j: [] for j in rest}
     for group in groups:
         for _ in splits:
             for j, values in zip(group, next(results)):
@@ -286,13 +327,50 @@ def fit_members(
     held = np.concatenate([test for _, test in splits])
     folds = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
     order = np.argsort(held, kind="stable")
-    predictions: list[Any] = []
-    for part in parts:
+    found: dict[int, Any] = {j: values for j, (_, values) in own.items()}
+    for j, part in parts.items():
         if isinstance(part[0], list):  # for each output
-            predictions.append([np.concatenate(output)[order] for output in zip(*part)])
+            found[j] = [np.concatenate(output)[order] for output in zip(*part)]
         else:
-            predictions.append(np.concatenate(part)[order])
-    return fitted, HeldOutMembers(predictions, held[order], folds[order])
+            found[j] = np.concatenate(part)[order]
+    held_out = HeldOutMembers([found[j] for j in sorted(found)], held[order], folds[order])
+    if not own:
+        return fitted, held_out
+    # Rows that every tree of a small forest has seen.
+    known_rows = np.all(
+        [np.isfinite(v.reshape(len(y), -1)).all(axis=1) for _, v in own.values()], 0
+    )
+    return fitted, held_out if known_rows.all() else held_out.part(np.flatnonzero(known_rows))
+
+
+def _own_held_out(plan: MembersPlan, problem: MembersProblem) -> dict[int, tuple[Any, np.ndarray]]:
+    """The members, by their numbers, that predict held-out rows by their one fit."""
+    rows, splits = problem.rows, list(problem.splits)
+    if not plan.by_own or not are_folds(splits, len(rows.y), each_row=True):
+        return {}
+    expected = "predict" if plan.outputs.classes is None else "predict_proba"
+    asked = [
+        j
+        for j, each in enumerate(plan.members)
+        if each.method == expected and isinstance(each.learner, HoldsOutRows)
+    ]
+    tasks = [delayed(_fit_once)(plan.members[j], rows.X, rows.y, splits) for j in asked]
+    found = zip(asked, Parallel(n_jobs=plan.n_jobs, verbose=plan.verbose)(tasks))
+    return {j: (model, values) for j, (model, values) in found if values is not None}
+
+
+def _fit_once(
+    member: Member, X: Any, y: np.ndarray, splits: list[Split]
+) -> tuple[Any, np.ndarray | None]:
+    """The member fitted to all rows, and what it predicts for each of them without it."""
+    model: Any = clone(member.learner)
+    try:
+        values = model.__held_out_predictions__(X, y, splits, **member.params)
+    except Exception as error:
+        raise_named(error, member.name, "")
+    if values is not None and not np.isfinite(values).any():
+        values = None
+    return model, values
 
 
 def _fit_group(

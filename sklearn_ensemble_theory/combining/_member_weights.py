@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._margin_losses import MARGIN_FUNCTIONS, MarginFunction
-from sklearn_ensemble_theory._rows import effective_size, normalised_weights
+from sklearn_ensemble_theory._rows import effective_size, normalised_weights, number_of_rows
 from sklearn_ensemble_theory._typing import ArrayLike, RandomStateLike, available_if
 
 from ._aggregation import (
@@ -33,15 +33,18 @@ from ._aggregation import (
 SETS = ("nnls", "simplex", "l1", "l2")  # weights of smallest risk in a set
 FREE_LENGTH = ("nnls", "l1", "l2")  # sets in which the sum of the weights says how sure they are
 SCORINGS = [StrOptions({"loss", *RISKS, *get_scorer_names()}), callable]
-LOSSES_OF_NUMBERS = ("squared_error", "absolute_error")
+LOSSES_WITH_PRIOR = ("log_loss", "squared_error")
+LOSSES_OF_MEANS = ("poisson", "gamma")
+LOSSES_OF_NUMBERS = ("squared_error", "absolute_error", *LOSSES_OF_MEANS)
 
 TEXTS = {
     "scoring": """
         scoring : str or callable, default="loss"
             What is compared. "loss" is the squared error of numbers and the log-loss of
             probabilities; other losses by their names: "squared_error", "absolute_error",
-            "log_loss", "logistic", "exponential" and "hinge", as in :class:`WeightedMean`. A metric
-            of scikit-learn, by its name or as a scorer, is maximised.
+            "poisson", "gamma", "log_loss", "logistic", "exponential" and "hinge", as in
+            :class:`WeightedMean`. A metric of scikit-learn, by its name or as a scorer, is
+            maximised.
         """,
     "fitted": """
         estimator_weights_ : ndarray of shape (n_members,) or (n_outputs, n_members)
@@ -91,7 +94,8 @@ class MemberWeights(BaseEstimator):
         return clone(self)
 
     def _check_loss(self, loss: str, of_classes: bool) -> None:
-        if (loss == "absolute_error") if of_classes else (loss not in LOSSES_OF_NUMBERS):
+        of_numbers = loss in LOSSES_OF_NUMBERS
+        if (of_numbers and loss != "squared_error") if of_classes else not of_numbers:
             what = "probabilities" if of_classes else "numbers"
             raise ValueError(f"loss={loss!r} is not a loss of {what}.")
 
@@ -269,12 +273,14 @@ class WeightedMean(MemberWeights):
     weights : {"nnls", "simplex", "l1", "l2", "uniform"}, default="simplex"
         The set of weights: "nnls" are all that are not negative, "simplex" those of sum 1, "l1" and
         "l2" those of an l1 or l2 norm of at most `radius`. "uniform" gives equal weights.
-    loss : {"auto", "squared_error", "absolute_error", "log_loss", "logistic", "exponential", \
-            "hinge"}, default="auto"
+    loss : {"auto", "squared_error", "absolute_error", "poisson", "gamma", "log_loss", \
+            "logistic", "exponential", "hinge"}, default="auto"
         The loss whose mean over the rows is the risk. Of numbers:
 
         - "squared_error", which is "auto";
         - "absolute_error": not for "l2".
+        - "poisson" and "gamma": half the deviance of counts, and of amounts above 0; for "simplex"
+          and "uniform" only. Predictions below a millionth of the mean of y count as that.
 
         Of probabilities:
 
@@ -291,6 +297,11 @@ class WeightedMean(MemberWeights):
         Radius of the balls of "l1" and "l2".
     positive : bool, default=True
         Whether the weights of "l1" and "l2" are not negative.
+    prior_rows : float, default=0.0
+        Of "simplex" with "log_loss" or "squared_error": draws the weights to equal ones, as much as
+        so many further rows would in which all members are equally good. With the log-loss it is
+        the mode under the prior of Dirichlet whose parameters are 1 + `prior_rows` / k. No member
+        then has all of the weight, which matters where few rows decide.
 
     Attributes
     ----------
@@ -339,6 +350,7 @@ class WeightedMean(MemberWeights):
         "loss": [StrOptions({"auto", *RISKS})],
         "radius": [Interval(Real, 0, None, closed="neither")],
         "positive": ["boolean"],
+        "prior_rows": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(
@@ -348,16 +360,23 @@ class WeightedMean(MemberWeights):
         loss: str = "auto",
         radius: float = 1.0,
         positive: bool = True,
+        prior_rows: float = 0.0,
     ) -> None:
         self.weights = weights
         self.loss = loss
         self.radius = radius
         self.positive = positive
+        self.prior_rows = prior_rows
 
     def _check_loss(self, loss: str, of_classes: bool) -> None:
         super()._check_loss(loss, of_classes)
         if self.weights in SETS and self.weights not in RISKS[loss].rules:
             raise ValueError(f"weights={self.weights!r} cannot be learned with loss={loss!r}.")
+        if self.prior_rows and (self.weights != "simplex" or loss not in LOSSES_WITH_PRIOR):
+            raise ValueError(
+                f"prior_rows={self.prior_rows} needs weights='simplex' and loss='log_loss' or "
+                f"'squared_error', got weights={self.weights!r} and loss={loss!r}."
+            )
         if loss == "log_loss" and self.weights in ("l1", "l2") and not self.positive:
             raise ValueError(
                 "loss='log_loss' needs positive=True, as sums with negative weights are no "
@@ -378,6 +397,9 @@ class WeightedMean(MemberWeights):
     ) -> tuple[np.ndarray, float]:
         if self.weights == "uniform":
             return np.full(len(means), 1.0 / len(means)), np.nan
+        if self.prior_rows:
+            n = number_of_rows(risk.weight[risk.weight > 0])
+            return risk.solve_with_prior(self.prior_rows / (n + self.prior_rows))
         return risk.solve(self.weights, self.radius, self.positive)
 
     def _set_certificate(

@@ -95,6 +95,7 @@ CONSTRAINTS: dict[str, list] = {
     "passthrough": ["boolean"],
     "verbose": ["verbose"],
     "held_out": [None, StrOptions({"cv"})],
+    "reuse_fits": ["boolean"],
 }
 
 STACKING_TEXTS = {
@@ -142,6 +143,14 @@ STACKING_TEXTS = {
             With "cv", `fit` also predicts each held-out row by a combination that is learned from
             the rows of the other splits: as many further fits of the final estimator, or of the
             weights, as there are splits. None keeps nothing.
+        """,
+    "reuse_fits": """
+        reuse_fits : bool, default=False
+            Whether members whose one fit tells what they predict for rows that they have not seen
+            are asked for it, in the place of a fit for each split: forests and bagging (out of
+            bag), bagged neighbours (without each row), and boosting and additive models by the
+            models of their folds, which become those of `cv`. It needs splits that hold out each
+            row once.
         """,
     "attributes": """
         estimators_ : list of estimators
@@ -231,6 +240,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
     cv: Any
     passthrough: bool
     held_out: Literal["cv"] | None
+    reuse_fits: bool
     _default_final: Callable[[], BaseEstimator]  # where none is given
     _parameter_constraints: dict = CONSTRAINTS
 
@@ -306,6 +316,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
                 f"{type(final).__name__} does not have."
             )
         members = self._plan_of_members(pairs, rows, params, holds_out=True)
+        members = replace(members, by_own=self.reuse_fits)
         outputs, self.stack_method_ = members.outputs, members.outputs.methods
         combination: Combination
         if rule is not None:
@@ -630,6 +641,8 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         Whether `predict_set` is possible.
         %(held_out)s
 
+    %(reuse_fits)s
+
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,), or list of them for several outputs
@@ -684,6 +697,7 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         passthrough: bool = False,
         verbose: int = 0,
         held_out: Literal["cv"] | None = None,
+        reuse_fits: bool = False,
     ) -> None:
         self.estimators = estimators
         self.final_estimator = final_estimator
@@ -693,6 +707,7 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         self.passthrough = passthrough
         self.verbose = verbose
         self.held_out = held_out
+        self.reuse_fits = reuse_fits
 
     @available_if(lambda self: self._final_has("predict"))
     @by_chunks
@@ -841,6 +856,8 @@ class StackingRegressor(RegressorMixin, BaseStacking):
         Whether `predict_interval` is possible.
         %(held_out)s
 
+    %(reuse_fits)s
+
     Attributes
     ----------
     %(attributes)s
@@ -884,6 +901,7 @@ class StackingRegressor(RegressorMixin, BaseStacking):
         passthrough: bool = False,
         verbose: int = 0,
         held_out: Literal["cv"] | None = None,
+        reuse_fits: bool = False,
     ) -> None:
         self.estimators = estimators
         self.final_estimator = final_estimator
@@ -892,6 +910,7 @@ class StackingRegressor(RegressorMixin, BaseStacking):
         self.passthrough = passthrough
         self.verbose = verbose
         self.held_out = held_out
+        self.reuse_fits = reuse_fits
 
     @available_if(lambda self: self._final_has("predict"))
     @finite_predictions

@@ -53,12 +53,27 @@ class HeldOut:
         return cls(rows.y[held], predictions, held, codes)
 
     def interval_around(
-        self, at: np.ndarray, coverage: float, method: str, side: str
+        self,
+        at: np.ndarray,
+        coverage: float,
+        method: str,
+        side: str,
+        deviation: Callable[[np.ndarray], np.ndarray] | None = None,
+        support: tuple[float, float] = (-np.inf, np.inf),
     ) -> np.ndarray:
-        """The ends at new rows, of shape (m, 2), from the predictions there."""
+        """The ends at new rows, of shape (m, 2), from the predictions there.
+
+        Residuals are in units of `deviation` of the mean where there is one, and ends are values of
+        `support`.
+        """
         one_of("method", method, ("conformal",))
         one_of("side", side, ("both", "lower", "upper"))
         coverage = checked_coverage(coverage)
+        if deviation is not None:
+            off, fold = self.y - self.predictions, np.zeros(len(self.y), dtype=np.intp)
+            off, scale, at = off / deviation(self.predictions), deviation(at)[:, None], at[:, None]
+            given = fold, self.groups, (at, at), scale, coverage, side, support
+            return interval_by_folds((-off, off), *given)
         # Residuals of huge targets are beyond the largest float; halves of both are not.
         off = self.y / 2 - self.predictions / 2
         fold, at = np.zeros(len(off), dtype=np.intp), at[:, None] / 2

@@ -112,6 +112,7 @@ LEAVES = "a leaf has at least 20 rows, which weights are not"
 COLUMNS_DRAWN = "columns are drawn at random by their positions: equal in law only"
 BLOCKS = "rows are dealt to blocks by their positions: equal in law only"
 FOLDS = "rows are dealt to folds by their positions"
+FOLDS_OF_ORDER = "rows are dealt to folds in the order of y"
 DISTANCE = "distances add up columns in their units"
 COUNTS = "weights count rows: k = 1 of more rows is another fit"
 RIDGE = "the default final estimator, RidgeCV, has penalties in units of y and of weights"
@@ -121,6 +122,11 @@ RATE = "the number of bins follows the number of rows"
 
 _DRAWN_ROWS = _all(["rows_permuted", "repeated_rows"], ROWS_DRAWN)
 _BAGS = _DRAWN_ROWS | {"unit_weights": WEIGHTED_DRAWS, "columns_permuted": COLUMN_TIES}
+_SUPER_LEARNER = (
+    _all([*OF_X, *OF_WEIGHTS], CLOSE)
+    | _all(["rows_permuted", "repeated_rows"], FOLDS)
+    | {"columns_permuted": COLUMN_TIES}
+)
 _FOREST = _BAGS | {"columns_permuted": COLUMNS_DRAWN}
 _BLOCKS = _all(["rows_permuted", "repeated_rows"], BLOCKS) | {"columns_permuted": COLUMN_TIES}
 _NEIGHBORS = (
@@ -190,6 +196,12 @@ TABLE: dict[str, dict[str, str]] = {
         | _all(["rows_permuted", "repeated_rows"], FOLDS)
         | {"columns_permuted": FIRST_COLUMN}
     ),
+    "SuperLearnerClassifier": _SUPER_LEARNER | LABELS,
+    "SuperLearnerRegressor": (
+        _SUPER_LEARNER
+        | UNITS_OF_Y
+        | {"y_times_4": CLOSE, "y_negated": FOLDS_OF_ORDER, "rows_permuted": CLOSE}
+    ),
     "VotingClassifier": VOTES_OF_ORDER | {"columns_permuted": FIRST_COLUMN},
     "VotingRegressor": OF_ORDER,
     "BinnedTreeClassifier": VOTES_OF_ORDER | {"columns_permuted": COLUMN_TIES},
@@ -244,6 +256,8 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "HistogramRegressor": _REFUSED,
     "L2BoostingRegressor": {"column_repeated": CLOSE},
     "LPBoostClassifier": _REFUSED,
+    "SuperLearnerClassifier": _TIES,
+    "SuperLearnerRegressor": _TIES,
     "LinearL2BoostingRegressor": {"column_repeated": TWO_SMOOTHERS} | _SUBSET | _REFUSED,
     "LogitBoostClassifier": {"column_repeated": CLOSE},
     "MassartBoostClassifier": _REFUSED,

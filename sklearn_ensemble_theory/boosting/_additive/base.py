@@ -23,6 +23,7 @@ from ..._documentation import documented
 from ..._door import ReadsOnce
 from ..._features import Features
 from ..._folds import (
+    Split,
     are_folds,
     checked_n_splits,
     fold_numbers,
@@ -553,6 +554,10 @@ class BaseAdditive(ReadsOnce, BaseEstimator):
         plan = self._plan(p, columns)
         return plan, bins_of_blocks(plan, rows, columns, n_splits, target_of)
 
+    def _of_scores(self, scores: np.ndarray, folds: FoldModels) -> np.ndarray:
+        """The predictions that scores by the models of the folds stand for."""
+        raise NotImplementedError
+
     # --- the fitted terms -------------------------------------------------------------------------
 
     @property
@@ -824,6 +829,26 @@ class BaseAdditive(ReadsOnce, BaseEstimator):
             )
         X = self._checked_X(X)
         return folds.scores(model.terms, X, self._offset(offset, X)), folds, folds.rows
+
+    def __held_out_predictions__(
+        self, X: Any, y: Any, splits: list[Split], **params: Any
+    ) -> np.ndarray | None:
+        """The rows by the models of their folds, whose tables a fit can keep."""
+        if not are_folds(splits, len(y), each_row=True):
+            return None
+        given = {name: getattr(self, name) for name in ("n_estimators", "cv", "held_out")}
+        rounds = self._cv_rounds()
+        if rounds is not None:
+            self.n_estimators = clone(rounds).set_params(cv=CVRounds().cv)
+        self.set_params(cv=splits, held_out="cv")
+        try:
+            self.fit(X, y, **params)
+            scores, folds, rows = self._fold_scores(X, params.get("offset"), "This method")
+        finally:
+            self.set_params(**given)
+        if self.held_out is None:
+            self.model_ = replace(self.model_, folds=None)
+        return self._of_scores(scores[np.arange(len(y)), rows.fold], folds)
 
     # --- edits of the fitted model ----------------------------------------------------------------
 

@@ -35,7 +35,7 @@ from .bins import (
     weight_unit,
 )
 from .edits import refuse_edited
-from .fitted_terms import AdditiveModel
+from .fitted_terms import AdditiveModel, FoldModels
 from .risk import PointwiseLogistic
 from .rounds import BinnedRows
 
@@ -546,6 +546,9 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         own = ClassPlaces(*rows.scores.T)
         assert rows.codes is not None
         return set_by_folds(own, rows.codes, rows.fold, rows.groups, at, rule)
+
+    def _of_scores(self, scores: np.ndarray, folds: FoldModels) -> np.ndarray:
+        return _probabilities(scores)
 
     def staged_decision_function(
         self, X: ArrayLike, offset: ArrayLike | None = None

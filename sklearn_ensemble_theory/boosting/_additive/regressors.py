@@ -43,7 +43,7 @@ from .additive_plan import Plan
 from .base import TEXTS, BaseAdditive, keeps_folds
 from .bins import TargetRange, TrainingRows, choose_bins
 from .edits import refuse_edited
-from .fitted_terms import AdditiveModel
+from .fitted_terms import AdditiveModel, FoldModels
 from .risk import PointwiseOf
 
 # The mean distance by which scores move between two computations of the gradients, as a share of
@@ -413,6 +413,9 @@ class AdditiveBoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditi
         """
         check_is_fitted(self)
         return self._inverse_link(self._scores(X, offset))
+
+    def _of_scores(self, scores: np.ndarray, folds: FoldModels) -> np.ndarray:
+        return folds.scale * self._inverse_link(scores) + folds.mean
 
     def _inverse_link(self, u: np.ndarray) -> np.ndarray:
         return u if self.loss_.is_quadratic else self.loss_.inverse_link(u)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.metrics import get_scorer_names
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
@@ -18,7 +18,7 @@ from ..._cv_choice import CVRounds
 from ..._documentation import documented
 from ..._door import CLASS_WEIGHT, fit_context
 from ..._features import CategoryOptions, Features
-from ..._folds import checked_n_splits
+from ..._folds import Split, are_folds, checked_n_splits
 from ..._learners import GROUPS_ON_REQUEST, has_input_tag, with_groups
 from ..._running import warn_user
 from ..._typing import (
@@ -336,6 +336,25 @@ class GradientBoosting(MetaEstimatorMixin, BaseGradientBoosting):
     standard_error = standard_error
     confidence_interval = confidence_interval
     forget_training_rows = forget_training_rows
+
+    def __held_out_predictions__(
+        self, X: Any, y: Any, splits: list[Split], **params: Any
+    ) -> np.ndarray | None:
+        """The rows by the models of their folds, which a choice of the rounds has made anyway."""
+        choice = CVRounds.of(self.n_estimators)
+        if choice is None or not are_folds(splits, len(y), each_row=True):
+            return None
+        given = {"n_estimators": self.n_estimators, "held_out": self.held_out}
+        self.set_params(n_estimators=clone(choice).set_params(cv=splits), held_out="cv")
+        try:
+            self.fit(X, y, **params)
+        finally:
+            self.set_params(**given)
+        own = self.__dict__
+        found = (own["_resampling"] if self.held_out == "cv" else own.pop("_resampling")).folds()
+        if hasattr(self, "classes_") and not found.loss.probability:
+            return None
+        return found.out_of_fold
 
     # --- scikit-learn's conventions ---------------------------------------------------------------
 

@@ -1,0 +1,977 @@
+"""The super learner: a library of members of all families, combined by what they predict for rows
+that they have not seen [van der Laan, Polley and Hubbard, 2007].
+
+No member is fitted for each fold where its one fit tells what it predicts for held-out rows
+(`HoldsOutRows`). The weights are those of a stack: of smallest held-out risk on the simplex.
+"""
+
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
+from sklearn.utils import Tags, check_consistent_length, check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from sklearn_ensemble_theory._blocks import checked_offset
+from sklearn_ensemble_theory._categories import CategoricalColumns
+from sklearn_ensemble_theory._compat import Interval, StrOptions
+from sklearn_ensemble_theory._documentation import documented
+from sklearn_ensemble_theory._door import ReadsOnce, fit_context
+from sklearn_ensemble_theory._features import is_frame
+from sklearn_ensemble_theory._folds import Split, drawn_splits
+from sklearn_ensemble_theory._learners import GROUPS_ON_REQUEST
+from sklearn_ensemble_theory._offsets import offset_to_predict, offset_to_score
+from sklearn_ensemble_theory._rows import (
+    Rows,
+    checked_groups,
+    checked_weights,
+    normalised_weights,
+    number_of_rows,
+    one_column,
+    validate_data,
+)
+from sklearn_ensemble_theory._running import MAX_SEED, Progress, warn_user
+from sklearn_ensemble_theory._scores import (
+    ClassifierMixin,
+    RegressorMixin,
+    coefficient_of_determination,
+)
+from sklearn_ensemble_theory._typing import (
+    ArrayLike,
+    CVLike,
+    Estimator,
+    MatrixLike,
+    RandomStateLike,
+)
+from sklearn_ensemble_theory.boosting.losses._losses import make_loss
+from sklearn_ensemble_theory.ensembles._held_out import TEXTS as TEXTS_OF_HELD_OUT
+from sklearn_ensemble_theory.ensembles._held_out import HeldOut
+from sklearn_ensemble_theory.ensembles._prediction_sets import SetRule
+
+from ._aggregation import RISKS
+from ._library import MEMBERS, Library, default_members
+from ._member_fits import (
+    HeldOutMembers,
+    Member,
+    MembersPlan,
+    MembersProblem,
+    Outputs,
+    fit_members,
+    predicted,
+    refuse_unweighted,
+)
+from ._member_weights import (
+    LOSSES_OF_MEANS,
+    LOSSES_OF_NUMBERS,
+    LOSSES_WITH_PRIOR,
+    WeightedMean,
+)
+from ._named_members import rows_to_fit
+from ._stack import RuleOfWeights, held_out_combination
+
+# Members of less weight are left out: they would be asked for next to nothing.
+SMALLEST_WEIGHT = 0.01
+# Rows of the prior of equal weights, and of the shares of the classes among the probabilities.
+PRIOR_ROWS, PRIOR_ROWS_OF_CLASSES = 1.0, 0.05
+# The standard deviation of the prior of the logarithm of the temperature.
+SPREAD_OF_TEMPERATURE = 0.2
+
+
+@dataclass(frozen=True)
+class FittedMember:
+    """A member after its fit, or the error that has ended it.
+
+    Attributes
+    ----------
+    name : str
+    seconds : float
+        Of the fit, with all that holds rows out.
+    model : estimator or None
+    held_out : HeldOutMembers or None
+        Of this member alone.
+    error : Exception or None
+    """
+
+    name: str
+    seconds: float
+    model: Any = None
+    held_out: HeldOutMembers | None = None
+    error: Exception | None = None
+
+
+def fit_one(member: Member, outputs: Outputs, problem: MembersProblem) -> FittedMember:
+    """The member fitted once to all rows, and its predictions of held-out rows."""
+    plan = MembersPlan([member], outputs, False, True, share=False, n_jobs=1, by_own=True)
+    start = time.perf_counter()
+    try:
+        (model,), held_out = fit_members(plan, problem)
+    except MemoryError:  # is for who has called the fit
+        raise
+    except Exception as error:
+        return FittedMember(member.name, time.perf_counter() - start, error=error)
+    return FittedMember(member.name, time.perf_counter() - start, model, held_out)
+
+
+def together(found: list[FittedMember]) -> HeldOutMembers:
+    """The held-out predictions of all members, for the rows that all of them have."""
+    parts = [each.held_out for each in found if each.held_out is not None]
+    first = parts[0]
+    rows = first.rows
+    for part in parts[1:]:
+        rows = rows[np.isin(rows, part.rows)]
+    if len(rows) == len(first.rows) and all(len(p.rows) == len(rows) for p in parts):
+        return HeldOutMembers([p.predictions[0] for p in parts], rows, first.folds)
+    kept = [part.part(np.flatnonzero(np.isin(part.rows, rows))) for part in parts]
+    return HeldOutMembers([p.predictions[0] for p in kept], rows, kept[0].folds)
+
+
+def tempered(P: np.ndarray, temperature: float) -> np.ndarray:
+    """Probabilities proportional to P^(1 / temperature)."""
+    logs = np.log(np.maximum(P, np.finfo(np.float64).tiny)) / temperature
+    found: np.ndarray = softmax(logs, axis=1)
+    return found
+
+
+def best_temperature(P: np.ndarray, y: np.ndarray, weight: np.ndarray, n: float) -> float:
+    """The temperature of the smallest log-loss of these n rows, drawn to 1 by a normal prior.
+
+    Means of probabilities are less sure than the members are right (Ranjan and Gneiting 2010); of
+    members that are surer than right the mean may still be too sure.
+    """
+    rows = np.arange(len(y))
+
+    def posterior(log_temperature: float) -> float:
+        own = tempered(P, np.exp(log_temperature))[rows, y]
+        loss = -float(weight @ np.log(np.maximum(own, np.finfo(np.float64).tiny)))
+        return n * loss + 0.5 * (log_temperature / SPREAD_OF_TEMPERATURE) ** 2
+
+    return float(np.exp(minimize_scalar(posterior, bounds=(-1.0, 1.0), method="bounded").x))
+
+
+TEXTS = {
+    "members": """
+        members : "auto" or list of str, estimators or (str, estimator) pairs, default="auto"
+            The library. Names of its own members: "linear" (ridge or logistic regression, or the
+            linear model of the loss), "neighbors" (bagged nearest neighbours), "extra_trees",
+            "forest", "boosting" (trees of depth 3), "additive" (additive model with pairs of
+            features) and "boosting_31_leaves"; "auto" is all of them, "neighbors" for at most
+            20,000 rows, and the two forests for at least 100. Other estimators are cloned; those
+            that cannot tell what they predict for rows that they have not seen are fitted again
+            for each fold.
+        """,
+    "cv": """
+        cv : int, cross-validation splitter, iterable or None, default=None
+            The folds, the same for all members that use folds. An integer is the number of folds,
+            which are drawn from a fixed seed; None is 5, or fewer for few rows.
+        """,
+    "time_limit": """
+        time_limit : float or None, default=None
+            Seconds. The cheapest members are fitted first, and a member is left out if it would
+            take longer than what is left, by the times of those before it; the first member is
+            always fitted. None is no limit.
+        """,
+    "attributes": """
+        leaderboard_ : dict of arrays
+            A row for each member, the best first, in a form that pandas reads: "name", "loss" (the
+            mean loss of rows that the member has not seen), "standard_error" of this mean, "weight"
+            and "seconds" (of its fit).
+        members_ : dict of str to estimator
+            The fitted members by name. Where X is a frame, those of the library take an array with
+            the numbers of its categories.
+        member_weights_ : dict of str to float
+            The weights, of sum 1.
+        held_out_loss_ : float
+            The mean loss of the weighted predictions of these rows. It is a little too small,
+            because the weights are chosen for it.
+        held_out_ : object
+            The predictions of the rows that no member has seen, by weights that are learned from
+            the other folds: arrays `y`, `predictions`, `rows` and `groups`.
+        %(names_in_fit)s
+        """,
+    "notes": """
+        Of each member one fit tells what it predicts for rows that it has not seen: boosting and
+        additive models by the models of the folds that choose their number of rounds, forests out
+        of bag, bagged neighbours without each row in closed form. The linear model is fitted again
+        for each fold. The weights are those of sum 1 of the smallest mean loss of these
+        predictions, with one more row in which all members are equally good (not for
+        "absolute_error", "poisson" and "gamma"). For n rows, a bounded loss and a library that is
+        fixed beforehand the risk exceeds that of the best member by a term of the order of
+        log(number of members) / n, times a constant, which cross-validation costs (van der Laan,
+        Polley and Hubbard 2007).
+
+        Cost: the sum of the fits of the members, each about that of its own cross-validation; the
+        weights O(n k^2) for k members. A prediction asks the members with a weight; members of less
+        than a hundredth have none.
+        """,
+    "references": """
+        %(Shah)s
+
+        M. J. van der Laan, E. C. Polley and A. E. Hubbard (2007). "Super learner". *Statistical
+        Applications in Genetics and Molecular Biology* 6.
+
+        L. Breiman (1996). "Stacked regressions". *Machine Learning* 24.
+        """,
+    "fit": """
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows; text and categorical columns of a frame are categories, and values may be missing.
+        """,
+    "fit_ends": """
+        %(sample_weight)s
+        groups : array-like of shape (n_samples,), default=None
+            Labels of the rows that belong together, such as those of one patient: no fold divides
+            them, and forests draw them as a whole.
+        """,
+    "raises": """
+        Raises
+        ------
+        ValueError
+            If a parameter is not valid, or there are fewer than two rows, groups or classes.
+        Exception
+            The error of the first member, if every member fails.
+
+        Warns
+        -----
+        UserWarning
+            For each member that fails and is left out, with its name and its error.
+        """,
+}
+"""Text that the two classes share."""
+
+
+CONSTRAINTS: dict[str, list] = {
+    "members": [StrOptions({"auto"}), list, tuple],
+    "cv": ["cv_object"],
+    "time_limit": [None, Interval(Real, 0, None, closed="neither")],
+    "n_jobs": [None, Integral],
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+}
+
+
+@documented(TEXTS)
+class BaseSuperLearner(ReadsOnce, BaseEstimator):
+    """The fit of both super learners; not for direct use."""
+
+    _parameter_constraints: ClassVar[dict] = CONSTRAINTS
+    members: Literal["auto"] | Sequence[Any]
+    loss: str
+    cv: Any
+    time_limit: float | None
+    n_jobs: int | None
+    random_state: RandomStateLike
+    verbose: int
+
+    leaderboard_: dict[str, np.ndarray]
+    members_: dict[str, Any]
+    member_weights_: dict[str, float]
+    held_out_loss_: float
+    _outputs: Outputs
+    _columns: CategoricalColumns | None
+    _named_by_us: set[str]
+
+    __metadata_request__fit = GROUPS_ON_REQUEST
+
+    # --- the fit ----------------------------------------------------------------------------------
+
+    def _checked(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        """X as the members get it, and y of one column."""
+        if is_frame(X):
+            validate_data(self, X, as_frame=True)
+            y = one_column(np.asarray(y) if not hasattr(y, "shape") else y)
+            check_consistent_length(X, y)
+            return X, y
+        return validate_data(self, X, y, y_numeric=not is_classifier(self), **self._checks)
+
+    def _fit_rows(self, X: Any, y: Any, sample_weight: Any, groups: Any, offset: Any) -> Self:
+        """`fit` of both classes; y are numbers, or positions of the classes."""
+        classes = getattr(self, "classes_", None)
+        rows = rows_to_fit(X, y, sample_weight, [])
+        params: dict[str, Any] = {}
+        if sample_weight is not None:
+            params["sample_weight"] = rows.weight
+        if groups is not None:
+            groups = checked_groups(groups, X)
+            params["groups"] = rows.of(groups)
+        if offset is not None:
+            params["offset"] = rows.of(offset)
+        splits = self._folds(X, y, rows, groups)
+        method = "predict" if classes is None else "predict_proba"
+        n_rows = len(rows.y) if rows.weight is None else number_of_rows(rows.weight)
+        # The members of the library get numbers, which are made once; others get X as it is given.
+        self._columns, categories = None, []
+        if is_frame(X):
+            self._columns = CategoricalColumns(rows.X, "from_dtype")
+            known = enumerate(self._columns.categories)
+            categories = [j for j, own in known if own is not None]
+        members = self._library(n_rows, categories, params, method)
+        outputs = Outputs([method], classes)
+        of_library = MembersProblem(replace(rows, X=self._numbers(rows.X)), splits)
+        given = MembersProblem(rows, splits)
+        problems = [of_library if m.name in self._named_by_us else given for m in members]
+        with np.errstate(all="ignore"):  # of members that are not ours
+            found = self._fitted(members, outputs, problems)
+        failed = [each for each in found if each.error is not None]
+        found = [each for each in found if each.error is None]
+        if not found:
+            error = failed[0].error
+            assert error is not None
+            raise error
+        for each in failed:
+            warn_user(f"The member {each.name!r} is left out, because its fit failed: {each.error}")
+
+        held = together(found)
+        self._outputs = Outputs([method] * len(found), classes)
+        prior_rows = PRIOR_ROWS if self.loss in LOSSES_WITH_PRIOR else 0.0
+        rule = WeightedMean("simplex", loss=self.loss, prior_rows=prior_rows)
+        combination = RuleOfWeights(rule, self._outputs)
+        learned = combination.learned(held, rows)
+        self._set_leaderboard(found, failed, learned.rule)
+        predictions = None
+        if len(held.fold_places) > 1:
+            predictions = held_out_combination(combination, held, rows)
+        (table,), weight = self._outputs.tables(held.predictions), rows.weight
+        mixed = np.tensordot(table, self._weights, (1, 0))
+        y, weight = rows.y[held.rows], None if weight is None else weight[held.rows]
+        self._set_last_step(mixed, y, weight)
+        risk = RISKS[self.loss](
+            self._last_step(mixed)[:, None], y, normalised_weights(weight, len(y))
+        )
+        self.held_out_loss_ = float(risk.in_units(risk.weight @ risk.candidate_losses()[:, 0]))
+        self._kept = None
+        self.__dict__.pop("held_out_", None)  # of an earlier fit
+        if predictions is not None:
+            predictions = self._last_step(predictions)
+            self._kept = self.held_out_ = HeldOut.of(rows, groups, held.rows, predictions)
+        self._has_offset = offset is not None
+        return self
+
+    def _folds(self, X: Any, y: np.ndarray, rows: Rows, groups: Any) -> list[Split]:
+        n, of_classes, cv = len(rows.y), isinstance(self, ClassifierMixin), self.cv
+        n_units = n if groups is None else len(np.unique(rows.of(groups)))
+        if n_units < 2:
+            what = "rows" if groups is None else "groups"
+            raise ValueError(
+                f"{type(self).__name__} needs at least two {what}, to hold one out; got n_samples "
+                f"= {n}."
+            )
+        if cv is None:
+            cv = min(5, n_units)
+            if of_classes:
+                cv = max(2, min(cv, int(np.bincount(rows.y).max())))
+        with warnings.catch_warnings():
+            # Members that need each class in each fold are left out, with a warning that says so.
+            warnings.filterwarnings("ignore", "The least populated class in y has only")
+            return drawn_splits(cv, X, y, rows.numbers, of_classes, groups)
+
+    def _numbers(self, X: Any) -> Any:
+        """What members of the library get."""
+        return X if self._columns is None else self._columns.encode(X)
+
+    def _library(
+        self, n_rows: float, categories: list[int], params: dict[str, Any], method: str
+    ) -> list[Member]:
+        """The members that are to be fitted, with the arguments that each takes."""
+        seed = int(check_random_state(self.random_state).randint(MAX_SEED))
+        of_classes = isinstance(self, ClassifierMixin)
+        library = Library(self.loss, of_classes, n_rows, categories, seed)
+        given: Any = self.members
+        if isinstance(given, str):
+            given = default_members(n_rows, "offset" in params)
+        members: list[Member] = []
+        self._named_by_us = {each for each in given if isinstance(each, str)}
+        for each in given:
+            name, learner = self._named(each, library, [m.name for m in members])
+            own = dict(params)
+            is_ours = isinstance(each, str)
+            if not is_ours and "sample_weight" in own:
+                refuse_unweighted(learner, name)
+            if "groups" in own and not takes(learner, "groups"):
+                del own["groups"]
+            if "offset" in own and not takes(learner, "offset"):
+                raise ValueError(
+                    f"The member {name!r} has no offset in its fit; give members that take one, "
+                    "such as 'boosting', 'boosting_31_leaves' and 'additive'."
+                )
+            if not hasattr(learner, method):
+                raise ValueError(
+                    f"The member {name!r} has no {method}, by which members are combined."
+                )
+            members.append(Member(name, learner, method, own))
+        if not members:
+            raise ValueError("members must have at least one member; it is empty.")
+        return members
+
+    def _named(self, given: Any, library: Library, known: list[str]) -> tuple[str, Estimator]:
+        """The name and the estimator of an element of `members`."""
+        if isinstance(given, str):
+            if given not in MEMBERS:
+                raise ValueError(
+                    f"members has the name {given!r}, which is none of {', '.join(MEMBERS)}."
+                )
+            name, learner = given, MEMBERS[given](library)
+        else:
+            pair = given if isinstance(given, tuple | list) and len(given) == 2 else None
+            learner = given if pair is None else pair[1]
+            name = type(learner).__name__.lower() if pair is None else pair[0]
+            kind = is_classifier if isinstance(self, ClassifierMixin) else is_regressor
+            if isinstance(learner, type) or not hasattr(learner, "fit") or not kind(learner):
+                raise ValueError(
+                    f"members has {given!r}, which is no name of the library and no "
+                    f"{kind.__name__[3:]} with fit."
+                )
+            if pair is None:
+                same = sum(other.split("-")[0] == name for other in known)
+                name += f"-{same + 1}" if same else ""
+        if not isinstance(name, str) or name in known:
+            raise ValueError(f"members has the name {name!r} twice, or it is no text.")
+        return name, learner
+
+    def _fitted(
+        self, members: list[Member], outputs: Outputs, problems: list[MembersProblem]
+    ) -> list[FittedMember]:
+        progress = Progress(type(self).__name__, len(members), self.verbose, every=0.0)
+        if self.time_limit is None:
+            pairs = zip(members, problems)
+            tasks = (delayed(fit_one)(each, outputs, problem) for each, problem in pairs)
+            found = []
+            for each in Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks):
+                progress.advance(each.name)
+                found.append(each)
+            return found
+        return list(self._until(self.time_limit, members, outputs, problems, progress))
+
+    def _until(
+        self,
+        limit: float,
+        members: list[Member],
+        outputs: Outputs,
+        problems: list[MembersProblem],
+        progress: Progress,
+    ) -> Iterator[FittedMember]:
+        """Fit members one after the other, as long as there is time for the next one."""
+        start, slowest = time.perf_counter(), 0.0
+        costs = {name: place for place, name in enumerate(MEMBERS)}
+        pairs = list(zip(members, problems))
+        order = sorted(pairs, key=lambda pair: costs.get(pair[0].name, len(costs)))
+        for number, (member, problem) in enumerate(order):
+            left = limit - (time.perf_counter() - start)
+            # The next member takes at least as long as the slowest so far.
+            if number and slowest > left:
+                rest = ", ".join(repr(each.name) for each, _ in order[number:])
+                warn_user(f"time_limit={limit} leaves no time for the members {rest}.")
+                break
+            found = fit_one(member, outputs, problem)
+            slowest = max(slowest, found.seconds)
+            progress.advance(member.name)
+            yield found
+        progress.finish()
+
+    def _set_leaderboard(
+        self, found: list[FittedMember], failed: list[FittedMember], rule: Any
+    ) -> None:
+        """Keep the members and their weights; those that are next to nothing become 0."""
+        v = np.where(rule.estimator_weights_ < SMALLEST_WEIGHT, 0.0, rule.estimator_weights_)
+        self._weights = v / v.sum()
+        table = rule.cv_results_
+        order = np.argsort(table["mean_score"], kind="stable")
+        self.leaderboard_ = {
+            "name": np.array([each.name for each in found], dtype=object)[order],
+            "loss": table["mean_score"][order],
+            "standard_error": table["standard_error"][order],
+            "weight": self._weights[order],
+            "seconds": np.array([each.seconds for each in found])[order],
+        }
+        self.members_ = {each.name: each.model for each in found}
+        self.member_weights_ = dict(zip(self.members_, self._weights.tolist()))
+
+    def _set_last_step(self, mixed: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> None:
+        """Learn what is done with the weighted predictions, from those of held-out rows."""
+
+    def _last_step(self, mixed: np.ndarray) -> np.ndarray:
+        return mixed
+
+    # --- predictions ------------------------------------------------------------------------------
+
+    def _weighted_sum(self, X: Any, **params: Any) -> np.ndarray:
+        """The weighted sum of what the members with a weight predict."""
+        check_is_fitted(self)
+        if not is_frame(X):
+            X = validate_data(self, X, reset=False, **self._checks)
+        else:
+            validate_data(self, X, reset=False, as_frame=True)
+        outputs, numbers = self._outputs, self._numbers(X)
+        classes, total = outputs.classes_of_columns, np.zeros(())
+        for (name, model), method, weight in zip(
+            self.members_.items(), outputs.methods, self._weights
+        ):
+            if weight == 0:
+                continue
+            own = numbers if name in self._named_by_us else X
+            if params:
+                total = total + weight * getattr(model, method)(own, **params)
+            else:
+                total = total + weight * predicted(model, method, own, classes)
+        return total
+
+    _checks: ClassVar[dict[str, Any]] = {
+        "accept_sparse": "csr",
+        "dtype": "numeric",
+        "ensure_all_finite": "allow-nan",
+    }
+
+    def drop_unused(self) -> Self:
+        """Return a model without the members of weight 0 and without what only intervals need.
+
+        Its predictions are the same; its pickle is smaller.
+
+        Returns
+        -------
+        smaller : object
+            A copy, which shares the members that are left.
+        """
+        check_is_fitted(self)
+        found, used = copy(self), self._weights > 0
+        names = [name for name, is_used in zip(self.members_, used) if is_used]
+        method = self._outputs.methods[0]
+        found.__dict__ |= {
+            "members_": {name: self.members_[name] for name in names},
+            "member_weights_": {name: self.member_weights_[name] for name in names},
+            "_weights": self._weights[used],
+            "_outputs": replace(self._outputs, methods=[method] * len(names)),
+            "_kept": None,
+        }
+        found.__dict__.pop("held_out_", None)
+        return found
+
+    def _held_out(self) -> HeldOut:
+        check_is_fitted(self)
+        if self._kept is None:
+            raise ValueError(
+                "Intervals and sets need the held-out predictions of fit, which drop_unused "
+                "removes, and several folds; fit again."
+            )
+        return self._kept
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "members_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        return tags
+
+
+def takes(learner: Estimator, name: str) -> bool:
+    """Whether `fit` of the learner has an argument of this name."""
+    return has_fit_parameter(learner, name)
+
+
+@documented(TEXTS, TEXTS_OF_HELD_OUT)
+class SuperLearnerRegressor(RegressorMixin, BaseSuperLearner):
+    """The best combination of boosting, forests, additive models, neighbours and a linear model.
+
+    Parameters
+    ----------
+    %(members)s
+    loss : {"squared_error", "absolute_error", "poisson", "gamma"}, default="squared_error"
+        What the members are fitted to and the weights make smallest: "poisson" is for counts, and
+        "gamma" for amounts above 0. "absolute_error" is that of the weights and of boosting only.
+    %(cv)s
+    %(time_limit)s
+    %(n_jobs)s
+    %(random_state)s
+    %(verbose)s
+
+    Attributes
+    ----------
+    %(attributes)s
+
+    See Also
+    --------
+    SuperLearnerClassifier : The same for classes.
+    StackingRegressor : Members and their combination by your own choice.
+
+    Notes
+    -----
+    %(notes)s
+
+    References
+    ----------
+    %(references)s
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_ensemble_theory import SuperLearnerRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = SuperLearnerRegressor(["linear", "forest"], random_state=0).fit(X[:400], y[:400])
+    >>> model.leaderboard_["name"].tolist(), model.leaderboard_["loss"].round(-2)
+    (['linear', 'forest'], array([3000., 3400.]))
+    >>> model.predict_interval(X[400:402]).round(-1)
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **CONSTRAINTS,
+        "loss": [StrOptions(set(LOSSES_OF_NUMBERS))],
+    }
+
+    def __init__(
+        self,
+        members: Literal["auto"] | Sequence[Any] = "auto",
+        *,
+        loss: Literal["squared_error", "absolute_error", "poisson", "gamma"] = "squared_error",
+        cv: CVLike | None = None,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = None,
+        verbose: int = 0,
+    ) -> None:
+        self.members = members
+        self.loss = loss
+        self.cv = cv
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the members, and find their weights by held-out predictions.
+
+        Parameters
+        ----------
+        %(fit)s
+        y : array-like of shape (n_samples,)
+            Targets; counts for "poisson", and amounts above 0 for "gamma".
+        %(fit_ends)s
+        offset : array-like of shape (n_samples,), default=None
+            Added to the scores of boosting and additive models, which are then the members by
+            default: the logarithms of exposures with "poisson" and "gamma".
+
+        %(returns_self)s
+
+        %(raises)s
+        """
+        X, y = self._checked(X, y)
+        y = y.astype(np.float64, copy=False)
+        if self.loss in LOSSES_OF_MEANS and (y.min() < 0 or y.max() <= 0):
+            raise ValueError(f"y has values below 0 or none above, which loss={self.loss!r} needs.")
+        if self.loss == "gamma" and y.min() <= 0:
+            raise ValueError("y has values that are not above 0, as loss='gamma' needs them.")
+        return self._fit_rows(X, y, sample_weight, groups, checked_offset(offset, X))
+
+    def predict(self, X: MatrixLike, offset: ArrayLike | None = None) -> np.ndarray:
+        """Predict targets.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to predict.
+        offset : array-like of shape (n_samples,), default=None
+            As in `fit`; None is 0, with a warning if the fit had an offset.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The weighted means of the predictions of the members.
+        """
+        check_is_fitted(self)
+        offset = offset_to_predict(self, offset, X, self._has_offset)
+        return self._weighted_sum(X, **({} if offset is None else {"offset": offset}))
+
+    def score(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> float:
+        """Return the coefficient of determination R² of the predictions.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+        offset : array-like of shape (n_samples,), default=None
+            As in `fit`, which had one or not.
+
+        Returns
+        -------
+        score : float
+            1 for perfect predictions, 0 for the mean of y.
+
+        Raises
+        ------
+        ValueError
+            If the fit had an offset, and these rows have none.
+        """
+        check_is_fitted(self)
+        offset = offset_to_score(self, offset, X, self._has_offset)
+        return coefficient_of_determination(y, self.predict(X, offset), sample_weight)
+
+    def predict_interval(
+        self,
+        X: MatrixLike,
+        coverage: float = 0.9,
+        method: Literal["conformal"] = "conformal",
+        side: Literal["both", "lower", "upper"] = "both",
+        offset: ArrayLike | None = None,
+    ) -> np.ndarray:
+        """Predict intervals that contain the target of a new row with a given probability.
+
+        They are the prediction plus and minus the ceil(`coverage` (n + 1))-th smallest absolute
+        residual of the n held-out rows, each predicted by members that have not seen it and by
+        weights that are learned from other folds. Residuals of counts and amounts are in units of
+        the standard deviation that the loss says. No further fit is made.
+
+        Parameters
+        ----------
+        %(interval_parameters)s
+        offset : array-like of shape (n_samples,), default=None
+            As in `fit`.
+
+        Notes
+        -----
+        Coverage is about `coverage`, without a guarantee for finite samples: the members that
+        predict a held-out row are fitted to fewer rows than those of the model.
+
+        References
+        ----------
+        %(references_of_intervals)s
+        """
+        held, at = self._held_out(), self.predict(X, offset)
+        if self.loss not in LOSSES_OF_MEANS:
+            return held.interval_around(at, coverage, method, side)
+        loss = make_loss(self.loss)
+        return held.interval_around(at, coverage, method, side, loss.deviation, loss.support)
+
+
+@documented(TEXTS, TEXTS_OF_HELD_OUT)
+class SuperLearnerClassifier(ClassifierMixin, BaseSuperLearner):
+    """The best combination of boosting, forests, additive models, neighbours and a linear model.
+
+    Parameters
+    ----------
+    %(members)s
+    loss : {"log_loss", "squared_error"}, default="log_loss"
+        What the weights make smallest: the log-loss, or the squared error of the probabilities
+        (Brier's score).
+    %(cv)s
+    %(time_limit)s
+    %(n_jobs)s
+    %(random_state)s
+    %(verbose)s
+
+    Attributes
+    ----------
+    %(classes_)s
+    temperature_ : float
+        What the logarithms of the weighted probabilities are divided by; 1 for "squared_error".
+    %(attributes)s
+
+    See Also
+    --------
+    SuperLearnerRegressor : The same for numbers.
+    StackingClassifier : Members and their combination by your own choice.
+
+    Notes
+    -----
+    Probabilities are never 0 or 1. The weighted mean p of the members becomes p^(1/t), divided by
+    its sum over the classes, with the temperature t of the smallest held-out log-loss under a
+    normal prior of log t; a twentieth of a row with the shares of the classes is added.
+
+    %(notes)s
+
+    References
+    ----------
+    %(references)s
+
+    R. Ranjan and T. Gneiting (2010). "Combining probability forecasts". *Journal of the Royal
+    Statistical Society B* 72.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn_ensemble_theory import SuperLearnerClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = SuperLearnerClassifier(["linear", "forest"], random_state=0).fit(X, y)
+    >>> model.leaderboard_["name"].tolist(), model.leaderboard_["loss"].round(2)
+    (['linear', 'forest'], array([0.08, 0.13]))
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **CONSTRAINTS,
+        "loss": [StrOptions({"log_loss", "squared_error"})],
+    }
+
+    def __init__(
+        self,
+        members: Literal["auto"] | Sequence[Any] = "auto",
+        *,
+        loss: Literal["log_loss", "squared_error"] = "log_loss",
+        cv: CVLike | None = None,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = None,
+        verbose: int = 0,
+    ) -> None:
+        self.members = members
+        self.loss = loss
+        self.cv = cv
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the members, and find their weights by held-out predictions.
+
+        Parameters
+        ----------
+        %(fit)s
+        y : array-like of shape (n_samples,)
+            Labels.
+        %(fit_ends)s
+
+        %(returns_self)s
+
+        %(raises)s
+        """
+        X, y = self._checked(X, y)
+        check_classification_targets(y)
+        weight = None if sample_weight is None else checked_weights(sample_weight, X)
+        known = y if weight is None else y[weight > 0]
+        classes = np.unique(known)
+        if len(classes) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs rows of at least two classes; y has one class, "
+                f"{classes.tolist()}."
+            )
+        self.classes_ = classes
+        codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+        share = normalised_weights(None if weight is None else weight[weight > 0], len(known))
+        self._prior = np.bincount(np.searchsorted(classes, known), share)
+        self._n_rows = len(known) if weight is None else number_of_rows(weight[weight > 0])
+        return self._fit_rows(X, codes, sample_weight, groups, None)
+
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
+        """Predict the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            Probabilities, none of which is 0.
+        """
+        check_is_fitted(self)
+        return self._last_step(self._weighted_sum(X))
+
+    def _set_last_step(self, mixed: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> None:
+        self.temperature_ = 1.0
+        if self.loss == "log_loss":
+            share, n = normalised_weights(weight, len(y)), self._n_rows
+            self.temperature_ = best_temperature(mixed, y, share, n)
+
+    def _last_step(self, mixed: np.ndarray) -> np.ndarray:
+        """Probabilities at the temperature, and a little of the shares of the classes."""
+        P = tempered(mixed, self.temperature_)
+        n, prior_rows = self._n_rows, PRIOR_ROWS_OF_CLASSES
+        return (n * P + prior_rows * self._prior) / (n + prior_rows)
+
+    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
+        """Predict the logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes)
+            Logarithms, all finite.
+        """
+        return np.log(self.predict_proba(X))
+
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """Predict classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The labels of the largest probabilities.
+        """
+        check_is_fitted(self)
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def predict_set(
+        self,
+        X: MatrixLike,
+        coverage: float = 0.9,
+        *,
+        method: Literal["lac", "aps", "raps"] = "lac",
+        per_class: bool = False,
+        randomized: bool = False,
+        penalty: float = 0.05,
+        k_reg: int = 1,
+        random_state: RandomStateLike = None,
+        empty: bool = True,
+    ) -> np.ndarray:
+        """Predict sets of classes that contain the class of a new row with a given probability.
+
+        By the probabilities of the held-out rows, each by members that have not seen it and by
+        weights that are learned from other folds. No further fit is made.
+
+        Parameters
+        ----------
+        %(set_parameters)s
+
+        Notes
+        -----
+        Coverage is about `coverage`, without a guarantee for finite samples: the members that
+        predict a held-out row are fitted to fewer rows than those of the model.
+
+        References
+        ----------
+        %(references_of_sets)s
+        """
+        rule = SetRule(coverage, method, per_class, randomized, penalty, k_reg, random_state, empty)
+        return self._held_out().set_around(self.predict_proba(X), rule)

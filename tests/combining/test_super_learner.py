@@ -1,0 +1,427 @@
+"""The super learner: its weights by other routes, what it keeps, and what it refuses."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import minimize
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_friedman1
+from sklearn.inspection import permutation_importance
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV, KFold, TimeSeriesSplit, cross_val_score
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sklearn_ensemble_theory import (
+    RandomForestRegressor,
+    SuperLearnerClassifier,
+    SuperLearnerRegressor,
+)
+from sklearn_ensemble_theory.combining import WeightedMean
+from sklearn_ensemble_theory.combining._super_learner import best_temperature, tempered
+
+pd = pytest.importorskip("pandas")
+
+FAST = ["linear", "neighbors", "forest"]
+
+
+def halves(load, **options):
+    X, y = load(return_X_y=True)
+    order = np.random.RandomState(0).permutation(len(y))
+    half = len(y) // 2
+    return X[order[:half]], y[order[:half]], X[order[half:]], y[order[half:]]
+
+
+# --- weights and temperature by other routes ------------------------------------------------------
+
+
+def on_simplex(risk, k):
+    """The minimum over weights of sum 1 by a general method."""
+    best = None
+    for start in (np.full(k, 1 / k), *np.eye(k) * 0.9 + 0.1 / k):
+        found = minimize(
+            risk,
+            start,
+            bounds=[(0, 1)] * k,
+            constraints={"type": "eq", "fun": lambda v: v.sum() - 1},
+            options={"ftol": 1e-14, "maxiter": 500},
+        )
+        if best is None or found.fun < best.fun:
+            best = found
+    return best
+
+
+@pytest.mark.parametrize("prior_rows", [0.5, 1.0, 20.0])
+def test_weights_under_the_prior_are_the_mode_of_the_posterior(prior_rows):
+    rng = np.random.RandomState(0)
+    n, k = 40, 3
+    P = rng.dirichlet([1, 1, 1, 1], size=(n, k))
+    y = rng.randint(4, size=n)
+    own = P[np.arange(n), :, y]
+
+    def posterior(v):
+        v = np.maximum(v, 1e-300)
+        return -np.log(own @ v).sum() - prior_rows / k * np.log(v).sum()
+
+    rule = WeightedMean(loss="log_loss", prior_rows=prior_rows).fit(P, y)
+    best = on_simplex(posterior, k)
+    assert posterior(rule.estimator_weights_) <= best.fun + 1e-6
+    np.testing.assert_allclose(rule.estimator_weights_, best.x, atol=2e-3)
+    assert rule.kkt_violation_ < 1e-6
+
+
+def test_weights_of_squares_under_the_prior():
+    rng = np.random.RandomState(0)
+    n, k = 30, 4
+    y = rng.normal(size=n) * 1e6
+    P = y[:, None] + rng.normal(size=(n, k)) * [1e6, 1e6, 2e6, 3e6]
+    smallest = ((P - y[:, None]) ** 2).mean(axis=0).min()
+
+    def penalised(v):
+        return ((P @ v - y) ** 2).sum() / smallest + k * ((v - 1 / k) ** 2).sum()
+
+    rule = WeightedMean(loss="squared_error", prior_rows=1.0).fit(P, y)
+    best = on_simplex(penalised, k)
+    assert penalised(rule.estimator_weights_) <= best.fun * (1 + 1e-9)
+    much = WeightedMean(loss="squared_error", prior_rows=1e9).fit(P, y)
+    np.testing.assert_allclose(much.estimator_weights_, 1 / k, atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["poisson", "gamma"])
+def test_weights_of_counts_and_amounts(loss):
+    rng = np.random.RandomState(1)
+    n, k = 200, 4
+    mean = np.exp(rng.normal(size=n))
+    y = rng.poisson(mean) if loss == "poisson" else rng.gamma(2, mean / 2) + 1e-3
+    P = mean[:, None] * np.exp(rng.normal(size=(n, k)) * [0.3, 0.5, 0.7, 1.0])
+
+    def risk(v):
+        m = P @ v
+        if loss == "gamma":
+            return (y / m + np.log(m)).mean()
+        return (m - y * np.log(m)).mean()
+
+    rule = WeightedMean(loss=loss).fit(P, y)
+    best = on_simplex(risk, k)
+    assert risk(rule.estimator_weights_) <= best.fun + 1e-7
+    assert rule.kkt_violation_ < 1e-6
+
+
+def test_weights_of_a_member_that_predicts_no_count():
+    y = np.array([0.0, 1.0, 2.0, 0.0])
+    P = np.column_stack([np.zeros(4), np.full(4, 0.75)])
+    rule = WeightedMean(loss="poisson").fit(P, y)
+    np.testing.assert_allclose(rule.estimator_weights_, [0, 1], atol=1e-6)
+    assert np.isfinite(rule.cv_results_["mean_score"]).all()
+
+
+def test_prior_needs_its_set_and_loss():
+    P, y = np.ones((4, 2)), np.arange(4.0)
+    with pytest.raises(ValueError, match="prior_rows=1"):
+        WeightedMean("nnls", prior_rows=1).fit(P, y)
+    with pytest.raises(ValueError, match="prior_rows=1"):
+        WeightedMean(loss="absolute_error", prior_rows=1).fit(P, y)
+
+
+def test_temperature_is_the_best_of_a_grid():
+    rng = np.random.RandomState(0)
+    true = rng.dirichlet([1, 1, 1], size=2000)
+    y = np.array([rng.choice(3, p=p) for p in true])
+    for power in (0.6, 1.0, 1.5):
+        P = tempered(true, 1 / power)
+        found = best_temperature(P, y, np.full(2000, 1 / 2000), 2000)
+        assert found == pytest.approx(power, rel=0.08)
+    few = best_temperature(tempered(true[:8], 0.5), y[:8], np.full(8, 1 / 8), 8)
+    assert 0.7 < few < 1.4  # eight rows move it little
+
+
+# --- what it is for -------------------------------------------------------------------------------
+
+
+def test_it_is_as_good_as_its_best_member():
+    X, y, X_new, y_new = halves(load_diabetes)
+    model = SuperLearnerRegressor(random_state=0).fit(X, y)
+    losses = {
+        name: ((member.predict(X_new) - y_new) ** 2).mean()
+        for name, member in model.members_.items()
+    }
+    assert ((model.predict(X_new) - y_new) ** 2).mean() < 1.06 * min(losses.values())
+    board = model.leaderboard_
+    assert sorted(board["name"]) == sorted(model.members_)
+    assert (np.diff(board["loss"]) >= 0).all()
+    assert board["weight"].sum() == pytest.approx(1)
+    assert model.held_out_loss_ <= 1.01 * board["loss"][0]
+    assert (board["seconds"] > 0).all()
+
+
+def test_probabilities_are_better_than_those_of_members():
+    X, y, X_new, y_new = halves(load_breast_cancer)
+    model = SuperLearnerClassifier(random_state=0).fit(X, y)
+
+    def loss(P):
+        return -np.log(np.maximum(P[np.arange(len(y_new)), y_new], 1e-15)).mean()
+
+    own = [loss(member.predict_proba(X_new)) for member in model.members_.values()]
+    assert loss(model.predict_proba(X_new)) < 1.25 * min(own)
+    P = model.predict_proba(X_new)
+    assert P.min() > 0
+    assert P.max() < 1
+    np.testing.assert_allclose(P.sum(axis=1), 1)
+    np.testing.assert_allclose(model.predict_log_proba(X_new), np.log(P))
+
+
+def test_intervals_and_sets_cover():
+    rng = np.random.RandomState(0)
+    covered, sets = [], []
+    for seed in range(6):
+        X, y = make_friedman1(400, noise=2.0, random_state=seed)
+        model = SuperLearnerRegressor(FAST, random_state=0).fit(X[:200], y[:200])
+        ends = model.predict_interval(X[200:], 0.9)
+        covered.append(((ends[:, 0] <= y[200:]) & (y[200:] <= ends[:, 1])).mean())
+        X, y = load_iris(return_X_y=True)
+        order = rng.permutation(len(y))
+        own, new = order[:75], order[75:]
+        classifier = SuperLearnerClassifier(FAST, random_state=0).fit(X[own][:, :2], y[own])
+        found = classifier.predict_set(X[new][:, :2], 0.9, empty=False)
+        sets.append(found[np.arange(75), y[new]].mean())
+    assert 0.86 < np.mean(covered) < 0.96
+    assert 0.85 < np.mean(sets) < 0.98
+
+
+def test_counts_with_exposures():
+    rng = np.random.RandomState(0)
+    n = 1200
+    X, exposure = rng.normal(size=(n, 3)), rng.choice([0.1, 10.0], n)
+    mean = exposure * np.exp(0.5 * X[:, 0])
+    y = rng.poisson(mean)
+    own, new = slice(0, 600), slice(600, n)
+    model = SuperLearnerRegressor(loss="poisson", random_state=0)
+    model.fit(X[own], y[own], offset=np.log(exposure[own]))
+    assert set(model.members_) == {"boosting", "additive", "boosting_31_leaves"}
+    found = model.predict(X[new], offset=np.log(exposure[new]))
+    assert np.abs(np.log(found / mean[new])).mean() < 0.25
+    ends = model.predict_interval(X[new], offset=np.log(exposure[new]))
+    inside = (ends[:, 0] <= y[new]) & (y[new] <= ends[:, 1])
+    assert ends.min() >= 0
+    for value in (0.1, 10.0):
+        assert inside[exposure[new] == value].mean() > 0.84
+    with pytest.raises(ValueError, match="score needs the offset"):
+        model.score(X[new], y[new])
+    with pytest.warns(UserWarning, match="fitted with an offset"):
+        model.predict(X[new])
+    with pytest.raises(ValueError, match="'forest' has no offset"):
+        SuperLearnerRegressor(["forest"], loss="poisson").fit(X, y, offset=np.log(exposure))
+
+
+def test_amounts_and_counts_without_offset():
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(300, 3))
+    mean = np.exp(X[:, 0])
+    for loss, y in (("poisson", rng.poisson(mean)), ("gamma", rng.gamma(3, mean / 3) + 1e-6)):
+        model = SuperLearnerRegressor(loss=loss, random_state=0).fit(X, y)
+        assert np.abs(np.log(model.predict(X) / mean)).mean() < 0.5
+        assert model.predict(X).min() > 0
+    with pytest.raises(ValueError, match="values below 0"):
+        SuperLearnerRegressor(loss="poisson").fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="not above 0"):
+        SuperLearnerRegressor(loss="gamma").fit(X, rng.poisson(mean))
+
+
+# --- what it takes --------------------------------------------------------------------------------
+
+
+def frame(n=200):
+    rng = np.random.RandomState(0)
+    X = pd.DataFrame(
+        {
+            "size": rng.normal(size=n),
+            "kind": rng.choice(["a", "b", "c"], n),
+            "age": np.where(rng.uniform(size=n) < 0.2, np.nan, rng.normal(size=n)),
+            "none": np.nan,
+            "one": 1.0,
+        }
+    )
+    X["kind"] = X["kind"].astype("category")
+    y = X["size"] + (X["kind"] == "b") + 0.1 * rng.normal(size=n)
+    return X, y
+
+
+def test_frames_with_categories_and_missing_values():
+    X, y = frame()
+    model = SuperLearnerRegressor(random_state=0).fit(X[:150], y[:150])
+    assert model.score(X[150:], y[150:]) > 0.9
+    assert model.feature_names_in_.tolist() == list(X.columns)
+    assert set(model.members_) == {
+        "linear",
+        "neighbors",
+        "extra_trees",
+        "forest",
+        "boosting",
+        "additive",
+        "boosting_31_leaves",
+    }
+    new = X[150:].assign(kind=pd.Categorical(["zebra"] * 50))
+    assert np.isfinite(model.predict(new)).all()
+    labels = np.where(y > 0.3, "high", "low")
+    classifier = SuperLearnerClassifier(random_state=0).fit(X, labels)
+    assert classifier.classes_.tolist() == ["high", "low"]
+    assert classifier.score(X, labels) > 0.9
+
+
+def test_sparse_rows_are_those_of_an_array():
+    rng = np.random.RandomState(0)
+    X = rng.poisson(0.3, size=(150, 8)).astype(float)
+    y = X[:, 0] + rng.normal(size=150)
+    given = ["forest", "boosting"]
+    dense = SuperLearnerRegressor(given, random_state=0).fit(X, y)
+    sparse = SuperLearnerRegressor(given, random_state=0).fit(sp.csr_array(X), y)
+    np.testing.assert_allclose(sparse.predict(sp.csr_array(X)), dense.predict(X), atol=0.05)
+    everything = SuperLearnerRegressor(random_state=0).fit(sp.csr_array(X), y)
+    assert len(everything.members_) == 7
+
+
+def test_weights_and_groups():
+    X, y, X_new, y_new = halves(load_diabetes)
+    weight = np.where(np.arange(len(y)) < 100, 1.0, 0.0)
+    some = SuperLearnerRegressor(["linear", "boosting"], random_state=0)
+    weighted = clone(some).fit(X, y, sample_weight=weight)
+    few = clone(some).fit(X[:100], y[:100])
+    np.testing.assert_allclose(weighted.predict(X_new), few.predict(X_new))
+    # Each row five times: folds that divide the copies see the answers.
+    X5, y5, groups = np.repeat(X, 5, axis=0), np.repeat(y, 5), np.repeat(np.arange(len(y)), 5)
+    model = SuperLearnerRegressor(FAST, random_state=0).fit(X5, y5, groups=groups)
+    truth = ((model.predict(X_new) - y_new) ** 2).mean()
+    assert 0.7 < model.held_out_loss_ / truth < 1.4
+    with pytest.warns(UserWarning, match="groups"):
+        blind = SuperLearnerRegressor(FAST, random_state=0).fit(X5, y5)
+    assert blind.held_out_loss_ < 0.5 * model.held_out_loss_
+
+
+def test_other_estimators_and_splitters():
+    X, y, X_new, y_new = halves(load_diabetes)
+    scaled = make_pipeline(StandardScaler(), KNeighborsRegressor(15))
+    given = ["linear", scaled, ("own", Ridge()), Ridge(10), Ridge(100)]
+    model = SuperLearnerRegressor(given, cv=KFold(4, shuffle=True, random_state=0)).fit(X, y)
+    assert list(model.members_) == ["linear", "pipeline", "own", "ridge", "ridge-2"]
+    assert model.score(X_new, y_new) > 0.3
+    by_time = SuperLearnerRegressor(FAST, cv=TimeSeriesSplit(4), random_state=0).fit(X, y)
+    assert by_time.held_out_.rows.min() > 0
+
+
+def test_it_composes():
+    X, y, X_new, y_new = halves(load_diabetes)
+    model = SuperLearnerRegressor(["linear", "forest"], random_state=0)
+    assert cross_val_score(make_pipeline(StandardScaler(), model), X, y, cv=3).mean() > 0.3
+    search = GridSearchCV(model, {"members": [["linear"], ["linear", "forest"]]}, cv=2).fit(X, y)
+    assert search.best_params_["members"][0] == "linear"
+    fitted = clone(model).fit(X, y)
+    importance = permutation_importance(fitted, X_new, y_new, random_state=0)
+    assert importance.importances_mean.argmax() in (2, 8)
+    same = clone(model).set_params(n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(same.predict(X_new), fitted.predict(X_new))
+
+
+def test_unused_members_are_dropped():
+    X, y, X_new, _ = halves(load_breast_cancer)
+    model = SuperLearnerClassifier(random_state=0).fit(X, y)
+    small = model.drop_unused()
+    np.testing.assert_array_equal(small.predict_proba(X_new), model.predict_proba(X_new))
+    assert len(small.members_) <= len(model.members_)
+    assert min(small.member_weights_.values()) > 0
+    again = pickle.loads(pickle.dumps(small))
+    np.testing.assert_array_equal(again.predict_proba(X_new), model.predict_proba(X_new))
+    assert len(pickle.dumps(small)) < len(pickle.dumps(model))
+    model.predict_set(X_new)
+    with pytest.raises(ValueError, match="drop_unused"):
+        small.predict_set(X_new)
+
+
+# --- what fails -----------------------------------------------------------------------------------
+
+
+class Failing(RegressorMixin, BaseEstimator):
+    """A regressor that cannot be fitted."""
+
+    def fit(self, X, y):
+        raise RuntimeError("no licence")
+
+    def predict(self, X):
+        return X
+
+
+class Votes(ClassifierMixin, BaseEstimator):
+    """A classifier without probabilities."""
+
+    def fit(self, X, y):
+        return self
+
+
+def test_a_member_that_fails_is_left_out():
+    X, y = load_diabetes(return_X_y=True)
+    with pytest.warns(UserWarning, match="'failing' is left out, because its fit failed: no lic"):
+        model = SuperLearnerRegressor(["linear", Failing()]).fit(X, y)
+    assert list(model.members_) == ["linear"]
+    with pytest.raises(RuntimeError, match="no licence"):
+        SuperLearnerRegressor([Failing()]).fit(X, y)
+
+
+def test_time_that_is_too_short_leaves_the_linear_model():
+    X, y = load_diabetes(return_X_y=True)
+    with pytest.warns(UserWarning, match=r"time_limit=1e-06 leaves no time for .*'neighbors'"):
+        model = SuperLearnerRegressor(time_limit=1e-6, random_state=0).fit(X, y)
+    assert list(model.members_) == ["linear"]
+    enough = SuperLearnerRegressor(FAST, time_limit=1e6, random_state=0).fit(X, y)
+    plain = SuperLearnerRegressor(FAST, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(enough.predict(X), plain.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        (["linear", "trees"], "'trees', which is none of linear"),
+        ([], "at least one member"),
+        (["linear", "linear"], "'linear' twice"),
+        ([RandomForestRegressor], "members must have an estimator, not a class"),
+        ([LogisticRegression()], "no regressor with fit"),
+        ([3], "no regressor with fit"),
+        ([("linear", Ridge()), "linear"], "'linear' twice"),
+        ([(1, Ridge())], "no text"),
+    ],
+)
+def test_members_that_are_none(members, message):
+    X, y = load_diabetes(return_X_y=True)
+    with pytest.raises((ValueError, TypeError), match=message):
+        SuperLearnerRegressor(members).fit(X, y)
+
+
+def test_few_rows_and_rare_classes():
+    rng = np.random.RandomState(0)
+    X, y = rng.normal(size=(4, 2)), np.arange(4.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        assert np.isfinite(SuperLearnerRegressor(random_state=0).fit(X, y).predict(X)).all()
+        with pytest.raises(ValueError, match="at least two rows"):
+            SuperLearnerRegressor().fit(X[:1], y[:1])
+        X, y = rng.normal(size=(30, 2)), np.array(["a"] * 15 + ["b"] * 14 + ["rare"])
+        model = SuperLearnerClassifier(random_state=0).fit(X, y)
+    assert model.classes_.tolist() == ["a", "b", "rare"]
+    assert model.predict_proba(X).min() > 0
+    with pytest.raises(ValueError, match="at least two classes"):
+        SuperLearnerClassifier().fit(X, np.zeros(30))
+    with pytest.raises(ValueError, match="'votes' has no predict_proba"):
+        SuperLearnerClassifier(["linear", Votes()]).fit(X, y)
+    with pytest.raises(ValueError, match="at least two groups"):
+        SuperLearnerRegressor([LinearRegression()]).fit(X, X[:, 0], groups=np.zeros(30))
+
+
+def test_progress_names_the_members(capsys):
+    X, y = load_diabetes(return_X_y=True)
+    SuperLearnerRegressor(["linear", "forest"], random_state=0, verbose=1).fit(X, y)
+    printed = capsys.readouterr().out
+    assert "1/2 members" in printed
+    assert "linear" in printed
+    assert "forest" in printed
