@@ -54,6 +54,7 @@ from sklearn_ensemble_theory._typing import (
     RandomStateLike,
 )
 from sklearn_ensemble_theory.boosting.losses._losses import make_loss
+from sklearn_ensemble_theory.bounds import held_out_error_bound
 from sklearn_ensemble_theory.ensembles._held_out import TEXTS as TEXTS_OF_HELD_OUT
 from sklearn_ensemble_theory.ensembles._held_out import HeldOut
 from sklearn_ensemble_theory.ensembles._prediction_sets import SetRule
@@ -975,3 +976,44 @@ class SuperLearnerClassifier(ClassifierMixin, BaseSuperLearner):
         """
         rule = SetRule(coverage, method, per_class, randomized, penalty, k_reg, random_state, empty)
         return self._held_out().set_around(self.predict_proba(X), rule)
+
+    def error_bound(
+        self, X: MatrixLike | None = None, y: ArrayLike | None = None, *, delta: float = 0.05
+    ) -> float:
+        """Upper limit of the probability of a wrong label, by rows that the model has not seen.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features), default=None
+            New rows, independent of the fit. `None` takes the held-out rows of the fit.
+
+        y : array-like of shape (n_samples,), default=None
+            Their labels.
+
+        delta : float, default=0.05
+            Probability of failure, in (0, 1).
+
+        Returns
+        -------
+        bound : float
+            The exact binomial limit for the number of errors,
+            :func:`~sklearn_ensemble_theory.bounds.held_out_error_bound`. For new rows the error of
+            the model is at most that with probability 1 - delta. By the rows of the fit it is an
+            estimate of this limit: each is predicted by members and weights of other rows, which
+            are fitted to fewer rows than the model, and are not the same for all of them.
+
+        Raises
+        ------
+        ValueError
+            If only one of X and y is given, or `drop_unused` has removed the held-out rows.
+        """
+        if (X is None) != (y is None):
+            raise ValueError("error_bound needs X and y, or none of both for the rows of the fit.")
+        if X is None:
+            held = self._held_out()
+            wrong = held.predictions.argmax(axis=1) != held.y
+        else:
+            check_is_fitted(self)
+            wrong = self.predict(X) != one_column(np.asarray(y))
+            check_consistent_length(X, wrong)
+        return float(held_out_error_bound(int(wrong.sum()), len(wrong), delta))

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy import stats
 from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_friedman1
@@ -229,6 +230,24 @@ def test_amounts_and_counts_without_offset():
         SuperLearnerRegressor(loss="poisson").fit(X, X[:, 0])
     with pytest.raises(ValueError, match="not above 0"):
         SuperLearnerRegressor(loss="gamma").fit(X, rng.poisson(mean))
+
+
+def test_errors_on_new_rows_are_below_their_bound():
+    X, y, X_new, y_new = halves(load_breast_cancer)
+    model = SuperLearnerClassifier(FAST, random_state=0).fit(X, y)
+    wrong = int((model.predict(X_new) != y_new).sum())
+    assert model.error_bound(X_new, y_new) == pytest.approx(
+        stats.beta.ppf(0.95, wrong + 1, len(y_new) - wrong)
+    )
+    held = model.held_out_
+    k = int((held.predictions.argmax(axis=1) != held.y).sum())
+    own = model.error_bound(delta=0.01)
+    assert own == pytest.approx(stats.beta.ppf(0.99, k + 1, len(held.y) - k))
+    assert own > wrong / len(y_new)
+    with pytest.raises(ValueError, match="needs X and y"):
+        model.error_bound(X_new)
+    with pytest.raises(ValueError, match="drop_unused"):
+        model.drop_unused().error_bound()
 
 
 # --- what it takes --------------------------------------------------------------------------------
