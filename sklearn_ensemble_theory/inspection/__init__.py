@@ -10,6 +10,7 @@ from ._cv_path import CVPathDisplay
 from ._edited_ensembles import compact, forget_training_rows, shrink
 from ._excess_risk import ExcessRiskDisplay
 from ._importances import ImportanceDisplay, LocalExplanationDisplay
+from ._leaderboard import LeaderboardDisplay
 from ._margin_displays import EdgeDisplay, MarginDisplay
 from ._member_variance import VarianceDecompositionDisplay
 from ._partial_dependence import partial_dependence
@@ -32,6 +33,7 @@ __all__ = [
     "EdgeDisplay",
     "ExcessRiskDisplay",
     "ImportanceDisplay",
+    "LeaderboardDisplay",
     "LocalExplanationDisplay",
     "MarginDisplay",
     "PredictionBandDisplay",

@@ -33,8 +33,8 @@ def results_of(estimator: Fitted) -> Mapping[str, np.ndarray]:
         )
     if "name" in results:
         raise TypeError(
-            f"cv_results_ of {type(estimator).__name__} is a table of its members: see "
-            "export.frame."
+            f"cv_results_ of {type(estimator).__name__} is a table of its members: use "
+            "LeaderboardDisplay."
         )
     changes = np.flatnonzero(np.diff(np.asarray(results["mean_score"])))
     if "n_estimators" in results and len(changes):

@@ -104,7 +104,7 @@ def test_a_model_without_folds_is_refused():
         CVPathDisplay.from_estimator(model)
     members = [("line", LinearRegression()), ("tree", DecisionTreeRegressor(max_depth=2))]
     stack = StackingRegressor(members, final_estimator="simplex", cv=3).fit(X, Y)
-    with pytest.raises(TypeError, match=r"StackingRegressor is a table .*: see export\.frame"):
+    with pytest.raises(TypeError, match=r"StackingRegressor is a table .*: use LeaderboardDisplay"):
         CVPathDisplay.from_estimator(stack)
 
 

@@ -235,6 +235,9 @@ CALLS |= {
         "importances": [0.5, 0.3, 0.2],
         "names": ["a", "b", "c"],
     },
+    "inspection.LeaderboardDisplay.from_estimator": lambda: {
+        "estimator": fitted("SuperLearnerRegressor", members=("linear", "boosting"))
+    },
     "inspection.LocalExplanationDisplay.from_estimator": lambda: {
         "estimator": additive(),
         "X": Z[:1],
