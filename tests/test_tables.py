@@ -28,6 +28,8 @@ from sklearn_ensemble_theory import (
     SmoothBoostClassifier,
     StackingClassifier,
     StackingRegressor,
+    SuperLearnerClassifier,
+    SuperLearnerRegressor,
     export,
 )
 from sklearn_ensemble_theory.boosting import CVRounds
@@ -196,6 +198,24 @@ def test_stacks():
         export.frame(StackingRegressor(members, Ridge()).fit(X, y))
 
 
+@pytest.mark.parametrize("cls", [SuperLearnerRegressor, SuperLearnerClassifier])
+def test_super_learners(cls):
+    """The members by name and their weights in the table make the predictions."""
+    X, y = data(n_classes=3 if cls is SuperLearnerClassifier else 0)
+    Z = X.to_numpy()
+    options = {"loss": "squared_error", "random_state": 0}
+    model = cls(["linear", "neighbors", "boosting"], **options).fit(Z, y)
+    table = export.frame(model)
+    assert list(table) == ["name", "loss", "standard_error", "weight", "seconds"]
+    assert table["loss"].is_monotonic_increasing
+    method = "predict_proba" if cls is SuperLearnerClassifier else "predict"
+    by_name = table.set_index("name")["weight"]
+    mixed = sum(w * getattr(model.members_[name], method)(Z) for name, w in by_name.items())
+    found = getattr(model, method)(Z)
+    # Probabilities get a little of the shares of the classes.
+    np.testing.assert_allclose(mixed, found, rtol=0, atol=1e-10 if method == "predict" else 1e-3)
+
+
 @pytest.mark.parametrize("cls", [RandomForestRegressor, RandomForestClassifier])
 def test_forests(cls):
     X, y = data(n_classes=2 if cls is RandomForestClassifier else 0)
@@ -239,6 +259,7 @@ def test_without_pandas(monkeypatch):
         StackingClassifier([("tree", DecisionTreeClassifier())], final_estimator="simplex").fit(
             Z, labels
         ),
+        SuperLearnerClassifier(["linear"]).fit(Z, labels),
     ]
     assert list(export.frame(fitted[0])["term"].unique()) == ["x0", "x1", "x2"]
     monkeypatch.setitem(sys.modules, "pandas", None)

@@ -23,7 +23,12 @@ from sklearn_ensemble_theory.boosting import (
     MatchingPursuitRegressor,
 )
 from sklearn_ensemble_theory.boosting._reweighting.votes import WeightedVotes, votes_of
-from sklearn_ensemble_theory.combining import StackingClassifier, StackingRegressor
+from sklearn_ensemble_theory.combining import (
+    StackingClassifier,
+    StackingRegressor,
+    SuperLearnerClassifier,
+    SuperLearnerRegressor,
+)
 from sklearn_ensemble_theory.ensembles._out_of_bag_importances import unbiased_importances
 
 from ._stump_rules import Stump, rule
@@ -71,6 +76,7 @@ def frame(model: Fitted) -> Any:
     - *Matching pursuit*: `feature`, `round` (the first that chose it, from 1) and `coefficient` in
       the order of their first choice; with several targets `target`, their number.
     - *Stacks with learned weights*: the columns of `cv_results_`.
+    - *Super learners*: `leaderboard_`, a row for each member, the best first.
     - *Forests*: `feature`, `importance` and, where trees have out-of-bag rows,
       `unbiased_importance`, at which an irrelevant feature has the mean 0. O(n_samples) a tree.
     - *Other models with `feature_importances_`*, scikit-learn's too: `feature` and `importance`.
@@ -184,6 +190,11 @@ def _of_stack(model: StackingRegressor | StackingClassifier) -> Columns:
             "final_estimator='simplex', 'nnls' or 'best'."
         )
     return model.cv_results_
+
+
+@columns_of.register
+def _of_super_learner(model: SuperLearnerRegressor | SuperLearnerClassifier) -> Columns:
+    return model.leaderboard_
 
 
 @columns_of.register
