@@ -755,13 +755,13 @@ def has_input_tag(estimator: Estimator, name: str) -> bool:
     return tagged and bool(getattr(get_tags(estimator).input_tags, name))
 
 
-def takes_columns(estimator: Any) -> bool:
+def takes_columns(estimator: Estimator) -> bool:
     """Whether an estimator says by its tags that y may have several columns."""
     tagged = not isinstance(estimator, type) and hasattr(estimator, "__sklearn_tags__")
     return tagged and bool(get_tags(estimator).target_tags.multi_output)
 
 
-def one_column_only(estimator: Any, n_columns: int) -> ValueError:
+def one_column_only(estimator: Estimator, n_columns: int) -> ValueError:
     """The error that a base learner takes one column of y, with the cure."""
     name, kind = type(estimator).__name__, "Classifier" if is_classifier(estimator) else "Regressor"
     return ValueError(
