@@ -120,6 +120,16 @@ MIXED_CLASSIFIERS = [
     ("near", neighbors.KNeighborsClassifier(10)),
     ("tree", tree.DecisionTreeClassifier(max_depth=5)),
 ]
+BEST_CLASSIFIERS = [
+    ("logistic", make_pipeline(StandardScaler(), linear_model.LogisticRegression())),
+    ("forest", ensemble.RandomForestClassifier()),
+    ("boosting", ensemble.HistGradientBoostingClassifier()),
+]
+BEST_REGRESSORS = [
+    ("ridge", make_pipeline(StandardScaler(), linear_model.RidgeCV())),
+    ("forest", ensemble.RandomForestRegressor()),
+    ("boosting", ensemble.HistGradientBoostingRegressor()),
+]
 MIXED_REGRESSORS = [
     ("ridge", linear_model.Ridge()),
     ("near", neighbors.KNeighborsRegressor(10)),
@@ -248,6 +258,10 @@ ENTRIES = {
         params=lambda: {"estimators": MIXED_REGRESSORS},
         peer=of(ensemble.StackingRegressor, estimators=MIXED_REGRESSORS),
     ),
+    "SuperLearnerClassifier": Entry(
+        peer=of(ensemble.StackingClassifier, estimators=BEST_CLASSIFIERS)
+    ),
+    "SuperLearnerRegressor": Entry(peer=of(ensemble.StackingRegressor, estimators=BEST_REGRESSORS)),
     "VotingClassifier": Entry(
         params=lambda: {"estimators": MIXED_CLASSIFIERS, "voting": "soft"},
         peer=of(ensemble.VotingClassifier, estimators=MIXED_CLASSIFIERS, voting="soft"),
@@ -292,7 +306,7 @@ def exported() -> dict[str, type]:
     return {
         name: member
         for name, member in members.items()
-        if inspect.isclass(member) and issubclass(member, BaseEstimator)
+        if inspect.isclass(member) and issubclass(member, BaseEstimator) and hasattr(member, "fit")
     }
 
 
