@@ -445,3 +445,51 @@ register(
         runs=3,
     )
 )
+
+
+def bandwidth_by_loo(data):
+    from sklearn_ensemble_theory import NadarayaWatsonRegressor
+
+    return NadarayaWatsonRegressor("loo")
+
+
+def search_for_k(data):
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.neighbors import KNeighborsRegressor
+
+    neighbors = [1, 2, 3, 5, 8, 12, 20, 32, 50, 80, 125, 200, 320]
+    return GridSearchCV(KNeighborsRegressor(), {"n_neighbors": neighbors}, cv=5)
+
+
+def heavy_tails(seed, n, p, noise=1.0, n_test=5_000):
+    """A square wave of features with few rows far out."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_t(1.5, size=(n + n_test, p))
+    return split(X, np.sign(np.sin(3 * X[:, 0])) + noise * rng.standard_normal(len(X)), n)
+
+
+def waves(seed, n, p, noise=0.3, n_test=5_000):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n + n_test, p))
+    return split(X, np.sin(6 * X).sum(axis=1) + noise * rng.standard_normal(len(X)), n)
+
+
+for name, data, n, p, what in (
+    ("nadaraya-watson-loo", waves, 20_000, 1, "one uniform feature"),
+    ("nadaraya-watson-loo-heavy", heavy_tails, 20_000, 1, "one feature with heavy tails"),
+    ("nadaraya-watson-loo-3", waves, 5_000, 3, "three uniform features"),
+):
+    register(
+        Case(
+            name=name,
+            title=f"25 bandwidths by leave-one-out, 13 numbers of neighbours by 5 folds, {what}",
+            data=data,
+            params={"n": n, "p": p},
+            quick={"n": 500},
+            sides={"ours": bandwidth_by_loo, "GridSearchCV(k-NN)": search_for_k},
+            run=fit_predict,
+            quality=mse_of_prediction,
+            metric="test MSE",
+            runs=3,
+        )
+    )

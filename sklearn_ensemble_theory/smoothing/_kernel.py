@@ -26,18 +26,22 @@ from sklearn_ensemble_theory._rows import (
     number_of_rows,
     validate_data,
 )
-from sklearn_ensemble_theory._scaling import LARGEST, feature_ranges, largest_magnitude
+from sklearn_ensemble_theory._scaling import (
+    LARGEST,
+    feature_ranges,
+    largest_magnitude,
+    power_of_two,
+)
 from sklearn_ensemble_theory._scores import RegressorMixin
 from sklearn_ensemble_theory._typing import ArrayLike
 
-from ._compact_kernels import FAR, POLYNOMIALS, CompactWeights, kernel_value, shortened
+from ._bandwidth_errors import LOO_FACTORS, loo_errors_of_factors
+from ._compact_kernels import FAR, LARGEST_RANGE, POLYNOMIALS, CompactWeights, shortened
+from ._gaussian_sums import BEYOND, LARGEST_LOSS, MANY_ROWS, PAIRS_AT_A_TIME, GaussianSums
 from ._smoothers import DENSE_ROWS, MatrixForm, NotLinearError, check_dense_rows
 
-# Numbers in one block of dense weights.
-BLOCK_SIZE = 2_000_000
-# The leave-one-out error of a bandwidth is computed at no more rows than this, evenly spread.
-LOO_ROWS = 1000
-LOO_FACTORS = 2.0 ** np.arange(-4.0, 2.01, 0.25)
+# Points of a prediction that share what is computed of the training rows.
+POINTS_AT_A_TIME = 2**16
 TOO_NARROW = "bandwidth is too small for the range of X: squared distances in bandwidths overflow."
 
 
@@ -59,59 +63,6 @@ def scott_bandwidth(X: np.ndarray, sample_weight: np.ndarray) -> np.ndarray:
     return np.where(width > 0, np.sqrt(variance) * safe * n ** (-1.0 / (p + 4)), np.inf)
 
 
-def loo_errors_of_factors(
-    kernel: str,
-    Z: np.ndarray,
-    Y: np.ndarray,
-    w: np.ndarray,
-    groups: np.ndarray | None,
-    factors: np.ndarray,
-) -> tuple[np.ndarray, float]:
-    """Mean squared leave-one-out error for bandwidths times each factor, and the best factor.
-
-    Row i is left out, or its group, and the rest is averaged. For a row without neighbours, that is
-    the mean of the nearest rows.
-    """
-    n = len(Z)
-    scale = largest_magnitude(Y)  # squares of 1e150 overflow
-    Y = Y / scale
-    rows = np.arange(n) if n <= LOO_ROWS else np.linspace(0, n - 1, LOO_ROWS).astype(int)
-    errors = np.zeros(len(factors))
-    step = max(1, BLOCK_SIZE // n)
-    # Distances are computed once for a block of rows and used for all bandwidths, which only divide
-    # them.
-    for start in range(0, len(rows), step):
-        block = rows[start : start + step]
-        u2 = cdist(Z[block], Z, "sqeuclidean")
-        weights = np.broadcast_to(w, u2.shape).copy()
-        if groups is None:
-            weights[np.arange(len(block)), block] = 0.0
-        else:
-            weights[groups[block, None] == groups] = 0.0
-        others = np.where(weights > 0, u2, np.inf)
-        nearest = others.min(axis=1, keepdims=True)
-        alone = ~np.isfinite(nearest[:, 0])  # a single row
-        nearest[alone] = 0.0
-        for k, factor in enumerate(factors):
-            # Relative to the nearest row: far from all of them every value of the kernel would be
-            # zero.
-            if kernel == "gaussian":
-                K = np.exp(-0.5 * np.maximum(u2 - nearest, 0.0) / factor**2) * weights
-            else:
-                K = kernel_value(kernel, u2 / factor**2) * weights
-                isolated = K.sum(axis=1) <= 0
-                K[isolated] = (others[isolated] <= nearest[isolated] * (1 + 1e-12)) * weights[
-                    isolated
-                ]
-            total = K.sum(axis=1, keepdims=True)
-            # Only the rows of `alone`, which are not counted, have no neighbour by now.
-            total[total == 0] = 1.0
-            residual = Y[block] - (K / total) @ Y
-            errors[k] += (w[block, None] * residual**2)[~alone].sum()
-    with np.errstate(over="ignore", under="ignore"):
-        return errors / w[rows].sum() * scale * scale, factors[np.argmin(errors)]
-
-
 class GaussianWeights:
     """The weights of training points Z at any point, for K(u) = exp(-u^2 / 2)."""
 
@@ -120,10 +71,15 @@ class GaussianWeights:
     def __init__(self, Z: np.ndarray, sample_weight: np.ndarray) -> None:
         self.Z, self.sample_weight = Z, sample_weight
         self.box = Z.min(axis=0), Z.max(axis=0)
+        # Many rows of one feature, in a range that cells can have numbers in: see `averages`.
+        self.order: np.ndarray | None = None
+        has_cells = Z.shape[1] == 1 and self.box[1][0] - self.box[0][0] < LARGEST_RANGE
+        if has_cells and len(Z) >= MANY_ROWS:
+            self.order = np.argsort(Z[:, 0], kind="stable")
 
     def blocks(self, X: np.ndarray) -> list[slice]:
-        """Rows of X whose weights are in memory together."""
-        step = max(1, BLOCK_SIZE // len(self.Z))
+        """Rows of X that are predicted together."""
+        step = POINTS_AT_A_TIME
         return [slice(i, i + step) for i in range(0, len(X), step)]
 
     def at(self, Z: np.ndarray, shift: np.ndarray | None = None) -> np.ndarray:
@@ -131,6 +87,18 @@ class GaussianWeights:
 
         `shift` has the vectors from the points of evaluation to those of prediction.
         """
+        K = self._kernel(Z)
+        K *= self.sample_weight
+        K /= K.sum(axis=1, keepdims=True)
+        if shift is None:
+            return K
+        # d/dz of K_i / sum K along the shift, with K'_i = -K_i (z - z_i).
+        along = (Z * shift).sum(axis=1, keepdims=True) - shift @ self.Z.T
+        along -= (K * along).sum(axis=1, keepdims=True)
+        return K * (1.0 - along)
+
+    def _kernel(self, Z: np.ndarray) -> np.ndarray:
+        """K of the training points at Z, (len(Z), n), divided by that of the nearest one."""
         # |z - z_i|^2, less that to the nearest point c of the box of the training points: far away
         # nothing else would be left by rounding. All terms of |c - z_i|^2 + 2 (z - c)(c - z_i) are
         # positive.
@@ -146,25 +114,59 @@ class GaussianWeights:
         # Distances are relative to the nearest training point, so that a point far from all of
         # them gets the value of the nearest one instead of 0/0.
         u2 -= u2.min(axis=1, keepdims=True)
-        K = np.exp(-0.5 * u2, out=u2)
-        K *= self.sample_weight
-        K /= K.sum(axis=1, keepdims=True)
-        if shift is None:
-            return K
-        # d/dz of K_i / sum K along the shift, with K'_i = -K_i (z - z_i).
-        along = (Z * shift).sum(axis=1, keepdims=True) - shift @ self.Z.T
-        along -= (K * along).sum(axis=1, keepdims=True)
-        return K * (1.0 - along)
+        u2 *= -0.5
+        return np.exp(u2, out=u2)
 
     def averages(
         self, targets: np.ndarray, Z: np.ndarray, shift: np.ndarray | None = None
     ) -> np.ndarray:
-        return self.at(Z, shift) @ targets
+        """Return `at(Z, shift) @ targets`, for targets of shape (n, n_outputs).
+
+        Of many rows of one feature by sums over cells. Points without much weight near them, where
+        the sums are not exact, are averaged over all pairs, as all are otherwise.
+        """
+        out = np.empty((len(Z), targets.shape[1]))
+        rest = np.arange(len(Z))
+        if self.order is not None and shift is None:
+            rest = self._averages_by_cells(self.order, targets, Z, out)
+        step = max(1, PAIRS_AT_A_TIME // len(self.Z))
+        for start in range(0, len(rest), step):
+            asked = rest[start : start + step]
+            out[asked] = self.at(Z[asked], None if shift is None else shift[asked]) @ targets
+        return out
+
+    def _averages_by_cells(
+        self, order: np.ndarray, targets: np.ndarray, Z: np.ndarray, out: np.ndarray
+    ) -> np.ndarray:
+        """Set averages of one feature; return the points left, for a sum over pairs."""
+        (low,), (high,) = self.box
+        asked = np.flatnonzero((Z[:, 0] >= low) & (Z[:, 0] <= high))
+        weight = self.sample_weight[order] / power_of_two(self.sample_weight.max())
+        sizes = np.array([power_of_two(largest_magnitude(y)) for y in targets.T])
+        columns = [weight, *(weight * (y[order] / size) for y, size in zip(targets.T, sizes))]
+        sums = GaussianSums(self.Z[order, 0]).at(Z[asked, 0], columns)
+        lost = BEYOND * np.array([np.abs(column).sum() for column in columns])
+        safe = (np.abs(sums) * LARGEST_LOSS >= lost[:, None]).all(axis=0)
+        found = asked[safe]
+        out[found] = (sums[1:, safe] / sums[0, safe]).T * sizes
+        left = np.ones(len(Z), dtype=bool)
+        left[found] = False
+        return np.flatnonzero(left)
 
     def trace(self) -> float:
         """Return the sum of the weights of the training points at themselves."""
-        blocks = self.blocks(self.Z)
-        return float(sum(self.at(self.Z[rows]).diagonal(rows.start).sum() for rows in blocks))
+        weight, rest = self.sample_weight, np.arange(len(self.Z))
+        found = 0.0
+        if self.order is not None:
+            sorted_weight = weight[self.order]
+            (sums,) = GaussianSums(self.Z[self.order, 0]).at(self.Z[:, 0], [sorted_weight])
+            safe = sums * LARGEST_LOSS >= BEYOND * weight.sum()
+            found, rest = (weight[safe] / sums[safe]).sum(), np.flatnonzero(~safe)
+        step = max(1, PAIRS_AT_A_TIME // len(self.Z))
+        for start in range(0, len(rest), step):
+            rows = rest[start : start + step]
+            found += self.at(self.Z[rows])[np.arange(len(rows)), rows].sum()
+        return float(found)
 
 
 @documented()
@@ -227,11 +229,14 @@ class NadarayaWatsonRegressor(RegressorMixin, ReadsOnce, BaseEstimator):
     -----
     The prediction of a point costs O(n p) with the Gaussian kernel. With the other kernels it is a
     query of a tree and a sum over the neighbours found, as many points at a time as scikit-learn's
-    `working_memory` has room for. For one feature it costs O(log n) with these kernels, however
-    large the bandwidth: they are polynomials, and their sums follow from moments of the sorted rows
-    in cells of about one bandwidth, with rounding errors of about 1e-14 of the sums. Windows of at
-    most 64 rows, and those with most of their weight at the edge, where errors would be relatively
-    larger, are summed row by row.
+    `working_memory` has room for.
+
+    For one feature it costs O(log n) with these kernels, however large the bandwidth: they are
+    polynomials, and their sums follow from moments of the sorted rows in cells of about one
+    bandwidth, with rounding errors of about 1e-14 of the sums. Windows of at most 64 rows, and
+    those with most of their weight at the edge, where errors would be relatively larger, are summed
+    row by row. The Gaussian kernel does the same from 3,000 rows, by a power series in cells of
+    half a bandwidth. Averages that are tiny in comparison with y are summed row by row.
 
     References
     ----------
@@ -364,7 +369,7 @@ class NadarayaWatsonRegressor(RegressorMixin, ReadsOnce, BaseEstimator):
             scores: list[np.ndarray] = []
             for one in candidates:
                 z = Z if one is bandwidth else (X - origin) / one
-                scores.append(loo_errors_of_factors(self.kernel, z, targets, w, codes, factors)[0])
+                scores.append(loo_errors_of_factors(self.kernel, z, targets, w, codes, factors))
             best = int(np.argmin(np.concatenate(scores)))
             at, factor = best // len(factors), factors[best % len(factors)]
             bandwidth = candidates[at] * factor
