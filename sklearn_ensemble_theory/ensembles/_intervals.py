@@ -403,6 +403,14 @@ class FoldScores:
             total += reached[np.searchsorted(scores, values[:, k], "right")]
         return total
 
+    def _own_ends(self, coverage: float) -> list[float]:
+        """For each fold its smallest score with the share of `coverage` among all rows."""
+        share = min(coverage / sum(float(reached[-1]) for reached in self.reached), 1.0)
+        return [
+            float(scores[np.searchsorted(reached[1:-1], share * reached[-1])])
+            for scores, reached in zip(self.sorted, self.reached)
+        ]
+
     def upper_ends(
         self, centre: np.ndarray, scale: np.ndarray | None, coverage: float
     ) -> np.ndarray:
@@ -412,9 +420,11 @@ class FoldScores:
         sorting takes O(m n).
         """
         factor = np.ones_like(centre) if scale is None else scale
-        low = np.min(centre + factor * [s[0] for s in self.sorted], axis=1)
-        high = np.max(centre + factor * [s[-1] for s in self.sorted], axis=1)
-        # Halving from below and above all sums until no number is between.
+        # The end of all is between those of each fold alone. From the largest score, which may be
+        # huge, halving would not come down to the others.
+        own_ends = centre + factor * self._own_ends(coverage - 1e-9)
+        low, high = own_ends.min(axis=1), own_ends.max(axis=1)
+        # Halving until no number is between.
         for _ in range(HALVINGS):
             middle = low + (high - low) / 2
             if not ((low < middle) & (middle < high)).any():

@@ -259,6 +259,18 @@ def test_ends_of_groups_are_weighted_order_statistics():
     assert np.isinf(ends).all()
 
 
+@pytest.mark.parametrize("n_folds", [1, 5])
+@pytest.mark.parametrize("largest", [1e12, 1e75, np.inf])
+def test_a_huge_score_does_not_change_the_other_ends(n_folds, largest):
+    rng = np.random.default_rng(0)
+    fold, scores = np.arange(100) % n_folds, rng.exponential(size=100)
+    centre, scale = rng.normal(size=(7, n_folds)), rng.uniform(0.5, 2, size=(7, n_folds))
+    scores[scores.argmax()] = largest
+    found = FoldScores(scores, fold, None).upper_ends(centre, scale, 0.8)
+    sums = np.sort(centre[:, fold] + scale[:, fold] * scores, axis=1)
+    np.testing.assert_allclose(found, sums[:, 80], rtol=1e-12)  # the 81st of 100, ceil(.8 * 101)
+
+
 def test_intervals_cover():
     """Targets of new rows, with noise that grows with a feature."""
     inside = []
