@@ -6,7 +6,7 @@ same words.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -498,6 +498,35 @@ def column_of(X: Any, j: int) -> Any:
     if not is_frame(X):
         return X[:, j]
     return X.iloc[:, j] if hasattr(X, "iloc") else X.to_series(j)
+
+
+def columns_of_text(X: Any, columns: Iterable[int]) -> list[int]:
+    """Which of these columns of a frame hold text that is no number.
+
+    Text that is a date counts as none: its categories would be those of the rows of the fit.
+    """
+    found = []
+    for j in columns:
+        column = column_of(X, j)
+        if getattr(column.dtype, "kind", "O") in "fiubmM" or _is_numeric_of_polars(column.dtype):
+            continue
+        texts = (value for value in column.to_list() if isinstance(value, str))
+        first = next((text for text in texts if not _is_number(text)), None)
+        if first is not None and not _reads_as_date(first):
+            found.append(j)
+    return found
+
+
+def _is_numeric_of_polars(dtype: Any) -> bool:
+    return bool(getattr(dtype, "is_numeric", bool)())
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _plain(value: Any) -> Any:

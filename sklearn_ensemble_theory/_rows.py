@@ -195,8 +195,6 @@ def validate_data(
     is_graph = issparse(data[0]) and is_pairwise(estimator)
     if not is_graph:
         data = (canonical(data[0]), *data[1:])
-    if as_frame:
-        options.update(dtype=None, ensure_all_finite=False)
     encoder = None if as_frame else _encoder_of(estimator, data, learner, **options)
     if learner is not None:
         in_bins = isinstance(learner, BinnedTree)
@@ -209,7 +207,9 @@ def validate_data(
         naming_columns(data[0], hasattr(estimator, "categorical_features")),
     ):
         try:
-            if encoder is None:
+            if as_frame:
+                found = _checked_frame(estimator, *data, **options)
+            elif encoder is None:
                 found = sklearn_validate_data(estimator, *data, **options)
             else:
                 found = _checked_numbers(estimator, data, encoder, **options)
@@ -226,11 +226,38 @@ def validate_data(
         X, *y = found if len(data) > 1 else (found,)
         if not is_graph:
             X = canonical(X)  # which may have another format now
-        if as_frame:
-            X = data[0]
-        elif reads_single_precision(learner) and X.dtype.kind in "OUS":
+        if not as_frame and reads_single_precision(learner) and X.dtype.kind in "OUS":
             X = X.astype(np.float64)
     return (X, *y) if y else X
+
+
+def _checked_frame(
+    estimator: Estimator,
+    X: Any,
+    *y: Any,
+    reset: bool = True,
+    multi_output: bool = False,
+    y_numeric: bool = False,
+    **others: Any,
+) -> Any:
+    """X as it is given, whose values are those of whom it is for, and y checked."""
+    targets = None
+    if y:  # first: this forgets the names of X
+        sklearn_validate_data(estimator, X, y[0], skip_check_array=True)  # None is refused
+        targets = sklearn_validate_data(
+            estimator, y=y[0], multi_output=multi_output, y_numeric=y_numeric
+        )
+    sklearn_validate_data(estimator, X, reset=reset, skip_check_array=True)
+    for size, what in zip(X.shape, ("sample", "feature")):
+        if size == 0:
+            raise ValueError(
+                f"Found array with 0 {what}(s) (shape={X.shape}) while a minimum of 1 is required "
+                f"by {type(estimator).__name__}."
+            )
+    if targets is None:
+        return X
+    check_consistent_length(X, targets)
+    return X, targets
 
 
 def is_pairwise(learner: Any) -> bool:

@@ -145,7 +145,8 @@ class AbsoluteRisk(HeldOutRisk):
         return np.abs(mixed - self.y[:, None])
 
     def in_units(self, losses: Any) -> Any:
-        return losses * self.unit
+        with np.errstate(over="ignore", under="ignore"):
+            return losses * self.unit
 
     def solve(self, rule: str, radius: float, positive: bool) -> tuple[np.ndarray, float]:
         P, y, weight = self.predictions, self.y, self.weight
@@ -257,8 +258,9 @@ class DevianceRisk(HeldOutRisk):
 
     def __init__(self, predictions: np.ndarray, y: np.ndarray, weight: np.ndarray) -> None:
         super().__init__(predictions, y, weight)
-        least = SMALLEST_MEAN * max(float(weight @ self.y), np.finfo(np.float64).tiny)
-        self.predictions = np.maximum(self.predictions, least)
+        # Where no row of a fold has a count, the predictions tell the size of means.
+        level = float(weight @ self.y) or float(weight @ self.predictions.mean(axis=1)) or 1.0
+        self.predictions = np.maximum(self.predictions, SMALLEST_MEAN * level)
 
     @staticmethod
     def value(y: np.ndarray, m: np.ndarray) -> np.ndarray:
@@ -289,7 +291,8 @@ class PoissonRisk(DevianceRisk):
         return 1 - y / m, 1 / m
 
     def in_units(self, losses: Any) -> Any:
-        return losses * self.unit
+        with np.errstate(over="ignore", under="ignore"):
+            return losses * self.unit
 
 
 class GammaRisk(DevianceRisk):

@@ -166,8 +166,7 @@ def _quietly(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 # Rows that bagged neighbours are a default member for: their distances are those of all pairs.
 MOST_NEIGHBORS = 20_000
 PENALTIES = np.logspace(-3, 3, 13)
-# Trees of 31 leaves by steps of the second order, as in LightGBM.
-LEAVES: dict[str, Any] = {"max_depth": None, "max_leaf_nodes": 31, "step": "newton"}
+LEAVES: dict[str, Any] = {"max_depth": None, "max_leaf_nodes": 31}
 ROWS_OF_LEAVES = 20
 # Of fewer rows the other members have the weight, and weights count rows exactly.
 LEAST_ROWS_OF_FORESTS = 100
@@ -208,7 +207,10 @@ class Library:
     def boosting_31_leaves(self) -> Estimator:
         # By weight, so that weights count rows in the leaves too.
         share = min(ROWS_OF_LEAVES / self.n_rows, 0.5)
-        return self.boosting(min_weight_fraction_leaf=share, **LEAVES)
+        options = dict(LEAVES)
+        if self.loss != "absolute_error":  # which has no second derivative
+            options["step"] = "newton"  # as in LightGBM
+        return self.boosting(min_weight_fraction_leaf=share, **options)
 
     def additive(self) -> Estimator:
         categories = self.categories or None

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from itertools import count
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -17,7 +18,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
-from sklearn.utils import Tags, check_consistent_length, check_random_state
+from sklearn.utils import Tags, assert_all_finite, check_consistent_length, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
@@ -27,7 +28,12 @@ from sklearn_ensemble_theory._categories import CategoricalColumns
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._documentation import documented
 from sklearn_ensemble_theory._door import ReadsOnce, fit_context
-from sklearn_ensemble_theory._features import is_frame
+from sklearn_ensemble_theory._features import (
+    Features,
+    columns_of_text,
+    is_frame,
+    refuse_unread,
+)
 from sklearn_ensemble_theory._folds import Split, drawn_splits
 from sklearn_ensemble_theory._learners import GROUPS_ON_REQUEST
 from sklearn_ensemble_theory._offsets import offset_to_predict, offset_to_score
@@ -84,6 +90,8 @@ from ._stack import RuleOfWeights, held_out_combination
 SMALLEST_WEIGHT = 0.01
 # Rows of the prior of equal weights, and of the shares of the classes among the probabilities.
 PRIOR_ROWS, PRIOR_ROWS_OF_CLASSES = 1.0, 0.05
+# Of the probabilities of a row, and of their sum.
+LARGEST_ERROR = 1e-3
 # The standard deviation of the prior of the logarithm of the temperature.
 SPREAD_OF_TEMPERATURE = 0.2
 
@@ -110,12 +118,28 @@ class FittedMember:
     error: Exception | None = None
 
 
+def refuse_outputs(values: np.ndarray, classes: np.ndarray | None) -> None:
+    """A ValueError for several numbers a row, and for what are no probabilities."""
+    if classes is None:
+        if values.ndim > 1:
+            raise ValueError(f"it predicts {values.shape[1]} numbers for a row, not one.")
+        return
+    off = np.abs(values.sum(axis=1) - 1.0)
+    if values.min() < -LARGEST_ERROR or off.max() > LARGEST_ERROR:
+        raise ValueError(
+            "what it predicts are no probabilities: some are below 0, or those of a row have a sum "
+            "other than 1."
+        )
+
+
 def fit_one(member: Member, outputs: Outputs, problem: MembersProblem) -> FittedMember:
     """The member fitted once to all rows, and its predictions of held-out rows."""
     plan = MembersPlan([member], outputs, False, True, share=False, n_jobs=1, by_own=True)
     start = time.perf_counter()
     try:
         (model,), held_out = fit_members(plan, problem)
+        assert held_out is not None
+        refuse_outputs(held_out.predictions[0], outputs.classes)
     except MemoryError:  # is for who has called the fit
         raise
     except Exception as error:
@@ -143,17 +167,27 @@ def tempered(P: np.ndarray, temperature: float) -> np.ndarray:
     return found
 
 
-def best_temperature(P: np.ndarray, y: np.ndarray, weight: np.ndarray, n: float) -> float:
+def with_shares(P: np.ndarray, shares: np.ndarray, n: float) -> np.ndarray:
+    """Probabilities of n rows, with a little of the shares of the classes: none is 0."""
+    found: np.ndarray = (n * P + PRIOR_ROWS_OF_CLASSES * shares) / (n + PRIOR_ROWS_OF_CLASSES)
+    return found
+
+
+def best_temperature(
+    P: np.ndarray, y: np.ndarray, weight: np.ndarray, shares: np.ndarray, n: float
+) -> float:
     """The temperature of the smallest log-loss of these n rows, drawn to 1 by a normal prior.
 
     Means of probabilities are less sure than the members are right (Ranjan and Gneiting 2010); of
-    members that are surer than right the mean may still be too sure.
+    members that are surer than right the mean may still be too sure. The loss is that of what is
+    predicted, with the shares of the classes: the class of a row may have no vote of a forest, and
+    the logarithm of 0 would count for more than all other rows.
     """
     rows = np.arange(len(y))
 
     def posterior(log_temperature: float) -> float:
-        own = tempered(P, np.exp(log_temperature))[rows, y]
-        loss = -float(weight @ np.log(np.maximum(own, np.finfo(np.float64).tiny)))
+        own = with_shares(tempered(P, np.exp(log_temperature)), shares, n)[rows, y]
+        loss = -float(weight @ np.log(own))
         return n * loss + 0.5 * (log_temperature / SPREAD_OF_TEMPERATURE) ** 2
 
     return float(np.exp(minimize_scalar(posterior, bounds=(-1.0, 1.0), method="bounded").x))
@@ -287,10 +321,7 @@ class BaseSuperLearner(ReadsOnce, BaseEstimator):
     def _checked(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         """X as the members get it, and y of one column."""
         if is_frame(X):
-            validate_data(self, X, as_frame=True)
-            y = one_column(np.asarray(y) if not hasattr(y, "shape") else y)
-            check_consistent_length(X, y)
-            return X, y
+            return validate_data(self, X, y, y_numeric=not is_classifier(self), as_frame=True)
         return validate_data(self, X, y, y_numeric=not is_classifier(self), **self._checks)
 
     def _fit_rows(self, X: Any, y: Any, sample_weight: Any, groups: Any, offset: Any) -> Self:
@@ -310,8 +341,12 @@ class BaseSuperLearner(ReadsOnce, BaseEstimator):
         n_rows = len(rows.y) if rows.weight is None else number_of_rows(rows.weight)
         # The members of the library get numbers, which are made once; others get X as it is given.
         self._columns, categories = None, []
-        if is_frame(X):
-            self._columns = CategoricalColumns(rows.X, "from_dtype")
+        by_name = isinstance(self.members, str) or any(isinstance(m, str) for m in self.members)
+        if is_frame(X) and by_name:
+            features = Features.of(X)
+            flags = features.flags("from_dtype", X)
+            flags[columns_of_text(rows.X, np.flatnonzero(~flags))] = True
+            self._columns = CategoricalColumns(rows.X, flags)
             known = enumerate(self._columns.categories)
             categories = [j for j, own in known if own is not None]
         members = self._library(n_rows, categories, params, method)
@@ -353,7 +388,7 @@ class BaseSuperLearner(ReadsOnce, BaseEstimator):
         if predictions is not None:
             predictions = self._last_step(predictions)
             self._kept = self.held_out_ = HeldOut.of(rows, groups, held.rows, predictions)
-        self._has_offset = offset is not None
+        self._has_offset = self._members_have_offset = offset is not None
         return self
 
     def _folds(self, X: Any, y: np.ndarray, rows: Rows, groups: Any) -> list[Split]:
@@ -368,7 +403,13 @@ class BaseSuperLearner(ReadsOnce, BaseEstimator):
         if cv is None:
             cv = min(5, n_units)
             if of_classes:
-                cv = max(2, min(cv, int(np.bincount(rows.y).max())))
+                largest = int(np.bincount(rows.y).max())
+                if largest < 2:
+                    raise ValueError(
+                        f"{type(self).__name__} needs two rows of a class at least, to hold one "
+                        f"out; y has a single row of each of its {n} classes."
+                    )
+                cv = min(cv, largest)
         with warnings.catch_warnings():
             # Members that need each class in each fold are left out, with a warning that says so.
             warnings.filterwarnings("ignore", "The least populated class in y has only")
@@ -376,7 +417,18 @@ class BaseSuperLearner(ReadsOnce, BaseEstimator):
 
     def _numbers(self, X: Any) -> Any:
         """What members of the library get."""
-        return X if self._columns is None else self._columns.encode(X)
+        columns = self._columns
+        if columns is None:
+            return X
+        refuse_unread(X)  # other members may take dates
+        if is_frame(X):
+            for j in columns_of_text(X, np.flatnonzero(~columns.flags)):
+                raise TypeError(
+                    f"Feature {columns.features.label(j)} had numbers in fit, and has text now."
+                )
+        found = columns.encode(X)
+        assert_all_finite(found, allow_nan=True, input_name="X")
+        return found
 
     def _library(
         self, n_rows: float, categories: list[int], params: dict[str, Any], method: str
@@ -431,10 +483,11 @@ class BaseSuperLearner(ReadsOnce, BaseEstimator):
                     f"{kind.__name__[3:]} with fit."
                 )
             if pair is None:
-                same = sum(other.split("-")[0] == name for other in known)
-                name += f"-{same + 1}" if same else ""
-        if not isinstance(name, str) or name in known:
-            raise ValueError(f"members has the name {name!r} twice, or it is no text.")
+                name = next(each for each in numbered(name) if each not in known)
+        if not isinstance(name, str):
+            raise ValueError(f"members has the name {name!r}, which is no text.")
+        if name in known:
+            raise ValueError(f"members has the name {name!r} twice; give pairs of other names.")
         return name, learner
 
     def _fitted(
@@ -573,6 +626,12 @@ class BaseSuperLearner(ReadsOnce, BaseEstimator):
         return tags
 
 
+def numbered(name: str) -> Iterator[str]:
+    """The name, and the same with numbers from 2."""
+    yield name
+    yield from (f"{name}-{number}" for number in count(2))
+
+
 def takes(learner: Estimator, name: str) -> bool:
     """Whether `fit` of the learner has an argument of this name."""
     return has_fit_parameter(learner, name)
@@ -673,10 +732,11 @@ class SuperLearnerRegressor(RegressorMixin, BaseSuperLearner):
         """
         X, y = self._checked(X, y)
         y = y.astype(np.float64, copy=False)
-        if self.loss in LOSSES_OF_MEANS and (y.min() < 0 or y.max() <= 0):
-            raise ValueError(f"y has values below 0 or none above, which loss={self.loss!r} needs.")
-        if self.loss == "gamma" and y.min() <= 0:
+        known = y if sample_weight is None else y[checked_weights(sample_weight, X) > 0]
+        if self.loss == "gamma" and known.min() <= 0:
             raise ValueError("y has values that are not above 0, as loss='gamma' needs them.")
+        if self.loss in LOSSES_OF_MEANS and (known.min() < 0 or known.max() <= 0):
+            raise ValueError(f"y has values below 0 or none above, which loss={self.loss!r} needs.")
         return self._fit_rows(X, y, sample_weight, groups, checked_offset(offset, X))
 
     def predict(self, X: MatrixLike, offset: ArrayLike | None = None) -> np.ndarray:
@@ -693,10 +753,23 @@ class SuperLearnerRegressor(RegressorMixin, BaseSuperLearner):
         -------
         y : ndarray of shape (n_samples,)
             The weighted means of the predictions of the members.
+
+        Raises
+        ------
+        ValueError
+            If there is an offset, and the fit had none.
         """
         check_is_fitted(self)
         offset = offset_to_predict(self, offset, X, self._has_offset)
-        return self._weighted_sum(X, **({} if offset is None else {"offset": offset}))
+        if not self._members_have_offset:
+            if offset is not None and offset.any():
+                raise ValueError(
+                    f"This {type(self).__name__} was fitted without an offset, and its members may "
+                    "not take one; pass fit(X, y, offset=...)."
+                )
+            return self._weighted_sum(X)
+        # Members would warn as well, each of them.
+        return self._weighted_sum(X, offset=0.0 if offset is None else offset)
 
     def score(
         self,
@@ -903,14 +976,12 @@ class SuperLearnerClassifier(ClassifierMixin, BaseSuperLearner):
     def _set_last_step(self, mixed: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> None:
         self.temperature_ = 1.0
         if self.loss == "log_loss":
-            share, n = normalised_weights(weight, len(y)), self._n_rows
-            self.temperature_ = best_temperature(mixed, y, share, n)
+            share = normalised_weights(weight, len(y))
+            self.temperature_ = best_temperature(mixed, y, share, self._prior, self._n_rows)
 
     def _last_step(self, mixed: np.ndarray) -> np.ndarray:
         """Probabilities at the temperature, and a little of the shares of the classes."""
-        P = tempered(mixed, self.temperature_)
-        n, prior_rows = self._n_rows, PRIOR_ROWS_OF_CLASSES
-        return (n * P + prior_rows * self._prior) / (n + prior_rows)
+        return with_shares(tempered(mixed, self.temperature_), self._prior, self._n_rows)
 
     def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
         """Predict the logarithms of the probabilities of the classes.

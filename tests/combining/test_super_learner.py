@@ -9,13 +9,14 @@ import scipy.sparse as sp
 from scipy import stats
 from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_friedman1
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, KFold, TimeSeriesSplit, cross_val_score
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from sklearn_ensemble_theory import (
     RandomForestRegressor,
@@ -134,10 +135,39 @@ def test_temperature_is_the_best_of_a_grid():
     y = np.array([rng.choice(3, p=p) for p in true])
     for power in (0.6, 1.0, 1.5):
         P = tempered(true, 1 / power)
-        found = best_temperature(P, y, np.full(2000, 1 / 2000), 2000)
+        found = best_temperature(P, y, np.full(2000, 1 / 2000), np.full(3, 1 / 3), 2000)
         assert found == pytest.approx(power, rel=0.08)
-    few = best_temperature(tempered(true[:8], 0.5), y[:8], np.full(8, 1 / 8), 8)
+    few = best_temperature(tempered(true[:8], 0.5), y[:8], np.full(8, 1 / 8), np.full(3, 1 / 3), 8)
     assert 0.7 < few < 1.4  # eight rows move it little
+
+
+def test_a_class_without_votes_does_not_decide_the_temperature():
+    rng = np.random.RandomState(0)
+    true = rng.dirichlet([1, 1, 1], size=400)
+    y = np.array([rng.choice(3, p=p) for p in true])
+    given = np.full(400, 1 / 400), np.full(3, 1 / 3), 400
+    without = best_temperature(true, y, *given)
+    votes = true.copy()
+    votes[0, y[0]] = 0.0
+    votes[0] /= votes[0].sum()
+    assert best_temperature(votes, y, *given) == pytest.approx(without, rel=0.1)
+    # The temperature of the smallest log-loss of what is predicted, by a grid.
+    grid = np.exp(np.linspace(-1, 1, 2001))
+    losses = []
+    for t in grid:
+        P = np.maximum(votes, np.finfo(np.float64).tiny) ** (1 / t)
+        P = (400 * P / P.sum(axis=1, keepdims=True) + 0.05 / 3) / 400.05
+        losses.append(-np.log(P[np.arange(400), y]).sum() + 0.5 * (np.log(t) / 0.2) ** 2)
+    best = grid[np.argmin(losses)]
+    assert best_temperature(votes, y, *given) == pytest.approx(best, rel=2e-3)
+
+
+def test_a_forest_alone_is_tempered_as_with_others():
+    X, y = load_iris(return_X_y=True)
+    for seed in (1, 2):  # a row out of bag has no vote for its class
+        order = np.random.RandomState(seed).permutation(len(y))[:75]
+        model = SuperLearnerClassifier(["forest"], random_state=seed).fit(X[order], y[order])
+        assert model.temperature_ < 1.5
 
 
 # --- what it is for -------------------------------------------------------------------------------
@@ -218,6 +248,62 @@ def test_counts_with_exposures():
         SuperLearnerRegressor(["forest"], loss="poisson").fit(X, y, offset=np.log(exposure))
 
 
+def test_only_the_model_warns_of_an_offset_that_is_missing():
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(120, 2))
+    y, offset = rng.poisson(2, 120), np.full(120, 0.5)
+    model = SuperLearnerRegressor(["boosting", "additive"], loss="poisson", random_state=0)
+    model.fit(X, y, offset=offset)
+    with pytest.warns(UserWarning, match="fitted with an offset") as found:
+        rates = model.predict(X)
+    assert len(found) == 1
+    assert "SuperLearnerRegressor" in str(found[0].message)
+    np.testing.assert_allclose(rates, model.predict(X, offset=offset) * np.exp(-0.5))
+    model.fit(X, y)
+    np.testing.assert_array_equal(model.predict(X, offset=0), model.predict(X))
+    with pytest.raises(ValueError, match="fitted without an offset"):
+        model.predict(X, offset=offset)
+
+
+def test_targets_of_rows_of_weight_0_are_not_looked_at():
+    rng = np.random.RandomState(0)
+    X, y = rng.normal(size=(60, 2)), rng.gamma(2, size=60)
+    weight = np.where(np.arange(60) < 5, 0.0, 1.0)
+    for loss in ("poisson", "gamma"):
+        model = SuperLearnerRegressor(["linear"], loss=loss, random_state=0)
+        few = clone(model).fit(X[5:], y[5:])
+        found = clone(model).fit(X, np.where(weight > 0, y, -1.0), sample_weight=weight)
+        np.testing.assert_allclose(found.predict(X), few.predict(X))
+
+
+def test_counts_of_which_a_fold_has_none():
+    X = np.random.RandomState(0).normal(size=(120, 4))
+    y = (np.arange(120) == 5) * 1.0
+    model = SuperLearnerRegressor(["linear", "neighbors", "additive"], loss="poisson")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, y)
+    assert model.predict_interval(X).max() < 1
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "poisson", "gamma"])
+def test_the_default_library_takes_each_loss(loss):
+    rng = np.random.RandomState(0)
+    X, y = rng.normal(size=(110, 2)), rng.gamma(2, size=110)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = SuperLearnerRegressor(loss=loss, random_state=0).fit(X, y)
+    assert len(model.members_) == 7
+
+
+def test_huge_targets_of_absolute_errors_do_not_warn():
+    P = np.array([[1e308, -1e308], [-1e308, 1e308], [-1e308, 1e308]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rule = WeightedMean(loss="absolute_error").fit(P, np.array([-1e308, 1e308, 1e308]))
+    assert np.isinf(rule.cv_results_["mean_score"]).any()
+
+
 def test_amounts_and_counts_without_offset():
     rng = np.random.RandomState(0)
     X = rng.normal(size=(300, 3))
@@ -289,6 +375,67 @@ def test_frames_with_categories_and_missing_values():
     classifier = SuperLearnerClassifier(random_state=0).fit(X, labels)
     assert classifier.classes_.tolist() == ["high", "low"]
     assert classifier.score(X, labels) > 0.9
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "object"])
+def test_columns_of_text_are_categories(kind):
+    X, y = frame()
+    X = X.drop(columns="none")
+    text = X.assign(kind=X["kind"].astype(str), more=pd.array(np.arange(200) % 5, "Int64"))
+    text.loc[3, "more"] = pd.NA
+    by_dtype = text.assign(kind=X["kind"])
+    if kind == "object":
+        text["kind"] = text["kind"].astype(object)
+    if kind == "polars":
+        polars = pytest.importorskip("polars")
+        text = polars.DataFrame(
+            {name: text[name].tolist() for name in ("size", "kind", "age", "one")}
+        )
+        by_dtype = by_dtype.drop(columns="more")
+    given = ["linear", "neighbors", "boosting"]
+    found = SuperLearnerRegressor(given, random_state=0).fit(text, y)
+    same = SuperLearnerRegressor(given, random_state=0).fit(by_dtype, y)
+    np.testing.assert_array_equal(found.predict(text), same.predict(by_dtype))
+    weight = np.where(np.arange(200) < 20, 0.0, 1.0)
+    weighted = SuperLearnerClassifier(given).fit(text, np.where(y > 0, "a", "b"), weight)
+    assert weighted.score(text, np.where(y > 0, "a", "b")) > 0.8
+
+
+def test_frames_are_refused_by_column():
+    X, y = frame()
+    model = SuperLearnerRegressor(["linear", "boosting"], random_state=0)
+    days = X.assign(day=pd.date_range("2020-01-01", periods=200))
+    with pytest.raises(TypeError, match="Feature 'day' has dates"):
+        model.fit(days, y)
+    with pytest.raises(ValueError, match="Feature 'day' holds dates as text"):
+        model.fit(X.assign(day=days["day"].astype(str)), y)
+    with pytest.raises(TypeError, match="Feature 'mixed' is categorical and has both text"):
+        model.fit(X.assign(mixed=pd.Series([1, "a"] * 100, dtype=object)), y)
+    with pytest.raises(ValueError, match="Input X contains infinity"):
+        model.fit(X.assign(size=np.inf), y)
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        model.fit(X, y.where(y > 0))
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        model.fit(X, None)
+    with pytest.raises(ValueError, match=r"0 feature.s. .*required by SuperLearnerRegressor"):
+        model.fit(X[[]], y)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.fit(X, y[:-1])
+    model.fit(X, y)
+    with pytest.raises(TypeError, match="Feature 'size' had numbers in fit, and has text now"):
+        model.predict(X.assign(size="large"))
+    with pytest.raises(ValueError, match="Input X contains infinity"):
+        model.predict(X.assign(size=np.inf))
+
+
+def test_frames_of_other_members_are_theirs():
+    X, y = frame()
+    X = X[["size", "kind"]].assign(day=pd.date_range("2020-01-01", periods=200))
+    X["kind"] = X["kind"].astype(str)
+    columns = [("kind", OneHotEncoder(), ["kind"]), ("size", "passthrough", ["size"])]
+    own = make_pipeline(ColumnTransformer(columns), Ridge())
+    model = SuperLearnerRegressor([own]).fit(X, y)
+    assert model.score(X, y) > 0.9
 
 
 def test_sparse_rows_are_those_of_an_array():
@@ -372,6 +519,30 @@ class Failing(RegressorMixin, BaseEstimator):
         return X
 
 
+class Pairs(RegressorMixin, BaseEstimator):
+    """A regressor of two numbers a row."""
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return np.zeros((len(X), 2))
+
+
+class Scores(ClassifierMixin, BaseEstimator):
+    """A classifier whose probabilities are none."""
+
+    def __init__(self, row=(5.0, 5.0)):
+        self.row = row
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        return np.tile(self.row, (len(X), 1))
+
+
 class Votes(ClassifierMixin, BaseEstimator):
     """A classifier without probabilities."""
 
@@ -386,6 +557,25 @@ def test_a_member_that_fails_is_left_out():
     assert list(model.members_) == ["linear"]
     with pytest.raises(RuntimeError, match="no licence"):
         SuperLearnerRegressor([Failing()]).fit(X, y)
+
+
+def test_members_that_predict_something_else_are_left_out():
+    X, y = load_diabetes(return_X_y=True)
+    with pytest.warns(UserWarning, match="'pairs' is left out.*2 numbers for a row"):
+        model = SuperLearnerRegressor(["linear", Pairs()]).fit(X, y)
+    assert list(model.members_) == ["linear"]
+    X, y = load_breast_cancer(return_X_y=True)
+    for row in ((5.0, 5.0), (-1.0, 2.0)):
+        with pytest.warns(UserWarning, match="'scores' is left out.*no probabilities"):
+            model = SuperLearnerClassifier(["linear", Scores(row)]).fit(X, y)
+        assert list(model.members_) == ["linear"]
+    SuperLearnerClassifier([Scores((0.5, 0.5))]).fit(X, y)
+
+
+def test_names_that_are_made_are_free():
+    X, y = load_diabetes(return_X_y=True)
+    given = [("ridge-2", Ridge()), Ridge(), Ridge(10)]
+    assert list(SuperLearnerRegressor(given).fit(X, y).members_) == ["ridge-2", "ridge", "ridge-3"]
 
 
 def test_time_that_is_too_short_leaves_the_linear_model():
@@ -427,6 +617,8 @@ def test_few_rows_and_rare_classes():
             SuperLearnerRegressor().fit(X[:1], y[:1])
         X, y = rng.normal(size=(30, 2)), np.array(["a"] * 15 + ["b"] * 14 + ["rare"])
         model = SuperLearnerClassifier(random_state=0).fit(X, y)
+        with pytest.raises(ValueError, match="a single row of each of its 30 classes"):
+            SuperLearnerClassifier().fit(X, np.arange(30))
     assert model.classes_.tolist() == ["a", "b", "rare"]
     assert model.predict_proba(X).min() > 0
     with pytest.raises(ValueError, match="at least two classes"):
