@@ -182,6 +182,11 @@ class CategoricalColumns:
             if categories is not None:
                 out[:, j] = self._codes(column, j, to_predict)
                 continue
+            if getattr(column.dtype, "kind", "") == "c":
+                label = self.features.label(j)
+                raise ValueError(
+                    f"Complex data not supported: feature {label} has complex numbers."
+                )
             with naming_columns(X, takes_categories=True, only=j):
                 if not hasattr(column, "to_numpy"):
                     out[:, j] = np.asarray(column, dtype=np.float64)

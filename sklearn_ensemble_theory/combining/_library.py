@@ -259,11 +259,19 @@ MEMBERS: dict[str, Callable[[Library], Estimator]] = {
 }
 
 
-def default_members(n_rows: float, offset: bool) -> list[str]:
-    """The names of the members for so many rows, whose fits take an offset if there is one."""
+def are_counts(weight: np.ndarray) -> bool:
+    """Whether weights are whole numbers, or all equal."""
+    return bool(np.ptp(weight) == 0 or (weight == np.floor(weight)).all())
+
+
+def default_members(n_rows: float, weight: np.ndarray | None, offset: bool) -> list[str]:
+    """The names of the members for so many rows, whose fits take the weights and an offset."""
     if offset:
         return ["boosting", "additive", "boosting_31_leaves"]
-    left_out = {"neighbors"} if n_rows > MOST_NEIGHBORS else set()
+    left_out = set()
+    # Neighbours count rows: the next k of them need weights that are numbers of rows.
+    if n_rows > MOST_NEIGHBORS or not (weight is None or are_counts(weight)):
+        left_out.add("neighbors")
     if n_rows < LEAST_ROWS_OF_FORESTS:
         left_out |= {"forest", "extra_trees"}
     return [name for name in MEMBERS if name not in left_out]

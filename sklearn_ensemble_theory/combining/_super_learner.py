@@ -200,7 +200,8 @@ TEXTS = {
             linear model of the loss), "neighbors" (bagged nearest neighbours), "extra_trees",
             "forest", "boosting" (trees of depth 3), "additive" (additive model with pairs of
             features) and "boosting_31_leaves"; "auto" is all of them, "neighbors" for at most
-            20,000 rows, and the two forests for at least 100. Other estimators are cloned; those
+            20,000 rows whose weights are whole numbers or equal, and the two forests for at least
+            100. Other estimators are cloned; those
             that cannot tell what they predict for rows that they have not seen are fitted again
             for each fold.
         """,
@@ -439,7 +440,7 @@ class BaseSuperLearner(ReadsOnce, BaseEstimator):
         library = Library(self.loss, of_classes, n_rows, categories, seed)
         given: Any = self.members
         if isinstance(given, str):
-            given = default_members(n_rows, "offset" in params)
+            given = default_members(n_rows, params.get("sample_weight"), "offset" in params)
         members: list[Member] = []
         self._named_by_us = {each for each in given if isinstance(each, str)}
         for each in given:

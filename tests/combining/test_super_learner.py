@@ -411,6 +411,8 @@ def test_frames_are_refused_by_column():
         model.fit(X.assign(day=days["day"].astype(str)), y)
     with pytest.raises(TypeError, match="Feature 'mixed' is categorical and has both text"):
         model.fit(X.assign(mixed=pd.Series([1, "a"] * 100, dtype=object)), y)
+    with pytest.raises(ValueError, match="feature 'size' has complex numbers"):
+        model.fit(X.assign(size=1j), y)
     with pytest.raises(ValueError, match="Input X contains infinity"):
         model.fit(X.assign(size=np.inf), y)
     with pytest.raises(ValueError, match="Input y contains NaN"):
@@ -576,6 +578,19 @@ def test_names_that_are_made_are_free():
     X, y = load_diabetes(return_X_y=True)
     given = [("ridge-2", Ridge()), Ridge(), Ridge(10)]
     assert list(SuperLearnerRegressor(given).fit(X, y).members_) == ["ridge-2", "ridge", "ridge-3"]
+
+
+def test_the_default_library_takes_weights_of_any_size():
+    X, y = load_diabetes(return_X_y=True)
+    model = SuperLearnerRegressor(random_state=0, time_limit=1e-6)
+    rng = np.random.RandomState(0)
+    weights = (rng.uniform(size=len(y)), rng.randint(1, 4, len(y)), np.full(len(y), 0.3))
+    for weight, is_member in zip(weights, (False, True, True)):
+        with pytest.warns(UserWarning, match="time_limit") as found:
+            model.fit(X, y, sample_weight=weight)
+        named = [*model.members_, *str(found[0].message).split("'")]
+        assert ("neighbors" in named) == is_member
+        assert len(found) == 1
 
 
 def test_time_that_is_too_short_leaves_the_linear_model():
