@@ -4,6 +4,7 @@ import numpy as np
 
 from cases import (
     Case,
+    Side,
     error_of_prediction,
     fit_predict,
     friedman1,
@@ -182,3 +183,53 @@ for name, data, what in (
             runs=3,
         )
     )
+
+
+def friedman1_weighted(seed, n, p, n_test):
+    data = friedman1(seed, n, p, n_test=n_test)
+    data.weight = np.random.default_rng(seed).exponential(size=n)
+    return data
+
+
+def weighted_leave_one_out(data):
+    from sklearn_ensemble_theory import BaggedNearestNeighborsRegressor
+
+    return BaggedNearestNeighborsRegressor(max_samples="loo", bootstrap=True)
+
+
+def weighted_fit_predict(model, data):
+    return model.fit(data.X, data.y, sample_weight=data.weight).predict(data.X_test)
+
+
+register(
+    Case(
+        name="bagged-nearest-neighbors-loo-20",
+        title="33 subsample sizes by leave-one-out, 13 numbers of neighbours by 5 folds, d = 20",
+        data=friedman1,
+        params={"n": 5_000, "p": 20, "n_test": 2_000},
+        quick={"n": 1_000},
+        sides={"ours": leave_one_out, "GridSearchCV(k-NN)": search_for_k},
+        run=fit_predict,
+        quality=mse_of_prediction,
+        metric="test MSE",
+        runs=3,
+    )
+)
+
+register(
+    Case(
+        name="bagged-nearest-neighbors-loo-weighted",
+        title="33 sizes by leave-one-out, of rows with any weights, which the peer has not",
+        data=friedman1_weighted,
+        params={"n": 5_000, "p": 5, "n_test": 2_000},
+        quick={"n": 500},
+        sides={
+            "ours": Side(weighted_leave_one_out, run=weighted_fit_predict),
+            "GridSearchCV(k-NN)": search_for_k,
+        },
+        run=fit_predict,
+        quality=mse_of_prediction,
+        metric="test MSE",
+        runs=3,
+    )
+)

@@ -26,6 +26,9 @@ BLOCK_ENTRIES = 2**19  # neighbours held at a time: about 25 bytes each
 _ENTRIES_OF_A_THREAD = 2**14
 _ENTRIES_OF_A_EUCLIDEAN_THREAD = 2**16
 
+# With more features products of matrices are faster than our differences of coordinates.
+MOST_EUCLIDEAN_FEATURES = 100
+
 # Two neighbours whose distances differ by less than this share of the larger one are tied: rounding
 # of a few units in the last place, and of decimal grids, is far below it; the gap of two rows
 # that are not tied falls below it about R^2 d / 2 times in 10^10 points (R ranks, d features), and
@@ -243,6 +246,10 @@ class MinkowskiTree:
             n_entries = _ENTRIES_OF_A_THREAD
         n_parts = min(effective_n_jobs(self.n_jobs), 1 + len(X) * n_neighbors // n_entries)
         tasks = [(X[a:b], n_neighbors) for a, b in shares(len(X), max(n_parts, 1))]
+        if len(tasks) == 1:  # no copies
+            distances, points = query(*tasks[0])
+            shape = len(X), n_neighbors
+            return distances.reshape(shape), points.reshape(shape)
         found = in_threads(query, tasks)
         return tuple(np.concatenate(arrays).reshape(-1, n_neighbors) for arrays in zip(*found))
 
@@ -284,8 +291,10 @@ class NeighborSearch:
         is_minkowski = metric in ("minkowski", "p")
         power = p if is_minkowski else _MINKOWSKI.get(metric)
         # Above 15 features "auto" is brute force in scikit-learn. It also is for more neighbours
-        # than half of the points, where our tree is still faster.
-        wanted = algorithm == "kd_tree" or (algorithm == "auto" and X.shape[1] <= 15)
+        # than half of the points, where our tree is still faster. Our tree is faster with more
+        # features too, if there are many neighbours: brute force sorts them slowly.
+        most_features = max(15, min(n_neighbors // 4, MOST_EUCLIDEAN_FEATURES) if power == 2 else 0)
+        wanted = algorithm == "kd_tree" or (algorithm == "auto" and X.shape[1] <= most_features)
         self.nearest: NearestNeighbors | MinkowskiTree
         try:
             if is_minkowski and p is None and "p" not in (metric_params or {}):
@@ -583,9 +592,36 @@ class WeightedBlock:
         block.places = None if self.places is None else self.places[mask]
         return block
 
+    def within(self, enough: float) -> Self:
+        """The block of so many neighbours that those of every row have the weight `enough`.
+
+        What is tied with the last of them is among them, or has no more than rounding of the
+        weight, as in `weighted_blocks`.
+        """
+        columns = np.arange(self.points.shape[1])
+        short = (self.cumulative < enough).sum(axis=1)  # without the one that reaches it
+        later = self.starts & (columns > short[:, None])
+        ends = np.where(later.any(axis=1), np.argmax(later, axis=1), len(columns))
+        return self._first(int(ends.max()))
+
+    def _first(self, n_columns: int) -> Self:
+        if n_columns == self.points.shape[1]:
+            return self
+        block = object.__new__(type(self))
+        for name in ("points", "starts", "mass", "cumulative"):
+            setattr(block, name, np.ascontiguousarray(getattr(self, name)[:, :n_columns]))
+        block.known = self.known
+        block.places = None if self.places is None else self.places[:, :n_columns]
+        return block
+
     def weights(self, share: FilledShare, total: float | np.ndarray) -> "GroupWeights":
         """Return the weights of the groups; `total` is a number, or one for each row."""
         n_columns = self.points.shape[1]
+        if self.starts.all():  # groups of one
+            each = total[:, None] if isinstance(total, np.ndarray) else total
+            filled = share(self.cumulative, each)
+            weight = np.diff(filled, axis=1, prepend=0.0)
+            return GroupWeights(None, None, np.maximum(weight, 0.0, out=weight), self.mass)
         heads = np.flatnonzero(self.starts)
         ends = np.append(heads[1:], self.starts.size) - 1
         each = total[heads // n_columns] if isinstance(total, np.ndarray) else total
@@ -596,33 +632,40 @@ class WeightedBlock:
         mass = np.add.reduceat(self.mass.ravel(), heads)
         return GroupWeights(heads, first, np.maximum(weight, 0.0), mass)
 
+    def values(self, sums: np.ndarray, left: np.ndarray | None = None) -> np.ndarray:
+        """Sums of the weighted targets at each neighbour, of shape (rows, k).
+
+        `sums` are those of each point, and `left` what is left out of them at each neighbour.
+        """
+        values = sums[self.points]
+        return values if left is None else np.subtract(values, left, out=values)
+
     def averages(
-        self,
-        groups: "GroupWeights",
-        sums: np.ndarray,
-        mean: float | np.ndarray,
-        left: np.ndarray | None = None,
+        self, groups: "GroupWeights", values: np.ndarray, mean: float | np.ndarray
     ) -> np.ndarray:
         """Average a target with weights; its mean gets what the weights leave.
 
-        `sums` are those of the weighted targets of each point, and `left` what is left out of them
-        at each neighbour.
+        `values` are its sums at these neighbours, and perhaps at more.
         """
-        values = sums[self.points]
-        if left is not None:
-            values = values - left
-        means = np.add.reduceat(values.ravel(), groups.heads)
-        positive = groups.mass > 0
-        np.divide(means, groups.mass, out=means, where=positive)
-        means[~positive] = 0.0
-        averages = np.add.reduceat(groups.weight * means, groups.first)
-        return averages + (1 - np.add.reduceat(groups.weight, groups.first)) * mean
+        means, weight = values[:, : self.points.shape[1]], groups.weight
+        if groups.heads is not None:
+            means = np.add.reduceat(means.ravel(), groups.heads)
+        # A group without mass has no part.
+        means = np.divide(means, groups.mass, out=np.zeros(means.shape), where=groups.mass > 0)
+        means *= weight
+        if groups.first is None:
+            return means.sum(axis=1) + (1 - weight.sum(axis=1)) * mean
+        averages = np.add.reduceat(means, groups.first)
+        return averages + (1 - np.add.reduceat(weight, groups.first)) * mean
 
 
 class GroupWeights(NamedTuple):
-    """Groups of neighbours at equal distance, row after row."""
+    """Groups of neighbours at equal distance, row after row.
 
-    heads: np.ndarray  # where each group starts, in the flattened neighbours
-    first: np.ndarray  # the first group of each row
+    Without ties each neighbour is a group, and weights and mass have the shape (rows, k).
+    """
+
+    heads: np.ndarray | None  # where each group starts, in the flattened neighbours; or no ties
+    first: np.ndarray | None  # the first group of each row
     weight: np.ndarray  # of each group in the average
     mass: np.ndarray  # the sum of the weights of the training rows of each group

@@ -514,7 +514,7 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, ReadsOnce, BaseEstimator):
             for rows, near in search.weighted_blocks(X, enough):
                 groups = near.weights(self._share, self._total)
                 for average, sums, mean in zip(averages, self._point_sums, self._means):
-                    average[rows] = near.averages(groups, sums, mean)
+                    average[rows] = near.averages(groups, near.values(sums), mean)
         else:
             for rows, block in search.ranked_blocks(X, len(self._by_rank)):
                 for average, sums in zip(averages, self._point_sums):
@@ -973,18 +973,23 @@ def weighted_left_out_averages(
     """
     remaining = weight.sum() - left_out.total()
     shares = [filled_share(law, is_whole, WEIGHT_TOL) for law in laws]
-    enough = max(share.enough(remaining[rows].max()) for share in shares)
+    enough = [share.enough(remaining[rows].max()) for share in shares]
     totals = points.sums.sum(axis=1)
-    # The neighbours of a block serve all sizes; only the groups' weights depend on the size.
-    for part, block in search.weighted_blocks(X, enough, left_out, rows):
+    # The neighbours of a block serve all sizes; only the groups' weights depend on the size, and
+    # how many of the neighbours have some.
+    for part, block in search.weighted_blocks(X, max(enough), left_out, rows):
         found = np.empty((len(targets), len(part), len(laws)))
+        values = [
+            block.values(sums, left_out.sums(output, part, block.places))
+            for output, sums in enumerate(points.sums)
+        ]
         for j, (share, law) in enumerate(zip(shares, laws)):
-            groups = block.weights(share, remaining[part])
+            near = block.within(enough[j])
+            groups = near.weights(share, remaining[part])
             none = law.empty_share(remaining[part])
-            for output, (sums, zero) in enumerate(zip(points.sums, zeros)):
+            for output, zero in enumerate(zeros):
                 mean = (totals[output] - left_out.total_target(output, part)) / remaining[part]
-                left = left_out.sums(output, part, block.places)
-                prediction = block.averages(groups, sums, mean, left)
+                prediction = near.averages(groups, values[output], mean)
                 found[output, :, j] = without_empty_draws(prediction, mean, zero, none, empty)
         yield from ((part, output, predictions) for output, predictions in enumerate(found))
 

@@ -259,6 +259,40 @@ def test_predictions_of_the_tree_are_those_of_brute_force(max_samples):
         assert_allclose(fast.predict(X_new), model.predict(X_new), rtol=1e-12)
 
 
+def test_many_neighbours_in_20_dimensions_are_found_by_the_tree(monkeypatch):
+    """Brute force sorts hundreds of neighbours slowly; with few of them it is as fast."""
+    rng = np.random.default_rng(5)
+    X, y = rng.standard_normal((600, 20)), rng.standard_normal(600)
+    X[50:80] = X[:30]
+    X_new = np.concatenate([rng.standard_normal((30, 20)), X[40:60]])
+    slow = Regressor(max_samples="loo", algorithm="brute").fit(X, y)
+    with monkeypatch.context() as patch:
+        patch.setattr(_neighbor_search, "NearestNeighbors", OnlyChecked)
+        fast = Regressor(max_samples=[20, 40]).fit(X, y)
+    grid = Regressor(max_samples=[20, 40], algorithm="brute").fit(X, y)
+    scores = [model.cv_results_["mean_score"] for model in (fast, grid)]
+    assert_allclose(*scores, rtol=1e-10)
+    assert_allclose(fast.predict(X_new), grid.predict(X_new), rtol=1e-10)
+    whole = Regressor(max_samples="loo").fit(X, y)
+    assert_allclose(whole.predict(X_new), slow.predict(X_new), rtol=1e-10)
+    for algorithm in ("brute", "auto"):  # few neighbours; brute force if it is asked for
+        with monkeypatch.context() as patch:
+            patch.setattr(_neighbor_search, "NearestNeighbors", OnlyChecked)
+            size = 590 if algorithm == "auto" else 20
+            with pytest.raises(AssertionError, match="brute force"):
+                Regressor(max_samples=size, algorithm=algorithm).fit(X, y)
+
+
+class OnlyChecked:
+    """A search that is not to be used."""
+
+    def __init__(self, **parameters):
+        pass
+
+    def fit(self, X):
+        raise AssertionError("brute force")
+
+
 def test_rows_without_their_own_point():
     rng = np.random.default_rng(3)
     points = np.array([rng.permutation(9)[:6] for _ in range(40)])

@@ -12,6 +12,8 @@ from sklearn_ensemble_theory import AdaBoostClassifier, BaggingRegressor
 from sklearn_ensemble_theory import BaggedNearestNeighborsClassifier as Classifier
 from sklearn_ensemble_theory import BaggedNearestNeighborsRegressor as Regressor
 from sklearn_ensemble_theory.averaging import Bernoulli
+from sklearn_ensemble_theory.averaging._neighbor_search import WeightedBlock
+from sklearn_ensemble_theory.averaging._neighbor_weights import RANK_LAWS
 
 from .neighbor_data import regression, schemes
 
@@ -189,6 +191,35 @@ def test_leave_one_out_errors_are_those_of_refits(size, k, bootstrap, tied):
             refit = Regressor(k, max_samples=left, bootstrap=bootstrap)
             squares[i] = (refit.fit(X[rest], y[rest], weight[rest]).predict(X[[i]])[0] - y[i]) ** 2
         assert error == pytest.approx(weight @ squares / weight.sum(), rel=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:.*copies of an earlier row:UserWarning")
+@pytest.mark.parametrize("decimals", [9, 1])
+@pytest.mark.parametrize("bootstrap", [True, "bernoulli"])
+def test_each_size_uses_the_neighbours_that_have_its_weight(decimals, bootstrap, monkeypatch):
+    """A large size needs few of the neighbours that the smallest one needs."""
+    n = 300
+    X, y = regression(n)
+    X = X.round(decimals)
+    weight = np.random.default_rng(3).gamma(1.0, size=n)
+    law, numbers = RANK_LAWS[bootstrap], []
+    share = law.filled_share
+
+    def counted(self, mass, total):
+        numbers.append(np.size(mass))
+        return share(self, mass, total)
+
+    monkeypatch.setattr(law, "filled_share", counted)
+    sizes = [20, 75, 150, 300] if bootstrap is True else [0.1, 0.3, 0.6, 0.9]
+    model = Regressor(max_samples=sizes, bootstrap=bootstrap)
+    errors = model.fit(X, y, sample_weight=weight).cv_results_["mean_score"]
+    n_used = sum(numbers)
+    numbers.clear()
+    monkeypatch.setattr(WeightedBlock, "within", lambda block, enough: block)
+    model.fit(X, y, sample_weight=weight)
+    n_all = sum(numbers)
+    assert n_used < 0.6 * n_all
+    np.testing.assert_allclose(errors, model.cv_results_["mean_score"], rtol=1e-10)
 
 
 def test_tied_rows_share_by_their_weights():
