@@ -2,21 +2,24 @@
 
     python benchmarks/stacks.py                     100 data sets: some ten minutes
     python benchmarks/stacks.py --data-sets 5 --sizes 100
+    python benchmarks/stacks.py --models "super learner*"
 
 Friedman's first problem with noise of variance 1, and three classes of its target with a share of
 wrong labels; new rows are 1,000 for each data set. Members are least squares (logistic regression)
 and a forest of 20 trees. "cover" is the coverage with its standard error over the data sets,
 "width" the mean length of the intervals or the mean number of classes, and "fit" the processor time
 of the fit as a multiple of that of the same stack or vote without what intervals and sets need.
-MAPIE's cross conformal intervals fit the whole stack to each of five folds.
+MAPIE's cross conformal intervals fit the whole stack to each of five folds. Super learners have
+their default members, and always keep what intervals need: their "fit" is nan.
 """
 
 import argparse
 import time
 import warnings
+from fnmatch import fnmatch
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from sklearn_ensemble_theory import (
@@ -24,6 +27,8 @@ from sklearn_ensemble_theory import (
     RandomForestRegressor,
     StackingClassifier,
     StackingRegressor,
+    SuperLearnerClassifier,
+    SuperLearnerRegressor,
     VotingClassifier,
     VotingRegressor,
 )
@@ -76,6 +81,8 @@ SIDES = {
         {"held_out": "cv"},
     ),
     "vote": (VotingClassifier(CLASSIFIERS, voting="soft"), {"held_out": 5}),
+    "super learner": (SuperLearnerRegressor(random_state=0), {}),
+    "super learner, classes": (SuperLearnerClassifier(random_state=0), {}),
 }
 
 
@@ -83,11 +90,14 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data-sets", type=int, default=100)
     parser.add_argument("--sizes", nargs="+", type=int, default=[50, 200])
+    parser.add_argument("--models", default="*", help="shell pattern of the names")
     options = parser.parse_args(arguments)
     print("model                   rows  cover   ±       width  fit")
     for n in options.sizes:
         for name, (plain, params) in SIDES.items():
-            of_classes = isinstance(plain, StackingClassifier | VotingClassifier)
+            if not fnmatch(name, options.models):
+                continue
+            of_classes = is_classifier(plain)
             shares, sizes, times = [], [], []
             for seed in range(options.data_sets):
                 rng = np.random.default_rng(seed)
@@ -95,7 +105,7 @@ def main(arguments=None):
                 new, target = drawn(1000, rng, of_classes)
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # of the logistic regression
-                    before = seconds(clone(plain), X, y)
+                    before = seconds(clone(plain), X, y) if params != {} else np.nan
                     if params is None:
                         spent, ends = mapie(clone(plain), X, y, new)
                     else:

@@ -42,5 +42,5 @@ def test_stacks(script, monkeypatch, capsys):
     monkeypatch.setattr(stacks, "SIDES", own)
     assert stacks.main(["--data-sets", "2", "--sizes", "60"]) == 0
     _, *rows = capsys.readouterr().out.splitlines()
-    assert len(rows) == 6
+    assert len(rows) == 8
     assert all(0.7 < float(row.split()[-4]) <= 1 for row in rows)
