@@ -4,7 +4,16 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from cases import Case, Side, fit, friedman1, held_out_mse, register, two_classes
+from cases import (
+    Case,
+    Side,
+    estimator,
+    fit,
+    friedman1,
+    held_out_mse,
+    register,
+    two_classes,
+)
 
 
 def nearly_collinear(seed, n, p, n_test=2_000):
@@ -93,6 +102,67 @@ register(
         **STACKING,
     )
 )
+
+
+# A super learner, the stack that fits its members again for each of the same number of folds, and
+# the peer that a user would take instead
+
+
+def stack_of_the_library(of_classes):
+    """The members of the super learner with their defaults, fitted by a stack."""
+
+    def setup(data):
+        import sklearn_ensemble_theory as package
+        from sklearn_ensemble_theory.combining._library import MEMBERS, Library, default_members
+
+        n = len(data.y)
+        library = Library("log_loss" if of_classes else "squared_error", of_classes, n, [], 0)
+        members = [(name, MEMBERS[name](library)) for name in default_members(n, offset=False)]
+        kind = package.StackingClassifier if of_classes else package.StackingRegressor
+        return kind(members, "simplex", cv=5)
+
+    return setup
+
+
+def catboost(kind):
+    def setup(data, threads, seed):
+        import catboost
+
+        return getattr(catboost, kind)(
+            thread_count=threads, random_seed=seed, verbose=False, allow_writing_files=False
+        )
+
+    return setup
+
+
+def held_out_log_loss(model, data):
+    p = model.predict_proba(data.X_test)[np.arange(len(data.y_test)), data.y_test]
+    return float(-np.mean(np.log(np.maximum(p, 1e-15))))
+
+
+for kind, make_data, quality, metric in [
+    ("Regressor", friedman1, held_out_mse, "test MSE"),
+    ("Classifier", two_classes, held_out_log_loss, "test log-loss"),
+]:
+    of_classes = kind == "Classifier"
+    register(
+        Case(
+            name="super-learner" + ("-classes" if of_classes else ""),
+            title=f"SuperLearner{kind} with its defaults, n = 2,000",
+            data=make_data,
+            params={"n": 2_000, "p": 10, "threads": 1},
+            quick={"n": 200},
+            sides={
+                "ours": estimator("sklearn_ensemble_theory", f"SuperLearner{kind}"),
+                "stack, refits": stack_of_the_library(of_classes),
+                "catboost": catboost(f"CatBoost{kind}"),
+            },
+            run=fit,
+            quality=quality,
+            metric=metric,
+            limit={"stack, refits": 0.5},
+        )
+    )
 
 
 # Weights alone, from held-out predictions of 50 models
