@@ -131,7 +131,9 @@ class OnNumbers(MetaEstimatorMixin, BaseEstimator):
         numbers = X[:, self.numbers_]
         parts = [np.where(np.isnan(numbers), self.fill_, numbers), np.isnan(X[:, self.missing_])]
         parts += [X[:, [j]] == codes for j, codes in self.indicators_]
-        return np.hstack(parts)
+        found = np.hstack(parts)
+        # Without any value in X there is one constant column, on which the mean is fitted.
+        return found if found.shape[1] else np.zeros((len(X), 1))
 
     def _numbers(self, X: Any) -> Any:
         if self.is_sparse_:

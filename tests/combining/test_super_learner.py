@@ -574,6 +574,16 @@ def test_members_that_predict_something_else_are_left_out():
     SuperLearnerClassifier([Scores((0.5, 0.5))]).fit(X, y)
 
 
+def test_rows_without_any_value():
+    X, y = np.full((60, 2), np.nan), np.arange(60.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = SuperLearnerRegressor(["linear", "neighbors"], random_state=0).fit(X, y)
+        classifier = SuperLearnerClassifier(["linear", "neighbors"]).fit(X, y % 2)
+    np.testing.assert_allclose(model.members_["linear"].predict(X), y.mean())
+    np.testing.assert_allclose(classifier.predict_proba(X), 0.5, atol=0.1)
+
+
 def test_names_that_are_made_are_free():
     X, y = load_diabetes(return_X_y=True)
     given = [("ridge-2", Ridge()), Ridge(), Ridge(10)]
