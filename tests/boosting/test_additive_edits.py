@@ -241,7 +241,7 @@ def test_several_terms_are_removed_one_by_one():
     np.testing.assert_array_equal(scores(at_once, NEW), scores(in_turn, NEW))
     assert [edit.term for edit in at_once.edits_] == ["a & b", "c"]
     for given in ("c", [], 2):
-        with pytest.raises(ValueError, match="terms must be a list of terms"):
+        with pytest.raises(ValueError, match="terms must be a list"):
             REGRESSOR.remove_terms(given)
 
 
