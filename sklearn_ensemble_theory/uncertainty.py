@@ -33,10 +33,10 @@ ESTIMATORS = {
     "confidence_interval": "GradientBoosting*",
     "predict_distribution": f"{FORESTS}, GradientBoosting* (regressors)",
     "predict_interval": f"{FORESTS}, GradientBoosting*, AdditiveBoostingRegressor, "
-    "L2BoostingRegressor, Stacking*, Voting* (regressors)",
+    "L2BoostingRegressor, Stacking*, SuperLearner*, Voting* (regressors)",
     "predict_quantiles": f"{FORESTS}, GradientBoosting* (regressors)",
-    "predict_set": f"{FORESTS}, GradientBoosting*, LogitBoostClassifier, Stacking*, Voting* "
-    "(classifiers)",
+    "predict_set": f"{FORESTS}, GradientBoosting*, LogitBoostClassifier, Stacking*, "
+    "SuperLearner*, Voting* (classifiers)",
     "standard_error": f"{FORESTS}, GradientBoosting*",
 }
 SIDES = {"lower": "upper", "upper": "lower"}

@@ -23,7 +23,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from sklearn_ensemble_theory._blocks import checked_offset
+from sklearn_ensemble_theory._blocks import by_chunks, checked_offset
 from sklearn_ensemble_theory._categories import CategoricalColumns
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._documentation import documented
@@ -740,6 +740,7 @@ class SuperLearnerRegressor(RegressorMixin, BaseSuperLearner):
             raise ValueError(f"y has values below 0 or none above, which loss={self.loss!r} needs.")
         return self._fit_rows(X, y, sample_weight, groups, checked_offset(offset, X))
 
+    @by_chunks
     def predict(self, X: MatrixLike, offset: ArrayLike | None = None) -> np.ndarray:
         """Predict targets.
 
@@ -806,6 +807,7 @@ class SuperLearnerRegressor(RegressorMixin, BaseSuperLearner):
         offset = offset_to_score(self, offset, X, self._has_offset)
         return coefficient_of_determination(y, self.predict(X, offset), sample_weight)
 
+    @by_chunks
     def predict_interval(
         self,
         X: MatrixLike,
@@ -958,6 +960,7 @@ class SuperLearnerClassifier(ClassifierMixin, BaseSuperLearner):
         self._n_rows = len(known) if weight is None else number_of_rows(weight[weight > 0])
         return self._fit_rows(X, codes, sample_weight, groups, None)
 
+    @by_chunks
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Predict the probabilities of the classes.
 
@@ -984,6 +987,7 @@ class SuperLearnerClassifier(ClassifierMixin, BaseSuperLearner):
         """Probabilities at the temperature, and a little of the shares of the classes."""
         return with_shares(tempered(mixed, self.temperature_), self._prior, self._n_rows)
 
+    @by_chunks
     def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
         """Predict the logarithms of the probabilities of the classes.
 
@@ -999,6 +1003,7 @@ class SuperLearnerClassifier(ClassifierMixin, BaseSuperLearner):
         """
         return np.log(self.predict_proba(X))
 
+    @by_chunks
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict classes.
 
@@ -1015,6 +1020,7 @@ class SuperLearnerClassifier(ClassifierMixin, BaseSuperLearner):
         check_is_fitted(self)
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
+    @by_chunks
     def predict_set(
         self,
         X: MatrixLike,
