@@ -678,8 +678,9 @@ class SuperLearnerRegressor(RegressorMixin, BaseSuperLearner):
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = SuperLearnerRegressor(["linear", "forest"], random_state=0).fit(X[:400], y[:400])
     >>> model.leaderboard_["name"].tolist(), model.leaderboard_["loss"].round(-2)
-    (['linear', 'forest'], array([3000., 3400.]))
-    >>> model.predict_interval(X[400:402]).round(-1)
+    (['linear', 'forest'], array([3200., 3400.]))
+    >>> model.predict_interval(X[400:401]).round(-1)
+    array([[ 80., 260.]])
     """
 
     _parameter_constraints: ClassVar[dict] = {
@@ -895,7 +896,7 @@ class SuperLearnerClassifier(ClassifierMixin, BaseSuperLearner):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = SuperLearnerClassifier(["linear", "forest"], random_state=0).fit(X, y)
     >>> model.leaderboard_["name"].tolist(), model.leaderboard_["loss"].round(2)
-    (['linear', 'forest'], array([0.08, 0.13]))
+    (['linear', 'forest'], array([0.08, 0.17]))
     """
 
     _parameter_constraints: ClassVar[dict] = {
