@@ -11,8 +11,12 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from scipy import sparse
+
+try:
+    import pyarrow as pa
+except ImportError:  # whoever has it runs these dresses too
+    pa = None
 
 
 class TextOfAUser(str):
@@ -307,6 +311,15 @@ def of_value(value):
             *([Fraction(number)] if np.isfinite(number) else []), Convertible(number),
         ]  # fmt: skip
     return []
+
+
+# Dresses of packages that are not here.
+ABSENT = [] if pa else ["Arrow"]
+if not hasattr(np.dtypes, "StringDType"):
+    ABSENT.append("text of NumPy")
+for dresses in (OF_ROWS, OF_NUMBERS, OF_LABELS):
+    for name in [name for name in dresses if any(word in name for word in ABSENT)]:
+        del dresses[name]
 
 
 def of_argument(value):

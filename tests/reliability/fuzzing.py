@@ -26,7 +26,6 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from scipy import sparse
 from sklearn import ensemble, neighbors
 from sklearn.base import BaseEstimator, clone, is_classifier
@@ -107,8 +106,8 @@ def fingerprint(value):
         value = (str(value.index), str(getattr(value, "dtypes", "")), value.to_numpy(dtype=object))
     elif isinstance(value, pd.api.extensions.ExtensionArray | pd.Index):
         value = (str(value.dtype), np.asarray(value, dtype=object))
-    elif isinstance(value, pa.Table | pa.Array):
-        value = (str(value.type if isinstance(value, pa.Array) else value.schema), str(value))
+    elif type(value).__module__.startswith("pyarrow"):
+        value = (str(getattr(value, "schema", None) or value.type), str(value))
     elif sparse.issparse(value):  # not what it remembers of its own form
         value = (value.format, value.data, value.tocsr().indices)
     try:
