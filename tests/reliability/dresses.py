@@ -315,7 +315,7 @@ def of_value(value):
 
 # Dresses of packages that are not here.
 ABSENT = [] if pa else ["Arrow"]
-if not hasattr(np.dtypes, "StringDType"):
+if not hasattr(getattr(np, "dtypes", None), "StringDType"):
     ABSENT.append("text of NumPy")
 for dresses in (OF_ROWS, OF_NUMBERS, OF_LABELS):
     for name in [name for name in dresses if any(word in name for word in ABSENT)]:
