@@ -381,7 +381,9 @@ def test_frames_with_categories_and_missing_values():
 def test_columns_of_text_are_categories(kind):
     X, y = frame()
     X = X.drop(columns="none")
-    text = X.assign(kind=X["kind"].astype(str), more=pd.array(np.arange(200) % 5, "Int64"))
+    text = X.assign(
+        kind=np.asarray(X["kind"], dtype=object), more=pd.array(np.arange(200) % 5, "Int64")
+    )
     text.loc[3, "more"] = pd.NA
     by_dtype = text.assign(kind=X["kind"])
     if kind == "object":
@@ -433,7 +435,7 @@ def test_frames_are_refused_by_column():
 def test_frames_of_other_members_are_theirs():
     X, y = frame()
     X = X[["size", "kind"]].assign(day=pd.date_range("2020-01-01", periods=200))
-    X["kind"] = X["kind"].astype(str)
+    X["kind"] = np.asarray(X["kind"], dtype=object)
     columns = [("kind", OneHotEncoder(), ["kind"]), ("size", "passthrough", ["size"])]
     own = make_pipeline(ColumnTransformer(columns), Ridge())
     model = SuperLearnerRegressor([own]).fit(X, y)

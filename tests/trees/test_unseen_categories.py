@@ -321,7 +321,14 @@ def test_dtype_columns_and_polars():
     by_name = package.GradientBoostingRegressor(categorical_features=MEAN, **BOOSTED)
     np.testing.assert_array_equal(model.predict(rows), by_name.fit(FRAME, Y).predict(ROWS))
     pl = pytest.importorskip("polars")
-    found = by_name.fit(pl.from_pandas(FRAME), Y).predict(pl.from_pandas(ROWS))
+    given, new = (
+        pl.DataFrame({"x": frame["x"].to_numpy()}).with_columns(
+            pl.Series(name, frame[name].astype(object).where(frame[name].notna(), None).tolist())
+            for name in NAMES
+        )
+        for frame in (FRAME, ROWS)
+    )
+    found = by_name.fit(given, Y).predict(new)
     np.testing.assert_array_equal(found, model.predict(rows))
 
 
