@@ -117,7 +117,7 @@ THEOREMS = {
             "Oracle inequality of cross-validation in expectation",
             r"\mathbb{E}\, d_{\hat k} \le (1 + a) \min_k \mathbb{E}\, d_k"
             r" + \Bigl(\frac{(1 + a)^2 B}{2a} + \frac{(1 + a)\, b}{3}\Bigr) \frac{\log K}{m}",
-            "d_k: excess risk over the best function, Z: that of the loss, with |Z| ≤ b and "
+            "d_k: excess risk over the best function, Z: that of the loss, with -b ≤ Z ≤ b and "
             "E Z² ≤ B E Z; m rows in a test fold; any a > 0",
             "van der Laan and Dudoit (2003); van der Vaart, Dudoit and van der Laan (2006)",
         ),

@@ -557,13 +557,16 @@ class BaseSuperLearner(ReadsOnce, BaseEstimator):
 
     # --- predictions ------------------------------------------------------------------------------
 
-    def _weighted_sum(self, X: Any, **params: Any) -> np.ndarray:
-        """The weighted sum of what the members with a weight predict."""
+    def _rows_to_predict(self, X: Any) -> Any:
+        """X, checked; a frame stays as it is."""
         check_is_fitted(self)
-        if not is_frame(X):
-            X = validate_data(self, X, reset=False, **self._checks)
-        else:
+        if is_frame(X):
             validate_data(self, X, reset=False, as_frame=True)
+            return X
+        return validate_data(self, X, reset=False, **self._checks)
+
+    def _weighted_sum(self, X: Any, **params: Any) -> np.ndarray:
+        """The weighted sum of what the members with a weight predict, for checked rows."""
         outputs, numbers = self._outputs, self._numbers(X)
         classes, total = outputs.classes_of_columns, np.zeros(())
         for (name, model), method, weight in zip(
@@ -762,7 +765,7 @@ class SuperLearnerRegressor(RegressorMixin, BaseSuperLearner):
         ValueError
             If there is an offset, and the fit had none.
         """
-        check_is_fitted(self)
+        X = self._rows_to_predict(X)
         offset = offset_to_predict(self, offset, X, self._has_offset)
         if not self._members_have_offset:
             if offset is not None and offset.any():
@@ -975,8 +978,7 @@ class SuperLearnerClassifier(ClassifierMixin, BaseSuperLearner):
         proba : ndarray of shape (n_samples, n_classes)
             Probabilities, none of which is 0.
         """
-        check_is_fitted(self)
-        return self._last_step(self._weighted_sum(X))
+        return self._last_step(self._weighted_sum(self._rows_to_predict(X)))
 
     def _set_last_step(self, mixed: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> None:
         self.temperature_ = 1.0

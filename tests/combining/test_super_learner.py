@@ -663,3 +663,10 @@ def test_progress_names_the_members(capsys):
     assert "1/2 members" in printed
     assert "linear" in printed
     assert "forest" in printed
+
+
+def test_rows_are_checked_before_their_offsets():
+    X, y = load_diabetes(return_X_y=True)
+    model = SuperLearnerRegressor(["linear"], random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="2D array"):
+        model.predict(np.array(0.5), offset=[0.5, 0.7])
