@@ -372,7 +372,7 @@ class BaseSuperLearner(ReadsOnce, BaseEstimator):
         rule = WeightedMean("simplex", loss=self.loss, prior_rows=prior_rows)
         combination = RuleOfWeights(rule, self._outputs)
         learned = combination.learned(held, rows)
-        self._set_leaderboard(found, failed, learned.rule)
+        self._set_leaderboard(found, learned.rule)
         predictions = None
         if len(held.fold_places) > 1:
             predictions = held_out_combination(combination, held, rows)
@@ -449,9 +449,9 @@ class BaseSuperLearner(ReadsOnce, BaseEstimator):
             is_ours = isinstance(each, str)
             if not is_ours and "sample_weight" in own:
                 refuse_unweighted(learner, name)
-            if "groups" in own and not takes(learner, "groups"):
+            if "groups" in own and not has_fit_parameter(learner, "groups"):
                 del own["groups"]
-            if "offset" in own and not takes(learner, "offset"):
+            if "offset" in own and not has_fit_parameter(learner, "offset"):
                 raise ValueError(
                     f"The member {name!r} has no offset in its fit; give members that take one, "
                     "such as 'boosting', 'boosting_31_leaves' and 'additive'."
@@ -531,9 +531,7 @@ class BaseSuperLearner(ReadsOnce, BaseEstimator):
             yield found
         progress.finish()
 
-    def _set_leaderboard(
-        self, found: list[FittedMember], failed: list[FittedMember], rule: Any
-    ) -> None:
+    def _set_leaderboard(self, found: list[FittedMember], rule: Any) -> None:
         """Keep the members and their weights; those that are next to nothing become 0."""
         v = np.where(rule.estimator_weights_ < SMALLEST_WEIGHT, 0.0, rule.estimator_weights_)
         self._weights = v / v.sum()
@@ -634,11 +632,6 @@ def numbered(name: str) -> Iterator[str]:
     """The name, and the same with numbers from 2."""
     yield name
     yield from (f"{name}-{number}" for number in count(2))
-
-
-def takes(learner: Estimator, name: str) -> bool:
-    """Whether `fit` of the learner has an argument of this name."""
-    return has_fit_parameter(learner, name)
 
 
 @documented(TEXTS, TEXTS_OF_HELD_OUT)

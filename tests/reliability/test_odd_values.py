@@ -243,11 +243,13 @@ def test_texts_have_no_grid_in_trees():
         room.partial_dependence(model, pd.DataFrame(X.astype(str)), 0)
 
 
-@every_class
+@pytest.mark.parametrize(
+    "cls",
+    [cls for cls in estimator_classes() if is_classifier(make(cls))],
+    ids=lambda c: c.__name__,
+)
 def test_labels_that_cannot_be_compared_are_named_by_the_score(cls):
     model = make(cls)
-    if not is_classifier(model):
-        pytest.skip("a regressor")
     model.fit(X, target(model))
     for odd in (np.array(["a", 0] * 20, dtype=object), dresses.OF_NUMBERS["structured"](Y)):
         with pytest.raises((TypeError, ValueError), match=r"\by\b|label"):
