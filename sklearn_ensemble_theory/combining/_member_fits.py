@@ -7,6 +7,7 @@ ensemble answers for its own members by the two methods of `SharesFits`.
 
 import inspect
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, cast, runtime_checkable
@@ -192,6 +193,9 @@ class MembersPlan:
     by_own : bool
         Whether members that predict rows which they have not seen (`HoldsOutRows`) are asked for
         them, and fitted once.
+    copies : bool
+        Whether a fit to all rows gets copies of them, which it may change. Those of a split are
+        copies always. Copies are fitted to for each member: nothing is shared.
     """
 
     members: Sequence[Member]
@@ -202,6 +206,7 @@ class MembersPlan:
     n_jobs: int | None
     verbose: int = 0
     by_own: bool = False
+    copies: bool = False
 
 
 @dataclass(frozen=True)
@@ -299,7 +304,10 @@ def fit_members(
         groups = [[rest[place] for place in group] for group in groups]
     unknown = [left for group in groups if (left := [j for j in group if fitted[j] is None])]
     # The fits to all rows come first: with one job, generators are used as by scikit-learn.
-    tasks = [delayed(_fit_group)([members[j] for j in group], X, y) for group in unknown]
+    tasks = [
+        delayed(_fit_group)([members[j] for j in group], X, y, copies=plan.copies)
+        for group in unknown
+    ]
     places = [f"split {number} of {problem.name_of_splits}" for number in range(len(splits))]
     X_parts, classes = indexable(X)[0] if splits else X, plan.outputs.classes_of_columns
     tasks += [
@@ -354,18 +362,22 @@ def _own_held_out(plan: MembersPlan, problem: MembersProblem) -> dict[int, tuple
         for j, each in enumerate(plan.members)
         if each.method == expected and isinstance(each.learner, HoldsOutRows)
     ]
-    tasks = [delayed(_fit_once)(plan.members[j], rows.X, rows.y, splits) for j in asked]
+    tasks = [
+        delayed(_fit_once)(plan.members[j], rows.X, rows.y, splits, plan.copies) for j in asked
+    ]
     found = zip(asked, Parallel(n_jobs=plan.n_jobs, verbose=plan.verbose)(tasks))
     return {j: (model, values) for j, (model, values) in found if values is not None}
 
 
 def _fit_once(
-    member: Member, X: Any, y: np.ndarray, splits: list[Split]
+    member: Member, X: Any, y: np.ndarray, splits: list[Split], copies: bool
 ) -> tuple[Any, np.ndarray | None]:
     """The member fitted to all rows, and what it predicts for each of them without it."""
     model: Any = clone(member.learner)
+    given = (X, y, splits), member.params
+    (X, y, splits), params = deepcopy(given) if copies else given
     try:
-        values = model.__held_out_predictions__(X, y, splits, **member.params)
+        values = model.__held_out_predictions__(X, y, splits, **params)
     except Exception as error:
         raise_named(error, member.name, "")
     if values is not None and not np.isfinite(values).any():
@@ -374,7 +386,12 @@ def _fit_once(
 
 
 def _fit_group(
-    members: list[Member], X: Any, y: np.ndarray, train: np.ndarray | None = None, place: str = ""
+    members: list[Member],
+    X: Any,
+    y: np.ndarray,
+    train: np.ndarray | None = None,
+    place: str = "",
+    copies: bool = False,
 ) -> list[Any]:
     """Fit clones of members that have learners in common, each learner once, to the same rows."""
     fitted: list[Any] = []
@@ -387,6 +404,8 @@ def _fit_group(
         rows, params = (read.by(each.learner), y), each.params
         if train is not None:
             params = check_method_params(X, params=params, indices=train)
+        elif copies:
+            rows, params = deepcopy((rows, params))
         fit = partial(fit_named, name=each.name, place=place, message=each.message)
         if len(members) == 1:  # nothing to share
             return [fit(clone(each.learner), *rows, params)]

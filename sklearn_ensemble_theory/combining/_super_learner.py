@@ -8,7 +8,7 @@ No member is fitted for each fold where its one fit tells what it predicts for h
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import dataclass, replace
 from itertools import count
 from numbers import Integral, Real
@@ -118,6 +118,10 @@ class FittedMember:
     error: Exception | None = None
 
 
+Task = tuple[Member, Outputs, MembersProblem, bool]
+"""The arguments of `fit_one`."""
+
+
 def refuse_outputs(values: np.ndarray, classes: np.ndarray | None) -> None:
     """A ValueError for several numbers a row, and for what are no probabilities."""
     if classes is None:
@@ -132,9 +136,16 @@ def refuse_outputs(values: np.ndarray, classes: np.ndarray | None) -> None:
         )
 
 
-def fit_one(member: Member, outputs: Outputs, problem: MembersProblem) -> FittedMember:
-    """The member fitted once to all rows, and its predictions of held-out rows."""
-    plan = MembersPlan([member], outputs, False, True, share=False, n_jobs=1, by_own=True)
+def fit_one(
+    member: Member, outputs: Outputs, problem: MembersProblem, is_ours: bool
+) -> FittedMember:
+    """The member fitted once to all rows, and its predictions of held-out rows.
+
+    One that is not ours may change its rows in place: they are its own.
+    """
+    plan = MembersPlan(
+        [member], outputs, False, True, share=False, n_jobs=1, by_own=True, copies=not is_ours
+    )
     start = time.perf_counter()
     try:
         (model,), held_out = fit_members(plan, problem)
@@ -354,9 +365,13 @@ class BaseSuperLearner(ReadsOnce, BaseEstimator):
         outputs = Outputs([method], classes)
         of_library = MembersProblem(replace(rows, X=self._numbers(rows.X)), splits)
         given = MembersProblem(rows, splits)
-        problems = [of_library if m.name in self._named_by_us else given for m in members]
+        are_ours = [each.name in self._named_by_us for each in members]
+        tasks = [
+            (each, outputs, of_library if is_ours else given, is_ours)
+            for each, is_ours in zip(members, are_ours)
+        ]
         with np.errstate(all="ignore"):  # of members that are not ours
-            found = self._fitted(members, outputs, problems)
+            found = self._fitted(tasks)
         failed = [each for each in found if each.error is not None]
         found = [each for each in found if each.error is None]
         if not found:
@@ -491,43 +506,32 @@ class BaseSuperLearner(ReadsOnce, BaseEstimator):
             raise ValueError(f"members has the name {name!r} twice; give pairs of other names.")
         return name, learner
 
-    def _fitted(
-        self, members: list[Member], outputs: Outputs, problems: list[MembersProblem]
-    ) -> list[FittedMember]:
-        progress = Progress(type(self).__name__, len(members), self.verbose, every=0.0)
+    def _fitted(self, tasks: list[Task]) -> list[FittedMember]:
+        progress = Progress(type(self).__name__, len(tasks), self.verbose, every=0.0)
         if self.time_limit is None:
-            pairs = zip(members, problems)
-            tasks = (delayed(fit_one)(each, outputs, problem) for each, problem in pairs)
+            calls = (delayed(fit_one)(*task) for task in tasks)
             found = []
-            for each in Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks):
+            for each in Parallel(n_jobs=self.n_jobs, return_as="generator")(calls):
                 progress.advance(each.name)
                 found.append(each)
             return found
-        return list(self._until(self.time_limit, members, outputs, problems, progress))
+        return list(self._until(self.time_limit, tasks, progress))
 
-    def _until(
-        self,
-        limit: float,
-        members: list[Member],
-        outputs: Outputs,
-        problems: list[MembersProblem],
-        progress: Progress,
-    ) -> Iterator[FittedMember]:
+    def _until(self, limit: float, tasks: list[Task], progress: Progress) -> Iterator[FittedMember]:
         """Fit members one after the other, as long as there is time for the next one."""
         start, slowest = time.perf_counter(), 0.0
         costs = {name: place for place, name in enumerate(MEMBERS)}
-        pairs = list(zip(members, problems))
-        order = sorted(pairs, key=lambda pair: costs.get(pair[0].name, len(costs)))
-        for number, (member, problem) in enumerate(order):
+        order = sorted(tasks, key=lambda task: costs.get(task[0].name, len(costs)))
+        for number, task in enumerate(order):
             left = limit - (time.perf_counter() - start)
             # The next member takes at least as long as the slowest so far.
             if number and slowest > left:
-                rest = ", ".join(repr(each.name) for each, _ in order[number:])
+                rest = ", ".join(repr(each.name) for each, *_ in order[number:])
                 warn_user(f"time_limit={limit} leaves no time for the members {rest}.")
                 break
-            found = fit_one(member, outputs, problem)
+            found = fit_one(*task)
             slowest = max(slowest, found.seconds)
-            progress.advance(member.name)
+            progress.advance(found.name)
             yield found
         progress.finish()
 
@@ -572,7 +576,8 @@ class BaseSuperLearner(ReadsOnce, BaseEstimator):
         ):
             if weight == 0:
                 continue
-            own = numbers if name in self._named_by_us else X
+            # Of others, which may change their rows in place, each has its own.
+            own = numbers if name in self._named_by_us else deepcopy(X)
             if params:
                 total = total + weight * getattr(model, method)(own, **params)
             else:

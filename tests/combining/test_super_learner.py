@@ -563,6 +563,55 @@ def test_a_member_that_fails_is_left_out():
         SuperLearnerRegressor([Failing()]).fit(X, y)
 
 
+class InPlace(RegressorMixin, BaseEstimator):
+    """Least squares that centres and scales everything that it is given, in place."""
+
+    def fit(self, X, y, sample_weight):
+        X *= 0.5
+        y -= 0.5
+        sample_weight *= 2.0
+        self.coef_ = np.linalg.lstsq(X * sample_weight[:, None], y * sample_weight)[0]
+        return self
+
+    def predict(self, X):
+        X *= 0.5
+        return X @ self.coef_ + 0.5
+
+
+class OnCopies(InPlace):
+    """The same, on copies."""
+
+    def fit(self, X, y, sample_weight):
+        return super().fit(X.copy(), y.copy(), sample_weight.copy())
+
+    def predict(self, X):
+        return super().predict(X.copy())
+
+
+@pytest.mark.parametrize("make", [np.array, pd.DataFrame])
+def test_members_that_change_their_rows_change_their_own(make):
+    X, y, X_new, _ = halves(load_diabetes)
+    given = make(X), y, np.ones(len(y))
+    new, found = make(X_new), []
+    before = pickle.dumps((given, new))
+    for member in (InPlace(), OnCopies()):
+        model = SuperLearnerRegressor([("own", member), Ridge()], random_state=0).fit(*given)
+        found.append((model.predict(new), model.leaderboard_["loss"]))
+        assert pickle.dumps((given, new)) == before
+    for own, same in zip(*found):
+        np.testing.assert_array_equal(own, same)
+
+
+def test_sparse_rows_that_a_member_scales_in_place():
+    X, y = load_diabetes(return_X_y=True)
+    X = sp.csr_array(X)
+    before = X.toarray()
+    own = make_pipeline(StandardScaler(copy=False, with_mean=False), Ridge())
+    model = SuperLearnerRegressor([own, Ridge()]).fit(X, y)
+    model.predict(X)
+    np.testing.assert_array_equal(X.toarray(), before)
+
+
 def test_members_that_predict_something_else_are_left_out():
     X, y = load_diabetes(return_X_y=True)
     with pytest.warns(UserWarning, match="'pairs' is left out.*2 numbers for a row"):
