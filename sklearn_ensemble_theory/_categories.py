@@ -23,6 +23,7 @@ from sklearn_ensemble_theory._features import (
     CategoryOptions,
     Features,
     column_of,
+    columns_of,
     is_frame,
     naming_columns,
 )
@@ -175,10 +176,13 @@ class CategoricalColumns:
         """
         if issparse(X):
             return self._encode_sparse(X.tocsc(), to_predict)
-        n, p = X.shape
-        out = np.empty((n, p), order="F")
-        for j, categories in enumerate(self.categories):
-            column = column_of(X, j)
+        if isinstance(X, np.ndarray) and X.dtype.kind in "fiub":
+            out = np.array(X, dtype=np.float64, order="F")
+            for j in np.flatnonzero(self.flags).tolist():
+                out[:, j] = self._codes(X[:, j], j, to_predict)
+            return out
+        out = np.empty(X.shape, order="F")
+        for (j, categories), column in zip(enumerate(self.categories), columns_of(X), strict=True):
             if categories is not None:
                 out[:, j] = self._codes(column, j, to_predict)
                 continue
