@@ -167,6 +167,18 @@ def test_its_error_is_near_that_of_the_best_number_of_rounds():
     assert mean["100 rounds"] > 1.1
 
 
+@pytest.mark.parametrize("n", [5, 10])
+def test_rounds_end_where_few_rows_are_fitted_exactly(n):
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(n, 3))
+    y = X[:, 0] + 0.1 * rng.normal(size=n)
+    model = GradientBoostingRegressor(n_estimators="cv", random_state=0)
+    scores = 2 * fold_scores(clone(model).fit(X, y)).mean(axis=1)
+    assert len(scores) < 500
+    score = by_hand(model, X, y, drawn(y, False), 2000, mean_squared_error).mean(axis=1)
+    assert score.min() == pytest.approx(scores.min(), abs=1e-8 * (np.var(y) - score.min()))
+
+
 def test_it_says_how_far_it_is(capsys):
     GradientBoostingRegressor(n_estimators=rounds(40), verbose=2, **RATE).fit(X, Y)
     printed = capsys.readouterr().out

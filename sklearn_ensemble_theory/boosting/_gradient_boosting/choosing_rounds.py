@@ -23,6 +23,9 @@ from .plan import Plan, Problem
 
 # The minimum is waited for by so many rounds, and by this share of those until it.
 PATIENCE, PATIENCE_SHARE = 20, 0.2
+# Less than this share of what all rounds have gained is no gain: few rows are fitted exactly after
+# some hundred rounds, and then the score goes on to fall by rounding errors.
+NO_GAIN = 1e-9
 # Rounds that are made in one piece, at least, and as a share of those made.
 AT_ONCE, AT_ONCE_SHARE = 10, 0.1
 
@@ -144,9 +147,21 @@ def boost_folds(folds: Folds, choice: CVRounds, progress: Progress) -> tuple[int
         progress.advance(f"mean validation score {score:.4g} of {best} rounds", step)
         if n_rounds == most or n_rounds - best >= PATIENCE + PATIENCE_SHARE * best:
             break
+        if is_flat(sign * (path @ weights)):
+            break
     chosen = best if choice.rule == "minimum" else fewest
     progress.finish(f"{chosen} rounds are chosen")
     return chosen, path
+
+
+def is_flat(scores: np.ndarray) -> bool:
+    """Whether the last rounds, as many as a minimum is waited for, have lowered no score."""
+    seen = int((len(scores) - 1 - PATIENCE) / (1 + PATIENCE_SHARE))
+    least = scores[1:].min()
+    gained = scores[0] - least
+    if seen < 1 or not np.isfinite(gained):
+        return False
+    return bool(scores[1 : 1 + seen].min() - least <= NO_GAIN * gained)
 
 
 def rounds_of_rules(path: np.ndarray, weights: np.ndarray, sign: float) -> tuple[int, int]:
