@@ -18,19 +18,9 @@ _TABLE_CELLS = 2**16
 def pack_columns(codes, n_bins, rows=slice(None)):
     """Joint codes of neighbouring columns, so that one pass counts several of them.
 
-    Parameters
-    ----------
-    codes : sequence of p integer arrays of shape (n,)
-        Values below `n_bins`.
-    n_bins : int
-    rows : int array or slice, default=slice(None)
-        The rows, in the order of the joint codes.
-
-    Returns
-    -------
-    list of (n_columns, integer array of shape (n,))
-        The code of the columns j, j+1, ... of a pack is (c_j B + c_{j+1}) B + ... in the smallest
-        type that holds it.
+    `codes` are p integer arrays (n,) of values below `n_bins`. Each item of the list is (number of
+    columns, codes): the code of the columns j, j+1, ... is (c_j B + c_{j+1}) B + ..., in the
+    smallest type that holds it.
     """
     width = 1
     while n_bins > 1 and n_bins ** (width + 1) <= _TABLE_CELLS:
@@ -48,16 +38,9 @@ def pack_columns(codes, n_bins, rows=slice(None)):
 
 
 def bin_masses(packs, rows, weight, n_bins, out):
-    """Sum of `weight` in every bin of every column: out[j, c] = sum of weight over code j = c.
+    """out[j, c] = sum of `weight` over code j = c, in every bin of every column of `packs`.
 
-    Parameters
-    ----------
-    packs : result of `pack_columns`
-    rows : slice
-        The rows that `weight` belongs to.
-    weight : float array of shape (rows,)
-    n_bins : int
-    out : float array of shape (p, n_bins)
+    `weight` are those of the rows of the slice `rows`.
     """
     j = 0
     for n_columns, joint in packs:
@@ -77,30 +60,16 @@ def has_signed_sums(codes):
 
 
 def signed_sums(codes, values, n_bins, all_rows, rough=False):
-    """Sums of `values` in every bin of every column, by scikit-learn's histograms.
+    """Sums of `values` in every bin of every column, by scikit-learn's histograms: (p, n_bins).
 
     These hold two sums of single precision numbers, in double precision: one is given the values
-    rounded, the other what the rounding lost, and together they are as good as doubles.
+    rounded, the other what the rounding lost, and together they are as good as doubles. `rough`
+    leaves out what the rounding lost: half the time, and sums that are wrong by at most 2^-24 of
+    the sum of the absolute values.
 
-    Parameters
-    ----------
-    codes : uint8 array of shape (n, p), Fortran order
-    values : float array of shape (n,)
-        At most 1 in absolute value.
-    n_bins : int
-    all_rows : uint32 array
-        0 ... n-1; given, so that it is not allocated in every round.
-    rough : bool, default=False
-        Leave out what the rounding lost: half the time, and sums that are wrong by at most 2^-24
-        of the sum of the absolute values.
-
-    Returns
-    -------
-    sums : float array of shape (p, n_bins)
-
-    Notes
-    -----
-    One thread: on a busy machine two that wait for each other take longer than one.
+    `codes` are uint8 (n, p) in Fortran order, `values` at most 1 in absolute value, `all_rows` the
+    uint32 numbers 0 ... n-1, so that they are not allocated in every round. It runs in one thread:
+    on a busy machine two that wait for each other are slower than one.
     """
     high = values.astype(np.float32)
     low = np.zeros(1, np.float32) if rough else (values - high).astype(np.float32)
@@ -131,14 +100,7 @@ def inner(a, b):
 
 
 def ranges(starts, stops):
-    """The integers of every range [start, stop), one range after the other, and their offsets.
-
-    Returns
-    -------
-    positions : int array
-    first : int array of shape (n_ranges,)
-        Where each range begins in `positions`.
-    """
+    """The integers of each range [start, stop), one range after the other; where each begins."""
     lengths = stops - starts
     first = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     positions = np.arange(lengths.sum()) + np.repeat(starts - first, lengths)

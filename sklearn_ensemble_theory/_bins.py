@@ -40,28 +40,14 @@ def bin_edges_from_quantiles(
 
     A column with no more than `max_bins` distinct values gets one bin for each of them, and a value
     that holds more than a bin's share of the weight gets a bin of its own. Edges are halfway
-    between neighbouring values of the data, as the thresholds of scikit-learn's trees are.
+    between neighbouring values of the data, as the thresholds of scikit-learn's trees are. NaN are
+    ignored, and so are rows of weight 0; integer weights are equivalent to repeated rows. A column
+    of one bin is not read.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, p)
-        Finite values, or NaN where they are missing.
-    max_bins : int or sequence of p int
-        At least 1; a column of one bin is not read.
-    sample_weight : ndarray of shape (n,), default=None
-        Non-negative, not all 0. Rows of weight 0 are ignored; integer weights are equivalent to
-        repeating rows.
-    n_tails : int, default=0
-        So many more edges on each side, within the first and the last bin, for functions that are
-        steep where values are far from the others: the outermost bins have a half, a quarter, ...
-        of the weight of the others.
+    `n_tails` adds so many edges on each side, within the first and the last bin, for functions that
+    are steep where values are far from the others: the outermost bins have a half, a quarter, ...
+    of the weight of the others.
 
-    Returns
-    -------
-    list of p increasing float64 ndarrays
-
-    Notes
-    -----
     O(n log n) per column (one sort), with the memory of four columns beside X.
     """
     kept = slice(None)
@@ -128,10 +114,7 @@ def columns_in_one_piece(X, dtype=np.float64):
 
 
 def edges_of_sorted(x, cumulated, max_bins, n_tails=0):
-    """Edges of one sorted column, in double precision.
-
-    `cumulated` are the running weights, None for 1, 2, ..., n.
-    """
+    """Edges of one sorted column; `cumulated` are the running weights, None for 1, 2, ..., n."""
     # Few values: an edge between any two. Otherwise edges at quantiles, and around values that hold
     # more than a bin's share.
     changes = x[1:] != x[:-1]
@@ -203,13 +186,7 @@ def _shares(n_bins: int) -> np.ndarray:
 def check_bin_edges(
     bin_edges: Any, n_features: int, names: Sequence[str] | None = None
 ) -> list[np.ndarray]:
-    """Edges given by a user, as a list of float64 arrays; `names` are those of the features.
-
-    Raises
-    ------
-    TypeError or ValueError
-        If they are not finite, increasing edges for every feature.
-    """
+    """Edges given by a user as increasing, finite float64 arrays; errors use the `names`."""
     try:
         n_given = len(bin_edges)
     except TypeError:
@@ -357,10 +334,6 @@ class QuantileSketch:
     plus 1/KEPT_OF_CHUNK plus 1/KEPT for each reduction: for 10^6 rows sampled and delta = 0.01,
     .0016, .0002 and .00006. Where no chunk has more than `SAMPLE` rows and all have at most `MOST`
     together, they are exact.
-
-    Attributes
-    ----------
-    values, weights : list of p arrays
     """
 
     values: list[np.ndarray]
@@ -370,14 +343,7 @@ class QuantileSketch:
     def of(
         cls, X: np.ndarray, weight: np.ndarray | None, rng: np.random.Generator
     ) -> "QuantileSketch":
-        """Of one chunk; O(p SAMPLE log SAMPLE).
-
-        Parameters
-        ----------
-        X : float array of shape (n, p)
-        weight : float array of shape (n,) or None
-        rng : numpy.random.Generator
-        """
+        """Of one chunk; O(p SAMPLE log SAMPLE)."""
         n, share = len(X), 1.0
         is_sample = n > SAMPLE
         if is_sample:

@@ -96,12 +96,8 @@ def _added_fields(one: Any, other: Any) -> Any:
 class DaskBlocks:
     """Blocks as delayed objects of Dask, computed by its current scheduler.
 
-    Parameters
-    ----------
-    blocks : sequence of dask.delayed.Delayed
-    paired : bool, default=False
-        Whether each is a pair whose first part is the block: what `step` has computed, which is
-        not taken apart by a task of its own.
+    `paired` says that each is a pair whose first part is the block: what `step` has computed, which
+    is not taken apart by a task of its own.
     """
 
     def __init__(self, blocks: Sequence[Any], paired: bool = False) -> None:
@@ -276,13 +272,7 @@ def second_of(pair: tuple[Any, Any] | None) -> Any:
 
 
 class GroupedBlocks:
-    """Blocks in lists, of which each is one object for Dask.
-
-    Parameters
-    ----------
-    groups : DaskBlocks
-        Of lists of blocks.
-    """
+    """Blocks in lists, of which each is one object for Dask; `groups` are the lists."""
 
     def __init__(self, groups: DaskBlocks) -> None:
         self.groups = groups
@@ -305,13 +295,7 @@ class GroupedBlocks:
 
 
 def groups_by_thread(blocks: Sequence[Any]) -> list[list[int]] | None:
-    """The numbers of the blocks of each thread of a worker; None without a cluster.
-
-    Parameters
-    ----------
-    blocks : sequence of dask.delayed.Delayed
-        Persisted ones, which are waited for.
-    """
+    """The numbers of the persisted blocks of each thread of a worker; None without a cluster."""
     futures = futures_of(blocks)
     if futures is None:
         return None
@@ -371,13 +355,7 @@ def any_collection(*data: Any) -> bool:
 
 
 def meta_of(X: Any) -> Any:
-    """An array or data frame like X without rows.
-
-    Raises
-    ------
-    ValueError
-        If X does not have rows and columns.
-    """
+    """An array or data frame like X, which must have rows and columns, without rows."""
     if getattr(X, "ndim", 0) != 2:
         raise ValueError(f"X must have two dimensions, rows and columns; got {X!r}.")
     meta = X._meta
@@ -389,19 +367,10 @@ def meta_of(X: Any) -> Any:
 def row_blocks(X: Any, y: Any, sample_weight: Any = None) -> DaskBlocks:
     """Blocks (number, X, y, weight) of the chunks of rows.
 
-    Parameters
-    ----------
-    X : dask array of shape (n_samples, n_features) or dask data frame
-    y, sample_weight : dask array or series, or array of known chunks; or None
-        In the chunks of X; arrays whose chunks are known and others are cut again. Columns of the
-        table of X, and of tables whose divisions are known, are joined by the index. All others
-        are paired by position, chunk by chunk.
-
-    Raises
-    ------
-    TypeError or ValueError
-        If the chunks of the others are not those of X. Lengths that Dask does not know are
-        compared when a chunk is read.
+    Arrays whose chunks are known and are not those of X are cut again. Columns of the table of X,
+    and of tables whose divisions are known, are joined by the index; all others are paired by
+    position. Chunks that do not fit are a TypeError or ValueError: of lengths that Dask does not
+    know when a chunk is read.
     """
     lengths = None
     if hasattr(X, "numblocks"):
@@ -533,13 +502,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def checked_offset(offset: Any, X: Any, name: str = "offset") -> np.ndarray | None:
-    """One finite number for each row of X; None where none are given. A number is that of all rows.
-
-    Raises
-    ------
-    ValueError
-        If the offset is anything else.
-    """
+    """One finite number for each row of X, or an error; None if there is no offset."""
     if offset is None:
         return None
     n = X.shape[0] if hasattr(X, "shape") else len(X)

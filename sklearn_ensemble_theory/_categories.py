@@ -42,24 +42,11 @@ MOST_DENSE_VALUES = 2**22
 
 
 class CategoricalColumns:
-    """Which columns are categorical, and the numbers of their categories.
+    """Which columns are categorical, and the numbers of their categories; at most `most` of them.
 
-    Parameters
-    ----------
-    X : {array, CSC matrix, data frame} of shape (n, p)
-    categorical_features : "from_dtype", None, array-like of bool, int or str, or Categories
-    most : int, default=None
-        So many numbers at most for the categories of a column.
-
-    Attributes
-    ----------
-    features : Features
-    categories : list of p arrays or None
-        The categories that occur in X, sorted where they can be.
-    counts : list of p int arrays or None
-        The rows of each category.
-    has_mean : bool
-        Whether unseen categories have the number `UNSEEN` in rows to predict.
+    - categories: those that occur in X, sorted if possible; None for other columns.
+    - counts: the rows of each category.
+    - has_mean: whether unseen categories have the number `UNSEEN` in rows to predict.
     """
 
     has_mean = False
@@ -165,14 +152,8 @@ class CategoricalColumns:
         """X as floats, with the number of each category; NaN for missing and unseen ones.
 
         With `has_mean` unseen ones are `UNSEEN` in rows `to_predict`. A sparse X stays sparse: what
-        is not stored is 0 there, and has the number of this category.
-
-        Raises
-        ------
-        TypeError
-            If a column whose categories are text has none, or the other way round.
-        ValueError
-            If a sparse X has missing or infinite values in columns without categories.
+        is not stored is 0 there, and has the number of this category; it must be finite in columns
+        without categories. A column whose categories are text must have text, and no other one.
         """
         if issparse(X):
             return self._encode_sparse(X.tocsc(), to_predict)
@@ -254,13 +235,7 @@ class CategoricalColumns:
 
 
 def encoder_of(X: Any, categorical_features: Any, most: int) -> CategoricalColumns | None:
-    """The encoder of trees for X as it is given; None where no column is categorical.
-
-    Raises
-    ------
-    ValueError
-        If `categorical_features` does not fit X.
-    """
+    """The encoder of trees for X as it is given; None where no column is categorical."""
     given = CategoryOptions.of(categorical_features).columns
     if given is None or (isinstance(given, str) and given == "from_dtype" and not is_frame(X)):
         return None
@@ -269,15 +244,10 @@ def encoder_of(X: Any, categorical_features: Any, most: int) -> CategoricalColum
 
 
 def check_same_columns(estimator: Fitted, X: Any, learner: Any) -> None:
-    """Refuse to continue a fit of a learner with X that has other categorical columns.
+    """Refuse to continue a fit of a learner with X that has other categorical columns, by name.
 
-    As in `predict`, a column whose categories are known may have another dtype.
-
-    Raises
-    ------
-    ValueError
-        If there are others; the message names the first one. If the learner has fewer bins than a
-        column has numbers.
+    As in `predict`, a column whose categories are known may have another dtype. A learner that has
+    fewer bins than a column has numbers is refused too.
     """
     known, takes = fitted_encoder(estimator), isinstance(learner, BinnedTree)
     if not (takes or known is not None):

@@ -225,15 +225,9 @@ def make_tree(
 ) -> Any:
     """scikit-learn's `Tree` of m nodes, through its pickling protocol. O(m).
 
-    Parameters
-    ----------
-    fields : dict of arrays of shape (m,), or structured array
-        The nodes, under scikit-learn's names of their fields; the array is that of another tree.
-    values : array of shape (m, n_outputs, most classes of an output)
-    depth : int
-    n_features : int
-    n_classes : int or list of int, default=1
-        Of each output; 1 for regression.
+    `fields` are the m nodes, under scikit-learn's names, as a dict or the structured array of
+    another tree; `values` have the shape (m, n_outputs, most classes of an output); 1 class is for
+    regression.
     """
     kind, nodes_type = _tree_layout()
     nodes = fields

@@ -56,12 +56,7 @@ def share_of_copies(
 ) -> float:
     """The share of rows that are copies of earlier ones, and are judged by them; 0 below a tenth.
 
-    Parameters
-    ----------
-    X : {array, sparse matrix, data frame, list} of n rows
-    y : array of shape (n,) or (n, n_targets)
-    splits : iterable of (train, test), default=None
-        The rows that judge, and those that are judged; by default all others judge each row.
+    `splits` are (rows that judge, rows that are judged); None lets all other rows judge each row.
     """
     copies = copies_of(X, y)
     if copies is None:
@@ -130,18 +125,12 @@ def add_to(keys: np.ndarray, rows: slice | np.ndarray, values: np.ndarray) -> No
 
 
 def are_by_chance(X: Any, targets: np.ndarray) -> np.ndarray:
-    """Which of these distinct rows are equal to others because values are few.
+    """Which of these distinct rows are equal to others because values are few; by hashed `targets`.
 
     There is a row with the same target and the same values but one, and that one is also a value of
     another row: an equal row is no more than a further row of this kind. Where rows have been
     copied, the distinct ones are as far apart as those of any sample. Of a single column that
     varies there are no other rows with the same value and target, and the target alone decides.
-
-    Parameters
-    ----------
-    X : {array, sparse matrix, data frame, list} of m rows
-    targets : uint64 array of shape (m,)
-        Hashes of their targets.
     """
     m, keys = len(targets), targets.copy()
     places: list[np.ndarray] = []

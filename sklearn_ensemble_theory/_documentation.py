@@ -19,17 +19,8 @@ MOST_LEVELS = 10
 def documented(*texts: Mapping[str, str]) -> Callable[[Documented], Documented]:
     """The decorator of a class, whose own methods it fills in too, or of a function.
 
-    Parameters
-    ----------
-    *texts : mapping of str to str
-        The texts by their names; those that every estimator may share come last, `COMMON`.
-
-    Raises
-    ------
-    KeyError
-        If a docstring names a text that does not exist, when the module is imported.
-    ValueError
-        If a text names itself, by others too.
+    `texts` are mappings of names to texts, after those of `COMMON`. A name without a text is a
+    KeyError when the module is imported, and a text that contains itself a ValueError.
     """
     known = {name: text for each in (COMMON, *texts) for name, text in each.items()}
 

@@ -233,13 +233,9 @@ LARGEST_INTEGER = 2**63 - 1
 def check_parameters(estimator: Estimator) -> None:
     """Refuse parameters that scikit-learn's constraints let through.
 
-    Raises
-    ------
-    TypeError
-        If an estimator is given as a class, or has no parameters to be cloned by.
-    ValueError
-        If a count is above 2^31 - 1 or another integer above 2^63 - 1 in absolute value, or `cv`
-        is no splitter and has no pairs of rows.
+    An estimator given as a class, or without parameters to be cloned by (TypeError); a count above
+    2^31 - 1, another integer above 2^63 - 1 in absolute value, a `cv` that is neither a splitter
+    nor pairs of rows (ValueError).
     """
     # Every fit passes this loop: what cannot be wrong leaves it first.
     for name, value in estimator.__dict__.items():
@@ -355,10 +351,8 @@ def weighted_arguments(
 ) -> tuple[tuple, dict[str, Any]]:
     """The arguments of `fit` after X and y, with the weights of the classes in `sample_weight`.
 
-    Raises
-    ------
-    ValueError
-        If the weights do not fit y, or are "balanced" where `fit` sees a part of the rows.
+    Weights that do not fit y, or are "balanced" where `fit` sees a part of the rows, are a
+    ValueError.
     """
     if y is None:
         return args, kwargs
@@ -381,13 +375,7 @@ def weighted_arguments(
 def fit_collections(
     estimator: Estimator, fit: Callable[..., Any], X: Any, y: Any, *args: Any, **kwargs: Any
 ) -> Any:
-    """Call the estimator's `_fit_chunks` with the rows of Dask collections, instead of `fit`.
-
-    Raises
-    ------
-    TypeError
-        If the estimator's fit does not read rows in chunks, or X is no Dask collection.
-    """
+    """Call the estimator's `_fit_chunks` with the rows of Dask collections, instead of `fit`."""
     name = type(estimator).__name__
     if not isinstance(estimator, FitsChunks) or fit.__name__ != "fit":
         raise TypeError(

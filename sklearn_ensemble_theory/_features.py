@@ -23,24 +23,16 @@ _MOST_ON_A_PATH = {"pairwise": 2, "no_interactions": 1}
 
 @dataclass(frozen=True, eq=False)
 class Interactions:
-    """Which features may be cut on one path of a tree: those of a group, and at most so many.
+    """Which features may be cut on one path of a tree: those of a group, and at most `most`.
 
-    Parameters
-    ----------
-    groups : bool array of shape (G, p)
-        Each feature is in a group.
-    most : int
-        The largest number of features on a path.
+    `groups` has the shape (G, p); each feature is in a group.
     """
 
     groups: np.ndarray
     most: int
 
     def allowed(self, path: frozenset[int]) -> np.ndarray:
-        """The features that may follow on a path with these, (p,): of the groups with all of them.
-
-        O(G p).
-        """
+        """The features (p,) that may follow on this path: of the groups with all of it. O(G p)."""
         on_path = sorted(path)
         allowed = np.any(self.groups[np.all(self.groups[:, on_path], axis=1)], axis=0)
         if len(path) >= self.most:
@@ -57,13 +49,7 @@ class Interactions:
 
 
 class CategoryOptions:
-    """Base of `Categories`: the options that a value of `categorical_features` may hold.
-
-    Attributes
-    ----------
-    columns : "from_dtype", array-like of bool, int or str, or None
-    unseen : {"missing", "mean"}
-    """
+    """Base of `Categories`: the options that a value of `categorical_features` may hold."""
 
     columns: Any
     unseen: str = "missing"
@@ -137,18 +123,9 @@ class Features:
         return int(one)
 
     def signs(self, monotonic_cst: Any, n_classes: int = 0) -> np.ndarray | None:
-        """`monotonic_cst` as an array of -1, 0 and 1; None if no column has a constraint.
+        """`monotonic_cst` as n signs -1, 0 and 1; None if no column has a constraint.
 
-        Parameters
-        ----------
-        monotonic_cst : dict of names to signs, array-like of n signs, or None
-        n_classes : int, default=0
-            0 for regression.
-
-        Raises
-        ------
-        ValueError
-            If it is something else, or there are more than two classes.
+        More than two of `n_classes` are refused; 0 is for regression.
         """
         if monotonic_cst is None:
             return None
@@ -183,13 +160,7 @@ class Features:
         return signs.astype(np.int64)
 
     def groups(self, interaction_cst: Any) -> list[list[int]]:
-        """The groups of a sequence of groups, as numbers of columns in increasing order.
-
-        Raises
-        ------
-        ValueError
-            If it is something else, or a group is empty.
-        """
+        """The groups, none of them empty, as numbers of columns in increasing order."""
         kinds = "'pairwise', 'no_interactions', or a sequence of lists, tuples or sets of features"
         if not _is_group(interaction_cst):
             raise ValueError(f"interaction_cst must be {kinds}; got {interaction_cst!r}.")
@@ -224,15 +195,6 @@ class Features:
         """`interaction_cst` as groups that have all features; None where nothing is excluded.
 
         Features in no group form one of their own, as in scikit-learn.
-
-        Parameters
-        ----------
-        interaction_cst : "pairwise", "no_interactions", sequence of groups, or None
-
-        Raises
-        ------
-        ValueError
-            As in `groups`.
         """
         if interaction_cst is None:
             return None
@@ -252,19 +214,7 @@ class Features:
         return Interactions(groups, most)
 
     def flags(self, categorical_features: Any, X: Any) -> np.ndarray:
-        """Which columns `categorical_features` declares, as a mask.
-
-        Parameters
-        ----------
-        categorical_features : "from_dtype", array-like of bool, int or str, None, or Categories
-        X : array or data frame
-            "from_dtype" reads its dtypes.
-
-        Raises
-        ------
-        ValueError
-            If it is something else.
-        """
+        """Which columns `categorical_features` declares; "from_dtype" reads the dtypes of X."""
         flags, given = (
             np.zeros(self.n, dtype=bool),
             CategoryOptions.of(categorical_features).columns,

@@ -46,31 +46,17 @@ def splits_of_rows(
     """The splits (train, test) of `cv`, as positions among the rows that are fitted.
 
     Every fit that takes splits checks them here. Splits need not be a partition: a row may be held
-    out several times or never. A fit that needs a partition asks `folds_of_splits` in addition.
+    out several times or never. A fit that needs a partition asks `folds_of_splits` in addition. A
+    ValueError if there is no split, if one has no fitted row to train or to test on or rows that X
+    does not have, or if there are too few groups for the folds.
 
-    Parameters
-    ----------
-    cv : int, cross-validation generator, iterable or None
-        As in :func:`sklearn.model_selection.check_cv`; None is 5.
-    X : {array, sparse matrix, data frame, list} of n rows
-        All rows, those that are not fitted included; so are y and the arguments of the splitter.
-    y : array of shape (n,) or (n, n_targets)
-    kept : slice(None), range or increasing int array, default=slice(None)
-        The rows that are fitted, as `Rows.numbers` has them; a range for all of them.
-    classifier : bool, default=False
-        Whether an integer stratifies by class.
-    parameter : str, default="cv"
-        The user's name of `cv`, for messages.
-    **params
-        Further arguments of the splitter, in the order of X; None is left out. With `groups` an
-        integer is that of folds of whole groups.
-
-    Raises
-    ------
-    ValueError
-        If there is no split, or a split has row indices that are out of bounds for X, or has no
-        fitted row to train or to test on; if the splitter needs groups and none are given, or there
-        are fewer groups than folds.
+    - cv: as in :func:`sklearn.model_selection.check_cv`; None is 5.
+    - X, y and `params`: of all rows, those that are not fitted included.
+    - kept: the rows that are fitted, as `Rows.numbers` has them; a range for all of them.
+    - classifier: whether an integer stratifies by class.
+    - parameter: the user's name of `cv`, for messages.
+    - params: further arguments of the splitter; None is left out. With `groups` an integer is that
+      of folds of whole groups.
     """
     n, takes_groups = len(y), "groups" in params
     params = {name: value for name, value in params.items() if value is not None}
@@ -153,16 +139,12 @@ def fold_numbers(
 ) -> tuple[np.ndarray | None, int]:
     """The number of the split that tests on each fitted row, and the number of splits.
 
-    For a `cv` that tests on no row twice; the arguments are those of `splits_of_rows`. Rows that no
-    split tests on have the number `n_splits`. An integer draws the folds of the rows that are
-    fitted, in the order of y, from a fixed seed: they are those of the table, whatever the order of
-    its rows, but for rows of equal y. Those of a classifier are stratified. With `at_most` an
-    integer is the largest number: there are no more folds than rows, and none of a single row.
-
-    Raises
-    ------
-    ValueError
-        If a row is in more than one test set, or in neither set of a split.
+    For a `cv` that tests on no row twice, or a ValueError; the arguments are those of
+    `splits_of_rows`. Rows that no split tests on have the number `n_splits`. An integer draws the
+    folds of the rows that are fitted, in the order of y, from a fixed seed: they are those of the
+    table, whatever the order of its rows, but for rows of equal y. Those of a classifier are
+    stratified. With `at_most` an integer is the largest number: there are no more folds than rows,
+    and none of a single row.
     """
     n = len(y) if isinstance(kept, slice | range) else len(kept)
     if groups is None and (cv is None or isinstance(cv, Integral)):
@@ -197,10 +179,7 @@ def is_number_of_folds(cv: Any) -> bool:
 
 
 def are_folds(splits: list[Split], n: int, *, each_row: bool = False) -> bool:
-    """Whether splits of n rows test on no row twice, and train on all others than they test on.
-
-    With `each_row` also whether they test on all rows.
-    """
+    """Whether splits of n rows test on no row twice, or each row once, and train on all others."""
     tested = np.concatenate([np.unique(test) for _, test in splits])
     if each_row and len(tested) != n:
         return False
@@ -218,11 +197,8 @@ def folds_of_splits(
 ) -> np.ndarray:
     """The number of the split that tests on each of n rows; their count if none does.
 
-    Raises
-    ------
-    ValueError
-        If a row is in more than one test set, or in neither or both sets of a split; with
-        `each_row` also if it is in no test set.
+    A ValueError if a row is in more than one test set, or in neither or both sets of a split; with
+    `each_row` also if it is in no test set.
     """
     once = (
         f"{parameter} requires splits that test on each row once, as KFold has; give a number of "
@@ -287,12 +263,7 @@ def split_off(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The rows to train on and those to hold out: a share of the rows, or of their groups.
 
-    Groups are held out whole, and then `stratify` is not used.
-
-    Raises
-    ------
-    ValueError
-        If there is no such split; the message names `validation_fraction`.
+    Groups are held out whole, and then `stratify` is not used. Errors name `validation_fraction`.
     """
     rows = np.arange(n)
     try:
@@ -344,13 +315,7 @@ def _hashes(x: np.ndarray) -> np.ndarray:
 
 
 def checked_n_splits(cv: Any) -> int:
-    """The number of folds; 5 for None.
-
-    Raises
-    ------
-    ValueError
-        If `cv` is anything but an integer of at least 2.
-    """
+    """The number of folds, at least 2; 5 for None."""
     n_splits = 5 if cv is None else cv
     if not isinstance(n_splits, Integral) or n_splits < 2:
         raise ValueError(

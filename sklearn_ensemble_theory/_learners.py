@@ -70,35 +70,22 @@ class LeastSquaresTask:
     those whose weights may change the task with `reweighted`; they have other kinds. A learner need
     not use `risk`; the other fields are for those that need them.
 
-    Parameters
-    ----------
-    risk : EmpiricalRisk, default=None
-        The risk that the scores are to lower, where trees may change the values of their leaves
-        for it, by ``risk.loss.leaf_values``. The outputs may then be `LeafOutputs`.
-    n_scores : int, default=1
-        Number of scores of a row, and of columns of the target.
-    reoptimise_leaves : bool, default=True
-        False leaves the values of leaves as the least squares set them.
-    exact_leaves : bool, default=False
-        Whether the values of leaves are the exact minima of the risk, also where a Newton step
-        would do.
-    subsample : float, default=1.0
-        Share of the rows that each round is fitted to, drawn without replacement.
-    reweighted : bool, default=False
-        Whether each round has weights of its own, with a column for each score, in units of the
-        sample weights. Otherwise the learner is fitted under the sample weights.
-    min_weight_leaf : float, default=0.0
-        Least weight of a leaf of a tree, in the same units, if the tree has none of its own.
-    random_state : RandomState, default=None
-        Draws rows and the seeds of members.
-    shares_generator : bool, default=False
-        Trees that are fitted one by one draw from `random_state` itself instead of from a seed that
-        it draws, so that they are those of scikit-learn's gradient boosting.
-    n_threads : int, default=1
-        Threads of a round; the result does not depend on it.
-    has_vectors : bool, default=False
-        Whether one member is fitted to all columns of the target, instead of one for each; only
-        learners with such members recognise the task.
+    - risk: what the scores are to lower, where trees may change the values of their leaves for it,
+      by ``risk.loss.leaf_values``. The outputs may then be `LeafOutputs`.
+    - n_scores: scores of a row, and columns of the target.
+    - reoptimise_leaves: False leaves the values of leaves as the least squares set them.
+    - exact_leaves: the values of leaves are the exact minima of the risk, also where a Newton step
+      would do.
+    - subsample: share of the rows that each round is fitted to, drawn without replacement.
+    - reweighted: each round has weights of its own, with a column for each score, in units of the
+      sample weights. Otherwise the learner is fitted under the sample weights.
+    - min_weight_leaf: least weight of a leaf in the same units, if the tree has none of its own.
+    - random_state: draws rows and the seeds of members.
+    - shares_generator: trees that are fitted one by one draw from `random_state` itself, not from a
+      seed that it draws, so that they are those of scikit-learn's gradient boosting.
+    - n_threads: threads of a round; the result does not depend on it.
+    - has_vectors: one member is fitted to all columns of the target, instead of one for each; only
+      learners with such members recognise the task.
     """
 
     risk: Any = None
@@ -142,21 +129,13 @@ class ClassTask:
     """Predict classes that stay the same in all rounds, under weights that change.
 
     AdaBoost sets it. The outputs are *margins*: they are positive where the row's own class is
-    predicted, and `best` is called with a target of ones, or None.
+    predicted, and `best` is called with a target of ones, or None. `codes` are the classes 0 ...
+    K-1 of the rows, `classes` the user's labels. The criterion is
 
-    Parameters
-    ----------
-    codes : int array of shape (n,)
-        The class of each row, 0 ... K-1.
-    classes : array of shape (K,)
-        The user's labels.
-    criterion : {"error", "log_odds", "least_squares"}, default="error"
-        - "error": the least weighted error. The member is a classifier with `classes_` equal to
-          `classes`, and the margin is `vote_values`.
-        - "log_odds": half the log-odds of the second of two classes (real AdaBoost).
-        - "least_squares": the least-squares fit to -1 and +1 (gentle AdaBoost).
-    random_state : int, RandomState or None, default=None
-        Seeds members that are fitted one by one, and draws their rows.
+    - "error": the least weighted error. The member is a classifier with `classes_` equal to
+      `classes`, and the margin is `vote_values`.
+    - "log_odds": half the log-odds of the second of two classes (real AdaBoost).
+    - "least_squares": the least-squares fit to -1 and +1 (gentle AdaBoost).
     """
 
     codes: np.ndarray
@@ -202,16 +181,8 @@ class HammingTask:
 
     AdaBoost.MH sets it (Schapire and Singer 1999). The weights that `best` is called with have
     shape (n, K), and so have the outputs, the margins: Y_ik times what the member returns for row i
-    and class k, with Y_ik = +1 for the row's own class and -1 for the others.
-
-    Parameters
-    ----------
-    codes : int array of shape (n,)
-        The class of each row, 0 ... K-1.
-    classes : array of shape (K,)
-        The user's labels.
-    criterion : {"error", "log_odds", "least_squares"}, default="error"
-        As for `ClassTask`, for each class.
+    and class k, with Y_ik = +1 for the row's own class and -1 for the others. The fields are those
+    of `ClassTask`, the criterion for each class.
     """
 
     codes: np.ndarray
@@ -245,12 +216,8 @@ class JointTask:
     """Minimise the risk of ``scores + b * outputs`` over the coefficient b and the member together.
 
     `best` needs the current `scores`; `weight` holds the normalised sample weights. Outputs are
-    returned with their coefficient multiplied in.
-
-    Parameters
-    ----------
-    risk : EmpiricalRisk
-        Its loss may change from round to round.
+    returned with their coefficient multiplied in. The loss of `risk` may change from round to
+    round.
     """
 
     risk: Any
@@ -264,15 +231,11 @@ class JointTask:
 class PreparedRounds(Protocol):
     """A weak learner prepared with the rows.
 
-    Attributes
-    ----------
-    is_exact : bool
-        Whether `best` returns the exact optimum over the class of functions; only then is the
-        first-order gain of a round a bound.
-    has_scale : bool
-        Whether the outputs have a meaningful scale of their own, such as -1 and +1. Where they do
-        not (the function times any number is another member of the class), Frank-Wolfe divides
-        them by their root mean square.
+    - is_exact: whether `best` returns the exact optimum over the class of functions; only then is
+      the first-order gain of a round a bound.
+    - has_scale: whether the outputs have a meaningful scale of their own, such as -1 and +1. If not
+      (the function times any number is another member), Frank-Wolfe divides them by their root mean
+      square.
 
     An object with a scale may also have the attribute `outputs_bound`, a number that no root mean
     square of outputs exceeds: the constant R of [Bach, §10.3.1]. An object with a true attribute
@@ -286,52 +249,28 @@ class PreparedRounds(Protocol):
     def best(
         self, target: np.ndarray | None, weight: np.ndarray, scores: np.ndarray | None = None
     ) -> tuple[Any, np.ndarray] | None:
-        """The best member of the class for this round.
+        """The best member for this round, and its outputs psi on the rows: a new array (n,).
 
-        Parameters
-        ----------
-        target : float array of shape (n,)
-            Changes in each round; ignored by the tasks that have fixed targets.
-        weight : float array of shape (n,)
-            Positive, of sum 1.
-        scores : float array of shape (n,) or (n, K), default=None
-            The current scores u, for learners that minimise the risk itself. Not to be changed.
-
-        Returns
-        -------
-        member : fitted estimator
-            Its `predict` gives the outputs on any rows.
-        outputs : float array of shape (n,)
-            psi, the outputs on the rows that were prepared; a new array.
-
-        None where there is nothing to offer: boosting then ends.
+        None where there is nothing to offer: boosting then ends. `target` (n,) changes in each
+        round, and is ignored by the tasks that have fixed targets; `weight` (n,) is positive, of
+        sum 1; `scores`, (n,) or (n, K), are the current scores u, for learners that minimise the
+        risk itself. They are not to be changed.
         """
         ...
 
 
 @dataclass(frozen=True)
 class FastPath:
-    """What ensembles call of a class of learners instead of `fit` and `predict`.
+    """What ensembles call of a class of learners, if it has it, instead of `fit` and `predict`.
 
-    All are functions; the first argument is an estimator of the class, or a fitted member. None
-    where the class has none.
-
-    Attributes
-    ----------
-    prepare_rounds : callable
-        (learner, X, weight, task) -> `PreparedRounds`, or None for other tasks.
-    prepare_sums : callable
-        (learner, task) -> what finds members from sums over rows, or None for other tasks; see
-        `erm._stumps.stump_rounds`.
-    prepare_members : callable
-        (learner, X, sample_weight, n_jobs) -> `PreparedMembers`, or None for this X.
-    predict_validated : callable
-        (member, X) -> the predictions for an X that the ensemble has validated.
-    predict_codes : callable
-        (member, X) -> the same as positions in the `classes_` of a classifier.
-    is_tree : bool
-        Whether it is a tree that keeps arrays of nodes, which are its predictions, and whose
-        `predict` takes X in single precision with `check_input=False`.
+    - prepare_rounds: (learner, X, weight, task) -> `PreparedRounds`, or None for other tasks.
+    - prepare_sums: (learner, task) -> what finds members from sums over rows, or None for other
+      tasks; see `erm._stumps.stump_rounds`.
+    - prepare_members: (learner, X, sample_weight, n_jobs) -> `PreparedMembers`, or None for this X.
+    - predict_validated: (member, X) -> the predictions for an X that the ensemble has validated.
+    - predict_codes: (member, X) -> the same as positions in the `classes_` of a classifier.
+    - is_tree: whether it is a tree that keeps arrays of nodes, which are its predictions, and whose
+      `predict` takes X in single precision with `check_input=False`.
     """
 
     prepare_rounds: Callable[..., PreparedRounds | None] | None = None
@@ -361,14 +300,8 @@ def prepare_rounds(
 ) -> PreparedRounds | None:
     """The estimator's fast path for a task; None where it has none.
 
-    Parameters
-    ----------
-    estimator : estimator
-    X : {array, sparse matrix} of shape (n, p)
-        Validated; kept by reference.
-    weight : array of shape (n,) or None
-        The sample weights, for what is chosen once (quantiles of bins, say). Positive.
-    task : Task
+    X is validated, and kept by reference. The positive sample weights are for what is chosen once
+    (quantiles of bins, for example).
     """
     prepare = fast_path(estimator).prepare_rounds
     if prepare is None or weighs_itself(estimator):
@@ -379,11 +312,7 @@ def prepare_rounds(
 def prepare_sums(estimator: Estimator, task: Task) -> Any:
     """What finds the members from sums over rows in chunks; None where there is nothing.
 
-    Parameters
-    ----------
-    estimator : estimator
-    task : ClassTask or HammingTask
-        Without the rows' classes.
+    The task is a `ClassTask` or a `HammingTask`, without the rows' classes.
     """
     prepare = fast_path(estimator).prepare_sums
     return None if prepare is None or weighs_itself(estimator) else prepare(estimator, task)
@@ -448,24 +377,10 @@ def predictions_of(member: Any, X: Any, **options: Any) -> np.ndarray:
 def numbers_of(
     found: Any, member: Any, X: Any, n_outputs: int | None = 1, *, logs: bool = False
 ) -> np.ndarray:
-    """Outputs of a learner as real numbers, all of them finite; see `checked_outputs`.
+    """Outputs of a learner as finite real numbers, (n,) or (n, n_outputs); see `checked_outputs`.
 
-    Parameters
-    ----------
-    found : array-like
-    member : fitted estimator
-    X : the rows of the outputs
-    n_outputs : int or None, default=1
-        The result has the shape (n,) for one, and (n, n_outputs) for several; None leaves it as it
-        is.
-    logs : bool, default=False
-        Whether they are logarithms of probabilities, which may be -inf.
-
-    Raises
-    ------
-    ValueError
-        If there are not as many numbers in each row, or one is not finite; the message names the
-        learner.
+    `n_outputs=None` leaves the shape as it is. `logs` says that they are logarithms of
+    probabilities, which may be -inf. Errors name the learner.
     """
     values, name = checked_outputs(found, member, X), type(member).__name__
     if values.dtype.kind not in "fiub":
@@ -556,24 +471,12 @@ class PreparedMembers(Protocol):
         weights: np.ndarray | None,
         features: np.ndarray | None,
     ) -> Any:
-        """Fit one member.
+        """Fit `member`, a copy of the base learner with its `random_state`, and return it.
 
-        Parameters
-        ----------
-        member : estimator
-            An unfitted copy of the base learner, its `random_state` set.
-        rows : int array of shape (m,)
-            The distinct rows drawn, in increasing order.
-        y : array of shape (m,)
-            Their targets: float64, or codes of the classes of the ensemble.
-        weights : array of shape (m,) or None
-            Their weights, positive; None where all are 1.
-        features : int array or None
-            The columns of X, in the order in which the member has them; None for all of them.
-
-        Returns
-        -------
-        member : fitted estimator
+        `rows` are the distinct rows drawn, in increasing order; `y` and `weights`, of the same
+        length, are their float64 targets or codes of the ensemble's classes, and their positive
+        weights (None where all are 1). `features` are the columns of X in the order of the member;
+        None for all.
         """
         ...
 
@@ -587,34 +490,21 @@ def prepare_members(
     """What fits copies of the estimator to rows and columns of X, sharing what is computed once.
 
     None where its class has registered nothing, or has nothing for this X: the members are then
-    fitted by their own `fit`.
-
-    Parameters
-    ----------
-    estimator : estimator
-    X : array of shape (n, p)
-        Dense and numeric; not checked for missing and infinite values. Kept by reference.
-    sample_weight : array of shape (n,) or None
-        Non-negative, for what is chosen once (quantiles of bins, say).
-    n_jobs : int or None, default=1
-        Of the ensemble, for threads that prepare.
+    fitted by their own `fit`. X is a dense array of numbers, not checked for missing and infinite
+    values, and kept by reference. `sample_weight` is for what is chosen once (quantiles of bins,
+    for example), `n_jobs` for threads that prepare.
     """
     prepare = fast_path(estimator).prepare_members
     return None if prepare is None else prepare(estimator, X, sample_weight, n_jobs)
 
 
 def coded_learner(learner: Any, classes: Any) -> Any:
-    """The learner for positions among `classes` in the place of labels.
+    """The learner for positions among `classes` in the place of labels; None for regressors.
 
     A dict as `class_weight`, of the learner or of the last step of a pipeline, names labels, and
     without this its keys would be read as positions: {1: 50} would be the weight of the second of
-    the labels 1, 2, 3. It gets all classes, since members may be fitted to rows without some.
-
-    Parameters
-    ----------
-    learner : estimator
-    classes : array, or None for regressors
-        A list, of several outputs, has indicators, whose labels are their positions.
+    the labels 1, 2, 3. It gets all classes, since members may be fitted to rows without some. A
+    list of classes, of several outputs, has indicators, whose labels are their positions.
     """
     if classes is None or isinstance(classes, list):
         return learner
@@ -632,17 +522,7 @@ def coded_learner(learner: Any, classes: Any) -> Any:
 def coded_by_output(learner: Any, outputs: Sequence[np.ndarray]) -> Any:
     """The same for several columns of labels, whose positions follow those of the one before.
 
-    Parameters
-    ----------
-    learner : estimator
-    outputs : list of arrays
-        The classes of each column.
-
-    Raises
-    ------
-    ValueError
-        If the learner, or a part of it, has weights of classes by label that are not a list with a
-        dict for each column.
+    Weights of classes by label must be a list with a dict for each column, or a ValueError says so.
     """
     if isinstance(learner, Pipeline):
         name, last = learner.steps[-1]
@@ -670,17 +550,7 @@ def coded_by_output(learner: Any, outputs: Sequence[np.ndarray]) -> Any:
 def aligned_columns(
     values: np.ndarray, places: np.ndarray, n_classes: int, fill: float = 0.0
 ) -> np.ndarray:
-    """Columns for some of the classes as columns for all of them.
-
-    Parameters
-    ----------
-    values : array of shape (n, k)
-    places : int array of shape (k,)
-        The positions of the columns among the classes, increasing.
-    n_classes : int
-    fill : float, default=0.0
-        The value for the other classes.
-    """
+    """Columns for some classes, at increasing `places`, as columns for all; others are `fill`."""
     if values.ndim != 2 or values.shape[1] != len(places):
         raise ValueError(
             f"estimator: probabilities must have a column for each of {len(places)} classes, got "
@@ -700,7 +570,7 @@ TREES = (*REGRESSION_TREES, DecisionTreeClassifier, ExtraTreeClassifier)
 
 
 class BinnedTree:
-    """Base of the trees in bins: of a learner that ensembles give the numbers of categories.
+    """Base of the trees in bins, to which ensembles give the numbers of categories.
 
     The values of the leaves of its fitted trees can be set, of subclasses too.
     """

@@ -25,13 +25,8 @@ LARGEST_EXPONENT = 700.0
 class MarginFunction(ABC):
     """A convex phi >= 0 that does not increase, with phi'(0) < 0.
 
-    Attributes
-    ----------
-    has_link : bool
-        Whether a score determines a probability.
-    is_piecewise_linear : bool
-    width : float
-        Of the smoothing; 0 for a function that is not an approximation of another one.
+    `has_link`: a score determines a probability. `width`: of the smoothing; 0 for a function that
+    is not an approximation of another one.
     """
 
     has_link = True

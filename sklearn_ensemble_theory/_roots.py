@@ -188,24 +188,12 @@ def root_of_increasing(
     first: Any = 1.0,
     bracket: tuple[Array, Array] | None = None,
 ) -> Array:
-    """Roots of n_groups increasing functions, evaluated together.
+    """Roots of n_groups increasing functions, all of which `slope` evaluates at (n_groups,).
 
-    Parameters
-    ----------
-    slope : callable
-        Maps b of shape (n_groups,) to the derivatives at b, shape (n_groups,).
-    n_groups : int
-    first : float or array of shape (n_groups,)
-        Length of the first step tried from 0.
-    bracket : pair of arrays of shape (n_groups,), default=None
-        Ends between which the roots lie; where both ends are on one side of a root, the end
-        that is nearer is returned. None starts from 0.
-
-    Returns
-    -------
-    b : ndarray of shape (n_groups,)
-        Where a function has no root, the point where it has fallen below VANISHING_SLOPE of its
-        value at 0.
+    `first` is the length of the first step tried from 0. Instead `bracket` has ends between which
+    the roots lie; where both are on one side of a root, the end that is nearer is returned. Where a
+    function has no root, it is the point where it has fallen below VANISHING_SLOPE of its value at
+    0.
     """
     if n_groups == 1:  # as in every line search: arrays of one number take eight times as long
 
@@ -241,24 +229,11 @@ def root_search(
 def root_of_jumps(
     position: Array, jump: Array, start: Array, group: Array | None, n_groups: int
 ) -> Array:
-    """Where a sum of step functions passes through 0, in each group.
+    """Where a sum of step functions passes through 0, in each group; 0 for a group without jumps.
 
-    The derivative of a piecewise linear convex risk starts at `start` (at minus infinity) and
-    jumps up by `jump` at `position`. Where it is 0 on a whole interval the middle is returned, so
+    The derivative of a piecewise linear convex risk starts at `start` (at minus infinity) and jumps
+    up by `jump` >= 0 at `position`. Where it is 0 on a whole interval the middle is returned, so
     that the median of four numbers is the usual one.
-
-    Parameters
-    ----------
-    position, jump : arrays of shape (n,)
-        `jump` is at least 0; rows with jump 0 are ignored.
-    start : array of shape (n_groups,)
-    group : int array of shape (n,) or None
-    n_groups : int
-
-    Returns
-    -------
-    b : ndarray of shape (n_groups,)
-        0 for a group without jumps.
     """
     if group is None:
         group = np.zeros(len(position), dtype=np.intp)

@@ -62,22 +62,13 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 class Rows:
     """The rows of positive weight that a fit in memory, or one block of rows, is left with.
 
-    Attributes
-    ----------
-    X : {array, sparse matrix, data frame} of shape (n, p)
-    y : array of shape (n,) or (n, n_targets)
-    weight : float64 array of shape (n,) or None
-        Their weights, as the user gave them up to a common power of 2, or in the units of
-        `RowChecks.weight_unit`; None for equal ones.
-    numbers : range or int array of shape (n,)
-        Their numbers among the rows that `fit` was given. Of a block: among those of positive
-        weight in all blocks, or in this one where those before are not known.
-    groups : array of shape (n,) or None
-        Which rows belong together.
-    block : int
-        The number of the block; 0 in memory.
-    offset : float64 array of shape (n,) or None
-        What is known of their scores, and added to those of a model.
+    - weight: as the user gave them up to a common power of 2, or in the units of
+      `RowChecks.weight_unit`; None for equal ones.
+    - numbers: among the rows that `fit` was given. Of a block: among those of positive weight in
+      all blocks, or in this one where those before are not known.
+    - groups: which rows belong together.
+    - block: the number of the block; 0 in memory.
+    - offset: what is known of their scores, and added to those of a model.
     """
 
     X: Any
@@ -136,13 +127,7 @@ def checked_rows(
 
 
 def checked_feature_names(estimator: Fitted, names: Any, *, generate_names: bool) -> Any:
-    """The argument of `get_feature_names_out`, by scikit-learn's check; it needs names in a row.
-
-    Raises
-    ------
-    ValueError
-        If there is not one name for each feature, or they are not those of the fit.
-    """
+    """The argument of `get_feature_names_out`, by scikit-learn's check; it needs names in a row."""
     if names is not None and (issparse(names) or np.ndim(np.asarray(names, dtype=object)) != 1):
         raise ValueError(f"input_features must have a name for each feature; got {names!r:.100}.")
     return check_feature_names_in(estimator, names, generate_names=generate_names)
@@ -164,7 +149,7 @@ def kept_rows(
 def validate_data(
     estimator: Estimator, *data: Any, as_frame: bool = False, learner: Any = None, **options: Any
 ) -> Any:
-    """X, or (X, y), by scikit-learn's function of this name.
+    """X, or (X, y), by scikit-learn's function of this name; errors name the column or the learner.
 
     Numbers near the largest float pass without the warning that their sum is not finite. With
     `as_frame` X is a data frame and is returned as it is: only its shape and its names are checked.
@@ -172,16 +157,8 @@ def validate_data(
     an option says otherwise. Where this is a tree, X becomes numbers here, with its names in an
     error. Where it has `categorical_features` and takes the numbers of categories, X becomes these,
     by the estimator's `_encoder`, which a fit makes; then a sparse X of few rows to predict is
-    dense.
-
-    Raises
-    ------
-    TypeError
-        Also if X has values that are no numbers, such as pandas' NA. And if X or y is a Dask
-        collection, of which all rows would be read into memory.
-    ValueError
-        Also if X has text, or an integer that is too large for a float; the message names the
-        column. And if X has missing values that the `learner` does not take; the message names it.
+    dense. Refused are Dask collections, of which all rows would be read into memory, values that
+    are no numbers, such as pandas' NA, text, and integers that are too large for a float.
     """
     if len(data) == 1 and not as_frame and needs_no_check(estimator, data[0], **options):
         return data[0]
@@ -317,11 +294,6 @@ def check_continued(estimator: Fitted, X: Any, learner: Any) -> None:
     """Refuse to continue a fit with other columns than its own; names may be new, or missing.
 
     Before any value is read, which may be of another kind in another column.
-
-    Raises
-    ------
-    ValueError
-        If the columns of X are others.
     """
     if not (is_frame(X) or issparse(X)):
         X = check_array(X, dtype=None, ensure_all_finite=False)
@@ -381,10 +353,7 @@ def _checked_numbers(
 
 
 def fits_single_precision(X: Any) -> bool:
-    """Whether all values but NaN are in the range of single precision; infinite float32 ones are.
-
-    O(n p), without a copy.
-    """
+    """Whether all values but NaN are in the range of single precision; float32 ones are."""
     values = X.data if issparse(X) else X
     if values.dtype.kind != "f" or values.dtype == np.float32 or not values.size:
         return True
@@ -459,27 +428,10 @@ def finite_predictions(method: Method) -> Method:
 def checked_target(y: Any, *, is_real: bool) -> Any:
     """The target, cast to float64 where that may turn values into NaN or infinity.
 
-    What is not cast is left to `validate_data`, which sees what is fitted.
-
-    Parameters
-    ----------
-    y : array-like
-    is_real : bool
-        For a regressor: y must be numbers.
-
-    Returns
-    -------
-    y : array-like
-        The one given, unless it had to be cast.
-
-    Raises
-    ------
-    TypeError
-        If a regressor's y has values that are no numbers, such as pandas' NA.
-    ValueError
-        If y is sparse or has rows of different lengths, a regressor's has strings that are no
-        numbers, or is not finite after the cast, or a classifier's has missing values, both strings
-        and numbers, or numbers of 2^63 and above, which scikit-learn casts to integers.
+    What is not cast is left to `validate_data`, which sees what is fitted. Refused are a sparse y
+    and rows of different lengths; of a regressor (`is_real`) text, values that are no numbers, such
+    as pandas' NA, and values that are not finite after the cast; of a classifier missing values,
+    strings beside numbers, and numbers of 2^63 and above, which scikit-learn casts to integers.
     """
     if not is_real and isinstance(y, np.ndarray) and y.dtype.kind == "f":
         largest = float(np.fmax.reduce(np.abs(y), axis=None, initial=0.0))
@@ -563,13 +515,7 @@ def checked_classes(classes: ArrayLike) -> np.ndarray:
 
 
 def codes_of_labels(y: ArrayLike, classes: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """The places among the classes of the labels of n rows, and which of the labels are there.
-
-    Raises
-    ------
-    ValueError or TypeError
-        If y is not one label for each row, or the labels cannot be compared with the classes.
-    """
+    """The places among the classes of the labels of n rows, and which of the labels are there."""
     labels = column_or_1d(y)
     if len(labels) != n:
         raise ValueError(f"y must have a label for each of the {n} rows of X, got {len(labels)}.")
@@ -597,15 +543,10 @@ def positive_weights(
 ) -> tuple[range | np.ndarray, np.ndarray]:
     """Check `sample_weight` and find the rows to fit: their numbers, and their positive weights.
 
-    A weight counts as 0 if it is below 2e-308 times the largest. Where the largest is beyond
-    2^400 or below 2^-400, so that sums or products of weights would overflow or vanish, all are
-    divided by the power of 2 below it: their ratios are the same. With `as_given` they never are,
-    for `partial_fit`, which compares the weights of several calls.
-
-    Raises
-    ------
-    ValueError
-        If a weight is negative or not finite, or none is positive.
+    A weight counts as 0 if it is below 2e-308 times the largest. Where the largest is beyond 2^400
+    or below 2^-400, so that sums or products of weights would overflow or vanish, all are divided
+    by the power of 2 below it: their ratios are the same. With `as_given` they never are, for
+    `partial_fit`, which compares the weights of several calls.
     """
     weight = checked_weights(sample_weight, X)
     weight = weight if as_given else in_usual_units(weight)
@@ -619,13 +560,7 @@ def positive_weights(
 
 
 def checked_weights(sample_weight: ArrayLike | None, X: Any) -> np.ndarray:
-    """One non-negative finite number for each row of X.
-
-    Raises
-    ------
-    ValueError
-        If `sample_weight` is anything else.
-    """
+    """One non-negative finite number for each row of X, or an error."""
     try:
         if (kind := np.asarray(sample_weight).dtype.kind) in "mMc":
             raise TypeError("it is complex" if kind == "c" else "it has dates")
@@ -662,13 +597,7 @@ def check_usual_units(weight: np.ndarray) -> None:
 
 
 def normalised_weights(sample_weight: np.ndarray | None, n: int) -> np.ndarray:
-    """Weights that sum to 1; divided by the largest first, so that 1e300 does not overflow.
-
-    Raises
-    ------
-    ValueError
-        If no weight is positive.
-    """
+    """Weights that sum to 1; divided by the largest first, so that 1e300 does not overflow."""
     if sample_weight is None:
         return np.full(n, 1.0 / n)
     top = np.max(sample_weight)
@@ -728,13 +657,7 @@ class LabelTotals:
         return LabelTotals.of(*both)
 
     def factors(self, class_weight: dict | str) -> np.ndarray:
-        """What the weights of the rows of each label are multiplied by.
-
-        Raises
-        ------
-        ValueError
-            If weights of a dict are no non-negative numbers, 0 for all labels, or of other labels.
-        """
+        """What the weights of the rows of each label are multiplied by."""
         occurs = self.totals > 0
         if isinstance(class_weight, str):
             mean = self.totals.sum() / max(occurs.sum(), 1)
@@ -769,11 +692,6 @@ def weights_with_classes(
 
     With "balanced" all classes have the same total weight. For several columns of y, a list of a
     dict for each, the weights of a row are multiplied over the columns.
-
-    Raises
-    ------
-    ValueError
-        If y has no classes, `sample_weight` is not valid, or `class_weight` does not fit y.
     """
     y = np.asarray(y)
     several = y.ndim == 2 and y.shape[1] > 1
@@ -804,13 +722,7 @@ def weights_with_classes(
 
 
 def checked_groups(groups: ArrayLike | None, X: Any) -> np.ndarray | None:
-    """One label for each row of X, none missing; None where no groups are given.
-
-    Raises
-    ------
-    ValueError
-        If `groups` is anything else.
-    """
+    """One label for each row of X, none missing, or an error; None where no groups are given."""
     if groups is None:
         return None
     labels = np.asarray(groups)
@@ -873,26 +785,14 @@ def names_checked(fitted_to_frames: bool, X: Any) -> Iterator[None]:
 class RowChecks:
     """What the rows must be, and how they become arrays.
 
-    Parameters
-    ----------
-    n_features : int
-    is_classifier : bool
-    takes_categories : bool, default=False
-        Whether the estimator has `categorical_features`, which messages name.
-    allow_nan : bool, default=False
-        Whether X may have missing values.
-    multi_output : bool, default=False
-        Whether y may have several columns.
-    encode : callable, default=None
-        Makes numbers of X before the checks.
-    classes : array, default=None
-        The labels, in increasing order: y becomes their numbers.
-    weight_unit : float, default=1
-        What weights are divided by.
-    equal_weights : bool, default=False
-        Whether all positive weights are the same: chunks then have none.
-    first_rows : mapping, default={}
-        The number of the first row of each chunk.
+    - takes_categories: the estimator has `categorical_features`, which messages name.
+    - allow_nan: X may have missing values.
+    - multi_output: y may have several columns.
+    - encode: makes numbers of X before the checks.
+    - classes: the labels, in increasing order: y becomes their numbers.
+    - weight_unit: what weights are divided by.
+    - equal_weights: all positive weights are the same: chunks then have none.
+    - first_rows: the number of the first row of each chunk.
     """
 
     n_features: int
@@ -911,13 +811,7 @@ class RowChecks:
         return replace(self, **facts)
 
     def __call__(self, number: int, X: Any, y: Any, weight: Any) -> Rows | None:
-        """The rows of positive weight; None if there are none.
-
-        Raises
-        ------
-        TypeError or ValueError
-            As `fit` in memory does; the message ends with the number of the chunk.
-        """
+        """The rows of positive weight, None if there are none; errors name the chunk."""
         try:
             return self._checked(number, X, y, weight)
         except (TypeError, ValueError) as error:
@@ -986,16 +880,10 @@ class RowChecks:
 
 
 class MemoryRows:
-    """Rows that `fit` has checked, as one block.
+    """Rows that `fit` has checked, as one block, or what a view has made of them.
 
     A sum is the function's result itself: nothing is copied or added, and the bits are those of the
     algorithm without blocks.
-
-    Parameters
-    ----------
-    block : Rows
-        Or what a view has made of them.
-    n_features : int
     """
 
     is_in_memory = True
@@ -1021,17 +909,9 @@ class MemoryRows:
 class ChunkedRows:
     """Rows of a Dask collection, a block for each chunk, which are checked where they are.
 
-    Parameters
-    ----------
-    given : DaskBlocks
-        Of (number, X, y, weight).
-    checks : RowChecks
-    meta : array or data frame
-        Like X, without rows.
-    has_weights : bool, default=False
-        Whether weights were given.
-    views : tuple of (function, arguments), default=()
-        What a block goes through between its checks and the functions that read it.
+    `given` are blocks (number, X, y, weight), and `meta` is like X, without rows. `views` are pairs
+    (function, arguments) that a block goes through between its checks and the functions that read
+    it.
     """
 
     is_in_memory = False
@@ -1072,10 +952,7 @@ class ChunkedRows:
     def sum(self, function: Callable[..., Any], *args: Any) -> Any:
         """The sum of `function(block, *args)` over the blocks, by ``+`` in a fixed order.
 
-        Raises
-        ------
-        ValueError
-            If no chunk has a row of positive weight.
+        A ValueError if no chunk has a row of positive weight.
         """
         total = self.given.sum(of_checked, self.checks, self.views, function, *args)
         if total is None:

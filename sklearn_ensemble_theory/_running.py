@@ -176,18 +176,9 @@ MARKS, FEWEST_MARKS, BETWEEN_MARKS = 10, 4, 0.2
 class Progress:
     """Counts the finished parts of a fit and prints them to standard output, as scikit-learn does.
 
-    Parameters
-    ----------
-    name : str
-        What is reported on, usually the name of the estimator's class.
-    total : int
-        Number of parts.
-    verbose : int
-        0 prints nothing, 1 a line every `every` seconds and one at the end, 2 a line a part.
-    unit : str, default="members"
-        What the parts are.
-    every : float, default=2.0
-        Seconds between two lines.
+    - name: what is reported on, usually the name of the estimator's class.
+    - verbose: 0 prints nothing, 1 a line every `every` seconds and one at the end, 2 a line a part.
+    - unit: what the parts are.
     """
 
     def __init__(

@@ -23,11 +23,7 @@ LARGEST_POWER = 2.0
 class TargetScale:
     """The affine map to units of the target's size: ``scaled = (y - mean) / scale``.
 
-    Attributes
-    ----------
-    mean : float or array of shape (n_targets,)
-    scale : float or array of shape (n_targets,)
-        Positive; 1 for a target that is constant to rounding, whose scaled values are all 0.
+    The scale is 1 for a target that is constant to rounding, whose scaled values are all 0.
     """
 
     mean: float | np.ndarray
@@ -60,13 +56,7 @@ class TargetScale:
 
     @classmethod
     def about(cls, y: np.ndarray, mean: float | np.ndarray) -> "TargetScale":
-        """About a given mean, in units of the largest deviation.
-
-        Parameters
-        ----------
-        y : float array of shape (n,) or (n, n_targets)
-        mean : float or array of shape (n_targets,)
-        """
+        """About a given mean, in units of the largest deviation."""
         with np.errstate(over="ignore"):
             size = np.abs(y - mean).max(axis=0)
         if not np.isfinite(size).all():
@@ -148,19 +138,10 @@ def far_mean(y: np.ndarray) -> Any:
 
 
 def mean_from_first(y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
-    """The weighted mean, from differences to the first row.
+    """The weighted mean, from differences to the first row; for each column of y.
 
     The mean of a constant target is exactly its value. Where differences overflow, the mean is
     taken in units of the largest target.
-
-    Parameters
-    ----------
-    y : float array of shape (n,) or (n, n_targets)
-    weight : float array of shape (n,) or None
-
-    Returns
-    -------
-    float array of shape () or (n_targets,)
     """
     with np.errstate(over="ignore", invalid="ignore"):
         mean = y[0] + np.average(y - y[0], axis=0, weights=weight)

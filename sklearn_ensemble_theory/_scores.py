@@ -53,14 +53,8 @@ def accuracy(y: Any, predicted: Any, sample_weight: Any) -> float:
 def rows_of_right_labels(y: Any, predicted: Any) -> np.ndarray:
     """Whether all labels of each row are predicted, a bool array; y has several columns.
 
-    scikit-learn's accuracy takes such columns only if their labels are 0 and 1.
-
-    Raises
-    ------
-    TypeError
-        If the labels of a column cannot be compared with those predicted.
-    ValueError
-        If y has missing values, or another shape than the predictions.
+    scikit-learn's accuracy takes such columns only if their labels are 0 and 1. Missing labels, and
+    labels that cannot be compared with those predicted, are errors.
     """
     try:
         labels = check_array(y, dtype=None, ensure_2d=False, input_name="y")

@@ -96,11 +96,6 @@ def with_checked_arguments(
 
     Errors of shapes that do not fit name the arrays, and those of memory and of numbers beyond all
     floats name the large numbers. Counts, as those of estimators, are at most 2^31 - 1 in methods.
-
-    Raises
-    ------
-    InvalidParameterError
-        If an argument is of another type; a ValueError and a TypeError, as scikit-learn's.
     """
     annotations, checks = annotations_of(function), []
     arrays = [name for name, each in annotations.items() if "ArrayLike" in repr(each)]

@@ -40,13 +40,7 @@ def write(sources: dict[str, str], modules: dict[str, str]) -> None:
 
 
 def refuse_stale_modules() -> None:
-    """Refuse a checkout that is not compiled, or was changed since then. About 1 ms.
-
-    Raises
-    ------
-    ImportError
-        It says what to run.
-    """
+    """Refuse a checkout that is not compiled, or was changed since then. About 1 ms."""
     now, then, checkout = digests(), read(), FOLDER.parent.parent
     names = [name.rsplit(".", 1)[1] for name in then["modules"]]
     are_there = all((FOLDER / f"{name}{EXTENSION_SUFFIXES[0]}").exists() for name in names)

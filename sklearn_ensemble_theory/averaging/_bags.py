@@ -123,46 +123,21 @@ TASKS_OF_A_THREAD = 4
 class BaggingPlan:
     """What the parameters of a bagged ensemble ask for.
 
-    Attributes
-    ----------
-    name : str
-        The class of the ensemble, for messages.
-    learner : estimator
-        The base learner, with all that depends on the columns of X.
-    n_estimators : int, "pac" or callable
-    draws : Draws
-        The sampling scheme.
-    max_samples : int, float, "stable", callable or None
-    max_features : int, float or None
-        Columns drawn for each member; None for trees that draw them at every split.
-    bootstrap_features : bool
-    max_bins : int, "auto" or None
-    random_cuts : bool
-        Whether the cuts of trees are drawn, in bins uniformly over the bins.
-    is_binned : bool
-        Whether the learner is a tree in bins already.
-    by_column : bool
-        Whether columns have meanings of their own, as categories and interactions have.
-    dense : bool
-        Whether a small sparse X becomes dense.
-    counts_of_all_rows : bool
-        Whether fractions in the tree's parameters are of all rows, not of those of the tree.
-    method : str
-        How members predict.
-    oob_score : bool or callable
-    ties : str
-        Which of equal classes is predicted.
-    class_weight : dict, str, list or None
-    weighs_classes : bool
-        Whether these weights are still to be multiplied into those of the rows.
-    balanced : bool
-        Whether the classes weigh the same among the rows of each member.
-    follows_weight : bool
-        Whether there is a warning where draws do not follow the weights.
-    honest : float
-        Share of the rows drawn that are in the leaves; 0 for all of them.
-    random_state : int, RandomState or None
-    n_jobs : int or None
+    - name: the class of the ensemble, for messages.
+    - learner: the base learner, with all that depends on the columns of X.
+    - draws: the sampling scheme.
+    - max_features: columns drawn for each member; None for trees that draw them at every split.
+    - random_cuts: the cuts of trees are drawn, in bins uniformly over the bins.
+    - is_binned: the learner is a tree in bins already.
+    - by_column: columns have meanings of their own, as categories and interactions have.
+    - dense: a small sparse X becomes dense.
+    - counts_of_all_rows: fractions in the tree's parameters are of all rows, not of the tree's.
+    - method: how members predict.
+    - ties: which of equal classes is predicted.
+    - weighs_classes: `class_weight` is still to be multiplied into the weights of the rows.
+    - balanced: the classes weigh the same among the rows of each member.
+    - follows_weight: there is a warning where draws do not follow the weights.
+    - honest: share of the rows drawn that are in the leaves; 0 for all of them.
     """
 
     name: str
@@ -202,19 +177,10 @@ class BaggingPlan:
 class BaggingProblem:
     """The checked rows of a fit.
 
-    Attributes
-    ----------
-    X : array, sparse matrix or data frame
-    y : array of shape (n,) or (n, k)
-        Targets, or codes of classes; of several outputs, those of each follow the one before.
-    target : dict
-        The fitted attributes of the targets, such as `classes_`.
-    weight : array of shape (n,) or None
-    groups : int array of shape (n,) or None
-    frames : bool
-        Whether members get X as the data frame that it is.
-    routed : dict
-        Metadata for the members' `fit`.
+    - y: targets, or codes of classes; of several outputs, those of each follow the one before.
+    - target: the fitted attributes of the targets, such as `classes_`.
+    - frames: members get X as the data frame that it is.
+    - routed: metadata for the members' `fit`.
     """
 
     X: Any
@@ -230,22 +196,11 @@ class BaggingProblem:
 class Bag:
     """What is kept of a fit.
 
-    Attributes
-    ----------
-    learner : estimator
-        What the members are clones of.
-    members : list of B fitted estimators
-    features : list of B int arrays
-    seeds : int array of shape (B,)
-    spec : MemberSpec
-        The law of the draws, without data.
-    rows : TrainingRows
-        Or what stands for rows that cannot be used.
-    target : dict
-    out_of_bag : OutOfBag or None
-        Where they were asked for.
-    has_score : bool
-        Whether the fit before had out-of-bag scores.
+    - learner: what the members are clones of.
+    - spec: the law of the draws, without data.
+    - rows: the training rows, or what stands for rows that cannot be used.
+    - out_of_bag: where they were asked for.
+    - has_score: whether the fit before had out-of-bag scores.
     """
 
     learner: Any
@@ -388,11 +343,6 @@ def with_bins(
     The answer depends on the parameters, on `n_rows`, by which "auto" is judged, and on the kind of
     the data: not on what is installed, and not on the number of jobs. `random_cuts` is as in
     `binned_equivalent`.
-
-    Raises
-    ------
-    ValueError
-        If `max_bins` is a number and the estimator or the data cannot be binned.
     """
     is_median = getattr(estimator, "criterion", "") == "absolute_error" and not random_cuts
     few_rows = MEDIAN_ROWS if is_median else AUTO_ROWS
@@ -425,49 +375,27 @@ def takes_sample_weight(estimator: Estimator) -> bool:
 class MemberSpec:
     """What all members of one fit share; it is sent to the workers.
 
-    Attributes
-    ----------
-    estimator : estimator
-        The base learner, not fitted; None in a fitted ensemble, which only repeats draws.
-    scheme : SamplingScheme
-        The law of the rows' weights; `RowsInChunks` where it stayed with the rows.
-    n_features : int
-        Number of columns of X.
-    max_features : int or None
-        Number of columns drawn for each member; None for all of them, in their order.
-    bootstrap_features : bool
-        Whether columns are drawn with replacement.
-    random_states : list of str or None
-        The parameters, as `random_state_names` returns them, that are drawn from the member's seed;
-        None where the seed itself is the `random_state`, as for the trees of a forest.
-    balanced : bool
-        Whether all classes weigh the same among the rows of a member.
-    frames : bool
-        Whether members are fitted to data frames, as the user gave them.
-    checked : bool
-        Whether X has been through `member_input`, so that a tree need not check it again.
-    weighted : bool
-        Whether the base learner's `fit` accepts `sample_weight`.
-    plain : bool
-        Whether no parameter of the base learner is an estimator or changed by a fit, so that a
-        shallow copy is as good as a clone, at a twentieth of the time.
-    prepared : PreparedMembers or None
-        What fits members on columns that are prepared once, where the base learner has it.
-    out_of_bag : str or None
-        The method that predicts the rows left out; None where no predictions are needed.
-    n_classes : int
-        Number of classes of the ensemble; 0 for regression.
-    n_outputs : int
-        Number of columns of y.
-    empty : str
-        What a member without rows predicts: the "mean" of y, or "zero", which is the first class.
-    fit_params : dict
-        Metadata for the base learner's `fit`.
-    offset : float or ndarray of shape (n_outputs,)
-        Subtracted from y before trees are grown (see `trees._sklearn_trees.target_offset`).
-    honest : float
-        Share of the rows drawn that are in the leaves of a tree, which the others grow; 0 where
-        all of them are both.
+    - estimator: the base learner, not fitted; None in a fitted ensemble, which only repeats draws.
+    - scheme: the law of the rows' weights; `RowsInChunks` where it stayed with the rows.
+    - max_features: columns drawn for each member; None for all of them, in their order.
+    - bootstrap_features: columns are drawn with replacement.
+    - random_states: the parameters, as `random_state_names` returns them, that are drawn from the
+      member's seed; None where the seed is the `random_state`, as for the trees of a forest.
+    - balanced: all classes weigh the same among the rows of a member.
+    - frames: members are fitted to data frames, as the user gave them.
+    - checked: X has been through `member_input`, so that a tree need not check it again.
+    - weighted: the base learner's `fit` accepts `sample_weight`.
+    - plain: no parameter of the base learner is an estimator or changed by a fit, so that a shallow
+      copy is as good as a clone, at a twentieth of the time.
+    - prepared: what fits members on columns that are prepared once, where the base learner has it.
+    - out_of_bag: the method that predicts the rows left out; None if no predictions are needed.
+    - n_classes: 0 for regression.
+    - n_outputs: columns of y.
+    - empty: what a member without rows predicts: the "mean" of y, or "zero", the first class.
+    - fit_params: metadata for the base learner's `fit`.
+    - offset: subtracted from y before trees are grown (see `trees._sklearn_trees.target_offset`).
+    - honest: share of the rows drawn that are in the leaves of a tree, which the others grow; 0
+      where all of them are both.
     """
 
     estimator: Any
@@ -681,14 +609,7 @@ def fit_some(spec: MemberSpec, X, y: np.ndarray, seeds: np.ndarray) -> list[tupl
 
 
 def fit_member(spec: MemberSpec, X, y: np.ndarray, seed: int) -> tuple:
-    """Fit one member, and predict the rows that it is not fitted to where that is needed.
-
-    Returns
-    -------
-    member : estimator
-    features : ndarray of shape (n_member_features,)
-    out_of_bag : tuple (rows, predictions) or None
-    """
+    """The member, its features, and (rows, predictions) of the rows left out, or None."""
     # Its own random states begin with its seed, and so, anew, does the draw of its rows.
     member = copy(spec.estimator) if spec.plain else clone(spec.estimator)
     if spec.random_states is None:

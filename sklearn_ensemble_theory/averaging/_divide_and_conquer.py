@@ -331,13 +331,8 @@ class BaseDivideAndConquer(MetaEstimatorMixin, ReadsOnce, BaseEstimator):
     def _fit_chunks(self, rows: ChunkedRows) -> None:
         """`fit` of a Dask collection, whose blocks are the chunks that have rows.
 
-        The rows are read twice, and once more for the risks.
-
-        Raises
-        ------
-        ValueError
-            If `n_blocks` is another number than that of the chunks, or `stratify=True` is asked
-            for.
+        The rows are read twice, and once more for the risks. Another `n_blocks`, or `stratify`, is
+        refused.
         """
         estimator: Any = self._get_estimator()
         check_learner(self, estimator)

@@ -49,15 +49,7 @@ def estimate_leaves(member: Any, X: Any, y: np.ndarray, weights: np.ndarray) -> 
     a side that none of the rows is on sends all rows to the other side: the tree is pruned to the
     nodes that have rows [Athey, Tibshirani and Wager, 2019].
 
-    Parameters
-    ----------
-    member : tree
-        Of scikit-learn's or in bins.
-    X : {array, CSR matrix} of float32 of shape (s, p)
-    y : array of shape (s,) or (s, k)
-        Targets, or codes of classes.
-    weights : array of shape (s,)
-        Positive.
+    X has the s rows in float32, `y` their targets or codes of classes, `weights` are positive.
     """
     (nodes,) = member_nodes([member], of_any_output=True) or (None,)
     assert nodes is not None

@@ -33,10 +33,7 @@ from sklearn_ensemble_theory._typing import Estimator
 class LearnerBlock(Rows):
     """All rows of one block, those of weight 0 too; y are codes of the block's own classes.
 
-    Attributes
-    ----------
-    target : dict
-        What `encode_y` says of y.
+    `target` is what `encode_y` says of y.
     """
 
     target: dict[str, Any] = field(default_factory=dict)
@@ -50,19 +47,11 @@ class LearnerBlock(Rows):
 class LearnerRows:
     """The checks of the rows.
 
-    Parameters
-    ----------
-    model : estimator
-        The ensemble, not fitted.
-    encode_y : callable
-        (y as numbers, its description) from the ensemble and y.
-    options : mapping
-        Of `validate_data`.
-    n_features : int
-    as_frame : bool, default=False
-        Whether base learners get data frames as they are.
-    encoder : CategoricalColumns, default=None
-        Makes numbers of the categories, where there are any.
+    - model: the ensemble, not fitted.
+    - encode_y: (y as numbers, its description) from the ensemble and y.
+    - options: of `validate_data`.
+    - as_frame: base learners get data frames as they are.
+    - encoder: makes numbers of the categories, where there are any.
     """
 
     model: Estimator
@@ -140,20 +129,11 @@ def of_learner_rows(
 class RowFacts:
     """What a first pass over the chunks finds.
 
-    Attributes
-    ----------
-    lengths : dict
-        The number of rows of each chunk with rows of positive weight, by its number.
-    weights : dict
-        The sum of their weights; the number of rows where there are none.
-    weighted : bool
-        Whether there are weights.
-    top_weight : float
-        The largest weight; 1 without weights.
-    top_target : float
-        The largest absolute value of a regressor's targets, of all rows.
-    target : dict
-        What `encode_y` would say of y of all rows.
+    - lengths: the number of rows of each chunk with rows of positive weight, by its number.
+    - weights: the sum of their weights; the number of rows where there are none.
+    - top_weight: the largest weight; 1 without weights.
+    - top_target: the largest absolute value of a regressor's targets, of all rows.
+    - target: what `encode_y` would say of y of all rows.
     """
 
     lengths: dict[int, int]
@@ -175,13 +155,7 @@ class RowFacts:
 
     @property
     def chunks(self) -> list[int]:
-        """The numbers of the chunks with rows of positive weight.
-
-        Raises
-        ------
-        ValueError
-            If there is none.
-        """
+        """The numbers of the chunks with rows of positive weight; a ValueError if there is none."""
         if not self.lengths:
             raise ValueError("sample_weight must be positive for at least one row.")
         return sorted(self.lengths)

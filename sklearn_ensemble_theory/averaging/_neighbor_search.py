@@ -104,13 +104,8 @@ def merge_equal_rows(X: np.ndarray) -> tuple[np.ndarray, np.ndarray] | tuple[Non
 class LeftOutRows:
     """What is left out with each row: the row, or a part of its weight.
 
-    Parameters
-    ----------
-    points : int array of shape (n,)
-        The point of each row.
-    weight : float array of shape (n,)
-        What is left out of its weight.
-    targets : float array of shape (n_outputs, n)
+    `points` (n,) are the points of the rows, `weight` (n,) what is left out, `targets` (n_outputs,
+    n).
     """
 
     def __init__(self, points: np.ndarray, weight: np.ndarray, targets: np.ndarray) -> None:
@@ -141,14 +136,8 @@ class LeftOutGroups:
     """What is left out with each row: all rows of its group; with the methods of `LeftOutRows`.
 
     Of each pair of a point and a group that has rows there, the weight and the sums of the weighted
-    targets are kept, in the order of the pairs' numbers: O(n) memory, and O(log n) to find one.
-
-    Parameters
-    ----------
-    points, groups : int array of shape (n,)
-        The point and the group of each row.
-    weight : float array of shape (n,)
-    targets : float array of shape (n_outputs, n)
+    targets are kept, in the order of the pairs' numbers: O(n) memory, and O(log n) to find one. The
+    arguments are arrays (n,), but for the targets (n_outputs, n).
     """
 
     def __init__(

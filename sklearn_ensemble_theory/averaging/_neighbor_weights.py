@@ -159,13 +159,7 @@ class RankLaw(ABC):
 
     @classmethod
     def size_from(cls, max_samples: int | float, n_samples: int, n_neighbors: int) -> int | float:
-        """Return the size that an int or a float `max_samples` stands for.
-
-        Raises
-        ------
-        ValueError
-            If it does not fit the rows and neighbours.
-        """
+        """Return the size that an int or a float `max_samples` stands for, or a ValueError."""
         if isinstance(max_samples, Integral):
             size = int(max_samples)
         else:

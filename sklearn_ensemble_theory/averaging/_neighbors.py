@@ -780,12 +780,6 @@ def _counted_rows(
     """The rows of positive weight, their weights, how many rows these stand for, if all are whole.
 
     Weights are None if all rows count alike; otherwise whole numbers, or numbers whose mean is 1.
-
-    Raises
-    ------
-    ValueError
-        If a weight is negative or not finite, none is positive, or the law has no meaning for a
-        part of a row.
     """
     if sample_weight is None:
         return range(X.shape[0]), None, X.shape[0], True
@@ -838,15 +832,9 @@ def rate_max_samples(n: int, n_features: int, k: int) -> int:
 def default_grid(
     law: type[RankLaw], n: int, k: int, tol: float, n_features: int | None = None
 ) -> tuple[list[int | float], bool]:
-    """About 32 sizes in geometric progression up to n, and the size of the theory's rate.
+    """About 32 ascending sizes, in geometric progression up to n, and that of the theory's rate.
 
-    Returns
-    -------
-    sizes : list
-        Ascending; as `law.size_from` returns them.
-
-    truncated : bool
-        Whether sizes below the first were left out for their cost.
+    Also whether sizes below the first were left out for their cost.
     """
 
     def affordable(s):
@@ -904,24 +892,13 @@ def left_out_averages(
 ) -> Iterator[tuple[np.ndarray, int, np.ndarray]]:
     """Yield (rows, output, predictions of each size without the row itself, or its group).
 
-    Parameters
-    ----------
-    search : NeighborSearch
-    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
-        Training rows, or their distances where those are precomputed.
-    targets : ndarray of shape (n_outputs, n_samples)
-    points : TrainingPoints
-        With `groups` one for each row.
-    W : ndarray of shape (n_ranks, n_sizes)
-    laws : sequence of RankLaw
-        One for each of the sizes, for the rows that are left.
-    empty : str
-    zeros : ndarray of shape (n_outputs,)
-        What draws of no rows predict if `empty` is "zero".
-    groups : int array of shape (n_samples,), default=None
-        The groups 0, ..., G-1 that are left out; a row by default.
-    rows : int array, default=None
-        Rows in groups of one size; all rows by default.
+    - X: training rows, or their distances where those are precomputed.
+    - targets, W: of shapes (n_outputs, n_samples) and (n_ranks, n_sizes).
+    - points: with `groups` one for each row.
+    - laws: one for each of the sizes, for the rows that are left.
+    - zeros: what draws of no rows predict for each output if `empty` is "zero".
+    - groups: the groups 0, ..., G-1 that are left out; a row by default.
+    - rows: rows in groups of one size; all rows by default.
     """
     n_left = laws[0].n_samples
     mean_weights = np.maximum(0.0, 1 - W.sum(axis=0))
@@ -955,21 +932,8 @@ def weighted_left_out_averages(
 ) -> Iterator[tuple[np.ndarray, int, np.ndarray]]:
     """Yield (rows, output, predictions of each size without what is left out with a row).
 
-    Parameters
-    ----------
-    search : NeighborSearch
-    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
-    targets : ndarray of shape (n_outputs, n_samples)
-    points : TrainingPoints
-        With the sums of the weighted targets.
-    weight : ndarray of shape (n_samples,)
-    is_whole : bool
-    left_out : LeftOut
-        What is left out with each row.
-    rows : int array
-        Rows of positive weight, with each of which as many rows are left out.
-    laws, empty, zeros
-        As for `left_out_averages`.
+    The arguments are those of `left_out_averages`; `points` have the sums of the weighted targets,
+    and with each of the `rows`, of positive weight, as many rows are left out.
     """
     remaining = weight.sum() - left_out.total()
     shares = [filled_share(law, is_whole, WEIGHT_TOL) for law in laws]

@@ -111,16 +111,8 @@ class OutOfBag:
     """Running means of the members' predictions on the rows that they are not fitted to.
 
     The sums take one member at a time, so that the score of every smaller ensemble costs no more
-    than scoring it.
-
-    Parameters
-    ----------
-    shape : tuple
-        Shape of the predictions on all training rows, (n,) or (n, k).
-    score : callable
-        `score(rows, predictions)`: the score on rows that have an estimate; NaN if None.
-    exponent : int, default=0
-        Sums are taken in units of this power of two.
+    than scoring it. They are in units of 2**exponent. `score(rows, predictions)` is that of rows
+    that have an estimate; NaN if None.
     """
 
     def __init__(

@@ -40,19 +40,8 @@ def distinct_rows(indices: np.ndarray, n_samples: int) -> tuple[np.ndarray, np.n
 class SamplingDesign:
     """What a fit knows of its rows besides their weights.
 
-    Parameters
-    ----------
-    groups : int array of shape (n,) or None
-        The groups 0 ... G-1 that the rows belong to.
-
-    strata : int array of shape (n,) or None
-        The classes 0 ... K-1 of the rows; None for regression.
-
-    block_length : int or None
-        The `length` of `MovingBlock`.
-
-    unit : str
-        What the rows are, for messages.
+    `groups` are 0 ... G-1, `strata` the classes 0 ... K-1 of the rows, None for regression;
+    `block_length` is the `length` of `MovingBlock`; `unit` says what the rows are, for messages.
     """
 
     groups: np.ndarray | None = None
@@ -68,19 +57,9 @@ PLAIN = SamplingDesign()
 class SamplingScheme(ABC):
     """A law of random weights v on n rows.
 
-    Parameters
-    ----------
-    n_samples : int
-        The number n of rows.
-
-    size : int or float
-        The number s of rows that a member draws; for some schemes the probability q of a row.
-
-    sample_weight : ndarray of shape (n_samples,), default=None
-        Weights of the rows before any draw.
-
-    cumulative_weight : ndarray of shape (n_samples,), default=None
-        Their cumulative sums, divided by the total: a weighted draw costs O(s log n), not O(n).
+    `size` is the number s of rows that a member draws; for some schemes the probability q of a row.
+    `sample_weight` are the weights of the rows before any draw, `cumulative_weight` their
+    cumulative sums, divided by the total: a weighted draw costs O(s log n), not O(n).
     """
 
     n_samples: int
@@ -254,19 +233,9 @@ class SamplingScheme(ABC):
         return outside
 
     def error_of_mean(self, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Standard error of means over rows, whose units are drawn from a population.
+        """Standard error of p means over rows, whose units are drawn from a population: (p,).
 
-        Parameters
-        ----------
-        values : array of shape (p, m)
-            Of p quantities at m rows.
-        rows : int array of shape (m,)
-            Which rows, in increasing order.
-
-        Returns
-        -------
-        error : array of shape (p,)
-            nan for fewer than 2 units.
+        `values`, (p, m), are those at the m increasing `rows`. NaN for fewer than 2 units.
         """
         m = values.shape[1]
         if m < 2:
@@ -657,15 +626,8 @@ def apportioned(total: int, weight: np.ndarray) -> np.ndarray:
 class Stratified(SamplingScheme):
     """s_k draws with replacement from the n_k rows of class k, s_k in proportion to n_k.
 
-    Var(v_i) = s_k/n_k (1 - 1/n_k). With weights of the rows they replace the numbers n_k.
-
-    Parameters
-    ----------
-    strata : int array of shape (n,)
-        The class of each row.
-
-    counts : int array of shape (K,)
-        The numbers s_k.
+    Var(v_i) = s_k/n_k (1 - 1/n_k). With weights of the rows they replace the numbers n_k. `counts`
+    are the K numbers s_k.
     """
 
     size: int
@@ -773,11 +735,6 @@ class MovingBlocks(SamplingScheme):
     The units are the N = n - l + 1 blocks, of which K = ceil(s/l) are drawn; of the last one only
     the rows up to s are taken. A row that is drawn keeps its own weight: a row of weight 0 has its
     place in time, but no member is fitted to it.
-
-    Parameters
-    ----------
-    block_length : int
-        l.
     """
 
     size: int
@@ -902,18 +859,8 @@ class GroupDraws(SamplingScheme):
 
     Groups are drawn as rows of equal weight are. `sample_weight` multiplies the weight of a row
     where its group is drawn, so that integer weights are equivalent to repeating rows within their
-    groups. A group without rows of positive weight does not exist.
-
-    Parameters
-    ----------
-    inner : SamplingScheme
-        The scheme, with groups in place of rows.
-
-    codes : int array of shape (n,)
-        The group of each row; -1 for rows of groups that do not exist.
-
-    order, starts : int arrays
-        The rows of positive weight of group g are order[starts[g]:starts[g + 1]].
+    groups. A group without rows of positive weight does not exist: its rows have the code -1. The
+    rows of positive weight of group g are order[starts[g]:starts[g + 1]].
     """
 
     inner: SamplingScheme
