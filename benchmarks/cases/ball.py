@@ -1,4 +1,4 @@
-"""Linear classifiers in a ball: the logistic loss with an l1 bound, on sparse features."""
+"""Classifiers in a ball: the logistic loss with an l1 bound on sparse features, and kernels."""
 
 import warnings
 from types import SimpleNamespace
@@ -96,6 +96,62 @@ for name, title, correlated, bound in (
             metric="penalised risk",
             limit=2.0,
             quality_margin=1e-6,
+            runs=3,
+        )
+    )
+
+
+def kernel_classes(seed, n, p, noisy):
+    """Classes with a smooth boundary in two dimensions, or with a fifth of wrong labels.
+
+    The radius is the norm of the support vector machine with C = 1, which solves the same problem.
+    """
+    from sklearn.datasets import make_classification, make_moons
+    from sklearn.svm import SVC
+
+    if noisy:
+        X, y = make_classification(n, p, n_informative=p // 2, flip_y=0.4, random_state=seed)
+    else:
+        X, y = make_moons(n, noise=0.3, random_state=seed)
+    peer = SVC(C=1.0, gamma=1 / X.shape[1], tol=1e-6).fit(X, y)
+    norm = np.sqrt((peer.dual_coef_ @ peer.decision_function(X[peer.support_])).item())
+    square = norm**2 - float(peer.intercept_ @ peer.dual_coef_.sum(axis=1))
+    return SimpleNamespace(X=X, y=y, radius=float(np.sqrt(square)))
+
+
+def in_the_ball_of_the_kernel(data):
+    from sklearn_ensemble_theory import BallConstrainedClassifier
+
+    return BallConstrainedClassifier(data.radius, loss="hinge", kernel="rbf", tol=1e-4)
+
+
+def support_vector_machine(data):
+    from sklearn.svm import SVC
+
+    return SVC(C=1.0, gamma=1 / data.X.shape[1])
+
+
+def hinge_risk(model, data):
+    return float(np.maximum(1 - (2 * data.y - 1) * model.decision_function(data.X), 0).mean())
+
+
+for name, title, noisy in (
+    ("ball-rbf", "hinge loss in a ball of the Gaussian kernel, n = 2,000, two features", False),
+    ("ball-rbf-noise", "the same, 20 features and a fifth of wrong labels", True),
+):
+    register(
+        Case(
+            name=name,
+            title=title,
+            data=kernel_classes,
+            params={"n": 2_000, "p": 20, "noisy": noisy},
+            quick={"n": 200, "p": 6},
+            sides={"ours": in_the_ball_of_the_kernel, "scikit-learn (SVC)": support_vector_machine},
+            run=fit,
+            quality=hinge_risk,
+            metric="hinge risk on the training rows",
+            limit=60.0,
+            quality_margin=1e-3,
             runs=3,
         )
     )

@@ -13,6 +13,7 @@ from sklearn_ensemble_theory.bounds import (
     ball_rademacher_complexity,
     surrogate_risk,
 )
+from sklearn_ensemble_theory.erm._ball.kernels import KernelFeatures
 
 LOSSES = ("hinge", "logistic", "exponential")
 
@@ -291,3 +292,66 @@ def test_a_kernel_of_any_size_separates_what_it_can(size):
     # Of beta in the unit ball, which the minimum divides equally among the rows.
     scores = model.decision_function(K)
     np.testing.assert_allclose(scores, np.where(y == 1, 1, -1) / np.sqrt(6), rtol=1e-3)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "poly", "linear"])
+def test_pivots_and_eigenvalues_are_the_same_machine(kernel):
+    X = circles(60)[0]
+    X = np.vstack([X, X[:5]])  # repeated rows: the rank is smaller
+    K = pairwise_kernels(X, metric=kernel, filter_params=True, degree=2)
+    by_pivots = KernelFeatures._by_pivots(K, np.abs(K).max())
+    by_eigenvalues = KernelFeatures._by_eigenvalues(K, np.abs(K).max())
+    beta = by_pivots.Z.T @ np.random.default_rng(0).standard_normal((65, 2))
+    rounding = 65 * np.finfo(float).eps * np.abs(K).max()
+    for each in (by_pivots, by_eigenvalues):
+        np.testing.assert_allclose(each.Z @ each.Z.T, K, atol=8 * rounding)
+    alpha = by_pivots.dual(beta.T)
+    assert (alpha != 0).any(axis=0).sum() <= by_pivots.Z.shape[1] <= 60
+    # K alpha = Z beta, and the norm of the function is that of beta.
+    near = np.sqrt(rounding) * np.linalg.norm(beta)
+    np.testing.assert_allclose(K @ alpha.T, by_pivots.Z @ beta, atol=near)
+    np.testing.assert_allclose(alpha @ K @ alpha.T, beta.T @ beta, rtol=1e-6)
+
+
+def test_errors_of_a_matrix_beyond_rounding_are_left_to_eigenvalues():
+    X, y = circles(60)
+    K = rbf_kernel(X)
+    noise = 1e-10 * np.random.default_rng(0).standard_normal(K.shape)
+    noisy = K + noise + noise.T
+    assert KernelFeatures._by_pivots(noisy, 1.0) is None
+    fits = [
+        BallConstrainedClassifier(2.0, kernel="precomputed").fit(each, y) for each in (K, noisy)
+    ]
+    scores = [model.decision_function(K) for model in fits]
+    np.testing.assert_allclose(scores[1], scores[0], atol=1e-4)
+
+
+def test_predictions_ask_only_for_the_rows_with_a_coefficient():
+    X, y = circles(300)
+    asked = []
+
+    def kernel(x, z):
+        asked.append(1)
+        return (x @ z) ** 2
+
+    model = BallConstrainedClassifier(2.0, kernel=kernel).fit(X, y)
+    assert np.count_nonzero(model.dual_coef_) == 3  # the dimension of the space
+    asked.clear()
+    scores = model.decision_function(X[:10])
+    assert len(asked) == 30
+    expected = (X[:10] @ X.T) ** 2 @ model.dual_coef_[0] + model.intercept_
+    np.testing.assert_allclose(scores, expected)
+
+
+@pytest.mark.parametrize("n_features", [30, 50, 70])
+def test_systems_of_rows_and_of_columns_have_the_same_optimum(n_features, monkeypatch):
+    """The hinge in 80 rows: from half as many columns on, systems of rows."""
+    rng = np.random.default_rng(n_features)
+    X = rng.standard_normal((80, n_features))
+    y = rng.choice([-1, 1], 80)
+    options = {"loss": "hinge", "tol": 1e-9}
+    model = BallConstrainedClassifier(0.3, **options).fit(X, y)
+    monkeypatch.setattr("sklearn_ensemble_theory.erm._ball.interior_point.SHARE_OF_ROWS", np.inf)
+    by_columns = BallConstrainedClassifier(0.3, **options).fit(X, y)
+    np.testing.assert_allclose(model.coef_, by_columns.coef_, atol=1e-5)
+    assert risk(model, X, y) == pytest.approx(risk(by_columns, X, y), abs=2e-9)

@@ -51,7 +51,7 @@ from .fits import (
     positive_classes,
     usual_radii,
 )
-from .kernels import MAX_KERNEL_ROWS, kernel_features, kernel_scores, kernel_values
+from .kernels import MAX_KERNEL_ROWS, KernelFeatures, kernel_scores, kernel_values
 from .solvers import BallRows, stochastic_bound, stochastic_steps
 
 
@@ -204,9 +204,10 @@ class BallConstrainedClassifier(ClassifierMixin, ReadsOnce, BaseEstimator):
     *Kernels.* By the representer theorem the minimum over the ball of the space is attained by a
     sum of the functions k(x_i, .) [Shah, §3.5]. With K = ZZ' the matrix of the kernel, the norm of
     such a sum is |Z'alpha|, so that the fit is the linear one to the n rows of Z, with the same
-    bounds and the same gap. Z is found from the eigenvalues of K, of which those that are rounding
-    errors are left out, in O(n³) and with about 4 n² numbers of memory; a prediction costs n
-    values of the kernel.
+    bounds and the same gap. Z is found by the Cholesky decomposition with pivots, in O(n r²) for a
+    matrix of rank r up to rounding errors and with about 3 n² numbers of memory; only r of the
+    alpha are not 0, and a prediction costs r values of the kernel. A matrix with larger errors than
+    those of rounding is decomposed by its eigenvalues, in O(n³).
 
     *Weights.* Integer weights are equivalent to repeating rows (in distribution with "sgd"), except
     in `error_bound`, which counts the rows.
@@ -367,7 +368,8 @@ class BallConstrainedClassifier(ClassifierMixin, ReadsOnce, BaseEstimator):
         self._check_labels(classes)
         weight, rng, X = rows.shares(), check_random_state(self.random_state), rows.X
         if self.kernel != "linear":
-            X, eigenvalues = kernel_features(self._kernel_matrix(rows, n_given))
+            kernel = KernelFeatures.of(self._kernel_matrix(rows, n_given))
+            X = kernel.Z
         features = ClassRows.of(X, codes, weight, len(classes))
         self.__dict__.pop("cv_results_", None)
         if splits is not None:
@@ -383,7 +385,7 @@ class BallConstrainedClassifier(ClassifierMixin, ReadsOnce, BaseEstimator):
         if self.kernel == "linear":
             self.coef_ = coef
         else:  # beta = Z'alpha
-            self.dual_coef_ = coef @ (X / eigenvalues).T
+            self.dual_coef_ = kernel.dual(coef)
             if self.kernel == "precomputed":
                 of_kept = self.dual_coef_
                 self.dual_coef_ = np.zeros((len(of_kept), n_given))

@@ -20,6 +20,8 @@ from .problem import BallPoint, BallProblem
 
 # Systems with more unknowns take too much memory.
 MAX_UNKNOWNS = 4_000
+# Systems of rows are cheaper from so many columns on, as a share of the rows.
+SHARE_OF_ROWS = 0.5
 # Columns in the first working set, twice as many new ones in each further one.
 FIRST_COLUMNS = 300
 # The first working set is solved to this share of the gap of the best constant; then it goes on.
@@ -171,7 +173,10 @@ class InteriorPoint:
             # The intercept takes it up. Large means would cost digits.
             self.centre = self.weight @ self.Z
             self.Z = self.Z - self.centre
-        self.by_rows = p > n
+        barrier = L1Barrier if isinstance(problem.ball, L1Ball) else L2Barrier
+        # With products of rows that are computed once, a step has no product of matrices.
+        some = SHARE_OF_ROWS if barrier.is_uniform and n <= MAX_UNKNOWNS else 1.0
+        self.by_rows = p > some * n
         self.kernel: np.ndarray | None = None
         up, down = self.weight[self.y > 0].sum(), self.weight[self.y < 0].sum()
         half = min(up, down) / 2
@@ -182,7 +187,6 @@ class InteriorPoint:
         self.offset = 0.0
         self.s, self.xi = np.ones(n), np.full(n, 2.0)
         g = self.Z.T @ (problem.signed * self.a)
-        barrier = L1Barrier if isinstance(problem.ball, L1Ball) else L2Barrier
         self.barrier = barrier(g, 1 / n)
         self.total = 2.0 + self.barrier.n_products * self.barrier.unit
 
