@@ -254,6 +254,34 @@ def lost_class(place: str, known: np.ndarray, labels: np.ndarray) -> ValueError:
     return ValueError(f"{place} trains on no row of the class {label!s}, which has {rows}: {cure}.")
 
 
+def training_on_each_class(
+    splits: list[Split], y: np.ndarray, groups: np.ndarray | None = None
+) -> list[Split]:
+    """The splits, each of which trains on rows of all classes: on those it would lose as well.
+
+    A class of a single row, or of a single group, is then in no test set. Whole groups are moved.
+    A split that is left without rows to test on is left out.
+
+    Parameters
+    ----------
+    splits : list of (train, test)
+    y : int array of shape (n,)
+        Positions of the classes.
+    groups : array of shape (n,) or None
+    """
+    found = []
+    for train, test in splits:
+        lost = np.setdiff1d(y[test], y[train])
+        if len(lost):
+            moved = np.isin(y[test], lost)
+            if groups is not None:
+                moved = np.isin(groups[test], groups[test][moved])
+            train, test = np.sort(np.concatenate([train, test[moved]])), test[~moved]
+        if len(test):
+            found.append((train, test))
+    return found
+
+
 def split_off(
     n: int,
     validation_fraction: Any,

@@ -170,6 +170,8 @@ MOST_NEIGHBORS = 20_000
 PENALTIES = np.logspace(-3, 3, 13)
 LEAVES: dict[str, Any] = {"max_depth": None, "max_leaf_nodes": 31}
 ROWS_OF_LEAVES = 20
+# The most rounds of boosting, up to those of `CVRounds`.
+LEAST_ROUNDS, ROUNDS_A_ROW = 100, 10
 # Of fewer rows the other members have the weight, and weights count rows exactly.
 LEAST_ROWS_OF_FORESTS = 100
 
@@ -203,7 +205,9 @@ class Library:
     def boosting(self, **options: Any) -> Estimator:
         kind = GradientBoostingClassifier if self.of_classes else GradientBoostingRegressor
         loss = "log_loss" if self.of_classes else self.loss
-        rounds = CVRounds(prediction="mean")
+        # The held-out loss of few rows that are told apart falls as long as there are rounds.
+        most = int(min(max(LEAST_ROUNDS, ROUNDS_A_ROW * self.n_rows), CVRounds().max_estimators))
+        rounds = CVRounds(max_estimators=most, prediction="mean")
         return kind(loss=loss, n_estimators=rounds, **self.of_trees, **options)
 
     def boosting_31_leaves(self) -> Estimator:

@@ -72,8 +72,8 @@ class HoldsOutRows(Protocol):
         X, y
             The rows; labels are positions 0 ... K-1.
         splits : list of (train, test)
-            Positions of rows. A learner with folds of its own takes these instead; they may leave
-            rows out or test on some twice.
+            Positions of rows. A learner with folds of its own takes these instead. No row is tested
+            on twice; some may be in no test set.
         **params
             Further arguments of `fit`: `sample_weight`, `groups`, `offset`.
 
@@ -335,7 +335,7 @@ def fit_members(
     held = np.concatenate([test for _, test in splits])
     folds = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
     order = np.argsort(held, kind="stable")
-    found: dict[int, Any] = {j: values for j, (_, values) in own.items()}
+    found: dict[int, Any] = {j: values[held[order]] for j, (_, values) in own.items()}
     for j, part in parts.items():
         if isinstance(part[0], list):  # for each output
             found[j] = [np.concatenate(output)[order] for output in zip(*part)]
@@ -346,7 +346,7 @@ def fit_members(
         return fitted, held_out
     # Rows that every tree of a small forest has seen.
     known_rows = np.all(
-        [np.isfinite(v.reshape(len(y), -1)).all(axis=1) for _, v in own.values()], 0
+        [np.isfinite(found[j].reshape(len(held), -1)).all(axis=1) for j in own], axis=0
     )
     return fitted, held_out if known_rows.all() else held_out.part(np.flatnonzero(known_rows))
 
@@ -354,7 +354,7 @@ def fit_members(
 def _own_held_out(plan: MembersPlan, problem: MembersProblem) -> dict[int, tuple[Any, np.ndarray]]:
     """The members, by their numbers, that predict held-out rows by their one fit."""
     rows, splits = problem.rows, list(problem.splits)
-    if not plan.by_own or not are_folds(splits, len(rows.y), each_row=True):
+    if not plan.by_own or len(splits) < 2 or not are_folds(splits, len(rows.y)):
         return {}
     expected = "predict" if plan.outputs.classes is None else "predict_proba"
     asked = [

@@ -34,7 +34,12 @@ from sklearn_ensemble_theory._features import (
     is_frame,
     refuse_unread,
 )
-from sklearn_ensemble_theory._folds import Split, drawn_splits
+from sklearn_ensemble_theory._folds import (
+    Split,
+    drawn_splits,
+    is_number_of_folds,
+    training_on_each_class,
+)
 from sklearn_ensemble_theory._learners import GROUPS_ON_REQUEST
 from sklearn_ensemble_theory._offsets import offset_to_predict, offset_to_score
 from sklearn_ensemble_theory._rows import (
@@ -427,9 +432,19 @@ class BaseSuperLearner(ReadsOnce, BaseEstimator):
                     )
                 cv = min(cv, largest)
         with warnings.catch_warnings():
-            # Members that need each class in each fold are left out, with a warning that says so.
+            # A class of fewer rows than folds is spread over them.
             warnings.filterwarnings("ignore", "The least populated class in y has only")
-            return drawn_splits(cv, X, y, rows.numbers, of_classes, groups)
+            splits = drawn_splits(cv, X, y, rows.numbers, of_classes, groups)
+        if not (of_classes and is_number_of_folds(cv)):
+            return splits
+        of_rows = None if groups is None else rows.of(groups)
+        splits = training_on_each_class(splits, rows.y, of_rows)
+        if not splits:
+            raise ValueError(
+                f"{type(self).__name__} needs rows of each class in two groups at least, to hold "
+                "one out; here each group has a class of its own."
+            )
+        return splits
 
     def _numbers(self, X: Any) -> Any:
         """What members of the library get."""
@@ -880,6 +895,9 @@ class SuperLearnerClassifier(ClassifierMixin, BaseSuperLearner):
     Probabilities are never 0 or 1. The weighted mean p of the members becomes p^(1/t), divided by
     its sum over the classes, with the temperature t of the smallest held-out log-loss under a
     normal prior of log t; a twentieth of a row with the shares of the classes is added.
+
+    A class of a single row, or of a single group, is in the training rows of every fold: no member
+    is judged by it.
 
     %(notes)s
 

@@ -167,6 +167,41 @@ def test_who_cannot_tell_says_so(learner, why):
     assert clone(learner).__held_out_predictions__(X, y, splits) is None, why
 
 
+@pytest.mark.parametrize(
+    "learner",
+    [
+        GradientBoostingRegressor(n_estimators=ROUNDS, random_state=0),
+        GradientBoostingClassifier(n_estimators=ROUNDS, random_state=0),
+        L2BoostingRegressor(),
+        LogitBoostClassifier(),
+    ],
+)
+def test_rows_that_no_fold_tests_on_are_in_all_fits(learner):
+    X, y, splits = table(hasattr(learner, "predict_proba"))
+    never = np.arange(0, len(y), 7)
+    parts = [
+        (np.union1d(train, np.intersect1d(test, never)), np.setdiff1d(test, never))
+        for train, test in splits
+    ]
+    model = clone(learner)
+    found = model.__held_out_predictions__(X, y, parts)
+    is_known = np.isfinite(found.reshape(len(y), -1)).all(axis=1)
+    np.testing.assert_array_equal(np.flatnonzero(~is_known), never)
+    method = "predict_proba" if hasattr(learner, "predict_proba") else "predict"
+    refitted = np.zeros_like(found)
+    for train, test in parts:
+        refitted[test] = getattr(clone(learner).fit(X[train], y[train]), method)(X[test])
+    size = np.abs(refitted - refitted[is_known].mean(axis=0))[is_known].mean()
+    assert np.abs(found - refitted)[is_known].mean() < 0.4 * size
+    assert repr(model.get_params()) == repr(learner.get_params())
+    getattr(model, method)(X)
+    if isinstance(learner.n_estimators, CVRounds):  # for intervals each row has to be in a fold
+        model.set_params(n_estimators=CVRounds(cv=parts), held_out="cv")
+        assert model.__held_out_predictions__(X, y, parts) is None
+        with pytest.raises(ValueError, match="test on each row once"):
+            model.fit(X, y)
+
+
 def test_splits_that_are_no_folds_are_for_fits():
     X, y, _ = table(False)
     splits = list(TimeSeriesSplit(3).split(X))

@@ -23,6 +23,7 @@ from sklearn_ensemble_theory import (
     SuperLearnerClassifier,
     SuperLearnerRegressor,
 )
+from sklearn_ensemble_theory._folds import training_on_each_class
 from sklearn_ensemble_theory.combining import WeightedMean
 from sklearn_ensemble_theory.combining._super_learner import best_temperature, tempered
 
@@ -703,6 +704,57 @@ def test_few_rows_and_rare_classes():
         SuperLearnerClassifier(["linear", Votes()]).fit(X, y)
     with pytest.raises(ValueError, match="at least two groups"):
         SuperLearnerRegressor([LinearRegression()]).fit(X, X[:, 0], groups=np.zeros(30))
+
+
+def test_a_class_of_a_single_row_is_trained_on_in_every_fold():
+    X, y = load_iris(return_X_y=True)
+    rows = np.r_[0:40, 50:90, 100]
+    given = ["linear", "neighbors", "boosting", "additive", "boosting_31_leaves"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = SuperLearnerClassifier(given, random_state=0).fit(X[rows], y[rows])
+    assert list(model.members_) == given
+    np.testing.assert_array_equal(model.held_out_.rows, np.arange(80))
+    assert model.predict(X[[100]]) == [2]
+    assert 0 < model.predict_proba(X[:40])[:, 2].max() < 0.1
+    with pytest.warns(UserWarning, match="1 of 3 classes have too few rows and are in all sets"):
+        assert model.predict_set(X[:2], per_class=True)[:, 2].all()
+    # The rows of a class that is a single group stay together.
+    rows = np.r_[0:40, 50:90, 100:102]
+    groups = np.r_[np.arange(80) // 4, 20, 20]
+    model.set_params(members=["linear", "additive"]).fit(X[rows], y[rows], groups=groups)
+    np.testing.assert_array_equal(model.held_out_.rows, np.arange(80))
+    with pytest.raises(ValueError, match="rows of each class in two groups"):
+        model.fit(X[rows], y[rows], groups=y[rows])
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_splits_train_on_each_class(grouped):
+    rng = np.random.RandomState(0)
+    y, folds = rng.randint(6, size=60), rng.randint(5, size=60)
+    y[:4] = [6, 7, 8, 8]
+    folds[2:4] = 1
+    groups = np.where(np.arange(60) < 20, np.arange(60) // 2, 100 + folds) if grouped else None
+    if grouped:
+        folds[:20:2] = folds[1:20:2]
+    splits = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(5)]
+    found = training_on_each_class(splits, y, groups)
+    for (train, test), (_, given) in zip(found, splits):
+        assert set(y[train]) == set(y)
+        np.testing.assert_array_equal(np.sort(np.r_[train, test]), np.arange(60))
+        lost = np.setdiff1d(given, test)
+        alone = [i for i in given if set(np.flatnonzero(y == y[i])) <= set(given)]
+        if not grouped:
+            np.testing.assert_array_equal(lost, alone)
+        else:
+            np.testing.assert_array_equal(lost, given[np.isin(groups[given], groups[alone])])
+            assert not set(groups[train]) & set(groups[test])
+
+
+def test_few_rows_take_few_rounds():
+    X, y = load_iris(return_X_y=True)
+    model = SuperLearnerClassifier(["boosting_31_leaves"], random_state=0).fit(X[45:55], y[45:55])
+    assert model.members_["boosting_31_leaves"].n_estimators_ <= 100
 
 
 def test_progress_names_the_members(capsys):

@@ -834,7 +834,7 @@ class BaseAdditive(ReadsOnce, BaseEstimator):
         self, X: Any, y: Any, splits: list[Split], **params: Any
     ) -> np.ndarray | None:
         """The rows by the models of their folds, whose tables a fit can keep."""
-        if not are_folds(splits, len(y), each_row=True):
+        if not are_folds(splits, len(y)):
             return None
         given = {name: getattr(self, name) for name in ("n_estimators", "cv", "held_out")}
         rounds = self._cv_rounds()
@@ -843,12 +843,18 @@ class BaseAdditive(ReadsOnce, BaseEstimator):
         self.set_params(cv=splits, held_out="cv")
         try:
             self.fit(X, y, **params)
-            scores, folds, rows = self._fold_scores(X, params.get("offset"), "This method")
+            scores, folds, _ = self._fold_scores(X, params.get("offset"), "This method")
         finally:
             self.set_params(**given)
         if self.held_out is None:
             self.model_ = replace(self.model_, folds=None)
-        return self._of_scores(scores[np.arange(len(y)), rows.fold], folds)
+        # Rows that no split tests on stay NaN.
+        tested = np.concatenate([test for _, test in splits])
+        fold = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
+        values = self._of_scores(scores[tested, fold], folds)
+        found = np.full((len(y), *values.shape[1:]), np.nan)
+        found[tested] = values
+        return found
 
     # --- edits of the fitted model ----------------------------------------------------------------
 

@@ -153,6 +153,7 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
     # The generator after the last fit, and the seed of its validation split: for a warm start.
     _rng: np.random.RandomState
     _split_seed: int | None
+    _tests_each_row = True  # whether the splits have to; during `__held_out_predictions__`
     # Whether y may have several columns.
     _takes_targets = False
 
@@ -296,7 +297,7 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
                 )
             fold = drawn_folds(int(held_out_folds), problem)
         elif isinstance(held_out_folds, str):
-            fold = fold_of_rows(splits, len(train))
+            fold = fold_of_rows(splits, len(train), self._tests_each_row)
         elif held_out_folds is not None:
             own = drawn_splits(held_out_folds, *drawn_by, parameter="held_out")
             fold = folds_of_splits(own, len(train), "held_out", each_row=True).astype(np.intp)

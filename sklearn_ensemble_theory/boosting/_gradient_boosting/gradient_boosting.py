@@ -342,14 +342,19 @@ class GradientBoosting(MetaEstimatorMixin, BaseGradientBoosting):
     ) -> np.ndarray | None:
         """The rows by the models of their folds, which a choice of the rounds has made anyway."""
         choice = CVRounds.of(self.n_estimators)
-        if choice is None or not are_folds(splits, len(y), each_row=True):
+        if choice is None or not are_folds(splits, len(y)):
             return None
+        each_row = are_folds(splits, len(y), each_row=True)
+        if not each_row and self.held_out == "cv":
+            return None
+        self._tests_each_row = each_row
         given = {"n_estimators": self.n_estimators, "held_out": self.held_out}
         self.set_params(n_estimators=clone(choice).set_params(cv=splits), held_out="cv")
         try:
             self.fit(X, y, **params)
         finally:
             self.set_params(**given)
+            del self._tests_each_row
         own = self.__dict__
         found = (own["_resampling"] if self.held_out == "cv" else own.pop("_resampling")).folds()
         if hasattr(self, "classes_") and not found.loss.probability:

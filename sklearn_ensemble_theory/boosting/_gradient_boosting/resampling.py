@@ -65,9 +65,10 @@ class FoldModels:
     ----------
     models : list of K AdditiveModel
     fold : int array of shape (n,)
-        The fold of each row.
+        The fold of each row, -1 for none.
     out_of_fold : float array of shape (n,) or (n, K)
-        The predictions of the rows by the models that they are left out of.
+        The predictions of the rows by the models that they are left out of; NaN for rows of no
+        fold.
     """
 
     models: list[AdditiveModel]
@@ -81,7 +82,7 @@ class FoldModels:
             own = np.flatnonzero(fold == k)
             predicted = values_of(model, rows.take(own))
             if found is None:
-                found = np.empty((len(fold), *predicted.shape[1:]))
+                found = np.full((len(fold), *predicted.shape[1:]), np.nan)
             found[own] = predicted
         return cls(models, fold, found)
 
@@ -393,8 +394,10 @@ def codes_of_groups(rows: Rows) -> np.ndarray | None:
     return None if rows.groups is None else group_codes(rows.groups, rows.X)
 
 
-def fold_of_rows(splits: Sequence[tuple[np.ndarray, np.ndarray]], n_rows: int) -> np.ndarray:
-    """The fold of each row, from splits that test on each row once.
+def fold_of_rows(
+    splits: Sequence[tuple[np.ndarray, np.ndarray]], n_rows: int, each_row: bool = True
+) -> np.ndarray:
+    """The fold of each row, from splits that test on each row once, or on some never (-1).
 
     Raises
     ------
@@ -404,7 +407,7 @@ def fold_of_rows(splits: Sequence[tuple[np.ndarray, np.ndarray]], n_rows: int) -
     fold = np.full(n_rows, -1)
     for k, (_, test) in enumerate(splits):
         fold[test] = k
-    if sum(len(test) for _, test in splits) != n_rows or (fold < 0).any():
+    if each_row and (sum(len(test) for _, test in splits) != n_rows or (fold < 0).any()):
         raise ValueError(
             "held_out='cv' requires splits that test on each row once, as KFold has; give held_out "
             "a number of folds."
