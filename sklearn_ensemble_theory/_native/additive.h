@@ -93,4 +93,37 @@ enum { CUTS_OF_BLOCK = 64, LANES = 8 };
     ((value) * up[i] > (value) * down[i] ? (value) * up[i] : (value) * down[i])
 STEP_AND_SEARCH(step_and_search, SIZE)
 STEP_AND_SEARCH(step_and_search_signed, SIGNED_SIZE)
+
+/* The sum of factor * v^2. */
+SEVERAL_ROWS static double weighted_squares(
+    const double *restrict v, const double *restrict factor, ptrdiff_t n)
+{
+    double lane[LANES] = {0}, sum = 0.0;
+    ptrdiff_t i;
+    for (i = 0; i + LANES <= n; i += LANES)
+        for (int l = 0; l < LANES; l++)
+            lane[l] += v[i + l] * v[i + l] * factor[i + l];
+    for (; i < n; i++)
+        sum += v[i] * v[i] * factor[i];
+    for (int l = 0; l < LANES; l++)
+        sum += lane[l];
+    return sum;
+}
+
+/* v <- v - b'rows for m rows of n values; four rows at a time, so that v is read and written less. */
+SEVERAL_ROWS static void subtract_rows(
+    double *restrict v, const double *restrict rows, const double *restrict b, ptrdiff_t m,
+    ptrdiff_t n)
+{
+    ptrdiff_t k, i;
+    for (k = 0; k + 4 <= m; k += 4) {
+        const double *row = rows + k * n;
+        for (i = 0; i < n; i++)
+            v[i] -= (b[k] * row[i] + b[k + 1] * row[n + i])
+                    + (b[k + 2] * row[2 * n + i] + b[k + 3] * row[3 * n + i]);
+    }
+    for (; k < m; k++)
+        for (i = 0; i < n; i++)
+            v[i] -= b[k] * rows[k * n + i];
+}
 #endif

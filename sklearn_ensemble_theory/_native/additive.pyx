@@ -4,11 +4,13 @@ Every sum over rows adds in their order, however the rows are divided into block
 of bins, (p, n): the rows of one column lie next to each other.
 """
 
+from array import array
+
 from libc.stdint cimport UINT32_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy, memset
 from libc.math cimport fabs, sqrt
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc
 
 from .arrays cimport require
 from .codes cimport all_below
@@ -30,6 +32,8 @@ cdef extern from "additive.h" nogil:
     Py_ssize_t step_and_search_signed(
         double*, const double*, double, Py_ssize_t, Py_ssize_t, const double*, const double*,
         double*)
+    double weighted_squares(const double*, const double*, Py_ssize_t)
+    void subtract_rows(double*, const double*, const double*, Py_ssize_t, Py_ssize_t)
 
 cdef enum:
     # The codes of so many rows stay in the processor's cache while all columns are counted.
@@ -380,80 +384,86 @@ def scale_cut_products(
                     scale[first + i], &left[0], &held_left[0], &scale[0], &out[i, 0] + n)
 
 
-def sum_over_cuts(
-    const Code[:, :] codes,
-    const uint8_t[::1] is_held or None,
-    const double[::1] values,
+def tabulate_cuts(
+    const double[::1] coefficients,
+    const double[::1] scale,
+    const double[::1] share,
+    const double[::1] valid_share,
     const Py_ssize_t[::1] offsets,
     const uint8_t[::1] categorical,
-    double[:, ::1] sums,
+    const uint8_t[::1] missing,
+    double[::1] tables,
 ):
-    """Sums of the values of the rows left of each cut, of two groups of rows. O(n p + P).
+    """Tabulate a sum of columns of cuts, of mean zero, feature by feature. O(P).
 
     Parameters
     ----------
-    codes : uint8 or uint16 array of shape (p, n)
-    is_held : bool or uint8 array of shape (n,), or None
-        1 for the rows of the second group, 0 for others; without it there is one group.
-    values : float64 array of shape (n,)
+    coefficients : float64 array of shape (P,)
+    scale, share, valid_share : float64 arrays of shape (P,)
+        A column is ``scale * (u - share)``, with the indicator u of a single bin, of the values
+        that are present, or of those at or below a threshold minus `valid_share` times the former.
     offsets : intp array of shape (p + 1,)
         Where the cuts of each feature begin; a feature with B - 1 cuts has B bins.
-    categorical : bool array of shape (p,)
-        The cuts of these features are single bins.
-    sums : float64 array of shape (1, P) or (2, P)
-        The result.
+    categorical, missing : bool arrays of shape (p,)
+        The cuts of the former are single bins; the last cut of the latter separates their last bin.
+    tables : float64 array of shape (P + p,)
+        The result: the values in the bins, of one feature after the other.
     """
-    cdef Py_ssize_t p = codes.shape[0], n = values.shape[0], n_groups = sums.shape[0]
-    cdef Py_ssize_t j, g, c, k, n_bins, n_columns, widest = 0
-    cdef Py_ssize_t[COLUMNS_AT_ONCE] column
-    cdef const Code* code[COLUMNS_AT_ONCE]
-    cdef const uint8_t* held = NULL
-    cdef double sum_left
-    cdef double* table
-    cdef bint fits = True
-    require(codes.shape[1] == n and (n <= 1 or codes.strides[1] == sizeof(Code))
-            and (n_groups == 1 if is_held is None else n_groups == 2 and is_held.shape[0] == n)
-            and offsets.shape[0] == p + 1 and categorical.shape[0] == p
-            and offsets[0] == 0 and offsets[p] == sums.shape[1])
-    for j in range(p):
-        require(offsets[j] <= offsets[j + 1])
-        widest = max(widest, offsets[j + 1] - offsets[j] + 1)
-    if is_held is not None and n > 0:
-        held = &is_held[0]
-        require(all_below(held, n, 2))
-    table = <double*>PyMem_RawMalloc(COLUMNS_AT_ONCE * n_groups * widest * sizeof(double))
-    if table == NULL:
-        raise MemoryError
+    cdef Columns columns = Columns(scale, share, valid_share, offsets, categorical, missing)
+    cdef Py_ssize_t j
+    require(coefficients.shape[0] == scale.shape[0]
+            and tables.shape[0] == scale.shape[0] + categorical.shape[0])
     with nogil:
-        j = 0
-        while j < p:
-            n_columns = 0
-            memset(code, 0, sizeof(code))
-            while j < p and n_columns < COLUMNS_AT_ONCE:
-                if offsets[j] < offsets[j + 1]:
-                    column[n_columns] = j
-                    code[n_columns] = &codes[j, 0] if n > 0 else NULL
-                    n_columns += 1
-                j += 1
-            for k in range(n_columns):
-                n_bins = offsets[column[k] + 1] - offsets[column[k]] + 1
-                fits = fits and all_below(code[k], n, n_bins)
-            if not fits:
-                break
-            memset(table, 0, COLUMNS_AT_ONCE * n_groups * widest * sizeof(double))
-            if n > 0:
-                sum_columns(code, n_columns, held, &values[0], n, table)
-            for k in range(n_columns):
-                for g in range(n_groups):
-                    sum_left = 0.0
-                    for c in range(offsets[column[k] + 1] - offsets[column[k]]):
-                        if categorical[column[k]]:
-                            sum_left = table[COLUMNS_AT_ONCE * (n_groups * c + g) + k]
-                        else:
-                            sum_left += table[COLUMNS_AT_ONCE * (n_groups * c + g) + k]
-                        sums[g, offsets[column[k]] + c] = sum_left
-        PyMem_RawFree(table)
-    require(fits)
+        for j in range(categorical.shape[0]):
+            if offsets[j] < offsets[j + 1]:
+                columns.tabulate(j, &coefficients[offsets[j]], &tables[offsets[j] + j])
+            else:
+                tables[offsets[j] + j] = 0.0
+
+
+cdef class Columns:
+    """The columns of all cuts; see `tabulate_cuts`."""
+
+    cdef const double[::1] scale, share, valid_share
+    cdef const Py_ssize_t[::1] offsets
+    cdef const uint8_t[::1] categorical, missing
+    cdef Py_ssize_t widest  # the most bins of a feature
+
+    def __init__(self, scale, share, valid_share, offsets, categorical, missing):
+        cdef Py_ssize_t j
+        self.scale, self.share, self.valid_share = scale, share, valid_share
+        self.offsets, self.categorical, self.missing = offsets, categorical, missing
+        require(self.share.shape[0] == self.valid_share.shape[0] == self.scale.shape[0]
+                and self.categorical.shape[0] == self.missing.shape[0]
+                and self.offsets.shape[0] == self.missing.shape[0] + 1 and self.offsets[0] == 0
+                and self.offsets[self.missing.shape[0]] == self.scale.shape[0])
+        self.widest = 1
+        for j in range(self.missing.shape[0]):
+            require(self.offsets[j] <= self.offsets[j + 1])
+            self.widest = max(self.widest, self.offsets[j + 1] - self.offsets[j] + 1)
+
+    cdef void tabulate(self, Py_ssize_t j, const double* coefficients, double* table) noexcept nogil:
+        """The table of a feature with cuts."""
+        cdef Py_ssize_t first = self.offsets[j], n = self.offsets[j + 1] - first, c
+        cdef const double* scale = &self.scale[first]
+        cdef const double* share = &self.share[first]
+        cdef const double* valid_share = &self.valid_share[first]
+        cdef double own, sum_left = 0.0, mean = 0.0, of_valid = 0.0
+        table[n] = 0.0
+        # Bin b lies left of the thresholds b, b + 1, ...
+        for c in range(n - 1, -1, -1):
+            own = coefficients[c] * scale[c]
+            sum_left = own if self.categorical[j] else sum_left + own
+            table[c] = sum_left
+            mean += own * share[c]
+            of_valid += own * valid_share[c]
+        if self.missing[j] and not self.categorical[j]:
+            # The column of a threshold is 0 for missing values, and that of the last cut is none.
+            of_valid -= coefficients[n - 1] * scale[n - 1] * valid_share[n - 1]
+            for c in range(n):
+                table[c] -= of_valid
+        for c in range(n + 1):
+            table[c] -= mean
 
 
 cdef void sum_columns(
@@ -499,78 +509,306 @@ cdef void sum_columns(
 
 # --- rounds ---------------------------------------------------------------------------------------
 
-def best_smoothing(
-    const double[::1] values,
-    const Py_ssize_t[::1] starts,
-    const Py_ssize_t[::1] stops,
-    const double[::1] n_used,
-    const Py_ssize_t[::1] single,
-    const Py_ssize_t[::1] offsets,
-    const Py_ssize_t[::1] cuts,
-    const double[::1] factor,
-    double floor,
-):
-    """The candidate of the largest gain in a smoothing round, or -1 for none above a floor. O(P).
+cdef class Residuals:
+    """The residuals of a model as their products with all cuts, and what subtracts from them.
 
     Parameters
     ----------
-    values : float64 array of shape (P,) or longer
-        Products of residuals with all cuts.
-    starts, stops, n_used : intp and float64 arrays of shape (a,)
-        Features with thresholds: their cuts, by how many the sum of squares is divided.
-    single : intp array of shape (b,)
-        Cuts that are candidates of their own.
-    offsets : intp array of shape (c + 1,)
-        Where the categories of each feature begin.
-    cuts, factor : intp and float64 arrays
-        The cuts of the categories, and the factors of their squares.
-    floor : float
+    values : float64 array of shape (P,) or (2 P,)
+        Products over the training rows, then over held-out ones. They are changed in place.
+    offsets : intp array of shape (p + 1,)
+        Where the cuts of each feature begin.
     """
-    cdef Py_ssize_t a = starts.shape[0], b = single.shape[0], c = offsets.shape[0] - 1, i, k
-    cdef Py_ssize_t n = values.shape[0], best = -1
-    cdef double gain, largest = floor
-    require(stops.shape[0] == n_used.shape[0] == a and c >= 0 and offsets[0] == 0
-            and offsets[c] == cuts.shape[0] == factor.shape[0])
-    for i in range(a):
-        require(0 <= starts[i] <= stops[i] <= n)
-        gain = 0.0
-        if starts[i] < stops[i]:
-            gain = sum_of_squares(&values[starts[i]], stops[i] - starts[i]) / n_used[i]
-        if gain > largest:
-            best, largest = i, gain
-    for i in range(b):
-        require(0 <= single[i] < n)
-        gain = values[single[i]] * values[single[i]]
-        if gain > largest:
-            best, largest = a + i, gain
-    for i in range(c):  # all of them, before the first is read
-        require(offsets[i] <= offsets[i + 1])
-    for i in range(c):
-        gain = 0.0
-        for k in range(offsets[i], offsets[i + 1]):
-            require(0 <= cuts[k] < n)
-            gain += values[cuts[k]] * values[cuts[k]] * factor[k]
-        if gain > largest:
-            best, largest = a + b + i, gain
-    return best
+
+    cdef double[::1] values
+    cdef const Py_ssize_t[::1] offsets
+    cdef Py_ssize_t n_cuts
+    cdef bint has_held
+
+    cdef int begin(self, values, offsets) except -1:
+        cdef Py_ssize_t n
+        self.values, self.offsets = values, offsets
+        require(self.offsets.shape[0] > 0)
+        self.n_cuts = self.offsets[self.offsets.shape[0] - 1]
+        n = self.values.shape[0]
+        require(n == self.n_cuts or n == 2 * self.n_cuts)
+        self.has_held = n > self.n_cuts
+        return 0
+
+    cdef int subtract(
+        self, Py_ssize_t j, Py_ssize_t start, Py_ssize_t stop, const double* steps
+    ) except -1:
+        """Subtract the sum of the columns of the cuts start, ..., stop - 1 of a feature by steps."""
+        raise NotImplementedError
 
 
-cdef inline double sum_of_squares(const double* values, Py_ssize_t n) noexcept nogil:
-    """Several sums do not wait for each other."""
+cdef class TableResiduals(Residuals):
+    """Residuals that are changed by products of columns.
+
+    Parameters
+    ----------
+    values, offsets
+        See `Residuals`.
+    row_of, rows_of : callable
+        Of a cut, and of a feature: the products of the column, or of those of all its cuts, with
+        all others, (P,) or (2 P,) as `values`, one cut after the other.
+    """
+
+    cdef object row_of, rows_of
+
+    def __init__(self, values, offsets, row_of, rows_of):
+        self.begin(values, offsets)
+        self.row_of, self.rows_of = row_of, rows_of
+
+    cdef int subtract(
+        self, Py_ssize_t j, Py_ssize_t start, Py_ssize_t stop, const double* steps
+    ) except -1:
+        cdef Py_buffer view
+        cdef Py_ssize_t n = self.values.shape[0], first = start, n_rows = 1
+        # A single cut may be counted without the others of its feature.
+        if stop - start == 1:
+            rows = self.row_of(start)
+        else:
+            rows = self.rows_of(j)
+            first, n_rows = self.offsets[j], self.offsets[j + 1] - self.offsets[j]
+        PyObject_GetBuffer(rows, &view, PyBUF_SIMPLE)
+        try:
+            require(view.len == n_rows * n * <Py_ssize_t>sizeof(double))
+            subtract_rows(&self.values[0], <const double*>view.buf + (start - first) * n, steps,
+                          stop - start, n)
+        finally:
+            PyBuffer_Release(&view)
+        return 0
+
+
+cdef class RowResiduals(Residuals):
+    """Residuals of rows, which are summed again after each step. O(n p + P).
+
+    Parameters
+    ----------
+    values, offsets
+        See `Residuals`; replaced by the products with `residual`.
+    codes : uint8 or uint16 array of shape (p, n)
+    residual, weight : float64 arrays of shape (n,)
+        The residuals, which are changed in place, have the mean zero over the training rows.
+    is_held : uint8 array of shape (n,)
+        1 for held-out rows, 0 for others.
+    preference : float64 array of shape (P,)
+        Factors of the products over the training rows.
+    scale, share, valid_share, categorical, missing
+        See `tabulate_cuts`.
+    """
+
+    cdef const uint8_t[:, :] codes_of_8_bits
+    cdef const uint16_t[:, :] codes_of_16_bits
+    cdef bint has_8_bits
+    cdef double[::1] residual, weighted, table, sums
+    cdef const double[::1] weight, preference
+    cdef const uint8_t[::1] is_held
+    cdef Columns columns
+
+    def __init__(self, values, offsets, codes, residual, weight, is_held, preference, scale, share,
+                 valid_share, categorical, missing):
+        cdef Py_ssize_t j, n, p
+        self.begin(values, offsets)
+        self.columns = Columns(scale, share, valid_share, offsets, categorical, missing)
+        self.residual, self.weight, self.is_held = residual, weight, is_held
+        self.preference = preference
+        n, p = self.residual.shape[0], self.columns.missing.shape[0]
+        self.has_8_bits = codes.dtype.itemsize == 1
+        if self.has_8_bits:
+            self.codes_of_8_bits = codes
+            check_codes_of_rows(self.codes_of_8_bits, self.offsets, n)
+        else:
+            self.codes_of_16_bits = codes
+            check_codes_of_rows(self.codes_of_16_bits, self.offsets, n)
+        require(codes.shape[0] == p and n > 0 and self.weight.shape[0] == n
+                and self.is_held.shape[0] == n and self.preference.shape[0] == self.n_cuts
+                and all_below(&self.is_held[0], n, 2 if self.has_held else 1))
+        self.weighted = array("d", bytes(8 * n))
+        self.table = array("d", bytes(8 * self.columns.widest))
+        n = COLUMNS_AT_ONCE * (1 + self.has_held) * self.columns.widest
+        self.sums = array("d", bytes(8 * n))
+        self.sum()
+
+    cdef int subtract(
+        self, Py_ssize_t j, Py_ssize_t start, Py_ssize_t stop, const double* steps
+    ) except -1:
+        cdef Py_ssize_t first = self.offsets[j], n = self.offsets[j + 1] - first
+        # The steps of all cuts of the feature, in the room of sums.
+        cdef double* all_steps = &self.sums[0]
+        with nogil:
+            memset(all_steps, 0, n * sizeof(double))
+            memcpy(all_steps + (start - first), steps, (stop - start) * sizeof(double))
+            self.columns.tabulate(j, all_steps, &self.table[0])
+            n = self.residual.shape[0]
+            if self.has_8_bits:
+                subtract_entries(&self.residual[0], &self.codes_of_8_bits[j, 0], &self.table[0], n)
+            else:
+                subtract_entries(&self.residual[0], &self.codes_of_16_bits[j, 0], &self.table[0], n)
+            self.sum()
+        return 0
+
+    cdef void sum(self) noexcept nogil:
+        """Sum the products with all cuts from the residuals."""
+        cdef Py_ssize_t n = self.residual.shape[0], p = self.columns.missing.shape[0], i, j = 0, k
+        cdef Py_ssize_t n_columns, n_groups = 1 + self.has_held
+        cdef Py_ssize_t[COLUMNS_AT_ONCE] column
+        cdef const uint8_t* first[COLUMNS_AT_ONCE]
+        cdef const uint16_t* second[COLUMNS_AT_ONCE]
+        cdef const uint8_t* held = &self.is_held[0] if self.has_held else NULL
+        cdef double total = 0.0
+        for i in range(n):
+            self.weighted[i] = self.weight[i] * self.residual[i]
+        if self.has_held:
+            for i in range(n):
+                total += self.weighted[i] if held[i] else 0.0
+        memset(first, 0, sizeof(first))
+        memset(second, 0, sizeof(second))
+        while j < p:
+            n_columns = 0
+            while j < p and n_columns < COLUMNS_AT_ONCE:
+                if self.offsets[j] < self.offsets[j + 1]:
+                    column[n_columns] = j
+                    if self.has_8_bits:
+                        first[n_columns] = &self.codes_of_8_bits[j, 0]
+                    else:
+                        second[n_columns] = &self.codes_of_16_bits[j, 0]
+                    n_columns += 1
+                j += 1
+            memset(&self.sums[0], 0, self.sums.shape[0] * sizeof(double))
+            if self.has_8_bits:
+                sum_columns(first, n_columns, held, &self.weighted[0], n, &self.sums[0])
+            else:
+                sum_columns(second, n_columns, held, &self.weighted[0], n, &self.sums[0])
+            for k in range(n_columns):
+                self.scale_sums(column[k], &self.sums[k], COLUMNS_AT_ONCE * n_groups,
+                                &self.values[0], 0.0)
+                if self.has_held:
+                    self.scale_sums(column[k], &self.sums[COLUMNS_AT_ONCE + k],
+                                    2 * COLUMNS_AT_ONCE, &self.values[self.n_cuts], total)
+
+    cdef void scale_sums(
+        self, Py_ssize_t j, const double* sums, Py_ssize_t stride, double* values, double total
+    ) noexcept nogil:
+        """Turn the sums over the bins of a feature into products with its cuts."""
+        cdef Py_ssize_t first = self.offsets[j], n = self.offsets[j + 1] - first, c
+        cdef const double* scale = &self.columns.scale[first]
+        cdef const double* share = &self.columns.share[first]
+        cdef double sum_left = 0.0, of_valid
+        cdef bint is_held = values != &self.values[0]
+        values += first
+        for c in range(n):
+            sum_left = sums[c * stride] if self.columns.categorical[j] else sum_left + sums[c * stride]
+            values[c] = sum_left
+        if self.columns.missing[j] and not self.columns.categorical[j]:
+            of_valid = values[n - 1]
+            for c in range(n - 1):
+                values[c] -= self.columns.valid_share[first + c] * of_valid
+        for c in range(n):
+            if is_held:
+                values[c] = scale[c] * (values[c] - share[c] * total)
+            else:
+                values[c] = scale[c] * values[c] * self.preference[first + c]
+
+
+cdef void subtract_entries(
+    double* residual, const Code* code, const double* table, Py_ssize_t n
+) noexcept nogil:
     cdef Py_ssize_t i
-    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
-    for i in range(0, n - 3, 4):
-        a += values[i] * values[i]
-        b += values[i + 1] * values[i + 1]
-        c += values[i + 2] * values[i + 2]
-        d += values[i + 3] * values[i + 3]
-    for i in range(n - n % 4, n):
-        a += values[i] * values[i]
-    return (a + b) + (c + d)
+    for i in range(n):
+        residual[i] -= table[code[i]]
+
+
+def smooth(
+    Residuals residuals,
+    const Py_ssize_t[::1] starts,
+    const Py_ssize_t[::1] features,
+    const Py_ssize_t[::1] offsets,
+    const double[::1] gain,
+    const double[::1] rate,
+    double floor,
+    int32_t[::1] chosen,
+    double[::1] steps,
+    double[::1] falls,
+    double[::1] held,
+):
+    """Smoothing rounds. O(P) each, and what it costs to subtract from the residuals.
+
+    Parameters
+    ----------
+    residuals : TableResiduals or RowResiduals
+        Replaced by those after the rounds.
+    starts, features : intp arrays of shape (C,)
+        Candidates: neighbouring cuts of a feature, the first of them and the feature.
+    offsets : intp array of shape (C + 1,)
+        Where the factors of the cuts of each candidate begin.
+    gain, rate : float64 arrays
+        The factors of the squares of products, of which the sum decides; and those of products,
+        which are the steps.
+    floor : float
+        Rounds end where no sum is above this.
+    chosen, falls, held : int32 and float64 arrays of shape (T,)
+        The result of each of T rounds: its candidate, by how much it lowers the sum of squares
+        over the training rows, and changes that over the held-out ones.
+    steps : float64 array
+        The steps of all rounds, one round after the other; with room for T of the longest.
+
+    Returns
+    -------
+    n_rounds : int
+        How many rounds there were.
+    """
+    cdef Py_ssize_t n_candidates = starts.shape[0], n = residuals.n_cuts, i, k, t, width, best
+    cdef Py_ssize_t start, widest = 0
+    cdef double largest, sum_of_squares, fall, of_held
+    cdef double* values
+    cdef double* step
+    require(features.shape[0] == n_candidates and offsets.shape[0] == n_candidates + 1
+            and offsets[0] == 0 and offsets[n_candidates] == gain.shape[0] == rate.shape[0]
+            and falls.shape[0] == held.shape[0] == chosen.shape[0])
+    for i in range(n_candidates):
+        width, k = offsets[i + 1] - offsets[i], features[i]
+        require(0 <= k < residuals.offsets.shape[0] - 1 and 0 <= width <= gain.shape[0])
+        require(0 <= residuals.offsets[k] <= starts[i]
+                and starts[i] + width <= residuals.offsets[k + 1] <= n)
+        widest = max(widest, width)
+    require(steps.shape[0] >= chosen.shape[0] * widest)
+    if n == 0 or chosen.shape[0] == 0 or widest == 0:
+        return 0
+    values, step = &residuals.values[0], &steps[0]
+    for t in range(chosen.shape[0]):
+        best, largest = -1, floor
+        for i in range(n_candidates):
+            width = offsets[i + 1] - offsets[i]
+            if width == 0:
+                continue
+            sum_of_squares = weighted_squares(values + starts[i], &gain[offsets[i]], width)
+            if sum_of_squares > largest:
+                best, largest = i, sum_of_squares
+        if best < 0:
+            return t
+        start, width = starts[best], offsets[best + 1] - offsets[best]
+        # |r - Zb|^2 = |r|^2 - 2 b'c + b'Qb
+        fall = of_held = 0.0
+        for k in range(width):
+            step[k] = rate[offsets[best] + k] * values[start + k]
+            fall += step[k] * values[start + k]
+            if residuals.has_held:
+                of_held -= step[k] * values[n + start + k]
+        residuals.subtract(features[best], start, start + width, step)
+        for k in range(width):
+            fall += step[k] * values[start + k]
+            if residuals.has_held:
+                of_held -= step[k] * values[n + start + k]
+        chosen[t], falls[t], held[t] = <int32_t>best, fall, of_held
+        step += width
+    return chosen.shape[0]
 
 
 def boost_stumps(
     double[::1] values,
+    list views,
     rows,
     const double[::1] rate,
     const double[:, ::1] signs or None,
@@ -587,9 +825,11 @@ def boost_stumps(
     values : float64 array of shape (P,) or (2 P,)
         Products over the training rows, then over held-out ones; replaced by those after the
         rounds.
+    views : list of P float64 arrays or None
+        The products of the column of each cut with all others, of the shape of `values`, where they
+        are known.
     rows : callable
-        Of a cut, or of P plus the number of a set: the products of its column with all others, of
-        the shape of `values`.
+        Of another cut, or of P plus the number of a set: these products. It may change the list.
     rate : float64 array of shape (P + 1,)
         The share of a product that is a step; at last that of a set.
     signs : float64 array of shape (2, P), or None
@@ -613,14 +853,14 @@ def boost_stumps(
     cdef const double* down = NULL
     cdef bint has_held = n_all > n
     cdef SetSearch search = None
-    cdef Py_buffer view
     require(n > 0 and (n_all == n or n_all == 2 * n) and steps.shape[0] == chosen.shape[0]
-            and held.shape[0] == chosen.shape[0]
+            and held.shape[0] == chosen.shape[0] and len(views) == n
             and (signs is None or signs.shape[0] == 2 and signs.shape[1] == n))
     if signs is not None:
         up, down = &signs[0, 0], &signs[1, 0]
     if sets is not None:
         search = SetSearch(sets, n, has_held)
+    cdef KnownRows known = KnownRows(views, rows, n_all)
     # A step of 0 finds the first cut.
     k = next_cut(&values[0], &rate[0], 0.0, n, n, up, down, &size)
     for t in range(chosen.shape[0]):
@@ -636,14 +876,48 @@ def boost_stumps(
         else:
             of_held = search.held_product(&values[n], q) if has_held else 0.0
             k = search.number(q)
-        PyObject_GetBuffer(rows(k), &view, PyBUF_SIMPLE)
-        try:
-            require(view.len == n_all * <Py_ssize_t>sizeof(double))
-            chosen[t], steps[t], held[t] = k, b, of_held
-            k = next_cut(&values[0], <const double*>view.buf, b, n, n_all, up, down, &size)
-        finally:
-            PyBuffer_Release(&view)
+        chosen[t], steps[t], held[t] = k, b, of_held
+        k = next_cut(&values[0], known.row(k), b, n, n_all, up, down, &size)
     return chosen.shape[0]
+
+
+cdef class KnownRows:
+    """The addresses of rows in a list; to ask each array for its own would cost a round."""
+
+    cdef list views
+    cdef object rows, last
+    cdef Py_ssize_t size
+    cdef const double** address  # NULL for those not asked for
+
+    def __cinit__(self, list views, rows, Py_ssize_t size):
+        self.views, self.rows, self.size = views, rows, size
+        self.address = <const double**>PyMem_RawCalloc(len(views), sizeof(void*))
+        if self.address == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        PyMem_RawFree(self.address)
+
+    cdef const double* row(self, Py_ssize_t k) except NULL:
+        """The row of a cut or set, until the next one is asked for."""
+        if k < len(self.views) and self.address[k] != NULL:
+            return self.address[k]
+        if k >= len(self.views) or self.views[k] is None:
+            self.last = self.rows(k)
+            # Others may have been forgotten.
+            memset(self.address, 0, len(self.views) * sizeof(void*))
+            return self.address_of(self.last)
+        self.address[k] = self.address_of(self.views[k])
+        return self.address[k]
+
+    cdef const double* address_of(self, row) except NULL:
+        cdef Py_buffer view
+        PyObject_GetBuffer(row, &view, PyBUF_SIMPLE)
+        cdef const double* found = <const double*>view.buf
+        cdef bint fits = view.len == self.size * <Py_ssize_t>sizeof(double)
+        PyBuffer_Release(&view)
+        require(fits)
+        return found
 
 
 cdef inline Py_ssize_t next_cut(
@@ -1134,6 +1408,17 @@ cdef void cumulate(
 cdef int check_codes(const Code[:, :] codes, const Py_ssize_t[::1] n_bins, Py_ssize_t n) except -1:
     return require(codes.shape[0] == n_bins.shape[0] and codes.shape[1] == n
                    and (n <= 1 or codes.strides[1] == sizeof(Code)))
+
+
+cdef int check_codes_of_rows(
+    const Code[:, :] codes, const Py_ssize_t[::1] offsets, Py_ssize_t n
+) except -1:
+    cdef Py_ssize_t j
+    require(codes.shape[0] == offsets.shape[0] - 1 and codes.shape[1] == n
+            and (n <= 1 or codes.strides[1] == sizeof(Code)))
+    for j in range(codes.shape[0]):
+        require(n == 0 or all_below(&codes[j, 0], n, offsets[j + 1] - offsets[j] + 1))
+    return 0
 
 
 cdef int check_cells(

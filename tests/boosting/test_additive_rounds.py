@@ -59,8 +59,7 @@ def test_all_rounds_are_those_over_the_rows(weighted, by_rows):
             smooth.run(1)
             plain.smooth(jumps=[(0, 3)])
             errors.append(weight[~train] @ plain.residual[~train] ** 2)
-            own = smooth.path.cuts[-1]
-            taken.append((own.start, own.stop) if isinstance(own, slice) else tuple(own))
+            taken.append(int(smooth.path.chosen[-1]))
             expected = y - plain.residual
             got = fitted + fit_at_rows(smooth, codes)
             np.testing.assert_allclose(got, expected, rtol=0, atol=1e-8)
@@ -126,7 +125,8 @@ def test_constrained_features_have_no_smoothing_rounds_and_no_jumps():
     (state,) = states_of(codes, CutLayout([8, 8]), None, y)
     rounds = SmoothingRounds(state, jumps=[3], monotonic=np.array([1, 0]))
     rounds.run(20)
-    assert all(own == slice(7, 14) for own in rounds.path.cuts)
+    assert set(rounds.candidates.starts[rounds.path.chosen]) == {7}
+    assert set(rounds.path.widths) == {7}
 
 
 def test_missing_values_of_a_feature_without_thresholds_are_smoothed():

@@ -2,16 +2,18 @@
 
 from sklearn_ensemble_theory._native import additive
 from sklearn_ensemble_theory._native.additive import (
+    RowResiduals,
+    TableResiduals,
     add_pair_tables,
     add_stump_sums,
     add_tables,
-    best_smoothing,
     boost_stumps,
     cumulate_tables,
     scale_cut_products,
+    smooth,
     subtract_cells,
     sum_cells,
-    sum_over_cuts,
+    tabulate_cuts,
 )
 from sklearn_ensemble_theory._native.binning import EdgeTable, are_told_apart, sorted_floats
 from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees, count_in_bins
@@ -75,8 +77,10 @@ __all__ = [
     "Loss",
     "PointTree",
     "Ranks",
+    "RowResiduals",
     "SideSearch",
     "Stored",
+    "TableResiduals",
     "add_coded_trees",
     "add_deep_values",
     "add_group_sums",
@@ -90,7 +94,6 @@ __all__ = [
     "additive",
     "are_told_apart",
     "best_hinge",
-    "best_smoothing",
     "bin_moments",
     "boost_stumps",
     "byte_tables",
@@ -118,10 +121,11 @@ __all__ = [
     "rows_near_rank",
     "scale_cut_products",
     "small_nodes",
+    "smooth",
     "sorted_floats",
     "subtract_cells",
     "sum_cells",
-    "sum_over_cuts",
+    "tabulate_cuts",
     "tie_starts",
     "turn",
     "undecided",

@@ -43,23 +43,72 @@ def cumulate_tables(tables, n_rows, cumulate_rows, others, offsets, categorical,
             sums[k, a, offsets[j] + b] = table[k, rows, columns].sum()
 
 
-def sum_over_cuts(codes, is_held, values, offsets, categorical, sums):
-    group = np.zeros(len(values), int) if is_held is None else is_held
-    for j, column in enumerate(codes):
-        for b in range(offsets[j + 1] - offsets[j]):
-            left = column == b if categorical[j] else column <= b
-            sums[:, offsets[j] + b] = np.bincount(group[left], values[left], len(sums))
+def columns_of_cuts(codes, scale, share, valid_share, offsets, categorical, missing):
+    """The columns of all cuts at the rows, (n, P)."""
+    columns = []
+    for j, code in enumerate(codes):
+        own, last = range(offsets[j], offsets[j + 1]), offsets[j + 1] - 1
+        for k in own:
+            b = k - offsets[j]
+            u = (code == b if categorical[j] else code <= b).astype(float)
+            if missing[j] and not categorical[j] and k < last:
+                u -= valid_share[k] * (code <= last - offsets[j])
+            columns.append(scale[k] * (u - share[k]))
+    return np.array(columns).T
 
 
-def best_smoothing(values, starts, stops, n_used, single, offsets, cuts, factor, floor):
-    squares = values**2
-    gains = [squares[a:b].sum() / n for a, b, n in zip(starts, stops, n_used)]
-    gains += [squares[k] for k in single]
-    gains += [squares[cuts[a:b]] @ factor[a:b] for a, b in pairwise(offsets)]
-    return int(np.argmax(gains)) if max(gains) > floor else -1
+def tabulate_cuts(coefficients, scale, share, valid_share, offsets, categorical, missing, tables):
+    """The value of each feature at a row in each of its bins."""
+    start = 0
+    for j, (first, last) in enumerate(pairwise(offsets)):
+        n_bins, own = last - first + 1, slice(first, last)
+        bins = np.arange(n_bins)[None]
+        given = scale[own], share[own], valid_share[own], [0, n_bins - 1]
+        columns = columns_of_cuts(bins, *given, categorical[j : j + 1], missing[j : j + 1])
+        tables[start : start + n_bins] = columns.reshape(n_bins, -1) @ coefficients[own]
+        start += n_bins
 
 
-def boost_stumps(values, rows, rate, signs, sets, floor, chosen, steps, held):
+class Residuals:
+    """Residuals of rows and columns at the rows; held-out rows are the last ones of `values`."""
+
+    def __init__(self, columns, residual, weight, is_held, preference):
+        self.columns, self.residual, self.weight = columns, residual.copy(), weight
+        self.preference = preference
+        self.groups = [is_held == 0, is_held == 1][: 1 + is_held.max()]
+
+    @property
+    def values(self):
+        parts = [(self.weight[own] * self.residual[own]) @ self.columns[own] for own in self.groups]
+        parts[0] = parts[0] * self.preference
+        return np.concatenate(parts)
+
+    def squares(self):
+        squares = [self.weight[own] @ self.residual[own] ** 2 for own in self.groups]
+        return np.array([*squares, 0.0][:2])
+
+
+def smooth(residuals, starts, features, offsets, gain, rate, floor, chosen, steps, falls, held):
+    """Falls and changes are differences of sums of squares over the rows."""
+    n_steps = 0
+    for t in range(len(chosen)):
+        values, before, gains = residuals.values, residuals.squares(), []
+        own = [slice(k, k + n) for k, n in zip(starts, np.diff(offsets))]
+        factors = [slice(*ends) for ends in pairwise(offsets)]
+        gains = [values[a] ** 2 @ gain[b] for a, b in zip(own, factors)]
+        best = int(np.argmax(gains))
+        if not gains[best] > floor:
+            return t
+        step = rate[factors[best]] * values[own[best]]
+        residuals.residual -= residuals.columns[:, own[best]] @ step
+        change = residuals.squares() - before
+        chosen[t], falls[t], held[t] = best, -change[0], change[1]
+        steps[n_steps : n_steps + len(step)] = step
+        n_steps += len(step)
+    return len(chosen)
+
+
+def boost_stumps(values, views, rows, rate, signs, sets, floor, chosen, steps, held):
     """Every set of categories is tried."""
     n = len(rate) - 1
     has_held = len(values) > n
@@ -83,7 +132,7 @@ def boost_stumps(values, rows, rate, signs, sets, floor, chosen, steps, held):
                 parts = [values[n + cut] / scale[cut] for cut in of_set.cuts]
                 of_held = of_set.scale * sum(parts)
         chosen[t], steps[t], held[t] = k, step, of_held
-        values -= step * rows(k)
+        values -= step * (rows(k) if k >= n or views[k] is None else views[k])
     return len(chosen)
 
 

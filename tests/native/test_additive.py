@@ -10,17 +10,19 @@ from sklearn_ensemble_theory.boosting._additive.sums import CutLayout
 
 from . import reference_additive as reference
 from .loops import (
+    RowResiduals,
+    TableResiduals,
     add_pair_tables,
     add_stump_sums,
     add_tables,
     additive,
-    best_smoothing,
     boost_stumps,
     cumulate_tables,
     scale_cut_products,
+    smooth,
     subtract_cells,
     sum_cells,
-    sum_over_cuts,
+    tabulate_cuts,
 )
 
 N, N_BINS = 40_000, np.array([3, 1, 5, 40, 2, 7])  # several blocks of rows; columns by fours
@@ -244,82 +246,183 @@ def test_scaled_products_of_cuts(held):
     refused(scale_cut_products, arguments, wrongs)
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
-@pytest.mark.parametrize("grouped", [False, True])
-def test_sums_over_cuts(grouped, dtype):
-    codes, values, _, folds = rows(dtype, n=500)
-    group = folds == 1
+def columns(seed=0):
+    """Arrays of all cuts, for columns of every kind: a few cuts are used by no row."""
+    rng = np.random.default_rng(seed)
+    n_cuts = (N_BINS - 1).sum()
+    categorical, missing = np.arange(6) >= 4, np.isin(np.arange(6), [2, 3, 5])
     offsets = np.concatenate([[0], np.cumsum(N_BINS - 1)])
-    categorical = np.arange(6) == 2
-    sums = np.full((1 + grouped, offsets[-1]), np.nan)
-    arguments = {
-        "codes": codes,
-        "is_held": group if grouped else None,
-        "values": values,
+    kind = np.repeat(missing & ~categorical, N_BINS - 1)
+    kind[offsets[3:5] - 1] = False
+    return {
+        "scale": rng.random(n_cuts) * (rng.random(n_cuts) < 0.9),
+        "share": np.where(kind, 0.0, rng.random(n_cuts)),
+        "valid_share": np.where(kind, rng.random(n_cuts), 0.0),
         "offsets": offsets,
         "categorical": categorical,
-        "sums": sums,
+        "missing": missing,
     }
-    expected = np.empty_like(sums)
-    sum_over_cuts(**arguments)
-    reference.sum_over_cuts(**{**arguments, "sums": expected})
-    np.testing.assert_allclose(sums, expected, atol=1e-11)
-    wrongs = [
-        {"codes": codes + dtype(1)},
-        {"codes": codes[:, :499]},
-        {"codes": codes[:5]},
-        {"is_held": (2 * group).astype(np.uint8)} if grouped else {"is_held": group},
-        {"is_held": group[:499]},
-        {"values": values[:499]},
-        {"offsets": offsets[::-1].copy()},
-        {"offsets": offsets + 1},
-        {"offsets": offsets[:6].copy()},
-        {"categorical": categorical[:5].copy()},
-        {"sums": np.zeros((2 - grouped, offsets[-1]))},
-        {"sums": np.zeros((1 + grouped, offsets[-1] - 1))},
-    ]
-    refused(sum_over_cuts, arguments, wrongs)
+
+
+WRONG_COLUMNS = [
+    {"scale": np.ones(51)},
+    {"share": np.ones(51)},
+    {"valid_share": np.ones(51)},
+    {"offsets": columns()["offsets"][::-1].copy()},
+    {"offsets": columns()["offsets"] + 1},
+    {"offsets": columns()["offsets"][:6].copy()},
+    {"categorical": np.zeros(5, bool)},
+    {"missing": np.zeros(5, bool)},
+]
+
+
+def test_tables_of_cuts():
+    found, expected = np.full((2, 58), np.nan)
+    coefficients = np.random.default_rng(1).standard_normal(52)
+    tabulate_cuts(coefficients, **columns(), tables=found)
+    reference.tabulate_cuts(coefficients, **columns(), tables=expected)
+    np.testing.assert_allclose(found, expected, atol=1e-13)
+    wrongs = [*WRONG_COLUMNS, {"coefficients": np.ones(51)}, {"tables": np.zeros(57)}]
+    arguments = {"coefficients": coefficients, **columns(), "tables": found}
+    refused(tabulate_cuts, arguments, wrongs)
 
 
 # --- rounds ---------------------------------------------------------------------------------------
 
 
-def candidates():
+def residuals(grouped, dtype=np.uint8, tie=0.0):
+    """The arguments of `RowResiduals`, and the columns at the rows."""
+    codes, residual, weight, folds = rows(dtype, n=500)
+    is_held = (grouped & (folds == 1)).astype(np.uint8)
+    residual -= np.average(residual, weights=weight * (is_held == 0))
+    of_columns, train = columns(), weight * (is_held == 0)
+    # Columns of mean 0 and length 1 over the training rows, some of them 0.
+    ones, zeros = np.ones(52), np.zeros(52)
+    rest = [of_columns[name] for name in ("offsets", "categorical", "missing")]
+    sums = train @ reference.columns_of_cuts(codes, ones, zeros, zeros, *rest)
+    last = np.repeat(of_columns["offsets"][1:] - 1, N_BINS - 1)
+    is_shared = of_columns["valid_share"] > 0
+    of_columns["valid_share"] = np.where(is_shared, sums / sums[last], 0.0)
+    of_columns["share"] = np.where(is_shared, 0.0, sums / train.sum())
+    shares = of_columns["share"], of_columns["valid_share"]
+    length = np.sqrt(train @ reference.columns_of_cuts(codes, ones, *shares, *rest) ** 2)
+    of_columns["scale"] = (of_columns["scale"] > 0) / length
+    arguments = {
+        "values": np.full(52 * (1 + grouped), np.nan),
+        "codes": codes,
+        "residual": residual,
+        "weight": weight,
+        "is_held": is_held,
+        "preference": 1 - tie * np.arange(52),
+        **of_columns,
+    }
+    return arguments, reference.columns_of_cuts(codes, **of_columns)
+
+
+def candidates(factor=1.0):
+    rng, offsets = np.random.default_rng(3), columns()["offsets"]
+    # columns by thresholds, two single cuts, categories
+    starts = np.array([offsets[0], offsets[2], offsets[3], 3, 30, offsets[4], offsets[5]])
+    features = np.array([0, 2, 3, 2, 3, 4, 5])
+    widths = np.array([2, 3, 38, 1, 1, 1, 6])
     return {
-        "values": np.random.default_rng(0).standard_normal(24),
-        "starts": np.array([0, 5]),
-        "stops": np.array([4, 11]),
-        "n_used": np.array([4.0, 5.0]),
-        "single": np.array([2, 4]),
-        "offsets": np.array([0, 3, 5]),
-        "cuts": np.array([12, 13, 14, 16, 17]),
-        "factor": np.array([0.3, 0.2, 0.5, 1.0, 2.0]),
+        "starts": starts,
+        "features": features,
+        "offsets": np.concatenate([[0], np.cumsum(widths)]),
+        "gain": rng.random(widths.sum()) / np.repeat(widths, widths),
+        "rate": factor * rng.random(widths.sum()) / np.repeat(widths, widths),
         "floor": 1e-10,
     }
 
 
-def test_best_smoothing_round():
-    found = set()
-    for seed in range(50):
-        values = np.random.default_rng(seed).standard_normal(24)
-        given = {**candidates(), "values": values}
-        found.add(best_smoothing(**given))
-        assert best_smoothing(**given) == reference.best_smoothing(**given)
-    assert found == set(range(6))
-    given = {**candidates(), "floor": 100.0}
-    assert best_smoothing(**given) == -1
+def results(n_rounds):
+    return {
+        "chosen": np.full(n_rounds, -1, np.int32),
+        "steps": np.zeros(38 * n_rounds),
+        "falls": np.zeros(n_rounds),
+        "held": np.zeros(n_rounds),
+    }
+
+
+@pytest.mark.parametrize("kind", ["rows", "codes of 16 bits", "table"])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_smoothing_rounds(grouped, kind):
+    dtype = np.uint16 if kind == "codes of 16 bits" else np.uint8
+    given, at_rows = residuals(grouped, dtype)
+    names = "residual", "weight", "is_held", "preference"
+    plain = reference.Residuals(at_rows, *(given[name] for name in names))
+    if kind == "table":
+        given["values"][:] = plain.values
+        products = [(at_rows[own].T * given["weight"][own]) @ at_rows[own] for own in plain.groups]
+        products[0] = products[0] * given["preference"]
+        products, offsets = np.concatenate(products, axis=1), given["offsets"]
+        found = TableResiduals(
+            given["values"],
+            offsets,
+            lambda k: products[k],
+            lambda j: products[offsets[j] : offsets[j + 1]],
+        )
+    else:
+        for tie in (0.01, 0.0):
+            given, _ = residuals(grouped, dtype, tie)
+            plain.preference = given["preference"]
+            found = RowResiduals(**given)
+            np.testing.assert_allclose(given["values"], plain.values, atol=1e-10)
+    one, other = results(60), results(60)
+    assert smooth(found, **candidates(), **one) == 60
+    assert reference.smooth(plain, **candidates(), **other) == 60
+    for name, expected in other.items():
+        np.testing.assert_allclose(one[name], expected, atol=1e-9, err_msg=name)
+    kinds = {"ordered": {0, 1, 2}, "single": {3, 4, 5}, "categories": {6}}
+    assert all(own & set(one["chosen"]) for own in kinds.values())
+    np.testing.assert_allclose(given["values"], plain.values, atol=1e-9)
+    # Nothing is above the floor; no room for a round.
+    before = given["values"].copy()
+    assert smooth(found, **{**candidates(), "floor": 1e9}, **results(3)) == 0
+    assert smooth(found, **candidates(), **results(0)) == 0
+    np.testing.assert_array_equal(given["values"], before)
+
+
+def test_smoothing_that_does_not_fit():
+    given, _ = residuals(True)
     wrongs = [
-        {"values": given["values"][:17]},
-        {"starts": np.array([0, 12])},
-        {"starts": np.array([-1, 5])},
-        {"n_used": np.ones(3)},
-        {"single": np.array([2, 24])},
-        {"offsets": np.array([0, 3, 4])},
-        {"offsets": np.array([0, 6, 5])},
-        {"cuts": np.array([12, 13, 14, 16, 24])},
-        {"factor": np.ones(4)},
+        *WRONG_COLUMNS,
+        {"values": np.ones(51)},
+        {"values": np.ones(52)},  # held-out rows without values
+        {"codes": given["codes"] + np.uint8(1)},
+        {"codes": given["codes"][:, :499]},
+        {"codes": given["codes"][:5]},
+        {"codes": np.asfortranarray(given["codes"])},
+        {"residual": given["residual"][:499]},
+        {"weight": given["weight"][:499]},
+        {"is_held": given["is_held"][:499]},
+        {"is_held": 2 * given["is_held"]},
+        {"preference": np.ones(51)},
     ]
-    refused(best_smoothing, given, wrongs)
+    refused(RowResiduals, given, wrongs)
+    found = RowResiduals(**given)
+    arguments = {"residuals": found, **candidates(), **results(3)}
+    starts = arguments["starts"]
+    wrongs = [
+        {"residuals": None},
+        {"starts": starts[:6]},
+        {"starts": starts + 1},
+        {"starts": starts - 1},
+        {"features": np.array([0, 2, 3, 2, 3, 4, 6])},
+        {"features": np.array([-1, 2, 3, 2, 3, 4, 5])},
+        {"offsets": arguments["offsets"][:7]},
+        {"offsets": arguments["offsets"][::-1].copy()},
+        {"gain": np.ones(51)},
+        {"rate": np.ones(51)},
+        {"steps": np.zeros(3 * 38 - 1)},
+        {"falls": np.zeros(2)},
+        {"held": np.zeros(4)},
+    ]
+    refused(smooth, arguments, wrongs)
+    rows = np.zeros((51, 52))
+    arguments.update(residuals=TableResiduals(np.ones(52), given["offsets"], *[lambda k: rows] * 2))
+    with pytest.raises(ValueError, match="fit together"):
+        smooth(**arguments)
 
 
 def rounds_of_stumps(with_sets):
@@ -352,6 +455,7 @@ def test_stumps_that_do_not_fit():
     sets = rounds_of_stumps(True).sets
     arguments = {
         "values": np.ones(10),
+        "views": [None] * 5,
         "rows": lambda k: rows[k],
         "rate": np.full(6, 0.1),
         "signs": np.ones((2, 5)),
@@ -366,6 +470,9 @@ def test_stumps_that_do_not_fit():
         {"values": np.ones(20)},
         {"rows": lambda k: rows[k, :9]},
         {"rows": lambda k: rows[k, ::2]},
+        {"views": [None] * 4},
+        {"views": list(rows[:, :9].copy())},
+        {"views": None},
         {"rate": np.ones(5)},
         {"rate": np.ones(1)},
         {"signs": np.ones((1, 5))},

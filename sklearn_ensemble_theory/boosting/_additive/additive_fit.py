@@ -256,8 +256,8 @@ def _rows_are_faster(risk: AnyRisk) -> bool:
     n, p = risk.rows.codes.shape
     n_cuts, n_models, n_rounds = risk.layout.n_cuts, 1 + risk.n_splits, 100
     products = n_cuts**2 * (3 * risk.n_splits + 2) * (1 if risk.is_quadratic else 3)
-    by_products = 2 * products + n_rounds * n_models * (2 * n_cuts**2 / max(p, 1) + 4000)
-    by_rows = n_rounds * n_models * (1.5 * n * p + 4 * n_cuts + 30_000)
+    by_products = 2 * products + n_rounds * n_models * (n_cuts**2 / max(p, 1) + 1500)
+    by_rows = n_rounds * n_models * (0.6 * n * p + 2 * n_cuts + 1500)
     kept = n_cuts if risk.max_cuts is None else risk.max_cuts
     return by_rows < by_products or kept < min(n_cuts, 500)
 

@@ -47,7 +47,7 @@ from typing import Any, Literal, NamedTuple, Protocol, cast
 
 import numpy as np
 
-from ..._native.additive import best_smoothing, boost_stumps
+from ..._native.additive import boost_stumps, smooth
 from ..._running import Progress
 from .sums import CutLayout, NormalizedCuts, RowState, TableState
 
@@ -60,6 +60,8 @@ _CATEGORY_RATE = 0.2
 CAT_SMOOTH = 10.0
 # Rounds between two reports of the progress.
 _ROUNDS_AT_ONCE = 2**14
+# Smoothing rounds whose steps have room at a time.
+_SMOOTHING_AT_ONCE = 2**8
 # Rows of products with sets of categories that are kept.
 _MAX_SETS_KEPT = 256
 
@@ -67,43 +69,110 @@ _MAX_SETS_KEPT = 256
 # --- smoothing rounds -----------------------------------------------------------------------------
 
 
+class SmoothingCandidates:
+    """What a smoothing round chooses among: neighbouring cuts of a feature.
+
+    Features with thresholds, single cuts, categorical features.
+
+    Parameters
+    ----------
+    cuts : NormalizedCuts
+    jumps : int array
+        Cuts that are candidates of their own.
+    free : bool array of shape (p,)
+        The features that have rounds.
+
+    Attributes
+    ----------
+    starts, features : int arrays of shape (C,)
+        The first cut of each candidate, and its feature.
+    offsets : int array of shape (C + 1,)
+        Where its cuts begin in an array of those of all candidates.
+    gain, rate : arrays of all these cuts
+        The factors of the squares of products, of which the sum decides, and those of the steps.
+    """
+
+    def __init__(self, cuts: NormalizedCuts, jumps: np.ndarray | tuple, free: np.ndarray) -> None:
+        layout, used = cuts.layout, cuts.scale > 0
+        counted = np.concatenate([[0], np.cumsum(used)])
+        stops = layout.offsets[1:] - (layout.missing & ~layout.categorical)
+        n_used = counted[stops] - counted[layout.offsets[:-1]]
+        has_cuts = free & (n_used > 0)
+        ordered = np.flatnonzero(has_cuts & ~layout.categorical)
+        categorical = np.flatnonzero(has_cuts & layout.categorical)
+        jumps = [k for k in np.asarray(jumps, dtype=np.intp) if free[layout.feature[k]]]
+        of_valid = layout.offsets[1:][layout.missing & ~layout.categorical] - 1
+        single = np.concatenate([np.array(jumps, dtype=np.intp), of_valid])
+        starts = layout.offsets[:-1]
+        self.starts = np.concatenate([starts[ordered], single, starts[categorical]])
+        ends = np.concatenate([stops[ordered], single + 1, stops[categorical]])
+        self.features = np.concatenate([ordered, layout.feature[single], categorical])
+        self.offsets = np.concatenate([[0], np.cumsum(ends - self.starts)])
+        one = np.concatenate([1 / n_used[ordered], np.ones(len(single))])
+        widths = np.diff(self.offsets)[: len(one)]
+        gains, rates = [np.repeat(one, widths)], [np.repeat(one, widths)]
+        for j in categorical:
+            # Means are shrunk as those of groups of which the average one has as much weight as
+            # the prior: a category of that weight moves half as far as one of great weight.
+            own = layout.spans[j]
+            here, weight, shrink = used[own], cuts.raw_left[own], np.zeros(own.stop - own.start)
+            shrunk = weight + weight[here].mean()
+            shrink[here] = 1 / (cuts.scale[own][here] ** 2 * shrunk[here])
+            gains.append(shrink / max((weight / shrunk)[here].sum(), 1.0))
+            rates.append(_CATEGORY_RATE * shrink)
+        self.gain, self.rate = np.concatenate(gains), np.concatenate(rates)
+
+
 class SmoothingPath(NamedTuple):
     """T smoothing rounds.
 
     Attributes
     ----------
-    cuts : list of T slices or int arrays
-        The cuts of each round.
-    steps : list of T ndarrays
-        The coefficients of their z.
-    falls : list of T floats
+    candidates : SmoothingCandidates
+    chosen : int32 ndarray of shape (T,)
+        The candidate of each round.
+    steps : ndarray
+        The coefficients of the z of its cuts, one round after the other.
+    falls : ndarray of shape (T,)
         By how much each round lowered the sum of squares over the training rows.
     """
 
-    cuts: list
-    steps: list
-    falls: list
+    candidates: SmoothingCandidates
+    chosen: np.ndarray
+    steps: np.ndarray
+    falls: np.ndarray
+
+    @property
+    def n_rounds(self) -> int:
+        return len(self.chosen)
+
+    @property
+    def widths(self) -> np.ndarray:
+        """How many cuts each round changes."""
+        return np.diff(self.candidates.offsets)[self.chosen]
 
     def until(self, n_rounds: int) -> "SmoothingPath":
         """The first rounds."""
-        return SmoothingPath(*(part[:n_rounds] for part in self))
+        n_steps = int(self.widths[:n_rounds].sum())
+        parts = self.chosen[:n_rounds], self.steps[:n_steps], self.falls[:n_rounds]
+        return SmoothingPath(self.candidates, *parts)
 
     def times(self, share: float) -> "SmoothingPath":
         """The same rounds with shorter steps."""
-        return self._replace(steps=[share * step for step in self.steps])
+        return self._replace(steps=share * self.steps)
 
     def falls_by_feature(self, layout: CutLayout) -> np.ndarray:
         """Sum the decrease of the squared error by feature."""
-        first = [own.start if isinstance(own, slice) else own[0] for own in self.cuts]
-        features = layout.feature[np.array(first, dtype=np.intp)]
-        return np.bincount(features, np.array(self.falls), minlength=len(layout.n_bins))
+        features = self.candidates.features[self.chosen]
+        return np.bincount(features, self.falls, minlength=len(layout.n_bins))
 
     def coefficients(self, cuts: NormalizedCuts) -> np.ndarray:
         """Sum all rounds as coefficients of the z: (P,)."""
-        total = np.zeros(cuts.n_cuts)
-        for own, step in zip(self.cuts, self.steps):
-            total[own] += step
-        return total
+        widths = self.widths
+        first = self.candidates.starts[self.chosen] - np.cumsum(widths) + widths
+        own = np.repeat(first, widths) + np.arange(len(self.steps))
+        total = np.bincount(own, self.steps, minlength=cuts.n_cuts)
+        return total.astype(float, copy=False)  # without a step they are integers
 
 
 class SmoothingRounds:
@@ -124,13 +193,11 @@ class SmoothingRounds:
 
     Attributes
     ----------
-    path : SmoothingPath
-    falls, held_changes : list of T floats
-        By how much each round lowered the sum of squares over the training rows, and changed that
-        over the held-out rows.
     n_run : int
     exhausted : bool
         Whether no round lowers the squared error any further.
+    held_total : float
+        By how much all rounds changed the sum of squares over the held-out rows.
     """
 
     def __init__(
@@ -140,77 +207,52 @@ class SmoothingRounds:
         monotonic: np.ndarray | None = None,
     ) -> None:
         self.state = state
-        cuts, layout = state.cuts, state.cuts.layout
+        layout = state.cuts.layout
         free = np.ones(len(layout.n_bins), bool) if monotonic is None else monotonic == 0
-        # Candidates: features with thresholds, single cuts, categorical features.
-        counted = np.concatenate([[0], np.cumsum(cuts.scale > 0)])
-        stops = layout.offsets[1:] - (layout.missing & ~layout.categorical)
-        n_used = counted[stops] - counted[layout.offsets[:-1]]
-        ordered = np.flatnonzero(free & ~layout.categorical & (n_used > 0))
-        self.starts, self.stops = layout.offsets[ordered], stops[ordered]
-        self.n_used = n_used[ordered].astype(float)
-        of_valid = layout.offsets[1:][layout.missing & ~layout.categorical] - 1
-        jumps = [k for k in np.asarray(jumps, dtype=np.intp) if free[layout.feature[k]]]
-        self.single = np.concatenate([np.array(jumps, dtype=np.intp), of_valid])
-        self.categories: list[np.ndarray] = []
-        self.shrink: list[np.ndarray] = []
-        factors = []
-        for j in np.flatnonzero(free & layout.categorical):
-            span = layout.spans[j]
-            own = span.start + np.flatnonzero(cuts.scale[span])
-            if not len(own):
-                continue
-            # Means are shrunk as those of groups of which the average one has as much weight as
-            # the prior: a category of that weight moves half as far as one of great weight.
-            weight = cuts.raw_left[own]
-            shrunk = weight + weight.mean()
-            self.categories.append(own)
-            self.shrink.append(1 / (cuts.scale[own] ** 2 * shrunk))
-            factors.append(self.shrink[-1] / max((weight / shrunk).sum(), 1.0))
-        none = np.empty(0)
-        # Where each feature begins, the cuts of the categories, and the factors of their squares.
-        self.of_categories = (
-            np.cumsum([0, *map(len, self.categories)], dtype=np.intp),
-            np.concatenate([none, *self.categories]).astype(np.intp),
-            np.concatenate([none, *factors]),
-        )
-        self.floor = _EXHAUSTED**2 * cuts.squares
-        self.n_run, self.exhausted = 0, False
-        self.falls: list[float] = []
-        self.held_changes: list[float] = []
-        self.path = SmoothingPath([], [], self.falls)
+        self.candidates = SmoothingCandidates(state.cuts, jumps, free)
+        self.widest = int(np.diff(self.candidates.offsets).max(initial=0))
+        self.floor = _EXHAUSTED**2 * state.cuts.squares
+        self.n_run, self.exhausted, self.held_total = 0, False, 0.0
+        self.parts: list = []
 
     def run(self, n_rounds: int) -> None:
         """At most `n_rounds` more rounds."""
-        state, has_held = self.state, self.state.has_held
-        values, n_all, n_spans = state.values, state.n_cuts, len(self.starts)
-        candidates = self.starts, self.stops, self.n_used, self.single, *self.of_categories
-        for _ in range(0 if self.exhausted else n_rounds):
-            best = best_smoothing(values, *candidates, self.floor)
-            if best < 0:
-                self.exhausted = True
-                return
-            own: slice | np.ndarray
-            if best < n_spans:
-                own = slice(self.starts[best], self.stops[best])
-                step = values[own] / self.n_used[best]
-            elif best < n_spans + len(self.single):
-                best -= n_spans
-                own = self.single[best : best + 1]
-                step = values[own]
-            else:
-                best -= n_spans + len(self.single)
-                own = self.categories[best]
-                step = _CATEGORY_RATE * values[own] * self.shrink[best]
-            before = values[own].copy()
-            held_before = values[n_all:][own].copy() if has_held else before
-            state.subtract(own, step)
-            # |r - Zb|^2 = |r|^2 - 2 b'c + b'Qb
-            fall = step @ (before + values[own])
-            held = -(step @ (held_before + values[n_all:][own])) if has_held else 0.0
-            for part, entry in zip((*self.path, self.held_changes), (own, step, fall, held)):
-                part.append(entry)
-            self.n_run += 1
+        of, done = self.candidates, 0
+        candidates = of.starts, of.features, of.offsets, of.gain, of.rate
+        while done < n_rounds and not self.exhausted:
+            count = min(_SMOOTHING_AT_ONCE, n_rounds - done)
+            chosen, steps = np.empty(count, np.int32), np.empty(count * self.widest)
+            falls, held = np.empty(count), np.empty(count)
+            given = self.state.residuals, *candidates, self.floor
+            made = smooth(*given, chosen, steps, falls, held)
+            self.exhausted = made < count
+            part = SmoothingPath(of, chosen[:made], steps, falls[:made])
+            n_steps = int(part.widths.sum())
+            self.parts.append((part.chosen, steps[:n_steps].copy(), part.falls, held[:made]))
+            self.held_total += float(held[:made].sum())
+            done += made
+        self.n_run += done
+
+    def _joined(self) -> tuple[np.ndarray, ...]:
+        empty = (np.empty(0, np.int32), np.empty(0), np.empty(0), np.empty(0))
+        joined = tuple(np.concatenate(part) for part in zip(empty, *self.parts))
+        self.parts = [joined]
+        return joined
+
+    @property
+    def path(self) -> SmoothingPath:
+        """All rounds so far."""
+        return SmoothingPath(self.candidates, *self._joined()[:3])
+
+    @property
+    def falls(self) -> np.ndarray:
+        """By how much each round lowered the sum of squares over the training rows."""
+        return self._joined()[2]
+
+    @property
+    def held_changes(self) -> np.ndarray:
+        """By how much each round changed the sum of squares over the held-out rows."""
+        return self._joined()[3]
 
 
 # --- stumps ---------------------------------------------------------------------------------------
@@ -247,6 +289,10 @@ class StumpPath(NamedTuple):
     sets: list
     learning_rate: float
 
+    @property
+    def n_rounds(self) -> int:
+        return len(self.chosen)
+
     def until(self, n_rounds: int) -> "StumpPath":
         """The first rounds."""
         return self._replace(
@@ -269,8 +315,7 @@ class StumpPath(NamedTuple):
         """Sum all rounds as coefficients of the z of single cuts: (P,)."""
         n_cuts = cuts.n_cuts
         # A set's column is a sum of those of its categories, each of which has a scale of its own.
-        sums = np.zeros(n_cuts + len(self.sets))
-        np.add.at(sums, self.chosen, self.steps)
+        sums = np.bincount(self.chosen, self.steps, minlength=n_cuts + len(self.sets)).astype(float)
         coefficients = sums[:n_cuts]
         for total, of_set in zip(sums[n_cuts:], self.sets):
             coefficients[of_set.cuts] += total * of_set.scale / cuts.scale[of_set.cuts]
@@ -305,6 +350,8 @@ class TableStumps:
     n_run : int
     exhausted : bool
         Whether no stump lowers the squared error any further.
+    held_total : float
+        By how much all rounds changed the sum of squares over the held-out rows.
     """
 
     def __init__(
@@ -332,9 +379,11 @@ class TableStumps:
             for j in np.flatnonzero(monotonic):
                 self.signs[:, layout.thresholds_of(j)] = [[-monotonic[j]], [0.0]]
         self.rows_of_sets: dict[int, np.ndarray] = {}
+        # The sums of squares over held-out rows of the columns of cuts, then of sets.
+        self.lengths = _held_lengths(state.cuts) if state.has_held else np.empty(0)
         self.chosen = np.empty(0, dtype=np.int32)
         self.parts: list = []
-        self.n_run, self.exhausted = 0, state.n_cuts == 0
+        self.n_run, self.exhausted, self.held_total = 0, state.n_cuts == 0, 0.0
 
     def run(self, n_rounds: int, progress: Progress | None = None) -> None:
         """At most `n_rounds` more rounds."""
@@ -343,10 +392,12 @@ class TableStumps:
             count = min(_ROUNDS_AT_ONCE, n_rounds - done)
             self.chosen = chosen = np.full(count, -1, dtype=np.int32)
             part = chosen, np.empty(count), np.empty(count)
-            given = state.values, self._row, self.rate, self.signs, self.sets, self.floor
-            made = boost_stumps(*given, *part)
+            given = state.values, state.rows.views, self._row, self.rate, self.signs, self.sets
+            made = boost_stumps(*given, self.floor, *part)
             self.exhausted = made < count
-            self.parts.append(tuple(each[:made] for each in part))
+            part = tuple(each[:made] for each in part)
+            self.parts.append((*part, self._held_changes(*part)))
+            self.held_total += float(self.parts[-1][-1].sum())
             done += made
             if progress is not None:
                 progress.advance(steps=made)
@@ -355,14 +406,11 @@ class TableStumps:
             progress.finish("no stump lowers the error any further")
 
     def _row(self, k: int) -> np.ndarray:
-        """Products of the column of cut k, or of a set of categories, with all others."""
+        """Products of the column of a cut, or of a set of categories, with all others."""
         cuts, rows = self.state.cuts, self.state.rows
         if k < cuts.n_cuts:
-            row = rows.views[k]
-            if row is None:
-                recent = self.chosen[(self.chosen >= 0) & (self.chosen < cuts.n_cuts)]
-                row = rows.load(k, recent.tolist())
-            return row
+            recent = self.chosen[(self.chosen >= 0) & (self.chosen < cuts.n_cuts)]
+            return rows.load(k, recent.tolist())
         if k not in self.rows_of_sets:
             # The column of a set is a sum of those of its categories.
             assert self.sets is not None
@@ -374,11 +422,30 @@ class TableStumps:
             self.rows_of_sets[k] = (of_set.scale / cuts.scale[own]) @ whole[own - first]
         return self.rows_of_sets[k]
 
+    def _held_changes(self, chosen: np.ndarray, steps: np.ndarray, held: np.ndarray) -> np.ndarray:
+        """By how much rounds changed the sum of squares over the held-out rows."""
+        if not self.state.has_held:
+            return np.zeros(len(steps))
+        cuts = self.state.cuts
+        sets = [] if self.sets is None else self.sets.found[len(self.lengths) - cuts.n_cuts :]
+        if len(sets):
+            left = np.array([cuts.held_raw[each.cuts].sum() for each in sets])
+            scale, share = np.array([[each.scale, each.share] for each in sets]).T
+            length = left * (1 - 2 * share) + share**2 * cuts.held_weight
+            self.lengths = np.concatenate([self.lengths, scale**2 * length])
+        # |r - bz|^2 - |r|^2 = b (b |z|^2 - 2 z'r), with all sums over the held-out rows.
+        return steps * (steps * self.lengths[chosen] - 2 * held)
+
+    def _joined(self) -> tuple[np.ndarray, ...]:
+        empty = (np.empty(0, np.int32), np.empty(0), np.empty(0), np.empty(0))
+        joined = tuple(np.concatenate(part) for part in zip(empty, *self.parts))
+        self.parts = [joined]
+        return joined
+
     @property
     def path(self) -> StumpPath:
         """All rounds so far."""
-        empty = (np.empty(0, dtype=np.int32), np.empty(0), np.empty(0))
-        chosen, steps, held = (np.concatenate(part) for part in zip(empty, *self.parts))
+        chosen, steps, held, _ = self._joined()
         if not self.state.has_held:
             held = held[:0]
         sets = [] if self.sets is None else self.sets.found
@@ -387,27 +454,21 @@ class TableStumps:
     @property
     def falls(self) -> np.ndarray:
         """By how much each round lowered the sum of squares over the training rows."""
-        return (2 / self.learning_rate - 1) * self.path.steps**2
+        return (2 / self.learning_rate - 1) * self._joined()[1] ** 2
 
     @property
     def held_changes(self) -> np.ndarray:
         """By how much each round changed the sum of squares over the held-out rows."""
-        cuts, path = self.state.cuts, self.path
-        # |z|^2 = s^2 (w'L (1 - 2a) + a^2 w'V) over these rows, where all sums are known: of every
-        # cut, and of the sets of categories.
-        present = cuts.valid_cut >= 0
-        a = np.where(present, cuts.valid_share, cuts.share)
-        total = np.where(present, cuts.held_raw[cuts.valid_cut], cuts.held_weight)
-        of_cuts = cuts.scale**2 * (cuts.held_raw * (1 - 2 * a) + a**2 * total)
-        of_sets = []
-        for each in path.sets:
-            left = cuts.held_raw[each.cuts].sum()
-            share = each.share
-            length = left * (1 - 2 * share) + share**2 * cuts.held_weight
-            of_sets.append(each.scale**2 * length)
-        # |r - bz|^2 - |r|^2 = b (b |z|^2 - 2 z'r), with all sums over the held-out rows.
-        lengths = np.concatenate([of_cuts, of_sets])
-        return path.steps * (path.steps * lengths[path.chosen] - 2 * path.held)
+        return self._joined()[3]
+
+
+def _held_lengths(cuts: NormalizedCuts) -> np.ndarray:
+    """The sums of squares of the columns of cuts over the held-out rows: (P,)."""
+    # |z|^2 = s^2 (w'L (1 - 2a) + a^2 w'V) over these rows, where all sums are known.
+    present = cuts.valid_cut >= 0
+    a = np.where(present, cuts.valid_share, cuts.share)
+    total = np.where(present, cuts.held_raw[cuts.valid_cut], cuts.held_weight)
+    return cuts.scale**2 * (cuts.held_raw * (1 - 2 * a) + a**2 * total)
 
 
 class CategorySets:
@@ -680,8 +741,8 @@ def run_phase(
     models : list of TableModel
         That of all rows, then those of the folds.
     make_rounds : callable
-        Of a state: an object with `run(n_rounds)`, `path`, `exhausted`, `n_run`, `falls` and
-        `held_changes`.
+        Of a state: an object with `run(n_rounds)`, `path`, `exhausted`, `n_run`, `falls`,
+        `held_changes` and `held_total`.
     max_rounds : int
     limit : float, default=inf
         The largest change of a table in one stage.
@@ -780,7 +841,7 @@ def run_phase(
             if left == 0:
                 break
         segments, models = kept, kept[-1].models_after(kept[-1].n_rounds)
-    n_rounds = sum(max(len(path.steps) for path in s.paths[0]) for s in segments)
+    n_rounds = sum(max(path.n_rounds for path in s.paths[0]) for s in segments)
     return PhaseResult(models, n_rounds, train_path, held_path, segments)
 
 
@@ -826,9 +887,8 @@ def _run_stage(rounds, max_rounds, limit, patience, progress):
             for own in rounds[1:]:
                 for each in own:
                     each.run(done - each.n_run)
-            total = np.mean(
-                [sum(np.sum(each.held_changes) for each in own) for own in rounds[1:]] or [0.0]
-            )
+            totals = [sum(each.held_total for each in own) for own in rounds[1:]]
+            total = np.mean(totals or [0.0])
             if total < best:
                 best, best_at = total, done
             over = over or done - best_at > patience
@@ -852,8 +912,8 @@ def _moved(own):
     moved = [0.0]
     for each in own:
         cuts = each.state.cuts
-        tables = cuts.tables(each.path.coefficients(cuts))
-        moved += [np.abs(t).max() for t in tables if t is not None]
+        tables = cuts.values_in_bins(each.path.coefficients(cuts))
+        moved.append(np.abs(tables).max(initial=0.0))
     return float(np.max(moved))
 
 

@@ -46,11 +46,13 @@ from itertools import pairwise
 import numpy as np
 
 from ..._native.additive import (
+    RowResiduals,
+    TableResiduals,
     add_stump_sums,
     add_tables,
     cumulate_tables,
     scale_cut_products,
-    sum_over_cuts,
+    tabulate_cuts,
 )
 from .._dictionary import RowCache
 
@@ -655,24 +657,24 @@ class NormalizedCuts:
         """Tabulate sum_k coefficients[k] z_k, of mean 0 over the training rows."""
         moved = np.zeros(len(self.layout.spans), dtype=bool)
         moved[self.layout.feature[coefficients != 0]] = True
+        tables = self.values_in_bins(coefficients)
         return [
-            self.table_of(j, coefficients[span]) if moved[j] else None
+            tables[span.start + j : span.stop + j + 1] if moved[j] else None
             for j, span in enumerate(self.layout.spans)
         ]
 
-    def table_of(self, j: int, coefficients: np.ndarray) -> np.ndarray:
-        """Tabulate one feature, from the coefficients of its z."""
-        cuts = self.layout.spans[j]
-        own = coefficients * self.scale[cuts]
-        if self.layout.categorical[j]:
-            table = np.append(own, 0.0)
-        else:
-            # bin b lies left of the cuts b, b + 1, ...
-            table = np.zeros(len(own) + 1)
-            own[::-1].cumsum(out=table[-2::-1])
-            if self.layout.missing[j]:  # the cuts below V are 0 for missing values
-                table[:-1] -= own[:-1] @ self.valid_share[cuts][:-1]
-        return table - own @ self.share[cuts]
+    def values_in_bins(self, coefficients: np.ndarray) -> np.ndarray:
+        """Tabulate all features, one after the other."""
+        tables = np.empty(self.n_cuts + len(self.layout.spans))
+        tabulate_cuts(coefficients, *self.columns, tables)
+        return tables
+
+    @property
+    def columns(self) -> tuple[np.ndarray, ...]:
+        """What makes a table of the coefficients of columns."""
+        layout = self.layout
+        of_features = layout.offsets, layout.categorical, layout.missing
+        return self.scale, self.share, self.valid_share, *of_features
 
     def coefficients_of(self, tables: Tables) -> np.ndarray:
         """Find the coefficients of the z of which `tables` are the sum, up to constants."""
@@ -712,11 +714,11 @@ class TableState:
         z'Wr for every cut over the training rows, times `cuts.preference`; then, if a fold is held
         out, z'Wr over its rows. It is changed in place only.
     rows : CutRows
+    residuals : TableResiduals
+        What subtracts steps from `values`.
     start_squares, start_held : float
         The sums of squares of the residuals over the training rows and over the held-out ones.
     """
-
-    by_rows = False
 
     def __init__(
         self,
@@ -730,6 +732,8 @@ class TableState:
         self.values = cuts.products.copy()
         self.values[:n_cuts] *= cuts.preference
         self.rows = CutRows(cuts, max_cuts) if rows is None else rows
+        given = self.values, cuts.layout.offsets, self.rows.of_cut, self.rows.of_feature
+        self.residuals = TableResiduals(*given)
         self.has_held = cuts.fold is not None
         self.start_squares = cuts.squares
         self.start_held = cuts.held_squares if self.has_held else 0.0
@@ -749,23 +753,6 @@ class TableState:
             moved = (before - self.values)[n_cuts:]
             self.start_held += coefficients @ moved - 2 * coefficients @ held
 
-    def subtract(self, own: slice | np.ndarray, step: np.ndarray) -> None:
-        """Subtract ``sum_k step[k] z[own[k]]``, of cuts of one feature, from the residuals."""
-        if not isinstance(own, slice) and len(own) == 1:
-            # A single cut may be counted without the others of its feature.
-            row = self.rows.views[own[0]]
-            products = (self.rows.load(int(own[0])) if row is None else row)[None]
-        else:
-            layout = self.cuts.layout
-            j = int(layout.feature[own.start if isinstance(own, slice) else own[0]])
-            first = layout.spans[j].start
-            whole = self.rows.of_feature(j)
-            if isinstance(own, slice):
-                products = whole[own.start - first : own.stop - first]
-            else:
-                products = whole[own - first]
-        self.values -= step @ products
-
 
 class CutRows(RowCache):
     """`NormalizedCuts.rows` by cut: products over the training rows, then the held-out ones."""
@@ -779,6 +766,11 @@ class CutRows(RowCache):
         """Compute the row of cut k with its group; `recent` are the cuts of the rounds before."""
         self._load_group(self.cuts.gram.group_for(k), recent)
         return self.views[k]
+
+    def of_cut(self, k: int) -> np.ndarray:
+        """The row of cut k."""
+        row = self.views[k]
+        return self.load(k) if row is None else row
 
     def of_feature(self, j: int) -> np.ndarray:
         """The rows of all cuts of feature j: (m_j, P) or (m_j, 2 P)."""
@@ -813,8 +805,6 @@ class RowState:
         The rows of the fold that is held out.
     """
 
-    by_rows = True
-
     def __init__(
         self,
         cuts: NormalizedCuts,
@@ -823,43 +813,14 @@ class RowState:
         weight: np.ndarray | None,
         is_held: np.ndarray | None,
     ) -> None:
-        self.cuts, self.codes, self.residual = cuts, codes, residual
-        self.n_cuts = cuts.n_cuts
+        self.cuts, self.n_cuts = cuts, cuts.n_cuts
         self.has_held = is_held is not None
         n = len(residual)
-        self.weight = np.ones(n) if weight is None else weight
-        self.group = np.zeros(n, np.uint8) if is_held is None else is_held.astype(np.uint8)
-        squares = np.bincount(self.group, self.weight * residual**2, minlength=2)
+        weight = np.ones(n) if weight is None else weight
+        group = np.zeros(n, np.uint8) if is_held is None else is_held.astype(np.uint8)
+        squares = np.bincount(group, weight * residual**2, minlength=2)
         self.start_squares, self.start_held = float(squares[0]), float(squares[1])
         self.values = np.empty(self.n_cuts * (1 + self.has_held))
-        self._sum()
-
-    def subtract(self, own: slice | np.ndarray, step: np.ndarray) -> None:
-        """Subtract ``sum_k step[k] z[own[k]]``, of cuts of one feature, from the residuals."""
-        layout = self.cuts.layout
-        j = int(layout.feature[own.start if isinstance(own, slice) else own[0]])
-        cuts = layout.spans[j]
-        coefficients = np.zeros(cuts.stop - cuts.start)
-        if isinstance(own, slice):
-            coefficients[own.start - cuts.start : own.stop - cuts.start] = step
-        else:
-            coefficients[own - cuts.start] = step
-        self.residual -= self.cuts.table_of(j, coefficients).take(self.codes[:, j])
-        self._sum()
-
-    def _sum(self):
-        """Sum z'Wr for every cut from the residuals."""
-        cuts, layout = self.cuts, self.cuts.layout
-        weighted = self.weight * self.residual
-        sums = np.empty((1 + self.has_held, self.n_cuts))
-        given = self.codes.T, self.group if self.has_held else None, weighted
-        sum_over_cuts(*given, layout.offsets, layout.categorical, sums)
-        if cuts.has_present:
-            valid = cuts.valid_cut
-            sums = sums - cuts.valid_share * sums[:, valid] * (valid >= 0)
-        n_all = self.n_cuts
-        np.multiply(cuts.scale, sums[0], out=self.values[:n_all])
-        self.values[:n_all] *= cuts.preference
-        if self.has_held:
-            total = weighted[self.group == 1].sum()
-            np.multiply(cuts.scale, sums[1] - cuts.share * total, out=self.values[n_all:])
+        scale, share, valid_share, offsets, *of_features = cuts.columns
+        given = self.values, offsets, codes.T, residual, weight, group, cuts.preference
+        self.residuals = RowResiduals(*given, scale, share, valid_share, *of_features)
