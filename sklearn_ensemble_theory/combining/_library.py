@@ -24,8 +24,10 @@ from sklearn.linear_model import GammaRegressor, LogisticRegression, PoissonRegr
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
 
+from sklearn_ensemble_theory._categories import MOST_CATEGORY_BINS, CategoricalColumns
 from sklearn_ensemble_theory._folds import Split
 from sklearn_ensemble_theory._rows import normalised_weights, number_of_rows
+from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._typing import Estimator
 from sklearn_ensemble_theory.averaging import (
     BaggedNearestNeighborsClassifier,
@@ -263,6 +265,26 @@ MEMBERS: dict[str, Callable[[Library], Estimator]] = {
     "additive": Library.additive,
     "boosting_31_leaves": Library.boosting_31_leaves,
 }
+
+
+# Whose bins the rarest of many categories share.
+ON_BINS = {"extra_trees", "forest", "boosting", "boosting_31_leaves"}
+
+
+def warn_of_many_categories(columns: CategoricalColumns, names: set[str]) -> None:
+    """Say which columns have more categories than the members of these names have bins.
+
+    The members themselves know only the numbers of the columns.
+    """
+    if names.isdisjoint(ON_BINS):
+        return
+    for j, categories in enumerate(columns.categories):
+        if categories is not None and len(categories) > MOST_CATEGORY_BINS:
+            warn_user(
+                f"Feature {columns.features.label(j)} has {len(categories)} categories, of which "
+                f"the {len(categories) - MOST_CATEGORY_BINS + 1} of the fewest rows are one to "
+                f"forests and boosting: these have {MOST_CATEGORY_BINS} bins."
+            )
 
 
 def are_counts(weight: np.ndarray) -> bool:

@@ -71,7 +71,7 @@ from sklearn_ensemble_theory.ensembles._held_out import HeldOut
 from sklearn_ensemble_theory.ensembles._prediction_sets import SetRule
 
 from ._aggregation import RISKS
-from ._library import MEMBERS, Library, default_members
+from ._library import MEMBERS, Library, default_members, warn_of_many_categories
 from ._member_fits import (
     HeldOutMembers,
     Member,
@@ -153,7 +153,10 @@ def fit_one(
     )
     start = time.perf_counter()
     try:
-        (model,), held_out = fit_members(plan, problem)
+        with warnings.catch_warnings():
+            if is_ours:  # by number of the column, which `warn_of_many_categories` names
+                warnings.filterwarnings("ignore", r"Feature \d+ has \d+ categories, of which")
+            (model,), held_out = fit_members(plan, problem)
         assert held_out is not None
         refuse_outputs(held_out.predictions[0], outputs.classes)
     except MemoryError:  # is for who has called the fit
@@ -367,6 +370,8 @@ class BaseSuperLearner(ReadsOnce, BaseEstimator):
             known = enumerate(self._columns.categories)
             categories = [j for j, own in known if own is not None]
         members = self._library(n_rows, categories, params, method)
+        if self._columns is not None:
+            warn_of_many_categories(self._columns, self._named_by_us)
         outputs = Outputs([method], classes)
         of_library = MembersProblem(replace(rows, X=self._numbers(rows.X)), splits)
         given = MembersProblem(rows, splits)

@@ -404,6 +404,26 @@ def test_columns_of_text_are_categories(kind):
     assert weighted.score(text, np.where(y > 0, "a", "b")) > 0.8
 
 
+@pytest.mark.parametrize("kind", ["text", "category"])
+def test_columns_of_many_categories_are_named(kind):
+    rng = np.random.RandomState(0)
+    city = np.array([f"c{i}" for i in rng.randint(300, size=1500)], dtype=object)
+    n = len(np.unique(city))
+    X = pd.DataFrame({"size": rng.normal(size=1500), "city": city})
+    if kind == "category":
+        X["city"] = X["city"].astype("category")
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        SuperLearnerRegressor(["linear", "forest", "boosting"]).fit(X, X["size"])
+    assert [str(each.message) for each in found] == [
+        f"Feature 'city' has {n} categories, of which the {n - 254} of the fewest rows are one to "
+        "forests and boosting: these have 255 bins."
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SuperLearnerRegressor(["linear"]).fit(X, X["size"])
+
+
 def test_frames_are_refused_by_column():
     X, y = frame()
     model = SuperLearnerRegressor(["linear", "boosting"], random_state=0)
