@@ -364,13 +364,7 @@ def can_ask(model: Predictor, name: str) -> bool:
 
 
 def _inside(model: Predictor, X: Any, name: str) -> tuple[Any, Any, list[Any]]:
-    """The estimator with the method, X as it was fitted to, and the transformers of y, inner first.
-
-    Raises
-    ------
-    TypeError
-        If there is no estimator with the method.
-    """
+    """The estimator with the method, X as it was fitted to; the transformers of y, inner first."""
     *outer, inside = _layers(model, name)
     inverses: list[Any] = []
     for layer in outer:
@@ -384,13 +378,7 @@ def _inside(model: Predictor, X: Any, name: str) -> tuple[Any, Any, list[Any]]:
 
 
 def _layers(model: Predictor, name: str) -> list[Any]:
-    """The model, what is inside of it, and so on to the estimator that has the method.
-
-    Raises
-    ------
-    TypeError
-        If there is none.
-    """
+    """The model, what is inside of it, and so on to the estimator that has the method."""
     layers: list[Any] = [model]
     while not hasattr(last := layers[-1], name) or isinstance(last, type):
         if isinstance(last, FrozenEstimator):
@@ -448,12 +436,8 @@ def _ends(model: Predictor, X: Any, name: str, options: dict[str, Any]) -> np.nd
 def _in_units_of_y(values: np.ndarray, transformers: list[Any]) -> tuple[np.ndarray, bool]:
     """Predictions through the inverses, in their order, and whether these increase.
 
-    Infinite values stay infinite, and so become values that the inverses do not have.
-
-    Raises
-    ------
-    ValueError
-        If the inverses are not monotone.
+    Infinite values stay infinite, and so become values that the inverses do not have. Inverses that
+    are not monotone are a ValueError.
     """
     z = np.unique(values[np.isfinite(values)])
     if not transformers or not len(z):

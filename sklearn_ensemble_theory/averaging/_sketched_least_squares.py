@@ -425,21 +425,10 @@ def sketched_solution(
 
 
 class SketchedGram:
-    """The matrix A'A + alpha I, as the product of a small factor with itself.
+    """The matrix A'A + alpha I, as the product D R'R D of a small factor with itself.
 
-    Parameters
-    ----------
-    R : float array of shape (r, d)
-        Triangular (trapezoidal for r < d), D R'R D the matrix.
-    scale : float array of shape (d,)
-        The diagonal of D, powers of 2.
-    n_rows : int
-        Number of rows of A.
-
-    Attributes
-    ----------
-    rank : int
-        Numerical rank.
+    `R` (r, d) is triangular (trapezoidal for r < d), `scale` (d,) the diagonal of D, powers of 2,
+    and `n_rows` the number of rows of A; `rank` is the numerical rank.
     """
 
     def __init__(self, R: np.ndarray, scale: np.ndarray, n_rows: int) -> None:
@@ -555,20 +544,8 @@ def refined(
     """Conjugate gradients on all rows, preconditioned by the mean of the sketched inverses.
 
     The first step goes to the minimum of ||y - Phi theta||^2 + alpha ||theta||^2 along the mean of
-    the directions (Phi'S'S Phi + alpha I)^-1 Phi'(y - Phi theta).
-
-    Parameters
-    ----------
-    theta : float array of shape (d, q)
-    grams : list of SketchedGram
-    rows : BlockedRows
-        Whose blocks are seen as `CentredRows`.
-    alpha : float
-    n_steps : int
-
-    Notes
-    -----
-    O(n d q + m d^2 q) a step.
+    the directions (Phi'S'S Phi + alpha I)^-1 Phi'(y - Phi theta). theta has the shape (d, q), and
+    the blocks of `rows` are seen as `CentredRows`. O(n d q + m d^2 q) a step.
     """
     d = len(theta)
     gradient = rows.sum(CentredRows.start, theta) - alpha * theta

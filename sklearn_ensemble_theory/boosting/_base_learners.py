@@ -58,28 +58,15 @@ def weak_learner(
 ) -> PreparedRounds:
     """The fastest learner that does what fitting `estimator` in each round does.
 
-    Parameters
-    ----------
-    estimator : estimator
-    X : {array, sparse matrix} of shape (n, p)
-        Validated. For trees and a task with a risk it holds what a tree stores, numbers of single
-        precision, and no `fit` or `predict` of a tree checks it again.
-    sample_weight : array of shape (n,) or None
-        As the user gave it: a ridge penalty must not depend on how the risk normalises weights.
-    task : Task
-    fit_params : dict, default=None
-        Passed to every `fit`; clones are used where there are any.
+    With more than one score, `best` takes a target of shape (n, K) and returns a list of K members
+    and their outputs of shape (n, K). A ValueError if there is no fast path for a task that has no
+    clones.
 
-    Returns
-    -------
-    learner : PreparedRounds
-        With more than one score, `best` takes a target of shape (n, K) and returns a list of K
-        members and their outputs of shape (n, K).
-
-    Raises
-    ------
-    ValueError
-        If the estimator has no fast path for a task for which there are no clones.
+    - X: validated. For trees and a task with a risk it holds what a tree stores, numbers of single
+      precision, and no `fit` or `predict` of a tree checks it again.
+    - sample_weight: as the user gave it: a ridge penalty must not depend on how the risk normalises
+      weights.
+    - fit_params: passed to every `fit`; clones are used where there are any.
     """
     rounds = None if fit_params else prepare_rounds(estimator, X, sample_weight, task)
     if rounds is None:
@@ -136,18 +123,9 @@ class MemberPerScore:
 class Clones:
     """Clones of an estimator, seeded and fitted in each round; subclasses have `best`.
 
-    Parameters
-    ----------
-    estimator : estimator
-    X : {array, sparse matrix} of shape (n, p)
-    sample_weight : array of shape (n,) or None
-    task : Task
-        Its `random_state` seeds the clones, and draws rows.
-    fit_params : dict, default=None
-        Passed to every `fit`.
-    resample : bool, default=False
-        Classifiers, and regressors of labels, are fitted to n rows drawn with replacement by the
-        weights of the round, instead of under these weights.
+    The task's `random_state` seeds the clones, and draws rows. With `resample` classifiers, and
+    regressors of labels, are fitted to n rows drawn with replacement by the weights of the round,
+    instead of under these weights.
     """
 
     is_exact = False

@@ -32,23 +32,13 @@ NO_SIZE = float(np.finfo(np.float64).tiny)
 
 @dataclass
 class ColumnMoments:
-    """Sums over rows of products of the columns Z = (X, y), about their means.
+    """Sums over rows of products of the k columns Z = (X, y), about their means.
 
-    Attributes
-    ----------
-    n_rows : int
-    weight : float
-    unit : float array of shape (k,)
-        Powers of two, about the largest value of each column: squares in these units neither
-        overflow nor vanish.
-    mean : float array of shape (k,)
-        In these units; zeros where nothing is centred.
-    gram : float array of shape (k, k)
-        In these units.
-    low, high : float arrays of shape (k,)
-        The range of each column, in its own units.
-    single : bool
-        Whether y had no axis of targets.
+    - unit: powers of two, about the largest value of each column: squares in these units neither
+      overflow nor vanish.
+    - mean, gram: (k,) and (k, k) in these units; the means are 0 where nothing is centred.
+    - low, high: the range of each column, in its own units.
+    - single: y had no axis of targets.
     """
 
     n_rows: int
@@ -126,14 +116,7 @@ class ColumnMoments:
 class MomentDictionary:
     """What `GramRows` reads of a `ColumnDictionary`, from the moments of d columns and q targets.
 
-    Attributes
-    ----------
-    offset, scale : float arrays of shape (d,)
-    target : TargetScale
-    correlations : float array of shape (q, d)
-        Psi'W times the scaled targets.
-    squares : float array of shape (q,)
-        Mean squares of the scaled targets.
+    `correlations` (q, d) are Psi'W times the scaled targets, `squares` (q,) their mean squares.
     """
 
     def __init__(self, moments: ColumnMoments, d: int) -> None:
@@ -190,13 +173,9 @@ def moments_of_splits(
 ) -> tuple[ColumnMoments, Iterable[Split] | None]:
     """The moments of all rows, and those of (training, held-out) rows of each fold; None without.
 
-    Folds without rows make no split. All moments are in the same units. One pass over the rows;
-    with folds one more, for their numbers.
-
-    Raises
-    ------
-    ValueError
-        If X has too many columns, or no row is left to train or to validate on.
+    Folds without rows make no split, and a ValueError says if none is left, or if X has too many
+    columns. All moments are in the same units. One pass over the rows; with folds one more, for
+    their numbers.
     """
     n_folds = n_splits or 1
     d, most = rows.n_features, int(MOST_COLUMNS / np.sqrt(n_folds))

@@ -43,17 +43,8 @@ SMALLEST_SHARE = 1e-14
 class Direction(NamedTuple):
     """A step of size gamma along it makes beta
 
-    beta - gamma shrink beta + gamma sum_i values[i] e_{atoms[i]}.
-
-    Attributes
-    ----------
-    shrink : float
-    atoms : tuple of int
-    values : tuple of float
-    longest : float
-        The largest gamma that stays in the ball.
-    gain : float
-        -F'(u)' direction: the first-order gain.
+    beta - gamma shrink beta + gamma sum_i values[i] e_{atoms[i]}. `longest` is the largest gamma
+    that stays in the ball, `gain` the first-order gain -F'(u)' direction.
     """
 
     shrink: float
@@ -100,18 +91,11 @@ VARIANTS = ("plain", "away", "pairwise", "fully_corrective")
 
 @dataclass(frozen=True)
 class SolverOptions:
-    """How a problem over a ball is solved.
+    """How a problem over a ball is solved: `step` is a key of `STEP_SIZES`.
 
-    Attributes
-    ----------
-    step : str
-        A key of `STEP_SIZES`.
-    variant : str
-        One of `VARIANTS`: towards the best atom; or away from the worst one, or from the worst to
-        the best one; or to the minimum over the ball of all atoms found.
-    n_rounds : int
-    tol : float
-        The rounds end when the dual gap is at most this share of the risk at 0.
+    `variant` is one of `VARIANTS`: towards the best atom; or away from the worst one, or from the
+    worst to the best one; or to the minimum over the ball of all atoms found. The rounds end when
+    the dual gap is at most the share `tol` of the risk at 0.
     """
 
     step: str
@@ -133,12 +117,7 @@ INNER_OPTIONS = SolverOptions("line_search", "pairwise", INNER_ROUNDS, 0.0)
 class Ball(Place, Protocol):
     """A point beta of the ball, its risk, and how both change by a step.
 
-    Attributes
-    ----------
-    beta : float array of shape (d,)
-    c : float array of shape (d,)
-        Correlations -F'(u)'psi_j at beta.
-    risk, risk_at_zero : float
+    `c` (d,) are the correlations -F'(u)'psi_j at beta.
     """
 
     beta: np.ndarray
@@ -276,17 +255,9 @@ class RowsBall:
 
 
 class BallPath(NamedTuple):
-    """The steps that were made, T in number.
+    """The T steps that were made, to the point `beta`.
 
-    Attributes
-    ----------
-    beta : float array of shape (d,)
-        The point that was reached.
-    gaps : float array of shape (T + 1,)
-        The dual gap before each step, and at the end.
-    risks : float array of shape (T + 1,)
-        F likewise.
-    stop_reason : {"tol", "n_estimators", "stalled", "callback"}
+    `gaps` and `risks`, (T + 1,), are the dual gap and F before each step, and at the end.
     """
 
     beta: np.ndarray

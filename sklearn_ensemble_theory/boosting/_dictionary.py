@@ -32,19 +32,9 @@ RECENT_ROUNDS = 1000
 class ColumnDictionary:
     """psi_j = (x_j - offset_j) / scale_j under weights that sum to 1; nothing of X is copied.
 
-    Parameters
-    ----------
-    X : float64 array or sparse matrix of shape (n, d)
-    weight : array of shape (n,)
-    centre : bool
-        Subtract the weighted means.
-    scale : float array of shape (d,), default=None
-        None for the root mean squares, so that every psi_j has mean square 1.
-
-    Attributes
-    ----------
-    usable : bool array of shape (d,)
-        False for columns that are zero, or constant when centred: their psi is 0.
+    With `centre` the offsets are the weighted means. The scale is by default the root mean squares,
+    so that every psi_j has mean square 1. Columns that are zero, or constant when centred, are not
+    `usable`: their psi is 0.
     """
 
     def __init__(
@@ -175,23 +165,11 @@ def coefficients_in_units(coefficients: np.ndarray, scale: float | np.ndarray) -
 
 
 class RowCache:
-    """Rows by number, computed in groups and forgotten in groups.
+    """Rows by number, computed in groups and forgotten in groups; at most `most`, None for all.
 
-    Parameters
-    ----------
-    n : int
-        Number of rows.
-    most : int or None
-        How many rows are kept; None for all.
-
-    Attributes
-    ----------
-    views : list of length n
-        Each row where it is kept, None elsewhere. It is changed in place only, so that an inner
-        loop may hold it and do nothing but index it.
-    is_kept : bool array of shape (n,)
-    groups : dict of sequences of int
-        The numbers in each group that is kept, oldest group first.
+    `views` has each row where it is kept, None elsewhere. It is changed in place only, so that an
+    inner loop may hold it and do nothing but index it. `groups` has the numbers in each group that
+    is kept, oldest group first.
     """
 
     def __init__(self, n: int, most: int | None = None) -> None:
@@ -248,15 +226,10 @@ class Columns(Protocol):
 class GramRows(RowCache):
     """Rows of the Gram matrix of a dictionary of columns: ``rows.get(j, c)``.
 
-    A row is computed together with those of the columns that are likely to be needed next; once
-    `SHARE_BEFORE_ALL` of them were needed, all the others follow at once. So a greedy step costs
-    O(d), and at most about twice the products of the cheapest plan are computed.
-
-    Parameters
-    ----------
-    dictionary : Columns
-    block : int, default=BLOCK
-        Rows computed together; fewer where fewer will ever be needed.
+    A row is computed together with those of the columns that are likely to be needed next, `block`
+    of them, or fewer where fewer will ever be needed; once `SHARE_BEFORE_ALL` of them were needed,
+    all the others follow at once. So a greedy step costs O(d), and at most about twice the products
+    of the cheapest plan are computed.
     """
 
     def __init__(self, dictionary: Columns, block: int = BLOCK) -> None:
@@ -273,20 +246,10 @@ class GramRows(RowCache):
         return self.load(j, correlations, recent) if row is None else row
 
     def load(self, j: int, correlations: np.ndarray, recent: Sequence[int] = ()) -> np.ndarray:
-        """Compute row j and others.
+        """Compute row j, which is not kept, and others.
 
-        Parameters
-        ----------
-        j : int
-            A row that is not kept.
-        correlations : float array of shape (d,)
-            Columns with large ones are likely to be needed next.
-        recent : sequence of int
-            Rows that were used before, in order; see `make_room`.
-
-        Returns
-        -------
-        float array of shape (d,)
+        Columns with large correlations (d,) are likely to be needed next. `recent` are the rows
+        that were used before, in order; see `make_room`.
         """
         if self.all_fit and np.count_nonzero(self.is_kept) >= SHARE_BEFORE_ALL * len(self.views):
             self.load_all()

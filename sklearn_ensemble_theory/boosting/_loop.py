@@ -65,27 +65,18 @@ class Observed(Protocol):
 
 
 class Round(NamedTuple):
-    """One round of boosting.
+    """One round of boosting, counted from 0 over all fits of a warm-started model.
 
-    Attributes
-    ----------
-    index : int
-        t, counted from 0 over all fits of a warm-started model.
-    predictor : object
-        The member that the weak learner returned.
-    step : float
-        b_t.
-    risk : float
-        F(u_t), after the step.
-    first_order_gain : float
-        -F'(u_{t-1})' psi(w_t) over the risk's scale. With an exact weak learner over a symmetric
-        dictionary it is the polar gauge gamma*(F'(u_{t-1})), which bounds the distance to the
-        optimum [Bach, eq. (10.11)]; for AdaBoost it is e_t = 2 gamma_t, twice the edge. nan where
-        the step does not need it (`Step.needs_outputs`).
-    outputs : ndarray, or LeafOutputs where the step does not need them as an array
-        psi(w_t) on the training rows; None for a round that was made before it was asked for.
-    details : object
-        The step's `StepResult.details`.
+    - predictor: the member that the weak learner returned.
+    - step: b_t.
+    - risk: F(u_t), after the step.
+    - first_order_gain: -F'(u_{t-1})' psi(w_t) over the risk's scale. With an exact weak learner
+      over a symmetric dictionary it is the polar gauge gamma*(F'(u_{t-1})), which bounds the
+      distance to the optimum [Bach, eq. (10.11)]; for AdaBoost it is e_t = 2 gamma_t, twice the
+      edge. NaN where the step does not need it (`Step.needs_outputs`).
+    - outputs: psi(w_t) on the training rows, or `LeafOutputs` where the step does not need them as
+      an array; None for a round that was made before it was asked for.
+    - details: the step's `StepResult.details`.
     """
 
     index: int  # type: ignore[assignment]
@@ -124,29 +115,17 @@ class RoundIterator:
 class BoostingRounds(RoundIterator):
     """Iterator of `Round` records, without end unless the learner or the step ends it.
 
-    Parameters
-    ----------
-    risk : EmpiricalRisk
-        Or any object with ``at(u)`` that returns a `RiskState`.
-    learner : object with ``best(target, weight, scores)``
-    step : Step
-        Or any callable ``step(t, risk, u, psi, state, gain)`` that returns a `StepResult`, with a
-        method ``move(u, psi, b)``.
-    u : float array of shape (n,) or (n, K)
-        Scores on the training rows to start from; changed in place, so that it holds u_t when the
-        t-th record is returned.
-    start : int, default=0
-        Index of the first round.
+    The risk may be any object with ``at(u)`` that returns a `RiskState`, the learner one with
+    ``best(target, weight, scores)``, and the step any callable ``step(t, risk, u, psi, state,
+    gain)`` that returns a `StepResult`, with a method ``move(u, psi, b)``.
 
-    Attributes
-    ----------
-    state : RiskState or None
-        The risk at the current scores; None before the first round.
-    stop_details : object
-        The `StepResult.details` of the step that ended the loop; None while it goes on, and where
-        the learner had nothing to offer.
-    unseen : int
-        So many rounds may be made before the next one is returned (see `allow`).
+    - u: scores on the training rows to start from, (n,) or (n, K); changed in place, so that it
+      holds u_t when the t-th record is returned.
+    - start: index of the first round.
+    - state: the risk at the current scores; None before the first round.
+    - stop_details: the `StepResult.details` of the step that ended the loop; None while it goes on,
+      and where the learner had nothing to offer.
+    - unseen: so many rounds may be made before the next one is returned (see `allow`).
     """
 
     def __init__(
@@ -254,17 +233,8 @@ def rows_for_callbacks(
 ) -> dict:
     """The rows that are fitted, as the hooks of callbacks take them.
 
-    Parameters
-    ----------
-    X : {array-like, sparse matrix, data frame} of shape (n, p)
-        As the user gave it, so that the names of its columns are those of the fit.
-    y : array of shape (n,) or (n, K)
-        In the user's labels.
-    rows : Rows
-    weighted : bool
-        Whether the user gave weights.
-    part : int array, default=None
-        Which of these rows are fitted; all of them by default.
+    X and y are as the user gave them, so that the names of columns are those of the fit. `weighted`
+    says whether the user gave weights; `part` is which of these rows are fitted, all by default.
     """
     X, y, weight = rows.of(X), rows.of(y), rows.weights()
     if part is not None:
@@ -302,22 +272,14 @@ def begin_fit(
 class RoundReports:
     """Reports the rounds of one fit.
 
-    Parameters
-    ----------
-    estimator : estimator
-        With the parameter `verbose` and the mixin `CallbackSupportMixin`.
-    n_rounds : int
-        The largest number of rounds.
-    n_parts : int, default=1
-        Number of fits of so many rounds, which may run in several threads: the classes of a
-        classifier, say.
-    data : callable, default=None
-        ``data()``, a dict of the rows that are fitted, X, y in the user's labels, and metadata, for
-        callbacks; see `rows_for_callbacks`.
-    attributes : callable, default=None
-        The fitted attributes so far, for callbacks that need a fitted model: ``attributes()``, or
-        ``attributes(so_far())`` where a round is reported with `so_far`. With several parts there
-        is no model of the first rounds, and only the end of the fit has one.
+    - estimator: with the parameter `verbose` and the mixin `CallbackSupportMixin`.
+    - n_parts: fits of at most `n_rounds` rounds, which may run in several threads: the classes of a
+      classifier, for example.
+    - data: ``data()``, a dict of the rows that are fitted, X, y in the user's labels, and metadata,
+      for callbacks; see `rows_for_callbacks`.
+    - attributes: the fitted attributes so far, for callbacks that need a fitted model:
+      ``attributes()``, or ``attributes(so_far())`` where a round is reported with `so_far`. With
+      several parts there is no model of the first rounds, and only the end of the fit has one.
     """
 
     def __init__(

@@ -81,17 +81,8 @@ class Problem:
 class BallPlan:
     """What is minimised over a ball, and how.
 
-    Attributes
-    ----------
-    loss : Loss
-    learner : estimator or None
-        The weak learner whose outputs are the atoms; None for the columns of X.
-    options : SolverOptions
-    fit_intercept : bool
-    weighted : bool
-        Whether the weak learner gets the weights of the rows.
-    rng : RandomState
-        Of the weak learner.
+    The outputs of `learner`, which gets the weights of the rows where it is `weighted`, are the
+    atoms; None for the columns of X.
     """
 
     loss: Loss
@@ -106,18 +97,9 @@ class BallPlan:
 class Solution:
     """A minimiser over one ball, in the units of the data.
 
-    Attributes
-    ----------
-    intercept : float
-    gaps, risks : float arrays of shape (T + 1,)
-    stop_reason : str
-    variation_norm : float
-    start : object
-        Where the solver may start from for a larger ball.
-    coef : array of shape (d,) or None
-        Over the columns of X.
-    members, member_weights : list and array of shape (m,)
-        Over the atoms of a weak learner.
+    `gaps` and `risks` have the shape (T + 1,). The solver may begin at `start` for a larger ball.
+    `coef` (d,) is over the columns of X, `members` with `member_weights` over the atoms of a weak
+    learner.
     """
 
     intercept: float
@@ -154,12 +136,7 @@ class ProfiledRisk(EmpiricalRisk):
     """min over b of F(u + b): the risk of the scores at the best intercept.
 
     It is as convex and as smooth as F; its gradient is that of F at the best intercept, and sums to
-    zero.
-
-    Attributes
-    ----------
-    intercept : float
-        The b of the last scores that were evaluated.
+    zero. `intercept` is the b of the last scores that were evaluated.
     """
 
     intercept = 0.0
@@ -317,16 +294,11 @@ class Atom(NamedTuple):
 class Atoms:
     """Turns the members of a weak learner into atoms of a symmetric dictionary.
 
-    With `centre` the mean of the outputs is subtracted; the intercept compensates for it.
-
-    Attributes
-    ----------
-    is_exact : bool
-        Whether the best atom is found exactly, so that the dual gap is a bound.
-    normalise : bool
-        Whether outputs are divided by their root mean square, because the learner's outputs have
-        no scale: then the least-squares fit is the best atom, wherever the class of predictors is
-        closed under multiplication.
+    With `centre` the mean of the outputs is subtracted; the intercept compensates for it. The dual
+    gap is a bound if `is_exact`: the best atom is found exactly. With `normalise` outputs are
+    divided by their root mean square, because the learner's outputs have no scale: then the
+    least-squares fit is the best atom, wherever the class of predictors is closed under
+    multiplication.
     """
 
     def __init__(self, learner: PreparedRounds, centre: bool) -> None:
@@ -363,16 +335,8 @@ class Atoms:
 class FrankWolfeDetails(NamedTuple):
     """What a Frank-Wolfe step knows about a round.
 
-    Attributes
-    ----------
-    gap : float
-        The dual gap before the step.
-    risk : float
-        F before the step.
-    eta : float or None
-        The share of the way to the atom; None if no step was taken.
-    stop_reason : {"tol", "stalled"} or None
-        Why no step was taken.
+    `gap` and `risk` are the dual gap and F before the step, `eta` the share of the way to the atom;
+    None if no step was taken, for the reason `stop_reason`.
     """
 
     gap: float
@@ -385,16 +349,10 @@ class FrankWolfeDetails(NamedTuple):
 class ActiveAtoms:
     """The atoms that make up the scores, in the order in which they were found.
 
-    Attributes
-    ----------
-    atoms : list of m Atoms
-        Appended by the solver after each round.
-    weights : float array of shape (m,)
-        u is the sum of weights times atoms; the absolute weights sum to at most D.
-    outputs : list of m arrays of shape (n,)
-        The atoms on the training rows; kept by `CorrectiveStep` only.
-    gap : float
-        The dual gap of the round in progress, to which `CorrectiveStep` adapts its precision.
+    - atoms: appended by the solver after each round.
+    - weights: u is the sum of weights times atoms; the absolute weights sum to at most D.
+    - outputs: the atoms on the training rows; kept by `CorrectiveStep` only.
+    - gap: the dual gap of the round in progress, to which `CorrectiveStep` adapts its precision.
     """
 
     atoms: list[Atom] = field(default_factory=list)

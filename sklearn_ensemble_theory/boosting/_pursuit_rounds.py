@@ -194,21 +194,13 @@ def chosen_rounds(
 
 
 class PursuitPath(NamedTuple):
-    """The rounds of a pursuit, T in number, in units of the normalised columns.
+    """The T rounds of a pursuit, in units of the normalised columns.
 
-    Attributes
-    ----------
-    chosen : int array of shape (T,)
-        The column of each round.
-    steps : float array of shape (T,)
-        b of each plain round; empty for an orthogonal path.
-    coefs : list of T float arrays
-        Orthogonal: the coefficients of the columns chosen so far after each round; else empty.
-    squares : float array of shape (T + 1,)
-        Mean squared residual after 0, 1, ..., T rounds.
-    skipped : int array
-        Columns that were skipped because they depend linearly on the active ones.
-    stop_reason : {"n_estimators", "tol", "exhausted", "callback"}
+    - chosen: the column of each round.
+    - steps: b of each plain round; empty for an orthogonal path.
+    - coefs: orthogonal: the coefficients of the columns chosen so far after each round; else empty.
+    - squares: mean squared residual after 0, 1, ..., T rounds.
+    - skipped: columns that were skipped because they depend linearly on the active ones.
     """
 
     chosen: np.ndarray

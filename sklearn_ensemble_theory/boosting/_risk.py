@@ -36,19 +36,11 @@ Array = NDArray[np.float64]
 
 
 class RiskState(NamedTuple):
-    """The risk at the current scores, as a round needs it.
+    """The risk F(u) = `value` at the current scores, as a round needs it.
 
     weight * target is -F'(u), up to the positive factor `scale`; a weak learner fits target by
-    weighted least squares, or maximises the inner product with weight * target.
-
-    Attributes
-    ----------
-    value : float
-        F(u).
-    target : ndarray of shape (n,) or (n, K)
-    weight : ndarray of shape (n,)
-        Of sum 1; in rounds of the second order positive, of the shape of the target.
-    scale : float
+    weighted least squares, or maximises the inner product with weight * target. The weights have
+    sum 1; in rounds of the second order they are positive, of the shape of the target.
     """
 
     value: float
@@ -199,13 +191,8 @@ class _ByLoops:
 class EmpiricalRisk:
     """F(u) = sum_i w_i l(y_i, u_i), with weights that sum to 1 [Bach, §10.3.1].
 
-    Parameters
-    ----------
-    loss : Loss or object with `value` and `gradient`
-    y : array of shape (n,)
-    sample_weight : array of shape (n,), default=None
-    n_threads : int, default=1
-        Of the loops over the rows, for a loss that has compiled ones.
+    The loss has `value` and `gradient`; `n_threads` are of the loops over rows that it has
+    compiled.
     """
 
     largest_score = 1e151  # squares of larger residuals, summed, may be no floats
@@ -273,25 +260,11 @@ class EmpiricalRisk:
         rows: NDArray[Any] | None = None,
         score: int | None = None,
     ) -> Array:
-        """The steps of the leaves of a tree, as `Loss.leaf_values` computes them.
+        """The steps of the leaves of a tree, as `Loss.leaf_values` computes them: (n_leaves,).
 
-        Parameters
-        ----------
-        u : array of shape (n,) or (n, K)
-            Scores.
-        target : array of shape (n,)
-            The negative gradient there, in the score that the tree belongs to.
-        leaf : int array of shape (n,)
-            The leaf of each row.
-        n_leaves : int
-        rows : int array, default=None
-            The rows that the tree was fitted to; all by default.
-        score : int, default=None
-            The score that the tree belongs to, where there are several.
-
-        Returns
-        -------
-        steps : ndarray of shape (n_leaves,)
+        `target` is the negative gradient at the scores u in the `score` that the tree belongs to,
+        and `leaf` the leaf of each row; `rows` are those that the tree was fitted to, all by
+        default.
         """
         longest = self.longest_step
         return self._at_rows(u).leaf_values(
@@ -306,13 +279,7 @@ class EmpiricalRisk:
     def leaf_sums(
         self, u: Array, target: Array, leaf: NDArray[Any], n_leaves: int, score: int | None = None
     ) -> Array:
-        """The weighted sums of `Loss.leaf_terms`, and the weights, in each leaf: (n_leaves, 3).
-
-        Parameters
-        ----------
-        u, target, leaf, n_leaves, score
-            As for `leaf_values`.
-        """
+        """Weighted sums of `Loss.leaf_terms`, and of the weights, in leaves: (n_leaves, 3)."""
         return self._at_rows(u).leaf_sums(u, target, leaf, n_leaves, score)
 
     def line_search(self, u: Array, psi: Array, state: RiskState) -> float:
@@ -399,14 +366,9 @@ class SecondOrderRisk(EmpiricalRisk):
     each. The product of weight and target is -F'(u) up to `scale`, as in the first order.
 
     Where h is close to 0 it is replaced by a larger number in both places, which leaves the product
-    as it is. A row with a step far beyond those of the others would otherwise determine how
-    targets are rounded in the search for splits. LogitBoost bounds the target alone, by 4, which
-    changes the gradient that the learner sees, and is no bound for scores in other units.
-
-    Raises
-    ------
-    ValueError
-        If the loss has no second derivative; from `at`, if that is negative.
+    as it is. A row with a step far beyond those of the others would otherwise determine how targets
+    are rounded in the search for splits. LogitBoost bounds the target alone, by 4, which changes
+    the gradient that the learner sees, and is no bound for scores in other units.
     """
 
     def __init__(
@@ -480,13 +442,8 @@ class SecondOrderRisk(EmpiricalRisk):
     ) -> Array:
         """The values of the leaves of a tree, replaced as `lowering_steps` says.
 
-        Parameters
-        ----------
-        u, leaf, rows, score
-            As for `leaf_values`.
-        target, weight : arrays of shape (n,)
-            Of the state at u, in the score that the tree belongs to.
-        values : array of shape (n_leaves,)
+        `target` and `weight` are of the state at u, in the score that the tree belongs to; the
+        other arguments are those of `leaf_values`.
         """
         if (np.abs(values) <= self.longest_step).all():
             return values

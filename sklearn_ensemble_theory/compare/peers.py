@@ -79,13 +79,8 @@ class Candidate:
     def pipeline(self, encoder: Any = None, has_missing: bool = False) -> Pipeline:
         """The model behind all that is estimated from the features, and its grid by the names.
 
-        Parameters
-        ----------
-        encoder : transformer, default=None
-            What turns the columns of a file into numbers, or into a frame for a model that takes
-            categories.
-        has_missing : bool, default=False
-            Whether some of these numbers are missing.
+        `encoder` turns the columns of a file into numbers, or into a frame for a model that takes
+        categories; `has_missing` says whether some of these numbers are missing.
         """
         steps = [] if encoder is None else [("columns", encoder)]
         if has_missing and not self.takes_missing:

@@ -437,14 +437,8 @@ class Schema:
     def encoder(self, target_type: str, seed: int, categories: bool = False) -> Any:
         """A transformer, not fitted, from the columns of `frame()` to numbers.
 
-        Parameters
-        ----------
-        target_type : {"continuous", "binary", "multiclass"}
-        seed : int
-            Of the folds inside of target encoding.
-        categories : bool, default=False
-            Whether text of few values becomes a column of categories instead of one-hot columns,
-            in a frame.
+        `seed` is of the folds inside of target encoding. With `categories` text of few values
+        becomes a column of categories instead of one-hot columns, in a frame.
         """
         one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
         steps = {

@@ -58,25 +58,13 @@ def frozen_location_scale(
     z: np.ndarray,
     weight: np.ndarray | None = None,
 ) -> Any:
-    """The laws of location + scale Z, with the law of Z in the family fitted to residuals.
+    """The laws, frozen by SciPy, of location + scale Z, with the law of Z fitted to residuals.
 
     Z has the location 0, so that the median of a symmetric law is the prediction; its spread and
-    shape have the largest likelihood of the z. "empirical" is the smoothed law of the z as they
-    are, whose mean need not be 0.
-
-    Parameters
-    ----------
-    family : {"normal", "student-t", "laplace", "lognormal", "empirical"}
-        "lognormal" has the location and the scale of log y.
-    location, scale : arrays of shape (m,)
-        Of the rows; the scale is positive.
-    z : array of shape (n,)
-        (y - location) / scale of rows that were predicted out of fold.
-    weight : array of shape (n,), default=None
-
-    Returns
-    -------
-    distribution : frozen distribution of SciPy, of parameters of shape (m,)
+    shape have the largest likelihood of the z = (y - location) / scale (n,), of rows that were
+    predicted out of fold. "empirical" is the smoothed law of the z as they are, whose mean need not
+    be 0; "lognormal" has the location and the scale of log y. These are of shape (m,), of the rows
+    to predict.
     """
     check_family(family, LOCATION_SCALE_FAMILIES)
     z, weight = _weighted_rows(weight, z)
@@ -130,16 +118,10 @@ def fitted_student_t(z: np.ndarray, share: np.ndarray) -> tuple[float, float]:
 
 
 class SmoothedLaw(stats.rv_continuous):
-    """A distribution function that is linear between knots, with exponential tails.
+    """A distribution function that is linear between increasing knots, with exponential tails.
 
-    Parameters
-    ----------
-    knots : array of shape (k,)
-        Increasing.
-    levels : array of shape (k,)
-        The distribution function there, increasing, in (0, 1).
-    tails : pair of floats
-        Means of the exponential laws below the first and above the last knot.
+    `levels` are its values at the knots, in (0, 1), and `tails` the means of the exponential laws
+    below the first and above the last knot.
     """
 
     def __init__(self, knots, levels, tails, **options) -> None:
@@ -231,12 +213,8 @@ def smoothed_law(z: np.ndarray, share: np.ndarray) -> SmoothedLaw:
     rows, as gaps around it are longer than most. A bin has therefore the mass n^(-1/3), and the
     distribution function is the mean of those of eight histograms, moved by an eighth of a bin.
     Beyond the lowest and the highest half of a bin the tail has the mean excess of its residuals.
-
-    Parameters
-    ----------
-    z : array of shape (n,)
-    share : array of shape (n,)
-        Weights that sum to 1. With unequal ones n is the effective number, 1 / sum of squares.
+    `share` are weights that sum to 1: with unequal ones n is the effective number, 1 / sum of
+    squares.
     """
     values, places = np.unique(z, return_inverse=True)
     mass = np.bincount(places.ravel(), share)
@@ -278,20 +256,9 @@ def frozen_of_mean(
 ) -> Any:
     """The laws of the given means, with the dispersion of the largest likelihood out of fold.
 
-    Parameters
-    ----------
-    family : {"gamma", "poisson", "negative-binomial"}
-        Of variance mu^2 / a, mu, and mu + alpha mu^2. The last one is the Poisson law where the
-        counts are not more dispersed than that.
-    mean : array of shape (m,)
-        Of the rows; positive.
-    y_out_of_fold, mean_out_of_fold : arrays of shape (n,)
-        Targets, and the means that were predicted for them out of fold.
-    weight : array of shape (n,), default=None
-
-    Returns
-    -------
-    distribution : frozen distribution of SciPy, of parameters of shape (m,)
+    The variance of "gamma" is mu^2 / a, of "poisson" mu, of "negative-binomial" mu + alpha mu^2;
+    the last one is the Poisson law where the counts are not more dispersed than that. The means are
+    positive, of shape (m,); those out of fold, and their targets, of shape (n,).
     """
     check_family(family, MEAN_FAMILIES)
     y, mu, share = _weighted_rows(weight, y_out_of_fold, mean_out_of_fold)

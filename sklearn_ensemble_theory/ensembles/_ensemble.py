@@ -69,38 +69,17 @@ class MemberDraws(Protocol):
 class Ensemble:
     """What a fitted estimator hands out as its attribute `ensemble_`.
 
-    Attributes
-    ----------
-    members : list of B fitted estimators
-    learner : estimator
-        What the members are clones of, not fitted.
-    features : sequence of B int arrays
-        The columns of X that each member was fitted to.
-    seeds : int array of shape (B,)
-        What repeats the draw of each member.
-    draws : MemberDraws
-        The law of the draws.
-    rows : TrainingRows or None
-        The training rows; None where they were removed.
-    method : str
-        How members predict: "predict", "predict_proba" or "vote".
-    n_features : int
-    feature_names : array of str or None
-    encoder : CategoricalColumns or None
-        What makes numbers of categories.
-    n_jobs : int or None
-    packed : PackedCache
-        The nodes of the trees as predictions read them.
-    held_out : array or None
-        Means of the predictions out of bag, where the fit has made them.
-    max_samples : object
-        The parameter, for messages.
-    class_weight : object
-        The parameter.
-    n_shrinkages : int
-        How many shrinkages of the trees the training rows have compared; 0 for none.
-    check : callable
-        X as the members take it; an error for other columns, for instance.
+    - learner: what the members are clones of, not fitted.
+    - features: the columns of X that each member was fitted to.
+    - seeds, draws: what repeats the draw of each member, and the law of the draws.
+    - rows: the training rows; None where they were removed.
+    - method: how members predict: "predict", "predict_proba" or "vote".
+    - encoder: what makes numbers of categories.
+    - packed: the nodes of the trees as predictions read them.
+    - held_out: means of the predictions out of bag, where the fit has made them.
+    - max_samples, class_weight: the parameters.
+    - n_shrinkages: how many shrinkages of the trees the training rows have compared; 0 for none.
+    - check: X as the members take it; an error for other columns, for instance.
     """
 
     members: list[Any]

@@ -23,13 +23,7 @@ MEANS = (BaseBinnedTree, KNeighborsRegressor, RadiusNeighborsRegressor)
 
 
 def stability_of(ensemble: Ensemble, delta: float) -> float | np.ndarray:
-    """The bound for a share `delta` of the units, in units of y, or of a probability or vote.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
+    """The bound for a share `delta` of the units, in units of y, or of a probability or vote."""
     spec, learner = ensemble.draws, ensemble.learner
     law, reason = spec.scheme, None
     output_range, exponent = np.ones(()), 0

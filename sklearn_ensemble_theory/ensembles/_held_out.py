@@ -22,17 +22,11 @@ from ._prediction_sets import SET_TEXTS, ClassPlaces, SetRule, set_by_folds
 class HeldOut:
     """What a model predicts for n rows that it has not seen.
 
-    Attributes
-    ----------
-    y : array of shape (n,)
-        Targets, or positions of the classes.
-    predictions : Any
-        Numbers or probabilities of the classes, or a list of those of each member.
-    rows : int array of shape (n,)
-        The places of the rows among those that were fitted. A row that several splits hold out is
-        there several times.
-    groups : int array of shape (n,) or None
-        Rows that belong together, in codes; those of one row, if rows are held out several times.
+    - y: targets, or positions of the classes.
+    - predictions: numbers or probabilities of the classes, or a list of those of each member.
+    - rows: the places of the rows among those that were fitted. A row that several splits hold out
+      is there several times.
+    - groups: codes of rows that belong together; of one row, if rows are held out several times.
     """
 
     y: np.ndarray

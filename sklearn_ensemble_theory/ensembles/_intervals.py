@@ -190,15 +190,7 @@ def _jackknife_plus(
 
 
 def _parts(ensemble: Ensemble, X, rows: np.ndarray, by: Any) -> list[tuple]:
-    """Which training rows and which rows of X belong together, and their value of `by`.
-
-    All of them for None.
-
-    Raises
-    ------
-    ValueError
-        If `by` gives no values.
-    """
+    """The training rows and rows of X that belong together, all for None; their value of `by`."""
     if by is None:
         return [(slice(None), slice(None), None)]
     n, m = len(kept_rows(ensemble, "by").y), X.shape[0]
@@ -257,13 +249,7 @@ def one_of(name: str, given: Any, known: tuple[str, ...]) -> str:
 def too_few(known: np.ndarray, groups: np.ndarray | None, coverage: float) -> str | None:
     """Why no known score bounds that of a new row with this probability; None if one does.
 
-    Parameters
-    ----------
-    known : bool array of shape (n,)
-        Whether the score of each row is known.
-    groups : int array of shape (n,) or None
-        Codes of the groups that rows belong to.
-    coverage : float
+    `known` says whether the score of each row is known; `groups` are codes of the rows' groups.
     """
     unit, n, n_known = "held-out rows", len(known), int(np.count_nonzero(known))
     if groups is None:
@@ -337,20 +323,10 @@ def group_ends(
     groups: np.ndarray,
     coverage: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The upper and lower ends of the jackknife+ by the members outside of each group.
+    """The upper and lower ends (q,) of the jackknife+ by the members outside of each group.
 
-    Parameters
-    ----------
-    masks : OutsideMasks of G groups and B members
-    predictions : float64 array of shape (q, B)
-    residuals : float64 array of shape (n,)
-        Infinite for the rows of a group that all members are fitted to.
-    groups : int array of shape (n,)
-    coverage : float
-
-    Returns
-    -------
-    upper, lower : arrays of shape (q,)
+    `predictions` are (q, B), `residuals` and `groups` (n,); residuals are infinite for the rows of
+    a group that all members are fitted to.
     """
     # Without the mean, which is added at the end, sums lose fewer digits.
     centre = predictions.mean(axis=1, keepdims=True)
@@ -371,18 +347,10 @@ def group_ends(
 
 
 class FoldScores:
-    """Scores of the training rows, each by the model that its fold is left out of.
+    """Scores of the training rows, each by the model that its fold, 0 to K - 1, is left out of.
 
     With the model of fold k in the place of those without row i the jackknife+ becomes the CV+
     [Barber, Candès, Ramdas and Tibshirani, 2021].
-
-    Parameters
-    ----------
-    scores : float array of shape (n,)
-    fold : int array of shape (n,)
-        From 0 to K - 1.
-    groups : int array of shape (n,) or None
-        Codes of the groups that rows belong to.
     """
 
     def __init__(self, scores: np.ndarray, fold: np.ndarray, groups: np.ndarray | None) -> None:
@@ -446,22 +414,15 @@ def interval_by_folds(
 ) -> np.ndarray:
     """The ends of the CV+, an array of shape (m, 2).
 
-    Parameters
-    ----------
-    distances : pair of float arrays of shape (n,)
-        How far each target is below the lower and above the upper prediction out of fold, negative
-        on the other side of it; in units of its scale.
-    fold, groups
-        See `FoldScores`.
-    predictions : pair of float arrays of shape (m, K)
-        The lower and the upper ones of the models of the folds; they may be the same.
-    scale : float array of shape (m, K) or None
-        By the models of the folds.
-    coverage : float
-    side : {"both", "lower", "upper"}
-        An end that there is not is infinite.
-    support : pair of floats
-        What targets can be. Ends are inside; of too few rows they are its ends, with a warning.
+    - distances: how far each target is below the lower and above the upper prediction out of fold,
+      negative on the other side of it; in units of its scale.
+    - fold, groups: see `FoldScores`.
+    - predictions: the lower and the upper ones, (m, K), of the models of the folds; they may be the
+      same.
+    - scale: (m, K), by the models of the folds.
+    - side: an end that there is not is infinite.
+    - support: what targets can be. Ends are inside; of too few rows they are its ends, with a
+      warning.
     """
     (below, above), (low, high) = distances, predictions
     if side == "both":

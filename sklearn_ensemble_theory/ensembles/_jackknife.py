@@ -404,13 +404,9 @@ class UStatistic:
     The variance of the mean of infinitely many members is the covariance of two members with
     independent draws. Let D be the mean of (t_b - t_c)²/2 over some pairs of members. Over pairs
     with disjoint rows, which are independent, it estimates the variance of a member; over pairs of
-    different groups it estimates the same without this covariance. The difference has no bias.
-
-    Parameters
-    ----------
-    n_members : int
-    group_size : int
-        Members 0, ..., M - 1 are a group, then M, ..., 2M - 1; the last group may have fewer.
+    different groups it estimates the same without this covariance. The difference has no bias. With
+    M = `group_size` members 0, ..., M - 1 are a group, then M, ..., 2M - 1; the last group may have
+    fewer.
     """
 
     n_members: int

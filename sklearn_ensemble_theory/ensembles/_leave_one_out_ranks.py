@@ -35,23 +35,10 @@ def order_statistics(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The `rank`-th smallest mu_i + R_i, and the `rank`-th largest mu_i - R_i, for each query.
 
-    Parameters
-    ----------
-    masks : OutsideMasks of n rows and B members
-    predictions : float64 array of shape (q, B)
-    residuals : float64 array of shape (n,)
-        R_i, of any sign. A row without a member outside counts as an infinite one.
-    rank : int
-        From 1 to n.
-
-    Returns
-    -------
-    upper, lower : arrays of shape (q,)
-
-    Notes
-    -----
-    Cost: O(q n B / 8) additions of small integers, or O(q n B) multiplications in single precision
-    where rounding would leave many rows to compare; O(q n) memory in blocks of queries.
+    Predictions are (q, B), residuals R_i, of any sign, (n,). A row without a member outside counts
+    as an infinite residual. O(q n B / 8) additions of small integers, or O(q n B) multiplications
+    in single precision where rounding would leave many rows to compare; O(q n) memory in blocks of
+    queries.
     """
     known = masks.counts > 0
     inverse = np.divide(1.0, masks.counts, out=np.zeros(len(masks)), where=known)
@@ -176,14 +163,8 @@ def rows_near(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The rows within `error` of the `rank`-th smallest sums * inverse + residuals.
 
-    Returns
-    -------
-    below : int array of shape (q,)
-        How many rows are certainly smaller than those returned.
-    near : int array of shape (q,)
-        How many rows are near.
-    rows : int array of shape (q, MOST)
-        These rows; not complete where they are more than MOST.
+    For each of q queries: how many rows are certainly smaller than those returned, how many are
+    near, and these, (q, MOST), not complete where they are more.
     """
     q = len(sums)
     # Where the search begins: the rows differ by their residuals more than by their means.
@@ -206,16 +187,9 @@ class LookedUpSums:
     query by query, and those near an order statistic again in double precision. What the first step
     takes for granted is checked afterwards, so that the result is exact.
 
-    Parameters
-    ----------
-    masks : OutsideMasks of n rows and B members
-    centred : float64 array of shape (q, B)
-        Predictions minus their mean for each query, in units in which all numbers are below 1.
-    residuals : float64 array of shape (n,)
-        In the same units, infinite for rows that all members are fitted to.
-    inverse : float64 array of shape (n,)
-        One over the number of members outside, 0 where there is none.
-    rank : int
+    `centred` (q, B) are predictions minus their mean for each query, in units in which all numbers
+    are below 1. `residuals` (n,) are in the same units, infinite for rows that all members are
+    fitted to; `inverse` (n,) is one over the number of members outside, 0 where there is none.
     """
 
     def __init__(

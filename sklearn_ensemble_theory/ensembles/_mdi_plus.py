@@ -92,21 +92,9 @@ def partial_gains(
     """(gains of the p parts of one tree's ridge regression, the penalty).
 
     A gain is the decrease of the squared error by the part, at rows that are left out, in units of
-    the error without any part. The penalty has the smallest error of the whole regression.
-
-    Parameters
-    ----------
-    nodes : Nodes
-        The m nodes.
-    leaf : int array of shape (n,)
-    fitted : float array of shape (n,)
-        The weights of the fit; a row of weight 0 is left out as it is.
-    targets : float array of shape (n, K)
-    columns : float array of shape (n, p)
-        Missing values count as the mean.
-    weight : float array of shape (n,)
-        The weights of the errors.
-    reg_params : float array of shape (G,)
+    the error without any part. The penalty has the smallest error of the whole regression. `fitted`
+    are the weights of the fit, where a row of weight 0 is left out as it is, and `weight` those of
+    the errors; missing values of `columns` count as the mean.
     """
     left, right = np.asarray(nodes.left), np.asarray(nodes.right)
     feature, n_targets = np.asarray(nodes.feature), targets.shape[1]

@@ -55,15 +55,8 @@ SORTED = 2**20
 class ClassPlaces(NamedTuple):
     """Where classes stand among all classes of their row: arrays of one shape.
 
-    Attributes
-    ----------
-    probability : float array
-    more : float array
-        The total probability of the classes that are more probable.
-    equal : float array
-        That of the classes that are as probable, itself included.
-    n_more : int array
-        The number of classes that are more probable.
+    `more` is the total probability, and `n_more` the number, of the classes that are more probable;
+    `equal` is the probability of those that are as probable, itself included.
     """
 
     probability: np.ndarray
@@ -143,14 +136,7 @@ class SetRule:
 
 
 class ScoreShares:
-    """The shares of rows whose score, uniform on an interval or a number, is below a value.
-
-    Parameters
-    ----------
-    start, length, shares : float arrays of shape (n,)
-    fold : int array of shape (n,)
-    n_folds : int
-    """
+    """The shares of rows whose score, uniform on an interval or a number, is below a value."""
 
     def __init__(
         self,
@@ -199,20 +185,9 @@ def set_by_folds(
 
     With one fold it is the set of split conformal prediction. Where rows are too few for the
     coverage, of which a warning tells, and where probabilities are NaN, the sets have all classes.
-
-    Parameters
-    ----------
-    own : ClassPlaces, arrays of shape (n,)
-        Of the class of each training row out of fold; nan where it is not known.
-    codes : int array of shape (n,)
-        The classes of the training rows.
-    fold : int array of shape (n,)
-        From 0 to K - 1.
-    groups : int array of shape (n,) or None
-        Codes of the groups that rows belong to.
-    probabilities : float array of shape (m, K, n_classes)
-        Those of all classes by the models of the folds.
-    rule : SetRule
+    `own` is of the class of each training row out of fold, NaN where it is not known; `codes` are
+    these classes, and `probabilities` (m, K, n_classes) those of all classes by the models of the K
+    folds.
     """
     m, n_folds, n_classes = probabilities.shape
     start, length = rule.scores(own)

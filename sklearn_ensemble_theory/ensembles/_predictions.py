@@ -104,13 +104,7 @@ def member_predictions(
 
 
 def _side_by_side(found, member, classes: Sequence[np.ndarray]) -> np.ndarray:
-    """The probabilities of several outputs as columns of one array.
-
-    Raises
-    ------
-    ValueError
-        If they are no list with an array for each output; the message names the learner.
-    """
+    """The probabilities of several outputs as columns of one array; an error names the learner."""
     parts = [np.asarray(part) for part in found] if isinstance(found, list | tuple) else []
     shapes = [part.shape[1:] for part in parts]
     if shapes != [(len(labels),) for labels in classes] or len(set(map(len, parts))) > 1:
@@ -256,13 +250,7 @@ def prediction_blocks(ensemble: Ensemble, X) -> Iterator[np.ndarray]:
 
 
 def tree_sums(ensemble: Ensemble, X, method: str) -> TreeSums | None:
-    """Return what adds up the members' predictions in one pass, if they are trees.
-
-    Raises
-    ------
-    ValueError
-        From a member that refuses missing or infinite values.
-    """
+    """Return what adds up the members' predictions in one pass, if they are trees."""
     members, n_classes = ensemble.members, ensemble.draws.n_classes
     if method not in ("predict", "predict_proba", "vote"):
         return None
@@ -322,13 +310,7 @@ def leaf_outputs(members: Sequence, n_classes: int, votes: bool) -> LeafFunction
 
 
 def tree_input(ensemble: Ensemble, X):
-    """Return X in single precision, as a tree would take it; or in double where one reads that.
-
-    Raises
-    ------
-    ValueError
-        From a member that refuses missing or infinite values, or sparse X.
-    """
+    """Return X in single precision, as a tree would take it; or in double where one reads that."""
     rows, checked = member_input(ensemble.learner, X, ensemble.members)
     if not checked and hasattr(ensemble.members[0], "apply"):
         features = ensemble.columns[0]

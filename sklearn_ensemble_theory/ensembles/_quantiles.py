@@ -58,13 +58,7 @@ def predicted_quantiles(ensemble: Ensemble, X, quantiles: ArrayLike) -> np.ndarr
 
 
 def rows_of_leaves(ensemble: Ensemble, what: str) -> "LeafRows":
-    """Return the training rows of all leaves, found once for the same members.
-
-    Raises
-    ------
-    ValueError
-        If the members are no trees, or the rows were removed.
-    """
+    """Return the training rows of all leaves, found once for the same members."""
     members, spec = ensemble.members, ensemble.draws
     check_trees(ensemble, what)
     X, y = kept_X(ensemble, what), kept_rows(ensemble, what).y

@@ -34,13 +34,7 @@ LEAST = 0.01
 
 
 class ResidualScales:
-    """The mean absolute residual near x.
-
-    Attributes
-    ----------
-    out_of_bag : float array of shape (n,)
-        At the training rows, positive.
-    """
+    """The mean absolute residual near x; `out_of_bag` has those at the training rows, positive."""
 
     out_of_bag: np.ndarray
 

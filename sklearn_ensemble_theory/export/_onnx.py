@@ -272,13 +272,7 @@ def _is_text(known: list) -> bool:
 def cuts_of(
     term: PlainTerm, axis: int, plain: PlainModel, real: np.dtype
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Increasing thresholds of a feature of a term, and the bins between them and beyond the last.
-
-    Raises
-    ------
-    ValueError
-        If a category is no number of this type.
-    """
+    """Increasing thresholds of a feature of a term; the bins between them and beyond the last."""
     j = term.features[axis]
     known, size = plain.categories[j], term.values.shape[axis]
     if known is None:

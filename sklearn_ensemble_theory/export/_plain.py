@@ -33,17 +33,9 @@ def rounded_down(edges: np.ndarray, real: np.dtype) -> np.ndarray:
 class PlainTerm:
     """The table of a term with K scores.
 
-    Attributes
-    ----------
-    name : str
-    features : tuple of one or two int
-    places : tuple of arrays
-        The m edges of each feature, or its m categories.
-    values : array of shape (B, K) or (A, B, K)
-        An axis has m + 2 entries for m edges, m + 1 for m categories; the last one is that of
-        missing values.
-    weights : array of shape (B,) or (A, B)
-        Of the training rows.
+    `places` are the m edges of each of its one or two features, or its m categories. `values` are
+    (B, K) or (A, B, K): an axis has m + 2 entries for m edges, m + 1 for m categories; the last one
+    is that of missing values. `weights`, without the axis K, are of the training rows.
     """
 
     name: str
@@ -55,22 +47,12 @@ class PlainTerm:
 
 @dataclass(frozen=True)
 class PlainModel:
-    """What predicts.
+    """What predicts: the inverse link of the intercept (K,) plus the terms.
 
-    Attributes
-    ----------
-    names : list of p str
-        Of the features.
-    categories : list of p lists or None
-        Those of categorical features, as values of Python.
-    intercept : array of shape (K,)
-    terms : list of PlainTerm
-    link : {"identity", "log", "logit", "softmax"} or another str
-        The prediction is the inverse link of the intercept plus the terms; of a link with another
-        name only Python knows the inverse.
-    classes : list or None
-        The labels, as values of Python; two of them where K is 1. None of a regressor, which
-        predicts a share where the link is "logit".
+    `categories` are those of categorical features, as values of Python, None for other features. Of
+    a `link` with a name other than "identity", "log", "logit" and "softmax" only Python knows the
+    inverse. `classes` are the labels, as values of Python; two of them where K is 1. None of a
+    regressor, which predicts a share where the link is "logit".
     """
 
     names: list[str]
@@ -84,12 +66,7 @@ class PlainModel:
     def of(cls, model: Additive) -> "PlainModel":
         """Read the tables of a fitted model.
 
-        Raises
-        ------
-        TypeError
-            If categories or classes are other things than text, numbers or bools.
-        ValueError
-            If a value is not finite.
+        A TypeError if categories or classes are other things than text, numbers or bools.
         """
         if not isinstance(model, Additive):
             raise TypeError(

@@ -45,22 +45,13 @@ def _real_of_18_digits(value: float) -> str:
 class Dialect:
     """What databases write in different ways.
 
-    Attributes
-    ----------
-    real : callable
-        Writes a finite float.
-    is_present : str
-        The condition that a value is neither NULL nor NaN.
-    largest, smallest : str
-        Functions of several values.
-    once : str
-        Keeps a query from being pasted into another one.
-    column : callable
-        What the names of columns are told apart by.
-    entry : callable or None
-        The entry of a list of numbers at a place, where the database has lists.
-    number : str or None
-        Makes numbers of a column, where the database does not compare its booleans with them.
+    - real: writes a finite float.
+    - is_present: the condition that a value is neither NULL nor NaN.
+    - largest, smallest: functions of several values.
+    - once: keeps a query from being pasted into another one.
+    - column: what the names of columns are told apart by.
+    - entry: the entry of a list of numbers at a place, where the database has lists.
+    - number: makes numbers of a column, where the database does not compare its booleans with them.
     """
 
     real: Callable[[float], str]

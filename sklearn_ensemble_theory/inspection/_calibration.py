@@ -108,18 +108,10 @@ class Reliability(Protocol):
 
 @dataclass(frozen=True)
 class ReliabilityCurve:
-    """Groups of rows by their predictions.
+    """Groups of rows by their predictions of the class `label`, "" for no class.
 
-    Attributes
-    ----------
-    label : str
-        The class that is predicted, or "".
-    predicted, observed : ndarray of shape (n_groups,)
-        Weighted means of the predictions and of the observed values.
-    intervals : ndarray of shape (n_groups, 2)
-        Confidence intervals of the observed means; NaN for groups of a single value.
-    share : ndarray of shape (n_groups,)
-        The weights of the groups, which sum to 1.
+    `predicted` and `observed` are weighted means, `intervals` (n_groups, 2) confidence intervals of
+    the observed ones, NaN for groups of a single value. The weights `share` sum to 1.
     """
 
     label: str
@@ -167,18 +159,8 @@ def reliability_curve(
 class MeanReliability:
     """Means of predictions against means of what was observed, in groups of equal weight.
 
-    Attributes
-    ----------
-    curves : list of ReliabilityCurve
-        The groups: one curve, or one for each class.
-    predictions : list of ndarray of shape (n_samples,)
-        The predictions of each curve, for the histogram.
-    share : ndarray of shape (n_samples,)
-        Weights of the rows, which sum to 1.
-    is_probability : bool
-        Whether the predictions are probabilities.
-    confidence : float
-        Of the intervals.
+    There is one curve, or one for each class, with the `predictions` (n,) of each for the
+    histogram; the weights `share` (n,) of the rows sum to 1, and `confidence` is of the intervals.
     """
 
     curves: Sequence[ReliabilityCurve]
@@ -301,18 +283,8 @@ def _of_classes(
 class QuantileReliability:
     """Levels of quantiles against the shares of the values up to them.
 
-    Attributes
-    ----------
-    levels : ndarray of shape (n_levels,)
-        Levels, increasing.
-    observed : ndarray of shape (n_levels,)
-        Shares of the values up to the quantile of each level.
-    n : float
-        Number of rows; of unequal weights the number of rows with the same precision.
-    intervals : ndarray of shape (n_levels, 2)
-        Binomial intervals of the shares, of Clopper and Pearson.
-    confidence : float
-        Of the intervals.
+    Levels increase; `n` is the number of rows, of unequal weights that with the same precision.
+    `intervals` are binomial, of Clopper and Pearson.
     """
 
     levels: np.ndarray
@@ -362,18 +334,9 @@ def quantile_reliability(
 class PITHistogram:
     """The histogram of the distribution functions at the observed values.
 
-    Attributes
-    ----------
-    lower, upper : ndarray of shape (n_samples,)
-        The distribution function below and at the values, the same for laws with a density.
-    heights : ndarray of shape (n_bins,)
-        The heights of the bars, whose mean is 1.
-    band : tuple of floats
-        The heights that a uniform sample stays in, in all bars together.
-    n : int
-        Number of rows; of unequal weights the number of rows with the same precision.
-    confidence : float
-        Probability of the band, at least.
+    `lower` and `upper` are the function below and at the values, the same for laws with a density.
+    The mean of `heights` is 1, and a uniform sample stays in `band`, in all bars together, with at
+    least the probability `confidence`. `n` is as of `QuantileReliability`.
     """
 
     lower: np.ndarray

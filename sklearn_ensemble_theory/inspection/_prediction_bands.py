@@ -48,20 +48,9 @@ TEXTS = {
 
 @dataclass(frozen=True)
 class BandPanel:
-    """Predictions along one feature.
+    """Predictions along one feature, at increasing numbers or at categories.
 
-    Attributes
-    ----------
-    name : str
-        The name of the feature.
-    values : ndarray of shape (n_values,)
-        Its values: numbers, increasing, or categories.
-    prediction : ndarray of shape (n_values,)
-        The predictions there.
-    bands : dict of str to ndarray of shape (n_values, 2)
-        The ends of the bands by their kinds, "interval" and "standard_error".
-    x : ndarray of shape (n_samples,) or None
-        The values of the rows of X.
+    `bands` are (n_values, 2), "interval" and "standard_error"; `x` are the values of the rows of X.
     """
 
     name: str

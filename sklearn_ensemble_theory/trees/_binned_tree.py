@@ -912,18 +912,9 @@ EQUIVALENTS: dict[type, tuple[Any, tuple[str, ...]]] = {
 def binned_equivalent(tree: Any, max_bins: int, random_cuts: bool = False) -> Any:
     """The binned tree with the parameters of one of scikit-learn's decision trees.
 
-    Parameters
-    ----------
-    tree : estimator
-    max_bins : int
-    random_cuts : bool, default=False
-        Whether random cuts may be replaced by ones that are uniform over bins, not over values.
-
-    Returns
-    -------
-    binned : BinnedTreeRegressor, BinnedTreeClassifier or None
-        None for any other estimator, subclasses included, and for parameters that a binned tree
-        does not have or that mean something else in it (random cuts, unless `random_cuts`).
+    None for any other estimator, subclasses included, and for parameters that a binned tree does
+    not have or that mean something else in it (random cuts, unless `random_cuts`, by which ones
+    that are uniform over bins, not over values, may replace them).
     """
     if type(tree) not in EQUIVALENTS:
         return None

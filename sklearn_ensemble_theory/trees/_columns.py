@@ -46,22 +46,14 @@ class BinnedColumns:
     is at most c. Values are read in single precision, as scikit-learn's trees read them, but for
     those of wide columns, which it does not tell apart (`is_wide`).
 
-    Attributes
-    ----------
-    codes : uint8 or uint16 array of shape (n, p), in Fortran order
-    edges : list of p increasing float64 arrays
-    n_bins : int array of shape (p,)
-        Bins of values, without the one of the missing values.
-    has_missing : bool array of shape (p,)
-    most_bins, any_missing : int and bool
-        Of all columns.
-    missing : int
-        The code of a missing value, at least the number of bins of any column; 255 where no more
-        bins were asked for.
-    categorical : bool array of shape (p,) or None
-        Which columns have categories, whose bins are their numbers; None where none has.
-    wide : bool array of shape (p,) or None
-        Which columns are read in double precision; None where none is.
+    - codes: uint8 or uint16 (n, p), in Fortran order.
+    - edges: p increasing float64 arrays.
+    - n_bins: bins of values of each column, without the one of the missing values.
+    - most_bins, any_missing: of all columns.
+    - missing: the code of a missing value, at least the number of bins of any column; 255 where no
+      more bins were asked for.
+    - categorical: which columns have categories, whose bins are their numbers; None for none.
+    - wide: which columns are read in double precision; None for none.
     """
 
     def __init__(
@@ -98,32 +90,14 @@ class BinnedColumns:
         two_bytes: bool = False,
         categorical: np.ndarray | None = None,
     ) -> "BinnedColumns":
-        """The columns of X in bins of about the same weight.
+        """The columns of X in bins of about the same weight; NaN is a missing value.
 
-        Parameters
-        ----------
-        X : {array, sparse matrix} of shape (n, p)
-            NaN is a missing value.
-        max_bins : int
-            From 2 to 65,535, or to 255 where `two_bytes` is False. A column with no more distinct
-            values gets a bin for each of them.
-        sample_weight : array of shape (n,), default=None
-            Non-negative, not all 0. Rows of weight 0 have no influence on the edges; integer
-            weights are equivalent to repeating rows.
-        n_threads : int, default=1
-            Columns are shared out among so many threads; without any influence on the result.
-        two_bytes : bool, default=False
-            Codes of two bytes; of one byte otherwise.
-        categorical : bool array of shape (p,), default=None
-            Columns that hold numbers of categories, 0 to 254 and below `max_bins`.
+        A column with no more than `max_bins` distinct values gets a bin for each of them; at most
+        65,535, or 255 without `two_bytes`, the codes of two bytes. Rows of weight 0 have no
+        influence on the edges; integer weights are equivalent to repeating rows. Columns are shared
+        out among threads without any influence on the result. `categorical` columns hold numbers of
+        categories, 0 to 254 and below `max_bins`: others, and infinite values, are a ValueError.
 
-        Raises
-        ------
-        ValueError
-            If a value is infinite, or no number of a category where it has to be one.
-
-        Notes
-        -----
         O(n log n) per column (one sort); beside the codes, the memory of a few columns for each
         thread.
         """
@@ -264,13 +238,7 @@ class BinnedColumns:
 
 
 def edges_of_numbers(x, j, n_bins):
-    """The edges between the numbers of categories, all of which are bins.
-
-    Raises
-    ------
-    ValueError
-        If one is no number, or there are too many.
-    """
+    """The edges between the numbers of categories, all of which are bins."""
     values = np.unique(x[~np.isnan(x)])
     if len(values) and not (
         values[0] >= 0 and values[-1] < n_bins and (values == np.trunc(values)).all()
@@ -426,15 +394,8 @@ def is_wide(values: np.ndarray, cumulated: np.ndarray | None, max_bins: int) -> 
 
     Where it has a few values, these must stay apart in single precision. Where it has many, a
     single number may stand for two of them by chance, which draws of a continuous distribution do;
-    but not for so much weight that bins become coarser, nor for many values.
-
-    Parameters
-    ----------
-    values : float64 array of shape (n,)
-        In increasing order, without NaN.
-    cumulated : array of shape (n,) or None
-        Their running weights; None for 1, 2, ..., n.
-    max_bins : int
+    but not for so much weight that bins become coarser, nor for many values. `values` are in
+    increasing order, without NaN; `cumulated` are their running weights, None for 1, 2, ..., n.
     """
     if not len(values):
         return False

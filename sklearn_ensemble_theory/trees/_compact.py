@@ -27,18 +27,12 @@ class CompactTree:
     """Takes the place of scikit-learn's `Tree` as the `tree_` of a member.
 
     Of m nodes, inner ones keep their children as distances, their feature and their threshold in
-    single precision, leaves their values. X is read in single precision, so that x <= t exactly
-    where x is at most the largest single number that is at most t: rows go the same ways. Where
-    some columns are read in double precision, the thresholds are kept so. Nodes
-    have the same numbers. The arrays of `Tree` are made at each access, and a `Tree` at each call
-    of `predict`, `apply` or `decision_path`; O(m). Nodes of categories keep the bytes of their sets
-    that are not the same in all of them.
-
-    Parameters
-    ----------
-    tree : Tree or ArrayTree
-    dtype : {np.float64, np.float32}
-        Of the values, which are in single precision anyway where all of them are exact there.
+    single precision, leaves their values, in `dtype` where single precision does not have them
+    exactly. X is read in single precision, so that x <= t exactly where x is at most the largest
+    single number that is at most t: rows go the same ways. Where some columns are read in double
+    precision, the thresholds are kept so. Nodes have the same numbers. The arrays of `Tree` are
+    made at each access, and a `Tree` at each call of `predict`, `apply` or `decision_path`; O(m).
+    Nodes of categories keep the bytes of their sets that are not the same in all of them.
     """
 
     is_built: ClassVar[bool] = False

@@ -8,12 +8,6 @@ class FeatureDraws:
 
     scikit-learn does not count features that are constant in the node, and remembers which are for
     the nodes below.
-
-    Parameters
-    ----------
-    seed : int
-        0 to 2**31 - 2.
-    max_features, n_features : int
     """
 
     def __init__(self, seed: int, max_features: int, n_features: int) -> None:
@@ -45,15 +39,9 @@ class FeatureDraws:
     ) -> np.ndarray:
         """A mask of the features to search in node i.
 
-        Parameters
-        ----------
-        i, parent : int
-            Any names of the nodes; a parent's features are drawn before its children's.
-        n_values : int array of shape (p,)
-            Numbers of distinct values in the node.
-        has_missing : bool array of shape (p,)
-        ruled_out : bool array of shape (p,), default=None
-            Features that do not count among those drawn.
+        `i` and `parent` are any names of the nodes; a parent's features are drawn before its
+        children's. `n_values` (p,) are the numbers of distinct values in the node; features that
+        are `ruled_out` do not count among those drawn.
         """
         is_constant = (n_values == 0) | ((n_values == 1) & ~has_missing)
         order, allowed = self.order, np.zeros(len(self.order), dtype=bool)

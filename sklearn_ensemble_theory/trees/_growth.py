@@ -82,15 +82,8 @@ def grow_tree(
 ) -> TreeArrays:
     """Grow a tree. O(m p depth), at most; O(n p) memory for the codes.
 
-    Parameters
-    ----------
-    columns : BinnedColumns
-    target : array of shape (m,)
-        Numbers (float64), or the classes 0 ... K-1 (integers).
-    weight : float64 array of shape (m,) or None
-    rows : int array of shape (m,) or None
-        The rows of `columns` that target and weight belong to; None for all of them.
-    options : GrowthOptions
+    `target` has m numbers (float64), or classes 0 ... K-1 (integers), of these `rows` of `columns`,
+    as the weight; None for all of them.
     """
     columns = columns.in_two_bytes()
     is_class = options.n_classes > 0
@@ -146,15 +139,8 @@ class RiskArrays(NamedTuple):
 class HistogramGrower:
     """Grows trees for boosting, by least squares on the same columns in every round.
 
-    The options may be replaced between trees by others of the same depth, leaves and features.
-    Deep trees, and trees over codes of two bytes, are grown one by one by `grow_tree`.
-
-    Parameters
-    ----------
-    columns : BinnedColumns
-    options : GrowthOptions
-        With the squared error.
-    n_threads : int, default=1
+    The options may be replaced between trees by others of the same depth, leaves and features. Deep
+    trees, and trees over codes of two bytes, are grown one by one by `grow_tree`.
     """
 
     def __init__(self, columns: BinnedColumns, options: GrowthOptions, n_threads: int = 1) -> None:
@@ -177,25 +163,12 @@ class HistogramGrower:
         seed: int | None = None,
         rank: np.ndarray | None = None,
     ) -> tuple[TreeArrays, np.ndarray]:
-        """A tree fitted to the targets `gradient`; O(n p) for each level of the tree.
+        """A tree fitted to the targets `gradient`, and the leaf of every one of the n rows.
 
-        Parameters
-        ----------
-        gradient : float64 array of shape (n,)
-        weight : float64 array of shape (n,) or None
-        rows : int array, increasing, or None
-            The rows that the tree is grown on; None for all.
-        seed : int, default=None
-            Of the draws of features, 0 to 2**31 - 2; None takes that of the options.
-        rank : int array of shape (p,), default=None
-            Of equally good splits the one of the feature of the lowest rank is taken; None is the
-            order of the features. Where `grow_tree` grows the tree, the seed decides.
-
-        Returns
-        -------
-        tree : TreeArrays
-        node : int array of shape (n,)
-            The leaf of every one of the n rows.
+        O(n p) for each level of the tree. `rows`, increasing, are those that the tree is grown on;
+        None for all. `seed` is of the draws of features; None takes that of the options. Of equally
+        good splits the one of the feature of the lowest `rank` is taken; None is the order of the
+        features. Where `grow_tree` grows the tree, the seed decides.
         """
         if self.trees is None:
             return self._grow_alone(gradient, weight, rows, seed)
@@ -217,16 +190,8 @@ class HistogramGrower:
     ) -> tuple[list[TreeArrays], list[float], np.ndarray]:
         """Rounds of boosting (see `BoostedTrees.boost`): the trees, the risks, the last leaves.
 
-        Parameters
-        ----------
-        risk : RiskArrays
-            The scores and the target are changed in place.
-        weight : float64 array of shape (n,) or None
-            As in `grow`.
-        ranks : int array of shape (n_rounds, K, p)
-            As in `grow`, for each tree.
-        **options
-            The others of `BoostedTrees.boost`.
+        The scores and the target of `risk` are changed in place; `weight` and the ranks, (n_rounds,
+        K, p), are as in `grow`, and `options` the others of `BoostedTrees.boost`.
         """
         fields, sizes, risks, leaf = self.trees.boost(
             risk.loss,
@@ -278,16 +243,9 @@ def integer_scale(total: float, bits: int) -> float:
 class WeightUnits(NamedTuple):
     """How sample weights enter the integers of the rows.
 
-    Attributes
-    ----------
-    is_packed : bool
-        Whether the weights are small whole numbers, which fit below the gradient into one integer.
-    bits : int
-        The lower bits of a packed integer; otherwise those that count the rows below a weight.
-    scale : float
-        The integer of weight 1.
-    total : float
-        The sum of the weights.
+    `is_packed`: the weights are small whole numbers, which fit below the gradient into one integer.
+    `bits`: the lower bits of a packed integer; otherwise those that count the rows below a weight.
+    `scale`: the integer of weight 1. `total`: the sum of the weights.
     """
 
     is_packed: bool

@@ -63,19 +63,11 @@ class NodeSplit(NamedTuple):
 class HistogramGrowth:
     """One tree while it grows; its sums are in units of the grids of targets and weights.
 
-    Parameters
-    ----------
-    columns : BinnedColumns
-        Only the edges are read; the codes, if there are any, belong to the back end.
-    options : GrowthOptions
-        With the squared error.
-    order : int array of shape (p,)
-        The features; of equally good splits the one of the first feature is taken.
-    targets : Grid
-    weight_exponent : int or None
-        Of the grid of the weights; None where all weights are 1.
-    seed : int, default=0
-        Of the draws of features, where `options` asks for any.
+    - columns: only the edges are read; the codes, if there are any, belong to the back end.
+    - options: with the squared error.
+    - order: the features; of equally good splits the one of the first feature is taken.
+    - weight_exponent: of the grid of the weights; None where all weights are 1.
+    - seed: of the draws of features, where `options` asks for any.
     """
 
     def __init__(
@@ -339,17 +331,12 @@ class HistogramGrowth:
     ) -> tuple[np.ndarray, np.ndarray | None]:
         """Put the sums of categories into the order of the means of their targets, in `left`.
 
-        For every score that is convex in the sums of a child, the best two sets of categories are
-        a beginning of this order and the rest (Breiman et al. 1984, theorem 4.5). The mean of a
+        For every score that is convex in the sums of a child, the best two sets of categories are a
+        beginning of this order and the rest (Breiman et al. 1984, theorem 4.5). The mean of a
         category about that of the node is multiplied by W / (W + cat_smooth), and of the gain of a
-        cut the share counts that these means have.
-
-        Returns
-        -------
-        orders : int array of shape (nodes, categorical features, bins)
-            Bins without rows come last.
-        shares : array of shape (nodes, categorical features, directions, bins) or None
-            None without `cat_smooth`, for 1.
+        cut the share counts that these means have. The orders are (nodes, categorical features,
+        bins), with bins without rows last, and the shares (nodes, categorical features, directions,
+        bins), or None, for 1, without `cat_smooth`.
         """
         j, n_bins = self.categorical, self.n_bins
         orders = np.empty((len(tables), len(j), n_bins), dtype=np.intp)
@@ -509,10 +496,8 @@ class HistogramGrowth:
     def tree(self, moments: np.ndarray) -> tuple[TreeArrays, np.ndarray]:
         """The tree of rows in blocks, and the number in it of each node as they know it.
 
-        Parameters
-        ----------
-        moments : array of shape (nodes, 3)
-            Sums of weights, of targets and of their squares in each leaf, as blocks number them.
+        `moments` (nodes, 3) are sums of weights, of targets and of their squares in each leaf, as
+        blocks number them.
         """
         moments = moments.copy()
         left, right = np.array(self.left), np.array(self.right)

@@ -35,18 +35,9 @@ def comparable_scores(scores: np.ndarray) -> np.ndarray:
 class GridUnits(NamedTuple):
     """Powers of two that make integers of targets and weights, and the bins of a column.
 
-    Attributes
-    ----------
-    targets : tuple of K int
-        The exponents for the targets of each of K trees.
-    weight : int or None
-        That for the weights; None where all weights are 1.
-    whole : bool
-        Whether a row of weight w is exactly the same as w equal rows.
-    n_bins : int
-        Codes of values are below this.
-    has_missing : bool
-        Whether there is one more bin, of missing values.
+    `targets` are the exponents for each of K trees, `weight` that for the weights, None where all
+    are 1. `whole`: a row of weight w is exactly the same as w equal rows. Codes of values are below
+    `n_bins`; `has_missing` adds one more bin.
     """
 
     targets: tuple[int, ...]
@@ -59,12 +50,8 @@ class GridUnits(NamedTuple):
 class IntegerRows(NamedTuple):
     """The integers of the rows of a chunk, for one tree.
 
-    Attributes
-    ----------
-    values : list of int64 arrays of shape (n,)
-        Targets, and then numbers of rows and weights; with one array or more.
-    bits : tuple of int
-        The lower bits of each of the values count the rows; 0 where they do not.
+    `values` are int64 arrays (n,): targets, and then numbers of rows and weights, with one array or
+    more. The lower `bits` of each of them count the rows; 0 where they do not.
     """
 
     values: list[np.ndarray]
@@ -77,15 +64,10 @@ Split = tuple[int, int, int | np.ndarray, bool, int, int]
 class TreeRequest(NamedTuple):
     """What the growth of a tree asks of each chunk.
 
-    Attributes
-    ----------
-    splits : list of (node, feature, code, missing_left, left, right)
-        Splits of nodes since the last request, parents first. For categories the code is an array
-        of 256 truth values: whether each code goes to the left.
-    counted : list of int
-        Nodes whose sums in bins are asked for.
-    ranged : list of int
-        Nodes whose least and largest target are asked for.
+    `splits` are (node, feature, code, missing_left, left, right) of nodes since the last request,
+    parents first. For categories the code is an array of 256 truth values: whether each code goes
+    to the left. Nodes are `counted` whose sums in bins, and `ranged` whose least and largest
+    target, are asked for.
     """
 
     splits: list[Split]
@@ -97,12 +79,8 @@ class TreeRequest(NamedTuple):
 class TreeReply:
     """What chunks answer, which adds up.
 
-    Attributes
-    ----------
-    sums : int64 array of shape (nodes, 2 or 3, p, bins)
-        Targets, numbers of rows and, perhaps, weights.
-    ranges : array of shape (nodes, 2)
-        Minus the least target, and the largest one.
+    `sums`, (nodes, 2 or 3, p, bins), are of targets, numbers of rows and, perhaps, weights;
+    `ranges`, (nodes, 2), are minus the least target, and the largest one.
     """
 
     sums: np.ndarray
@@ -115,16 +93,7 @@ class TreeReply:
 def integer_rows(
     target: np.ndarray, weight: np.ndarray | None, exponent: int, units: GridUnits
 ) -> IntegerRows:
-    """The integers of the rows; O(n).
-
-    Parameters
-    ----------
-    target : float array of shape (n,)
-    weight : float array of shape (n,) or None
-    exponent : int
-        The one of `units.targets` for this tree.
-    units : GridUnits
-    """
+    """The integers of the rows in O(n); `exponent` is the one of `units.targets` for this tree."""
     values = target * 2.0**exponent
     if weight is None:
         moments = np.rint(values, out=values).astype(np.int64)
@@ -158,18 +127,8 @@ def answered(
 ) -> tuple[np.ndarray, TreeReply]:
     """The node of each row after the splits, a new array, and the reply; O(n p) for sums.
 
-    Parameters
-    ----------
-    codes : uint8 array of shape (n, p), in Fortran order
-        Or of more rows, some of which are asked.
-    rows : IntegerRows
-    target : float array of shape (n,)
-    node : integer array of shape (n,)
-        The node of each row before the splits.
-    request : TreeRequest
-    units : GridUnits
-    places : int32 array of shape (n,), default=None
-        The rows of `codes` that are asked; all by default.
+    `node` is that before the splits, and `places` are the rows of `codes` that are asked; all by
+    default.
     """
     if request.splits:
         node = after_splits(codes, node, request.splits, places)

@@ -29,15 +29,7 @@ def monotonic_values(
 
     The sum of weights times squares of the moves is the least possible, except in large trees. For
     k leaves and f features that are cut: O(k² f), and O(k³) at most for each pair of leaves that
-    would be in the wrong order; in large trees O(k depth).
-
-    Parameters
-    ----------
-    values, weight : float arrays of shape (m,)
-        Of the m nodes.
-    tree : TreeArrays or FittedNodes
-    signs : int array of shape (p,)
-        1, -1 or 0 for each feature.
+    would be in the wrong order; in large trees O(k depth). `signs` are 1, -1 or 0 for each feature.
     """
     values = values.copy()
     leaves = np.flatnonzero(tree.left == LEAF)

@@ -24,45 +24,28 @@ QUANTILE_CRITERIA = ("absolute_error", "quantile")
 class GrowthOptions:
     """How a tree is grown; the names are those of scikit-learn's trees, resolved to numbers.
 
-    Parameters
-    ----------
-    criterion : {"squared_error", "absolute_error", "quantile", "poisson", "gini", "log_loss"}
-    n_classes : int, default=0
-        Number of classes K of a classification tree, whose targets are codes 0 ... K-1; 0 for
-        regression.
-    max_depth : int, default=2**31 - 1
-    max_leaf_nodes : int, default=0
-        At least 2: the tree is grown best first. 0: depth first, without a limit.
-    min_samples_split, min_samples_leaf : int
-        Numbers of rows, not of weight.
-    min_weight_leaf : float
-        Least weight of a leaf, in units of the weights.
-    min_impurity_decrease : float
-        In units of the criterion; the weight of a node counts relative to the weight of all rows.
-    max_features : int, default=0
-        Features drawn at each node, without replacement and in scikit-learn's way; 0 for all of
-        them.
-    features_per_tree : int, default=0
-        A tree is cut by the features of so many lowest ranks, which are drawn anew for each tree; 0
-        for all of them.
-    l2_regularization : float
-        Added to the weight of a node in its value and in its gain; squared error only.
-    monotonic_cst : int array of shape (p,), default=None
-        1, -1 or 0 for each feature. For two classes it constrains the probability of the second.
-    bounded : bool, default=True
-        Whether all that grows below a cut of such a feature stays on its side of the middle of the
-        children's means, so that the tree is monotonic. Otherwise each cut is, by itself.
-    interactions : Interactions, default=None
-        Which features may be cut on one path; None for all.
-    random_splits : bool, default=False
-        One random cut for each drawn feature, as in extremely randomised trees.
-    cat_smooth : float, default=0
-        Shrinks the means of categories; in units of the weights.
-    seed : int, default=0
-        Seed of the draws of features and of random cuts, 0 to 2**31 - 2. A tree that is not grown
-        by histograms also visits all features in the order of the generator, which decides ties.
-    quantile : float, default=0.5
-        Of the criterion "quantile", in (0, 1).
+    - n_classes: K of a classification tree, whose targets are codes 0 ... K-1; 0 for regression.
+    - max_leaf_nodes: at least 2: the tree is grown best first. 0: depth first, without a limit.
+    - min_samples_split, min_samples_leaf: numbers of rows, not of weight.
+    - min_weight_leaf: least weight of a leaf, in units of the weights.
+    - min_impurity_decrease: in units of the criterion; the weight of a node counts relative to the
+      weight of all rows.
+    - max_features: features drawn at each node, without replacement and in scikit-learn's way; 0
+      for all of them.
+    - features_per_tree: a tree is cut by the features of so many lowest ranks, which are drawn anew
+      for each tree; 0 for all of them.
+    - l2_regularization: added to the weight of a node in its value and in its gain; squared error
+      only.
+    - monotonic_cst: 1, -1 or 0 for each feature. For two classes it constrains the probability of
+      the second.
+    - bounded: all that grows below a cut of such a feature stays on its side of the middle of the
+      children's means, so that the tree is monotonic. Otherwise each cut is, by itself.
+    - interactions: which features may be cut on one path; None for all.
+    - random_splits: one random cut for each drawn feature, as in extremely randomised trees.
+    - cat_smooth: shrinks the means of categories; in units of the weights.
+    - seed: of the draws of features and of random cuts, 0 to 2**31 - 2. A tree that is not grown by
+      histograms also visits all features in the order of the generator, which decides ties.
+    - quantile: of the criterion "quantile", in (0, 1).
     """
 
     criterion: str
@@ -181,14 +164,7 @@ class TreePlan:
     def options(
         self, shape: TreeShape, has_missing: bool, categorical: np.ndarray | None = None
     ) -> GrowthOptions:
-        """The parameters as numbers, for data of this shape.
-
-        Raises
-        ------
-        ValueError
-            If `monotonic_cst` or `interaction_cst` does not fit the data, or parameters cannot be
-            combined.
-        """
+        """The parameters as numbers, for data of this shape; a ValueError if they do not fit."""
         n, p = shape.n_rows, shape.n_features
         min_leaf, min_split = self.min_samples_leaf, self.min_samples_split
         # Python's integers, because those of NumPy may overflow below.

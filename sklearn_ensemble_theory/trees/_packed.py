@@ -69,12 +69,8 @@ class Cuts:
 
     A value of a wide column becomes the number of different thresholds of the column below it, and
     a threshold the number of those below itself: x <= threshold holds exactly where it holds for
-    these numbers, which single precision has up to 2^24.
-
-    Attributes
-    ----------
-    thresholds : dict
-        The different thresholds of each wide column of X, in increasing order.
+    these numbers, which single precision has up to 2^24. `thresholds` are the different ones of
+    each wide column of X, in increasing order.
     """
 
     thresholds: dict[int, np.ndarray]
@@ -175,20 +171,13 @@ class ColumnsOfLeaves:
 
 @dataclass(frozen=True, kw_only=True)
 class AddedTrees:
-    """T trees, and what each adds to the sums of a row.
+    """T trees, and what each adds to the `width` sums of a row.
 
-    Parameters
-    ----------
-    trees : list of T `Nodes`
-    width : int, default=1
-        Number of sums of a row. Tree t adds its (single) value to the sum of index t mod `width`.
-    features : list of T (int array or None), default=None
-        The columns of X that a tree was fitted to; None for all of them.
-    scale : float array of shape (T,), default=None
-        Factors of the trees' values.
-    leaf_outputs : callable, default=None
-        ``leaf_outputs(t, value)``: what tree t adds to all `width` sums instead, if its values are
-        `value`, row by row: (m, K) -> (m, width).
+    - trees: tree t adds its (single) value to the sum of index t mod `width`.
+    - features: the columns of X that a tree was fitted to; None for all of them.
+    - scale: factors of the trees' values.
+    - leaf_outputs: ``leaf_outputs(t, value)``: what tree t adds to all `width` sums instead, if its
+      values are `value`, row by row: (m, K) -> (m, width).
     """
 
     trees: Sequence[Nodes]
@@ -255,19 +244,11 @@ class AddedTrees:
 
 
 class TreeSums(ABC):
-    """Trees whose outputs are added up, in a layout of their nodes.
+    """Trees whose outputs are added up to `width` sums a row, in a layout of their nodes.
 
-    Attributes
-    ----------
-    width : int
-        Number of sums of a row.
-    most_rows : float
-        For more rows over all predictions another layout pays.
-    parallel_size : int
-        Fewer rows times trees are not shared out among threads.
-    used : int array or None
-        The columns of a sparse X that the trees read: the only ones that become dense. None for a
-        dense X.
+    For more than `most_rows` over all predictions another layout pays; fewer rows times trees than
+    `parallel_size` are not shared out among threads. `used` are the columns of a sparse X that the
+    trees read, the only ones that become dense.
     """
 
     most_rows: float = np.inf
@@ -292,11 +273,7 @@ class TreeSums(ABC):
     def add(self, X: Any, out: np.ndarray) -> None:
         """Add the outputs of all trees to `out`, in the order of the trees.
 
-        Parameters
-        ----------
-        X : {float array, sparse matrix} of shape (n, p)
-            Read in single precision, but for wide columns; NaN is a missing value.
-        out : C-contiguous float array of shape (n, width)
+        X is read in single precision, but for wide columns; NaN is a missing value.
         """
         X = X if self.used is None else X.tocsr()
         for rows in self._chunks(X):
@@ -454,14 +431,7 @@ class DeepTrees(TreeSums):
         return self._read(np.zeros((1, len(self.used))))[0]
 
     def leaves(self, X: Any, out: np.ndarray) -> None:
-        """The place of the leaf of each row in each tree, among the nodes of all trees.
-
-        Parameters
-        ----------
-        X : {float array, sparse matrix} of shape (n, p)
-        out : C-contiguous int64 array of shape (n, T)
-            Output.
-        """
+        """The place (n, T) of the leaf of each row in each tree, among the nodes of all trees."""
         for rows in self._chunks(X):
             part, stored = _with_stored(self._read_some(X[rows]))
             trees = self.nodes, self.starts, self.shift
@@ -735,23 +705,11 @@ LAYOUTS: tuple[type[TreeSums], ...] = (CodedTrees, SmallTrees, DeepTrees, LooseT
 def packed_trees(
     members: Sequence[Any], *, n_rows: int | None = None, for_sparse: bool = False, **given: Any
 ) -> TreeSums | None:
-    """The sums of the trees' outputs, laid out if that pays.
+    """The trees' outputs, laid out if that pays; None if not all are trees of one output.
 
-    Parameters
-    ----------
-    members : list of fitted estimators
-    n_rows : int, default=None
-        Rows to predict so far; None for many. For a few rows deep trees are not laid out; trees
-        over codes are for a known number of rows only.
-    for_sparse : bool, default=False
-        Whether the rows are sparse.
-    **given
-        Other parameters of `AddedTrees`.
-
-    Returns
-    -------
-    sums : TreeSums
-        None if the members are not all trees of one output.
+    `n_rows` are rows to predict so far, None for many: for a few rows deep trees are not laid out;
+    trees over codes are for a known number of rows only. `given` are other parameters of
+    `AddedTrees`.
     """
     if not len(members):
         return None
@@ -835,16 +793,9 @@ class PackedCache:
         n_rows: int,
         build: Callable[[int], TreeSums | None],
     ) -> TreeSums | None:
-        """The trees laid out for one kind of prediction.
+        """The trees laid out for one kind of prediction, now of `n_rows` more rows.
 
-        Parameters
-        ----------
-        kind : str
-        members : list of fitted estimators
-        n_rows : int
-            Rows that are now to be predicted.
-        build : callable
-            ``build(n_rows)`` calls `packed_trees` with the number of rows so far.
+        ``build(n_rows)`` calls `packed_trees` with the number of rows so far.
         """
         # Rows are counted over all predictions until laying out pays; the lock is for that only.
         sums = self._found(kind, members)

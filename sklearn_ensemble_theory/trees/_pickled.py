@@ -36,18 +36,8 @@ FIELDS = [
 class BlockOfTrees:
     """The members of an ensemble, if they are small trees in bins that differ in seed and nodes.
 
-    Parameters
-    ----------
-    pattern : estimator
-        The first tree, without nodes.
-    nodes : TreeArrays
-        Those of all trees, one after the other.
-    n_features : int
-    n_classes : int or list of int
-        As in `GrownTree`.
-    seeds : list of B
-        The `random_state` of each tree.
-    sizes, depths : int arrays of shape (B,)
+    `pattern` is the first tree, without nodes; `nodes` are those of all B trees, one after the
+    other, and `seeds` their `random_state`.
     """
 
     pattern: Any

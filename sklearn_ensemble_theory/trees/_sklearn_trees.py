@@ -181,19 +181,7 @@ def grow_unchecked(
 def single_precision(X: Any) -> Any:
     """X in single precision, in which trees store it: converted once instead of in every fit.
 
-    Parameters
-    ----------
-    X : {array, CSR or CSC matrix} of shape (n, p)
-        Without infinite values.
-
-    Returns
-    -------
-    {C-contiguous float32 array, float32 CSR matrix} of shape (n, p)
-
-    Raises
-    ------
-    ValueError
-        If a value is beyond the range of single precision.
+    A C-contiguous array or a CSR matrix; a ValueError if a value is beyond the range.
     """
     check_single_precision(X)
     if sp.issparse(X):
@@ -247,15 +235,7 @@ def member_input(estimator: Predictor, X, members: Sequence[Any] = ()) -> tuple:
 def target_offset(estimator: Estimator, y: np.ndarray) -> float | np.ndarray:
     """What is subtracted from y before trees are grown; 0.0 where it can stay as it is.
 
-    Parameters
-    ----------
-    estimator : estimator
-        The base learner; targets of other learners than trees with squared error are left alone.
-    y : ndarray of shape (n,) or (n, n_outputs)
-
-    Returns
-    -------
-    float, or ndarray of shape (n_outputs,)
+    Targets of other learners than trees with squared error are left alone.
     """
     if not reads_single_precision(estimator) or y.dtype.kind not in "fiu":
         return 0.0
@@ -275,16 +255,7 @@ def add_to_outputs(member: Any, offset: float | np.ndarray) -> None:
 
 
 def fitted_tree(estimator: SklearnTree, tree: Any, classes: Any = None) -> Any:
-    """One of scikit-learn's trees, fitted to this `Tree`.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Not fitted; it is the one that is returned.
-    tree : Tree
-    classes : array of shape (K,), list of them for several outputs, or None
-        The labels; None for regression.
-    """
+    """`estimator`, one of scikit-learn's trees, fitted to this `Tree`; `classes` are the labels."""
     estimator.tree_ = tree
     estimator.n_features_in_ = tree.n_features
     estimator.n_outputs_ = tree.n_outputs
@@ -308,13 +279,8 @@ def with_scaled_values(member: Any, factor: float) -> Any:
 def with_all_classes(member: Any, n_classes: Sequence[int]) -> Any:
     """A copy of a fitted classification tree, with values for all classes of its forest.
 
-    Parameters
-    ----------
-    member : tree
-        Whose `classes_` are codes of the forest's classes; those of one output follow those of the
-        one before. Its rows may lack classes, which then have the share 0.
-    n_classes : sequence of int
-        The forest's numbers of classes, one for each output.
+    `classes_` of the member are codes of the forest's classes; those of one output follow those of
+    the one before. Its rows may lack classes, which then have the share 0.
     """
     state = tree_state(member.tree_)
     known = member.classes_ if isinstance(member.classes_, list) else [member.classes_]

@@ -43,22 +43,9 @@ class SparseColumns(BinnedColumns):
         *,
         categorical: np.ndarray | None = None,
     ) -> "SparseColumns":
-        """The columns of X in the bins of `BinnedColumns.of`.
+        """The columns of X in the bins of `BinnedColumns.of`; O(m log m) for m stored values.
 
-        Parameters
-        ----------
-        X : sparse matrix of shape (n, p)
-            NaN is a missing value. Values at the same place are added.
-        max_bins : int
-            From 2 to 255.
-        sample_weight : array of shape (n,), default=None
-            Positive.
-        categorical : bool array of shape (p,), default=None
-            As in `BinnedColumns.of`.
-
-        Notes
-        -----
-        O(m log m) for m stored values.
+        NaN is a missing value, values at the same place are added, and weights are positive.
         """
         n, p = X.shape
         values, rows, starts = _stored_values(X)
@@ -123,13 +110,7 @@ class SparseColumns(BinnedColumns):
 
 
 def _stored_values(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The values other than 0 column by column, their rows, and where the columns begin.
-
-    Raises
-    ------
-    ValueError
-        If a value is infinite.
-    """
+    """The finite values other than 0 column by column, their rows, and where the columns begin."""
     X = canonical(X.tocsc())
     if np.isinf(X.data).any():
         raise ValueError("Input X contains infinity.")

@@ -36,37 +36,20 @@ LARGEST = np.finfo(np.float32).max
 class TreeArrays:
     """The m nodes of a tree; node 0 is the root, a child comes after its parent.
 
-    Attributes
-    ----------
-    left, right : int32 arrays of shape (m,)
-        Children; -1 in leaves.
-    feature : int32 array of shape (m,)
-        -2 in leaves.
-    code : int16 or int32 array of shape (m,)
-        A row goes to the left where its code is at most this. -1 where only missing values do.
-    threshold : float64 array of shape (m,)
-        The same in units of X: a row goes to the left where its value is at most this. -2 in
-        leaves; -inf and inf where missing values are parted from all others.
-    missing_left : uint8 array of shape (m,)
-        1 where missing values go to the left.
-    impurity : float64 array of shape (m,)
-    n_rows : int64 array of shape (m,)
-    weight : float64 array of shape (m,)
-    value : float64 array of shape (m, K)
-        The mean of the target (K = 1), or the shares of the K classes, those of several outputs
-        after each other, or the means of K targets.
-    depth : int
-        Of the deepest leaf; the root has 0.
-    left_bins : uint8 array of shape (m, 32) or None
-        A bit for each bin, the lowest first, where nodes have sets of categories: 1 where the bin
-        goes to the left. The last bit is that of missing and unknown values. These nodes have the
-        code -3 and the threshold NaN. None where no node has a set.
-    wide : int array or None
-        The columns whose values are read in double precision, because single precision does not
-        tell those of the training rows apart; all others are read in single precision. None where
-        there is none.
-    kept_shares : float array of shape (m,) or None
-        `left_share`, where the nodes have no weights.
+    - left, right: children; -1 in leaves. `feature` is -2 there.
+    - code: a row goes to the left where its code is at most this. -1 where only missing values do.
+    - threshold: the same in units of X: a row goes to the left where its value is at most this. -2
+      in leaves; -inf and inf where missing values are parted from all others.
+    - missing_left: 1 where missing values go to the left.
+    - value: (m, K), the mean of the target (K = 1), or the shares of the K classes, those of
+      several outputs after each other, or the means of K targets.
+    - depth: of the deepest leaf; the root has 0.
+    - left_bins: (m, 32), a bit for each bin, the lowest first, where nodes have sets of categories:
+      1 where the bin goes to the left. The last bit is that of missing and unknown values. These
+      nodes have the code -3 and the threshold NaN. None where no node has a set.
+    - wide: the columns whose values are read in double precision, because single precision does not
+      tell those of the training rows apart; all others are read in single precision. None for none.
+    - kept_shares: `left_share`, where the nodes have no weights.
     """
 
     left: np.ndarray
@@ -120,15 +103,7 @@ class TreeArrays:
             self.wide[:] = features[self.wide]
 
     def leaves(self, columns: BinnedColumns) -> np.ndarray:
-        """The leaf of each row, in the smallest integer type that holds it.
-
-        O(n depth).
-
-        Parameters
-        ----------
-        columns : BinnedColumns
-            In the bins that the tree was grown on.
-        """
+        """The leaf of each row, in the smallest integer type that holds it. O(n depth)."""
         leaf = np.empty(len(columns.codes), dtype=np.int32)
         code = np.ascontiguousarray(self.code, dtype=np.int32)
         left, right, feature, missing_left = self.links()
@@ -190,14 +165,7 @@ class TreeArrays:
         )
 
     def sklearn_tree(self, n_features: int, n_classes: Any = 1) -> Any:
-        """The same tree as scikit-learn's `Tree`. O(m).
-
-        Parameters
-        ----------
-        n_features : int
-        n_classes : int or list of int, default=1
-            Of each output; 1 for regression.
-        """
+        """The same tree as scikit-learn's `Tree`; one class is for regression. O(m)."""
         fields = {
             "left_child": self.left,
             "right_child": self.right,
@@ -512,13 +480,7 @@ class GrownTree:
     """A grown tree: arrays until scikit-learn's `Tree` is asked for, from then on that tree.
 
     Its owner may change the values of scikit-learn's tree, so only one of the two is kept.
-
-    Parameters
-    ----------
-    arrays : TreeArrays
-    n_features : int
-    n_classes : int or list of int
-        Of each output; 1 for regression.
+    `n_classes` are of each output; 1 for regression.
     """
 
     def __init__(self, arrays: TreeArrays, n_features: int, n_classes: Any) -> None:
@@ -646,15 +608,8 @@ def add_multiple(u: NDArray[Any], psi: Any, b: float) -> None:
 class LeafOutputs:
     """The outputs of one tree, or of a tree for each of K scores, by the leaves of the rows.
 
-    ``np.asarray(outputs)`` is the array of the outputs.
-
-    Parameters
-    ----------
-    values : list of K float arrays
-        The values of the nodes of each tree.
-    leaves : list of K int arrays of shape (n,)
-        The node of each row.
-    shape : (n,) or (n, K)
+    ``np.asarray(outputs)`` is the array of the outputs. For each tree there are the values of its
+    nodes and the node of each row; the shape is (n,) or (n, K).
     """
 
     def __init__(
@@ -683,17 +638,7 @@ class LeafOutputs:
 
 
 class VectorOutputs(LeafOutputs):
-    """The outputs of one tree whose leaves hold a number for each of K scores.
-
-    ``np.asarray(outputs)`` is the array of the outputs.
-
-    Parameters
-    ----------
-    values : float array of shape (m, K)
-        Of the nodes.
-    leaf : int array of shape (n,)
-        The node of each row.
-    """
+    """The outputs of one tree whose nodes hold a number for each of K scores."""
 
     def __init__(self, values: NDArray[Any], leaf: NDArray[Any]) -> None:
         super().__init__([values], [leaf], (len(leaf), values.shape[1]))

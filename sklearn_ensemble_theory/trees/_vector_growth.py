@@ -49,28 +49,14 @@ _LARGEST_EXPONENT = 1020
 class RowVectors:
     """The numbers of the rows whose sums are exact, (n, D), and what they are multiples of.
 
-    Parameters
-    ----------
-    target : float array of shape (n, q)
-    weight : float array of shape (n,) or (n, q), or None
-        Positive; with columns, each target has weights of its own.
-    rows : int array or None
-        The rows that are summed; None for all.
-    unscaled : bool, default=False
-        Whether the targets are indicators, which are summed as they are.
+    With weights (n, q) each target has weights of its own. `unscaled` targets are indicators, which
+    are summed as they are.
 
-    Attributes
-    ----------
-    values : float array of shape (n, D)
-        Weight, 1, q weighted targets, q weights where targets have their own, and zeros.
-    exponent : int
-        The targets are multiplied by 2 to minus this.
-    least_weight : float
-        No weight of a row is below this.
-    squares : float array of shape (n,)
-        Sums over targets of weights times squares, exact up to rounding.
-    sizes : float array of shape (q,)
-        The mean size of each target.
+    - values: weight, 1, q weighted targets, q weights where targets have their own, and zeros.
+    - exponent: the targets are multiplied by 2 to minus this.
+    - least_weight: no weight of a row is below this.
+    - squares: sums over targets of weights times squares, exact up to rounding.
+    - sizes: the mean size of each target.
     """
 
     def __init__(
@@ -234,17 +220,11 @@ def grown_classes(
 
 
 class VectorGrower:
-    """Grows trees of vectors on the same columns again and again.
+    """Grows trees of vectors on the same columns, of at most 255 bins, again and again.
 
-    Parameters
-    ----------
-    columns : BinnedColumns
-        With at most 255 bins.
-    options : GrowthOptions
-        Without constraints; with the squared error, or the Gini index or the entropy of indicators.
-    n_components : int or None
-        So many principal components of the targets are compared in the search for cuts.
-    n_threads : int
+    The options are without constraints, with the squared error, or the Gini index or the entropy of
+    indicators. Of the targets `n_components` principal components are compared in the search for
+    cuts.
     """
 
     def __init__(
@@ -267,13 +247,9 @@ class VectorGrower:
     ) -> tuple[TreeArrays, np.ndarray]:
         """A tree and the leaf of every row; O(n p q) for each level of the tree.
 
-        Parameters
-        ----------
-        target : float array of shape (n, q)
-        weight : float array of shape (n,) or (n, q), or None
-        rows, seed, rank
-            As in `_growth.HistogramGrower`. Without `rank` the seed decides between equally good
-            cuts, node by node; the seed 0 takes the first feature.
+        `target` is (n, q), weights are (n,) or (n, q); the others are as in
+        `_growth.HistogramGrower`. Without `rank` the seed decides between equally good cuts, node
+        by node; the seed 0 takes the first feature.
         """
         columns = self.columns
         options = self.options if seed is None else replace(self.options, seed=seed)

@@ -54,18 +54,10 @@ class BinnedTreeLearner(TreeLearner, Protocol):
 class BinnedTreeRounds:
     """Rounds of `BinnedTreeRegressor` fitted by least squares (see `_weak_learners`).
 
-    The columns are cut into bins once. A round takes O(n p) for each level of the tree, without
-    the fixed costs of a fit. Members are as if each had been fitted to the rows and the targets of
-    its round, except that the values of a regularised tree shrink to 0 and not to the mean of the
+    The columns are cut into bins once. A round takes O(n p) for each level of the tree, without the
+    fixed costs of a fit. Members are as if each had been fitted to the rows and the targets of its
+    round, except that the values of a regularised tree shrink to 0 and not to the mean of the
     targets; where the task says so, the values of their leaves are re-optimised.
-
-    Parameters
-    ----------
-    estimator : BinnedTreeRegressor
-    X : {float array, sparse matrix} of shape (n, p)
-    weight : array of shape (n,) or None
-        The sample weights. Positive.
-    task : LeastSquaresTask
     """
 
     is_exact = has_scale = False
@@ -206,25 +198,9 @@ class BinnedTreeRounds:
     ) -> tuple[list, list[float], LeafOutputs] | None:
         """At most n rounds in one piece, which changes target and scores; None where it cannot.
 
-        Parameters
-        ----------
-        target, scores
-            As in `best`.
-        length : float
-            The coefficient of the steps.
-        n : int
-            At least 1.
-        stop_at : float
-            A round after which the risk is not below this is the last one.
-
-        Returns
-        -------
-        members : list
-            What `best` returns, for each round.
-        risks : list of float
-            After each round.
-        outputs : LeafOutputs
-            Of the last round.
+        The steps have the coefficient `length`, and a round after which the risk is not below
+        `stop_at` is the last one. Returned are what `best` returns for each round, the risks after
+        each, and the outputs of the last.
         """
         task, grower = self.task, self.grower
         if task.risk is None or task.reweighted or self.n_drawn < self.n:
@@ -321,13 +297,7 @@ def set_leaf_values(
 class _ClassRounds:
     """Base of the rounds: a tree grown on the shared columns, and the leaves of the rows.
 
-    Parameters
-    ----------
-    tree : BinnedTreeClassifier
-    X : float array of shape (n, p)
-    weight : array of shape (n,) or None
-        For the quantiles of the bins.
-    task : Task
+    The weights are for the quantiles of the bins.
     """
 
     is_exact = False
@@ -413,21 +383,10 @@ ROUNDS: dict[str, type[_ClassRounds]] = {
 
 
 def drawn_rows(random_state: np.random.RandomState, n: int, m: int) -> np.ndarray:
-    """m of n rows, every set of m rows with the same probability. O(n).
+    """m of n rows, increasing, every set of m rows with the same probability. O(n).
 
     Row i is drawn with probability (m - rows drawn so far) / (n - i): Knuth's algorithm S. The
     generator draws n numbers, so that the same seed gives the rows of scikit-learn's classes.
-
-    Parameters
-    ----------
-    random_state : RandomState
-    n, m : int
-        m is at most n.
-
-    Returns
-    -------
-    rows : int array of shape (m,)
-        In increasing order.
     """
     if random_sample_mask is not None:
         return np.flatnonzero(random_sample_mask(n, m, random_state))
@@ -447,20 +406,8 @@ def selected_rows(uniform: np.ndarray, m: int) -> np.ndarray:
 class BinnedMembers:
     """What all trees of a bagged ensemble share (see `_weak_learners.PreparedMembers`).
 
-    Parameters
-    ----------
-    tree : BinnedTreeRegressor or BinnedTreeClassifier
-        For the number of bins.
-    X : float array of shape (n, p)
-    sample_weight : array of shape (n,) or None
-        For the quantiles of the bins.
-    n_jobs : int or None, default=1
-        Of the ensemble: columns are cut into bins by so many threads.
-
-    Raises
-    ------
-    ValueError
-        If X has infinite values.
+    The tree is for the number of bins, the weights for their quantiles; `n_jobs` threads cut
+    columns into bins. Infinite values in X are a ValueError.
     """
 
     def __init__(

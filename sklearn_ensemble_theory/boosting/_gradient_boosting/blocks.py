@@ -89,17 +89,7 @@ ROOT = TreeRequest([], [0], [])
 class BlockProblem:
     """The rows of a fit in blocks, once they have been read for the first time.
 
-    Attributes
-    ----------
-    rows : ChunkedRows
-    summary : RowSummary
-    learner : BinnedTreeRegressor
-        For numbers of categories.
-    columns : BinnedColumns
-        The bins of all rows, without codes.
-    encoder : CategoricalColumns or None
-    classes : array or None
-    loss : Loss
+    `learner` is for numbers of categories; `columns` are the bins of all rows, without codes.
     """
 
     rows: ChunkedRows
@@ -238,20 +228,9 @@ def needs_rows(loss: Loss, plan: Plan, of_classes: bool) -> bool:
 class TargetSummary:
     """What is known of the targets and the weights of some rows.
 
-    Attributes
-    ----------
-    n_rows : int
-    weight : float
-        The sum of the weights.
-    weighted : bool
-        Whether there are weights.
-    whole : bool
-        Whether all weights are whole numbers.
-    labels : array
-        Of a classifier: the classes, in increasing order.
-    label_weights : float array
-    mean, low, high : float
-        Of the targets of a regressor.
+    `weight` is the sum of the weights, which are all `whole` numbers or not; `labels` are the
+    classes of a classifier in increasing order; `mean`, `low` and `high` are of a regressor's
+    targets.
     """
 
     n_rows: int
@@ -306,16 +285,7 @@ class TargetSummary:
 
 @dataclass
 class RowSummary:
-    """What the rows of one or several blocks have.
-
-    Attributes
-    ----------
-    lengths : dict
-        The number of rows of each block, by its number.
-    targets : TargetSummary
-    missing : bool array of shape (p,)
-    sketch : QuantileSketch
-    """
+    """What the rows of one or several blocks have; `lengths` is the number of rows by block."""
 
     lengths: dict[int, int]
     targets: TargetSummary
@@ -347,18 +317,11 @@ def summary_of_block(block: Rows, classifies: bool) -> RowSummary:
 class BinnedBlock(NamedTuple):
     """The rows of a block, which stay the same: p + 8 or p + 16 bytes a row, 1 more with folds.
 
-    Attributes
-    ----------
-    codes : uint8 array of shape (m, p)
-    y : array of shape (n,)
-        As the loss takes it.
-    weight : float64 array of shape (n,) or None
-    number : int
-        That of the block.
-    fold : integer array of shape (n,) or None
-        The number of the fit that holds out each row; None where all rows are fitted.
-    rows : int32 array of shape (n,) or None
-        The rows of `codes` that these are; None for all.
+    - codes: uint8 (m, p).
+    - y: (n,), as the loss takes it.
+    - number: that of the block.
+    - fold: the number of the fit that holds out each row; None where all rows are fitted.
+    - rows: the rows of `codes` that these are, int32 (n,); None for all.
     """
 
     codes: np.ndarray
@@ -396,13 +359,8 @@ class BinnedBlock(NamedTuple):
 class ScoredBlock(NamedTuple):
     """What changes: 17 bytes a row and 8 for the scores of each of K trees, with at most 255 nodes.
 
-    Attributes
-    ----------
-    u : float64 array of shape (n,) or (n, K)
-    target : float64 array of shape (K, n)
-    rows : list of K IntegerRows
-    nodes : list of K integer arrays of shape (n,)
-        The node of each row in the trees of the round.
+    `u` has the shape (n,) or (n, K), `target` (K, n); `nodes` are the node of each row in the K
+    trees of the round.
     """
 
     u: np.ndarray
@@ -412,17 +370,10 @@ class ScoredBlock(NamedTuple):
 
 
 class ScoreMove(NamedTuple):
-    """The trees of a round as steps.
+    """The trees of a round as steps with the coefficient `step`; `values` are of the nodes of each.
 
-    Attributes
-    ----------
-    values : list of K arrays
-        Of the nodes of each tree.
-    step : float
-        The coefficient.
-    splits : list of K lists of Split
-        All splits of each tree, for rows that did not follow its growth; empty where there are
-        none.
+    `splits` are all splits of each tree, for rows that did not follow its growth; empty where there
+    are none.
     """
 
     values: list[np.ndarray]
@@ -462,12 +413,8 @@ class OfBlocks:
 class RoundStart:
     """The sums at the start of a round.
 
-    Attributes
-    ----------
-    sizes : OfBlocks
-        Arrays of shape (1 + K,) of the weighted losses and of the weighted sizes of the targets.
-    replies : Parts
-        What the trees asked of their roots; of no tree where the units were not known.
+    `sizes` are arrays (1 + K,) of the weighted losses and of the weighted sizes of the targets;
+    `replies` are what the trees asked of their roots; of no tree where the units were not known.
     """
 
     sizes: OfBlocks
@@ -628,12 +575,7 @@ def _moved(state: ScoredBlock, move: ScoreMove | None) -> np.ndarray:
 class FitState(NamedTuple):
     """What changes of one fit; None where the block has no such rows.
 
-    Attributes
-    ----------
-    fitted : ScoredBlock or None
-        Of the rows that are fitted.
-    held_out : array or None
-        The scores of the others.
+    `fitted` is of the rows that are fitted, `held_out` the scores of the others.
     """
 
     fitted: Any
@@ -643,16 +585,9 @@ class FitState(NamedTuple):
 class Question(NamedTuple):
     """What a fit asks of its rows.
 
-    Attributes
-    ----------
-    function : callable
-        ``function(state, data, *args)`` of the rows of a block that are fitted returns a new state
-        and what is summed, or this alone.
-    args : tuple
-    changes : bool
-        Whether it returns a new state.
-    follows : tuple (Loss, ScoreMove or None), default=None
-        The scores of the rows that are held out make this move, and their losses are summed.
+    ``function(state, data, *args)`` of the rows of a block that are fitted returns a new state and
+    what is summed, or, without `changes`, this alone. With `follows` the scores of the rows that
+    are held out make this move, and their losses are summed.
     """
 
     function: Callable[..., Any]
@@ -757,23 +692,10 @@ def columns_of(
 
 
 class BlockBoosting:
-    """The rounds of one fit.
+    """The rounds of one fit to rows with these `targets`.
 
-    Parameters
-    ----------
-    plan : Plan
-    problem : BlockProblem
-    targets : TargetSummary
-        Of the rows that are fitted.
-    rng : RandomState
-    held_weight : float, default=0
-        That of the rows that are held out.
-
-    Attributes
-    ----------
-    fitted : AdditiveModel
-    path : list of float
-        The risks of the rows that are held out, after 0, 1, ... rounds.
+    `held_weight` is that of the rows that are held out, and `path` their risks after 0, 1, ...
+    rounds.
     """
 
     def __init__(
@@ -993,16 +915,8 @@ class BlockBoosting:
 class FitsInLockstep:
     """Fits to the rows of one table, with one pass over the blocks for what all of them ask next.
 
-    Parameters
-    ----------
-    fits : sequence of BlockBoosting
-        Of one loss and the same columns. Fit k leaves out the rows of fold k, if there are folds.
-    data : Blocks
-        Of BinnedBlock.
-    n_rounds : int
-        The largest number of rounds.
-    report : callable, default=None
-        As in `BlockBoosting.rounds`.
+    The fits are of one loss and the same columns; fit k leaves out the rows of fold k, if there are
+    folds. `report` is as in `BlockBoosting.rounds`.
     """
 
     def __init__(
@@ -1042,10 +956,7 @@ def begun_folds(
 ) -> list[BlockBoosting]:
     """The fits of the folds before their first round.
 
-    Raises
-    ------
-    ValueError
-        If a fold has no rows, or cannot be fitted to the others.
+    A ValueError if a fold has no rows, or cannot be fitted to the others.
     """
     n_classes = problem.n_classes
     held = data.sum(targets_of_folds, n_splits, n_classes > 0).total(problem.n_blocks).parts

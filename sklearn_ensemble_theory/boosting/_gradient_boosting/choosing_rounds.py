@@ -33,12 +33,8 @@ AT_ONCE, AT_ONCE_SHARE = 10, 0.1
 class Folds(Protocol):
     """The fits of K folds, as the choice of the number of rounds needs them.
 
-    Attributes
-    ----------
-    shares : array of shape (K,)
-        Of the folds in the weight of all validation rows.
-    path : array of shape (rounds + 1, K)
-        The scores of the validation rows after 0, 1, ... rounds.
+    `shares` (K,) are those of the folds in the weight of all validation rows, `path` (rounds + 1,
+    K) the scores of the validation rows after 0, 1, ... rounds.
     """
 
     @property
@@ -125,15 +121,7 @@ def folds_of(
 
 
 def boost_folds(folds: Folds, choice: CVRounds, progress: Progress) -> tuple[int, np.ndarray]:
-    """The number of rounds of the least mean score, and the scores of the folds, (rounds + 1, K).
-
-    Parameters
-    ----------
-    folds : Folds
-    choice : CVRounds
-        Of metrics, not of the loss, greater is better.
-    progress : Progress
-    """
+    """The number of rounds of the least mean score, and the scores (rounds + 1, K) of the folds."""
     most, sign = choice.max_estimators, 1.0 if choice.scoring == "loss" else -1.0
     weights = folds.shares
     n_rounds = 0

@@ -604,18 +604,9 @@ class BaseGradientBoosting(CallbackSupportMixin, FittedBoosting):
 class ScoredModel:
     """A scorer of scikit-learn's at scores of its rows that are known already.
 
-    The scorer is given a copy of the estimator, whose predictions for these rows are made from the
-    scores. For other rows it predicts as if the fit had ended.
-
-    Attributes
-    ----------
-    scorer : callable
-        ``scorer(estimator, X, y)``, greater is better.
-    door : BaseGradientBoosting
-    attributes : callable
-        The fitted attributes of a model.
-    X, y, weights
-        The rows as the user gave them, and their weights as an argument of the scorer.
+    The scorer is given a copy of the estimator `door`, whose predictions for these rows are made
+    from the scores. For other rows it predicts as if the fit had ended: `attributes` are the fitted
+    ones of a model. X, y and the weights are as the user gave them.
     """
 
     scorer: Callable[..., float]

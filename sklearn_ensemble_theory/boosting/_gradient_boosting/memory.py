@@ -150,21 +150,12 @@ def deviance_of_constant(problem: Problem, rows: Rows, risk: EmpiricalRisk) -> f
 class Watch:
     """Who looks at the rounds of a fit, and may end them.
 
-    Attributes
-    ----------
-    reports : RoundReports
-    held_out : HeldOut or None
-        Validation rows that follow the rounds.
-    judge : callable or None
-        ``judge(u)``, a metric of the training rows at their scores.
-    patience : int or None
-        So many rounds at least pass before `is_no_better` is asked; None for never.
-    is_no_better : callable
-        Of the model, whether early stopping ends it.
-    ends : callable or None
-        ``ends(index, model, u)``, whether the round is to be the last.
-    keeps_best : bool
-        Whether the rounds after the best of the validation rows are dropped at the end.
+    - held_out: validation rows that follow the rounds.
+    - judge: ``judge(u)``, a metric of the training rows at their scores.
+    - patience: so many rounds at least pass before `is_no_better` is asked; None for never.
+    - is_no_better: of the model, whether early stopping ends it.
+    - ends: ``ends(index, model, u)``, whether the round is to be the last.
+    - keeps_best: the rounds after the best of the validation rows are dropped at the end.
     """
 
     reports: RoundReports
@@ -272,15 +263,8 @@ def add_rounds(
 class DrawnScores:
     """The risks of each round on the rows that were drawn for it, and on those left out.
 
-    Where rounds are fitted to drawn rows, both need the losses of all rows: O(n) a round.
-
-    Parameters
-    ----------
-    risk : EmpiricalRisk
-    u : array of shape (n,) or (n, K)
-        The scores that change with the rounds.
-    is_first : bool
-        Whether the next round is the first of all.
+    Where rounds are fitted to drawn rows, both need the losses of all rows: O(n) a round. `u` are
+    the scores that change with the rounds.
     """
 
     def __init__(self, risk: EmpiricalRisk, u: np.ndarray, is_first: bool) -> None:

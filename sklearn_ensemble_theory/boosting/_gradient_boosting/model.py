@@ -35,36 +35,17 @@ NUMBERS_OF_ROUNDS = 2**23
 class AdditiveModel:
     """What has been boosted so far, with its history.
 
-    Parameters
-    ----------
-    loss : Loss
-    init : float, ndarray of shape (K,), fitted estimator or "zero"
-        What the scores start from.
-    n_scores : int
-        K, the number of scores of a row.
-    of_classes : bool
-        Whether an `init` that is an estimator gives the probabilities of classes.
-    has_vectors : bool, default=False
-        Whether a round has one member for all scores.
-
-    Attributes
-    ----------
-    members : list of lists of K fitted estimators, or of one
-    steps, train_scores, validation_scores : lists of float
-        Of validation rows the values of a metric, where one decides when to stop.
-    losses : list of Loss
-        That of `train_scores` in each round, where a parameter follows the scores.
-    judged_scores : list of float
-        The same metric of training rows, where it is followed.
-    first_scores : tuple of two lists of float
-        What early stopping knows before the first round of the training rows and of those held
-        out, where the estimator reports it; larger is better.
-    in_bag_scores, oob_scores, oob_improvements : lists of float
-        Risks on the rows that a round was fitted to, and on the others; 0 where rows were not
-        drawn, or are not known.
-    stop_reason : str
-    n_jobs : int or None
-        Threads that predict.
+    - init: what the scores start from: a number, K numbers, a fitted estimator or "zero".
+    - of_classes: an `init` that is an estimator gives the probabilities of classes.
+    - has_vectors: a round has one member for all K = `n_scores` scores; otherwise K members.
+    - validation_scores: of validation rows, values of a metric where one decides when to stop.
+    - losses: that of `train_scores` in each round, where a parameter follows the scores.
+    - judged_scores: the same metric of training rows, where it is followed.
+    - first_scores: what early stopping knows before the first round of the training rows and of
+      those held out, where the estimator reports it; larger is better.
+    - in_bag_scores, oob_scores, oob_improvements: risks on the rows that a round was fitted to, and
+      on the others; 0 where rows were not drawn, or are not known.
+    - n_jobs: threads that predict.
     """
 
     def __init__(
@@ -104,14 +85,7 @@ class AdditiveModel:
     def attributes(self, learner, classes: np.ndarray | None, followed: bool) -> dict:
         """The fitted attributes after the rounds so far.
 
-        Parameters
-        ----------
-        learner : estimator
-            What was cloned in each round.
-        classes : array or None
-            The labels of a classifier.
-        followed : bool
-            Whether there are validation rows.
+        `learner` was cloned in each round; `followed` says whether there are validation rows.
         """
         factor = self.loss.deviance_factor
         n_members = 1 if self.has_vectors else self.n_scores

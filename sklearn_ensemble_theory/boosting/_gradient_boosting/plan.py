@@ -29,36 +29,17 @@ LARGEST_TARGET = 1e150
 class Plan:
     """The parameters of a fit, by their meaning for the rounds.
 
-    Attributes
-    ----------
-    name : str
-        That of the estimator's class, for messages and progress.
-    learner : estimator
-        The base learner.
-    step : Step
-    learning_rate : float or callable
-    newton : {"no", "yes", "if_curved"}
-        Whether rounds are of the second order; the last where the loss has a second derivative and
-        is not the squared error.
-    n_rounds : int
-        The largest number of rounds.
-    choice : CVRounds or None
-        How the folds choose the number of rounds, at most `n_rounds`; None for the number itself.
-    init : estimator, "zero" or None
-    subsample : float
-    default_trees : bool
-        Whether the learner is the estimator's own.
-    one_tree : bool
-        Whether one tree is grown for all scores of a round, if there are several.
-    random_state : int, RandomState or None
-        What the rounds draw by.
-    patience : int or None
-        So many rounds at least pass before early stopping may end them; None without it.
-    keeps_best : bool
-        Whether the rounds after the best score of validation rows are dropped, if the user gives
-        these rows.
-    n_jobs : int or None
-    verbose : int
+    - name: that of the estimator's class, for messages and progress.
+    - newton: whether rounds are of the second order; "if_curved" where the loss has a second
+      derivative and is not the squared error.
+    - n_rounds: the largest number of rounds.
+    - choice: how the folds choose the number of rounds; None for the number itself.
+    - default_trees: the learner is the estimator's own.
+    - one_tree: one tree is grown for all scores of a round, if there are several.
+    - random_state: what the rounds draw by.
+    - patience: so many rounds at least pass before early stopping may end them; None without it.
+    - keeps_best: the rounds after the best score of validation rows are dropped, if the user gives
+      these rows.
     """
 
     name: str
@@ -86,17 +67,9 @@ class Plan:
 
 @dataclass(frozen=True)
 class Problem:
-    """The rows of a fit in memory and the loss that is to be small on them.
+    """The rows of a fit in memory, with targets as the loss takes them, and this loss.
 
-    Attributes
-    ----------
-    rows : Rows
-        With targets as the loss takes them.
-    loss : Loss
-    classes : array or None
-        The labels of a classifier.
-    fit_params : dict
-        Of the base learner, for these rows.
+    `classes` are the labels of a classifier; `fit_params` are of the base learner, for these rows.
     """
 
     rows: Rows

@@ -106,14 +106,7 @@ def values_of(model: AdditiveModel, rows: Rows) -> np.ndarray:
 class Resampling:
     """Fits to halves and folds of the training rows, made when they are first asked for.
 
-    Parameters
-    ----------
-    plan : Plan
-        Of the fit, with the number of its rounds.
-    problem : Problem
-    seed : int
-    fold : int array of shape (n,)
-        The fold of each row.
+    `plan` is that of the fit, with the number of its rounds; `fold` is the fold of each row.
     """
 
     def __init__(self, plan: Plan, problem: Problem, seed: int, fold: np.ndarray) -> None:

@@ -45,17 +45,9 @@ LOG_2 = math.log(2.0)
 
 @dataclass
 class ClassSummary:
-    """What a first pass finds of one or several blocks.
+    """What a first pass finds of one or several blocks: `classes` in increasing order.
 
-    Attributes
-    ----------
-    classes : array
-        The labels, in increasing order.
-    n_rows : int
-        Rows of positive weight.
-    low_weight, high_weight : float
-        Of these rows.
-    sketch : QuantileSketch
+    `n_rows` are those of positive weight, and the low and the high weight are theirs.
     """
 
     classes: np.ndarray
@@ -85,14 +77,9 @@ def class_summary(block: Rows) -> ClassSummary:
 
 @dataclass(frozen=True)
 class CodedRows:
-    """The rows of a block, in the order of their classes.
+    """The rows of a block, in the order of their classes: the bins `codes`, of shape (p, n).
 
-    Attributes
-    ----------
-    codes : uint8 or uint16 array of shape (p, n)
-        The bin of each value.
-    starts : int64 array of shape (K + 1,)
-        Where the rows of each class begin.
+    `starts` (K + 1,) is where the rows of each class begin.
     """
 
     codes: np.ndarray
@@ -104,16 +91,11 @@ class CodedRows:
 
 
 class ScoreMoves(NamedTuple):
-    """Some rounds of AdaBoost, as blocks need them.
+    """T rounds of AdaBoost, as blocks need them.
 
-    Attributes
-    ----------
-    features, codes : int64 arrays of shape (T,)
-        Rows with at most this code are on the left.
-    moves : array of shape (T, n_slots, 2)
-        What to add to the scores of a slot on the left and on the right.
-    slots : int64 array of shape (K, m)
-        The slot of each class of rows and score; see `erm._stumps.stump_rounds`.
+    - features, codes: rows with at most this code are on the left.
+    - moves: (T, n_slots, 2), what to add to the scores of a slot on the left and on the right.
+    - slots: (K, m), the slot of each class of rows and score; see `erm._stumps.stump_rounds`.
     """
 
     features: NDArray[np.int64]
@@ -226,24 +208,11 @@ class GroupRisk(MarginRisk):
 class SummedRounds(RoundIterator):
     """Iterator of `Round` records like `loop.BoostingRounds`; the outputs are those of the groups.
 
-    Parameters
-    ----------
-    blocks : DaskBlocks of CodedRows
-    scores : DaskBlocks of arrays of shape (m, n)
-        Minus the logarithms of the weights.
-    stumps : SummedStumps
-    step : Step
-    start : array of shape (n_slots,)
-        What the scores of each slot get before the first round.
-    shift : float
-        The logarithm of the sum of the weights after that, about.
-
-    Attributes
-    ----------
-    member : fitted stump or None
-        The one that was found last.
-    stop_details : object
-        As of `loop.BoostingRounds`.
+    - blocks, scores: `CodedRows`, and minus the logarithms of their weights, of shape (m, n).
+    - start: what the scores of each slot get before the first round.
+    - shift: about the logarithm of the sum of the weights after that.
+    - member: the stump that was found last.
+    - stop_details: as of `loop.BoostingRounds`.
     """
 
     def __init__(

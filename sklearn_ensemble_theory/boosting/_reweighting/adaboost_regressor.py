@@ -68,16 +68,6 @@ class KeptRound(NamedTuple):
 class DrawnLearners:
     """Learners fitted to rows drawn with replacement, and their predictions for all rows.
 
-    Parameters
-    ----------
-    learner : estimator
-    X : {array, sparse matrix} of shape (n, p)
-    y : array of shape (n,)
-    fit_params : dict
-        Passed to every `fit`.
-
-    Notes
-    -----
     scikit-learn's trees get the drawn rows as ranks, or in single precision, converted some rows at
     a time: the trees are the same. Another learner with `prepare_members` gets the columns prepared
     once, and each distinct row with its number of draws.

@@ -52,14 +52,7 @@ SMALLEST_TOTAL = 1e-50
 
 @dataclass(frozen=True)
 class AdaBoostPlan:
-    """A variant of AdaBoost, and how many rounds of it are made.
-
-    Attributes
-    ----------
-    variant : {"discrete", "mh", "real", "gentle"}
-    n_rounds : int
-    learning_rate : float
-    """
+    """A variant of AdaBoost, "discrete", "mh", "real" or "gentle", and its number of rounds."""
 
     variant: str
     n_rounds: int
@@ -131,16 +124,10 @@ def margin_risk(weight: Array, learner: Any = None) -> MarginRisk:
 
 
 class VoteDetails(NamedTuple):
-    """Details of a round of AdaBoost.
+    """Details of a round of AdaBoost: the weighted error eps and the coefficient `alpha`.
 
-    Attributes
-    ----------
-    error : float
-        eps, the weighted error.
-    alpha : float
-        The coefficient in scikit-learn's scale; 0 where the loop ends without a step.
-    stop_reason : {"perfect", "no edge"} or None
-        "perfect": no row is misclassified, so that only this learner is kept.
+    The coefficient is in scikit-learn's scale, 0 where the loop ends without a step. It ends by "no
+    edge", or as "perfect": no row is misclassified, so that only this learner is kept.
     """
 
     error: float
@@ -166,11 +153,6 @@ class VotingStep(VoteStep):
 
     K is the number of answers of a vote, two for a vote for or against each class; b is then
     alpha/2 = log((1+g)/(1-g))/2, where g = 1 - 2 eps (Schapire and Singer 1999).
-
-    Parameters
-    ----------
-    learning_rate : float
-    task : ClassTask or HammingTask
     """
 
     def __init__(self, learning_rate: LearningRate, task: ClassTask | HammingTask) -> None:

@@ -54,13 +54,7 @@ class RelabelledRounds:
 class VotesOrOpposite(VotesWithEdge):
     """The weak learner's vote, or -sign(H), whichever is more correlated with the relabelled rows.
 
-    Parameters
-    ----------
-    weak : PreparedRounds
-    signs : float array of shape (n,)
-        y in -1 and +1.
-    tol : float
-        The loop ends where neither correlation is above this.
+    `signs` (n,) are y in -1 and +1; the loop ends where neither correlation is above `tol`.
     """
 
     def __init__(self, weak: PreparedRounds, signs: np.ndarray, tol: float) -> None:

@@ -78,20 +78,10 @@ class VoteClones(Clones):
 
 @dataclass(frozen=True)
 class BinaryProblem:
-    """Two classes to be told apart.
+    """Two classes to be told apart, by a weak learner whose clones have this seed.
 
-    Attributes
-    ----------
-    rows : Rows
-        Their y is 0 or 1, and their weights have the sum 1.
-    labels : array of shape (2,)
-        The classes of the members.
-    learner : estimator
-        The weak learner.
-    seed : int
-        Of its clones.
-    fit_params : dict
-        Passed to every `fit` of a clone.
+    The y of the rows is 0 or 1, and their weights have the sum 1. `labels` are the classes of the
+    members, and `fit_params` are passed to every `fit` of a clone.
     """
 
     rows: Rows
@@ -151,17 +141,10 @@ class CappedState(RiskState):
 
 
 class CappedExponentialRisk:
-    """The mean of phi(c u_i) / c over the rows, where u_i are margins.
+    """The mean of phi(c u_i) / c over the rows, where u_i are margins and the weights have sum 1.
 
-    Its slope is the measure M = min(1, exp(-c u)); that of SmoothBoost (Servedio 2003) has
-    c = -log(1 - gamma) / 2.
-
-    Parameters
-    ----------
-    weight : array of shape (n,)
-        The weights of the rows, of sum 1.
-    rate : float, default=1.0
-        c, which may be changed between two rounds.
+    Its slope is the measure M = min(1, exp(-c u)); that of SmoothBoost (Servedio 2003) has c =
+    -log(1 - gamma) / 2. c is `rate`, which may be changed between two rounds.
     """
 
     def __init__(self, weight: np.ndarray, rate: float = 1.0) -> None:
@@ -205,16 +188,10 @@ class CappedExponentialRisk:
 
 
 class Move(NamedTuple):
-    """What the learner of a round decided.
+    """What the learner of a round decided: a `member`, None to "shrink", and for which rows.
 
-    Attributes
-    ----------
-    member : fitted classifier, or None for "shrink"
-    kind : {"all", "unconfident", "shrink"}
-    edge : float
-        1/2 minus the member's error under the distribution that it was fitted to; nan for "shrink".
-    density : float
-        The density of the measure that this distribution is proportional to.
+    `edge` is 1/2 minus the member's error under the distribution that it was fitted to, NaN for
+    "shrink"; `density` is that of the measure to which this distribution is proportional.
     """
 
     member: Any
@@ -268,27 +245,13 @@ class CorrelationStep(VoteStep):
 class BinaryVotes(Votes):
     """The rounds of a problem of two classes: their votes, and how the fit went.
 
-    Parameters
-    ----------
-    labels : array of shape (2,)
-    threshold : float, default=inf
-        Scores of at least this size are confident.
-    by_mean : bool, default=False
-        Whether the decision function is the mean of the votes instead of their weighted sum.
-
-    Attributes
-    ----------
-    edges, densities, gains, risks : lists of float
-        Of the moves; the first-order gain of each round, and the risk after it.
-    details : list
-        What the step rule tells of each round (`StepResult.details`), also of those that are
-        forgotten.
-    held_out_errors : list of float
-    plan : BinaryPlan
-        That of the rounds.
-    potentials : array of shape (n_plans, n_splits) or None
-        Those by which the plan was chosen.
-    stop_reason : str
+    - threshold: scores of at least this size are confident.
+    - by_mean: the decision function is the mean of the votes instead of their weighted sum.
+    - edges, densities, gains, risks: of the moves; the first-order gain of each round, and the risk
+      after it.
+    - details: what the step rule tells of each round (`StepResult.details`), also of those that are
+      forgotten.
+    - potentials: (n_plans, n_splits), those by which the plan was chosen, or None.
     """
 
     kinds: list[str]
@@ -373,13 +336,8 @@ def by_class(values: Iterable) -> Any:
 class BinaryPlan(ABC):
     """What is done with a problem of two classes.
 
-    Attributes
-    ----------
-    n_rounds : int
-    patience : int or None
-        Rounds end when the error on held-out rows has not decreased for so many of them.
-    validation_fraction : float
-        The share of these rows.
+    Rounds end when the error on held-out rows, the share `validation_fraction`, has not decreased
+    for `patience` of them.
     """
 
     n_rounds: int

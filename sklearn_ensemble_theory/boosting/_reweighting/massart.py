@@ -38,16 +38,9 @@ class VotesOfTheUnconfident(VotesWithEdge):
     """Massart boosting: the weak learner sees the rows alone whose score is below the threshold.
 
     Its vote is added to all scores if this lowers the potential, otherwise to theirs alone. Where
-    too many confident rows are wrong, their scores move towards 0.
-
-    Parameters
-    ----------
-    weak : PreparedRounds
-    threshold : float
-    smoothness : float
-        The weak learner is not asked where the density of the measure is below this.
-    tol : float
-        The loop ends where no move gains more than this.
+    too many confident rows are wrong, their scores move towards 0. The weak learner is not asked
+    where the density of the measure is below `smoothness`; the loop ends where no move gains more
+    than `tol`.
     """
 
     def __init__(

@@ -45,14 +45,8 @@ class DenseVotes(VotesWithEdge):
 class EqualVotesStep(VoteStep):
     """N_t = N_{t-1} + y h_t - theta, where theta = gamma / (2 + gamma).
 
-    The details of a round are the largest weight of a row divided by its weight in the data.
-
-    Parameters
-    ----------
-    risk : CappedExponentialRisk
-        Its rate is set to -log(1 - gamma) / 2.
-    gamma : float or None
-        None for the least edge so far.
+    The details of a round are the largest weight of a row divided by its weight in the data. The
+    rate of `risk` is set to -log(1 - gamma) / 2; gamma is None for the least edge so far.
     """
 
     def __init__(self, risk: CappedExponentialRisk, gamma: float | None) -> None:

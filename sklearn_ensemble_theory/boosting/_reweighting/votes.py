@@ -86,28 +86,16 @@ class VoteStep(Step):
 
 
 class Votes:
-    """Members with coefficients, and the scores of rows by them.
+    """Members with coefficients, and the scores of rows by them: one score for two classes, else K.
 
-    Parameters
-    ----------
-    classes : array of shape (K,)
-        The classes of the members; there is one score for two of them and K for more.
-    members : list of fitted estimators
-        None for a round that shrinks.
-    coefficients : list or array of shape (T,)
-    outputs : {"votes", "values", "log_odds"}, default="votes"
-        Votes for a class, which are +1 for it and -1/(K-1) for the others; the outputs of `predict`
-        as they are; or half the log-odds of the second class by `predict_proba`.
-    kinds : list of {"all", "unconfident", "shrink"}, default=None
-        What each round does; "all" by default.
-    threshold : float, default=inf
-        Scores of at least this size are confident.
-    divisors : array of shape (T,), default=None
-        The decision function after each round is the score divided by this; 1 by default.
-    gaps : array of shape (T,), default=None
-        How far the decision functions of two classes can be apart after each round, and of two
-        classes the size of the only one; the sum of the coefficients over the divisor by default.
-    packed : PackedCache, default=None
+    - members: fitted estimators; None for a round that shrinks.
+    - outputs: "votes" for a class, which are +1 for it and -1/(K-1) for the others; the "values" of
+      `predict` as they are; or "log_odds", half those of the second class by `predict_proba`.
+    - kinds: what each round does, "all", "unconfident" or "shrink"; "all" by default.
+    - threshold: scores of at least this size are confident.
+    - divisors: the decision function after each round is the score divided by this; 1 by default.
+    - gaps: how far the decision functions of two classes can be apart after each round, and of two
+      classes the size of the only one; the sum of the coefficients over the divisor by default.
     """
 
     def __init__(

@@ -555,24 +555,15 @@ def lowering_steps(
     For a loss with a bound (see `safe_length`) that is its minimum. For others it is the exact
     minimum, also where the loss does not fall by about as much as the parabola promises that has
     its minimum at the step: then the second derivative is wrong, has vanished, or holds nearby
-    only. Where it falls by somewhat more, the step is lengthened to the minimum of a cubic, if
-    that is lower. O(n), and a search in the leaves whose steps are replaced.
+    only. Where it falls by somewhat more, the step is lengthened to the minimum of a cubic, if that
+    is lower. O(n), and a search in the leaves whose steps are replaced. The first arguments are
+    those of `Loss.leaf_values`.
 
-    Parameters
-    ----------
-    loss, y, u, weight, leaf, score
-        As for `Loss.leaf_values`.
-    steps : array of shape (n_leaves,)
-    first : array of shape (n_leaves,)
-        The weighted sums of negative gradients.
-    rate : float, default=1.0
-        The share of the steps that is taken.
-    is_whole : bool, default=True
-        Whether the steps are not regularised, so that a larger fall tells of too short a step.
-    before : array of shape (n,), default=None
-        The losses of the rows at u, where they are known.
-    share : float, default=1.0
-        What the steps are of those of Newton; see `Loss.newton_share`.
+    - first: the weighted sums of negative gradients in the leaves.
+    - rate: the share of the steps that is taken.
+    - is_whole: the steps are not regularised, so that a larger fall tells of too short a step.
+    - before: the losses of the rows at u, where they are known.
+    - share: what the steps are of those of Newton; see `Loss.newton_share`.
     """
     asked = may_rise(loss, steps, first, rate)
     if not asked.any():
@@ -716,13 +707,9 @@ FROM_THE_OBJECT = (
 
 
 class UserLoss(Loss):
-    """Any object with `value` and `gradient`, completed by the numerical defaults.
+    """An object with ``value(y, u)`` and ``gradient(y, u)``, completed by the numerical defaults.
 
     Other attributes and methods of the object with a name of `Loss` replace the defaults.
-
-    Parameters
-    ----------
-    loss : object with ``value(y, u)`` and ``gradient(y, u)``
     """
 
     def __init__(self, loss: LossLike) -> None:

@@ -203,16 +203,7 @@ class HuberLoops(CompiledLoss):
 def middle_of_flat(delta: float, residual: Array, leaf: Array, steps: Array, flat: Array) -> Array:
     """Steps that minimise Huber's risk, moved to the middle of the interval that does.
 
-    Parameters
-    ----------
-    delta : float
-    residual : array of shape (n,)
-        y - u.
-    leaf : int array of shape (n,)
-    steps : array of shape (n_leaves,)
-        A minimiser in each leaf.
-    flat : bool array of shape (n_leaves,)
-        Where no residual is within delta of the step.
+    `residual` (n,) is y - u; `flat` says in which leaves no residual is within delta of the step.
     """
     rows = np.flatnonzero(flat[leaf])
     if not len(rows):

@@ -28,20 +28,9 @@ def check_derivatives(loss: Loss, y: Array, u: Array | None = None) -> None:
 
     The gradient at the scores is compared with the differences of the value on both sides, between
     which it is for every convex loss, also at a kink. The second derivative may be an estimate, but
-    must not be negative where the gradient rises. O(n), some evaluations of the loss.
-
-    Parameters
-    ----------
-    loss : Loss
-    y : array of shape (n,)
-    u : array of shape (n,) or (n, K), default=None
-        Scores, as a fit starts with. None are those from which the best constant is searched, 0,
-        unless the loss knows it itself.
-
-    Raises
-    ------
-    ValueError
-        If derivatives are NaN, infinite, of another shape than the scores, or wrong.
+    must not be negative where the gradient rises. The scores are those of the start of a fit; None
+    are those from which the best constant is searched, 0, unless the loss knows it itself. O(n),
+    some evaluations of the loss.
     """
     if not is_of_the_user(loss):
         return

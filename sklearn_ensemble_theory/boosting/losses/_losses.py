@@ -789,13 +789,8 @@ def make_loss(loss: Any, n_classes: int = 0, **parameters: float) -> Loss:
     """The loss of an estimator's parameter `loss`, for a target of so many classes; 0 if real.
 
     `parameters` are others of the estimator, for losses by name that read them
-    (`Loss._of_parameters`).
-
-    Raises
-    ------
-    ValueError
-        If the loss has another number of scores than the target needs: one for real targets and
-        two classes, one a class otherwise.
+    (`Loss._of_parameters`). A ValueError if the loss has another number of scores than the target
+    needs: one for real targets and two classes, one a class otherwise.
     """
     target = get_args(Target)[(n_classes > 0) + (n_classes > 2)]
     if isinstance(loss, str):
@@ -832,14 +827,9 @@ class HasLoss(Protocol):
 
 
 def loss_gives_probabilities(model: HasLoss) -> bool:
-    """For `available_if`: whether the loss of a classifier has a link to probabilities.
+    """For `available_if`: the loss of a classifier has a link to probabilities, or AttributeError.
 
     That of the fit, `loss_`; before a fit that of the parameter `loss`, for two classes.
-
-    Raises
-    ------
-    AttributeError
-        If it has not.
     """
     loss = getattr(model, "loss_", None) or make_loss(model.loss, n_classes=2)
     if not loss.probability:

@@ -22,10 +22,7 @@ SEPARABLE = {
 class SeparableLoss(Loss):
     """l(y, u) = sum_k l_k(y_k, u_k): targets and scores have shape (n, q).
 
-    Parameters
-    ----------
-    losses : list of q Loss
-        Of one class, which `SEPARABLE` lists; their parameters may differ.
+    The q losses are of one class, which `SEPARABLE` lists; their parameters may differ.
     """
 
     def __init__(self, losses: list[Loss]) -> None:
@@ -33,13 +30,7 @@ class SeparableLoss(Loss):
 
     @classmethod
     def of(cls, loss: Loss, n_targets: int) -> SeparableLoss:
-        """The same loss for each target.
-
-        Raises
-        ------
-        ValueError
-            If it is none of the losses that are known to be separable.
-        """
+        """The same loss, which must be one of the separable losses, for each target."""
         if type(loss) not in SEPARABLE:
             names = ", ".join(SEPARABLE.values())
             raise ValueError(
