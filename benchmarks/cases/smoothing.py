@@ -229,6 +229,49 @@ register(
     )
 )
 
+# --- several features, from fewer rows than functions to more ----------------------------------
+
+
+def tails(seed, n, p, is_hard, noise=0.5, n_test=2_000):
+    """The same effects; `is_hard`: of features with few values far out, the last one a copy."""
+    data = additive(seed, n, p, noise, n_test)
+    if is_hard:
+        for X in (data.X, data.X_test):
+            X[:] = np.tan(1.3 * X)
+            X[:, -1] = -2.0 * X[:, 0]
+    return data
+
+
+def boosted_splines(data):
+    from sklearn_ensemble_theory import LinearL2BoostingRegressor
+
+    return LinearL2BoostingRegressor(time="gcv")
+
+
+for n, p in ((250, 10), (1_000, 80), (20_000, 50)):
+    for is_hard in (False, True):
+        register(
+            Case(
+                name=f"splines-{n}x{p}" + ("-hard" if is_hard else ""),
+                title=f"splines of {p} features, n = {n:,}"
+                + (", few values far out and a copy" if is_hard else ""),
+                data=tails,
+                params={"n": n, "p": p, "is_hard": is_hard, "n_knots": 20},
+                quick={"n": 100, "p": 10},
+                sides={
+                    "ours": joint_splines,
+                    "ours, boosted": boosted_splines,
+                    "ours, random coordinates": random_coordinates,
+                    "ridge of splines": ridge_of_splines,
+                },
+                run=fit,
+                quality=held_out_mse,
+                metric="test MSE",
+                limit={"ridge of splines": 2.0},
+                runs=5 if n < 1_000 else 3 if n < 10_000 else 1,
+            )
+        )
+
 # --- the best feature in each round ------------------------------------------------------------
 
 

@@ -356,9 +356,10 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, ReadsOnce, B
     Notes
     -----
     Spline learners (`SmoothingSplineRegressor` with `df` or a number as `penalty`): O(n log n) to
-    sort, O(n) for moments and O(K^3) for K basis functions; each time costs O(K). With
-    `variant="random_feature"` every feature has up to 202 functions of its own, and 2 K^2 numbers
-    are held during the fit; fewer `max_knots` of the learner save most of both for many features.
+    sort, O(n) for moments and O(K^3) for K basis functions, or O(n^2 K) for fewer rows than
+    functions; each time costs O(min(n, K)). With `variant="random_feature"` every feature has up to
+    202 functions of its own, and 2 K^2 numbers are held during the fit, or some 3 n K for fewer
+    rows than functions; fewer `max_knots` of the learner save most of both for many features.
     Other learners: O(n^3) once, O(n^2) for each time.
 
     Criteria count rows that are equal in all features as one observation, their weighted mean

@@ -170,22 +170,35 @@ def demmler_reinsch(
     D = basis.penalty_root()
     if theta is None:
         assert target_df is not None
-        # A first penalty of the size of the data's term, then the one that the last basis
-        # finds for the degrees of freedom, until it moves little.
-        scale = (np.sum(data_root**2) + 1e-300) / np.sum(D**2)
-        factors = _stacked(basis, data_root, D, scale)
-        # Not an infinite penalty, at which the polynomials would be inaccurate.
+        # A first penalty by asymptotic eigenvalues, then the one that the last basis finds for the
+        # degrees of freedom, until it moves little. Not an infinite penalty, at which the
+        # polynomials would be inaccurate.
         reached = min(max(target_df, basis.order + 0.1), len(basis.knots) - 0.5)
+        factors = _stacked(basis, data_root, D, asymptotic_penalty(basis, total, reached))
         for _ in range(3):
             theta = factor_for_df(factors.gamma, factors.roughness, reached) * factors.theta
-            if not 0 < theta < math.inf:
+            if not 0 < theta < math.inf or abs(math.log(theta / factors.theta)) < 2.0:
                 break
-            done = abs(math.log(theta / factors.theta)) < 2.0
             factors = _stacked(basis, data_root, D, theta)
-            if done:
-                break
         return factors
     return _stacked(basis, data_root, D, theta)
+
+
+def asymptotic_penalty(basis: SplineBasis, total: float, df: float) -> float:
+    """The penalty, on [0, 1], at which a spline has about df degrees of freedom [Speckman 1985].
+
+    The j-th ratio of roughness to squared length is about (pi (j - (r + 1) / 2) / I)^(2r) / total,
+    I the integral of q^(1/(2r)) with q the density of the knots: for a uniform one, those of a free
+    beam.
+    """
+    assert basis.knots is not None
+    r, m = basis.order, len(basis.knots)
+    number = np.arange(1, m + 1)
+    waves = np.where(number > r, np.pi * (number - (r + 1) / 2), 0.0) ** (2 * r)
+    integral = (np.diff(basis.knots) ** (1 - 0.5 / r)).sum() * (m - 1) ** (-0.5 / r)
+    factor = factor_for_df(np.ones(m), waves, df)
+    # Polynomials and interpolations have any penalty of this size.
+    return (factor if 0 < factor < math.inf else 1.0) * total * integral ** (2 * r)
 
 
 def _stacked(
@@ -284,7 +297,7 @@ class AdditiveDesign:
     def moments(self, X: np.ndarray, w: np.ndarray, Y: np.ndarray) -> np.ndarray:
         """D'W Y for a matrix Y."""
         total = np.zeros((sum(basis.size for basis in self.bases), Y.shape[1]))
-        for rows in row_blocks(*X.shape):
+        for rows in row_blocks(*X.shape) if Y.shape[1] else []:
             total += self.matrix(X[rows]).T @ (w[rows, None] * Y[rows])
         return total
 

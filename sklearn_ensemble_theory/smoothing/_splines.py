@@ -21,6 +21,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
+from scipy.linalg import lapack
 from scipy.optimize import brentq
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -51,11 +53,21 @@ from ._spline_basis import (
     SplineBasis,
     demmler_reinsch,
     factor_for_df,
+    scaled_rows,
 )
 
 PILOT_DF = 5.0
 """With several features and `penalty="gcv"`, their penalties keep the ratio that gives each
 feature's own spline this many degrees of freedom; their common factor is chosen."""
+
+FAR_FACTOR = 1e4
+"""Splines are decomposed anew for a penalty further from the first one than this factor."""
+
+MOST_ODDS = 1e3
+"""Up to this ratio of length to roughness a decomposition of n rows is accurate to 1e-11."""
+
+LEAST_RCOND = 1e-8
+"""Down to this reciprocal condition number a Cholesky factor is as good as eigenvectors."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +140,7 @@ class MemorySums:
         # Refuses features whose range overflows.
         feature_ranges(X)
         self.X, self.w, self.Y = X, w, np.empty((len(X), 0)) if Y is None else Y
+        self._root: tuple[AdditiveDesign, sp.csr_matrix] | None = None
 
     def factors(self, spec: PenaltySpec) -> list[Factors]:
         """Return the basis of Demmler and Reinsch of each feature."""
@@ -152,7 +165,16 @@ class MemorySums:
 
     def moments(self, design: AdditiveDesign) -> np.ndarray:
         """D'W Y."""
+        if self._root is not None and self._root[0] is design:
+            return self._root[1].T @ (np.sqrt(self.w)[:, None] * self.Y)
         return design.moments(self.X, self.w, self.Y)
+
+    def short_root(self, design: AdditiveDesign) -> sp.csr_matrix | None:
+        """W^(1/2) D, sparse, where it has fewer rows than columns; otherwise None."""
+        if len(self.X) >= design.slices[-1].stop:
+            return None
+        self._root = design, scaled_rows(design.matrix(self.X), np.sqrt(self.w))
+        return self._root[1]
 
     def observations(self) -> tuple[float, int]:
         """The sum of squares of the means over equal rows, and the number of different rows."""
@@ -320,6 +342,10 @@ class BlockSums:
     def moments(self, design: AdditiveDesign) -> np.ndarray:
         return self.sums.moments
 
+    def short_root(self, design: AdditiveDesign) -> None:
+        """None: blocks send no rows."""
+        return None
+
     def observations(self) -> tuple[float, int]:
         sums = self.sums.value_sums
         if not len(sums):
@@ -370,6 +396,12 @@ class CentredForm:
         live = (self.gamma > 0) & np.isfinite(total)
         return np.where(live, 1.0 / np.where(live, total, 1.0), 0.0)
 
+    def rescaled(self, kappa: float) -> "CentredForm":
+        """The same functions in other lengths, with the roughness at kappa times the penalty."""
+        total = self.gamma + kappa * self.roughness
+        gamma, roughness = self.gamma / total, kappa * self.roughness / total
+        return CentredForm(self.design, self.T / np.sqrt(total), gamma, roughness)
+
 
 def penalised_form(
     sums: MemorySums | BlockSums, spec: PenaltySpec
@@ -388,11 +420,15 @@ def penalised_form(
     if spec.by_gcv:
         kappa = gcv_factor(form, moments, *sums.observations())
         penalties = [nu * kappa for nu in penalties]
-        # once more, because the numbers are most accurate at a factor near 1
-        form = joint_form(factors, penalties, sums)
-        # A single feature keeps its functions whatever the penalty is, and so its moments.
-        if len(factors) > 1:
-            moments = form.T.T @ sums.moments(form.design)
+        if len(factors) > 1 and 1.0 / FAR_FACTOR <= kappa <= FAR_FACTOR:
+            total = form.gamma + kappa * form.roughness
+            form, moments = form.rescaled(kappa), moments / np.sqrt(total)[:, None]
+        else:
+            # The gammas near 0 or 1 have lost digits that count at a penalty this far away.
+            form = joint_form(factors, penalties, sums)
+            # A single feature keeps its functions whatever the penalty is, and so its moments.
+            if len(factors) > 1:
+                moments = form.T.T @ sums.moments(form.design)
     own_units = np.array([rescaled(nu, f.basis, 1) for nu, f in zip(penalties, factors)])
     return form, own_units, moments
 
@@ -435,34 +471,130 @@ def joint_form(
     design = AdditiveDesign(tuple(f.basis for f in all_factors))
     # An infinite penalty (a straight line) leaves the penalised functions out altogether.
     keep = [np.isfinite(form.roughness) for form in singles]
-    T = scipy.linalg.block_diag(*(form.T[:, k] for form, k in zip(singles, keep)))
+    parts = [form.T[:, k] for form, k in zip(singles, keep)]
+    gamma = np.concatenate([form.gamma[k] for form, k in zip(singles, keep)])
     roughness = np.concatenate([form.roughness[k] for form, k in zip(singles, keep)])
-    if not T.shape[1]:
-        return CentredForm(design, T, roughness, roughness)
-    with threads_for(len(T) ** 3):
-        G = T.T @ sums.gram(design) @ T
-        turn, gamma = simultaneous_diagonal(G, roughness)
-    return CentredForm(design, T @ turn, gamma, 1.0 - gamma)
+    if not len(roughness):
+        return CentredForm(design, scipy.linalg.block_diag(*parts), roughness, roughness)
+    # Eigenvalues of n rows are those of gamma / roughness. Beside far larger ones they lose digits.
+    root = (
+        sums.short_root(design) if (gamma <= MOST_ODDS * roughness)[roughness > 0].all() else None
+    )
+    with threads_for(min(len(roughness), math.inf if root is None else root.shape[0]) ** 3):
+        if root is None:
+            G = cross_products(parts, sums.gram(design), design.slices)
+            turn, gamma = simultaneous_diagonal(G, roughness)
+        else:
+            Phi = functions_at_rows(root, design.slices, parts)
+            turn, gamma = dual_diagonal(Phi, roughness)
+        return CentredForm(design, each_times(parts, turn), gamma, 1.0 - gamma)
+
+
+def cross_products(
+    parts: Sequence[np.ndarray], gram: np.ndarray, columns: Sequence[slice]
+) -> np.ndarray:
+    """A'GA for A = diag(parts), of which part j has the rows of `columns[j]`, in Fortran's order.
+
+    Only what is above the diagonal of blocks is computed: LAPACK reads no more, and another copy
+    would be as large as all the rest.
+    """
+    own = part_columns(parts)
+    C = np.zeros((own[-1].stop,) * 2, order="F")
+    for i, (a, rows) in enumerate(zip(parts, own)):
+        # One product for all features to the right of this one.
+        left = a.T @ gram[columns[i], columns[i].start :]
+        for b, j, others in zip(parts[i:], columns[i:], own[i:]):
+            start = columns[i].start
+            C[rows, others] = left[:, j.start - start : j.stop - start] @ b
+    return C
+
+
+def each_times(parts: Sequence[np.ndarray], V: np.ndarray) -> np.ndarray:
+    """diag(parts) @ V."""
+    ends = np.cumsum([0, *map(len, parts)])
+    out = np.empty((ends[-1], V.shape[1]))
+    for part, rows, start, stop in zip(parts, part_columns(parts), ends[:-1], ends[1:]):
+        np.matmul(part, V[rows], out=out[start:stop])
+    return out
+
+
+def functions_at_rows(
+    root: sp.csr_matrix, columns: Sequence[slice], parts: Sequence[np.ndarray]
+) -> np.ndarray:
+    """The sparse matrix times diag(parts), of which part j has the rows of `columns[j]`."""
+    own = part_columns(parts)
+    out = np.empty((root.shape[0], own[-1].stop))
+    for part, rows, j in zip(parts, columns, own):
+        out[:, j] = root[:, rows] @ part
+    return out
+
+
+def part_columns(parts: Sequence[np.ndarray]) -> list[slice]:
+    """The columns of each part of diag(parts)."""
+    return [slice(a, b) for a, b in pairwise(np.cumsum([0, *(part.shape[1] for part in parts)]))]
 
 
 def simultaneous_diagonal(G: np.ndarray, roughness: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """V with V'(G + R)V = I and V'GV = diag(gamma), for R = diag(roughness); and gamma.
 
-    Functions without length and without roughness are left out.
+    G is read above its diagonal. Functions without length and without roughness are left out.
     """
-    total = G + np.diag(roughness)
-    if not np.any(total):
+    diagonal = G.diagonal() + roughness
+    if not diagonal.any():
         return np.zeros((len(G), 0)), np.zeros(0)
-    diagonal = total.diagonal()
     # Scaled to a unit diagonal: what counts as rounding must not depend on units of the features.
     scale = np.where(diagonal > 0, 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)), 0.0)
-    eigenvalues, vectors = scipy.linalg.eigh(total * scale * scale[:, None], check_finite=False)
-    # Features that are copies of each other share an unpenalised line: it is counted once.
-    live = eigenvalues > 1e-11 * eigenvalues[-1]
-    # Whitened by G + R, whose eigenvectors then diagonalise G, and R = I - G with it.
-    half = scale[:, None] * vectors[:, live] / np.sqrt(eigenvalues[live])
-    gamma, turn = scipy.linalg.eigh(half.T @ G @ half, check_finite=False)
-    return half @ turn, np.clip(gamma, 0.0, 1.0)
+    G = G * scale * scale[:, None]
+    total = G.copy(order="F")
+    np.fill_diagonal(total, G.diagonal() + roughness * scale**2)
+    above = np.abs(np.triu(total, 1))
+    norm = (above.sum(axis=0) + above.sum(axis=1) + total.diagonal()).max()
+    factor, failed = lapack.dpotrf(total)
+    if not failed and lapack.dpocon(factor, norm)[0] > LEAST_RCOND:
+        gamma, turn = scipy.linalg.eigh(G, total, lower=False, check_finite=False)
+        turn *= scale[:, None]
+    else:
+        # Features that are copies of each other share an unpenalised line: it is counted once.
+        eigenvalues, vectors = scipy.linalg.eigh(total, lower=False, check_finite=False)
+        live = eigenvalues > 1e-11 * eigenvalues[-1]
+        # Whitened by G + R, whose eigenvectors then diagonalise G, and R = I - G with it.
+        half = vectors[:, live] / np.sqrt(eigenvalues[live])
+        G = np.triu(G) + np.triu(G, 1).T
+        gamma, turn = scipy.linalg.eigh(half.T @ G @ half, check_finite=False)
+        turn = scale[:, None] * (half @ turn)
+    return turn, np.clip(gamma, 0.0, 1.0)
+
+
+def dual_diagonal(Phi: np.ndarray, roughness: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same for G = Phi'Phi where Phi has fewer rows than columns.
+
+    What has no roughness is fitted without a penalty, by a basis Q of its span. With N the other
+    functions, each divided by the root of its roughness and without its part in Q, the eigenvalues
+    s^2 of NN' are gamma / (1 - gamma), and N'u / s the coefficients of the function of u.
+    """
+    free = roughness == 0
+    P = Phi[:, free]
+    lengths = np.sqrt((P**2).sum(axis=0))
+    scale = np.where(lengths > 0, 1.0 / np.where(lengths > 0, lengths, 1.0), 0.0)
+    Q, to_free = np.zeros((len(Phi), 0)), np.zeros((P.shape[1], 0))
+    if scale.any():
+        U, s, Vt = scipy.linalg.svd(P * scale, full_matrices=False, check_finite=False)
+        # Features that are copies of each other share an unpenalised line: it is counted once.
+        live = s**2 > 1e-11 * s[0] ** 2
+        Q, to_free = U[:, live], scale[:, None] * Vt[live].T / s[live]
+    per_root = 1.0 / np.sqrt(roughness[~free])
+    N = Phi[:, ~free] * per_root
+    inside = Q.T @ N
+    N -= Q @ inside
+    squares, U = scipy.linalg.eigh(N @ N.T, check_finite=False, overwrite_a=True)
+    live = squares > 1e-14 * squares[-1]
+    squares = squares[live]
+    turned = (N.T @ U[:, live]) / np.sqrt(squares * (1.0 + squares))
+    V = np.zeros((Phi.shape[1], len(squares) + Q.shape[1]))
+    V[~free, : len(squares)] = per_root[:, None] * turned
+    V[free, : len(squares)] = -to_free @ (inside @ turned)
+    V[free, len(squares) :] = to_free
+    return V, np.r_[squares / (1.0 + squares), np.ones(Q.shape[1])]
 
 
 def spectral_form(
@@ -480,26 +612,24 @@ def spectral_form(
         return SpectralForm(form.design, form.T * np.sqrt(s), form.gamma * s)
     forms = one_feature_forms(sums, spec)
     design = AdditiveDesign(tuple(form.design.bases[0] for form in forms))
-    gram = sums.gram(design)
     parts = [form.T * np.sqrt(form.shrinkage(1.0) / len(forms)) for form in forms]
-    columns = design.slices
-    # Each feature's functions have their own rows and columns. Only those above the diagonal are
-    # read, by column as LAPACK stores them: another copy would be as large as all the rest.
-    ends = np.cumsum([0, *(b.shape[1] for b in parts)])
-    own = [slice(start, stop) for start, stop in pairwise(ends)]
-    C = np.zeros((ends[-1], ends[-1]), order="F")
-    with threads_for(len(gram) ** 3):
-        for i, (a, rows) in enumerate(zip(parts, own)):
-            for b, j, others in zip(parts[i:], columns[i:], own[i:]):
-                C[rows, others] = a.T @ gram[columns[i], j] @ b
-        del gram
-        # The small matrix Psi'W Psi has the eigenvalues of the n x n average of the smoothers.
-        mu, V = scipy.linalg.eigh(C, lower=False, check_finite=False, overwrite_a=True)
-    del C
-    T = np.empty((columns[-1].stop, len(mu)))
-    for b, rows, j in zip(parts, own, columns):
-        np.matmul(b, V[rows], out=T[j])
-    return SpectralForm(design, T, np.clip(mu, 0.0, 1.0))
+    root = sums.short_root(design)
+    if root is not None:
+        # The average of the smoothers itself has fewer rows.
+        with threads_for(root.shape[0] ** 2 * root.shape[1]):
+            Psi = functions_at_rows(root, design.slices, parts)
+            mu, U = scipy.linalg.eigh(Psi @ Psi.T, check_finite=False, overwrite_a=True)
+            live = mu > 1e-14 * mu[-1]
+            mu, V = mu[live], Psi.T @ (U[:, live] / np.sqrt(mu[live]))
+    else:
+        gram = sums.gram(design)
+        with threads_for(len(gram) ** 3):
+            C = cross_products(parts, gram, design.slices)
+            del gram
+            # The small matrix Psi'W Psi has the eigenvalues of the n x n average of the smoothers.
+            mu, V = scipy.linalg.eigh(C, lower=False, check_finite=False, overwrite_a=True)
+            del C
+    return SpectralForm(design, each_times(parts, V), np.clip(mu, 0.0, 1.0))
 
 
 def gcv_factor(form: CentredForm, moments: np.ndarray, total: float, n: int) -> float:
@@ -522,25 +652,21 @@ def gcv_factor(form: CentredForm, moments: np.ndarray, total: float, n: int) -> 
     weight = reach[live]
     base_df = 1.0 + np.count_nonzero(form.gamma) - len(gamma)
 
-    def parts(log_kappa):
+    def left_over(log_kappa):
         ratio = np.exp(log_kappa) * rho
-        left = ratio / (gamma + ratio)  # 1 - gamma s
-        rss = floor + (weight * left**2).sum()
-        df = base_df + (1.0 - left).sum()
-        slope = left * (1.0 - left)  # d left / d log kappa
-        return rss, df, 2.0 * (weight * left * slope).sum(), -slope.sum()
-
-    def score(log_kappa):
-        rss, df, _, _ = parts(log_kappa)
-        return rss / (n - df) ** 2 if df <= 0.99 * n else math.inf
+        return ratio / (gamma + ratio)  # 1 - gamma s
 
     def derivative(log_kappa):
-        rss, df, d_rss, d_df = parts(log_kappa)
-        return d_rss * (n - df) + 2.0 * rss * d_df
+        left = left_over(log_kappa)
+        rss, df = floor + weight @ left**2, base_df + (1.0 - left).sum()
+        slope = left * (1.0 - left)  # d left / d log kappa
+        return 2.0 * weight @ (left * slope) * (n - df) - 2.0 * rss * slope.sum()
 
     odds = np.log(gamma) - np.log(rho)
     grid = np.linspace(max(odds.min() - 5.0, -60.0), min(odds.max() + 10.0, 60.0), 200)
-    scores = np.array([score(g) for g in grid])
+    left = left_over(grid[:, None])
+    rss, df = floor + left**2 @ weight, base_df + (1.0 - left).sum(axis=1)
+    scores = np.where(df <= 0.99 * n, rss / np.maximum(n - df, 0.01 * n) ** 2, math.inf)
     if not np.isfinite(scores).any():
         return math.inf
     # The score may have several minima: a root finder alone would take the first one it meets.
@@ -634,8 +760,10 @@ class SmoothingSplineRegressor(RegressorMixin, ReadsOnce, BaseEstimator):
     Of knots that are closer than 1e-6 of the range one is kept; than 1e-4, 1e-3 and 5e-3 for
     `order` 3, 4 and 5.
 
-    With K knots in total, the cost is O(n log n) to sort, O(n) for products of B-splines of order
-    r, and O(K^3) for one decomposition. No n x n matrix is built.
+    With K knots in total, the cost is O(n log n) to sort, O(n p^2) for products of B-splines, and
+    O(K^3) for one decomposition. For fewer rows than knots it is O(n^2 K) for a decomposition of
+    an n x n matrix, unless a penalty is so small that this would lose digits. A second one is
+    needed only if `"gcv"` moves the penalty by a factor of more than 10,000.
 
     Dask collections are read twice: for the knots and the mean of y, and for the products of
     B-splines, of which a chunk sends K^2 numbers. With the same knots the model is that of all rows

@@ -149,7 +149,8 @@ def test_the_mean_as_an_estimator_is_init_mean():
             if isinstance(time, str):
                 paths = [m.cv_results_["mean_score"] for m in both]
                 paths = [path - path[0] * (time == "aicc") for path in paths]
-                np.testing.assert_allclose(*paths, rtol=1e-6)
+                # Late deleted residuals are rounding errors times the time, divided by 1 - h_i.
+                np.testing.assert_allclose(*paths, rtol=1e-5)
             np.testing.assert_allclose(two.predict(new), one.predict(new), atol=1e-8)
         times = [0.0, 1.0, 5.0]
         np.testing.assert_allclose(

@@ -7,7 +7,7 @@ import pytest
 
 from sklearn_ensemble_theory import LinearL2BoostingRegressor, SmoothingSplineRegressor
 from sklearn_ensemble_theory.boosting import CVChoice
-from sklearn_ensemble_theory.smoothing import _best_feature
+from sklearn_ensemble_theory.smoothing import _best_feature, _splines
 from sklearn_ensemble_theory.smoothing._best_feature import (
     FeatureSmoothers,
     GramSums,
@@ -17,12 +17,17 @@ from sklearn_ensemble_theory.smoothing._best_feature import (
 from sklearn_ensemble_theory.smoothing._spline_basis import (
     AdditiveDesign,
     SplineBasis,
+    asymptotic_penalty,
     demmler_reinsch,
+    factor_for_df,
 )
 from sklearn_ensemble_theory.smoothing._splines import (
     MemorySums,
     PenaltySpec,
+    joint_form,
     one_feature_forms,
+    penalised_form,
+    single_form,
     spectral_form,
 )
 
@@ -149,7 +154,7 @@ def test_gram_route_equals_stacked_route():
 
 def test_the_average_over_features_needs_room_for_two_matrices_of_all_functions():
     rng = np.random.default_rng(0)
-    X, w = rng.random((300, 4)), rng.random(300)
+    X, w = rng.random((900, 4)), rng.random(900)  # more rows than functions
     tracemalloc.start()
     try:
         form = spectral_form(MemorySums(X, w), PenaltySpec(5.0, "gcv", 2, 200, True), True)
@@ -162,3 +167,88 @@ def test_the_average_over_features_needs_room_for_two_matrices_of_all_functions(
     np.testing.assert_allclose(U.T @ (w[:, None] * U), np.diag(form.eigenvalues), atol=1e-12)
     D = form.design.matrix(X).toarray()
     np.testing.assert_allclose(form.design.gram(X, w), D.T @ (w[:, None] * D), atol=1e-12)
+
+
+def hard_rows(kind, n=60, p=5):
+    rng = np.random.default_rng(3)
+    X, w = rng.standard_normal((n, p)), rng.integers(1, 4, n).astype(float)
+    if kind == "copies":  # of a feature and, up to the sign, of another
+        X = np.column_stack([X, X[:, 0], -2.0 * X[:, 1]])
+    if kind == "tails":
+        X = rng.standard_t(1.5, size=(n, p))
+    if kind == "ties":
+        X[:, 0], X[:, 1], X[n // 2 :] = 1.0, X[:, 1] > 0, X[: n // 2]
+    return X, w, np.column_stack([np.sin(2 * X[:, -1]), X[:, 2]]) + rng.standard_normal((n, 2))
+
+
+@pytest.mark.parametrize("kind", ["easy", "copies", "tails", "ties"])
+@pytest.mark.parametrize("df", [2.0, 4.0, 9.0])
+def test_smoothers_of_fewer_rows_than_functions(kind, df, monkeypatch):
+    """By n rows, by Gram matrices of all functions, and by least squares on stacked roots."""
+    X, w, _ = hard_rows(kind)
+    sums, spec = MemorySums(X, w), PenaltySpec(df, "gcv", 2, 50, True)
+    new = np.random.default_rng(4).uniform(X.min(0), X.max(0), size=(20, X.shape[1]))
+    for each in (False, True):
+        found = []
+        for has_rows in (True, False):
+            if not has_rows:
+                monkeypatch.setattr(MemorySums, "short_root", lambda self, design: None)
+            form = spectral_form(sums, spec, each)
+            U = form.design.matrix(X) @ form.coefficients
+            values = form.design.matrix(np.vstack([X, new])) @ form.coefficients
+            # Orthogonal functions, of which the eigenvalues are the squared lengths.
+            np.testing.assert_allclose(
+                U.T @ (w[:, None] * U), np.diag(form.eigenvalues), rtol=0, atol=1e-11
+            )
+            assert not has_rows or kind == "tails" or len(form.eigenvalues) < len(X)
+            found.append((values @ U.T * w, np.sort(form.eigenvalues)[::-1][: len(X) - 1]))
+        monkeypatch.undo()
+        np.testing.assert_allclose(found[0][0], found[1][0], rtol=0, atol=1e-10)
+        k = len(found[0][1])
+        np.testing.assert_allclose(found[0][1], found[1][1][:k], rtol=0, atol=1e-11)
+    # The normal equations that a fit solves, as a stack of roots; copies share a line.
+    factors = sums.factors(spec)
+    singles = [single_form(f, spec.on_unit_interval(f, j)) for j, f in enumerate(factors)]
+    keep = [np.isfinite(form.roughness) for form in singles]
+    Phi = np.hstack(
+        [form.design.matrix(x[:, None]) @ form.T[:, k] for form, x, k in zip(singles, X.T, keep)]
+    )
+    roughness = np.concatenate([form.roughness[k] for form, k in zip(singles, keep)])
+    root = np.sqrt(w)[:, None]
+    stack = np.vstack([root * Phi, np.diag(np.sqrt(roughness))])
+    target = np.vstack([np.diag(root[:, 0]), np.zeros((Phi.shape[1], len(X)))])
+    expected = Phi @ np.linalg.lstsq(stack, target, rcond=1e-9)[0]
+    form = spectral_form(sums, spec, False)
+    U = form.design.matrix(X) @ form.coefficients
+    np.testing.assert_allclose(U @ U.T * w, expected, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", ["easy", "copies", "tails", "ties"])
+@pytest.mark.parametrize("n_knots", [5, 50])
+def test_a_chosen_penalty_rescales_the_functions(kind, n_knots):
+    """A second decomposition, at the penalty that cross-validation has chosen, is the same fit."""
+    X, w, Y = hard_rows(kind)
+    sums, spec = MemorySums(X, w, Y - w @ Y / w.sum()), PenaltySpec(None, "gcv", 2, n_knots, True)
+    form, _, moments = penalised_form(sums, spec)
+    factors = sums.factors(spec)
+    pilot = [spec.on_unit_interval(f, j) for j, f in enumerate(factors)]
+    first = joint_form(factors, pilot, sums)
+    kappa = _splines.gcv_factor(first, first.T.T @ sums.moments(first.design), *sums.observations())
+    again = joint_form(factors, [nu * kappa for nu in pilot], sums)
+    fits = [
+        each.design.evaluate(X, each.T @ (each.shrinkage(1.0)[:, None] * z))
+        for each, z in ((form, moments), (again, again.T.T @ sums.moments(again.design)))
+    ]
+    np.testing.assert_allclose(*fits, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("law", ["random", "standard_normal", "standard_exponential"])
+def test_the_first_penalty_is_near_that_of_the_degrees_of_freedom(order, law):
+    values = np.sort(getattr(np.random.default_rng(0), law)(300))
+    basis = SplineBasis.from_values(values, order, 60, True)
+    for df in (order + 1.0, 8.0):
+        theta = asymptotic_penalty(basis, 300.0, df)
+        factors = demmler_reinsch(basis, values, np.ones(300), theta=theta)
+        right = factor_for_df(factors.gamma, factors.roughness, df)
+        assert abs(np.log(right)) < 2.0 * order
