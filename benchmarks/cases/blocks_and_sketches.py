@@ -40,6 +40,7 @@ def excess_risk(model, data):
 SIDES = {"ours": sketched, "LinearRegression": least_squares}
 WIDE = {"n": 200_000, "d": 1_000}
 LONG = {"n": 1_000_000, "d": 100}
+FEW = {"n": 6_000, "d": 1_000}
 QUICK = {"n": 4_000, "d": 20}
 BYTES_OF_LONG = 8 * LONG["n"] * LONG["d"] / 2**20
 
@@ -47,6 +48,7 @@ for name, size, m, refinements, limit, ratio in (
     ("sketch-wide", WIDE, 1, 0, 1 / 4, None),
     ("sketch-wide-average", WIDE, 4, 0, None, None),
     ("sketch-wide-refined", WIDE, 4, 1, None, 1.5),
+    ("sketch-few-rows", FEW, 4, 0, 1.1, 1.001),
     ("sketch-long", LONG, 1, 0, 1 / 8, None),
     ("sketch-long-refined", LONG, 1, 5, None, 1.5),
 ):

@@ -99,7 +99,10 @@ BLOCKS_TEXTS = {
             Number m of blocks; at most the number of rows. `"rate"` is
             :func:`~sklearn_ensemble_theory.bounds.divide_and_conquer_n_blocks`, n^(2/(d+2)): the
             largest number for which nearest neighbours keep the optimal rate, which then is the
-            best number for any cost n^b with b > 1.
+            best number for any cost n^b with b > 1. It is 1, which saves nothing, below 2^((d+2)/2)
+            rows: 2,048 for 20 features, 65,536 for 30. Give a number there. Kernel ridge regression
+            of 8,000 rows took 1/100 of the time of a single fit for 3 features (36 blocks), 1/10
+            for 10 (4 blocks).
         """,
     "shuffle": """
         shuffle : bool, default=True

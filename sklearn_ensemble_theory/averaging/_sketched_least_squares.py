@@ -23,7 +23,7 @@ from sklearn_ensemble_theory._rows import BlockedRows, Rows
 from sklearn_ensemble_theory._running import MAX_SEED
 from sklearn_ensemble_theory._scaling import power_of_two
 
-from ._sketches import SKETCHES, CountSketch, Sketch
+from ._sketches import SKETCHES, AllRows, CountSketch, Sketch
 
 # Numbers of X in a part, at least: 2 MB, so that a part stays in the cache for all sketches.
 PART_NUMBERS = 2**18
@@ -265,9 +265,15 @@ def sums_of_rows(
 ) -> SketchSums:
     """The sums over all rows are taken in one pass; in three passes for leverage scores.
 
-    `n_jobs` counts threads in memory; a chunk of a Dask collection is the work of one of Dask's.
+    In memory no more rows than a sketch has are the only sketch themselves. `n_jobs` counts threads
+    in memory; a chunk of a Dask collection is the work of one of Dask's.
     """
     is_only = rows.is_in_memory
+    if is_only:
+        n = rows.each(len)[0]
+        if n <= size:
+            all_rows = Plan(AllRows, n, seeds[:1], 1, is_only)
+            return rows.view(Block.of, fit_intercept).sum(_sketched, all_rows)
     plan = Plan(SKETCHES[kind], size, seeds, n_jobs if is_only else 1, is_only)
     blocks = rows.view(Block.of, fit_intercept)
     if plan.kind.oblivious:

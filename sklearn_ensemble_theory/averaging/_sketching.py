@@ -44,7 +44,7 @@ from ._sketched_least_squares import (
     refined,
     sums_of_rows,
 )
-from ._sketches import SKETCHES
+from ._sketches import SKETCHES, AllRows
 
 # Columns of noise that share the sketches of one fit in a simulated risk.
 NOISE_COLUMNS = 8
@@ -81,6 +81,7 @@ class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, ReadsOnce, Base
     sketch_size : int or float, default=8.0
         Number s of rows of a sketch; a float is a multiple of the number of features. With
         `alpha=0` it must be at least the number d of features, and should be several times d.
+        `fit` to no more than s rows in memory is least squares on the rows themselves.
 
     alpha : float, default=0.0
         Penalty of ridge regression, the minimum of ||y - X w||^2 + alpha ||w||^2, with the units of
@@ -111,7 +112,7 @@ class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, ReadsOnce, Base
         Coefficients of each sketch, before any refinement.
 
     sketch_size_ : int
-        Number s of rows of a sketch.
+        Number s of rows of a sketch, or n for least squares on n rows.
 
     rank_ : int
         Largest rank of the sketches of X (centred if there is an intercept).
@@ -137,7 +138,8 @@ class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, ReadsOnce, Base
     *Cost* of `fit`: O(m n d) for the sketches by "countsketch", O(m n d log s) by "srht", O(m n s
     d) by "gaussian" and "rademacher", O(n d^2) at most once for the leverage scores; O(m s d^2)
     for the solutions; and O(n d) for each refinement. `predict` costs O(d) for each row. In
-    addition to X, the m sketches and a chunk of 2 s rows at most are in memory.
+    addition to X, the m sketches and a chunk of 2 s rows at most are in memory. For n <= s rows it
+    is O(n d^2) once: no sketch would be smaller than X, or closer to least squares.
 
     *Dask collections* are read once, for "leverage" three times, and k + 1 times more with
     `n_refinements=k`. If a sketch of X does not have full rank, the solution of the smallest norm
@@ -265,7 +267,8 @@ class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, ReadsOnce, Base
         """Add a chunk of rows to the sketches, and solve again.
 
         Chunks one after the other give the model of one `fit` to all rows with the same
-        `random_state`, up to rounding. A first call, also after `fit`, starts a new model.
+        `random_state`, up to rounding, if these are more rows than a sketch has. A first call, also
+        after `fit`, starts a new model.
 
         Parameters
         ----------
@@ -370,6 +373,7 @@ class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, ReadsOnce, Base
         size, d = sums.sketches[0].phi.shape
         with threads_for(float(size) * d**2 if len(sums.sketches) == 1 else 0.0):
             results = in_groups(member_solutions, sums.sketches, self.n_jobs, *options)
+        self._has_all_rows = isinstance(sums.sketches[0], AllRows)
         members = np.array([theta for theta, *_ in results])
         with np.errstate(over="ignore", invalid="ignore"):
             mean = members.mean(axis=0)
@@ -377,6 +381,8 @@ class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, ReadsOnce, Base
                 centred = rows.view(CentredRows.of, frame, x_mean, y_mean)
                 grams = [gram for _, _, gram in results]
                 mean = refined(mean, grams, centred, self.alpha, self.n_refinements)
+            if self._has_all_rows:
+                members = np.repeat(members, self.n_estimators, axis=0)
             coefs = members.transpose(0, 2, 1) * frame.y_unit[:, None]
             coef = mean.T * frame.y_unit[:, None]
             intercept = (y_mean - x_mean @ mean) * frame.y_unit + frame.y_shift
@@ -495,7 +501,7 @@ class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, ReadsOnce, Base
         n, r, s, m = self.n_samples_seen_, self.rank_, self.sketch_size_, self.n_estimators
         noise = float(sigma) ** 2
         free = n - bool(self.fit_intercept)
-        if not SKETCHES[self.sketch].orthogonal:
+        if not (SKETCHES[self.sketch].orthogonal or self._has_all_rows):
             total = gaussian_sketch_risk(free, r, s, m, noise) if r else 0.0
             risk = total * free / n
         elif s >= free:

@@ -181,6 +181,37 @@ def test_sizes_of_the_sketch():
 
 
 @every_kind
+@pytest.mark.parametrize("alpha", [0.0, 2.0])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_no_more_rows_than_a_sketch_has_are_fitted_themselves(kind, alpha, fit_intercept):
+    """Least squares or ridge regression, for weighted, sparse and far rows, and several targets."""
+    X, y = problem(40, 5)
+    Y, w = np.column_stack([y, 1e6 + X[:, 0] ** 2]), np.arange(40) % 4 + 1.0
+    X[:, 1] += 1e3 * fit_intercept
+    peer = (
+        Ridge(alpha, fit_intercept=fit_intercept)
+        if alpha
+        else LinearRegression(fit_intercept=fit_intercept)
+    )
+    options = {"sketch": kind, "alpha": alpha, "fit_intercept": fit_intercept}
+    for rows in (X, sp.csr_matrix(X)):
+        model = SketchedLinearRegression(3, **options).fit(rows, Y, w)
+        peer.fit(X, Y, w)
+        np.testing.assert_allclose(model.coef_, peer.coef_, rtol=1e-7, atol=1e-7)
+        np.testing.assert_allclose(model.predict(rows), peer.predict(X), rtol=1e-9)
+        assert model.sketch_size_ == model.n_samples_seen_ == 40
+        assert model.coefs_.shape == (3, 2, 5)
+        np.testing.assert_array_equal(model.coefs_, np.repeat(model.coef_[None], 3, axis=0))
+    if alpha == 0:
+        assert model.excess_risk(2.0) == pytest.approx(4 * (5 + fit_intercept) / 40)
+    # One row more than a sketch has is one too many.
+    few = SketchedLinearRegression(sketch_size=39, random_state=0, **options).fit(X, Y)
+    many = SketchedLinearRegression(sketch_size=40, **options).fit(X, Y)
+    assert few.sketch_size_ == 39
+    assert np.abs(few.coef_ - many.coef_).max() > 1e-9 * np.abs(many.coef_).max()
+
+
+@every_kind
 def test_rank_deficient_X(kind):
     X, y = problem()
     X = np.column_stack([X, X[:, 0] + X[:, 1], np.full(len(X), 7.0), np.zeros(len(X))])
