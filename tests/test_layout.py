@@ -229,6 +229,7 @@ ENGINES = {
     *("boosting._additive.pairs", "boosting._additive.pair_rounds"),
     # weights of members
     *("combining._aggregation", "combining._member_fits", "combining._stack"),
+    "combining._super_learning",
     "ensembles._held_out",
 }
 

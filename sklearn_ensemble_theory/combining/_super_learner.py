@@ -5,22 +5,17 @@ No member is fitted for each fold where its one fit tells what it predicts for h
 (`HoldsOutRows`). The weights are those of a stack: of smallest held-out risk on the simplex.
 """
 
-import time
 import warnings
 from collections.abc import Iterator, Sequence
-from copy import copy, deepcopy
-from dataclasses import dataclass, replace
+from copy import copy
 from itertools import count
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.special import softmax
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
-from sklearn.utils import Tags, assert_all_finite, check_consistent_length, check_random_state
+from sklearn.utils import Tags, check_consistent_length, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from sklearn_ensemble_theory._blocks import by_chunks, checked_offset
@@ -32,7 +27,6 @@ from sklearn_ensemble_theory._features import (
     Features,
     columns_of_text,
     is_frame,
-    refuse_unread,
 )
 from sklearn_ensemble_theory._folds import (
     Split,
@@ -51,7 +45,7 @@ from sklearn_ensemble_theory._rows import (
     one_column,
     validate_data,
 )
-from sklearn_ensemble_theory._running import MAX_SEED, Progress, warn_user
+from sklearn_ensemble_theory._running import MAX_SEED, Progress
 from sklearn_ensemble_theory._scores import (
     ClassifierMixin,
     RegressorMixin,
@@ -70,16 +64,10 @@ from sklearn_ensemble_theory.ensembles._held_out import TEXTS as TEXTS_OF_HELD_O
 from sklearn_ensemble_theory.ensembles._held_out import HeldOut
 from sklearn_ensemble_theory.ensembles._prediction_sets import SetRule
 
-from ._aggregation import RISKS
 from ._library import MEMBERS, Library, default_members, warn_of_many_categories
 from ._member_fits import (
-    HeldOutMembers,
     Member,
-    MembersPlan,
-    MembersProblem,
     Outputs,
-    fit_members,
-    predicted,
     refuse_unweighted,
 )
 from ._member_weights import (
@@ -89,127 +77,19 @@ from ._member_weights import (
     WeightedMean,
 )
 from ._named_members import rows_to_fit
-from ._stack import RuleOfWeights, held_out_combination
+from ._stack import RuleOfWeights
+from ._super_learning import (
+    LibraryMember,
+    Mixture,
+    SuperPlan,
+    SuperProblem,
+    Tempering,
+    fit_super_learner,
+    numbers_of_columns,
+)
 
-# Members of less weight are left out: they would be asked for next to nothing.
-SMALLEST_WEIGHT = 0.01
-# Rows of the prior of equal weights, and of the shares of the classes among the probabilities.
-PRIOR_ROWS, PRIOR_ROWS_OF_CLASSES = 1.0, 0.05
-# Of the probabilities of a row, and of their sum.
-LARGEST_ERROR = 1e-3
-# The standard deviation of the prior of the logarithm of the temperature.
-SPREAD_OF_TEMPERATURE = 0.2
-
-
-@dataclass(frozen=True)
-class FittedMember:
-    """A member after its fit, or the error that has ended it.
-
-    Attributes
-    ----------
-    name : str
-    seconds : float
-        Of the fit, with all that holds rows out.
-    model : estimator or None
-    held_out : HeldOutMembers or None
-        Of this member alone.
-    error : Exception or None
-    """
-
-    name: str
-    seconds: float
-    model: Any = None
-    held_out: HeldOutMembers | None = None
-    error: Exception | None = None
-
-
-Task = tuple[Member, Outputs, MembersProblem, bool]
-"""The arguments of `fit_one`."""
-
-
-def refuse_outputs(values: np.ndarray, classes: np.ndarray | None) -> None:
-    """A ValueError for several numbers a row, and for what are no probabilities."""
-    if classes is None:
-        if values.ndim > 1:
-            raise ValueError(f"it predicts {values.shape[1]} numbers for a row, not one.")
-        return
-    off = np.abs(values.sum(axis=1) - 1.0)
-    if values.min() < -LARGEST_ERROR or off.max() > LARGEST_ERROR:
-        raise ValueError(
-            "what it predicts are no probabilities: some are below 0, or those of a row have a sum "
-            "other than 1."
-        )
-
-
-def fit_one(
-    member: Member, outputs: Outputs, problem: MembersProblem, is_ours: bool
-) -> FittedMember:
-    """The member fitted once to all rows, and its predictions of held-out rows.
-
-    One that is not ours may change its rows in place: they are its own.
-    """
-    plan = MembersPlan(
-        [member], outputs, False, True, share=False, n_jobs=1, by_own=True, copies=not is_ours
-    )
-    start = time.perf_counter()
-    try:
-        with warnings.catch_warnings():
-            if is_ours:  # by number of the column, which `warn_of_many_categories` names
-                warnings.filterwarnings("ignore", r"Feature \d+ has \d+ categories, of which")
-            (model,), held_out = fit_members(plan, problem)
-        assert held_out is not None
-        refuse_outputs(held_out.predictions[0], outputs.classes)
-    except MemoryError:  # is for who has called the fit
-        raise
-    except Exception as error:
-        return FittedMember(member.name, time.perf_counter() - start, error=error)
-    return FittedMember(member.name, time.perf_counter() - start, model, held_out)
-
-
-def together(found: list[FittedMember]) -> HeldOutMembers:
-    """The held-out predictions of all members, for the rows that all of them have."""
-    parts = [each.held_out for each in found if each.held_out is not None]
-    first = parts[0]
-    rows = first.rows
-    for part in parts[1:]:
-        rows = rows[np.isin(rows, part.rows)]
-    if len(rows) == len(first.rows) and all(len(p.rows) == len(rows) for p in parts):
-        return HeldOutMembers([p.predictions[0] for p in parts], rows, first.folds)
-    kept = [part.part(np.flatnonzero(np.isin(part.rows, rows))) for part in parts]
-    return HeldOutMembers([p.predictions[0] for p in kept], rows, kept[0].folds)
-
-
-def tempered(P: np.ndarray, temperature: float) -> np.ndarray:
-    """Probabilities proportional to P^(1 / temperature)."""
-    logs = np.log(np.maximum(P, np.finfo(np.float64).tiny)) / temperature
-    found: np.ndarray = softmax(logs, axis=1)
-    return found
-
-
-def with_shares(P: np.ndarray, shares: np.ndarray, n: float) -> np.ndarray:
-    """Probabilities of n rows, with a little of the shares of the classes: none is 0."""
-    found: np.ndarray = (n * P + PRIOR_ROWS_OF_CLASSES * shares) / (n + PRIOR_ROWS_OF_CLASSES)
-    return found
-
-
-def best_temperature(
-    P: np.ndarray, y: np.ndarray, weight: np.ndarray, shares: np.ndarray, n: float
-) -> float:
-    """The temperature of the smallest log-loss of these n rows, drawn to 1 by a normal prior.
-
-    Means of probabilities are less sure than the members are right (Ranjan and Gneiting 2010); of
-    members that are surer than right the mean may still be too sure. The loss is that of what is
-    predicted, with the shares of the classes: the class of a row may have no vote of a forest, and
-    the logarithm of 0 would count for more than all other rows.
-    """
-    rows = np.arange(len(y))
-
-    def posterior(log_temperature: float) -> float:
-        own = with_shares(tempered(P, np.exp(log_temperature)), shares, n)[rows, y]
-        loss = -float(weight @ np.log(own))
-        return n * loss + 0.5 * (log_temperature / SPREAD_OF_TEMPERATURE) ** 2
-
-    return float(np.exp(minimize_scalar(posterior, bounds=(-1.0, 1.0), method="bounded").x))
+# Rows of the prior of equal weights.
+PRIOR_ROWS = 1.0
 
 
 TEXTS = {
@@ -245,6 +125,9 @@ TEXTS = {
             the numbers of its categories.
         member_weights_ : dict of str to float
             The weights, of sum 1.
+        mixture_ : Mixture
+            What the fit has found, as one record: the members, their weights, and what is done with
+            the mean of what they predict.
         held_out_loss_ : float
             The mean loss of the weighted predictions of these rows. It is a little too small,
             because the weights are chosen for it.
@@ -330,9 +213,7 @@ class BaseSuperLearner(ReadsOnce, BaseEstimator):
     members_: dict[str, Any]
     member_weights_: dict[str, float]
     held_out_loss_: float
-    _outputs: Outputs
-    _columns: CategoricalColumns | None
-    _named_by_us: set[str]
+    mixture_: Mixture
 
     __metadata_request__fit = GROUPS_ON_REQUEST
 
@@ -344,11 +225,17 @@ class BaseSuperLearner(ReadsOnce, BaseEstimator):
             return validate_data(self, X, y, y_numeric=not is_classifier(self), as_frame=True)
         return validate_data(self, X, y, y_numeric=not is_classifier(self), **self._checks)
 
-    def _fit_rows(self, X: Any, y: Any, sample_weight: Any, groups: Any, offset: Any) -> Self:
+    def _fit_rows(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        groups: Any,
+        offset: Any,
+        tempering: Tempering | None = None,
+    ) -> Self:
         """`fit` of both classes; y are numbers, or positions of the classes."""
-        classes = getattr(self, "classes_", None)
-        rows = rows_to_fit(X, y, sample_weight, [])
-        params: dict[str, Any] = {}
+        rows, params = rows_to_fit(X, y, sample_weight, []), {}
         if sample_weight is not None:
             params["sample_weight"] = rows.weight
         if groups is not None:
@@ -357,64 +244,20 @@ class BaseSuperLearner(ReadsOnce, BaseEstimator):
         if offset is not None:
             params["offset"] = rows.of(offset)
         splits = self._folds(X, y, rows, groups)
-        method = "predict" if classes is None else "predict_proba"
-        n_rows = len(rows.y) if rows.weight is None else number_of_rows(rows.weight)
-        # The members of the library get numbers, which are made once; others get X as it is given.
-        self._columns, categories = None, []
-        by_name = isinstance(self.members, str) or any(isinstance(m, str) for m in self.members)
-        if is_frame(X) and by_name:
-            features = Features.of(X)
-            flags = features.flags("from_dtype", X)
-            flags[columns_of_text(rows.X, np.flatnonzero(~flags))] = True
-            self._columns = CategoricalColumns(rows.X, flags)
-            known = enumerate(self._columns.categories)
-            categories = [j for j, own in known if own is not None]
-        members = self._library(n_rows, categories, params, method)
-        if self._columns is not None:
-            warn_of_many_categories(self._columns, self._named_by_us)
-        outputs = Outputs([method], classes)
-        of_library = MembersProblem(replace(rows, X=self._numbers(rows.X)), splits)
-        given = MembersProblem(rows, splits)
-        are_ours = [each.name in self._named_by_us for each in members]
-        tasks = [
-            (each, outputs, of_library if is_ours else given, is_ours)
-            for each, is_ours in zip(members, are_ours)
-        ]
-        with np.errstate(all="ignore"):  # of members that are not ours
-            found = self._fitted(tasks)
-        failed = [each for each in found if each.error is not None]
-        found = [each for each in found if each.error is None]
-        if not found:
-            error = failed[0].error
-            assert error is not None
-            raise error
-        for each in failed:
-            warn_user(f"The member {each.name!r} is left out, because its fit failed: {each.error}")
-
-        held = together(found)
-        self._outputs = Outputs([method] * len(found), classes)
-        prior_rows = PRIOR_ROWS if self.loss in LOSSES_WITH_PRIOR else 0.0
-        rule = WeightedMean("simplex", loss=self.loss, prior_rows=prior_rows)
-        combination = RuleOfWeights(rule, self._outputs)
-        learned = combination.learned(held, rows)
-        self._set_leaderboard(found, learned.rule)
-        predictions = None
-        if len(held.fold_places) > 1:
-            predictions = held_out_combination(combination, held, rows)
-        (table,), weight = self._outputs.tables(held.predictions), rows.weight
-        mixed = np.tensordot(table, self._weights, (1, 0))
-        y, weight = rows.y[held.rows], None if weight is None else weight[held.rows]
-        self._set_last_step(mixed, y, weight)
-        risk = RISKS[self.loss](
-            self._last_step(mixed)[:, None], y, normalised_weights(weight, len(y))
-        )
-        self.held_out_loss_ = float(risk.in_units(risk.weight @ risk.candidate_losses()[:, 0]))
-        self._kept = None
+        columns = self._columns_of(rows)
+        plan = self._plan(rows, columns, params, tempering)
+        problem = SuperProblem(rows, numbers_of_columns(columns, rows.X), splits)
+        progress = Progress(type(self).__name__, len(plan.members), self.verbose, every=0.0)
+        found = fit_super_learner(plan, problem, progress)
+        ours = {each.member.name for each in plan.members if each.is_ours}
+        self.mixture_ = found.mixture(ours, columns)
+        self.members_ = self.mixture_.members
+        self.member_weights_ = dict(zip(self.members_, found.weights.tolist()))
+        self.leaderboard_, self.held_out_loss_ = found.leaderboard, found.loss
         self.__dict__.pop("held_out_", None)  # of an earlier fit
-        if predictions is not None:
-            predictions = self._last_step(predictions)
-            self._kept = self.held_out_ = HeldOut.of(rows, groups, held.rows, predictions)
-        self._has_offset = self._members_have_offset = offset is not None
+        if found.held_out is not None:
+            self.held_out_ = HeldOut.of(rows, groups, found.rows, found.held_out)
+        self._has_offset = offset is not None
         return self
 
     def _folds(self, X: Any, y: np.ndarray, rows: Rows, groups: Any) -> list[Split]:
@@ -451,35 +294,60 @@ class BaseSuperLearner(ReadsOnce, BaseEstimator):
             )
         return splits
 
-    def _numbers(self, X: Any) -> Any:
-        """What members of the library get."""
-        columns = self._columns
-        if columns is None:
-            return X
-        refuse_unread(X)  # other members may take dates
-        if is_frame(X):
-            for j in columns_of_text(X, np.flatnonzero(~columns.flags)):
-                raise TypeError(
-                    f"Feature {columns.features.label(j)} had numbers in fit, and has text now."
-                )
-        found = columns.encode(X)
-        assert_all_finite(found, allow_nan=True, input_name="X")
-        return found
+    def _columns_of(self, rows: Rows) -> CategoricalColumns | None:
+        """The categories of a frame, where a member of the library is to read their numbers."""
+        by_name = isinstance(self.members, str) or any(isinstance(m, str) for m in self.members)
+        if not (is_frame(rows.X) and by_name):
+            return None
+        flags = Features.of(rows.X).flags("from_dtype", rows.X)
+        flags[columns_of_text(rows.X, np.flatnonzero(~flags))] = True
+        return CategoricalColumns(rows.X, flags)
+
+    def _plan(
+        self,
+        rows: Rows,
+        columns: CategoricalColumns | None,
+        params: dict[str, Any],
+        tempering: Tempering | None,
+    ) -> SuperPlan:
+        method, classes = "predict", getattr(self, "classes_", None)
+        if classes is not None:
+            method = "predict_proba"
+        n_rows = len(rows.y) if rows.weight is None else number_of_rows(rows.weight)
+        members = self._library(n_rows, columns, params, method)
+        if columns is not None:
+            ours = {each.member.name for each in members if each.is_ours}
+            warn_of_many_categories(columns, ours)
+        prior_rows = PRIOR_ROWS if self.loss in LOSSES_WITH_PRIOR else 0.0
+        rule = WeightedMean("simplex", loss=self.loss, prior_rows=prior_rows)
+        return SuperPlan(
+            members,
+            RuleOfWeights(rule, Outputs([method], classes)),
+            self.loss,
+            tempering,
+            self.time_limit,
+            self.n_jobs,
+        )
 
     def _library(
-        self, n_rows: float, categories: list[int], params: dict[str, Any], method: str
-    ) -> list[Member]:
+        self,
+        n_rows: float,
+        columns: CategoricalColumns | None,
+        params: dict[str, Any],
+        method: str,
+    ) -> list[LibraryMember]:
         """The members that are to be fitted, with the arguments that each takes."""
         seed = int(check_random_state(self.random_state).randint(MAX_SEED))
         of_classes = isinstance(self, ClassifierMixin)
+        categories = [] if columns is None else np.flatnonzero(columns.flags).tolist()
         library = Library(self.loss, of_classes, n_rows, categories, seed)
         given: Any = self.members
         if isinstance(given, str):
             given = default_members(n_rows, params.get("sample_weight"), "offset" in params)
-        members: list[Member] = []
-        self._named_by_us = {each for each in given if isinstance(each, str)}
+        members: list[LibraryMember] = []
+        costs = {name: place for place, name in enumerate(MEMBERS)}
         for each in given:
-            name, learner = self._named(each, library, [m.name for m in members])
+            name, learner = self._named(each, library, [m.member.name for m in members])
             own = dict(params)
             is_ours = isinstance(each, str)
             if not is_ours and "sample_weight" in own:
@@ -495,7 +363,8 @@ class BaseSuperLearner(ReadsOnce, BaseEstimator):
                 raise ValueError(
                     f"The member {name!r} has no {method}, by which members are combined."
                 )
-            members.append(Member(name, learner, method, own))
+            cost = costs[name] if is_ours else len(costs)
+            members.append(LibraryMember(Member(name, learner, method, own), is_ours, cost))
         if not members:
             raise ValueError("members must have at least one member; it is empty.")
         return members
@@ -526,57 +395,6 @@ class BaseSuperLearner(ReadsOnce, BaseEstimator):
             raise ValueError(f"members has the name {name!r} twice; give pairs of other names.")
         return name, learner
 
-    def _fitted(self, tasks: list[Task]) -> list[FittedMember]:
-        progress = Progress(type(self).__name__, len(tasks), self.verbose, every=0.0)
-        if self.time_limit is None:
-            calls = (delayed(fit_one)(*task) for task in tasks)
-            found = []
-            for each in Parallel(n_jobs=self.n_jobs, return_as="generator")(calls):
-                progress.advance(each.name)
-                found.append(each)
-            return found
-        return list(self._until(self.time_limit, tasks, progress))
-
-    def _until(self, limit: float, tasks: list[Task], progress: Progress) -> Iterator[FittedMember]:
-        """Fit members one after the other, as long as there is time for the next one."""
-        start, slowest = time.perf_counter(), 0.0
-        costs = {name: place for place, name in enumerate(MEMBERS)}
-        order = sorted(tasks, key=lambda task: costs.get(task[0].name, len(costs)))
-        for number, task in enumerate(order):
-            left = limit - (time.perf_counter() - start)
-            # The next member takes at least as long as the slowest so far.
-            if number and slowest > left:
-                rest = ", ".join(repr(each.name) for each, *_ in order[number:])
-                warn_user(f"time_limit={limit} leaves no time for the members {rest}.")
-                break
-            found = fit_one(*task)
-            slowest = max(slowest, found.seconds)
-            progress.advance(found.name)
-            yield found
-        progress.finish()
-
-    def _set_leaderboard(self, found: list[FittedMember], rule: Any) -> None:
-        """Keep the members and their weights; those that are next to nothing become 0."""
-        v = np.where(rule.estimator_weights_ < SMALLEST_WEIGHT, 0.0, rule.estimator_weights_)
-        self._weights = v / v.sum()
-        table = rule.cv_results_
-        order = np.argsort(table["mean_score"], kind="stable")
-        self.leaderboard_ = {
-            "name": np.array([each.name for each in found], dtype=object)[order],
-            "loss": table["mean_score"][order],
-            "standard_error": table["standard_error"][order],
-            "weight": self._weights[order],
-            "seconds": np.array([each.seconds for each in found])[order],
-        }
-        self.members_ = {each.name: each.model for each in found}
-        self.member_weights_ = dict(zip(self.members_, self._weights.tolist()))
-
-    def _set_last_step(self, mixed: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> None:
-        """Learn what is done with the weighted predictions, from those of held-out rows."""
-
-    def _last_step(self, mixed: np.ndarray) -> np.ndarray:
-        return mixed
-
     # --- predictions ------------------------------------------------------------------------------
 
     def _rows_to_predict(self, X: Any) -> Any:
@@ -586,23 +404,6 @@ class BaseSuperLearner(ReadsOnce, BaseEstimator):
             validate_data(self, X, reset=False, as_frame=True)
             return X
         return validate_data(self, X, reset=False, **self._checks)
-
-    def _weighted_sum(self, X: Any, **params: Any) -> np.ndarray:
-        """The weighted sum of what the members with a weight predict, for checked rows."""
-        outputs, numbers = self._outputs, self._numbers(X)
-        classes, total = outputs.classes_of_columns, np.zeros(())
-        for (name, model), method, weight in zip(
-            self.members_.items(), outputs.methods, self._weights
-        ):
-            if weight == 0:
-                continue
-            # Of others, which may change their rows in place, each has its own.
-            own = numbers if name in self._named_by_us else deepcopy(X)
-            if params:
-                total = total + weight * getattr(model, method)(own, **params)
-            else:
-                total = total + weight * predicted(model, method, own, classes)
-        return total
 
     _checks: ClassVar[dict[str, Any]] = {
         "accept_sparse": "csr",
@@ -621,27 +422,22 @@ class BaseSuperLearner(ReadsOnce, BaseEstimator):
             A copy, which shares the members that are left.
         """
         check_is_fitted(self)
-        found, used = copy(self), self._weights > 0
-        names = [name for name, is_used in zip(self.members_, used) if is_used]
-        method = self._outputs.methods[0]
-        found.__dict__ |= {
-            "members_": {name: self.members_[name] for name in names},
-            "member_weights_": {name: self.member_weights_[name] for name in names},
-            "_weights": self._weights[used],
-            "_outputs": replace(self._outputs, methods=[method] * len(names)),
-            "_kept": None,
-        }
+        found = copy(self)
+        found.mixture_ = self.mixture_.used()
+        found.members_ = found.mixture_.members
+        found.member_weights_ = {name: self.member_weights_[name] for name in found.members_}
         found.__dict__.pop("held_out_", None)
         return found
 
     def _held_out(self) -> HeldOut:
         check_is_fitted(self)
-        if self._kept is None:
+        found: HeldOut | None = vars(self).get("held_out_")
+        if found is None:
             raise ValueError(
                 "Intervals and sets need the held-out predictions of fit, which drop_unused "
                 "removes, and several folds; fit again."
             )
-        return self._kept
+        return found
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "members_")
@@ -785,15 +581,15 @@ class SuperLearnerRegressor(RegressorMixin, BaseSuperLearner):
         """
         X = self._rows_to_predict(X)
         offset = offset_to_predict(self, offset, X, self._has_offset)
-        if not self._members_have_offset:
+        if not self._has_offset:
             if offset is not None and offset.any():
                 raise ValueError(
                     f"This {type(self).__name__} was fitted without an offset, and its members may "
                     "not take one; pass fit(X, y, offset=...)."
                 )
-            return self._weighted_sum(X)
+            return self.mixture_.of(X)
         # Members would warn as well, each of them.
-        return self._weighted_sum(X, offset=0.0 if offset is None else offset)
+        return self.mixture_.of(X, offset=0.0 if offset is None else offset)
 
     def score(
         self,
@@ -981,9 +777,14 @@ class SuperLearnerClassifier(ClassifierMixin, BaseSuperLearner):
         self.classes_ = classes
         codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
         share = normalised_weights(None if weight is None else weight[weight > 0], len(known))
-        self._prior = np.bincount(np.searchsorted(classes, known), share)
-        self._n_rows = len(known) if weight is None else number_of_rows(weight[weight > 0])
-        return self._fit_rows(X, codes, sample_weight, groups, None)
+        shares = np.bincount(np.searchsorted(classes, known), share)
+        n_rows = len(known) if weight is None else number_of_rows(weight[weight > 0])
+        tempering = Tempering(shares, n_rows, self.loss == "log_loss")
+        self._fit_rows(X, codes, sample_weight, groups, None, tempering)
+        found = self.mixture_.tempering
+        assert found is not None
+        self.temperature_ = found.temperature
+        return self
 
     @by_chunks
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
@@ -999,17 +800,8 @@ class SuperLearnerClassifier(ClassifierMixin, BaseSuperLearner):
         proba : ndarray of shape (n_samples, n_classes)
             Probabilities, none of which is 0.
         """
-        return self._last_step(self._weighted_sum(self._rows_to_predict(X)))
-
-    def _set_last_step(self, mixed: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> None:
-        self.temperature_ = 1.0
-        if self.loss == "log_loss":
-            share = normalised_weights(weight, len(y))
-            self.temperature_ = best_temperature(mixed, y, share, self._prior, self._n_rows)
-
-    def _last_step(self, mixed: np.ndarray) -> np.ndarray:
-        """Probabilities at the temperature, and a little of the shares of the classes."""
-        return with_shares(tempered(mixed, self.temperature_), self._prior, self._n_rows)
+        X = self._rows_to_predict(X)
+        return self.mixture_.of(X)
 
     @by_chunks
     def predict_log_proba(self, X: MatrixLike) -> np.ndarray:

@@ -25,7 +25,7 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory._folds import training_on_each_class
 from sklearn_ensemble_theory.combining import WeightedMean
-from sklearn_ensemble_theory.combining._super_learner import best_temperature, tempered
+from sklearn_ensemble_theory.combining._super_learning import best_temperature, tempered
 
 pd = pytest.importorskip("pandas")
 
