@@ -143,6 +143,24 @@ COMMON = {
         y : ndarray of shape (n_samples,)
             Predictions.
         """,
+    "yields_predictions": """
+        Yields
+        ------
+        y : ndarray of shape (n_samples,)
+            Predictions after the round.
+        """,
+    "coverage": """
+        coverage : float, default=0.9
+            The probability 1 - alpha aimed at, on average over the rows.
+        """,
+    "weights_or_equal": """
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; equal weights by default.
+        """,
+    "weights_of_rows": """
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+        """,
     "fit_targets": """
         Parameters
         ----------
@@ -157,12 +175,29 @@ COMMON = {
             Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight},
             or "balanced" for weights that give all classes the same total.
         """,
+    "references_Bach": """
+        References
+        ----------
+        %(Bach)s
+        """,
     "Bach": """
         F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
         """,
     "Dombry": """
         C. Dombry and Y. Esstafa. "Behavior of linear L2-boosting algorithms in the vanishing
         learning rate asymptotic".
+        """,
+    "DSGA": """
+        *DS-GA 1003: Machine Learning*, lecture 8, "Boosting and 'classical ML' review". New York
+        University.
+        """,
+    "Ghoshdastidar": """
+        D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods".
+        Technical University of Munich.
+        """,
+    "Soloff": """
+        J. A. Soloff, R. F. Barber and R. Willett (2024). "Bagging provides assumption-free
+        stability". *Journal of Machine Learning Research* 25.
         """,
     "Shah": """
         R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.

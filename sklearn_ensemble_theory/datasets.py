@@ -173,9 +173,7 @@ def make_sine_regression(
         If `n_samples` is not a positive int, if `noise` is not in [0, 1e150], or if `periods`
         is beyond it.
 
-    References
-    ----------
-    %(Bach)s
+    %(references_Bach)s
 
     Examples
     --------
@@ -210,10 +208,8 @@ def make_tent(
     ----------
     n_samples : int, default=100
         Number of rows.
-
     noise : float, default=0.5
         Standard deviation of the Gaussian noise.
-
     random_state : int, RandomState instance or None, default=None
         Seed of X and of the noise.
 
@@ -221,7 +217,6 @@ def make_tent(
     -------
     X : ndarray of shape (n_samples, 1)
         Inputs, in the order drawn.
-
     y : ndarray of shape (n_samples,)
         Targets.
 
@@ -324,9 +319,7 @@ def make_polynomial(
         If `n_samples`, `n_features` or `degree` is not a positive int, or if `noise` is not
         in [0, 1e150].
 
-    References
-    ----------
-    %(Bach)s
+    %(references_Bach)s
 
     Examples
     --------

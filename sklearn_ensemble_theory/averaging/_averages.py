@@ -80,7 +80,6 @@ class AveragedRegressor(RegressorMixin):
         Parameters
         ----------
         %(X_predicted)s
-
         %(members_params)s
 
         Returns
@@ -142,7 +141,6 @@ class AveragedClassifier(ClassifierMixin):
         Parameters
         ----------
         %(X_classified)s
-
         %(members_params)s
 
         Returns
@@ -168,7 +166,6 @@ class AveragedClassifier(ClassifierMixin):
         Parameters
         ----------
         %(X_classified)s
-
         %(members_params)s
 
         Returns
@@ -193,7 +190,6 @@ class AveragedClassifier(ClassifierMixin):
         Parameters
         ----------
         %(X_classified)s
-
         %(members_params)s
 
         Returns
@@ -243,18 +239,14 @@ class AveragedClassifier(ClassifierMixin):
             Rows that were not used in `fit`, or in its choice. None for the training rows, each
             for the members that it was not drawn for: no rows need to be held out. `"markov"` and
             `"binomial"` need held-out rows.
-
         y : array-like of shape (n_samples,), default=None
             Their labels.
-
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, for `method="markov"`.
-
         delta : float, default=None
             `None` bounds the error on the given rows. A number in (0, 1] bounds the probability
             of an error on a new row, with probability 1 - delta over the given rows, which must be
             independent draws from the same distribution. Without X it must be given.
-
         method : str, default="markov"
             What the bound is computed from:
 
@@ -296,8 +288,7 @@ class AveragedClassifier(ClassifierMixin):
 
         References
         ----------
-        D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods".
-        Technical University of Munich.
+        %(Ghoshdastidar)s
 
         A. R. Masegosa, S. S. Lorenzen, C. Igel and Y. Seldin (2020). "Second order PAC-Bayesian
         bounds for the weighted majority vote". *Advances in Neural Information Processing Systems*

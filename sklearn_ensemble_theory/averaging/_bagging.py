@@ -235,11 +235,9 @@ class BaseBagging(
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training rows, or a Dask collection. Sparse, missing and infinite values are accepted
             if the base learner accepts them.
-
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets, or a Dask collection. Several columns, real or classes, if the base learner
             takes them, as trees, forests and nearest neighbours do.
-
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the rows before any draw. The probability of a row is
             proportional to its weight (`bootstrap=True` or `False`), or its rate is
@@ -247,14 +245,12 @@ class BaseBagging(
             that of the row if it is drawn. With `bootstrap=True` and an int as `max_samples`,
             integer weights are equivalent in distribution to repeating rows. Rows that are drawn
             as groups or blocks keep their weights. May be a Dask collection.
-
         groups : array-like of shape (n_samples,), default=None
             Labels of the rows that belong together, for example those of one patient. Groups are
             drawn in place of rows, with equal probabilities, and `max_samples` is a number of
             groups or a fraction of it. All rows of a group that is drawn enter, as often as it was
             drawn. A row is out of bag only if no row of its group was drawn, standard errors are
             over data sets of fresh groups, and intervals are for rows of a new group.
-
         **fit_params : dict
             Routed to the members' `fit` if metadata routing is enabled.
 
@@ -564,7 +560,6 @@ class BaseBagging(
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Points at which to compute the standard error.
-
         method : {"auto", "infinitesimal", "jackknife", "u-statistic"}, default="auto"
             "infinitesimal" measures how the mean would change with a small increase of the weight
             of each training row [Wager, Hastie and Efron, 2014]; "jackknife", the jackknife after
@@ -722,7 +717,6 @@ class BaggedRegressor(AveragedRegressor):
         Parameters
         ----------
         %(X_predicted)s
-
         quantiles : float or array-like of shape (n_quantiles,), default=(0.05, 0.5, 0.95)
             Levels from 0 to 1, in any order.
 
@@ -824,17 +818,12 @@ class BaggedRegressor(AveragedRegressor):
         Parameters
         ----------
         %(X_predicted)s
-
-        coverage : float, default=0.9
-            The probability 1 - alpha aimed at, on average over the rows.
-
+        %(coverage)s
         method : {"jackknife+", "conformal", "normalized", "quantile"}, default="jackknife+"
             How the interval is computed.
-
         side : {"both", "lower", "upper"}, default="both"
             Which ends there are; the other one is infinite. A single end is computed from residuals
             with their sign, or from the alpha or 1 - alpha quantile.
-
         by : int, str, callable or tuple of two arrays, default=None
             Strata of which each is to be covered with this probability (Mondrian conformal
             prediction): an interval is computed from the residuals of the training rows with the
@@ -947,10 +936,8 @@ class BaggedClassifier(AveragedClassifier):
         Parameters
         ----------
         %(X_classified)s
-
         coverage : float, default=0.9
             The probability aimed at, on average over the rows.
-
         %(set_method)s
 
         Returns
@@ -1033,29 +1020,20 @@ class BaggingRegressor(BaggedRegressor, AnyLearner):
     estimator : object, default=None
         The regressor to bag; `None` is a :class:`~sklearn.tree.DecisionTreeRegressor`.
         %(any_learner)s
-
     n_estimators : int, "pac", PACMembers or callable, default=10
         %(n_estimators)s
-
     %(bagging_parameters)s
-
     max_bins : int, "auto" or None, default="auto"
         %(bagging_bins)s
 
     Attributes
     ----------
     %(members)s
-
     %(importances)s
-
     %(n_outputs)s
-
     %(n_features_in_)s
-
     %(feature_names_in_)s
-
     %(oob_attributes)s
-
     %(oob_prediction)s
 
     See Also
@@ -1074,9 +1052,7 @@ class BaggingRegressor(BaggedRegressor, AnyLearner):
     `standard_error` is by the jackknives of [Wager, Hastie and Efron, 2014]. What else can be asked
     of a fitted ensemble is in `sklearn_ensemble_theory.inspection`.
 
-    References
-    ----------
-    %(Bach)s
+    %(references_Bach)s
 
     %(Ghoshdastidar)s
 
@@ -1153,42 +1129,29 @@ class BaggingClassifier(BaggedClassifier, AnyLearner):
     estimator : object, default=None
         The classifier to bag; `None` is a :class:`~sklearn.tree.DecisionTreeClassifier`.
         %(any_learner)s
-
     n_estimators : int, "pac", PACMembers or callable, default=10
         %(n_estimators)s
-
     %(bagging_parameters)s
-
     voting : {"soft", "hard"}, default="soft"
         %(voting)s
-
     max_bins : int, "auto" or None, default="auto"
         %(bagging_bins)s
-
     class_weight : dict, list of dict, "balanced" or None, default=None
         Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
         "balanced" for weights that give all classes the same total. For several columns of y a list
         of a dict for each; their weights are multiplied.
-
     ties : {"first", "last"}, default="first"
         %(ties)s
 
     Attributes
     ----------
     %(members)s
-
     %(forest_classes)s
-
     %(n_outputs)s
-
     %(importances)s
-
     %(n_features_in_)s
-
     %(feature_names_in_)s
-
     %(oob_attributes)s
-
     %(oob_decision_function)s
 
     See Also
@@ -1203,9 +1166,7 @@ class BaggingClassifier(BaggedClassifier, AnyLearner):
     draw of s rows. Bagging was proposed by [Breiman, 1996]; it is useful for learners of high
     variance [Shah, §4.5].
 
-    References
-    ----------
-    %(Bach)s
+    %(references_Bach)s
 
     %(Ghoshdastidar)s
 
@@ -1292,7 +1253,6 @@ class BaggingClassifier(BaggedClassifier, AnyLearner):
         Parameters
         ----------
         %(X_classified)s
-
         **params : dict
             Routed to the members' `decision_function` if metadata routing is enabled.
 

@@ -320,10 +320,6 @@ BAGGING = AVERAGES | {
             Number of targets.
         """,
     # References.
-    "Ghoshdastidar": """
-        D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods".
-        Technical University of Munich.
-        """,
     "Wager": """
         S. Wager, T. Hastie and B. Efron (2014). "Confidence intervals for random forests: the
         jackknife and the infinitesimal jackknife". *Journal of Machine Learning Research* 15.

@@ -182,18 +182,14 @@ class BaseDivideAndConquer(MetaEstimatorMixin, ReadsOnce, BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training rows, or a Dask collection. Sparse, missing and infinite values are accepted
             where the estimator accepts them.
-
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets, or a Dask collection.
-
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights, passed to the estimator. Rows of weight 0 are left out. May be a
             Dask collection.
-
         groups : array-like of shape (n_samples,), default=None
             Rows of the same group are put into the same block, for rows that are not independent.
             Blocks then have different sizes, and `stratify` is not used.
-
         **fit_params : dict
             Routed to the estimator's `fit` where metadata routing is enabled.
 
@@ -479,32 +475,24 @@ class DivideAndConquerRegressor(AveragedRegressor, BaseDivideAndConquer):
         The regressor; `None` is a :class:`~sklearn.tree.DecisionTreeRegressor`. Choose its
         parameters for the variance to be divided by m, with a smaller penalty or fewer neighbours
         than for a single fit.
-
     %(n_blocks)s
-
     weighting : {"size", "uniform", "risk"}, default="size"
         Weights of the members: in proportion to the (weighted) number of rows of their block, equal
         ones, or in proportion to 1/(mean squared error on the rows of all other blocks).
-
     %(shuffle)s
 
     Attributes
     ----------
     estimator_ : estimator
         The regressor that the members are clones of.
-
     estimators_ : list of estimators
         The fitted members, one for each block.
-
     %(attributes)s
-
     block_risks_ : ndarray of shape (n_blocks_,)
         With `weighting="risk"` and several blocks: mean squared error of each member on the rows of
         the other blocks, in units of the largest squared target.
-
     n_outputs_ : int
         Number of targets.
-
     %(names_in_fit)s
 
     See Also
@@ -527,9 +515,7 @@ class DivideAndConquerRegressor(AveragedRegressor, BaseDivideAndConquer):
     One block is the estimator itself, fitted to all rows. Averaging of blocks was studied for
     kernel ridge regression by [Zhang, Duchi and Wainwright, 2015].
 
-    References
-    ----------
-    %(Bach)s
+    %(references_Bach)s
 
     Y. Zhang, J. Duchi and M. Wainwright (2015). "Divide and conquer kernel ridge regression: a
     distributed algorithm with minimax optimal rates". *Journal of Machine Learning Research* 16.
@@ -584,19 +570,14 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
     estimator : object, default=None
         The classifier; `None` is a :class:`~sklearn.tree.DecisionTreeClassifier`. Choose its
         parameters for the variance to be divided by m; of nearest neighbours, a single one.
-
     %(n_blocks)s
-
     voting : {"soft", "hard"}, default="soft"
         Whether the members' probabilities are averaged, where they have them, or their votes.
-
     weighting : {"size", "uniform", "risk"}, default="size"
         Weights of the members: in proportion to the (weighted) number of rows of their block, equal
         ones, or in proportion to 1/(Brier score on the rows of all other blocks), for votes
         1/(error rate).
-
     %(shuffle)s
-
     ties : {"first", "last"}, default="first"
         Which of several classes with the same, largest number of votes or mean probability is
         predicted: the first one in `classes_`, as in scikit-learn, or the last one. Of two classes
@@ -606,22 +587,16 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
     ----------
     classes_ : ndarray of shape (n_classes_,)
         The class labels, sorted.
-
     n_classes_ : int
         Number of classes.
-
     estimator_ : estimator
         The classifier that the members are clones of.
-
     estimators_ : list of estimators
         The fitted members, one for each block, fitted to the indices of the classes.
-
     %(attributes)s
-
     block_risks_ : ndarray of shape (n_blocks_,)
         With `weighting="risk"` and several blocks: half of the Brier score of each member on the
         rows of the other blocks; for votes, their error rate.
-
     %(names_in_fit)s
 
     See Also
@@ -639,9 +614,7 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
     stratify=False`` is the majority of three, whose error is of the best order for every
     distribution [Aden-Ali et al., 2024; Rawal and Zhivotovskiy, 2026].
 
-    References
-    ----------
-    %(Bach)s
+    %(references_Bach)s
 
     I. Aden-Ali, M. M. Høgsgaard, K. G. Larsen and N. Zhivotovskiy (2024). "Majority-of-Three: the
     simplest optimal learner?". *Conference on Learning Theory*.

@@ -72,7 +72,6 @@ class StableSamples(BaseEstimator):
     stability : float, default=0.1
         How much a prediction may change without one of the training rows, as a share of the range
         of the members' outputs (1 for probabilities).
-
     delta : float, default=0.05
         The share of the training rows for which it may change more.
 

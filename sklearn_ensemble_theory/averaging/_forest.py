@@ -279,7 +279,6 @@ class BaseForest(WeighsClasses, BaseBagging):  # "balanced_subsample" is by the 
         -------
         indicator : sparse matrix of shape (n_samples, n_nodes)
             1 where the row passes the node; the nodes of all trees side by side.
-
         n_nodes_ptr : ndarray of shape (n_estimators + 1,)
             Columns n_nodes_ptr[i]:n_nodes_ptr[i + 1] are those of tree i.
 
@@ -328,46 +327,29 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
     ----------
     n_estimators : int, "pac", PACMembers or callable, default=100
         %(n_estimators)s
-
     %(real_criterion)s
-
     %(max_depth)s
-
     max_features : {"sqrt", "log2"}, int, float or None, default=1.0
         %(m_try)s
-
     %(max_leaf_nodes)s
-
     bootstrap : bool, str, MovingBlock or Bernoulli, default=True
         %(bootstrap_of_forests)s
-
     %(forest_run)s
-
     %(ccp_alpha)s
-
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         %(signs)s
-
     %(forest_columns)s
-
     %(honesty)s
 
     Attributes
     ----------
     %(members)s
-
     %(n_outputs)s
-
     %(categories_)s
-
     %(importances)s
-
     %(n_features_in_)s
-
     %(feature_names_in_)s
-
     %(oob_attributes)s
-
     %(oob_prediction)s
 
     See Also
@@ -381,9 +363,7 @@ class RandomForestRegressor(BaggedRegressor, BaseForest):
 
     %(far_targets)s
 
-    References
-    ----------
-    %(Bach)s
+    %(references_Bach)s
 
     %(Shah)s
 
@@ -467,56 +447,35 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
     ----------
     n_estimators : int, "pac", PACMembers or callable, default=100
         %(n_estimators)s
-
     %(class_criterion)s
-
     %(max_depth)s
-
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
         %(m_try)s
-
     %(max_leaf_nodes)s
-
     bootstrap : bool, str, MovingBlock or Bernoulli, default=True
         %(bootstrap_of_forests)s
-
     %(forest_run)s
-
     %(forest_class_weight)s
-
     %(ccp_alpha)s
-
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         %(signs_of_classes)s
-
     voting : {"soft", "hard"}, default="soft"
         %(voting)s
-
     %(forest_columns)s
-
     ties : {"first", "last"}, default="first"
         %(ties)s
-
     %(honesty)s
 
     Attributes
     ----------
     %(members)s
-
     %(forest_classes)s
-
     %(n_outputs)s
-
     %(categories_)s
-
     %(importances)s
-
     %(n_features_in_)s
-
     %(feature_names_in_)s
-
     %(oob_attributes)s
-
     %(oob_decision_function)s
 
     See Also
@@ -528,9 +487,7 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
     -----
     %(forest_notes)s
 
-    References
-    ----------
-    %(Bach)s
+    %(references_Bach)s
 
     %(Shah)s
 
@@ -625,46 +582,29 @@ class ExtraTreesRegressor(BaggedRegressor, BaseForest):
     ----------
     n_estimators : int, "pac", PACMembers or callable, default=100
         %(n_estimators)s
-
     %(real_criterion)s
-
     %(max_depth)s
-
     max_features : {"sqrt", "log2"}, int, float or None, default=1.0
         %(extra_m_try)s
-
     %(max_leaf_nodes)s
-
     bootstrap : bool, str, MovingBlock or Bernoulli, default=False
         %(bootstrap_of_forests)s
-
     %(forest_run)s
-
     %(ccp_alpha)s
-
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         %(signs)s
-
     %(forest_columns)s
-
     %(honesty)s
 
     Attributes
     ----------
     %(members)s
-
     %(n_outputs)s
-
     %(categories_)s
-
     %(importances)s
-
     %(n_features_in_)s
-
     %(feature_names_in_)s
-
     %(oob_attributes)s
-
     %(oob_prediction)s
 
     See Also
@@ -770,56 +710,35 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
     ----------
     n_estimators : int, "pac", PACMembers or callable, default=100
         %(n_estimators)s
-
     %(class_criterion)s
-
     %(max_depth)s
-
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
         %(extra_m_try)s
-
     %(max_leaf_nodes)s
-
     bootstrap : bool, str, MovingBlock or Bernoulli, default=False
         %(bootstrap_of_forests)s
-
     %(forest_run)s
-
     %(forest_class_weight)s
-
     %(ccp_alpha)s
-
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         %(signs_of_classes)s
-
     voting : {"soft", "hard"}, default="soft"
         %(voting)s
-
     %(forest_columns)s
-
     ties : {"first", "last"}, default="first"
         %(ties)s
-
     %(honesty)s
 
     Attributes
     ----------
     %(members)s
-
     %(forest_classes)s
-
     %(n_outputs)s
-
     %(categories_)s
-
     %(importances)s
-
     %(n_features_in_)s
-
     %(feature_names_in_)s
-
     %(oob_attributes)s
-
     %(oob_decision_function)s
 
     See Also

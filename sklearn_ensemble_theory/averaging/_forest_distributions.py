@@ -25,7 +25,6 @@ class ForestDistribution:
     ----------
     ensemble : Ensemble
         A fitted ensemble of trees.
-
     X : array or sparse matrix
         Checked rows.
 

@@ -38,21 +38,17 @@ def bagged_nearest_neighbors_weights(
     ----------
     n_samples : int
         Number n of training rows.
-
     max_samples : int or float
         Number s of rows drawn (int), or their share of `n_samples` (float in (0, 1], then
         s = max(1, int(share * n))). With `bootstrap="bernoulli"`, the probability q of each row: a
         float is q itself, an int s stands for q = s / n.
-
     n_neighbors : int, default=1
         Number k of neighbours that each fit averages; at most the number of rows drawn.
-
     bootstrap : bool or "bernoulli", default=False
         - False: s rows without replacement, the scheme analysed in [Bach, §10.1.2].
         - True: s draws with replacement. A row drawn c times counts as c neighbours, as it does in
           a k-NN fit on the repeated rows.
         - "bernoulli": every row independently with probability q [Ghoshdastidar, theorem En.2].
-
     weight_tol : float, default=1e-12
         The weights are cut off at the first rank beyond which the others sum to at most this.
 

@@ -255,17 +255,14 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, ReadsOnce, BaseEstimator):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training rows; (n_samples, n_samples) distances with `metric="precomputed"`.
-
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets, or class labels.
-
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights. Whole numbers count rows: weight w is w equal rows, with any
             `bootstrap`. Other numbers count by their ratios and are divided by their mean; with
             `bootstrap=True` the probability of a draw is proportional to the weight, and with
             `bootstrap="bernoulli"` and `n_neighbors=1` a row of weight w is drawn with probability
             1 - (1-q)^w. Rows of weight 0 are dropped.
-
         groups : array-like of shape (n_samples,), default=None
             Which rows belong together, such as copies of a row or the visits of a patient. The
             leave-one-out error, by which "loo" and lists choose `max_samples`, then leaves out each
@@ -621,7 +618,6 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
     Parameters
     ----------
     %(parameters)s
-
     ties : {"first", "last"}, default="first"
         Which of several classes with the same, largest probability (within 1e-12) is
         predicted: the first one in `classes_`, as in scikit-learn, or the last one. Of two classes
@@ -631,7 +627,6 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
     ----------
     classes_ : ndarray of shape (n_classes,) or list of such
         The class labels, sorted; a list of arrays if y has several columns.
-
     %(attributes)s
 
     Raises

@@ -210,9 +210,7 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, ReadsOnce, Bas
     *Weights.* Integer weights are equivalent to repeated rows, except for transformers that
     draw rows, as Nystroem does.
 
-    References
-    ----------
-    %(Bach)s
+    %(references_Bach)s
 
     A. Kabán (2014). "New bounds on compressive linear least squares regression". *Artificial
     Intelligence and Statistics*.
@@ -366,10 +364,7 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, ReadsOnce, Bas
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict the mean over the members.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
+        %(sparse_rows_to_predict)s
 
         Returns
         -------

@@ -27,7 +27,6 @@ class SeriesIntervals:
     model : fitted bagging regressor or forest
         Of one target and fitted without groups. Fit it with `bootstrap="moving_block"`, for
         residuals of rows that are not near to drawn ones.
-
     residuals : array-like of shape (n_residuals,), default=None
         The window, targets minus predictions with the oldest first; None is that of the training
         rows out of bag. That of other intervals is their `residuals_`.
@@ -36,7 +35,6 @@ class SeriesIntervals:
     ----------
     model : fitted bagging regressor or forest
         The model, as it was given.
-
     residuals_ : ndarray of shape (n_residuals,)
         Targets minus predictions, the oldest first, in units of y.
 
@@ -96,10 +94,8 @@ class SeriesIntervals:
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows that follow those of `fit`, or of the last update, in time; not training rows,
             whose residuals would be too small.
-
         y : array-like of shape (n_samples,)
             Their targets.
-
         window : int, default=None
             How many residuals are kept, the newest. `None` is as many as before, at first about as
             many as training rows. A short window follows a change of the noise sooner, and knows
@@ -145,15 +141,12 @@ class SeriesIntervals:
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to predict.
-
         coverage : float, default=0.9
             The probability 1 - alpha aimed at, on average over the rows.
-
         method : {"narrowest", "symmetric"}, default="narrowest"
             "narrowest" adds the quantiles of the residuals of levels beta and 1 - alpha + beta with
             the beta of the narrowest interval; "symmetric" adds and subtracts a quantile of their
             absolute values, which covers somewhat more often.
-
         side : {"both", "lower", "upper"}, default="both"
             Which ends there are; the other one is infinite.
 

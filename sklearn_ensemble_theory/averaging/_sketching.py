@@ -62,7 +62,6 @@ class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, ReadsOnce, Base
     ----------
     n_estimators : int, default=1
         Number m of sketches, drawn independently.
-
     sketch : {"countsketch", "gaussian", "leverage", "rademacher", "srht", "subsample"}, \
             default="countsketch"
         The law of S:
@@ -77,49 +76,37 @@ class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, ReadsOnce, Base
           its rows, added up over the blocks; O(d log s) for each row.
         - "subsample": s rows drawn uniformly without replacement. It fails where few rows determine
           the solution.
-
     sketch_size : int or float, default=8.0
         Number s of rows of a sketch; a float is a multiple of the number of features. With
         `alpha=0` it must be at least the number d of features, and should be several times d.
         `fit` to no more than s rows in memory is least squares on the rows themselves.
-
     alpha : float, default=0.0
         Penalty of ridge regression, the minimum of ||y - X w||^2 + alpha ||w||^2, with the units of
         :class:`sklearn.linear_model.Ridge` (sketches preserve squared norms on average).
-
     n_refinements : int, default=0
         Number of steps of conjugate gradients on all rows that start at the average, with the mean
         of the inverses of the sketched matrices as preconditioner. Each step reads X twice. A few
         steps give least squares to many digits; 0 is the average of sketches itself.
-
     fit_intercept : bool, default=True
         Whether to centre X and y at their means, which are those of all rows.
-
     n_jobs : int, default=None
         Number of threads for the sketches. The model does not depend on it.
-
     %(random_state)s
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
         Mean coefficients of the sketches, after the refinement if there is one.
-
     intercept_ : float or ndarray of shape (n_targets,)
         Independent term.
-
     coefs_ : ndarray of shape (n_estimators, n_features) or (n_estimators, n_targets, n_features)
         Coefficients of each sketch, before any refinement.
-
     sketch_size_ : int
         Number s of rows of a sketch, or n for least squares on n rows.
-
     rank_ : int
         Largest rank of the sketches of X (centred if there is an intercept).
-
     n_samples_seen_ : int
         Number of rows of positive weight in the sketches.
-
     %(names_in_fit)s
 
     See Also
@@ -145,9 +132,7 @@ class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, ReadsOnce, Base
     `n_refinements=k`. If a sketch of X does not have full rank, the solution of the smallest norm
     is used. The user guide has the details of both, and of leverage scores.
 
-    References
-    ----------
-    %(Bach)s
+    %(references_Bach)s
 
     O. Balabanov, M. Beaupère, L. Grigori and V. Lederer (2023). "Block subsampled randomized
     Hadamard transform for Nyström approximation on distributed architectures". *International
@@ -219,10 +204,8 @@ class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, ReadsOnce, Base
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training rows, or a Dask array or data frame without sparse chunks.
-
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets; a Dask collection where X is one.
-
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the squared errors. Integer weights are equivalent in
             distribution to repeating rows, except for `sketch="subsample"`, where rows are drawn
@@ -274,10 +257,8 @@ class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, ReadsOnce, Base
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows of the chunk.
-
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Their targets.
-
         sample_weight : array-like of shape (n_samples,), default=None
             Their weights.
 
@@ -412,10 +393,7 @@ class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, ReadsOnce, Base
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict the targets.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
+        %(sparse_rows_to_predict)s
 
         Returns
         -------
@@ -456,14 +434,11 @@ class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, ReadsOnce, Base
         ----------
         sigma : float, default=1.0
             Standard deviation of the noise, in the units of y.
-
         X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
             The training rows. If given, the risk is simulated for these rows: the mean over
             `n_draws` targets of pure noise, with new sketches for every eight of them.
-
         n_draws : int, default=40
             Number of simulated targets.
-
         random_state : int, RandomState instance or None, default=None
             Seed of the simulation.
 

@@ -149,10 +149,6 @@ TEXTS = {
         [Bach, §10.3.6, "Comparison with explicit constraint on gamma_1"] compares the excess risk
         with that of boosting stopped early.
         """,
-    "predicted_X": """
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
-        """,
 }
 CONSTRAINTS: dict[str, list] = {
     "estimator": [HasMethods(["fit", "predict"]), None],
@@ -223,9 +219,7 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, ReadsOnce, BaseEs
         **fit_params : dict
             Passed to the `fit` of the weak learners if metadata routing is enabled.
 
-        Returns
-        -------
-        %(self)s
+        %(returns_self)s
 
         Raises
         ------
@@ -433,9 +427,7 @@ class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
     -----
     %(notes)s
 
-    References
-    ----------
-    %(Bach)s
+    %(references_Bach)s
 
     Examples
     --------
@@ -484,14 +476,9 @@ class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict the targets, by the inverse link of the loss.
 
-        Parameters
-        ----------
-        %(predicted_X)s
+        %(sparse_rows_to_predict)s
 
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Predictions.
+        %(returns_predictions)s
         """
         scores = self._scores(X)  # raises NotFittedError before a fit
         return self.loss_.inverse_link(scores)
@@ -536,9 +523,7 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
         "log_loss", "exponential", an instance of a differentiable loss of `boosting.losses`, or any
         object with the methods ``value(y, u)`` and ``gradient(y, u)`` of a convex smooth loss.
     %(rounds)s
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
-        "balanced" for weights that give all classes the same total.
+    %(class_weight)s
 
     Attributes
     ----------
@@ -560,9 +545,7 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
     -----
     %(notes)s
 
-    References
-    ----------
-    %(Bach)s
+    %(references_Bach)s
 
     Examples
     --------
@@ -614,9 +597,7 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
     def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Compute the scores; a positive score predicts the second class.
 
-        Parameters
-        ----------
-        %(predicted_X)s
+        %(sparse_rows_to_predict)s
 
         Returns
         -------
@@ -637,14 +618,9 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict the class of each row.
 
-        Parameters
-        ----------
-        %(predicted_X)s
+        %(sparse_rows_to_predict)s
 
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Predictions.
+        %(returns_predictions)s
         """
         second = (self.decision_function(X) > 0).astype(int)  # checks that there is a model
         return self.classes_[second]
@@ -705,9 +681,7 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
         The radius must not be chosen by the training rows. With weights w of sum 1 that do not
         depend on the rows, n is 1 / sum(w²) in the two rates.
 
-        References
-        ----------
-        %(Bach)s
+        %(references_Bach)s
 
         %(Shah)s
         """

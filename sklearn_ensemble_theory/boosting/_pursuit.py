@@ -48,15 +48,8 @@ from ._pursuit_rounds import (
     rounds_by_rows,
 )
 
-TEXTS = {
-    "predicted_X": """
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
-        """,
-}
 
-
-@documented(TEXTS)
+@documented()
 class MatchingPursuitRegressor(
     MultiOutputMixin, RegressorMixin, CallbackSupportMixin, ReadsOnce, BaseEstimator
 ):
@@ -147,9 +140,7 @@ class MatchingPursuitRegressor(
     The method is due to Mallat and Zhang (1993). See [Bach, §10.3.3] for its analysis, [Bach,
     exercises 10.5 and 10.6] for the rates and [Bach, §10.3.7] for an experiment.
 
-    References
-    ----------
-    %(Bach)s
+    %(references_Bach)s
 
     S. Mallat and Z. Zhang (1993). "Matching pursuits with time-frequency dictionaries". IEEE
     Transactions on Signal Processing 41.
@@ -414,9 +405,7 @@ class MatchingPursuitRegressor(
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict the targets.
 
-        Parameters
-        ----------
-        %(predicted_X)s
+        %(sparse_rows_to_predict)s
 
         Returns
         -------
@@ -430,14 +419,9 @@ class MatchingPursuitRegressor(
     def staged_predict(self, X: ArrayLike) -> Iterator[np.ndarray]:
         """Predict with the models after 1, 2, ... rounds, for a single target.
 
-        Parameters
-        ----------
-        %(predicted_X)s
+        %(sparse_rows_to_predict)s
 
-        Yields
-        ------
-        y : ndarray of shape (n_samples,)
-            Predictions after the round.
+        %(yields_predictions)s
         """
         check_is_fitted(self)
         if self.coef_.ndim > 1:

@@ -295,12 +295,9 @@ class JointStep(FixedStep):
     It requires one of these base learners, all rows in memory, ``subsample=1.0`` and a loss with
     one score. The algorithm of the sources has ``learning_rate=1``.
 
-    References
-    ----------
-    %(Bach)s
+    %(references_Bach)s
 
-    *DS-GA 1003: Machine Learning*, lecture 8, "Boosting and 'classical ML' review". New York
-    University.
+    %(DSGA)s
     """
 
     _parameter_constraints: ClassVar[dict] = {}
@@ -342,9 +339,7 @@ class QuadraticBoundStep(_QuadraticStep):
     scale of their own it is (10.9) over the dictionary of outputs divided by their root mean
     square, of which C²/n = 1. It requires a loss with a finite `smoothness`.
 
-    References
-    ----------
-    %(Bach)s
+    %(references_Bach)s
     """
 
     _parameter_constraints: ClassVar[dict] = {}
@@ -374,9 +369,7 @@ class SmoothStep(_QuadraticStep):
     fixed set of outputs, the risk and the variation norm satisfy `bounds.greedy_boosting_bound` and
     `bounds.greedy_boosting_gauge_bound`.
 
-    References
-    ----------
-    %(Bach)s
+    %(references_Bach)s
     """
 
     _parameter_constraints: ClassVar[dict] = {

@@ -70,10 +70,8 @@ class VarianceDecomposition:
     ----------
     sigma2 : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         Variance of a single member over fresh data sets and fresh draws.
-
     rho : ndarray of the same shape
         Correlation between two members fitted to the same data set; 0 where `sigma2` is 0.
-
     variance : ndarray of the same shape
         Variance of the ensemble's mean over fresh data sets and fresh draws.
 

@@ -77,7 +77,6 @@ def shap(model: FittedPredictor, X: Any = None) -> Any:
     ----------
     model : estimator
         Fitted: bagging, a forest, gradient boosting, or a classifier of weighted votes.
-
     X : array-like of shape (n_samples, n_features), default=None
         Rows to explain, or to compare with; needed where features are categorical.
 
@@ -86,7 +85,6 @@ def shap(model: FittedPredictor, X: Any = None) -> Any:
     model : dict
         With the keys of shap: "trees", one dictionary of arrays for each, "base_offset" and the
         types. The values of nodes have a column for each output.
-
     numbers : ndarray of shape (n_samples, n_features)
         Only if X is given: X as these trees read it, with numbers in place of categories, NaN where
         they are missing or new.

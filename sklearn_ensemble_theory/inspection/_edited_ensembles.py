@@ -59,13 +59,11 @@ def shrink(
     Parameters
     ----------
     %(model)s
-
     reg_param : float or "cv", default="cv"
         lambda, in units of the weights with which trees are fitted, the numbers of rows of a
         bootstrap sample for instance: at lambda = N(t) half of what a split of the node t says
         is left, 0 changes nothing. "cv" takes from `reg_params` the one of the smallest loss by
         out-of-bag rows, without any fit.
-
     reg_params : array-like of float, default=(0, 0.1, 0.3, 1, 3, 10, 30, 100, 300)
         What "cv" compares.
 
@@ -143,7 +141,6 @@ def compact(model: Model, dtype: type = np.float64) -> Model:
     Parameters
     ----------
     %(model)s
-
     dtype : {np.float64, np.float32}, default=np.float64
         Of the values in the leaves. Single precision takes less, and changes predictions by
         relative 6e-8 at most, except where values are beyond its range: these keep theirs.

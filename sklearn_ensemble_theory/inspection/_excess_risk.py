@@ -179,8 +179,7 @@ class ExcessRiskDisplay:
 
     References
     ----------
-    *DS-GA 1003: Machine Learning*, lecture 8, "Boosting and 'classical ML' review". New York
-    University.
+    %(DSGA)s
 
     Examples
     --------

@@ -266,8 +266,7 @@ class MarginDisplay:
             The scores of the classes. "auto" takes the votes divided by the sum of their
             coefficients, where the estimator has them, otherwise its probabilities and last its
             decision function. Margins by a decision function are not divided by anything.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; equal weights by default.
+        %(weights_or_equal)s
         %(ax)s
 
         %(returns_display)s
@@ -370,8 +369,7 @@ class EdgeDisplay:
 
     References
     ----------
-    D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods". Technical
-    University of Munich.
+    %(Ghoshdastidar)s
 
     Examples
     --------

@@ -66,8 +66,7 @@ class BoostingPathDisplay:
 
     References
     ----------
-    C. Dombry and Y. Esstafa. "Behavior of linear L2-boosting algorithms in the vanishing learning
-    rate asymptotic".
+    %(Dombry)s
 
     Examples
     --------
@@ -214,8 +213,7 @@ class SmootherSpectrumDisplay:
 
     References
     ----------
-    C. Dombry and Y. Esstafa. "Behavior of linear L2-boosting algorithms in the vanishing learning
-    rate asymptotic".
+    %(Dombry)s
 
     Examples
     --------

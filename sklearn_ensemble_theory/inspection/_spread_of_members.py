@@ -22,7 +22,6 @@ def ensemble_std(model: FittedPredictor, X: MatrixLike) -> np.ndarray:
     Parameters
     ----------
     %(average)s
-
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Points at which to compute it.
 
@@ -66,7 +65,6 @@ def variance_decomposition(model: FittedPredictor, X: MatrixLike) -> VarianceDec
     Parameters
     ----------
     %(model)s
-
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Points at which to decompose the variance.
 
@@ -116,7 +114,6 @@ def stability(model: FittedPredictor, delta: float = 0.05) -> float | np.ndarray
     Parameters
     ----------
     %(model)s
-
     delta : float, default=0.05
         The share of the training rows, or groups, for which a prediction may change more.
 
@@ -140,8 +137,7 @@ def stability(model: FittedPredictor, delta: float = 0.05) -> float | np.ndarray
 
     References
     ----------
-    J. A. Soloff, R. F. Barber and R. Willett (2024). "Bagging provides assumption-free stability".
-    *Journal of Machine Learning Research* 25.
+    %(Soloff)s
 
     Examples
     --------

@@ -33,7 +33,6 @@ def training_weights(model: FittedPredictor, X: MatrixLike | None = None) -> sp.
     Parameters
     ----------
     %(model)s
-
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
         Rows to weigh the training rows for. `None` is the training rows themselves, where the mean
         is over the trees that the row is out of bag for: a row has no weight in its own prediction.
@@ -100,13 +99,10 @@ def proximity(
     Parameters
     ----------
     %(model_of_trees)s
-
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
         Rows; `None` is the training rows.
-
     Z : {array-like, sparse matrix} of shape (n_others, n_features), default=None
         Rows to compare them with, for `method="leaves"`; `None` is the training rows.
-
     method : {"leaves", "out_of_bag", "geometry-preserving"}, default="leaves"
         What is counted:
 
@@ -178,16 +174,12 @@ def kneighbors(
     Parameters
     ----------
     %(model)s
-
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
         Rows; `None` is the training rows, which are not their own neighbours.
-
     n_neighbors : int, default=5
         Number of training rows.
-
     return_distance : bool, default=True
         Whether to return the distances.
-
     method : {"leaves", "out_of_bag", "geometry-preserving"}, default="leaves"
         The proximity, see `proximity`.
 
@@ -196,7 +188,6 @@ def kneighbors(
     distances : ndarray of shape (n_samples, n_neighbors)
         1 - proximity, in increasing order; 1 where no tree has the row in a leaf with the other.
         Only if `return_distance`.
-
     indices : ndarray of shape (n_samples, n_neighbors)
         Numbers of the training rows. Of rows at one distance the lower number is first.
 
@@ -238,7 +229,6 @@ def outlier_scores(
     Parameters
     ----------
     %(model)s
-
     method : {"leaves", "out_of_bag"}, default="leaves"
         The proximity, see `proximity`.
 
@@ -288,7 +278,6 @@ def impute(model: FittedPredictor, X: MatrixLike | None = None) -> np.ndarray:
     Parameters
     ----------
     %(model)s
-
     X : array-like of shape (n_samples, n_features), default=None
         Rows, missing values as NaN. `None` is the training rows, by the trees that the row is out
         of bag for: its own target has no part in the values that are filled in.

@@ -73,10 +73,8 @@ def oob_permutation_importances(
     Parameters
     ----------
     %(model)s
-
     n_repeats : int, default=1
         Number of permutations for each tree and feature.
-
     random_state : int, RandomState instance or None, default=None
         Seed of the permutations.
 
@@ -133,7 +131,6 @@ def mdi_plus_importances(
     Parameters
     ----------
     %(model)s
-
     reg_params : array-like of float, default=(0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)
         Penalties, in units of the weights of rows; each tree takes the one of the smallest
         leave-one-out error.

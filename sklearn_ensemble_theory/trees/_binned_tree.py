@@ -626,9 +626,7 @@ class BinnedTreeRegressor(BaseBinnedTree, RegressorMixin, DecisionTreeRegressor)
             If False, X must be an array or a CSR matrix of floats and y one of float64, which are
             not checked.
 
-        Returns
-        -------
-        %(self)s
+        %(returns_self)s
 
         Raises
         ------
@@ -787,9 +785,7 @@ class BinnedTreeClassifier(BaseBinnedTree, WeighsClasses, ClassifierMixin, Decis
         check_input : bool, default=True
             If False, X must be an array or a CSR matrix of floats, which is not checked.
 
-        Returns
-        -------
-        %(self)s
+        %(returns_self)s
 
         Raises
         ------

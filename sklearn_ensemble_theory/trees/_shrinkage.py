@@ -224,19 +224,14 @@ def shrink(
         lambda, in units of the rows' weights: at lambda = N(t) half of what a split of the node t
         says is left, 0 changes nothing. "cv" takes from `reg_params` the one of the smallest loss
         at held-out rows: of trees that are grown on the folds of X and y.
-
     X : array-like of shape (n_samples, n_features), default=None
         The training rows, for "cv".
-
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
         Their targets, for "cv".
-
     sample_weight : array-like of shape (n_samples,), default=None
         Their weights, for "cv".
-
     reg_params : array-like of float, default=(0, 0.1, 0.3, 1, 3, 10, 30, 100, 300)
         What "cv" compares.
-
     cv : int, cross-validation generator or iterable, default=5
         The folds.
 

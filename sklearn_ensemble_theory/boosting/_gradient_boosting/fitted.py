@@ -262,8 +262,7 @@ class BoostedRegressor(RegressorMixin, FittedBoosting):
         %(X)s
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Their targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
+        %(weights_of_rows)s
         %(offset_to_score)s
 
         Returns
@@ -326,10 +325,7 @@ class BoostedClassifier(ClassifierMixin, FittedBoosting):
 
         %(rows_to_predict)s
 
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Predictions.
+        %(returns_predictions)s
         """
         return self._decide(self._scores(X, offset))
 
@@ -340,10 +336,7 @@ class BoostedClassifier(ClassifierMixin, FittedBoosting):
 
         %(rows_to_predict)s
 
-        Yields
-        ------
-        y : ndarray of shape (n_samples,)
-            Predictions after the round.
+        %(yields_predictions)s
         """
         for u in self._staged_scores(X, offset):
             yield self._decide(u)
@@ -395,8 +388,7 @@ class BoostedClassifier(ClassifierMixin, FittedBoosting):
         %(X)s
         y : array-like of shape (n_samples,)
             Their labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
+        %(weights_of_rows)s
         %(offset_to_score)s
 
         Returns

@@ -149,9 +149,7 @@ class GradientBoosting(MetaEstimatorMixin, BaseGradientBoosting):
         **fit_params : dict
             Routed to the base learners' `fit` if metadata routing is enabled.
 
-        Returns
-        -------
-        %(self)s
+        %(returns_self)s
 
         Raises
         ------

@@ -130,9 +130,7 @@ class HistogramBoosting(BaseGradientBoosting):
             Rows that decide when to stop; then none of X are held out.
         %(rows_of_fit)s
 
-        Returns
-        -------
-        %(self)s
+        %(returns_self)s
 
         Raises
         ------

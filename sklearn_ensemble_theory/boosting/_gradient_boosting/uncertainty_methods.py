@@ -226,8 +226,7 @@ def predict_interval(
     Parameters
     ----------
     %(X)s
-    coverage : float, default=0.9
-        The probability 1 - alpha aimed at, on average over the rows.
+    %(coverage)s
     method : {"cv+", "normalized", "cqr"}, default="cv+"
         How the interval is computed.
     side : {"both", "lower", "upper"}, default="both"
@@ -389,8 +388,7 @@ def predict_set(
     Parameters
     ----------
     %(X)s
-    coverage : float, default=0.9
-        The probability 1 - alpha aimed at, on average over the rows.
+    %(coverage)s
     %(offset_of_prediction)s
     %(set_method)s
 

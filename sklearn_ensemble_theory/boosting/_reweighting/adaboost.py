@@ -95,13 +95,10 @@ class AdaBoostClassifier(WeightedVotes):
         (of -1 and +1) for ``"gentle"``. Decision stumps can be used with all variants. For more
         than two classes ``"mh"``, ``"real"`` and ``"gentle"`` need them: they have a weight for
         each row and class.
-
     n_estimators : int, default=50
         The maximum number of rounds.
-
     learning_rate : float, default=1.0
         Factor of each coefficient.
-
     variant : {"auto", "discrete", "mh", "real", "gentle"}, default="auto"
         - ``"discrete"``: a weighted vote; the exact line search gives the coefficient
           alpha = log((1 - eps) / eps) [Ghoshdastidar, theorem En.4; Shah, §4.2; Bach, §10.3.4].
@@ -120,13 +117,11 @@ class AdaBoostClassifier(WeightedVotes):
 
         For more than two classes ``"real"`` and ``"gentle"`` have the weights of ``"mh"``, and
         stumps return a value for each side and class.
-
     resample : bool or "auto", default="auto"
         If True, each weak learner is fitted to n rows drawn with replacement, with the weights of
         the round as probabilities, instead of to all rows under these weights (Freund and Schapire
         1996). Its error and coefficient are those on all rows. ``"auto"`` does so only if the `fit`
         of the weak learner does not support `sample_weight`; with False this is an error.
-
     %(seed)s
     %(progress)s
 
@@ -188,9 +183,7 @@ class AdaBoostClassifier(WeightedVotes):
 
     For Dask collections see :ref:`passes-over-chunks` in the user guide.
 
-    References
-    ----------
-    %(Bach)s
+    %(references_Bach)s
 
     %(Ghoshdastidar)s
 
@@ -283,9 +276,7 @@ class AdaBoostClassifier(WeightedVotes):
         **fit_params : dict
             Passed to the `fit` of the weak learners if metadata routing is enabled.
 
-        Returns
-        -------
-        %(self)s
+        %(returns_self)s
 
         Raises
         ------
@@ -530,9 +521,7 @@ class AdaBoostClassifier(WeightedVotes):
         than two classes and any variant but ``"discrete"`` they are 1 / (1 + (K-1) exp(-2 F_k)),
         the inverse link for each class, divided by their sum.
 
-        Parameters
-        ----------
-        %(predicted_X)s
+        %(sparse_rows_to_predict)s
 
         Returns
         -------
@@ -544,9 +533,7 @@ class AdaBoostClassifier(WeightedVotes):
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """The class probabilities after each round.
 
-        Parameters
-        ----------
-        %(predicted_X)s
+        %(sparse_rows_to_predict)s
 
         Yields
         ------
@@ -561,9 +548,7 @@ class AdaBoostClassifier(WeightedVotes):
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of the class probabilities.
 
-        Parameters
-        ----------
-        %(predicted_X)s
+        %(sparse_rows_to_predict)s
 
         Returns
         -------
@@ -582,10 +567,7 @@ class AdaBoostClassifier(WeightedVotes):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows with known classes.
-        y : array-like of shape (n_samples,)
-            True classes, among `classes_`.
+        %(known_rows)s
 
         Returns
         -------

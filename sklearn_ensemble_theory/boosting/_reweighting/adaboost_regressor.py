@@ -207,16 +207,12 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
         The weak learner, any regressor. If None, it is ``DecisionTreeRegressor(max_depth=3)``.
         ``BinnedTreeRegressor(max_depth=3)`` cuts the columns into bins once for all rounds, which
         is faster for many rows.
-
     n_estimators : int, default=50
         The maximum number of rounds.
-
     learning_rate : float, default=1.0
         Factor of each coefficient, and exponent of the change of the weights.
-
     loss : {"linear", "square", "exponential"}, default="linear"
         What a round loses by an error e, divided by the largest error: e, e² or 1 - exp(-e).
-
     %(seed)s
     %(progress)s
 
@@ -254,9 +250,7 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
     A round costs one fit and one prediction of the weak learner, and O(n log n) for the draw. A
     prediction costs that of all weak learners and O(n T log T) for the medians of T of them.
 
-    References
-    ----------
-    %(Bach)s
+    %(references_Bach)s
 
     H. Drucker (1997). "Improving regressors using boosting techniques". *Proceedings of the 14th
     International Conference on Machine Learning*, 107-115.
@@ -315,9 +309,7 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
         **fit_params : dict
             Passed to the `fit` of the weak learners if metadata routing is enabled.
 
-        Returns
-        -------
-        %(self)s
+        %(returns_self)s
 
         Raises
         ------
@@ -388,14 +380,9 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
     def predict(self, X: Any) -> np.ndarray:
         """The weighted median of the learners' predictions.
 
-        Parameters
-        ----------
-        %(predicted_X)s
+        %(sparse_rows_to_predict)s
 
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Predictions.
+        %(returns_predictions)s
         """
         X = self._check_X(X)
         return weighted_median(np.column_stack([*self._predictions(X)]), self.estimator_weights_)
@@ -403,14 +390,9 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """The predictions after each round.
 
-        Parameters
-        ----------
-        %(predicted_X)s
+        %(sparse_rows_to_predict)s
 
-        Yields
-        ------
-        y : ndarray of shape (n_samples,)
-            Predictions after the round.
+        %(yields_predictions)s
         """
         X, weights = self._check_X(X), self.estimator_weights_
         known: np.ndarray | None = None
@@ -432,8 +414,7 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
             Rows with known targets.
         y : array-like of shape (n_samples,)
             Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; equal weights by default.
+        %(weights_or_equal)s
 
         Yields
         ------

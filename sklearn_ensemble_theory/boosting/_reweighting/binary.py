@@ -133,9 +133,7 @@ class BinaryBooster(WeightedVotes):
         **fit_params : dict
             Passed to the `fit` of the weak learners if metadata routing is enabled.
 
-        Returns
-        -------
-        %(self)s
+        %(returns_self)s
 
         Raises
         ------
@@ -251,9 +249,7 @@ class BinaryBooster(WeightedVotes):
 
         Use :class:`sklearn.calibration.CalibratedClassifierCV` around this estimator.
 
-        Parameters
-        ----------
-        %(predicted_X)s
+        %(sparse_rows_to_predict)s
 
         Returns
         -------

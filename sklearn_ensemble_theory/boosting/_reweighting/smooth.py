@@ -156,8 +156,7 @@ class SmoothBoostClassifier(BinaryBooster):
 
     References
     ----------
-    *DS-GA 1003: Machine Learning*, lecture 8, "Boosting and 'classical ML' review". New York
-    University.
+    %(DSGA)s
 
     R. A. Servedio (2003). "Smooth boosting and learning with malicious noise". *Journal of Machine
     Learning Research* 4, 633-648.

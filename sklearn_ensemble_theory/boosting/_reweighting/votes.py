@@ -304,19 +304,11 @@ TEXTS = {
         For n rows and p features a round of stumps costs O(n p) operations after O(n p log n) once.
         A prediction costs O(n_rounds) for each row.
         """,
-    "predicted_X": """
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
-        """,
     "known_rows": """
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows with known classes.
         y : array-like of shape (n_samples,)
             True classes, among `classes_`.
-        """,
-    "Ghoshdastidar": """
-        D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods".
-        Technical University of Munich.
         """,
 }
 
@@ -428,9 +420,7 @@ class WeightedVotes(ClassifierMixin, ReweightedEnsemble, metaclass=ABCMeta):
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute the score of each row; for two classes, positive predicts the second class.
 
-        Parameters
-        ----------
-        %(predicted_X)s
+        %(sparse_rows_to_predict)s
 
         Returns
         -------
@@ -448,9 +438,7 @@ class WeightedVotes(ClassifierMixin, ReweightedEnsemble, metaclass=ABCMeta):
 
         Where each class is told from the rest, one whose rounds have ended keeps its last score.
 
-        Parameters
-        ----------
-        %(predicted_X)s
+        %(sparse_rows_to_predict)s
 
         Yields
         ------
@@ -490,28 +478,18 @@ class WeightedVotes(ClassifierMixin, ReweightedEnsemble, metaclass=ABCMeta):
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row; ties go to the first class.
 
-        Parameters
-        ----------
-        %(predicted_X)s
+        %(sparse_rows_to_predict)s
 
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Predictions.
+        %(returns_predictions)s
         """
         return self._decide(self.decision_function(X))
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """The predictions after each round.
 
-        Parameters
-        ----------
-        %(predicted_X)s
+        %(sparse_rows_to_predict)s
 
-        Yields
-        ------
-        y : ndarray of shape (n_samples,)
-            Predictions after the round.
+        %(yields_predictions)s
         """
         for score in self.staged_decision_function(X):
             yield self._decide(score)
@@ -527,8 +505,7 @@ class WeightedVotes(ClassifierMixin, ReweightedEnsemble, metaclass=ABCMeta):
             Rows with known classes.
         y : array-like of shape (n_samples,)
             True classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; equal weights by default.
+        %(weights_or_equal)s
 
         Yields
         ------

@@ -16,6 +16,7 @@ from sklearn_ensemble_theory._native.losses import add_group_sums
 from sklearn_ensemble_theory._roots import group_sums, root_of_increasing
 from sklearn_ensemble_theory._typing import LossLike
 
+from ..._documentation import documented
 from ..._typing import ArrayLike
 
 Array = NDArray[Any]
@@ -40,12 +41,42 @@ LEAST_OF_PROMISE, MOST_OF_PROMISE = 0.75, 1.25
 # A step is lengthened where the loss falls by this share more, and by no more than this factor.
 NEGLIGIBLE_EXCESS, LONGEST_FACTOR = 0.02, 1.5
 
+# Texts of several methods (see `_documentation`).
+TEXTS = {
+    "of_targets": """
+        Parameters
+        ----------
+        y : ndarray of shape (n,)
+            Targets.
+        """,
+    "of_scores": """
+        Parameters
+        ----------
+        u : ndarray of shape (n,) or (n, K)
+            Scores.
+        """,
+    "at_scores": """
+        %(of_targets)s
+        u : ndarray of shape (n,) or (n, K)
+            Scores.
+        """,
+    "sample_weight": """
+        sample_weight : ndarray of shape (n,), default=None
+            Weights of the rows; equal weights by default.
+        """,
+    "weight": """
+        weight : ndarray of shape (n,)
+            Weights of the rows.
+        """,
+}
+
 
 def bounded_exp(z: Array) -> Array:
     """exp(z), kept finite."""
     return np.exp(np.minimum(z, MAX_EXPONENT))
 
 
+@documented(TEXTS)
 class Loss(BaseEstimator):
     """Base class of the losses, with numerical defaults except for `value` and `gradient`.
 
@@ -98,12 +129,7 @@ class Loss(BaseEstimator):
     def value(self, y: Array, u: Array) -> Array:
         """Return the loss of each row.
 
-        Parameters
-        ----------
-        y : ndarray of shape (n,)
-            Targets.
-        u : ndarray of shape (n,) or (n, K)
-            Scores.
+        %(at_scores)s
 
         Returns
         -------
@@ -115,12 +141,7 @@ class Loss(BaseEstimator):
     def gradient(self, y: Array, u: Array) -> Array:
         """Return the derivative in u of the loss of each row.
 
-        Parameters
-        ----------
-        y : ndarray of shape (n,)
-            Targets.
-        u : ndarray of shape (n,) or (n, K)
-            Scores.
+        %(at_scores)s
 
         Returns
         -------
@@ -132,12 +153,7 @@ class Loss(BaseEstimator):
     def hessian(self, y: Array, u: Array) -> Array | None:
         """Return the second derivative in u of the loss of each row.
 
-        Parameters
-        ----------
-        y : ndarray of shape (n,)
-            Targets.
-        u : ndarray of shape (n,) or (n, K)
-            Scores.
+        %(at_scores)s
 
         Returns
         -------
@@ -149,10 +165,7 @@ class Loss(BaseEstimator):
     def check_target(self, y: Array) -> None:
         """Raise a ValueError if a target or a parameter is outside the loss's domain.
 
-        Parameters
-        ----------
-        y : ndarray of shape (n,)
-            Targets.
+        %(of_targets)s
         """
         return
 
@@ -174,10 +187,7 @@ class Loss(BaseEstimator):
     def inverse_link(self, u: Array) -> Array:
         """Return the prediction for a score: a mean, or P(y = +1).
 
-        Parameters
-        ----------
-        u : ndarray of shape (n,) or (n, K)
-            Scores.
+        %(of_scores)s
 
         Returns
         -------
@@ -241,10 +251,7 @@ class Loss(BaseEstimator):
     def class_probabilities(self, u: Array) -> Array:
         """Return the probabilities of all classes, for a loss with `probability=True`.
 
-        Parameters
-        ----------
-        u : ndarray of shape (n,) or (n, K)
-            Scores.
+        %(of_scores)s
 
         Returns
         -------
@@ -257,14 +264,8 @@ class Loss(BaseEstimator):
     def risk(self, y: Array, u: Array, sample_weight: Array | None = None) -> float:
         """Return the risk F(u), the weighted mean of the losses.
 
-        Parameters
-        ----------
-        y : ndarray of shape (n,)
-            Targets.
-        u : ndarray of shape (n,) or (n, K)
-            Scores.
-        sample_weight : ndarray of shape (n,), default=None
-            Weights of the rows; equal weights by default.
+        %(at_scores)s
+        %(sample_weight)s
 
         Returns
         -------
@@ -276,14 +277,8 @@ class Loss(BaseEstimator):
     def adapted(self, y: Array, u: Array, sample_weight: Array | None = None) -> Loss:
         """Return the loss for a round that starts from the scores u.
 
-        Parameters
-        ----------
-        y : ndarray of shape (n,)
-            Targets.
-        u : ndarray of shape (n,) or (n, K)
-            Scores.
-        sample_weight : ndarray of shape (n,), default=None
-            Weights of the rows; equal weights by default.
+        %(at_scores)s
+        %(sample_weight)s
 
         Returns
         -------
@@ -303,14 +298,10 @@ class Loss(BaseEstimator):
     ) -> Array:
         """Minimise the sum of weight * l(y, u + b psi) over b, in each group of rows.
 
-        Parameters
-        ----------
-        y : ndarray of shape (n,)
-            Targets.
+        %(of_targets)s
         u, psi : ndarrays of shape (n,) or (n, K)
             Scores, and the outputs along which to search.
-        weight : ndarray of shape (n,)
-            Weights of the rows.
+        %(weight)s
         group : int ndarray of shape (n,), default=None
             The group of each row. If None, all rows are one group.
         n_groups : int, default=1
@@ -345,12 +336,8 @@ class Loss(BaseEstimator):
     def optimal_constant(self, y: Array, sample_weight: Array | None = None) -> Any:
         """Return the constant score with the smallest risk.
 
-        Parameters
-        ----------
-        y : ndarray of shape (n,)
-            Targets.
-        sample_weight : ndarray of shape (n,), default=None
-            Weights of the rows; equal weights by default.
+        %(of_targets)s
+        %(sample_weight)s
 
         Returns
         -------
@@ -363,10 +350,7 @@ class Loss(BaseEstimator):
     def initial_scores(self, y: Array, sample_weight: Array | None, n_classes: int) -> Any:
         """Return `optimal_constant`, also if some classes are absent from y.
 
-        Parameters
-        ----------
-        y : ndarray of shape (n,)
-            Targets.
+        %(of_targets)s
         sample_weight : ndarray of shape (n,) or None
             Weights of the rows; equal weights by default.
         n_classes : int
@@ -382,14 +366,10 @@ class Loss(BaseEstimator):
     def optimal_shift(self, y: Array, u: Array, sample_weight: Array | None = None) -> float:
         """Return the number that has to be added to all scores for the smallest risk.
 
-        Parameters
-        ----------
-        y : ndarray of shape (n,)
-            Targets.
+        %(of_targets)s
         u : ndarray of shape (n,)
             Scores, such as an offset.
-        sample_weight : ndarray of shape (n,), default=None
-            Weights of the rows; equal weights by default.
+        %(sample_weight)s
 
         Returns
         -------
@@ -415,14 +395,8 @@ class Loss(BaseEstimator):
         raise the loss of the leaf, or the curvature has vanished and the gradient has not, and for
         a loss without second derivative, it is the exact minimum in the leaf.
 
-        Parameters
-        ----------
-        y : ndarray of shape (n,)
-            Targets.
-        u : ndarray of shape (n,) or (n, K)
-            Scores.
-        weight : ndarray of shape (n,)
-            Weights of the rows.
+        %(at_scores)s
+        %(weight)s
         leaf : int ndarray of shape (n,)
             The leaf of each row.
         n_leaves : int
