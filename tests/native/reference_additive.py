@@ -43,6 +43,20 @@ def cumulate_tables(tables, n_rows, cumulate_rows, others, offsets, categorical,
             sums[k, a, offsets[j] + b] = table[k, rows, columns].sum()
 
 
+def count_cut(codes, column, code, group, weight, offsets, categorical, left_weight, sums):
+    """`left_weight` is known from the rows themselves."""
+    weight = np.ones(codes.shape[1]) if weight is None else weight
+    group = np.zeros(codes.shape[1], int) if group is None else group
+
+    def left(j, b):
+        return codes[j] == b if categorical[j] else codes[j] <= b
+
+    for j in range(len(codes)):
+        for b in range(offsets[j + 1] - offsets[j]):
+            both = left(column, code) & left(j, b)
+            sums[:, offsets[j] + b] = np.bincount(group[both], weight[both], len(sums))
+
+
 def columns_of_cuts(codes, scale, share, valid_share, offsets, categorical, missing):
     """The columns of all cuts at the rows, (n, P)."""
     columns = []

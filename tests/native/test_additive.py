@@ -17,6 +17,7 @@ from .loops import (
     add_tables,
     additive,
     boost_stumps,
+    count_cut,
     cumulate_tables,
     scale_cut_products,
     smooth,
@@ -205,6 +206,67 @@ def test_tables_cumulated_over_cuts(kind, rows):
         {"sums": np.zeros((3, n_kept, offsets[-1] - 1))},
     ]
     refused(cumulate_tables, arguments, wrongs)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_products_of_one_cut(grouped, weighted, dtype):
+    codes, _, weight, folds = rows(dtype, n=700)
+    offsets = np.concatenate([[0], np.cumsum(N_BINS - 1)])
+    arguments = {
+        "codes": codes,
+        "column": 3,
+        "code": 17,
+        "group": folds.astype(np.uint16) if grouped else None,
+        "weight": weight if weighted else None,
+        "offsets": offsets,
+        "categorical": np.arange(6) >= 4,
+    }
+    size = 3 if grouped else 1, offsets[-1]
+    for column, code in ((0, 1), (2, 0), (3, 0), (3, 17), (3, 38), (4, 0), (5, 0), (5, 5)):
+        arguments.update(column=column, code=code)
+        expected, found = np.full(size, np.nan), np.full(size, np.nan)
+        reference.count_cut(**arguments, left_weight=None, sums=expected)
+        own = slice(offsets[column], offsets[column + 1])
+        left_weight = np.full(size, np.nan)
+        for b in range(own.stop - own.start):  # the weight left of both of a cut and itself
+            both = np.empty(size)
+            reference.count_cut(**{**arguments, "code": b}, left_weight=None, sums=both)
+            left_weight[:, own.start + b] = both[:, own.start + b]
+        count_cut(**arguments, left_weight=left_weight, sums=found)
+        np.testing.assert_allclose(found, expected, rtol=1e-13)
+    arguments.update(left_weight=np.ones(size), sums=found)
+    count_cut(**arguments)
+    none = {**arguments, "codes": codes[:, :0].copy()}
+    none.update(group=none["group"] if none["group"] is None else none["group"][:0], weight=None)
+    count_cut(**none)
+    own = slice(offsets[5], offsets[6])
+    assert not np.delete(found, np.r_[own], axis=1).any()
+    wrongs = [
+        {"codes": codes + dtype(1)},
+        {"codes": codes[:5]},
+        {"codes": np.asfortranarray(codes)},
+        {"column": 6},
+        {"column": -1},
+        {"column": 1},  # which has no cut
+        {"code": 6},
+        {"code": -1},
+        {"group": folds[:699].astype(np.uint16)},
+        {"group": folds.astype(np.uint16) + np.uint16(1)},
+        {"weight": weight[:699]},
+        {"offsets": offsets + 1},
+        {"offsets": offsets[::-1].copy()},
+        {"offsets": offsets[:6].copy()},
+        {"categorical": np.zeros(5, bool)},
+        {"left_weight": np.ones((size[0], size[1] - 1))},
+        {"left_weight": np.ones((size[0] + 1, size[1]))},
+        {"sums": np.ones((size[0], size[1] + 1))},
+        {"sums": np.ones((0, size[1])), "left_weight": np.ones((0, size[1]))},
+    ]
+    if grouped:
+        wrongs.append({"group": None})
+    refused(count_cut, arguments, wrongs)
 
 
 @pytest.mark.parametrize("held", [False, True])

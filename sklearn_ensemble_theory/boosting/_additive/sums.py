@@ -50,6 +50,7 @@ from ..._native.additive import (
     TableResiduals,
     add_stump_sums,
     add_tables,
+    count_cut,
     cumulate_tables,
     scale_cut_products,
     tabulate_cuts,
@@ -61,7 +62,7 @@ _BLOCK_ROWS = 2**15
 # Rough costs, in nanoseconds, that decide between counting a cut and counting its feature: for each
 # row and other feature of either, for each product of two cuts in a fold (counted and scaled), and
 # for the calls that count a cut.
-_ROW_OF_CUT, _ROW_OF_TABLE, _CELL, _CALLS = 1, 0.5, 4, 1e5
+_ROW_OF_CUT, _ROW_OF_TABLE, _CELL, _CALLS = 0.5, 0.5, 3, 2e4
 
 # Of codes, targets, weights or None, and folds or None, each of n rows.
 RowsInBins = tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]
@@ -285,7 +286,10 @@ class CountedGram:
         n_rows, p = codes.shape
         m = layout.n_bins - 1
         cell = _CELL * len(left_weight) * layout.n_cuts
-        one_cut = _CALLS + _ROW_OF_CUT * n_rows * p + cell
+        # Of few rows a single cut is counted again for each model, which costs less than to keep
+        # its products by fold.
+        self.keeps_cuts = _ROW_OF_CUT * n_rows * p > cell
+        one_cut = _CALLS + _ROW_OF_CUT * n_rows * p + (cell if self.keeps_cuts else 0)
         patience = (_ROW_OF_TABLE * n_rows * p + m * cell) / one_cut
         # The best categories differ from round to round: all of them are needed.
         patience = np.where(layout.categorical, 0, patience)
@@ -294,6 +298,8 @@ class CountedGram:
         self.n_single = np.zeros(p, dtype=np.intp)
         self.blocks: OrderedDict[int, np.ndarray] = OrderedDict()
         self.totals: dict[int, np.ndarray] = {}
+        self.folds_16: np.ndarray | None = None
+        self.groups: dict[int | None, tuple[np.ndarray | None, np.ndarray]] = {}
 
     def group_for(self, cut: int) -> int:
         """Choose what is counted for the products of `cut`: itself, or its whole feature."""
@@ -307,6 +313,23 @@ class CountedGram:
             self.n_single[j] += 1
         return cut
 
+    def products(self, group: int, fold: int | None) -> list[np.ndarray]:
+        """L'WL* of the g cuts of a group with all cuts, (g, P).
+
+        Over all rows, and those of a fold if there is one.
+        """
+        if group < self.layout.n_cuts and not self.keeps_cuts:
+            if fold not in self.groups:
+                of_fold = self.left_weight[[] if fold is None else [fold]]
+                others = np.delete(self.left_weight, [] if fold is None else fold, axis=0)
+                left_weight = np.concatenate([others.sum(axis=0, keepdims=True), of_fold])
+                is_held = None if fold is None else (self.folds == fold).astype(np.uint16)
+                self.groups[fold] = is_held, left_weight
+            counted = self._count_cut(group, *self.groups[fold])
+            return [counted.sum(axis=0, keepdims=True), *counted[1:, None]]
+        total = self.total(group)
+        return [total] if fold is None else [total, self.block(group)[fold]]
+
     def block(self, group: int) -> np.ndarray:
         """L'WL* of the g cuts of a group with all cuts: (k, g, P). O(n p) the first time."""
         if group in self.blocks:
@@ -314,7 +337,9 @@ class CountedGram:
             return self.blocks[group]
         n_cuts = self.layout.n_cuts
         if group < n_cuts:
-            block = self._count_cut(group)
+            if self.folds is not None and self.folds_16 is None:
+                self.folds_16 = self.folds.astype(np.uint16)
+            block = self._count_cut(group, self.folds_16, self.left_weight)[:, None]
         else:
             block = self._count_feature(group - n_cuts)
             cuts = self.layout.cuts_of(group)
@@ -358,25 +383,13 @@ class CountedGram:
         layout.cumulate(tables, int(n_bins[j]), not layout.categorical[j], others, block)
         return block
 
-    def _count_cut(self, k):
-        """Count the products of a single cut, in the bins of the rows left of it."""
-        layout, n_folds = self.layout, len(self.left_weight)
-        j = int(layout.feature[k])
-        own, code = layout.spans[j], k - layout.offsets[j]
-        block, step = np.zeros((n_folds, 1, layout.n_cuts)), _BLOCK_ROWS
-        tables = 0
-        for start in range(0, len(self.codes), step):
-            codes = self.codes[start : start + step].T
-            left = np.flatnonzero(codes[j] == code if layout.categorical[j] else codes[j] <= code)
-            codes, left = codes.take(left, axis=1).T, left + start
-            fold = np.zeros(len(left), np.uint32) if self.folds is None else self.folds[left]
-            weight = None if self.sample_weight is None else self.sample_weight[left]
-            counted = count_bins(fold, n_folds, codes, self.used, layout.n_bins, weight)
-            tables = tables + counted
-        layout.cumulate(tables, 1, False, self.used, block)
-        # Of one feature the rows left of both are those left of the lower cut: the same sums.
-        block[:, :, own] = layout.products_of_own_cuts(j, self.left_weight[:, own])[:, code, None]
-        return block
+    def _count_cut(self, k: int, group: np.ndarray | None, left_weight: np.ndarray) -> np.ndarray:
+        """Count the products of a single cut by groups of rows: (k, P)."""
+        layout = self.layout
+        j, sums = int(layout.feature[k]), np.empty_like(left_weight)
+        rows = self.codes.T, j, k - int(layout.offsets[j]), group, self.sample_weight
+        count_cut(*rows, layout.offsets, layout.categorical, left_weight, sums)
+        return sums
 
 
 class StoredGram:
@@ -391,8 +404,10 @@ class StoredGram:
     def block(self, group: int) -> np.ndarray:
         return self.gram[:, self.layout.cuts_of(group)]
 
-    def total(self, group: int) -> np.ndarray:
-        return self.block(group).sum(axis=0)
+    def products(self, group: int, fold: int | None) -> list[np.ndarray]:
+        block = self.block(group)
+        total = block.sum(axis=0)
+        return [total] if fold is None else [total, block[fold]]
 
 
 # --- all sums at once, of rows that are read a few at a time --------------------------------------
@@ -617,40 +632,41 @@ class NormalizedCuts:
     def rows(self, group: int) -> np.ndarray:
         """Multiply the z of a group of cuts with every z: training rows, then held-out ones."""
         cuts, n_all = self.layout.cuts_of(group), self.n_cuts
-        total = self._products_of_indicators(group, None)
+        total, *of_fold = self._products_of_indicators(group)
         out = np.empty((len(total), n_all if self.fold is None else 2 * n_all))
         held, held_weight, held_left = None, 0.0, None
         if self.fold is not None:
-            held = self._products_of_indicators(group, self.fold)
+            held = np.ascontiguousarray(of_fold[0])
             held_weight, held_left = self.held_weight, self.held_left
         left, scale = self.left_weight, self.scale
         given = total, held, self.weight, held_weight, left, scale, held_left, cuts.start
         scale_cut_products(*given, out)
         return out
 
-    def _products_of_indicators(self, group, fold):
-        """u'Wu* of the cuts of a group with all cuts, over all rows or those of a fold: (g, P)."""
-
-        def counted(group):
-            return self.gram.total(group) if fold is None else self.gram.block(group)[fold]
-
+    def _products_of_indicators(self, group):
+        """u'Wu* of the cuts of a group with all cuts, (g, P): all rows, then those of the fold."""
         # u = L - a V for thresholds of features with missing values, on both sides of the product.
-        block = counted(group)
+        blocks = self.gram.products(group, self.fold)
         if not self.has_present:
-            return block
+            return blocks
         cuts = self.layout.cuts_of(group)
         valid = self.valid_cut[cuts]
         if (valid >= 0).any():
-            own = int(valid.max())
-            if cuts.start <= own < cuts.stop:
-                of_valid = block[own - cuts.start]
-            else:
+            own, first, of_all = int(valid.max()), cuts.start, blocks
+            if not cuts.start <= own < cuts.stop:
                 other = self.gram.group_for(own)
-                of_valid = counted(other)[own - self.layout.cuts_of(other).start]
-            block = block - self.valid_share[cuts, None] * of_valid
+                first, of_all = (
+                    self.layout.cuts_of(other).start,
+                    self.gram.products(other, self.fold),
+                )
+            share = self.valid_share[cuts, None]
+            blocks = [
+                block - share * of_valid[own - first] for block, of_valid in zip(blocks, of_all)
+            ]
         columns = np.flatnonzero(self.valid_cut >= 0)
-        corrected = block.copy()
-        corrected[:, columns] -= self.valid_share[columns] * block[:, self.valid_cut[columns]]
+        corrected = [block.copy() for block in blocks]
+        for block, given in zip(corrected, blocks):
+            block[:, columns] -= self.valid_share[columns] * given[:, self.valid_cut[columns]]
         return corrected
 
     def tables(self, coefficients: np.ndarray) -> list[np.ndarray | None]:
