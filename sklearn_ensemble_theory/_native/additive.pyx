@@ -538,15 +538,66 @@ def tabulate_cuts(
         The result: the values in the bins, of one feature after the other.
     """
     cdef Columns columns = Columns(scale, share, valid_share, offsets, categorical, missing)
-    cdef Py_ssize_t j
+    cdef Py_ssize_t j, k
     require(coefficients.shape[0] == scale.shape[0]
             and tables.shape[0] == scale.shape[0] + categorical.shape[0])
     with nogil:
         for j in range(categorical.shape[0]):
-            if offsets[j] < offsets[j + 1]:
+            k = offsets[j]
+            while k < offsets[j + 1] and coefficients[k] == 0:
+                k += 1
+            if k < offsets[j + 1]:
                 columns.tabulate(j, &coefficients[offsets[j]], &tables[offsets[j] + j])
             else:
-                tables[offsets[j] + j] = 0.0
+                memset(&tables[offsets[j] + j], 0, (k - offsets[j] + 1) * sizeof(double))
+
+
+def add_entries(
+    const Code[:, :] codes,
+    const double[::1] tables,
+    const Py_ssize_t[::1] starts,
+    const Py_ssize_t[::1] used,
+    double[:] values,
+):
+    """Add to each row the entries of its bins in the tables of some columns. O(n q).
+
+    Sums in the order of the columns.
+
+    Parameters
+    ----------
+    codes : uint8 or uint16 array of shape (p, n)
+    tables : float64 array
+        The tables of all columns, one after the other.
+    starts : intp array of shape (p + 1,)
+        Where the table of each column begins.
+    used : intp array of shape (q,)
+        The columns.
+    values : float64 array of shape (n,)
+        Added to.
+    """
+    cdef Py_ssize_t n = values.shape[0], p = codes.shape[0], i, j, k, m = used.shape[0]
+    cdef const double* first
+    cdef const double* second
+    cdef const Code* a
+    cdef const Code* b
+    require(codes.shape[1] == n and (n <= 1 or codes.strides[1] == sizeof(Code))
+            and starts.shape[0] == p + 1)
+    for k in range(m):
+        j = used[k]
+        require(0 <= j < p and 0 <= starts[j] <= starts[j + 1] <= tables.shape[0])
+        require(n == 0 or all_below(&codes[j, 0], n, starts[j + 1] - starts[j]))
+    if n == 0:
+        return
+    with nogil:
+        for k in range(0, m - 1, 2):  # two columns at a time: values are read less
+            first, a = &tables[starts[used[k]]], &codes[used[k], 0]
+            second, b = &tables[starts[used[k + 1]]], &codes[used[k + 1], 0]
+            for i in range(n):
+                values[i] = (values[i] + first[a[i]]) + second[b[i]]
+        if m % 2:
+            first, a = &tables[starts[used[m - 1]]], &codes[used[m - 1], 0]
+            for i in range(n):
+                values[i] += first[a[i]]
 
 
 cdef class Columns:
@@ -860,6 +911,7 @@ def smooth(
     double[::1] steps,
     double[::1] falls,
     double[::1] held,
+    double[::1] coefficients,
 ):
     """Smoothing rounds. O(P) each, and what it costs to subtract from the residuals.
 
@@ -881,6 +933,8 @@ def smooth(
         over the training rows, and changes that over the held-out ones.
     steps : float64 array
         The steps of all rounds, one round after the other; with room for T of the longest.
+    coefficients : float64 array of shape (P,)
+        Added to: the sum of all steps.
 
     Returns
     -------
@@ -894,7 +948,8 @@ def smooth(
     cdef double* step
     require(features.shape[0] == n_candidates and offsets.shape[0] == n_candidates + 1
             and offsets[0] == 0 and offsets[n_candidates] == gain.shape[0] == rate.shape[0]
-            and falls.shape[0] == held.shape[0] == chosen.shape[0])
+            and falls.shape[0] == held.shape[0] == chosen.shape[0]
+            and coefficients.shape[0] == n)
     for i in range(n_candidates):
         width, k = offsets[i + 1] - offsets[i], features[i]
         require(0 <= k < residuals.offsets.shape[0] - 1 and 0 <= width <= gain.shape[0])
@@ -921,6 +976,7 @@ def smooth(
         fall = of_held = 0.0
         for k in range(width):
             step[k] = rate[offsets[best] + k] * values[start + k]
+            coefficients[start + k] += step[k]
             fall += step[k] * values[start + k]
             if residuals.has_held:
                 of_held -= step[k] * values[n + start + k]

@@ -4,6 +4,7 @@ from sklearn_ensemble_theory._native import additive
 from sklearn_ensemble_theory._native.additive import (
     RowResiduals,
     TableResiduals,
+    add_entries,
     add_pair_tables,
     add_stump_sums,
     add_tables,
@@ -84,6 +85,7 @@ __all__ = [
     "TableResiduals",
     "add_coded_trees",
     "add_deep_values",
+    "add_entries",
     "add_group_sums",
     "add_leaf_values",
     "add_pair_tables",

@@ -102,7 +102,20 @@ class Residuals:
         return np.array([*squares, 0.0][:2])
 
 
-def smooth(residuals, starts, features, offsets, gain, rate, floor, chosen, steps, falls, held):
+def smooth(
+    residuals,
+    starts,
+    features,
+    offsets,
+    gain,
+    rate,
+    floor,
+    chosen,
+    steps,
+    falls,
+    held,
+    coefficients,
+):
     """Falls and changes are differences of sums of squares over the rows."""
     n_steps = 0
     for t in range(len(chosen)):
@@ -118,6 +131,7 @@ def smooth(residuals, starts, features, offsets, gain, rate, floor, chosen, step
         change = residuals.squares() - before
         chosen[t], falls[t], held[t] = best, -change[0], change[1]
         steps[n_steps : n_steps + len(step)] = step
+        coefficients[own[best]] += step
         n_steps += len(step)
     return len(chosen)
 

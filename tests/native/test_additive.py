@@ -12,6 +12,7 @@ from . import reference_additive as reference
 from .loops import (
     RowResiduals,
     TableResiduals,
+    add_entries,
     add_pair_tables,
     add_stump_sums,
     add_tables,
@@ -341,12 +342,48 @@ WRONG_COLUMNS = [
 def test_tables_of_cuts():
     found, expected = np.full((2, 58), np.nan)
     coefficients = np.random.default_rng(1).standard_normal(52)
+    coefficients[2:6] = 0.0  # a column of which none is used
     tabulate_cuts(coefficients, **columns(), tables=found)
     reference.tabulate_cuts(coefficients, **columns(), tables=expected)
     np.testing.assert_allclose(found, expected, atol=1e-13)
     wrongs = [*WRONG_COLUMNS, {"coefficients": np.ones(51)}, {"tables": np.zeros(57)}]
     arguments = {"coefficients": coefficients, **columns(), "tables": found}
     refused(tabulate_cuts, arguments, wrongs)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+@pytest.mark.parametrize("used", [[], [3], [5, 0], [0, 1, 2, 3, 5]])
+def test_entries_of_rows(used, dtype):
+    codes, values, *_ = rows(dtype, n=700)
+    starts, used = np.concatenate([[0], np.cumsum(N_BINS)]), np.array(used, np.intp)
+    tables = np.random.default_rng(1).standard_normal(58)
+    scores = np.column_stack([values, values])
+    arguments = {"codes": codes, "tables": tables, "starts": starts, "used": used}
+    add_entries(**arguments, values=scores[:, 1])
+    expected = values.copy()
+    for j in used:
+        expected += tables[starts[j] + codes[j]]
+    np.testing.assert_array_equal(scores, np.column_stack([values, expected]))
+    nothing = {**arguments, "codes": codes[:, :0].copy(), "values": np.zeros(0)}
+    add_entries(**nothing)
+    arguments["values"] = values
+    wrongs = [
+        {"codes": codes[:, :699]},
+        {"codes": np.asfortranarray(codes)},
+        {"codes": codes[:5]},
+        {"starts": starts[:6]},
+        {"values": values[:699]},
+        {"used": np.array([0, 6])},
+        {"used": np.array([-1])},
+    ]
+    if len(used):
+        wrongs += [
+            {"codes": codes + dtype(1)},
+            {"tables": tables[:3].copy()},
+            {"starts": -starts},
+            {"starts": starts[::-1].copy()},
+        ]
+    refused(add_entries, arguments, wrongs)
 
 
 # --- rounds ---------------------------------------------------------------------------------------
@@ -403,6 +440,7 @@ def results(n_rounds):
         "steps": np.zeros(38 * n_rounds),
         "falls": np.zeros(n_rounds),
         "held": np.zeros(n_rounds),
+        "coefficients": np.zeros(52),
     }
 
 
@@ -479,6 +517,7 @@ def test_smoothing_that_does_not_fit():
         {"steps": np.zeros(3 * 38 - 1)},
         {"falls": np.zeros(2)},
         {"held": np.zeros(4)},
+        {"coefficients": np.zeros(51)},
     ]
     refused(smooth, arguments, wrongs)
     rows = np.zeros((51, 52))

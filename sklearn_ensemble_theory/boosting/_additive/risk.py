@@ -50,7 +50,7 @@ from ..losses._base import UserLoss, loss_name
 from ..losses._derivatives import check_derivatives
 from ..losses._losses import LogLinkLoss, PiecewiseLinearLoss
 from .pairs import PairTerms, WorkingResiduals, WorkOf, weight_by_bin
-from .rounds import BinnedRows, Stage, TableModel, cuts_in_memory
+from .rounds import BinnedRows, Stage, TableModel, add_tables_of_rows, cuts_in_memory
 from .sums import (
     CountedGram,
     CutLayout,
@@ -818,19 +818,15 @@ class NewtonLossOfRows(NewtonLoss):
                     shift = model.intercepts[score] - before.intercepts[score]
                     scores[:, score] += shift
                     self.is_rounded |= not abs(shift) <= _FAR * self.unit
-                for j, table in enumerate(model.tables[score]):
-                    known = None if before is None else before.tables[score][j]
-                    if table is None or table is known:
-                        change = None if known is None or table is known else -known
-                    else:
-                        change = table if known is None else table - known
+                own = model.tables[score]
+                known = [None] * len(own) if before is None else before.tables[score]
+                changes = [_change_of(table, old) for table, old in zip(own, known)]
+                add_tables_of_rows(codes, changes, scores[:, score])
+                # Of scores that have been far away few digits are left.
+                for change in changes:
                     if change is not None:
-                        scores[:, score] += change.take(codes[:, j])
-                        # Of scores that have been far away few digits are left.
                         self.is_rounded |= not np.abs(change).max() <= _FAR * self.unit
-            self.scored[number] = TableModel(
-                model.intercepts.copy(), [list(own) for own in model.tables]
-            )
+            self.scored[number] = model.copy()
         y = self.rows.y
         each = [self.loss.derivatives(y, u, k == 0) for k, u in enumerate(self.scores)]
         self.residuals, self.curvatures = [residual for residual, _ in each], each[0][1]
@@ -878,6 +874,15 @@ class NewtonLossOfRows(NewtonLoss):
                 by_fold = np.bincount(rows.folds, loss, rows.n_groups)
                 found[:, number] = _in_and_out(by_fold, self.group_weight, fold)
         return found[0], found[1]
+
+
+def _change_of(table: np.ndarray | None, before: np.ndarray | None) -> np.ndarray | None:
+    """What is added to a table; None for nothing."""
+    if table is before:
+        return None
+    if table is None or before is None:
+        return table if before is None else -before
+    return table - before
 
 
 # --- rows in blocks -------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ from typing import Any, Literal, NamedTuple, Protocol, cast
 
 import numpy as np
 
-from ..._native.additive import boost_stumps, smooth
+from ..._native.additive import add_entries, boost_stumps, smooth
 from ..._running import Progress
 from .sums import CutLayout, NormalizedCuts, RowState, TableState
 
@@ -84,8 +84,8 @@ class SmoothingCandidates:
 
     Attributes
     ----------
-    starts, features : int arrays of shape (C,)
-        The first cut of each candidate, and its feature.
+    starts, widths, features : int arrays of shape (C,)
+        The first cut of each candidate, the number of them, and its feature.
     offsets : int array of shape (C + 1,)
         Where its cuts begin in an array of those of all candidates.
     gain, rate : arrays of all these cuts
@@ -107,9 +107,10 @@ class SmoothingCandidates:
         self.starts = np.concatenate([starts[ordered], single, starts[categorical]])
         ends = np.concatenate([stops[ordered], single + 1, stops[categorical]])
         self.features = np.concatenate([ordered, layout.feature[single], categorical])
-        self.offsets = np.concatenate([[0], np.cumsum(ends - self.starts)])
+        self.widths = ends - self.starts
+        self.offsets = np.concatenate([[0], np.cumsum(self.widths)])
         one = np.concatenate([1 / n_used[ordered], np.ones(len(single))])
-        widths = np.diff(self.offsets)[: len(one)]
+        widths = self.widths[: len(one)]
         gains, rates = [np.repeat(one, widths)], [np.repeat(one, widths)]
         for j in categorical:
             # Means are shrunk as those of groups of which the average one has as much weight as
@@ -149,7 +150,7 @@ class SmoothingPath(NamedTuple):
     @property
     def widths(self) -> np.ndarray:
         """How many cuts each round changes."""
-        return np.diff(self.candidates.offsets)[self.chosen]
+        return self.candidates.widths[self.chosen]
 
     def until(self, n_rounds: int) -> "SmoothingPath":
         """The first rounds."""
@@ -198,6 +199,8 @@ class SmoothingRounds:
         Whether no round lowers the squared error any further.
     held_total : float
         By how much all rounds changed the sum of squares over the held-out rows.
+    coefficients : array of shape (P,)
+        The sum of all rounds.
     """
 
     def __init__(
@@ -210,9 +213,10 @@ class SmoothingRounds:
         layout = state.cuts.layout
         free = np.ones(len(layout.n_bins), bool) if monotonic is None else monotonic == 0
         self.candidates = SmoothingCandidates(state.cuts, jumps, free)
-        self.widest = int(np.diff(self.candidates.offsets).max(initial=0))
+        self.widest = int(self.candidates.widths.max(initial=0))
         self.floor = _EXHAUSTED**2 * state.cuts.squares
         self.n_run, self.exhausted, self.held_total = 0, False, 0.0
+        self.coefficients = np.zeros(state.n_cuts)
         self.parts: list = []
 
     def run(self, n_rounds: int) -> None:
@@ -224,11 +228,10 @@ class SmoothingRounds:
             chosen, steps = np.empty(count, np.int32), np.empty(count * self.widest)
             falls, held = np.empty(count), np.empty(count)
             given = self.state.residuals, *candidates, self.floor
-            made = smooth(*given, chosen, steps, falls, held)
+            made = smooth(*given, chosen, steps, falls, held, self.coefficients)
             self.exhausted = made < count
-            part = SmoothingPath(of, chosen[:made], steps, falls[:made])
-            n_steps = int(part.widths.sum())
-            self.parts.append((part.chosen, steps[:n_steps].copy(), part.falls, held[:made]))
+            n_steps = int(of.widths[chosen[:made]].sum())
+            self.parts.append((chosen[:made], steps[:n_steps].copy(), falls[:made], held[:made]))
             self.held_total += float(held[:made].sum())
             done += made
         self.n_run += done
@@ -452,6 +455,11 @@ class TableStumps:
         return StumpPath(chosen, steps, held, sets, self.learning_rate)
 
     @property
+    def coefficients(self) -> np.ndarray:
+        """The sum of all rounds."""
+        return self.path.coefficients(self.state.cuts)
+
+    @property
     def falls(self) -> np.ndarray:
         """By how much each round lowered the sum of squares over the training rows."""
         return (2 / self.learning_rate - 1) * self._joined()[1] ** 2
@@ -595,10 +603,8 @@ class TableModel:
     tables: list = field(default_factory=list)
 
     def copy(self) -> "TableModel":
-        return TableModel(
-            self.intercepts.copy(),
-            [[None if t is None else t.copy() for t in own] for own in self.tables],
-        )
+        """The same tables, which nobody changes in place, in lists of its own."""
+        return TableModel(self.intercepts.copy(), [list(own) for own in self.tables])
 
     def add(self, score: int, tables: Sequence[np.ndarray | None]) -> None:
         own = self.tables[score]
@@ -610,10 +616,19 @@ class TableModel:
         """Add up the tables at rows in bins: (n, n_scores)."""
         scores = np.tile(self.intercepts, (len(codes), 1))
         for score, own in enumerate(self.tables):
-            for j, table in enumerate(own):
-                if table is not None:
-                    scores[:, score] += table.take(codes[:, j])
+            add_tables_of_rows(codes, own, scores[:, score])
         return scores
+
+
+def add_tables_of_rows(
+    codes: np.ndarray, tables: Sequence[np.ndarray | None], values: np.ndarray
+) -> None:
+    """Add the value of each row in the table of each feature that has one, feature by feature."""
+    used = [j for j, table in enumerate(tables) if table is not None]
+    if used:
+        starts = np.cumsum([0, *(0 if table is None else len(table) for table in tables)])
+        joined = np.concatenate([table for table in tables if table is not None])
+        add_entries(codes.T, joined, starts, np.array(used, dtype=np.intp), values)
 
 
 @dataclass
@@ -742,7 +757,7 @@ def run_phase(
         That of all rows, then those of the folds.
     make_rounds : callable
         Of a state: an object with `run(n_rounds)`, `path`, `exhausted`, `n_run`, `falls`,
-        `held_changes` and `held_total`.
+        `held_changes`, `held_total` and `coefficients`.
     max_rounds : int
     limit : float, default=inf
         The largest change of a table in one stage.
@@ -912,7 +927,7 @@ def _moved(own):
     moved = [0.0]
     for each in own:
         cuts = each.state.cuts
-        tables = cuts.values_in_bins(each.path.coefficients(cuts))
+        tables = cuts.values_in_bins(each.coefficients)
         moved.append(np.abs(tables).max(initial=0.0))
     return float(np.max(moved))
 

@@ -89,6 +89,8 @@ class CutLayout:
         The same as slices.
     feature : int array of shape (P,)
         The feature of each cut.
+    starts_of_tables : int array of shape (p + 1,)
+        Where the table of each feature begins, of B values, in an array of them all.
     valid_cut : int array of shape (P,)
         For each cut of an ordered feature with missing values, other than V, the number of V;
         -1 for all other cuts.
@@ -108,6 +110,7 @@ class CutLayout:
         self.n_cuts = int(self.offsets[-1])
         ends = self.offsets.tolist()
         self.spans = [slice(first, last) for first, last in pairwise(ends)]
+        self.starts_of_tables = self.offsets + np.arange(len(self.offsets))
         self.feature = np.repeat(np.arange(len(self.n_bins)), self.n_bins - 1)
         self.valid_cut = np.full(self.n_cuts, -1, dtype=np.intp)
         for j in np.flatnonzero(self.missing & ~self.categorical):
@@ -320,15 +323,20 @@ class CountedGram:
         """
         if group < self.layout.n_cuts and not self.keeps_cuts:
             if fold not in self.groups:
-                of_fold = self.left_weight[[] if fold is None else [fold]]
-                others = np.delete(self.left_weight, [] if fold is None else fold, axis=0)
-                left_weight = np.concatenate([others.sum(axis=0, keepdims=True), of_fold])
-                is_held = None if fold is None else (self.folds == fold).astype(np.uint16)
-                self.groups[fold] = is_held, left_weight
+                self.groups[fold] = self._train_and_held(fold)
             counted = self._count_cut(group, *self.groups[fold])
             return [counted.sum(axis=0, keepdims=True), *counted[1:, None]]
         total = self.total(group)
         return [total] if fold is None else [total, self.block(group)[fold]]
+
+    def _train_and_held(self, fold: int | None) -> tuple[np.ndarray | None, np.ndarray]:
+        """Which rows are in a fold, and w'L of the others and of these."""
+        if fold is None:
+            return None, self.left_weight.sum(axis=0, keepdims=True)
+        assert self.folds is not None
+        of_others = np.delete(self.left_weight, fold, axis=0).sum(axis=0)
+        is_held = (self.folds == fold).astype(np.uint16)
+        return is_held, np.array([of_others, self.left_weight[fold]])
 
     def block(self, group: int) -> np.ndarray:
         """L'WL* of the g cuts of a group with all cuts: (k, g, P). O(n p) the first time."""
